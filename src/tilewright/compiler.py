@@ -1,0 +1,101 @@
+"""The pipeline: a graph becomes a plan, the plan becomes C, the C becomes something to call.
+
+    graph -> rewrite -> plan -> lower -> emit -> load
+
+Every stage can be seen by name: `tilewright --dump-after=STAGE`, or TILEWRIGHT_DUMP_DIR for all of them as files.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pprint import pformat
+
+from tilewright import settings
+from tilewright.codegen.artifact import Artifact
+from tilewright.codegen.program import emit_program, lower_program
+from tilewright.errors import TilewrightError
+from tilewright.graph.printer import to_text
+from tilewright.graph.rewrites import Rewrite
+from tilewright.graph.rewrites.dead_code import DeadCode
+from tilewright.graph.rewrites.fold_index_maps import FoldIndexMaps
+from tilewright.graph.types import Graph
+from tilewright.graph.verifier import verify
+from tilewright.machine import Machine
+from tilewright.plan.partition import partition
+from tilewright.plan.types import ModelPlan
+from tilewright.runtime.executable import Executable, load
+
+STAGES = ("trace", "rewrite", "plan", "lower", "emit")
+
+REWRITES: tuple[Rewrite, ...] = (FoldIndexMaps(), DeadCode())
+"""In this order."""
+
+_dumped: ContextVar[frozenset[str]] = ContextVar("dumped_stages", default=frozenset())
+
+
+def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> ModelPlan:
+    """Decide how to compute a graph on a machine; no compiler is run.
+
+    `fuse` of None lets the prices decide, True fuses all that can be, False nothing. Raises PlanningError where no plan exists.
+    """
+    verify(graph)
+    _dump("trace", graph.name, lambda: to_text(graph))
+    graph = rewrite(graph)
+    _dump("rewrite", graph.name, lambda: to_text(graph))
+    model_plan = partition(graph, machine, fuse=fuse)
+    _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))
+    return model_plan
+
+
+def rewrite(graph: Graph) -> Graph:
+    """Run every rewrite, with the verifier after each."""
+    for one in REWRITES:
+        graph = one.run(graph)
+        verify(graph)
+    return graph
+
+
+def generate(model_plan: ModelPlan) -> Artifact:
+    """The C of a plan; no compiler is run."""
+    program = lower_program(model_plan)
+    _dump("lower", model_plan.graph.name, lambda: pformat(program.nests, width=120))
+    artifact = emit_program(program)
+    _dump("emit", model_plan.graph.name, lambda: artifact.text)
+    return artifact
+
+
+def build(model_plan: ModelPlan, *, threads: int | None = None) -> Executable:
+    """Compile a plan, or take it from the cache, and load it.
+
+    The executable's inputs are those of the graph followed by its constants. Raises ToolchainError without a working C compiler.
+    """
+    return load(generate(model_plan), threads=threads)
+
+
+@contextmanager
+def dumping(stages: Iterable[str]) -> Iterator[None]:
+    """Print what these stages produce to stderr, inside the context."""
+    unknown = sorted(set(stages) - set(STAGES))
+    if unknown:
+        raise TilewrightError(f"there is no stage {', '.join(unknown)}", hint=f"choose from {', '.join(STAGES)}")
+    token = _dumped.set(frozenset(stages))
+    try:
+        yield
+    finally:
+        _dumped.reset(token)
+
+
+def _dump(stage: str, name: str, text: Callable[[], str]) -> None:
+    directory = settings.current().dump_dir
+    if stage not in _dumped.get() and directory is None:
+        return
+    content = text()
+    if stage in _dumped.get():
+        print(f"---- after {stage}: {name}", content, sep="\n", file=sys.stderr)
+    if directory is not None:
+        directory.mkdir(parents=True, exist_ok=True)
+        suffix = "c" if stage == "emit" else "txt"
+        (directory / f"{name}.{STAGES.index(stage)}-{stage}.{suffix}").write_text(content + "\n")

@@ -1,0 +1,82 @@
+"""The exception hierarchy.
+
+    TilewrightError            whatever goes wrong in a way that a user can cause or meet
+    |-- InvalidModel           a model file or graph that means nothing
+    |-- UnsupportedOperation   a meaningful operation that is not here
+    |-- ShapeError             extents that do not fit together
+    |-- DTypeError             element types that are not accepted
+    |-- PlanningError          no executable plan under the given constraints
+    |-- ToolchainError         no C compiler, or one that failed
+    `-- CacheError             the on-disk kernel cache cannot be used
+    InternalError              a bug of Tilewright: not a TilewrightError, on purpose
+
+A message says what went wrong; `where` says at which place of the user's input, `why` gives the reason, `hint` what to try.
+"""
+
+from __future__ import annotations
+
+
+class TilewrightError(Exception):
+    """An error that the user can understand and act upon.
+
+    >>> print(ShapeError("cannot multiply (2, 3) by (4, 5)", where="matmul", why="3 != 4", hint="transpose one operand"))
+    cannot multiply (2, 3) by (4, 5)
+      where: matmul
+      why: 3 != 4
+      hint: transpose one operand
+    """
+
+    def __init__(self, message: str, *, where: str = "", why: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.why = why
+        self.hint = hint
+
+    def __str__(self) -> str:
+        details = (("where", self.where), ("why", self.why), ("hint", self.hint))
+        return "\n".join([self.message, *(f"  {label}: {text}" for label, text in details if text)])
+
+
+class InvalidModel(TilewrightError):
+    """A model file or a graph that has no meaning."""
+
+
+class UnsupportedOperation(TilewrightError):
+    """An operation that has a meaning but no implementation here."""
+
+
+class ShapeError(TilewrightError, ValueError):
+    """Extents that do not fit together."""
+
+
+class DTypeError(TilewrightError, TypeError):
+    """An element type that is not accepted."""
+
+
+class PlanningError(TilewrightError):
+    """No executable plan exists under the constraints that were given."""
+
+
+class ToolchainError(TilewrightError):
+    """No C compiler was found, or the one found failed."""
+
+
+class CacheError(TilewrightError):
+    """The on-disk kernel cache cannot be used."""
+
+
+class InternalError(Exception):
+    """A bug of Tilewright: a stage produced something that its verifier refuses.
+
+    `dump` is the text of what was being compiled; with it the failure can be reproduced.
+    """
+
+    def __init__(self, message: str, *, dump: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.dump = dump
+
+    def __str__(self) -> str:
+        advice = "This is a bug of Tilewright. Please report it together with the text below."
+        return "\n".join([self.message, advice, *([self.dump] if self.dump else [])])

@@ -1,0 +1,185 @@
+"""Quasi-affine index expressions: integer combinations of axes, of floor divisions and of remainders by constants.
+
+Expressions are simplified when they are built, so that equal maps compare equal in the common cases. Where a simplification
+needs to know how large an axis is, the caller passes `extents`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class FloorDiv:
+    """`floor(dividend / divisor)` for a positive constant divisor."""
+
+    dividend: Index
+    divisor: int
+
+    def __str__(self) -> str:
+        return f"({self.dividend})//{self.divisor}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mod:
+    """`dividend mod divisor` in 0..divisor-1 for a positive constant divisor."""
+
+    dividend: Index
+    divisor: int
+
+    def __str__(self) -> str:
+        return f"({self.dividend})%{self.divisor}"
+
+
+Atom: TypeAlias = str | FloorDiv | Mod
+"""What an index is linear in: an axis by its name, a floor division or a remainder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """`constant + sum(coefficient * atom)`; the terms are sorted, their coefficients are not zero.
+
+    >>> str(axis("m") * 2 + 3)
+    '2*m + 3'
+    """
+
+    terms: tuple[tuple[Atom, int], ...] = ()
+    constant: int = 0
+
+    def __add__(self, other: Index | int) -> Index:
+        other = constant(other) if isinstance(other, int) else other
+        sums = dict(self.terms)
+        for atom, coefficient in other.terms:
+            sums[atom] = sums.get(atom, 0) + coefficient
+        return _build(sums, self.constant + other.constant)
+
+    def __sub__(self, other: Index | int) -> Index:
+        return self + other * -1
+
+    def __mul__(self, factor: int) -> Index:
+        return _build({atom: coefficient * factor for atom, coefficient in self.terms}, self.constant * factor)
+
+    def axes(self) -> frozenset[str]:
+        """The names of all axes in it, those inside divisions included."""
+        inner = (frozenset((atom,)) if isinstance(atom, str) else atom.dividend.axes() for atom, _ in self.terms)
+        return frozenset().union(*inner)
+
+    def is_affine(self) -> bool:
+        """Whether no division or remainder is left in it."""
+        return all(isinstance(atom, str) for atom, _ in self.terms)
+
+    def is_axis(self) -> bool:
+        """Whether it is one axis and nothing else."""
+        return self.constant == 0 and len(self.terms) == 1 and isinstance(self.terms[0][0], str) and self.terms[0][1] == 1
+
+    def coefficient(self, name: str) -> int:
+        """The factor of an axis outside divisions and remainders."""
+        return dict(self.terms).get(name, 0)
+
+    def substitute(self, values: Mapping[str, Index], extents: Mapping[str, int] | None = None) -> Index:
+        """Replace axes by expressions; `extents` belong to the axes of the result."""
+        result = constant(self.constant)
+        for atom, coefficient in self.terms:
+            match atom:
+                case str():
+                    result = result + values.get(atom, axis(atom)) * coefficient
+                case FloorDiv(dividend, divisor):
+                    result = result + floordiv(dividend.substitute(values, extents), divisor, extents) * coefficient
+                case Mod(dividend, divisor):
+                    result = result + mod(dividend.substitute(values, extents), divisor, extents) * coefficient
+        return result
+
+    def evaluate(self, values: Mapping[str, Any]) -> Any:
+        """The value for integers or integer arrays in place of the axes."""
+        result: Any = self.constant
+        for atom, coefficient in self.terms:
+            match atom:
+                case str():
+                    result = result + values[atom] * coefficient
+                case FloorDiv(dividend, divisor):
+                    result = result + dividend.evaluate(values) // divisor * coefficient
+                case Mod(dividend, divisor):
+                    result = result + dividend.evaluate(values) % divisor * coefficient
+        return result
+
+    def bounds(self, extents: Mapping[str, int]) -> tuple[int, int]:
+        """Smallest and largest value (inclusive) over axes that run from 0 to extent - 1."""
+        low = high = self.constant
+        for atom, coefficient in self.terms:
+            ends = [end * coefficient for end in _atom_bounds(atom, extents)]
+            low, high = low + min(ends), high + max(ends)
+        return low, high
+
+    def __str__(self) -> str:
+        parts = [str(atom) if factor == 1 else f"{factor}*{atom}" for atom, factor in self.terms]
+        if self.constant or not parts:
+            parts.append(str(self.constant))
+        return " + ".join(parts)
+
+
+def axis(name: str) -> Index:
+    """The index that is an axis."""
+    return Index(((name, 1),))
+
+
+def constant(value: int) -> Index:
+    """The index that is always `value`."""
+    return Index((), value)
+
+
+def floordiv(dividend: Index, divisor: int, extents: Mapping[str, int] | None = None) -> Index:
+    """`floor(dividend / divisor)`, simplified as far as the extents of the axes allow.
+
+    >>> str(floordiv(axis("h") * 64 + axis("d"), 64, {"h": 12, "d": 64}))
+    'h'
+    """
+    quotient, rest = _split(dividend, divisor)
+    if _within(rest, divisor, extents):
+        return quotient
+    return quotient + Index(((FloorDiv(rest, divisor), 1),))
+
+
+def mod(dividend: Index, divisor: int, extents: Mapping[str, int] | None = None) -> Index:
+    """`dividend mod divisor`, simplified as far as the extents of the axes allow.
+
+    >>> str(mod(axis("h") * 64 + axis("d"), 64, {"h": 12, "d": 64}))
+    'd'
+    """
+    _, rest = _split(dividend, divisor)
+    if _within(rest, divisor, extents):
+        return rest
+    return Index(((Mod(rest, divisor), 1),))
+
+
+def _build(sums: Mapping[Atom, int], offset: int) -> Index:
+    return Index(tuple(sorted(((a, c) for a, c in sums.items() if c), key=lambda term: str(term[0]))), offset)
+
+
+def _split(dividend: Index, divisor: int) -> tuple[Index, Index]:
+    """`(quotient, rest)` with dividend = divisor * quotient + rest, the rest holding what is not divisible term by term."""
+    whole = {atom: factor // divisor for atom, factor in dividend.terms if factor % divisor == 0}
+    rest = {atom: factor for atom, factor in dividend.terms if factor % divisor}
+    return _build(whole, dividend.constant // divisor), _build(rest, dividend.constant % divisor)
+
+
+def _within(rest: Index, divisor: int, extents: Mapping[str, int] | None) -> bool:
+    if not rest.terms:
+        return 0 <= rest.constant < divisor
+    if extents is None or not rest.axes() <= extents.keys():
+        return False
+    low, high = rest.bounds(extents)
+    return 0 <= low and high < divisor
+
+
+def _atom_bounds(atom: Atom, extents: Mapping[str, int]) -> tuple[int, int]:
+    match atom:
+        case str():
+            return 0, max(extents[atom] - 1, 0)
+        case FloorDiv(dividend, divisor):
+            low, high = dividend.bounds(extents)
+            return low // divisor, high // divisor
+        case Mod(dividend, divisor):
+            low, high = dividend.bounds(extents)
+            return (low, high) if 0 <= low and high < divisor else (0, divisor - 1)

@@ -1,0 +1,91 @@
+"""Scalar expressions: the value that an operator gives to one point of its index space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The element that the operator's read number `read` addresses at this point."""
+
+    read: int
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The operator's body at this point; only inside a `Reduction`."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state variable of the operator's `Reduction`; only inside it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Previous:
+    """A state variable before the update; only inside a rescaling law."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AxisValue:
+    """The position along an axis, as a number (positions, causal biases)."""
+
+    axis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A run-time scalar (a scale, a key length)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A named function of `scalar_functions.FUNCTIONS` applied to scalars."""
+
+    function: str
+    operands: tuple[Scalar, ...]
+
+
+Scalar: TypeAlias = Literal | Load | Point | State | Previous | AxisValue | Parameter | Apply
+
+
+def apply(function: str, *operands: Scalar) -> Apply:
+    """`Apply` with its operands spread out.
+
+    >>> apply("add", Load(0), Literal(1.0))
+    Apply(function='add', operands=(Load(read=0), Literal(value=1.0)))
+    """
+    return Apply(function, operands)
+
+
+def rewrite(scalar: Scalar, replace: Callable[[Scalar], Scalar | None]) -> Scalar:
+    """Replace, from the root down, every subexpression for which `replace` gives one."""
+    replacement = replace(scalar)
+    if replacement is not None:
+        return replacement
+    if isinstance(scalar, Apply):
+        return Apply(scalar.function, tuple(rewrite(operand, replace) for operand in scalar.operands))
+    return scalar
+
+
+def subexpressions(scalar: Scalar) -> tuple[Scalar, ...]:
+    """The expression and all that is in it, the root first."""
+    if isinstance(scalar, Apply):
+        return (scalar, *(inner for operand in scalar.operands for inner in subexpressions(operand)))
+    return (scalar,)

@@ -1,0 +1,277 @@
+"""The types of the graph: axes, accesses, operators, tensors, graphs and chains. They say what to compute, never how."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+import numpy as np
+
+from tilewright.graph.index import Index
+from tilewright.graph.scalar import Apply, Load, Point, Scalar, State, apply
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolicExtent:
+    """An extent known at run time: `low <= value <= high`; planning uses `hint`."""
+
+    name: str
+    low: int
+    high: int
+    hint: int
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Extent: TypeAlias = int | SymbolicExtent
+
+
+def planned_extent(extent: Extent) -> int:
+    """The integer to plan with: the extent itself, or the hint of a symbolic one."""
+    return extent.hint if isinstance(extent, SymbolicExtent) else extent
+
+
+class AxisKind(Enum):
+    """Whether the points along an axis are independent or are combined into one."""
+
+    PARALLEL = "parallel"
+    REDUCTION = "reduction"
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One dimension of an operator's index space. Inside a chain, equal names are the same axis."""
+
+    name: str
+    extent: Extent
+    kind: AxisKind = AxisKind.PARALLEL
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The points at which an access is real: where every constraint is >= 0. Elsewhere its value is `otherwise`.
+
+    Padding, causal masks and length masks are guards; by its guard a block is empty, full or partial.
+    """
+
+    constraints: tuple[Index, ...]
+    otherwise: float
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The element of `tensor` that belongs to a point: one quasi-affine expression of the axes per dimension."""
+
+    tensor: str
+    indices: tuple[Index, ...]
+    guard: Guard | None = None
+
+    def axes(self) -> frozenset[str]:
+        """The names of the axes that it depends on."""
+        return frozenset().union(*(index.axes() for index in self.indices))
+
+    def is_affine(self) -> bool:
+        """Whether it is unguarded and free of divisions: base plus strides times axes."""
+        return self.guard is None and all(index.is_affine() for index in self.indices)
+
+
+@dataclass(frozen=True, slots=True)
+class StateVariable:
+    """One carried value of a reduction: starts at `identity`, takes in `contribution` through `combine` at every point.
+
+    A contribution may refer to `Point()` and to the states declared before it: once these are final (whole-row schedule),
+    or with their running values, provided that a `Rescale` says how to correct it (online schedule).
+    """
+
+    name: str
+    identity: float
+    contribution: Scalar
+    combine: str
+    """An associative function: add, maximum, minimum or multiply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rescale:
+    """When states change, `target` (a later state, or "result" for finished values and sums of them) is multiplied by `factor`.
+
+    The factor speaks of `State` (new) and `Previous` (old). Online softmax (Milakov and Gimelshein 2018, algorithm 3) is
+    `Rescale("row_sum", exp(old maximum - new maximum))`; split reductions merge by the same law.
+    """
+
+    target: str
+    factor: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """How the points along the reduction axes combine, and what is written when they have.
+
+    `finish` may refer to every state and, if the operator writes one value per point (softmax), to `Point()`.
+    """
+
+    states: tuple[StateVariable, ...]
+    finish: Scalar
+    rescales: tuple[Rescale, ...] = ()
+
+
+SUM = Reduction((StateVariable("sum", 0.0, Point(), "add"),), State("sum"))
+"""The plain sum: what a contraction carries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """For every point of the axes: `body` of the reads, reduced along the reduction axes, into the written tensor.
+
+    Without a reduction all axes are parallel and `write` covers them (an elementwise map, a copy, an index change).
+    """
+
+    name: str
+    kind: str
+    """The builder in graph/operators that made it (for messages and printing only: planning reads the maps)."""
+    axes: tuple[Axis, ...]
+    reads: tuple[Access, ...]
+    write: Access
+    body: Scalar
+    reduction: Reduction | None = None
+    accumulator: str = "float32"
+
+    def axis(self, name: str) -> Axis:
+        """The axis of that name."""
+        return next(axis for axis in self.axes if axis.name == name)
+
+    def reduction_axes(self) -> tuple[Axis, ...]:
+        """The axes that are combined."""
+        return tuple(axis for axis in self.axes if axis.kind is AxisKind.REDUCTION)
+
+    def is_contraction(self) -> bool:
+        """Whether it is a sum of products of two affine reads: what a matrix micro kernel can compute."""
+        product = apply("multiply", Load(0), Load(1))
+        affine = all(access.is_affine() for access in (*self.reads, self.write))
+        return self.reduction == SUM and self.body == product and len(self.reads) == 2 and affine
+
+    def is_map(self) -> bool:
+        """Whether it computes every written element from single elements, with no reduction."""
+        return self.reduction is None
+
+    def is_row_operator(self) -> bool:
+        """Whether it needs whole rows before it can finish: a reduction other than a contraction."""
+        return self.reduction is not None and not self.is_contraction()
+
+    def is_index_change(self) -> bool:
+        """Whether it only moves elements (transpose, reshape, slice)."""
+        return self.is_map() and self.body == Load(0) and len(self.reads) == 1
+
+    def functions(self) -> tuple[str, ...]:
+        """The scalar functions applied at every point, with repetition."""
+        from tilewright.graph.scalar import subexpressions
+
+        roots: tuple[Scalar, ...] = (self.body,)
+        if self.reduction is not None:
+            roots += (*(state.contribution for state in self.reduction.states), self.reduction.finish)
+        return tuple(node.function for root in roots for node in subexpressions(root) if isinstance(node, Apply))
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A named array: `shape` in elements, `dtype` by NumPy name."""
+
+    name: str
+    shape: tuple[Extent, ...]
+    dtype: str = "float32"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant:
+    """The value of a tensor that does not change between calls. Equal contents are equal constants."""
+
+    array: np.ndarray
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        data = np.ascontiguousarray(self.array)
+        identity = f"{data.dtype.str}{data.shape}".encode()
+        object.__setattr__(self, "digest", hashlib.sha256(identity + data.tobytes()).hexdigest())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and other.digest == self.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Operators in topological order over named tensors. Constants are tensors with a value; they are not inputs."""
+
+    name: str
+    tensors: tuple[Tensor, ...]
+    operators: tuple[Operator, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    constants: tuple[tuple[str, Constant], ...] = ()
+
+    def tensor(self, name: str) -> Tensor:
+        """The tensor of that name."""
+        return next(tensor for tensor in self.tensors if tensor.name == name)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Operators in topological order with one sink, planned and fused as one; axes are named consistently across them."""
+
+    name: str
+    tensors: tuple[Tensor, ...]
+    operators: tuple[Operator, ...]
+
+    @property
+    def output(self) -> str:
+        """The tensor that the sink writes."""
+        return self.operators[-1].write.tensor
+
+    @property
+    def intermediates(self) -> tuple[str, ...]:
+        """Tensors written by one operator and read by another, in order of production."""
+        return tuple(operator.write.tensor for operator in self.operators[:-1])
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Tensors read but not written here, in order of first use."""
+        written = {operator.write.tensor for operator in self.operators}
+        reads = (access.tensor for operator in self.operators for access in operator.reads)
+        return tuple(dict.fromkeys(tensor for tensor in reads if tensor not in written))
+
+    def tensor(self, name: str) -> Tensor:
+        """The tensor of that name."""
+        return next(tensor for tensor in self.tensors if tensor.name == name)
+
+    def operator(self, name: str) -> Operator:
+        """The operator of that name."""
+        return next(operator for operator in self.operators if operator.name == name)
+
+    def producer(self, tensor: str) -> Operator | None:
+        """The operator that writes a tensor, None for an input."""
+        return next((operator for operator in self.operators if operator.write.tensor == tensor), None)
+
+    def consumers(self, tensor: str) -> tuple[Operator, ...]:
+        """The operators that read a tensor."""
+        return tuple(op for op in self.operators if any(access.tensor == tensor for access in op.reads))
+
+    @property
+    def extents(self) -> Mapping[str, Extent]:
+        """The extent of every axis."""
+        return {axis.name: axis.extent for operator in self.operators for axis in operator.axes}
+
+    @property
+    def shared_axes(self) -> tuple[str, ...]:
+        """Axes that every operator has, in order of first appearance."""
+        first, *rest = self.operators
+        return tuple(a.name for a in first.axes if all(any(b.name == a.name for b in op.axes) for op in rest))
+
+    def private_axes(self, operator: Operator) -> tuple[str, ...]:
+        """Axes of an operator that no other operator has."""
+        others = {axis.name for other in self.operators if other.name != operator.name for axis in other.axes}
+        return tuple(axis.name for axis in operator.axes if axis.name not in others)

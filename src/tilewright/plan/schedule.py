@@ -1,0 +1,119 @@
+"""Schedules: trees of loops with operators at their leaves, and what becomes of each intermediate.
+
+A loop cuts the range of its axis that is current where it stands into blocks of `tile`; the last block may be shorter. A leaf
+works on the box of current ranges: axes without a loop above it have their whole extent. Loops may nest on one axis (one per
+memory level). The paper's loop permutations (Chimera, section IV-B) are trees whose leaves carry conditions: the producer runs
+at the first block of loops that only consumers have, the consumer at the last block of loops that only producers have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+
+class Trip(Enum):
+    """A block at one end of an axis: it starts at 0 (first), or it ends at the extent (last)."""
+
+    FIRST = "first"
+    LAST = "last"
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """The condition that the current block of `axis` is the first or the last."""
+
+    axis: str
+    trip: Trip
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Run an operator on the current box, if all conditions hold."""
+
+    operator: str
+    when: tuple[When, ...] = ()
+
+
+class Layout(Enum):
+    """How a packed operand lies: dense (row-major in the tensor's own order of dimensions) or in column panels.
+
+    Panels are those of the consumer's micro kernel: [outer axes][column panel][depth][panel_columns], zero-padded columns.
+    """
+
+    DENSE = "dense"
+    PANELS = "panels"
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """Copy what read number `read` of `operator` needs in the current box into a packed buffer.
+
+    Axes without a loop above are copied in full, so a Pack high in the tree copies once for many leaves below it.
+    """
+
+    operator: str
+    read: int
+    layout: Layout
+    panel_columns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Blocks of `tile` along `axis`, in increasing order."""
+
+    axis: str
+    tile: int
+    body: tuple[Node, ...]
+
+
+Node: TypeAlias = Loop | Compute | Pack
+
+
+class Storage(Enum):
+    """What becomes of an intermediate: kept until all consumers are done, recomputed for each of them, or rolled
+    through a circular buffer along one axis."""
+
+    KEEP = "keep"
+    RECOMPUTE = "recompute"
+    ROLL = "roll"
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A tree of loops, with the storage decision of every intermediate tensor by name."""
+
+    body: tuple[Node, ...]
+    storage: tuple[tuple[str, Storage], ...] = ()
+
+    def storage_of(self, tensor: str) -> Storage:
+        """The decision for a tensor; KEEP unless said otherwise."""
+        return dict(self.storage).get(tensor, Storage.KEEP)
+
+    def leaves(self) -> Iterator[tuple[tuple[Loop, ...], Compute | Pack]]:
+        """Every leaf in execution order with the loops around it, outermost first."""
+        yield from _leaves((), self.body)
+
+    def path(self, operator: str) -> tuple[Loop, ...]:
+        """The loops around an operator's Compute leaf, outermost first."""
+        return next(loops for loops, leaf in self.leaves() if isinstance(leaf, Compute) and leaf.operator == operator)
+
+
+def _leaves(loops: tuple[Loop, ...], body: tuple[Node, ...]) -> Iterator[tuple[tuple[Loop, ...], Compute | Pack]]:
+    for node in body:
+        if isinstance(node, Loop):
+            yield from _leaves((*loops, node), node.body)
+        else:
+            yield loops, node
+
+
+def common_path(first: tuple[Loop, ...], second: tuple[Loop, ...]) -> tuple[Loop, ...]:
+    """The loops that two leaves share, outermost first (the same nodes, not merely equal ones, up to position)."""
+    shared = []
+    for one, other in zip(first, second, strict=False):
+        if one is not other:
+            break
+        shared.append(one)
+    return tuple(shared)

@@ -1,0 +1,162 @@
+"""What planning produces: a `Plan` per chain, which carries its own reasons, and a `ModelPlan` for a whole graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.graph.types import Chain, Graph
+from tilewright.machine.machine import Machine
+from tilewright.plan.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class ContractionRoles:
+    """How a contraction meets the matrix micro kernel C[row, column] += A[row, depth] * B[depth, column].
+
+    `left` and `right` are read numbers. An axis is None where the contraction has none of that role (its extent is then 1).
+    `outer` are all other axes: code generation loops over them one by one around the micro kernel.
+    """
+
+    left: int
+    right: int
+    row: str | None
+    column: str | None
+    depth: str | None
+    outer: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorPlan:
+    """The micro kernel chosen for an operator; maps and row operators have none and run as generated vector loops."""
+
+    operator: str
+    micro_kernel: str | None = None
+    roles: ContractionRoles | None = None
+    efficiency: float = 1.0
+    """Useful share of the lanes and rows that the kernel computes, edges included."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelPlan:
+    """The blocking that serves one memory level: loop order (outermost first), tile per axis, what it occupies."""
+
+    level: str
+    order: tuple[str, ...]
+    tiles: tuple[tuple[str, int], ...]
+    used_bytes: int
+    capacity_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """Bytes of one tensor that cross into a level from the one behind it (write-backs included), for the whole chain."""
+
+    tensor: str
+    level: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTerm:
+    """One named part of a price. Terms with the same `overlap` group overlap: only the largest of a group counts."""
+
+    name: str
+    seconds: float
+    overlap: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Predicted time of one call on one thread, term by term."""
+
+    terms: tuple[PriceTerm, ...]
+
+    @property
+    def seconds(self) -> float:
+        """The largest term of every overlap group, plus all others."""
+        groups: dict[str, float] = {}
+        for term in self.terms:
+            if term.overlap:
+                groups[term.overlap] = max(groups.get(term.overlap, 0.0), term.seconds)
+        return sum(groups.values()) + sum(term.seconds for term in self.terms if not term.overlap)
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """What no schedule can beat: flops over peak and compulsory bytes over memory bandwidth, one thread."""
+
+    flops: int
+    compute_s: float
+    compulsory_bytes: int
+    memory_s: float
+
+    @property
+    def seconds(self) -> float:
+        """The larger of the two."""
+        return max(self.compute_s, self.memory_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An alternative that lost: what it was, its figure, the winner's figure, in `unit`, and why that decided."""
+
+    alternative: str
+    figure: float
+    winner_figure: float
+    unit: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one chain is computed on one machine, and why."""
+
+    chain: Chain
+    machine: Machine
+    schedule: Schedule
+    operators: tuple[OperatorPlan, ...]
+    levels: tuple[LevelPlan, ...]
+    parallel_axes: tuple[str, ...]
+    """Axes of the outermost loops, in order, whose blocks are distributed over threads."""
+    movements: tuple[Movement, ...]
+    scratch_bytes: int
+    """Packed operands and live intermediates of one thread."""
+    price: Price
+    unfused_price: Price
+    floor: Floor
+    rejected: tuple[Rejected, ...]
+
+    @property
+    def predicted_seconds(self) -> float:
+        """Of one call on one thread."""
+        return self.price.seconds
+
+    def operator_plan(self, name: str) -> OperatorPlan:
+        """The plan of one operator."""
+        return next(plan for plan in self.operators if plan.operator == name)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """An edge between two chains that was not fused: the tensor, both prices, and the reason."""
+
+    tensor: str
+    fused_seconds: float
+    """Infinite where no executable fused plan exists."""
+    unfused_seconds: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlan:
+    """A graph cut into chains, in execution order; tensors between chains live in the workspace of a call."""
+
+    graph: Graph
+    plans: tuple[Plan, ...]
+    cuts: tuple[Cut, ...]
+
+    @property
+    def predicted_seconds(self) -> float:
+        """The sum over the chains, one thread."""
+        return sum(plan.predicted_seconds for plan in self.plans)
