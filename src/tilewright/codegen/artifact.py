@@ -1,0 +1,85 @@
+"""What code generation hands to the runtime: C text, what to link with it, and how to call it.
+
+The ABI of an entry point `NAME`:
+
+    struct tw_context {
+        void *pool;
+        void (*parallel_for)(void *pool, void (*task)(void *argument, long begin, long end, char *scratch), void *argument,
+                             long count, long scratch_bytes);
+    };
+    long NAME_workspace_bytes(const long *sizes);
+    void NAME(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace);
+
+- `tensors`: the data pointers of the inputs, then of the outputs, in the order of the `Signature`.
+- `sizes`: the value of each symbol, then the strides of every input and every output in elements, dimension by dimension.
+- `workspace`: `NAME_workspace_bytes(sizes)` bytes for one call, 64-byte aligned (intermediates between chains).
+- `parallel_for` calls `task` on disjoint ranges that cover 0..count-1, from several threads, each with its own
+  `scratch` of at least `scratch_bytes` bytes, 64-byte aligned, contents undefined.
+- The text imports no symbol.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from tilewright.kernels.contract import KernelSource
+
+CONTEXT_DECLARATION = """\
+struct tw_context {
+  void *pool;
+  void (*parallel_for)(void *pool, void (*task)(void *argument, long begin, long end, char *scratch), void *argument,
+                       long count, long scratch_bytes);
+};
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A run-time extent: every dimension that carries the name must have the same size, within the range."""
+
+    name: str
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSlot:
+    """One tensor argument: `shape` has integers and symbol names; `unit_stride_dim` must have a stride of one element."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...]
+    unit_stride_dim: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The arguments of an entry point, in order."""
+
+    symbols: tuple[Symbol, ...]
+    inputs: tuple[TensorSlot, ...]
+    outputs: tuple[TensorSlot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """Generated code, ready for a toolchain. `features` decides the compiler's flags."""
+
+    entry_point: str
+    text: str
+    linked: tuple[KernelSource, ...]
+    architecture: str
+    features: frozenset[str]
+    signature: Signature
+
+    @property
+    def key(self) -> str:
+        """A digest of all that the compiled library depends on, apart from the compiler and its flags."""
+        digest = hashlib.sha256()
+        for part in (self.entry_point, self.architecture, *sorted(self.features), self.text):
+            digest.update(part.encode() + b"\0")
+        for source in self.linked:
+            content = source.content.encode() if isinstance(source.content, str) else source.content
+            digest.update(source.kind.value.encode() + b"\0" + content + b"\0")
+        return digest.hexdigest()

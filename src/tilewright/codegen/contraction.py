@@ -1,0 +1,187 @@
+"""Lowering of a contraction leaf: operands, packing, and the call of its micro kernel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewright.codegen import names
+from tilewright.codegen.expressions import Value, add, any_of, ceil_divide, equal, multiply, round_up, subtract, unequal
+from tilewright.codegen.loop_nest import BlockLoop, Copy, Gather, If, KernelCall, Node, Range, VectorLoops, View
+from tilewright.codegen.state import Lowering, Packed, Scope
+from tilewright.errors import InternalError, PlanningError
+from tilewright.graph.index import axis
+from tilewright.graph.scalar import Load, Scalar, apply
+from tilewright.graph.types import Access, Operator
+from tilewright.plan import schedule as tree
+from tilewright.plan.types import ContractionRoles
+
+POINT = Range(0, 1, 1, frozenset((1,)))
+"""The range of a role that a contraction does not have."""
+
+
+def lower_contraction(state: Lowering, operator: Operator, scope: Scope) -> tuple[Node, ...]:
+    """A contraction on the current box: loops over its outer axes around calls of its micro kernel."""
+    roles = _roles(state, operator)
+    return _outer_loops(state, operator, roles, roles.outer, scope)
+
+
+def lower_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Node, ...]:
+    """A Pack leaf: copy the operand's box; what follows in the tree reads the copy."""
+    operator = state.chain.operator(pack.operator)
+    roles = _roles(state, operator)
+    access = operator.reads[pack.read]
+    major, minor = (roles.depth, roles.column) if pack.read == roles.right else (roles.row, roles.depth)
+    inner = [name for name in (major, minor) if name is not None and name in access.axes()]
+    outer = [a.name for a in operator.axes if a.name in access.axes() and a.name not in inner]
+    width = pack.panel_columns if pack.layout is tree.Layout.PANELS else 0
+    rows, columns = _range(scope, major, access), _range(scope, minor, access)
+    row = width or round_up(columns.capacity, state.lanes)
+    panel = multiply(rows.capacity, width)
+    block = multiply(panel, ceil_divide(columns.capacity, width)) if width else multiply(rows.capacity, row)
+    steps, total = _outer_steps(scope, outer, block)
+    buffer = _packed_name(state, operator, access)
+    state.scratch(buffer, total, f"{access.tensor} packed for {operator.name}")
+    inner_steps = {major: row, minor: rows.capacity if width else 1}
+    all_steps = {**steps, **{name: step for name, step in inner_steps.items() if name is not None}}
+    starts = {name: scope.ranges[name].start for name in access.axes()}
+    state.packed[operator.name, pack.read] = Packed(buffer, starts, all_steps, row, panel)
+    source = _strided(state.view(access, scope), operator)
+    loops = tuple((name, scope.ranges[name].size, steps[name]) for name in outer if scope.ranges[name].size != 1)
+    return (Copy(source, buffer, loops, major, rows.size, minor, columns.size, width, panel, row),)
+
+
+def _roles(state: Lowering, operator: Operator) -> ContractionRoles:
+    roles = state.plan.operator_plan(operator.name).roles
+    if roles is None:
+        raise InternalError(f"contraction {operator.name} has no roles in its plan")
+    return roles
+
+
+def _range(scope: Scope, name: str | None, access: Access) -> Range:
+    return scope.ranges[name] if name is not None and name in access.axes() else POINT
+
+
+def _outer_steps(scope: Scope, outer: list[str], block: Value) -> tuple[dict[str, Value], Value]:
+    steps: dict[str, Value] = {}
+    for name in reversed(outer):
+        steps[name] = block
+        block = multiply(block, scope.ranges[name].capacity)
+    return steps, block
+
+
+def _packed_name(state: Lowering, operator: Operator, access: Access) -> str:
+    name = f"packed_{names.identifier(access.tensor)}"
+    return name if name not in state.buffers else f"{name}_for_{names.identifier(operator.name)}"
+
+
+def _outer_loops(
+    state: Lowering, operator: Operator, roles: ContractionRoles, outer: tuple[str, ...], scope: Scope
+) -> tuple[Node, ...]:
+    if not outer:
+        return _kernel_call(state, operator, roles, scope)
+    name, *rest = outer
+    block = scope.ranges[name]
+    if block.size in (0, 1):
+        return _outer_loops(state, operator, roles, tuple(rest), scope)
+    variable = names.axis_start(name, scope.nesting(name))
+    loop = tree.Loop(name, 1, ())
+    body = _outer_loops(state, operator, roles, tuple(rest), scope.enter(loop, Range(variable, 1, 1, frozenset((1,)))))
+    return (BlockLoop(name, variable, "", block.start, add(block.start, block.size), 1, False, body),)
+
+
+def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Node, ...]:
+    kernel = state.kernels[state.plan.operator_plan(operator.name).micro_kernel or ""]
+    rows, columns, depth = (scope.ranges[name] if name else POINT for name in (roles.row, roles.column, roles.depth))
+    left, left_row, left_depth = _left(state, operator, roles, scope)
+    packing, right, right_panel, right_row = _right(state, operator, roles, scope, kernel.columns)
+    target = _strided(state.view(operator.write, scope), operator)
+    reductions = [a.name for a in operator.reduction_axes()]
+    accumulate = any_of(*(unequal(scope.ranges[name].start, 0) for name in reductions))
+    empty = any(scope.ranges[name].size == 0 for name in reductions if name != roles.depth)
+    call = KernelCall(
+        kernel=kernel.name,
+        symbol=kernel.symbol or names.identifier(kernel.name),
+        rows=rows.size,
+        columns=columns.size,
+        depth=0 if empty else depth.size,
+        left=left,
+        left_row=left_row,
+        left_depth=left_depth,
+        right=right,
+        right_panel=right_panel,
+        right_row=right_row,
+        target=target,
+        target_row=target.stride(roles.row),
+        accumulate=accumulate,
+        shapes=_shapes(rows, columns),
+    )
+    if roles.column is None or target.stride(roles.column) == 1:
+        return (*packing, call)
+    return (*packing, *_staged(state, operator, roles, scope, call))
+
+
+def _shapes(rows: Range, columns: Range) -> frozenset[tuple[int, int]] | None:
+    if rows.sizes is None or columns.sizes is None:
+        return None
+    return frozenset((m, n) for m in rows.sizes for n in columns.sizes)
+
+
+def _left(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[View, Value, Value]:
+    packed = state.packed.get((operator.name, roles.left))
+    operand = _strided(state.view(operator.reads[roles.left], scope), operator) if packed is None else _packed_view(packed, scope)
+    return operand, operand.stride(roles.row), operand.stride(roles.depth)
+
+
+def _right(
+    state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, kernel_columns: int
+) -> tuple[tuple[Node, ...], View, Value, Value]:
+    """(packing to do first, operand, elements between panels, elements between rows)."""
+    packed = state.packed.get((operator.name, roles.right))
+    if packed is not None:
+        return (), _packed_view(packed, scope), packed.panel or kernel_columns, packed.row
+    operand = _strided(state.view(operator.reads[roles.right], scope), operator)
+    if roles.column is None or operand.stride(roles.column) == 1:
+        return (), operand, kernel_columns, operand.stride(roles.depth)
+    copies = lower_pack(state, tree.Pack(operator.name, roles.right, tree.Layout.DENSE), scope)
+    packed = state.packed.pop((operator.name, roles.right))
+    return copies, _packed_view(packed, scope), kernel_columns, packed.row
+
+
+def _packed_view(packed: Packed, scope: Scope) -> View:
+    moved = (multiply(subtract(scope.ranges[name].start, start), packed.steps[name]) for name, start in packed.starts.items())
+    return View(packed.buffer, add(*moved), tuple(packed.steps.items()))
+
+
+def _strided(operand: View | Gather, operator: Operator) -> View:
+    if isinstance(operand, Gather):
+        raise InternalError(f"contraction {operator.name} has an access that is not affine")
+    return operand
+
+
+def _staged(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, call: KernelCall) -> tuple[Node, ...]:
+    """The kernel needs unit stride along its columns: compute into a staging tile, then store or add that where it belongs."""
+    if roles.column is None:
+        raise PlanningError(f"contraction {operator.name} cannot be staged", why="it has no column axis")
+    box = [name for name in (roles.row, roles.column) if name is not None]
+    width = round_up(scope.ranges[roles.column].capacity, state.lanes)
+    height = scope.ranges[roles.row].capacity if roles.row else 1
+    name = state.scratch(
+        f"staged_{names.identifier(operator.name)}", multiply(width, height), "one tile, before it is transposed"
+    )
+    steps = {roles.row: width, roles.column: 1}
+    tile = View(name, 0, tuple((axis_name, step) for axis_name, step in steps.items() if axis_name is not None))
+    staged = replace(call, target=tile, target_row=width, accumulate=0)
+    store = _transfer(operator, box, scope, (tile,), call.target, Load(0))
+    if call.accumulate == 0:
+        return (staged, store)
+    addition = _transfer(operator, box, scope, (tile, call.target), call.target, apply("add", Load(0), Load(1)))
+    return (staged, If(call.accumulate, (addition,)), If(equal(call.accumulate, 0), (store,)))
+
+
+def _transfer(
+    operator: Operator, box: list[str], scope: Scope, reads: tuple[View, ...], write: View, body: Scalar
+) -> VectorLoops:
+    access = Access(operator.write.tensor, tuple(axis(name) for name in box))
+    axes = tuple(operator.axis(name) for name in box)
+    mapping = Operator(f"{operator.name}_store", "store", axes, (access,) * len(reads), access, body)
+    return VectorLoops(mapping, tuple((name, scope.ranges[name]) for name in box), reads, write, box[-1])

@@ -1,0 +1,323 @@
+"""C text of loop nests: one file per graph, readable, importing nothing.
+
+The file holds the vector vocabulary, the micro kernels with the loops that tile them, one task per chain, and the entry point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tilewright.codegen import names
+from tilewright.codegen.artifact import CONTEXT_DECLARATION
+from tilewright.codegen.emit_loops import emit_vector_loops
+from tilewright.codegen.expressions import (
+    Value,
+    add,
+    any_of,
+    ceil_divide,
+    divide,
+    equal,
+    minimum,
+    multiply,
+    remainder,
+    round_up,
+    to_c,
+)
+from tilewright.codegen.loop_nest import BlockLoop, Buffer, Copy, If, KernelCall, LoopNest, Node, ParallelAxis, VectorLoops, View
+from tilewright.kernels.contract import MATRIX_ABI, KernelSource, MicroKernel, SourceKind
+from tilewright.kernels.vectors import VectorDialect
+
+FLOAT_BYTES = 4
+ALIGNMENT_FLOATS = 16
+
+PACKING = """\
+/* Column panels of `width`: target[j / width * panel_stride + p * width + j % width] = source[p * row + j * column]; the columns
+   that the last panel lacks are zero. */
+static __attribute__((unused)) void tw_pack_panels(float *target, long panel_stride, long width, const float *source, long row,
+                                                   long column, long rows, long columns) {
+  for (long j = 0; j < columns; j += width, target += panel_stride)
+    for (long p = 0; p < rows; p++)
+      for (long i = 0; i < width; i += TW_LANES) {
+        const long lanes = tw_min(columns - j - i, TW_LANES);
+        const float *from = source + p * row + (j + i) * column;
+        if (lanes <= 0)
+          tw_store(target + p * width + i, tw_splat(0.0f));
+        else if (column != 1)
+          tw_store(target + p * width + i, tw_load_strided(from, column, lanes));
+        else
+          tw_store(target + p * width + i, lanes == TW_LANES ? tw_load(from) : tw_load_part(from, lanes));
+      }
+}
+/* Rows one after the other: target[p * target_row + j] = source[p * row + j * column]. */
+static __attribute__((unused)) void tw_pack_rows(float *target, long target_row, const float *source, long row, long column,
+                                                 long rows, long columns) {
+  for (long p = 0; p < rows; p++)
+    for (long j = 0; j < columns; j += TW_LANES) {
+      const long lanes = tw_min(columns - j, TW_LANES);
+      const float *from = source + p * row + j * column;
+      tw_vec values = column == 1 ? (lanes == TW_LANES ? tw_load(from) : tw_load_part(from, lanes))
+                                  : tw_load_strided(from, column, lanes);
+      tw_store_part(target + p * target_row + j, values, lanes);
+    }
+}
+"""
+
+TILES = """\
+/* Micro tiles of {rows} x {columns}: column panels outside, so that one panel of B stays in L1 while the rows of A pass by. */
+static void {symbol}_tiles(long m, long n, long k, const float *a, long a_row, long a_column, const float *b, long b_panel,
+                           long b_row, float *c, long c_row, long accumulate) {{
+  for (long j = 0; j < n; j += {columns}, b += b_panel)
+    for (long i = 0; i < m; i += {rows})
+      {symbol}(k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row, tw_min(m - i, {rows}), tw_min(n - j, {columns}),
+          accumulate);
+}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A tensor that the entry point is given or that lies in its workspace: `pointer` is the C expression of its address."""
+
+    name: str
+    pointer: str
+    is_written: bool
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """All that one C file is made of."""
+
+    entry_point: str
+    header: tuple[str, ...]
+    dialect: VectorDialect
+    kernels: Mapping[str, MicroKernel]
+    definitions: tuple[tuple[str, str], ...]
+    """Run-time extents and strides: (variable, C expression over `sizes`)."""
+    nests: tuple[tuple[LoopNest, tuple[Argument, ...]], ...]
+    workspace_elements: Value
+
+
+def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
+    """The C text, and what must be linked with it (kernels that are not C of the same dialect)."""
+    calls = [call for nest, _ in file.nests for call in kernel_calls(nest)]
+    kernel_text, linked = _kernels(file, calls)
+    parts = [
+        _comment(file.header),
+        file.dialect.prelude,
+        "TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }",
+        CONTEXT_DECLARATION,
+        "struct tw_call {\n  void *const *tensors;\n  const long *sizes;\n  char *workspace;\n};\n",
+        PACKING,
+        *kernel_text,
+        *(part for nest, arguments in file.nests for part in _chain(file, nest, arguments)),
+        *_entry(file),
+    ]
+    return "\n".join(parts), linked
+
+
+def kernel_calls(nest: LoopNest) -> list[KernelCall]:
+    """Every kernel call of a nest."""
+    roots = [*nest.setup, *(node for axis in nest.parallel for node in axis.prologue), *nest.body]
+    return [node for root in roots for node in _walk(root) if isinstance(node, KernelCall)]
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    yield node
+    if isinstance(node, BlockLoop | If):
+        for inner in node.body:
+            yield from _walk(inner)
+
+
+def _comment(lines: tuple[str, ...]) -> str:
+    return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */"])
+
+
+def _kernels(file: File, calls: list[KernelCall]) -> tuple[list[str], tuple[KernelSource, ...]]:
+    """The text of every kernel used; kernels in the file's own dialect stand in it, others are declared and linked."""
+    text, linked = [], []
+    for name, symbol in dict.fromkeys((call.kernel, call.symbol) for call in calls):
+        kernel = file.kernels[name]
+        source = kernel.emit(symbol, _variants(kernel, [call for call in calls if call.kernel == name]))
+        if source.kind is SourceKind.C and str(source.content).startswith(file.dialect.prelude):
+            text.append("static " + MATRIX_ABI.format(name=symbol) + ";")
+            text.append(str(source.content).removeprefix(file.dialect.prelude))
+        else:
+            text.append("extern " + MATRIX_ABI.format(name=symbol) + ";")
+            linked.append(source)
+        text.append(TILES.format(symbol=symbol, rows=kernel.rows, columns=kernel.columns))
+    return text, tuple(linked)
+
+
+def _variants(kernel: MicroKernel, calls: list[KernelCall]) -> frozenset[tuple[int, int]] | None:
+    """The (rows, vectors) that the calls need, None if some are known at run time only."""
+    wanted: set[tuple[int, int]] = set()
+    for call in calls:
+        if call.shapes is None:
+            return None
+        for rows, columns in call.shapes:
+            vectors = [-(-part // kernel.lanes) for part in _parts(columns, kernel.columns)]
+            wanted |= {(m, v) for m in _parts(rows, kernel.rows) for v in vectors}
+    return frozenset(wanted) or frozenset({(1, 1)})
+
+
+def _parts(size: int, tile: int) -> set[int]:
+    """The sizes of the pieces that a tile cuts a size into."""
+    return ({tile} if size >= tile else set()) | ({size % tile} - {0})
+
+
+def _chain(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> tuple[str, str]:
+    return _scratch_function(file, nest), _task(file, nest, arguments)
+
+
+def _scratch_function(file: File, nest: LoopNest) -> str:
+    sizes = add(*(round_up(buffer.elements, ALIGNMENT_FLOATS) for buffer in nest.buffers)) if nest.buffers else 0
+    lines = [f"return {to_c(multiply(sizes, FLOAT_BYTES))};"]
+    return _function(f"static long {nest.name}_scratch_bytes(const long *sizes)", _defined(file, lines))
+
+
+def _task(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> str:
+    lines: list[str] = []
+    for argument in arguments:
+        qualifier = "" if argument.is_written else "const "
+        lines.append(f"{qualifier}float *const {names.identifier(argument.name)} = ({qualifier}float *){argument.pointer};")
+    lines += _buffers(nest.buffers)
+    lines += _nodes(nest.setup)
+    lines += ["for (long block = begin; block < end; block++) {", *_indent(_block(nest)), "}"]
+    signature = f"static void {nest.name}_task(void *argument, long begin, long end, char *scratch)"
+    opening = ["const struct tw_call *call = argument;", "const long *sizes = call->sizes;"]
+    return _comment(nest.header) + "\n" + _function(signature, [*opening, *_defined(file, lines)])
+
+
+def _buffers(buffers: tuple[Buffer, ...]) -> list[str]:
+    lines: list[str] = []
+    offset: Value = 0
+    for buffer in buffers:
+        place = to_c(multiply(offset, FLOAT_BYTES))
+        lines.append(f"float *const {buffer.name} = (float *)(scratch + {place}); /* {buffer.note} */")
+        offset = add(offset, round_up(buffer.elements, ALIGNMENT_FLOATS))
+    return lines
+
+
+def _block(nest: LoopNest) -> list[str]:
+    """What is done for one block: decode its number, refresh packed operands that changed, run the body."""
+    lines = []
+    for position, axis in enumerate(nest.parallel):
+        inner = multiply(1, *(_trips(other) for other in nest.parallel[position + 1 :]))
+        lines += _decode(axis, divide("block", inner), is_outermost=position == 0)
+        if axis.prologue:
+            moved = any_of(equal("block", "begin"), equal(remainder("block", inner), 0))
+            body = _nodes(axis.prologue)
+            lines += body if moved == 1 else [f"if ({to_c(moved)}) {{", *_indent(body), "}"]
+    return [*lines, *_nodes(nest.body)]
+
+
+def _trips(axis: ParallelAxis) -> Value:
+    return ceil_divide(axis.extent, axis.tile) if axis.variable else 1
+
+
+def _decode(axis: ParallelAxis, position: Value, *, is_outermost: bool) -> list[str]:
+    if not axis.variable:
+        return []
+    position = position if is_outermost else remainder(position, _trips(axis))
+    lines = [f"const long {axis.variable} = {to_c(multiply(position, axis.tile))};"]
+    if axis.size_variable:
+        rest = minimum(axis.tile, f"{to_c(axis.extent)} - {axis.variable}")
+        lines.append(f"const long {axis.size_variable} = {to_c(rest)};")
+    return lines
+
+
+def _nodes(nodes: tuple[Node, ...]) -> list[str]:
+    return [line for node in nodes for line in _node(node)]
+
+
+def _node(node: Node) -> list[str]:
+    match node:
+        case BlockLoop():
+            return _loop(node)
+        case If(condition, body):
+            return [f"if ({to_c(condition)}) {{", *_indent(_nodes(body)), "}"]
+        case Copy():
+            return _copy(node)
+        case KernelCall():
+            return _kernel_call(node)
+        case VectorLoops():
+            return emit_vector_loops(node)
+
+
+def _loop(loop: BlockLoop) -> list[str]:
+    variable = loop.variable
+    more = f"{variable} < {to_c(loop.stop)}" + (f" || {variable} == {to_c(loop.start)}" if loop.may_be_empty else "")
+    lines = []
+    if loop.size_variable:
+        rest = f"tw_min({loop.tile}, {to_c(loop.stop)} - {variable})"
+        lines.append(f"const long {loop.size_variable} = {rest};")
+    step = f"{variable}++" if loop.tile == 1 else f"{variable} += {loop.tile}"
+    return [f"for (long {variable} = {to_c(loop.start)}; {more}; {step}) {{", *_indent([*lines, *_nodes(loop.body)]), "}"]
+
+
+def _copy(copy: Copy) -> list[str]:
+    moved = [
+        (multiply(names.axis_offset(axis), copy.source.stride(axis)), multiply(names.axis_offset(axis), stride))
+        for axis, _, stride in copy.outer
+    ]
+    source = _pointer(copy.source.buffer, add(copy.source.offset, *(step for step, _ in moved)))
+    target = _pointer(copy.target, add(0, *(step for _, step in moved)))
+    row, column = copy.source.stride(copy.depth_axis), copy.source.stride(copy.column_axis)
+    shape = f"{to_c(row)}, {to_c(column)}, {to_c(copy.depth)}, {to_c(copy.columns)}"
+    if copy.panel_columns:
+        lines = [f"tw_pack_panels({target}, {to_c(copy.panel_stride)}, {copy.panel_columns}, {source}, {shape});"]
+    else:
+        lines = [f"tw_pack_rows({target}, {to_c(copy.target_row)}, {source}, {shape});"]
+    for axis, size, _ in reversed(copy.outer):
+        index = names.axis_offset(axis)
+        lines = [f"for (long {index} = 0; {index} < {to_c(size)}; {index}++) {{", *_indent(lines), "}"]
+    return lines
+
+
+def _kernel_call(call: KernelCall) -> list[str]:
+    left = f"{_place(call.left)}, {to_c(call.left_row)}, {to_c(call.left_depth)}"
+    right = f"{_place(call.right)}, {to_c(call.right_panel)}, {to_c(call.right_row)}"
+    target = f"{_place(call.target)}, {to_c(call.target_row)}"
+    size = ", ".join(map(to_c, (call.rows, call.columns, call.depth)))
+    return [f"{call.symbol}_tiles({size}, {left}, {right}, {target}, {to_c(call.accumulate)});"]
+
+
+def _place(view: View) -> str:
+    return _pointer(view.buffer, view.offset)
+
+
+def _pointer(buffer: str, offset: Value) -> str:
+    return buffer if offset == 0 else f"{buffer} + {to_c(offset)}"
+
+
+def _entry(file: File) -> list[str]:
+    workspace = [f"return {to_c(multiply(file.workspace_elements, FLOAT_BYTES))};"]
+    lines = ["struct tw_call call = {tensors, sizes, workspace};"]
+    for nest, _ in file.nests:
+        count = multiply(1, *(_trips(axis) for axis in nest.parallel)) if nest.parallel else 1
+        lines.append(
+            f"context->parallel_for(context->pool, {nest.name}_task, &call, {to_c(count)}, {nest.name}_scratch_bytes(sizes));"
+        )
+    exported = '__attribute__((visibility("default")))'
+    arguments = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"
+    return [
+        _function(f"{exported} long {file.entry_point}_workspace_bytes(const long *sizes)", _defined(file, workspace)),
+        _function(f"{exported} void {file.entry_point}({arguments})", _defined(file, lines)),
+    ]
+
+
+def _defined(file: File, lines: list[str]) -> list[str]:
+    """The lines, after definitions of the run-time sizes that they mention."""
+    text = "\n".join(lines)
+    used = [(name, value) for name, value in file.definitions if name in text]
+    silent = [] if "sizes" in text or used else ["(void)sizes;"]
+    return [*silent, *(f"const long {name} = {value};" for name, value in used), *lines]
+
+
+def _function(signature: str, lines: list[str]) -> str:
+    return "\n".join([f"{signature} {{", *_indent(lines), "}", ""])
+
+
+def _indent(lines: list[str]) -> list[str]:
+    return [f"  {line}" for line in lines]

@@ -1,0 +1,292 @@
+"""C text of `VectorLoops`: maps and row operators as vector loops, with whole vectors first and one partial vector at the end.
+
+A row operator takes one pass over its row per state variable, then one to finish. Where the finishing value contains the last
+state's contribution (softmax: the exponential), the pass that sums it also stores it, and the last pass only finishes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tilewright.codegen import names
+from tilewright.codegen.emit_scalar import COMBINE, literal_text, vector_text
+from tilewright.codegen.expressions import Value, add, multiply, to_c
+from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
+from tilewright.errors import InternalError, UnsupportedOperation
+from tilewright.graph.index import FloorDiv, Index, Mod
+from tilewright.graph.scalar import (
+    Apply,
+    AxisValue,
+    Literal,
+    Load,
+    Parameter,
+    Point,
+    Previous,
+    Scalar,
+    State,
+    apply,
+    rewrite,
+    subexpressions,
+)
+from tilewright.graph.types import Reduction, StateVariable
+
+Lines = list[str]
+STORED = State("stored contribution")
+"""Stands for the value that an earlier pass left in the written tensor."""
+
+
+def emit_vector_loops(loops: VectorLoops) -> Lines:
+    """The lines of a map or a row operator."""
+    emitter = _Emitter(loops)
+    return [f"/* {loops.operator.name}: {loops.operator.kind} */", *emitter.text()]
+
+
+def _indent(lines: Lines) -> Lines:
+    return [f"  {line}" for line in lines]
+
+
+@dataclass(frozen=True, slots=True)
+class _Emitter:
+    loops: VectorLoops
+
+    @property
+    def reduced(self) -> tuple[str, ...]:
+        """The reduction axes."""
+        return tuple(axis.name for axis in self.loops.operator.reduction_axes())
+
+    @property
+    def ranges(self) -> dict[str, Range]:
+        """The range of every axis."""
+        return dict(self.loops.box)
+
+    def text(self) -> Lines:
+        """The whole nest."""
+        vector = self.loops.vector_axis
+        around = [axis for axis, _ in self.loops.box if axis != vector and axis not in self.reduced]
+        if self.loops.operator.reduction is None:
+            body = self.over(vector, self.map_body)
+        elif vector in self.reduced:
+            body = self.row_body(self.loops.operator.reduction, lanes_are_reduced=True, part=False)
+        else:
+            reduction = self.loops.operator.reduction
+            body = self.over(vector, lambda part: self.row_body(reduction, lanes_are_reduced=False, part=part))
+        return self.nest(around, body)
+
+    def nest(self, axes: list[str], body: Lines) -> Lines:
+        """Loops point by point."""
+        for axis in reversed(axes):
+            if self.ranges[axis].size == 1:
+                continue
+            index = names.axis_offset(axis)
+            size = to_c(self.ranges[axis].size)
+            body = [f"for (long {index} = 0; {index} < {size}; {index}++) {{", *_indent(body), "}"]
+        return body
+
+    def over(self, axis: str | None, body: Callable[[bool], Lines]) -> Lines:
+        """A loop by whole vectors, then the rest; `body(part)` gives its lines."""
+        if axis is None:
+            return ["{", "  const long lanes = 1;", *_indent(body(True)), "}"]
+        index, size = names.axis_offset(axis), self.ranges[axis].size
+        whole = ["{", f"  long {index} = 0;", f"  for (; {index} + TW_LANES <= {to_c(size)}; {index} += TW_LANES) {{"]
+        whole += [*_indent(_indent(body(False))), "  }"]
+        rest = [f"  if ({index} < {to_c(size)}) {{", f"    const long lanes = {to_c(size)} - {index};"]
+        rest += [*_indent(_indent(body(True))), "  }"]
+        return [*whole, *rest, "}"]
+
+    def map_body(self, part: bool) -> Lines:
+        """One vector of a map."""
+        return [*self.loads(self.loops.operator.body, part), self.store(self.value(self.loops.operator.body), part)]
+
+    def row_body(self, reduction: Reduction, *, lanes_are_reduced: bool, part: bool) -> Lines:
+        """All passes of a row operator for one row, or for one vector of rows."""
+        stored = self.stored_contribution(reduction)
+        lines: Lines = []
+        for state in reduction.states:
+            keep = stored is not None and state is reduction.states[-1]
+            lines += self.state_pass(state, lanes_are_reduced, part, keep)
+        return [*lines, *self.finish(reduction, stored, lanes_are_reduced, part)]
+
+    def stored_contribution(self, reduction: Reduction) -> Scalar | None:
+        """The contribution of the last state, if every point is written and its value is made from it."""
+        contribution = reduction.states[-1].contribution
+        pointwise = set(self.reduced) <= self.loops.operator.write.axes()
+        inside = contribution in subexpressions(reduction.finish) and contribution != Point()
+        return contribution if pointwise and inside else None
+
+    def state_pass(self, state: StateVariable, lanes_are_reduced: bool, part: bool, keep: bool) -> Lines:
+        """Accumulate one state over the reduction axes."""
+        identity = f"tw_splat({literal_text(state.identity)})"
+        accumulator = f"state_{state.name}_lanes"
+
+        def step(partial: bool) -> Lines:
+            lines = self.point(partial)
+            lines.append(f"const tw_vec contribution = {self.value(state.contribution)};")
+            lines += [self.store("contribution", partial)] if keep else []
+            masked = f"tw_first(contribution, {identity}, lanes)" if partial and lanes_are_reduced else "contribution"
+            return [*lines, f"{accumulator} = {COMBINE[state.combine].format(accumulator, masked)};"]
+
+        result = f"tw_splat(tw_reduce_{state.combine}({accumulator}))" if lanes_are_reduced else accumulator
+        passes = self.over_reduction(step, lanes_are_reduced, part)
+        return [f"tw_vec {accumulator} = {identity};", *passes, f"const tw_vec state_{state.name} = {result};"]
+
+    def over_reduction(self, step: Callable[[bool], Lines], lanes_are_reduced: bool, part: bool) -> Lines:
+        """Loops over the reduction axes; the vector axis innermost if it is one of them."""
+        inner = self.over(self.loops.vector_axis, step) if lanes_are_reduced else step(part)
+        return self.nest([axis for axis in self.reduced if axis != self.loops.vector_axis], inner)
+
+    def finish(self, reduction: Reduction, stored: Scalar | None, lanes_are_reduced: bool, part: bool) -> Lines:
+        """Write one value per point, or one per row."""
+        if not set(self.reduced) <= self.loops.operator.write.axes():
+            result = self.value(reduction.finish)
+            return [self.store_row(result) if lanes_are_reduced else self.store(result, part)]
+        value = _hoist_division(reduction.finish)
+
+        def step(partial: bool) -> Lines:
+            if stored is None:
+                return [*self.point(partial), self.store(self.value(value), partial)]
+            again = f"const tw_vec contribution = {self.load(self.loops.write, partial)};"
+            return [again, self.store(self.value(value, stored), partial)]
+
+        inverses = [f"const tw_vec state_{name} = {self.value(scalar)};" for name, scalar in _inverses(reduction.finish)]
+        return [*inverses, *self.over_reduction(step, lanes_are_reduced, part)]
+
+    def point(self, part: bool) -> Lines:
+        """Load what the body reads, and compute it."""
+        body = self.loops.operator.body
+        return [*self.loads(body, part), f"const tw_vec point = {self.value(body)};"]
+
+    def loads(self, scalar: Scalar, part: bool) -> Lines:
+        """Declare one vector per read of an expression."""
+        reads = sorted({node.read for node in subexpressions(scalar) if isinstance(node, Load)})
+        return [line for read in reads for line in self.load_lines(read, part)]
+
+    def load_lines(self, read: int, part: bool) -> Lines:
+        """Declare the vector of one read."""
+        operand = self.loops.reads[read]
+        if isinstance(operand, View):
+            return [f"const tw_vec load_{read} = {self.load(operand, part)};"]
+        return self.gather_lines(read, operand, "lanes" if part else "TW_LANES")
+
+    def load(self, operand: View, part: bool) -> str:
+        """The expression that loads a vector through a view."""
+        address, stride = self.address(operand), operand.stride(self.loops.vector_axis)
+        if stride == 0:
+            return f"tw_splat(*({address}))"
+        if stride == 1:
+            return f"tw_load_part({address}, lanes)" if part else f"tw_load({address})"
+        return f"tw_load_strided({address}, {to_c(stride)}, {'lanes' if part else 'TW_LANES'})"
+
+    def store(self, value: str, part: bool) -> str:
+        """The statement that stores a vector."""
+        address, stride = self.address(self.loops.write), self.loops.write.stride(self.loops.vector_axis)
+        if stride == 1 or self.loops.vector_axis is None:
+            return f"tw_store_part({address}, {value}, lanes);" if part else f"tw_store({address}, {value});"
+        return f"tw_store_strided({address}, {to_c(stride)}, {value}, {'lanes' if part else 'TW_LANES'});"
+
+    def store_row(self, value: str) -> str:
+        """The statement that stores the one result of a row."""
+        return f"tw_store_part({self.address(self.loops.write)}, {value}, 1);"
+
+    def address(self, view: View) -> str:
+        """The pointer to the current point."""
+        moved = (multiply(self.offset(axis), stride) for axis, stride in view.strides)
+        offset = to_c(add(view.offset, *moved))
+        return view.buffer if offset == "0" else f"{view.buffer} + {offset}"
+
+    def offset(self, axis: str) -> Value:
+        """The position inside the box, 0 along axes of one point (which have no loop)."""
+        return 0 if self.ranges[axis].size == 1 and axis != self.loops.vector_axis else names.axis_offset(axis)
+
+    def gather_lines(self, read: int, operand: Gather, lanes: str) -> Lines:
+        """Collect a vector element by element."""
+        dims = zip(operand.indices, operand.dim_strides, strict=True)
+        position = add(operand.offset, *(multiply(f"({self.index(index)})", stride) for index, stride in dims))
+        element = f"{operand.buffer}[{to_c(position)}]"
+        if operand.guard is not None:
+            inside = " && ".join(f"({self.index(constraint)}) >= 0" for constraint in operand.guard.constraints)
+            element = f"{inside} ? {element} : {literal_text(operand.guard.otherwise)}"
+        return [
+            f"float load_{read}_lanes[TW_LANES] = {{0}};",
+            f"for (long lane = 0; lane < {lanes}; lane++)",
+            f"  load_{read}_lanes[lane] = {element};",
+            f"const tw_vec load_{read} = tw_load(load_{read}_lanes);",
+        ]
+
+    def index(self, index: Index) -> str:
+        """The C text of a quasi-affine index at the current point and lane; operands are not negative where it is used."""
+        parts = []
+        for atom, coefficient in index.terms:
+            match atom:
+                case FloorDiv(dividend, divisor):
+                    text = f"({self.index(dividend)}) / {divisor}"
+                case Mod(dividend, divisor):
+                    text = f"({self.index(dividend)}) % {divisor}"
+                case str():
+                    text = self.position(atom)
+            parts.append(text if coefficient == 1 else f"({text}) * {coefficient}")
+        return " + ".join([*parts, *([str(index.constant)] if index.constant or not parts else [])])
+
+    def position(self, axis: str) -> str:
+        """The absolute position along an axis, lane included."""
+        lane = ["lane"] if axis == self.loops.vector_axis else []
+        return to_c(add(self.ranges[axis].start, self.offset(axis), *lane))
+
+    def value(self, scalar: Scalar, stored: Scalar | None = None) -> str:
+        """The vector expression of a scalar; occurrences of `stored` are the variable `contribution`."""
+        if stored is not None:
+            scalar = rewrite(scalar, lambda node: STORED if node == stored else None)
+        return vector_text(scalar, self.leaf)
+
+    def leaf(self, scalar: Scalar) -> str:
+        """The vector expression of a leaf."""
+        match scalar:
+            case Literal(value):
+                return f"tw_splat({literal_text(value)})"
+            case State() if scalar is STORED:
+                return "contribution"
+            case Load(read):
+                return f"load_{read}"
+            case Point():
+                return "point"
+            case State(name):
+                return f"state_{name}"
+            case AxisValue(axis):
+                return self.axis_value(axis)
+            case Parameter(name):
+                raise UnsupportedOperation(
+                    f"run-time scalar {name} in operator {self.loops.operator.name}", hint="make it an array"
+                )
+            case Previous():
+                raise InternalError("a rescaling law was asked for outside an online schedule")
+            case _:
+                raise InternalError(f"{scalar} is not a leaf")
+
+    def axis_value(self, axis: str) -> str:
+        """Positions along an axis, as floats (exact below 2^24)."""
+        start = to_c(add(self.ranges[axis].start, self.offset(axis)))
+        return f"(tw_splat((float)({start})){' + tw_iota()' if axis == self.loops.vector_axis else ''})"
+
+
+def _inverses(finish: Scalar) -> list[tuple[str, Scalar]]:
+    """Reciprocals of the states that a finishing value divides by."""
+    divisors = {divisor.name for node in subexpressions(finish) if (divisor := _state_divisor(node)) is not None}
+    return [(f"{name}_inverse", apply("reciprocal", State(name))) for name in sorted(divisors)]
+
+
+def _hoist_division(finish: Scalar) -> Scalar:
+    """Multiply by the reciprocal, computed once per row, where a point is divided by a state."""
+
+    def replace(node: Scalar) -> Scalar | None:
+        divisor = _state_divisor(node)
+        if divisor is None or not isinstance(node, Apply):
+            return None
+        return apply("multiply", _hoist_division(node.operands[0]), State(f"{divisor.name}_inverse"))
+
+    return rewrite(finish, replace)
+
+
+def _state_divisor(node: Scalar) -> State | None:
+    if isinstance(node, Apply) and node.function == "divide" and isinstance(node.operands[1], State):
+        return node.operands[1]
+    return None

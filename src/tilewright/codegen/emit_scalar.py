@@ -1,0 +1,83 @@
+"""C text of scalar expressions, lane by lane, in the vocabulary of the vector dialects."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from tilewright.errors import InternalError
+from tilewright.graph.scalar import Apply, Scalar
+
+VALUES: Mapping[str, str] = {
+    "add": "({} + {})",
+    "subtract": "({} - {})",
+    "multiply": "({} * {})",
+    "divide": "({} / {})",
+    "negative": "(-{})",
+    "reciprocal": "(tw_splat(1.0f) / {})",
+    "square": "({0} * {0})",
+    "exp": "tw_exp({})",
+    "sqrt": "tw_sqrt({})",
+    "abs": "tw_abs({})",
+    "floor": "tw_floor({})",
+    "maximum": "tw_maximum({}, {})",
+    "minimum": "tw_minimum({}, {})",
+}
+CONDITIONS: Mapping[str, str] = {
+    "less": "tw_less({}, {})",
+    "less_equal": "tw_less_equal({}, {})",
+    "greater": "tw_greater({}, {})",
+    "greater_equal": "tw_greater_equal({}, {})",
+    "equal": "tw_equal({}, {})",
+    "not_equal": "tw_not_equal({}, {})",
+}
+
+
+def vector_text(scalar: Scalar, leaf: Callable[[Scalar], str]) -> str:
+    """The C expression of type tw_vec for a scalar expression; `leaf` names what is not an `Apply`.
+
+    >>> from tilewright.graph.scalar import Load, apply
+    >>> vector_text(apply("maximum", Load(0), Load(1)), lambda load: f"x{load.read}")
+    'tw_maximum(x0, x1)'
+    """
+    if not isinstance(scalar, Apply):
+        return leaf(scalar)
+    if scalar.function == "where":
+        condition, yes, no = scalar.operands
+        return f"tw_where({_mask_text(condition, leaf)}, {vector_text(yes, leaf)}, {vector_text(no, leaf)})"
+    if scalar.function in CONDITIONS:
+        return f"tw_where({_mask_text(scalar, leaf)}, tw_splat(1.0f), tw_splat(0.0f))"
+    if scalar.function not in VALUES:
+        raise InternalError(f"no C text for the scalar function {scalar.function}")
+    return VALUES[scalar.function].format(*(vector_text(operand, leaf) for operand in scalar.operands))
+
+
+def _mask_text(condition: Scalar, leaf: Callable[[Scalar], str]) -> str:
+    if isinstance(condition, Apply) and condition.function in CONDITIONS:
+        return CONDITIONS[condition.function].format(*(vector_text(operand, leaf) for operand in condition.operands))
+    return f"tw_not_equal({vector_text(condition, leaf)}, tw_splat(0.0f))"
+
+
+def literal_text(value: float) -> str:
+    """A float32 literal in C.
+
+    >>> literal_text(0.125), literal_text(float("-inf"))
+    ('0.125f', '-__builtin_inff()')
+    """
+    if math.isnan(value):
+        return '__builtin_nanf("")'
+    if math.isinf(value):
+        return "__builtin_inff()" if value > 0 else "-__builtin_inff()"
+    text = repr(float(np.float32(value)))
+    return f"{text}f" if any(mark in text for mark in ".e") else f"{text}.0f"
+
+
+COMBINE: Mapping[str, str] = {
+    "add": "{} + {}",
+    "multiply": "{} * {}",
+    "maximum": "tw_maximum({}, {})",
+    "minimum": "tw_minimum({}, {})",
+}
+"""The associative functions of reductions, on vectors; `tw_reduce_<name>` folds the lanes of one."""

@@ -1,0 +1,162 @@
+"""Integer expressions of generated code: sizes, offsets and conditions, folded as they are built.
+
+A value is an integer, the name of a C variable, or an operation on values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A C operator or a function of the emitter's prelude applied to values."""
+
+    name: str
+    operands: tuple[Value, ...]
+
+
+Value: TypeAlias = int | str | Operation
+
+
+def add(*values: Value) -> Value:
+    """The sum, integers folded into one.
+
+    >>> add(1, "m", 2)
+    Operation(name='+', operands=('m', 3))
+    """
+    flat = [part for value in values for part in _operands(value, "+")]
+    number = sum(part for part in flat if isinstance(part, int))
+    names = [part for part in flat if not isinstance(part, int)]
+    return _joined("+", [*names, number] if number or not names else names)
+
+
+def subtract(value: Value, other: Value) -> Value:
+    """The difference.
+
+    >>> subtract(add("m", "n"), "m")
+    'n'
+    """
+    if other == 0:
+        return value
+    if isinstance(value, int) and isinstance(other, int):
+        return value - other
+    parts = _operands(value, "+")
+    if other in parts:
+        position = parts.index(other)
+        return add(*parts[:position], *parts[position + 1 :])
+    return Operation("-", (value, other))
+
+
+def multiply(*values: Value) -> Value:
+    """The product, integers folded into one.
+
+    >>> multiply(2, "m", 3)
+    Operation(name='*', operands=('m', 6))
+    """
+    flat = [part for value in values for part in _operands(value, "*")]
+    number = 1
+    for part in flat:
+        number *= part if isinstance(part, int) else 1
+    names = [part for part in flat if not isinstance(part, int)]
+    if number == 0:
+        return 0
+    return _joined("*", [*names, number] if number != 1 or not names else names)
+
+
+def minimum(value: Value, other: Value) -> Value:
+    """The smaller of two values."""
+    if isinstance(value, int) and isinstance(other, int):
+        return min(value, other)
+    return value if value == other else Operation("tw_min", (value, other))
+
+
+def ceil_divide(value: Value, divisor: int) -> Value:
+    """The quotient, rounded up, for values >= 0."""
+    if isinstance(value, int):
+        return -(-value // divisor)
+    return value if divisor == 1 else Operation("/", (add(value, divisor - 1), divisor))
+
+
+def divide(value: Value, divisor: Value) -> Value:
+    """The quotient, rounded down, for values >= 0."""
+    if isinstance(value, int) and isinstance(divisor, int):
+        return value // divisor
+    return value if divisor == 1 else Operation("/", (value, divisor))
+
+
+def remainder(value: Value, divisor: Value) -> Value:
+    """The remainder, for values >= 0."""
+    if isinstance(value, int) and isinstance(divisor, int):
+        return value % divisor
+    return 0 if divisor == 1 else Operation("%", (value, divisor))
+
+
+def round_up(value: Value, multiple: int) -> Value:
+    """The next multiple."""
+    return multiply(ceil_divide(value, multiple), multiple)
+
+
+def equal(value: Value, other: Value) -> Value:
+    """1 if equal, else 0."""
+    if value == other:
+        return 1
+    if isinstance(value, int) and isinstance(other, int):
+        return 0
+    return Operation("==", (value, other))
+
+
+def unequal(value: Value, other: Value) -> Value:
+    """0 if equal, else 1."""
+    condition = equal(value, other)
+    return 1 - condition if isinstance(condition, int) else Operation("!=", (value, other))
+
+
+def any_of(*conditions: Value) -> Value:
+    """1 if one of the conditions holds; 0 for none.
+
+    >>> any_of(0, unequal("k", 0))
+    Operation(name='!=', operands=('k', 0))
+    """
+    if 1 in conditions:
+        return 1
+    open_conditions = list(dict.fromkeys(condition for condition in conditions if condition != 0))
+    return _joined("||", open_conditions) if open_conditions else 0
+
+
+def all_of(*conditions: Value) -> Value:
+    """1 if all conditions hold."""
+    if 0 in conditions:
+        return 0
+    open_conditions = list(dict.fromkeys(condition for condition in conditions if condition != 1))
+    return _joined("&&", open_conditions) if open_conditions else 1
+
+
+def to_c(value: Value) -> str:
+    """The C text of a value.
+
+    >>> to_c(add(multiply("m", 64), "k"))
+    'm * 64 + k'
+    """
+    match value:
+        case int() | str():
+            return str(value)
+        case Operation("tw_min", operands):
+            return f"tw_min({', '.join(map(to_c, operands))})"
+        case Operation(name, operands):
+            return f" {name} ".join(_parenthesised(operand, name) for operand in operands)
+
+
+def _parenthesised(operand: Value, parent: str) -> str:
+    text = to_c(operand)
+    atomic = not isinstance(operand, Operation) or operand.name == "tw_min" or (operand.name == "*" and parent in "+-")
+    return text if atomic and not text.startswith("-") else f"({text})"
+
+
+def _operands(value: Value, name: str) -> tuple[Value, ...]:
+    return value.operands if isinstance(value, Operation) and value.name == name else (value,)
+
+
+def _joined(name: str, operands: list[Value]) -> Value:
+    return operands[0] if len(operands) == 1 else Operation(name, tuple(operands))

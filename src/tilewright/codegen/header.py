@@ -1,0 +1,59 @@
+"""The comment above a generated chain: what it computes, by which schedule, at which price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.graph.types import Operator
+from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack
+from tilewright.plan.types import Plan
+
+
+def header(plan: Plan) -> tuple[str, ...]:
+    """Lines for people; they are deterministic, so that generated text may be compared."""
+    floor = f"floor {plan.floor.seconds * 1e6:.1f} us"
+    return (
+        f"{plan.chain.name}, planned for {plan.machine.name}",
+        "",
+        *(operator_text(operator) for operator in plan.chain.operators),
+        "",
+        *(f"  {line}" for line in schedule_lines(plan.schedule.body)),
+        "",
+        f"predicted {plan.predicted_seconds * 1e6:.1f} us on one thread ({floor}, unfused {plan.unfused_price.seconds * 1e6:.1f} us)",
+    )
+
+
+def operator_text(operator: Operator) -> str:
+    """An operator as an assignment of indexed tensors.
+
+    >>> from tilewright.graph.index import axis
+    >>> from tilewright.graph.scalar import Load
+    >>> from tilewright.graph.types import Access, Axis
+    >>> m = (axis("m"),)
+    >>> operator_text(Operator("f", "copy", (Axis("m", 4),), (Access("x", m),), Access("y", m), Load(0)))
+    'y[m] = copy(x[m])'
+    """
+    reads = ", ".join(_access(access.tensor, access.indices) for access in operator.reads)
+    reduced = ", ".join(axis.name for axis in operator.reduction_axes())
+    over = f" over {reduced}" if reduced else ""
+    return f"{_access(operator.write.tensor, operator.write.indices)} = {operator.kind}({reads}){over}"
+
+
+def schedule_lines(body: tuple[Node, ...], depth: int = 0) -> Iterator[str]:
+    """The schedule tree, one node a line, indented by depth."""
+    indent = "  " * depth
+    for node in body:
+        match node:
+            case Loop(axis, tile, inner):
+                yield f"{indent}for {axis} in blocks of {tile}"
+                yield from schedule_lines(inner, depth + 1)
+            case Pack(operator, read, layout, columns):
+                form = f"panels of {columns} columns" if layout is Layout.PANELS else "dense rows"
+                yield f"{indent}pack operand {read} of {operator} into {form}"
+            case Compute(operator, when):
+                conditions = " and ".join(f"{one.trip.value} block of {one.axis}" for one in when)
+                yield f"{indent}{operator}" + (f" (at the {conditions})" if when else "")
+
+
+def _access(tensor: str, indices: tuple[object, ...]) -> str:
+    return f"{tensor}[{', '.join(map(str, indices))}]"

@@ -1,0 +1,177 @@
+"""LoopNest: what code generation walks, between a plan and its text.
+
+All coordinates are explicit here: a `View` says where the elements of a box lie, so that emitters know nothing of schedules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tilewright.codegen.expressions import Value, minimum
+from tilewright.graph.index import Index
+from tilewright.graph.types import Guard, Operator
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The current block of an axis: `start`, `size`, the largest size that it ever has, and all sizes if they are known."""
+
+    start: Value
+    size: Value
+    capacity: Value
+    sizes: frozenset[int] | None = None
+
+    def blocks(self, tile: int, start: str, size: str) -> Range:
+        """The range inside a loop over blocks of `tile`, with the names of the variables for start and size."""
+        sizes = None
+        if self.sizes is not None:
+            sizes = frozenset(
+                part for whole in self.sizes for part in ({tile} if whole >= tile else set()) | {whole % tile} - {0}
+            )
+        fixed = sizes == {tile}
+        return Range(start, tile if fixed else size, tile if self.sizes is not None else minimum(tile, self.capacity), sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Elements of a box in memory: `buffer[offset + sum(strides[axis] * local position)]`, positions from the box's start."""
+
+    buffer: str
+    offset: Value
+    strides: tuple[tuple[str, Value], ...]
+
+    def stride(self, axis: str | None) -> Value:
+        """Elements between neighbours along an axis; 0 along axes that it does not depend on."""
+        return dict(self.strides).get(axis, 0) if axis is not None else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """Elements at quasi-affine positions, computed one by one: `indices` in absolute positions of the axes."""
+
+    buffer: str
+    offset: Value
+    """Of the element that all indices being 0 would address."""
+    indices: tuple[Index, ...]
+    dim_strides: tuple[Value, ...]
+    guard: Guard | None
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Scratch of one thread: `elements` floats, 64-byte aligned."""
+
+    name: str
+    elements: Value
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlockLoop:
+    """A loop over blocks of `tile`; `variable` is the start of the block, `size_variable` its size ("" if always `tile`)."""
+
+    axis: str
+    variable: str
+    size_variable: str
+    start: Value
+    stop: Value
+    tile: int
+    may_be_empty: bool
+    body: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """Run the body if the condition is not 0."""
+
+    condition: Value
+    body: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Packing: copy a depth x columns box, for every position of the outer axes, into panels of `panel_columns`.
+
+    Columns that the source lacks are zero in the last panel. With `panel_columns` of 0, rows are copied one after the other with
+    stride `target_row`.
+    """
+
+    source: View
+    target: str
+    outer: tuple[tuple[str, Value, Value], ...]
+    """(axis, size, stride in the target) of every outer axis."""
+    depth_axis: str | None
+    depth: Value
+    column_axis: str | None
+    columns: Value
+    panel_columns: int
+    panel_stride: Value
+    target_row: Value
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCall:
+    """C[rows, columns] (+)= A[rows, depth] * B[depth, columns] by a micro kernel, panel by panel and rows inside."""
+
+    kernel: str
+    symbol: str
+    rows: Value
+    columns: Value
+    depth: Value
+    left: View
+    left_row: Value
+    left_depth: Value
+    right: View
+    right_panel: Value
+    """Elements between column panels of the micro kernel's width."""
+    right_row: Value
+    target: View
+    target_row: Value
+    accumulate: Value
+    shapes: frozenset[tuple[int, int]] | None
+    """All (rows, columns) that occur, None if they are known at run time only."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorLoops:
+    """A map or a row operator over a box, as vector loops along `vector_axis` inside loops over the other axes.
+
+    `box` gives every axis its range. A write may lie in the buffer of a read, element upon element.
+    """
+
+    operator: Operator
+    box: tuple[tuple[str, Range], ...]
+    reads: tuple[View | Gather, ...]
+    write: View
+    vector_axis: str | None
+
+
+Node: TypeAlias = BlockLoop | If | Copy | KernelCall | VectorLoops
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelAxis:
+    """One of the axes whose blocks are numbered together and distributed over threads, outermost first."""
+
+    axis: str
+    variable: str
+    size_variable: str
+    extent: Value
+    tile: int
+    prologue: tuple[Node, ...]
+    """What to do when this axis moves to a new block, before the axes inside it start (packing)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopNest:
+    """One chain: blocks of the parallel axes, and what is done in each."""
+
+    name: str
+    header: tuple[str, ...]
+    """Lines for people: the plan and its price."""
+    setup: tuple[Node, ...]
+    """Done once per thread range, before its first block (packing above all parallel axes)."""
+    parallel: tuple[ParallelAxis, ...]
+    buffers: tuple[Buffer, ...]
+    body: tuple[Node, ...]

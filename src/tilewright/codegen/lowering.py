@@ -1,0 +1,156 @@
+"""From a Plan to a LoopNest: any schedule of the space, not only winners.
+
+The tree is walked once, from the outside in, with the current range of every axis. Loops with one trip vanish, conditions that
+are decided are folded, and every access becomes a view with explicit offset and strides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tilewright.codegen import names
+from tilewright.codegen.contraction import lower_contraction, lower_pack
+from tilewright.codegen.expressions import Value, add, all_of, equal
+from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
+from tilewright.codegen.state import Lowering, Scope, extent_value, whole_range
+from tilewright.codegen.storage import Stored
+from tilewright.errors import InternalError, PlanningError
+from tilewright.graph.types import AxisKind, Extent, Operator
+from tilewright.kernels.contract import MicroKernel
+from tilewright.plan import schedule as tree
+from tilewright.plan.types import Plan
+
+
+def lower(
+    plan: Plan, kernels: Mapping[str, MicroKernel], lanes: int, arguments: Mapping[str, Stored], header: tuple[str, ...] = ()
+) -> LoopNest:
+    """The loop nest of a plan. `arguments` says where the chain's inputs and its output lie; `lanes` is the vector length.
+
+    Raises PlanningError where the schedule cannot be executed.
+    """
+    state = Lowering(plan, kernels, lanes, arguments)
+    whole = {axis: whole_range(extent) for axis, extent in plan.chain.extents.items()}
+    setup, rest = _split_packs(plan.schedule.body)
+    setup_nodes = _lower_body(state, setup, Scope(whole))
+    parallel, body = _lower_parallel(state, plan.parallel_axes, rest, Scope(whole))
+    return LoopNest(names.identifier(plan.chain.name), header, setup_nodes, parallel, tuple(state.buffers.values()), body)
+
+
+def _split_packs(body: tuple[tree.Node, ...]) -> tuple[tuple[tree.Node, ...], tuple[tree.Node, ...]]:
+    count = next((i for i, node in enumerate(body) if not isinstance(node, tree.Pack)), len(body))
+    return body[:count], body[count:]
+
+
+def _lower_parallel(
+    state: Lowering, axes: tuple[str, ...], body: tuple[tree.Node, ...], scope: Scope
+) -> tuple[tuple[ParallelAxis, ...], tuple[Node, ...]]:
+    if not axes:
+        return (), _lower_body(state, body, scope)
+    loop = body[0]
+    if len(body) != 1 or not isinstance(loop, tree.Loop) or loop.axis != axes[0]:
+        raise PlanningError(
+            f"axis {axes[0]} cannot be parallel", why="its loop is not the only node at its place of the schedule"
+        )
+    outer = scope.ranges[loop.axis]
+    inner = _block(loop, outer, scope.nesting(loop.axis))
+    inside = scope.enter(loop, inner)
+    packs, rest = _split_packs(loop.body)
+    prologue = _lower_body(state, packs, inside)
+    deeper, innermost = _lower_parallel(state, axes[1:], rest, inside)
+    variable = str(inner.start) if inner.start != 0 else ""
+    this = ParallelAxis(loop.axis, variable, _variable(inner.size), outer.size, loop.tile, prologue)
+    return (this, *deeper), innermost
+
+
+def _lower_body(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> tuple[Node, ...]:
+    return tuple(lowered for node in body for lowered in _lower_node(state, node, scope))
+
+
+def _lower_node(state: Lowering, node: tree.Node, scope: Scope) -> tuple[Node, ...]:
+    match node:
+        case tree.Loop():
+            return _lower_loop(state, node, scope)
+        case tree.Pack():
+            return lower_pack(state, node, scope)
+        case tree.Compute():
+            return _guarded(_conditions(state, node, scope), _lower_compute(state, node, scope))
+
+
+def _lower_loop(state: Lowering, loop: tree.Loop, scope: Scope) -> tuple[Node, ...]:
+    outer = scope.ranges[loop.axis]
+    inner = _block(loop, outer, scope.nesting(loop.axis))
+    body = _lower_body(state, loop.body, scope.enter(loop, inner))
+    if inner is outer:
+        return body
+    may_be_empty = not isinstance(state.chain.extents[loop.axis], int)
+    stop = add(outer.start, outer.size)
+    return (BlockLoop(loop.axis, str(inner.start), _variable(inner.size), outer.start, stop, loop.tile, may_be_empty, body),)
+
+
+def _block(loop: tree.Loop, outer: Range, nesting: int) -> Range:
+    """The range inside a loop: the outer one itself if the loop has one trip."""
+    if loop.tile < 1:
+        raise PlanningError(f"a loop over {loop.axis} has tiles of {loop.tile}", why="a tile has at least one point")
+    if isinstance(outer.capacity, int) and outer.capacity <= loop.tile:
+        return outer
+    return outer.blocks(loop.tile, names.axis_start(loop.axis, nesting), names.axis_size(loop.axis, nesting))
+
+
+def _variable(size: Value) -> str:
+    return size if isinstance(size, str) else ""
+
+
+def _conditions(state: Lowering, leaf: tree.Compute, scope: Scope) -> Value:
+    return all_of(*(_condition(state, when, scope) for when in leaf.when))
+
+
+def _condition(state: Lowering, when: tree.When, scope: Scope) -> Value:
+    block = scope.ranges[when.axis]
+    match when.trip:
+        case tree.Trip.FIRST:
+            return equal(block.start, 0)
+        case tree.Trip.LAST:
+            return equal(add(block.start, block.size), extent_value(state.chain.extents[when.axis]))
+
+
+def _guarded(condition: Value, body: tuple[Node, ...]) -> tuple[Node, ...]:
+    if condition == 1:
+        return body
+    return (If(condition, body),) if condition != 0 else ()
+
+
+def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[Node, ...]:
+    operator = state.chain.operator(leaf.operator)
+    if state.plan.operator_plan(leaf.operator).roles is not None:
+        return lower_contraction(state, operator, scope)
+    return (_lower_vector_loops(state, operator, scope),)
+
+
+def _lower_vector_loops(state: Lowering, operator: Operator, scope: Scope) -> VectorLoops:
+    for axis in operator.reduction_axes():
+        _require_whole(operator, axis.name, axis.extent, scope)
+    reads = tuple(state.view(access, scope) for access in operator.reads)
+    write = state.view(operator.write, scope)
+    if isinstance(write, Gather):
+        raise InternalError(f"operator {operator.name} writes through a guarded or divided index")
+    box = tuple((axis.name, scope.ranges[axis.name]) for axis in operator.axes)
+    return VectorLoops(operator, box, reads, write, _vector_axis(operator, reads))
+
+
+def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) -> None:
+    block = scope.ranges[axis]
+    if block.start != 0 or block.size != extent_value(extent):
+        raise PlanningError(
+            f"operator {operator.name} cannot run in blocks of {axis}",
+            why="a reduction with a finishing step needs whole rows",
+            hint=f"keep the loop over {axis} below the operators that it feeds",
+        )
+
+
+def _vector_axis(operator: Operator, reads: tuple[View | Gather, ...]) -> str | None:
+    """Lanes run along the last dimension of a read that has unit stride there, preferably also of the write."""
+    candidates = [access.indices[-1] for access in (operator.write, *operator.reads) if access.indices]
+    axes = [str(index.terms[0][0]) for index in candidates if index.is_axis()]
+    parallel = [axis for axis in axes if operator.axis(axis).kind is AxisKind.PARALLEL]
+    unit = [axis for axis in axes if any(isinstance(read, View) and read.stride(axis) == 1 for read in reads)]
+    return next(iter(unit or parallel or axes), None)

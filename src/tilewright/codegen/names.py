@@ -1,0 +1,60 @@
+"""C identifiers for the names of the graph: readable, valid, and free of collisions by their prefixes.
+
+Tensors keep their names. The current block of an axis starts at `at_<axis>`, has `size_<axis>` points, and is
+walked by `in_<axis>`; run-time extents are
+`extent_<symbol>`, run-time strides `stride_<tensor>_<dimension>`.
+"""
+
+from __future__ import annotations
+
+import re
+
+KEYWORDS = """
+auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return
+short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof
+"""
+LOCALS = "block begin call context contribution end lane lanes point scratch sizes tensors workspace"
+TAKEN = frozenset(f"{KEYWORDS} {LOCALS}".split())
+RESERVED_PREFIXES = ("at_", "in_", "size_", "stride_", "extent_", "load_", "state_", "tw_", "packed_", "staged_", "__")
+
+
+def identifier(name: str) -> str:
+    """A C identifier for a tensor, an operator or a function.
+
+    >>> identifier("scores"), identifier("layer.0/out"), identifier("at_m"), identifier("0x")
+    ('scores', 'layer_0_out', 'at_m_', '_0x')
+    """
+    text = re.sub(r"\W", "_", name, flags=re.ASCII)
+    text = f"_{text}" if not text or text[0].isdigit() else text
+    clashes = text in TAKEN or text.startswith(RESERVED_PREFIXES)
+    return f"{text}_" if clashes else text
+
+
+def axis_start(axis: str, nesting: int = 0) -> str:
+    """The variable that holds where the current block of an axis starts."""
+    return "at_" + _suffixed(axis, nesting)
+
+
+def axis_size(axis: str, nesting: int = 0) -> str:
+    """The variable that holds the size of the current block of an axis."""
+    return "size_" + _suffixed(axis, nesting)
+
+
+def axis_offset(axis: str) -> str:
+    """The variable that counts points inside the current block of an axis."""
+    return "in_" + _suffixed(axis, 0)
+
+
+def extent(symbol: str) -> str:
+    """The variable that holds a run-time extent."""
+    return "extent_" + re.sub(r"\W", "_", symbol, flags=re.ASCII)
+
+
+def stride(tensor: str, dim: int) -> str:
+    """The variable that holds the stride of a tensor's dimension, in elements."""
+    return f"stride_{identifier(tensor)}_{dim}"
+
+
+def _suffixed(axis: str, nesting: int) -> str:
+    text = re.sub(r"\W", "_", axis, flags=re.ASCII)
+    return f"{text}_{nesting}" if nesting else text

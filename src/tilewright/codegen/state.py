@@ -1,0 +1,106 @@
+"""The state of lowering one chain: current ranges, scratch buffers, and where every tensor lies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tilewright.codegen import names
+from tilewright.codegen.expressions import Value
+from tilewright.codegen.loop_nest import Buffer, Gather, Range, View
+from tilewright.codegen.storage import CACHE_LINE_FLOATS, Stored, dense_strides, elements, view
+from tilewright.graph.types import Access, Chain, Extent, SymbolicExtent
+from tilewright.kernels.contract import MicroKernel
+from tilewright.plan import schedule as tree
+from tilewright.plan.memory import buffer_blocks, in_place_groups
+from tilewright.plan.types import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A packed operand of a contraction: `major` is its depth (right operand) or its rows (left operand).
+
+    `starts` says where the copied block begins along every axis; steps are in elements of the buffer.
+    """
+
+    buffer: str
+    starts: Mapping[str, Value]
+    steps: Mapping[str, Value]
+    """Per axis, elements between neighbours; for the column axis of panels, the average: panels start at multiples of it."""
+    row: Value
+    panel: Value
+    """Elements between panels, 0 if there are none."""
+
+
+def extent_value(extent: Extent) -> Value:
+    """An extent as a value of generated code."""
+    return names.extent(extent.name) if isinstance(extent, SymbolicExtent) else extent
+
+
+def whole_range(extent: Extent) -> Range:
+    """The range of an axis without loops."""
+    value = extent_value(extent)
+    return Range(0, value, value, frozenset((value,)) if isinstance(value, int) else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where the walk stands: the current range of every axis, and the range that every enclosing loop gives to its axis."""
+
+    ranges: Mapping[str, Range]
+    loops: tuple[tuple[tree.Loop, Range], ...] = ()
+
+    def enter(self, loop: tree.Loop, inner: Range) -> Scope:
+        """The scope inside a loop."""
+        return Scope({**self.ranges, loop.axis: inner}, (*self.loops, (loop, inner)))
+
+    def nesting(self, axis: str) -> int:
+        """How many enclosing loops run over an axis."""
+        return sum(loop.axis == axis for loop, _ in self.loops)
+
+
+@dataclass(slots=True)
+class Lowering:
+    """The state of one walk: buffers and packed operands found so far."""
+
+    plan: Plan
+    kernels: Mapping[str, MicroKernel]
+    lanes: int
+    arguments: Mapping[str, Stored]
+    buffers: dict[str, Buffer] = field(default_factory=dict)
+    packed: dict[tuple[str, int], Packed] = field(default_factory=dict)
+
+    @property
+    def chain(self) -> Chain:
+        """The chain that is lowered."""
+        return self.plan.chain
+
+    def scratch(self, name: str, size: Value, note: str) -> str:
+        """A scratch buffer; asking for the same name again gives the same buffer."""
+        self.buffers.setdefault(name, Buffer(name, size, note))
+        return name
+
+    def stored(self, tensor: str, scope: Scope) -> Stored:
+        """Where a tensor lies, seen from a scope."""
+        return self.arguments[tensor] if tensor in self.arguments else self._intermediate(tensor, scope)
+
+    def _intermediate(self, tensor: str, scope: Scope) -> Stored:
+        blocks = buffer_blocks(self.chain, self.plan.schedule, tensor)
+        held = [self._held(axis, loop, scope) for axis, loop in blocks]
+        sizes = tuple(size for _, size in held)
+        strides = dense_strides(sizes, CACHE_LINE_FLOATS, self.lanes)
+        owner = next(group[0] for group in in_place_groups(self.chain) if tensor in group)
+        note = " x ".join(f"{axis} {'block' if loop else 'whole'}" for axis, loop in blocks)
+        buffer = self.scratch(names.identifier(owner), elements(sizes, strides), note)
+        return Stored(buffer, strides, tuple(start for start, _ in held))
+
+    def _held(self, axis: str, loop: tree.Loop | None, scope: Scope) -> tuple[Value, Value]:
+        """(start, capacity) of what a buffer holds of an axis."""
+        if loop is None:
+            return 0, extent_value(self.chain.extents[axis])
+        block = next(block for candidate, block in scope.loops if candidate is loop)
+        return block.start, block.capacity
+
+    def view(self, access: Access, scope: Scope) -> View | Gather:
+        """The elements that an access addresses in the current box."""
+        return view(access, self.stored(access.tensor, scope), scope.ranges)

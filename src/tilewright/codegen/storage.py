@@ -1,0 +1,70 @@
+"""Where tensors lie while a chain runs: arguments with run-time strides, and scratch buffers of blocks or whole extents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tilewright.codegen.expressions import Value, add, multiply, round_up, subtract
+from tilewright.codegen.loop_nest import Gather, Range, View
+from tilewright.graph.index import Index
+from tilewright.graph.types import Access
+
+CACHE_LINE_FLOATS = 16
+"""Scratch rows are padded by one cache line against set conflicts of power-of-two strides (design, kernels.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A tensor in memory: the stride of every dimension in elements, and the position at which the buffer starts."""
+
+    buffer: str
+    strides: tuple[Value, ...]
+    origins: tuple[Value, ...]
+
+
+def dense_strides(sizes: tuple[Value, ...], padding: int = 0, multiple: int = 1) -> tuple[Value, ...]:
+    """Row-major strides; the innermost row is rounded up to `multiple` and then padded.
+
+    >>> dense_strides((2, 3, 5))
+    (15, 5, 1)
+    >>> dense_strides((2, 3, 5), padding=16, multiple=16)
+    (96, 32, 1)
+    """
+    strides: list[Value] = []
+    running: Value = 1
+    for position, size in enumerate(reversed(sizes)):
+        strides.append(running)
+        running = multiply(running, add(round_up(size, multiple), padding) if position == 0 else size)
+    return tuple(reversed(strides))
+
+
+def elements(sizes: tuple[Value, ...], strides: tuple[Value, ...]) -> Value:
+    """The number of elements that a buffer with these sizes and row-major strides needs."""
+    if not sizes:
+        return 1
+    return multiply(sizes[0], strides[0]) if len(sizes) > 1 else sizes[0]
+
+
+def start_of(index: Index, box: Mapping[str, Range]) -> Value:
+    """The value of an affine index at the start of a box."""
+    parts = (multiply(box[str(atom)].start, coefficient) for atom, coefficient in index.terms)
+    return add(*parts, index.constant)
+
+
+def view(access: Access, stored: Stored, box: Mapping[str, Range]) -> View | Gather:
+    """How the elements that an access addresses in a box lie in memory."""
+    if not access.is_affine():
+        return _gather(access, stored)
+    offsets = []
+    strides: dict[str, Value] = {}
+    for index, stride, origin in zip(access.indices, stored.strides, stored.origins, strict=True):
+        offsets.append(multiply(subtract(start_of(index, box), origin), stride))
+        for atom, coefficient in index.terms:
+            strides[str(atom)] = add(strides.get(str(atom), 0), multiply(stride, coefficient))
+    return View(stored.buffer, add(*offsets), tuple(strides.items()))
+
+
+def _gather(access: Access, stored: Stored) -> Gather:
+    shifts = (multiply(origin, stride, -1) for origin, stride in zip(stored.origins, stored.strides, strict=True))
+    return Gather(stored.buffer, add(*shifts), access.indices, stored.strides, access.guard)

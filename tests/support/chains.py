@@ -1,0 +1,157 @@
+"""Small chains and hand-made plans for tests that compile: no planner, no tracing, no detected machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tilewright.codegen.artifact import Artifact
+from tilewright.codegen.program import emit_program, lower_program
+from tilewright.graph.index import axis
+from tilewright.graph.scalar import Load, Point, Scalar, State, apply
+from tilewright.graph.types import (
+    SUM,
+    Access,
+    Axis,
+    AxisKind,
+    Chain,
+    Extent,
+    Graph,
+    Operator,
+    Reduction,
+    Rescale,
+    StateVariable,
+    Tensor,
+)
+from tilewright.kernels.contract import MicroKernel
+from tilewright.machine import Machine
+from tilewright.plan.roles import contraction_roles
+from tilewright.plan.schedule import Schedule
+from tilewright.plan.types import Floor, ModelPlan, OperatorPlan, Plan, Price
+
+EXPONENTIAL = apply("exp", apply("subtract", Point(), State("row_max")))
+SOFTMAX = Reduction(
+    (
+        StateVariable("row_max", float("-inf"), Point(), "maximum"),
+        StateVariable("row_sum", 0.0, EXPONENTIAL, "add"),
+    ),
+    apply("divide", EXPONENTIAL, State("row_sum")),
+    (Rescale("row_sum", apply("exp", apply("subtract", State("row_max"), State("row_max")))),),
+)
+
+
+def contraction(name: str, left: str, right: str, out: str, extents: Mapping[str, Extent]) -> Operator:
+    """`contraction("scores", "a:mk", "b:kl", "c:ml", extents)`: one letter per axis."""
+    reads = (_access(left), _access(right))
+    write = _access(out)
+    return _operator(name, "einsum", reads, write, apply("multiply", Load(0), Load(1)), extents, SUM)
+
+
+def mapping(name: str, body: Scalar, reads: Sequence[str], out: str, extents: Mapping[str, Extent]) -> Operator:
+    """An elementwise operator."""
+    return _operator(name, "map", tuple(map(_access, reads)), _access(out), body, extents, None)
+
+
+def softmax(name: str, read: str, out: str, over: str, extents: Mapping[str, Extent]) -> Operator:
+    """Softmax along one axis."""
+    operator = _operator(name, "softmax", (_access(read),), _access(out), Load(0), extents, SOFTMAX)
+    axes = tuple(replace(a, kind=AxisKind.REDUCTION) if a.name == over else a for a in operator.axes)
+    return replace(operator, axes=axes)
+
+
+def reduction(name: str, read: str, out: str, extents: Mapping[str, Extent], how: Reduction = SUM) -> Operator:
+    """A reduction over the axes that the result lacks."""
+    return _operator(name, "reduce", (_access(read),), _access(out), Load(0), extents, how)
+
+
+def gemm_chain(extents: Mapping[str, Extent], *, batch: bool = False, middle: str = "", suffix: str = "") -> Chain:
+    """C[m,l] = A[m,k] B[k,l]; optionally softmax or relu of C; E[m,n] = C[m,l] D[l,n]. With `batch`, everything has axis b."""
+    b = "b" if batch else ""
+    first = contraction("scores", f"A:{b}mk", f"B:{b}kl", f"C{suffix}:{b}ml", extents)
+    operators = [first]
+    weights = f"C{suffix}"
+    if middle == "softmax":
+        weights = f"P{suffix}"
+        operators.append(softmax("weights", f"C{suffix}:{b}ml", f"{weights}:{b}ml", "l", extents))
+    if middle == "relu":
+        weights = f"P{suffix}"
+        relu = apply("maximum", Load(0), apply("subtract", Load(0), Load(0)))
+        operators.append(mapping("weights", relu, [f"C{suffix}:{b}ml"], f"{weights}:{b}ml", extents))
+    operators.append(contraction("out", f"{weights}:{b}ml", f"D:{b}ln", f"E{suffix}:{b}mn", extents))
+    return chain(f"chain{suffix}", operators, extents)
+
+
+def chain(name: str, operators: Sequence[Operator], extents: Mapping[str, Extent]) -> Chain:
+    """A chain with its tensors, from operators that read each dimension by one axis."""
+    tensors: dict[str, Tensor] = {}
+    for operator in operators:
+        for access in (*operator.reads, operator.write):
+            shape = tuple(extents[str(index.terms[0][0])] for index in access.indices)
+            tensors[access.tensor] = Tensor(access.tensor, shape)
+    return Chain(name, tuple(tensors.values()), tuple(operators))
+
+
+def hand_plan(
+    one: Chain, schedule: Schedule, machine: Machine, kernel: MicroKernel, parallel_axes: tuple[str, ...] = ()
+) -> Plan:
+    """A plan without prices."""
+    operators = tuple(
+        OperatorPlan(op.name, kernel.name, contraction_roles(op)) if op.is_contraction() else OperatorPlan(op.name)
+        for op in one.operators
+    )
+    return Plan(
+        chain=one,
+        machine=machine,
+        schedule=schedule,
+        operators=operators,
+        levels=(),
+        parallel_axes=parallel_axes,
+        movements=(),
+        scratch_bytes=0,
+        price=Price(()),
+        unfused_price=Price(()),
+        floor=Floor(0, 0.0, 0, 0.0),
+        rejected=(),
+    )
+
+
+def artifact_of(plans: Sequence[Plan]) -> Artifact:
+    """One library of independent chains, called with their inputs (shared by name) and all their outputs."""
+    tensors = {tensor.name: tensor for plan in plans for tensor in plan.chain.tensors}
+    operators = tuple(operator for plan in plans for operator in plan.chain.operators)
+    inputs = tuple(dict.fromkeys(name for plan in plans for name in plan.chain.inputs))
+    outputs = tuple(plan.chain.output for plan in plans)
+    graph = Graph("test", tuple(tensors.values()), operators, inputs, outputs)
+    return emit_program(lower_program(ModelPlan(graph, tuple(plans), ())))
+
+
+def random_inputs(one: Chain, sizes: Mapping[str, int] | None = None, seed: int = 0) -> dict[str, np.ndarray]:
+    """Standard normal values for every input; `sizes` gives values to symbols."""
+    generator = np.random.default_rng(seed)
+    shapes = {
+        name: tuple(e if isinstance(e, int) else (sizes or {})[e.name] for e in one.tensor(name).shape) for name in one.inputs
+    }
+    return {name: generator.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def _access(text: str) -> Access:
+    tensor, _, letters = text.partition(":")
+    return Access(tensor, tuple(axis(letter) for letter in letters))
+
+
+def _operator(
+    name: str,
+    kind: str,
+    reads: tuple[Access, ...],
+    write: Access,
+    body: Scalar,
+    extents: Mapping[str, Extent],
+    how: Reduction | None,
+) -> Operator:
+    letters = dict.fromkeys(str(i.terms[0][0]) for access in (write, *reads) for i in access.indices)
+    kept = write.axes()
+    kinds = {letter: AxisKind.PARALLEL if letter in kept else AxisKind.REDUCTION for letter in letters}
+    axes = tuple(Axis(letter, extents[letter], kinds[letter]) for letter in letters)
+    return Operator(name, kind, axes, reads, write, body, how)
