@@ -11,7 +11,7 @@ from tilewright.codegen.state import Lowering, Packed, Scope
 from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load, Scalar, apply
-from tilewright.graph.types import Access, Operator
+from tilewright.graph.types import Access, AxisKind, Operator
 from tilewright.plan import schedule as tree
 from tilewright.plan.types import ContractionRoles
 
@@ -42,9 +42,9 @@ def lower_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Node, ..
     buffer = _packed_name(state, operator, access)
     state.scratch(buffer, total, f"{access.tensor} packed for {operator.name}")
     inner_steps = {major: row, minor: rows.capacity if width else 1}
-    all_steps = {**steps, **{name: step for name, step in inner_steps.items() if name is not None}}
+    all_steps = {**steps, **{name: inner_steps[name] for name in inner}}
     starts = {name: scope.ranges[name].start for name in access.axes()}
-    state.packed[operator.name, pack.read] = Packed(buffer, starts, all_steps, row, panel)
+    state.packed[operator.name, pack.read] = Packed(buffer, starts, all_steps, panel)
     source = _strided(state.view(access, scope), operator)
     loops = tuple((name, scope.ranges[name].size, steps[name]) for name in outer if scope.ranges[name].size != 1)
     return (Copy(source, buffer, loops, major, rows.size, minor, columns.size, width, panel, row),)
@@ -81,6 +81,8 @@ def _outer_loops(
         return _kernel_call(state, operator, roles, scope)
     name, *rest = outer
     block = scope.ranges[name]
+    if block.size == 0 and operator.axis(name).kind is AxisKind.PARALLEL:
+        return ()
     if block.size in (0, 1):
         return _outer_loops(state, operator, roles, tuple(rest), scope)
     variable = names.axis_start(name, scope.nesting(name))
@@ -138,13 +140,13 @@ def _right(
     """(packing to do first, operand, elements between panels, elements between rows)."""
     packed = state.packed.get((operator.name, roles.right))
     if packed is not None:
-        return (), _packed_view(packed, scope), packed.panel or kernel_columns, packed.row
+        return (), _packed_view(packed, scope), packed.panel or kernel_columns, packed.steps.get(roles.depth or "", 0)
     operand = _strided(state.view(operator.reads[roles.right], scope), operator)
     if roles.column is None or operand.stride(roles.column) == 1:
         return (), operand, kernel_columns, operand.stride(roles.depth)
     copies = lower_pack(state, tree.Pack(operator.name, roles.right, tree.Layout.DENSE), scope)
     packed = state.packed.pop((operator.name, roles.right))
-    return copies, _packed_view(packed, scope), kernel_columns, packed.row
+    return copies, _packed_view(packed, scope), kernel_columns, packed.steps.get(roles.depth or "", 0)
 
 
 def _packed_view(packed: Packed, scope: Scope) -> View:
@@ -184,4 +186,7 @@ def _transfer(
     access = Access(operator.write.tensor, tuple(axis(name) for name in box))
     axes = tuple(operator.axis(name) for name in box)
     mapping = Operator(f"{operator.name}_store", "store", axes, (access,) * len(reads), access, body)
-    return VectorLoops(mapping, tuple((name, scope.ranges[name]) for name in box), reads, write, box[-1])
+    box_strides = tuple((name, stride) for name, stride in write.strides if name in box)
+    target = replace(write, strides=box_strides)
+    views = tuple(target if read is write else read for read in reads)
+    return VectorLoops(mapping, tuple((name, scope.ranges[name]) for name in box), views, target, box[-1])

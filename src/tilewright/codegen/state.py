@@ -18,16 +18,12 @@ from tilewright.plan.types import Plan
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A packed operand of a contraction: `major` is its depth (right operand) or its rows (left operand).
-
-    `starts` says where the copied block begins along every axis; steps are in elements of the buffer.
-    """
+    """A packed operand of a contraction: `starts` says where the copied block begins along every axis."""
 
     buffer: str
     starts: Mapping[str, Value]
     steps: Mapping[str, Value]
     """Per axis, elements between neighbours; for the column axis of panels, the average: panels start at multiples of it."""
-    row: Value
     panel: Value
     """Elements between panels, 0 if there are none."""
 
