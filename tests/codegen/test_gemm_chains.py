@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.chains import artifact_of, gemm_chain, hand_plan, random_inputs
 from tests.support.expected import gemm_chain64, gemm_chain_bound
-from tests.support.guarded import guarded
+from tests.support.guarded import GuardedMemory
 from tilewright.codegen.artifact import Artifact
 from tilewright.graph.types import SymbolicExtent
 from tilewright.kernels.contract import MicroKernel
@@ -99,6 +99,14 @@ def unaligned(array: np.ndarray) -> np.ndarray:
     raw = np.empty(array.nbytes + 1, np.uint8)
     result = np.frombuffer(raw.data, np.float32, array.size, 1).reshape(array.shape)
     result[...] = array
+    return result
+
+
+def guarded(values: np.ndarray, *, at_end: bool) -> np.ndarray:
+    """A copy that touches a page without permission."""
+    memory = GuardedMemory(values.nbytes)
+    result = memory.place(values.size, at_end=at_end).reshape(values.shape)
+    result[...] = values
     return result
 
 

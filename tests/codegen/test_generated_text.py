@@ -1,0 +1,98 @@
+"""The generated text itself: it imports nothing, is clean under sanitizers, and changes only on purpose."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.codegen.test_gemm_chains import MIDDLES, SYMBOLS, attention_plan
+from tests.support.chains import artifact_of
+from tests.support.expected import gemm_chain64
+from tilewright.codegen.artifact import Artifact
+from tilewright.graph.types import SymbolicExtent
+from tilewright.runtime import toolchain
+
+HERE = Path(__file__).parent
+GOLDEN = HERE.parent / "golden" / "codegen"
+G2 = {"b": 12, "m": 512, "n": 64, "k": 64, "l": 512}
+
+
+def g2(middle: str) -> Artifact:
+    return artifact_of([attention_plan("x86-64-v4", middle, dict(G2))])
+
+
+def chain_text(artifact: Artifact) -> str:
+    """The part of the file that belongs to the chain, without the vocabulary and the micro kernels."""
+    return artifact.text[artifact.text.index(" * chain, planned for") - len("/*\n") :]
+
+
+@pytest.mark.parametrize("middle", ["", "softmax"])
+def test_the_c_of_g2_is_as_reviewed(middle: str) -> None:
+    """`python tests/golden/regenerate.py` writes the files anew after a change on purpose."""
+    assert chain_text(g2(middle)) == (GOLDEN / f"g2_{middle or 'plain'}.c").read_text()
+
+
+@pytest.mark.parametrize("target", ["x86-64-v2", "x86-64-v4"])
+@pytest.mark.parametrize("middle", MIDDLES)
+@pytest.mark.skipif(shutil.which("nm") is None, reason="no nm")
+def test_no_symbol_is_imported(middle: str, target: str, tmp_path: Path) -> None:
+    artifact = artifact_of([attention_plan(target, middle, dict(SYMBOLS))])
+    library = tmp_path / "library.so"
+    library.write_bytes(toolchain.find().compile(artifact.text, features=artifact.features))
+    listing = subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=True)
+    assert not listing.stdout
+    assert ctypes.CDLL(str(library)).tilewright_run
+
+
+def test_text_does_not_depend_on_the_process() -> None:
+    assert g2("softmax").key == g2("softmax").key
+
+
+def has_sanitizers() -> bool:
+    if shutil.which("gcc") is None:
+        return False
+    probe = subprocess.run(
+        ["gcc", "-fsanitize=address,undefined", "-x", "c", "-", "-o", "/dev/null"],
+        input="int main(void) { return 0; }",
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    return probe.returncode == 0
+
+
+@pytest.mark.skipif(not has_sanitizers(), reason="no gcc with sanitizers")
+@pytest.mark.parametrize("middle", MIDDLES)
+def test_clean_under_sanitizers(middle: str, tmp_path: Path) -> None:
+    """Portable kernels, so that every access is instrumented; heap arrays of exactly the sizes needed."""
+    plan = attention_plan("x86-64-v2", middle, dict(SYMBOLS), row_tile=7)
+    artifact = artifact_of([plan])
+    source, program = tmp_path / "kernel.c", tmp_path / "program"
+    source.write_text(artifact.text)
+    flags = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-ffp-contract=fast", "-mssse3"]
+    build = ["gcc", *flags, str(source), str(HERE / "sanitized_main.c"), "-o", str(program)]
+    subprocess.run(build, check=True, capture_output=True, text=True)
+    for sizes in ({"b": 2, "m": 13, "k": 9, "l": 33, "n": 18}, {"b": 1, "m": 1, "k": 1, "l": 1, "n": 1}):
+        arguments = [len(artifact.signature.symbols), *(sizes[symbol.name] for symbol in artifact.signature.symbols)]
+        slots = (*artifact.signature.inputs, *artifact.signature.outputs)
+        for slot in slots:
+            arguments += [len(slot.shape), *(sizes[str(extent)] for extent in slot.shape)]
+        result = subprocess.run([str(program), *map(str, arguments)], capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
+        inputs = {slot.name: pattern(tuple(sizes[str(extent)] for extent in slot.shape)) for slot in artifact.signature.inputs}
+        assert float(result.stdout) == pytest.approx(float(gemm_chain64(inputs, middle).sum()), rel=1e-4, abs=1e-3)
+
+
+def pattern(shape: tuple[int, ...]) -> np.ndarray:
+    """The values that sanitized_main.c fills its tensors with."""
+    return ((np.arange(np.prod(shape)) % 7 - 3) / 4).reshape(shape)
+
+
+def test_symbolic_extents_stay_symbols_in_the_text() -> None:
+    text = chain_text(artifact_of([attention_plan("x86-64-v4", "softmax", {**G2, "m": SymbolicExtent("rows", 1, 4096, 512)})]))
+    assert "const long extent_rows = sizes[0];" in text
+    assert "tw_min(24, extent_rows - at_m)" in text

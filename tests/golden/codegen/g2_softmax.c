@@ -1,0 +1,114 @@
+/*
+ * chain, planned for x86-64-v4
+ *
+ * C[b, m, l] = einsum(A[b, m, k], B[b, k, l]) over k
+ * P[b, m, l] = softmax(C[b, m, l]) over l
+ * E[b, m, n] = einsum(P[b, m, l], D[b, l, n]) over l
+ *
+ *   for b in blocks of 1
+ *     pack operand 1 of scores into panels of 32 columns
+ *     pack operand 1 of out into panels of 32 columns
+ *     for m in blocks of 24
+ *       scores
+ *       weights
+ *       out
+ *
+ * predicted 0.0 us on one thread (floor 0.0 us, unfused 0.0 us)
+ */
+static void chain_task(void *argument, long begin, long end, char *scratch) {
+  const struct tw_call *call = argument;
+  const long *sizes = call->sizes;
+  const long stride_A_0 = sizes[0];
+  const long stride_A_1 = sizes[1];
+  const long stride_A_2 = sizes[2];
+  const long stride_B_0 = sizes[3];
+  const long stride_B_1 = sizes[4];
+  const long stride_B_2 = sizes[5];
+  const long stride_D_0 = sizes[6];
+  const long stride_D_1 = sizes[7];
+  const long stride_D_2 = sizes[8];
+  const long stride_E_0 = sizes[9];
+  const long stride_E_1 = sizes[10];
+  const float *const A = (const float *)call->tensors[0];
+  const float *const B = (const float *)call->tensors[1];
+  const float *const D = (const float *)call->tensors[2];
+  float *const E = (float *)call->tensors[3];
+  float *const packed_B = (float *)(scratch + 0); /* B packed for scores */
+  float *const packed_D = (float *)(scratch + 131072); /* D packed for out */
+  float *const C = (float *)(scratch + 262144); /* b block x m block x l whole */
+  for (long block = begin; block < end; block++) {
+    const long at_b = block / 22;
+    if ((block == begin) || ((block % 22) == 0)) {
+      tw_pack_panels(packed_B, 2048, 32, B + at_b * stride_B_0, stride_B_1, stride_B_2, 64, 512);
+      tw_pack_panels(packed_D, 16384, 32, D + at_b * stride_D_0, stride_D_1, stride_D_2, 512, 64);
+    }
+    const long at_m = (block % 22) * 24;
+    const long size_m = tw_min(24, 512 - at_m);
+    matmul_avx512_f32_14x32_tiles(size_m, 512, 64, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, packed_B, 2048, 32, C, 528, 0);
+    /* weights: softmax */
+    for (long in_m = 0; in_m < size_m; in_m++) {
+      tw_vec state_row_max_lanes = tw_splat(-__builtin_inff());
+      {
+        long in_l = 0;
+        for (; in_l + TW_LANES <= 512; in_l += TW_LANES) {
+          const tw_vec load_0 = tw_load(C + in_m * 528 + in_l);
+          const tw_vec point = load_0;
+          const tw_vec contribution = point;
+          state_row_max_lanes = tw_maximum(state_row_max_lanes, contribution);
+        }
+        if (in_l < 512) {
+          const long lanes = 512 - in_l;
+          const tw_vec load_0 = tw_load_part(C + in_m * 528 + in_l, lanes);
+          const tw_vec point = load_0;
+          const tw_vec contribution = point;
+          state_row_max_lanes = tw_maximum(state_row_max_lanes, tw_first(contribution, tw_splat(-__builtin_inff()), lanes));
+        }
+      }
+      const tw_vec state_row_max = tw_splat(tw_reduce_maximum(state_row_max_lanes));
+      tw_vec state_row_sum_lanes = tw_splat(0.0f);
+      {
+        long in_l = 0;
+        for (; in_l + TW_LANES <= 512; in_l += TW_LANES) {
+          const tw_vec load_0 = tw_load(C + in_m * 528 + in_l);
+          const tw_vec point = load_0;
+          const tw_vec contribution = tw_exp((point - state_row_max));
+          tw_store(C + in_m * 528 + in_l, contribution);
+          state_row_sum_lanes = state_row_sum_lanes + contribution;
+        }
+        if (in_l < 512) {
+          const long lanes = 512 - in_l;
+          const tw_vec load_0 = tw_load_part(C + in_m * 528 + in_l, lanes);
+          const tw_vec point = load_0;
+          const tw_vec contribution = tw_exp((point - state_row_max));
+          tw_store_part(C + in_m * 528 + in_l, contribution, lanes);
+          state_row_sum_lanes = state_row_sum_lanes + tw_first(contribution, tw_splat(0.0f), lanes);
+        }
+      }
+      const tw_vec state_row_sum = tw_splat(tw_reduce_add(state_row_sum_lanes));
+      const tw_vec state_row_sum_inverse = (tw_splat(1.0f) / state_row_sum);
+      {
+        long in_l = 0;
+        for (; in_l + TW_LANES <= 512; in_l += TW_LANES) {
+          const tw_vec contribution = tw_load(C + in_m * 528 + in_l);
+          tw_store(C + in_m * 528 + in_l, (contribution * state_row_sum_inverse));
+        }
+        if (in_l < 512) {
+          const long lanes = 512 - in_l;
+          const tw_vec contribution = tw_load_part(C + in_m * 528 + in_l, lanes);
+          tw_store_part(C + in_m * 528 + in_l, (contribution * state_row_sum_inverse), lanes);
+        }
+      }
+    }
+    matmul_avx512_f32_14x32_tiles(size_m, 64, 512, C, 528, 1, packed_D, 16384, 32, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, 0);
+  }
+}
+
+__attribute__((visibility("default"))) long tilewright_run_workspace_bytes(const long *sizes) {
+  (void)sizes;
+  return 0;
+}
+
+__attribute__((visibility("default"))) void tilewright_run(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace) {
+  struct tw_call call = {tensors, sizes, workspace};
+  context->parallel_for(context->pool, chain_task, &call, 264, chain_scratch_bytes(sizes));
+}
