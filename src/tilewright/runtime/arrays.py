@@ -1,0 +1,120 @@
+"""Foreign arrays: reading them without a copy, and giving results back in the caller's kind."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tilewright.errors import DTypeError, UnsupportedOperation
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def as_array(x: object) -> Array:
+    """A NumPy view of an array's memory: NumPy, torch CPU tensors, `__dlpack__`, the buffer protocol, `__array__`.
+
+    Element types are kept as they are. Raises `DTypeError` for what is no array, and `UnsupportedOperation` for a tensor that
+    requires a gradient or lives on another device.
+
+    >>> import array
+    >>> as_array(array.array("f", [1, 2])).dtype.name
+    'float32'
+    """
+    if isinstance(x, np.ndarray):
+        return x
+    if is_torch_tensor(x):
+        return _from_torch(x)
+    if hasattr(x, "__dlpack__"):
+        return _from_dlpack(x)
+    try:
+        return np.asarray(memoryview(x))  # type: ignore[arg-type]
+    except TypeError:
+        if hasattr(x, "__array__"):
+            return np.asarray(x)
+    raise DTypeError(
+        f"cannot read a {type(x).__qualname__} as an array",
+        why="it is no NumPy array or torch tensor, and has neither __dlpack__ nor a buffer",
+        hint="convert it first: numpy.asarray(x, dtype=numpy.float32)",
+    )
+
+
+def like(first: object, array: Array) -> object:
+    """`array` in the kind of `first`: a torch tensor, another library's array by DLPack, else NumPy; memory is shared.
+
+    >>> import numpy as np
+    >>> type(like(memoryview(b"x"), np.zeros(2))).__name__
+    'ndarray'
+    """
+    if isinstance(first, np.ndarray):
+        return array
+    if is_torch_tensor(first):
+        return _to_torch(array)
+    namespace = getattr(first, "__array_namespace__", None)
+    if hasattr(first, "__dlpack__") and namespace is not None:
+        return namespace().from_dlpack(array)
+    return array
+
+
+def is_torch_tensor(x: object) -> bool:
+    """Whether x is a torch tensor or of a subclass; torch is never imported for the answer.
+
+    >>> is_torch_tensor([1.0])
+    False
+    """
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, getattr(torch, "Tensor", ()))
+
+
+def dtype_named(name: str) -> np.dtype[Any]:
+    """The NumPy type of that name, `ml_dtypes` included.
+
+    >>> dtype_named("bfloat16").itemsize
+    2
+    """
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def _from_torch(x: Any) -> Array:
+    if x.requires_grad:
+        raise UnsupportedOperation(
+            "a tensor that requires a gradient cannot be passed to a kernel",
+            why="kernels compute no gradients",
+            hint='pass x.detach(), or use torch.compile(model, backend="tilewright")',
+        )
+    if x.device.type != "cpu":
+        raise UnsupportedOperation(
+            f"a tensor on device {x.device} cannot be passed to a kernel", why="kernels run on the CPU", hint="pass x.cpu()"
+        )
+    torch = sys.modules["torch"]
+    if x.dtype == torch.bfloat16:
+        return as_bfloat16(x.view(torch.uint16).numpy())
+    try:
+        return np.asarray(x.numpy())
+    except (TypeError, RuntimeError) as problem:  # sparse and quantised tensors, conjugate views, subclasses without storage
+        raise UnsupportedOperation(
+            f"a tensor of type {x.dtype} and layout {x.layout} cannot be passed to a kernel", why=str(problem)
+        ) from problem
+
+
+def as_bfloat16(bits: Array) -> Array:
+    """Sixteen-bit patterns seen as bfloat16."""
+    return bits.view(ml_dtypes.bfloat16)
+
+
+def _to_torch(array: Array) -> object:
+    torch = sys.modules["torch"]
+    if array.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def _from_dlpack(x: Any) -> Array:
+    try:
+        return np.from_dlpack(x)
+    except (BufferError, RuntimeError, TypeError) as problem:
+        raise UnsupportedOperation(
+            f"a {type(x).__qualname__} cannot be read through DLPack", why=str(problem), hint="copy it to a NumPy array first"
+        ) from problem

@@ -1,0 +1,69 @@
+"""Checking arrays against a signature in words: the slow, explaining twin of the launcher's checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.codegen.artifact import Signature, Symbol, TensorSlot
+from tilewright.errors import DTypeError, ShapeError
+from tilewright.runtime.arrays import Array, dtype_named
+
+
+def bind(signature: Signature, arrays: Sequence[Array]) -> dict[str, int]:
+    """The value of every symbol, where `arrays` are the inputs, perhaps followed by the outputs.
+
+    Raises `ShapeError` or `DTypeError` naming the argument, what was got and what was expected.
+
+    >>> import numpy as np
+    >>> slot = TensorSlot("x", "float32", ("n", 2))
+    >>> bind(Signature((Symbol("n", 1, 9),), (slot,), ()), [np.zeros((3, 2), "float32")])
+    {'n': 3}
+    """
+    slots = (*signature.inputs, *signature.outputs)
+    symbols = {symbol.name: symbol for symbol in signature.symbols}
+    values: dict[str, int] = {}
+    owners: dict[str, str] = {}
+    for slot, array in zip(slots, arrays, strict=False):
+        _check_dtype(slot, array)
+        _check_rank(slot, array)
+        for dim, (wanted, extent) in enumerate(zip(slot.shape, array.shape, strict=True)):
+            if isinstance(wanted, str) and wanted not in values:
+                _check_range(slot, dim, symbols[wanted], array)
+                values[wanted], owners[wanted] = extent, slot.name
+            elif extent != (values[wanted] if isinstance(wanted, str) else wanted):
+                why = f"{wanted} is {values[wanted]} by argument {owners[wanted]}" if isinstance(wanted, str) else ""
+                raise _shape_error(slot, array, why)
+    return values
+
+
+def check_counts(signature: Signature, inputs: int, outputs: int) -> None:
+    """Raise `ShapeError` unless there are as many arrays as the signature has slots."""
+    for kind, got, slots in (("inputs", inputs, signature.inputs), ("outputs", outputs, signature.outputs)):
+        if got != len(slots):
+            names = ", ".join(slot.name for slot in slots)
+            raise ShapeError(f"got {got} {kind}, expected {len(slots)}: {names}")
+
+
+def _check_dtype(slot: TensorSlot, array: Array) -> None:
+    expected = dtype_named(slot.dtype)
+    if array.dtype.newbyteorder("=") != expected:
+        raise DTypeError(
+            f"argument {slot.name} has element type {array.dtype}, expected {slot.dtype}",
+            where=slot.name,
+            hint=f"convert it: x.astype({slot.dtype!r})",
+        )
+
+
+def _check_rank(slot: TensorSlot, array: Array) -> None:
+    if array.ndim != len(slot.shape):
+        raise _shape_error(slot, array, f"it has {array.ndim} dimensions, not {len(slot.shape)}")
+
+
+def _check_range(slot: TensorSlot, dim: int, symbol: Symbol, array: Array) -> None:
+    if not symbol.low <= array.shape[dim] <= symbol.high:
+        raise _shape_error(slot, array, f"{symbol.name} must lie in {symbol.low}..{symbol.high}")
+
+
+def _shape_error(slot: TensorSlot, array: Array, why: str) -> ShapeError:
+    expected = ", ".join(map(str, slot.shape)) + ("," if len(slot.shape) == 1 else "")
+    return ShapeError(f"argument {slot.name} has shape {array.shape}, expected ({expected})", where=slot.name, why=why)

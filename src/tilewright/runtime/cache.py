@@ -1,0 +1,201 @@
+"""The on-disk cache of compiled libraries.
+
+Each entry is one file, `<key>.so`: the library followed by a trailer with the SHA-256 of what precedes it (the dynamic loader
+ignores bytes behind the sections). A file appears under its name complete or not at all, and is used only when its trailer
+matches.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+import filelock
+
+from tilewright import settings
+from tilewright.errors import CacheError
+from tilewright.runtime.directories import TEMPORARY_SUFFIX, check_private, write_atomically
+
+LOGGER = logging.getLogger("tilewright.cache")
+MAGIC = b"tilewright-sha256:"
+TRAILER_BYTES = len(MAGIC) + 64
+LOCK_LIMIT_S = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class CacheInfo:
+    """What `tilewright cache info` prints."""
+
+    directory: Path
+    files: int
+    bytes: int
+
+
+@dataclass(slots=True)
+class KernelCache:
+    """Compiled libraries in one directory, shared by any number of processes.
+
+    Where the directory cannot be written (full, read-only, not there), libraries go to a directory private to this process,
+    and one warning says so.
+    """
+
+    directory: Path
+    _unusable: bool = field(default=False, repr=False)
+
+    def get_or_build(self, key: str, build: Callable[[], bytes]) -> Path:
+        """The path of the library called `key` (a file name: a digest), built and stored where it is missing or damaged.
+
+        Errors of `build` pass through. Raises `CacheError` where the directory is unsafe or nothing can be stored anywhere.
+        """
+        with self._fallback_on_failure(key):
+            check_private(self.directory)
+            found = _verified(self.directory / _name(key))
+            if found is not None:
+                LOGGER.debug("hit %s", key)
+                return found
+        if self._unusable:
+            found = _verified(self._fallback() / _name(key))
+            return found if found is not None else self._store(key, build())
+        with self._locked(key):
+            found = _verified(self.directory / _name(key))  # another process may have built it meanwhile
+            if found is not None:
+                return found
+            LOGGER.info("building %s", key)
+            return self._store(key, build())
+
+    def info(self) -> CacheInfo:
+        """How many libraries there are, and their size."""
+        sizes = [path.stat().st_size for path in self._files("*.so")]
+        return CacheInfo(self.directory, len(sizes), sum(sizes))
+
+    def clear(self) -> None:
+        """Delete every library, lock and left-over. Libraries in use stay loaded."""
+        for path in [*self._files("*.so"), *self._files(f".*{TEMPORARY_SUFFIX}"), *self._files("*.lock")]:
+            path.unlink(missing_ok=True)
+
+    def _files(self, pattern: str) -> list[Path]:
+        return sorted(self.directory.glob(pattern)) if self.directory.is_dir() else []
+
+    def _store(self, key: str, library: bytes) -> Path:
+        content = library + MAGIC + hashlib.sha256(library).hexdigest().encode()
+        with self._fallback_on_failure(key):
+            if not self._unusable:
+                write_atomically(self.directory / _name(key), content)
+                return self.directory / _name(key)
+        path = self._fallback() / _name(key)
+        try:
+            write_atomically(path, content)
+        except OSError as problem:
+            raise self._nowhere(problem) from problem
+        return path
+
+    @contextlib.contextmanager
+    def _fallback_on_failure(self, key: str) -> Iterator[None]:
+        """From the first failure of the file system on, this process stores what it builds in a directory of its own."""
+        try:
+            yield
+        except OSError as problem:
+            if not self._unusable:
+                LOGGER.warning(
+                    "the kernel cache %s cannot be used (%s): kernels compiled by this process are kept in a temporary directory",
+                    self.directory,
+                    problem,
+                )
+            LOGGER.debug("not stored in the cache: %s (%s)", key, problem)
+            self._unusable = True
+
+    def _fallback(self) -> Path:
+        try:
+            return _private_directory(os.getpid())
+        except OSError as problem:
+            raise self._nowhere(problem) from problem
+
+    def _nowhere(self, problem: OSError) -> CacheError:
+        return CacheError(
+            "a compiled kernel can be stored nowhere",
+            where=f"{self.directory}, then a temporary directory",
+            why=str(problem),
+            hint="free some space, or set TILEWRIGHT_CACHE_DIR to a directory that can be written",
+        )
+
+    @contextlib.contextmanager
+    def _locked(self, key: str) -> Iterator[None]:
+        """Hold the lock of the keys that share the first two digits.
+
+        The lock saves work, it protects nothing: without it (a file system without locks, a stuck owner) two processes may
+        build the same library, and the later rename wins. The kernel drops the lock of a killed process.
+        """
+        lock = filelock.FileLock(self.directory / f"{key[:2]}.lock", timeout=LOCK_LIMIT_S)
+        try:
+            lock.acquire()
+        except (OSError, NotImplementedError, filelock.Timeout) as problem:
+            LOGGER.info("building %s without a lock: %s", key, problem)
+            yield
+            return
+        try:
+            self._remove_leftovers(key[:2])
+            yield
+        finally:
+            lock.release()
+
+    def _remove_leftovers(self, prefix: str) -> None:
+        """Whoever holds the lock is the only writer of these names, so that a temporary file is a killed writer's."""
+        for path in self._files(f".{prefix}*{TEMPORARY_SUFFIX}"):
+            LOGGER.info("removing %s, left by a writer that was killed", path.name)
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def default() -> KernelCache:
+    """The cache in `TILEWRIGHT_CACHE_DIR`, one object per directory."""
+    return _at(settings.current().cache_dir)
+
+
+@lru_cache(maxsize=16)
+def _at(directory: Path) -> KernelCache:
+    return KernelCache(directory)
+
+
+def without_trailer(content: bytes) -> bytes:
+    """The library in a cache file."""
+    return content[:-TRAILER_BYTES]
+
+
+def _name(key: str) -> str:
+    return f"{key}.so"
+
+
+def _verified(path: Path) -> Path | None:
+    """The path where it holds a whole library; a damaged file is deleted."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    library, trailer = content[:-TRAILER_BYTES], content[-TRAILER_BYTES:]
+    if trailer == MAGIC + hashlib.sha256(library).hexdigest().encode():
+        return path
+    LOGGER.warning("%s does not match its checksum: it is deleted and built again", path)
+    path.unlink(missing_ok=True)
+    return None
+
+
+@lru_cache(maxsize=2)
+def _private_directory(process: int) -> Path:
+    """A directory of this process alone, removed at its exit; a forked child gets its own."""
+    directory = Path(tempfile.mkdtemp(prefix="tilewright-"))
+    atexit.register(_remove, directory, process)
+    return directory
+
+
+def _remove(directory: Path, process: int) -> None:
+    if os.getpid() == process:
+        shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,57 @@
+"""Files that other processes may read at any moment: private directories and atomic writes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from tilewright.errors import CacheError
+
+TEMPORARY_SUFFIX = ".tmp"
+
+
+def check_private(directory: Path) -> None:
+    """Create the directory (mode 0700) where it is missing; refuse one that another user owns or may write to.
+
+    Whoever writes there decides what this process executes. Raises `CacheError`, or `OSError` when it cannot be made.
+    """
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    status = os.stat(directory)
+    if status.st_uid != os.geteuid():
+        why = f"it belongs to user {status.st_uid}, this process runs as user {os.geteuid()}"
+    elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        why = f"its mode {stat.S_IMODE(status.st_mode):04o} lets other users write to it"
+    else:
+        return
+    raise CacheError(
+        "the cache directory is not safe to load code from",
+        where=str(directory),
+        why=why,
+        hint="chmod 700 it, or set TILEWRIGHT_CACHE_DIR to a directory of your own",
+    )
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a whole file or none: temporary name in the same directory, fsync, rename."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
+    descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            _write_all(descriptor, content)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.rename(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]

@@ -1,0 +1,165 @@
+"""A compiled kernel that can be called: the library behind an artifact, and the care for arrays it cannot take as they are."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright import settings
+from tilewright.codegen.artifact import Artifact, Signature, TensorSlot
+from tilewright.errors import InternalError, TilewrightError
+from tilewright.machine.cores import usable_cores
+from tilewright.runtime import cache as kernel_cache
+from tilewright.runtime import libraries, native, toolchain
+from tilewright.runtime import pool as thread_pool
+from tilewright.runtime.arrays import Array, as_array, dtype_named
+from tilewright.runtime.binding import bind, check_counts
+from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.launcher import Reason, Record, make_record, needs_view, split_answer
+from tilewright.runtime.pool import MemoryStats, Pool
+
+Place: TypeAlias = tuple[int, int]
+"""An input and a dimension of it, which carry a symbol."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Executable:
+    """The loaded library of an artifact. Calls are safe from several Python threads at once; the GIL is released meanwhile."""
+
+    artifact: Artifact
+    path: Path
+    pool: Pool
+    _library: ctypes.CDLL
+    _record: Record
+    _record_address: int
+    _launch: Any
+    """`tw_launch` of native/launcher.c."""
+    _viewed: tuple[int, ...]
+    """Arguments whose element type the launcher is shown as bits."""
+    _results: tuple[tuple[tuple[int | Place, ...], np.dtype[Any]], ...]
+    """Of each output, its extents and its type."""
+
+    @property
+    def signature(self) -> Signature:
+        """The arguments, in order."""
+        return self.artifact.signature
+
+    @property
+    def source(self) -> str:
+        """The C text."""
+        return self.artifact.text
+
+    def run(self, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
+        """Compute the outputs, which may overlap inputs, from the inputs.
+
+        Arrays may have any strides and alignment; what the kernel cannot take is copied. Raises `ShapeError` or `DTypeError`
+        naming the argument, what was got and what was expected, and `MemoryError` when there is no room for scratch.
+        """
+        arguments = (*inputs, *outputs)
+        if self._viewed or self._launch(self._record_address, arguments):
+            self._run_with_care(inputs, outputs)
+
+    def symbol_values(self, inputs: Sequence[object]) -> dict[str, int]:
+        """The run-time extents that the inputs' shapes give, by name. Raises like `run`."""
+        return bind(self.signature, [as_array(x) for x in inputs])
+
+    def new_outputs(self, inputs: Sequence[object]) -> list[Array]:
+        """Uninitialised arrays of the outputs' shapes and types. The inputs are only looked at as far as that needs."""
+        try:
+            return [np.empty(_extents(shape, inputs), dtype) for shape, dtype in self._results]
+        except (AttributeError, IndexError):  # buffers without a shape, and wrong arguments, which raise here
+            check_counts(self.signature, len(inputs), len(self.signature.outputs))
+            self.symbol_values(inputs)
+            return self.new_outputs([as_array(x) for x in inputs])
+
+    def save(self, path: str | Path) -> None:
+        """Copy the library to `path` and its C text to `path`.c."""
+        Path(path).write_bytes(kernel_cache.without_trailer(self.path.read_bytes()))
+        Path(f"{path}.c").write_text(self.source)
+
+    def memory_stats(self) -> MemoryStats:
+        """Scratch and workspace that the pool holds, for all kernels that use it."""
+        return self.pool.stats()
+
+    def _run_with_care(self, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
+        """Say what is wrong with the arguments, or copy those that the launcher refuses for their layout."""
+        check_counts(self.signature, len(inputs), len(outputs))
+        slots = (*self.signature.inputs, *self.signature.outputs)
+        arrays = [as_array(x) for x in (*inputs, *outputs)]
+        bind(self.signature, arrays)
+        used = [array.view(f"u{array.itemsize}") if i in self._viewed else array for i, array in enumerate(arrays)]
+        replaced: set[int] = set()
+        while answer := self._launch(self._record_address, tuple(used)):
+            reason, number = split_answer(answer)
+            if reason is Reason.MEMORY:
+                raise MemoryError(f"no memory for the scratch of {self.artifact.entry_point}")
+            is_output = number >= len(inputs)
+            if number in replaced:
+                raise InternalError(f"the launcher refuses a copy of {slots[number].name}: {reason.name}", dump=self.source)
+            if is_output and not arrays[number].flags.writeable:
+                raise TilewrightError(f"the output {slots[number].name} is read-only", where=slots[number].name)
+            used[number] = _dense(slots[number], used[number], with_values=not is_output)
+            replaced.add(number)
+        for number in sorted(replaced):
+            if number >= len(inputs):
+                np.copyto(arrays[number], used[number].view(dtype_named(slots[number].dtype)))
+
+
+def load(artifact: Artifact, *, threads: int | None = None, cache: KernelCache | None = None) -> Executable:
+    """Compile an artifact, or find it in the cache, and load it.
+
+    `threads` defaults to `TILEWRIGHT_NUM_THREADS`, else the CPUs that this process may use. Raises `ToolchainError` or
+    `CacheError`.
+    """
+    path = libraries.build(artifact, toolchain.find(), cache if cache is not None else kernel_cache.default())
+    library = libraries.load(path, ctypes.CDLL)
+    pool = thread_pool.get(threads if threads is not None else settings.current().num_threads or usable_cores())
+    name = artifact.entry_point
+    record = make_record(artifact.signature, _address(library, name), _address(library, f"{name}_workspace_bytes"), pool.address)
+    slots = (*artifact.signature.inputs, *artifact.signature.outputs)
+    viewed = tuple(number for number, slot in enumerate(slots) if needs_view(slot))
+    launch = native.library().tw_launch
+    results = _results(artifact.signature)
+    return Executable(artifact, path, pool, library, record, ctypes.addressof(record), launch, viewed, results)
+
+
+def _extents(shape: tuple[int | Place, ...], inputs: Sequence[Any]) -> list[int]:
+    return [extent if isinstance(extent, int) else inputs[extent[0]].shape[extent[1]] for extent in shape]
+
+
+def _results(signature: Signature) -> tuple[tuple[tuple[int | Place, ...], np.dtype[Any]], ...]:
+    places: dict[str, Place] = {}
+    for number, slot in enumerate(signature.inputs):
+        for dim, extent in enumerate(slot.shape):
+            if isinstance(extent, str):
+                places.setdefault(extent, (number, dim))
+    return tuple(
+        (tuple(places[extent] if isinstance(extent, str) else extent for extent in slot.shape), dtype_named(slot.dtype))
+        for slot in signature.outputs
+    )
+
+
+def _address(library: ctypes.CDLL, name: str) -> int:
+    try:
+        address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+    except AttributeError:
+        address = None
+    if address is None:
+        raise InternalError(f"the generated library does not export {name}")
+    return address
+
+
+def _dense(slot: TensorSlot, array: Array, *, with_values: bool) -> Array:
+    """An aligned array in this machine's byte order, with the slot's unit-stride dimension innermost."""
+    unit = len(slot.shape) - 1 if slot.unit_stride_dim is None else slot.unit_stride_dim
+    order = [dim for dim in range(array.ndim) if dim != unit] + ([unit] if array.ndim else [])
+    dense = np.empty([array.shape[dim] for dim in order], array.dtype.newbyteorder("="))
+    result = dense.transpose([order.index(dim) for dim in range(array.ndim)])
+    if with_values:
+        np.copyto(result, array)
+    return result

@@ -1,0 +1,114 @@
+"""Compiler flags: what every kernel is compiled with, and how CPU features are named to gcc, clang and zig.
+
+The C of a kernel is freestanding: `-ffreestanding -nostdlib` and the absence of loop-to-memset rewriting keep its library free of
+imported symbols. Contraction to fused multiply-adds is wanted (`-ffp-contract=fast`), reassociation is not.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+COMMON = (
+    "-O2",
+    "-ffp-contract=fast",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fPIC",
+    "-shared",
+    "-nostdlib",
+    "-ffreestanding",
+    "-fno-stack-protector",
+    "-fvisibility=hidden",
+    "-Wl,-z,noexecstack",
+)
+BY_FAMILY = MappingProxyType(
+    {
+        "gcc": ("-fno-tree-loop-distribute-patterns", "-mtune=generic"),
+        "clang": ("-Wno-unused-command-line-argument",),
+        "zig": ("-fno-sanitize=undefined", "-Wno-unused-command-line-argument"),
+    }
+)
+
+X86_64 = MappingProxyType(
+    {
+        "pni": "-msse3",
+        "ssse3": "-mssse3",
+        "sse4_1": "-msse4.1",
+        "sse4_2": "-msse4.2",
+        "popcnt": "-mpopcnt",
+        "abm": "-mlzcnt",
+        "movbe": "-mmovbe",
+        "bmi1": "-mbmi",
+        "bmi2": "-mbmi2",
+        "f16c": "-mf16c",
+        "avx": "-mavx",
+        "avx2": "-mavx2",
+        "fma": "-mfma",
+        "gfni": "-mgfni",
+        "avx_vnni": "-mavxvnni",
+        "avx512f": "-mavx512f",
+        "avx512cd": "-mavx512cd",
+        "avx512bw": "-mavx512bw",
+        "avx512dq": "-mavx512dq",
+        "avx512vl": "-mavx512vl",
+        "avx512ifma": "-mavx512ifma",
+        "avx512vbmi": "-mavx512vbmi",
+        "avx512_vbmi2": "-mavx512vbmi2",
+        "avx512_vnni": "-mavx512vnni",
+        "avx512_bitalg": "-mavx512bitalg",
+        "avx512_vpopcntdq": "-mavx512vpopcntdq",
+        "avx512_bf16": "-mavx512bf16",
+        "avx512_fp16": "-mavx512fp16",
+        "amx_tile": "-mamx-tile",
+        "amx_int8": "-mamx-int8",
+        "amx_bf16": "-mamx-bf16",
+    }
+)
+"""Names of /proc/cpuinfo to flags; features that are not listed change no generated code."""
+
+AARCH64 = MappingProxyType(
+    {"asimdhp": "fp16", "asimddp": "dotprod", "i8mm": "i8mm", "bf16": "bf16", "sve": "sve", "sve2": "sve2"}
+)
+"""Names of /proc/cpuinfo to extensions of `-march=armv8.2-a`."""
+
+POWER = (("mma", "10"), ("arch_3_1", "10"), ("arch_3_00", "9"))
+"""Features of ppc64le, best first, and the processor they stand for; 8 is the least that little-endian Linux runs on."""
+
+
+def for_features(family: str, architecture: str, features: frozenset[str]) -> tuple[str, ...]:
+    """The flags that let a compiler use exactly these features of an architecture (as in `Machine.architecture`).
+
+    >>> for_features("gcc", "x86_64", frozenset({"avx2", "fma"}))
+    ('-mavx2', '-mfma')
+    >>> for_features("zig", "x86_64", frozenset({"avx2", "fma"}))
+    ('-target', 'x86_64-linux-gnu', '-mcpu=x86_64+avx2+fma')
+    """
+    if architecture == "x86_64":
+        return _x86_64(family, features)
+    target = _target(family, architecture)
+    if architecture == "aarch64":
+        names = [name for feature, name in AARCH64.items() if feature in features]
+        if family == "zig":
+            return (*target, "-mcpu=" + "+".join(["generic", *(name.replace("fp16", "fullfp16") for name in names)]))
+        return (*target, "-march=" + "+".join(["armv8.2-a", *names]))
+    if architecture == "ppc64le":
+        level = next((level for feature, level in POWER if feature in features), "8")
+        return (*target, f"-mcpu={'pwr' if family == 'zig' else 'power'}{level}")
+    return target
+
+
+def _x86_64(family: str, features: frozenset[str]) -> tuple[str, ...]:
+    chosen = [flag for feature, flag in X86_64.items() if feature in features]
+    width = ["-mprefer-vector-width=512"] if "avx512f" in features else []
+    if family != "zig":
+        return (*_target(family, "x86_64"), *chosen, *width)
+    names = [flag.removeprefix("-m").replace(".", "_").replace("-", "_") for flag in chosen]
+    return (*_target(family, "x86_64"), "-mcpu=" + "+".join(["x86_64", *names]), *width)
+
+
+def _target(family: str, architecture: str) -> tuple[str, ...]:
+    """gcc compiles for one architecture only, which is the one its name says; the others are told."""
+    name = {"ppc64le": "powerpc64le"}.get(architecture, architecture)
+    if family == "zig":
+        return ("-target", f"{name}-linux-gnu")
+    return (f"--target={name}-linux-gnu",) if family == "clang" else ()

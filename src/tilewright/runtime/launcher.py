@@ -1,0 +1,107 @@
+"""What the C launcher is told about an entry point, and what its answers mean (see native/launcher.c)."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from enum import IntEnum
+
+from tilewright.codegen.artifact import Signature, TensorSlot
+from tilewright.runtime.arrays import dtype_named
+
+
+class Reason(IntEnum):
+    """Why the launcher refused; `enum reason` of launcher.c."""
+
+    OK = 0
+    NO_BUFFER = 1
+    DTYPE = 2
+    RANK = 3
+    SHAPE = 4
+    RANGE = 5
+    LAYOUT = 6
+    OVERLAP = 7
+    MEMORY = 8
+    COUNT = 9
+
+
+class _SymbolRule(ctypes.Structure):
+    _fields_ = (("low", ctypes.c_long), ("high", ctypes.c_long))
+
+
+class _TensorRule(ctypes.Structure):
+    _fields_ = (
+        ("kind", ctypes.c_long),
+        ("itemsize", ctypes.c_long),
+        ("rank", ctypes.c_long),
+        ("unit_stride_dim", ctypes.c_long),
+        ("shape", ctypes.POINTER(ctypes.c_long)),
+    )
+
+
+class Record(ctypes.Structure):
+    """`struct tw_record` of launcher.c. Instances keep alive what they point to."""
+
+    _fields_ = (
+        ("entry", ctypes.c_void_p),
+        ("workspace_bytes", ctypes.c_void_p),
+        ("pool", ctypes.c_void_p),
+        ("symbol_count", ctypes.c_long),
+        ("input_count", ctypes.c_long),
+        ("tensor_count", ctypes.c_long),
+        ("size_count", ctypes.c_long),
+        ("symbols", ctypes.POINTER(_SymbolRule)),
+        ("tensors", ctypes.POINTER(_TensorRule)),
+    )
+
+
+def make_record(signature: Signature, entry: int, workspace_bytes: int, pool: int) -> Record:
+    """The record of an entry point, given the addresses of its two functions and of the pool."""
+    slots = (*signature.inputs, *signature.outputs)
+    numbers = {symbol.name: -1 - number for number, symbol in enumerate(signature.symbols)}
+    symbols = (_SymbolRule * len(signature.symbols))(*(_SymbolRule(symbol.low, symbol.high) for symbol in signature.symbols))
+    tensors = (_TensorRule * len(slots))(*(_tensor_rule(slot, numbers) for slot in slots))
+    return Record(
+        entry,
+        workspace_bytes,
+        pool,
+        len(symbols),
+        len(signature.inputs),
+        len(slots),
+        len(symbols) + sum(len(slot.shape) for slot in slots),
+        symbols,
+        tensors,
+    )
+
+
+def split_answer(answer: int) -> tuple[Reason, int]:
+    """The reason and the number of the argument that it is about.
+
+    >>> split_answer(4 + 256 * 2)
+    (<Reason.SHAPE: 4>, 2)
+    """
+    return Reason(answer % 256), answer // 256
+
+
+def _tensor_rule(slot: TensorSlot, numbers: dict[str, int]) -> _TensorRule:
+    dtype = dtype_named(slot.dtype)
+    kind = "u" if needs_view(slot) else dtype.kind
+    unit = -1 if slot.unit_stride_dim is None else slot.unit_stride_dim
+    return _TensorRule(ord(kind), dtype.itemsize, len(slot.shape), unit, _longs(_coded(slot.shape, numbers)))
+
+
+def needs_view(slot: TensorSlot) -> bool:
+    """Whether NumPy cannot export the type as a buffer (bfloat16 and the like): the launcher is shown the bits.
+
+    >>> needs_view(TensorSlot("x", "bfloat16", (2,)))
+    True
+    """
+    return dtype_named(slot.dtype).kind == "V"
+
+
+def _coded(shape: tuple[int | str, ...], numbers: dict[str, int]) -> list[int]:
+    return [numbers[extent] if isinstance(extent, str) else extent for extent in shape]
+
+
+def _longs(values: Sequence[int]) -> ctypes.Array[ctypes.c_long]:
+    return (ctypes.c_long * len(values))(*values)

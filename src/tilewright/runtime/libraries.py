@@ -1,0 +1,55 @@
+"""From an artifact to a loaded library: the key under which it is cached, building, and loading."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import TypeVar
+
+from tilewright.codegen.artifact import CONTEXT_DECLARATION, Artifact
+from tilewright.errors import CacheError
+from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.toolchain import Toolchain
+
+Library = TypeVar("Library", bound=ctypes.CDLL)
+
+
+def library_key(artifact: Artifact, toolchain: Toolchain) -> str:
+    """A digest of all that decides what the compiled library is: text, compiler, flags, ABI, our version."""
+    flags = toolchain.flags(artifact.architecture, artifact.features)
+    parts = (artifact.key, *toolchain.command, toolchain.family, toolchain.version, *flags, CONTEXT_DECLARATION, _version())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def build(artifact: Artifact, toolchain: Toolchain, cache: KernelCache) -> Path:
+    """The library of an artifact, from the cache or compiled. Raises `ToolchainError` or `CacheError`."""
+    return cache.get_or_build(
+        library_key(artifact, toolchain),
+        lambda: toolchain.compile(
+            artifact.text, linked=artifact.linked, architecture=artifact.architecture, features=artifact.features
+        ),
+    )
+
+
+def load(path: Path, kind: type[Library]) -> Library:
+    """Load a library (`ctypes.CDLL`, or `ctypes.PyDLL` to keep the GIL). Raises `CacheError` when the loader refuses it."""
+    try:
+        return kind(str(path))
+    except OSError as problem:
+        raise CacheError(
+            "a compiled kernel cannot be loaded",
+            where=str(path),
+            why=str(problem),
+            hint="the directory may be mounted without execute permission: set TILEWRIGHT_CACHE_DIR to another one",
+        ) from problem
+
+
+@lru_cache(maxsize=1)
+def _version() -> str:
+    try:
+        return metadata.version("tilewright")
+    except metadata.PackageNotFoundError:  # running from a source tree
+        return "source"

@@ -1,0 +1,213 @@
+/* From Python objects to a kernel: reads the arrays through the buffer protocol, checks them against the signature, releases the
+   GIL, and calls the entry point. Called through ctypes.PyDLL, so that the GIL is held on entry.
+
+   Nothing is raised here: a refusal is a number, `reason + 256 * argument`, and Python, which has time then, finds the words. */
+
+#include "pool.h"
+
+typedef long ssize;
+
+struct py_buffer { /* Py_buffer of the stable ABI (Python 3.11) */
+  void *buf, *obj;
+  ssize len, itemsize;
+  int readonly, ndim;
+  char *format;
+  ssize *shape, *strides, *suboffsets;
+  void *internal;
+};
+
+struct python { /* functions of the stable ABI, found by ctypes in the interpreter that is running */
+  int (*get_buffer)(void *object, struct py_buffer *view, int flags);
+  void (*release_buffer)(struct py_buffer *view);
+  ssize (*tuple_size)(void *tuple);
+  void *(*tuple_item)(void *tuple, ssize index);
+  void *(*save_thread)(void);
+  void (*restore_thread)(void *state);
+  void (*clear_error)(void);
+};
+
+enum { WRITABLE = 1, FORMAT = 4, STRIDES = 24 }; /* PyBUF_* */
+
+enum reason { OK, NO_BUFFER, DTYPE, RANK, SHAPE, RANGE, LAYOUT, OVERLAP, MEMORY, COUNT };
+
+struct symbol_rule {
+  long low, high;
+};
+
+struct tensor_rule {
+  long kind; /* f, i, u, c or ?, as NumPy's dtype.kind */
+  long itemsize, rank;
+  long unit_stride_dim; /* -1: any strides */
+  const long *shape;    /* extents; the symbol of number s is written -1 - s */
+};
+
+struct tw_record {
+  void (*entry)(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace);
+  long (*workspace_bytes)(const long *sizes);
+  struct tw_pool *pool;
+  long symbol_count, input_count, tensor_count, size_count;
+  const struct symbol_rule *symbols;
+  const struct tensor_rule *tensors;
+};
+
+static struct python python;
+
+TW_EXPORT void tw_launcher_init(void *const *functions) {
+  python.get_buffer = functions[0];
+  python.release_buffer = functions[1];
+  python.tuple_size = functions[2];
+  python.tuple_item = functions[3];
+  python.save_thread = functions[4];
+  python.restore_thread = functions[5];
+  python.clear_error = functions[6];
+}
+
+/* The NumPy kind of a struct-module format; 0 for records and for the other byte order. */
+static long kind_of(const char *format) {
+  static const char kinds[][2] = {
+      {'e', 'f'}, {'f', 'f'}, {'d', 'f'}, {'g', 'f'}, {'b', 'i'}, {'h', 'i'}, {'i', 'i'}, {'l', 'i'}, {'q', 'i'},
+      {'n', 'i'}, {'B', 'u'}, {'H', 'u'}, {'I', 'u'}, {'L', 'u'}, {'Q', 'u'}, {'N', 'u'}, {'?', '?'},
+  };
+  if (!format)
+    return 'u';
+  if (*format == '@' || *format == '=' || *format == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>'))
+    format++;
+  if (format[0] == 'Z' && (format[1] == 'f' || format[1] == 'd') && !format[2])
+    return 'c';
+  for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    if (kinds[i][0] == format[0])
+      return format[1] ? 0 : kinds[i][1];
+  return 0;
+}
+
+/* Compare an array's extents with the rule; symbols take their value from the first dimension that carries them. */
+static enum reason check_shape(const struct tw_record *record, const struct tensor_rule *rule, const struct py_buffer *view,
+                               long *values) {
+  for (long d = 0; d < rule->rank; d++) {
+    long wanted = rule->shape[d], extent = view->shape[d];
+    if (wanted < 0) {
+      long symbol = -1 - wanted;
+      if (values[symbol] < 0) {
+        if (extent < record->symbols[symbol].low || extent > record->symbols[symbol].high)
+          return RANGE;
+        values[symbol] = extent;
+      }
+      wanted = values[symbol];
+    }
+    if (extent != wanted)
+      return SHAPE;
+  }
+  return OK;
+}
+
+/* Write the strides in elements. Dimensions of at most one element have any stride: the one that is wanted. */
+static enum reason check_layout(const struct tensor_rule *rule, const struct py_buffer *view, int is_output, long *strides) {
+  if ((unsigned long)view->buf % rule->itemsize)
+    return LAYOUT;
+  for (long d = 0; d < rule->rank; d++) {
+    int is_unit = d == rule->unit_stride_dim;
+    long stride = view->strides[d];
+    strides[d] = stride / rule->itemsize;
+    if (view->shape[d] <= 1)
+      strides[d] = is_unit;
+    else if (stride % rule->itemsize || (is_unit && strides[d] != 1))
+      return LAYOUT;
+    else if (is_output && stride == 0 && view->len > 0)
+      return OVERLAP;
+  }
+  return OK;
+}
+
+static enum reason check(const struct tw_record *record, long number, const struct py_buffer *view, long *values, long *strides) {
+  const struct tensor_rule *rule = &record->tensors[number];
+  if (view->itemsize != rule->itemsize || kind_of(view->format) != rule->kind)
+    return DTYPE;
+  if (view->ndim != rule->rank)
+    return RANK;
+  enum reason reason = check_shape(record, rule, view, values);
+  return reason ? reason : check_layout(rule, view, number >= record->input_count, strides);
+}
+
+/* The addresses [low, high) that an array touches; empty for an array without elements. */
+struct span {
+  char *low, *high;
+};
+
+static struct span span_of(const struct py_buffer *view) {
+  struct span span = {view->buf, (char *)view->buf + view->itemsize};
+  for (int d = 0; d < view->ndim; d++) {
+    if (view->shape[d] == 0)
+      return (struct span){0, 0};
+    long reach = view->strides[d] * (view->shape[d] - 1);
+    *(reach < 0 ? &span.low : &span.high) += reach;
+  }
+  return span;
+}
+
+/* Whether output `number` may share memory with an input or with an earlier output. */
+static int overlaps(const struct span *spans, long number) {
+  for (long other = 0; other < number; other++)
+    if (spans[number].low < spans[other].high && spans[other].low < spans[number].high)
+      return 1;
+  return 0;
+}
+
+static enum reason call(const struct tw_record *record, void *const *tensors, const long *sizes) {
+  struct tw_call state = {record->pool, 0};
+  struct tw_context context = {&state, tw_parallel_for};
+  tw_pool_enter(record->pool);
+  struct tw_block *workspace = 0;
+  long bytes = record->workspace_bytes(sizes);
+  if (bytes > 0 && !(workspace = tw_pool_take(record->pool, bytes)))
+    return MEMORY;
+  record->entry(&context, tensors, sizes, (char *)(workspace + 1));
+  if (workspace)
+    tw_pool_give(record->pool, workspace);
+  return state.out_of_memory ? MEMORY : OK;
+}
+
+/* Open the buffers and check them; `acquired` counts those to release, whatever the outcome. */
+static enum reason acquire_all(const struct tw_record *record, void *arrays, struct py_buffer *views, long *acquired,
+                               long *sizes) {
+  long *strides = sizes + record->symbol_count;
+  struct span spans[record->tensor_count + 1];
+  for (long s = 0; s < record->symbol_count; s++)
+    sizes[s] = -1;
+  for (long i = 0; i < record->tensor_count; i++) {
+    int is_output = i >= record->input_count;
+    if (python.get_buffer(python.tuple_item(arrays, i), &views[i], STRIDES | FORMAT | (is_output ? WRITABLE : 0))) {
+      python.clear_error();
+      return NO_BUFFER;
+    }
+    *acquired = i + 1;
+    enum reason reason = check(record, i, &views[i], sizes, strides);
+    if (reason)
+      return reason;
+    spans[i] = span_of(&views[i]);
+    if (is_output && overlaps(spans, i))
+      return OVERLAP;
+    strides += record->tensors[i].rank;
+  }
+  return OK;
+}
+
+/* `arrays`: a tuple of the inputs, then the outputs. */
+TW_EXPORT long tw_launch(const struct tw_record *record, void *arrays) {
+  struct py_buffer views[record->tensor_count + 1];
+  long sizes[record->size_count + 1], acquired = 0, blamed;
+  if (python.tuple_size(arrays) != record->tensor_count)
+    return COUNT;
+  enum reason reason = acquire_all(record, arrays, views, &acquired, sizes);
+  blamed = reason == NO_BUFFER ? acquired : acquired - 1;
+  if (!reason) {
+    void *tensors[record->tensor_count + 1];
+    for (long i = 0; i < record->tensor_count; i++)
+      tensors[i] = views[i].buf;
+    void *state = python.save_thread();
+    reason = call(record, tensors, sizes);
+    python.restore_thread(state);
+  }
+  for (long i = 0; i < acquired; i++)
+    python.release_buffer(&views[i]);
+  return reason ? reason + 256 * blamed : 0;
+}

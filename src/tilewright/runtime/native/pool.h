@@ -1,0 +1,38 @@
+/* What the launcher needs of the pool. The functions of libc are declared, not included: the process has them loaded. */
+#ifndef TILEWRIGHT_POOL_H
+#define TILEWRIGHT_POOL_H
+
+#define TW_EXPORT __attribute__((visibility("default")))
+
+typedef void (*tw_task)(void *argument, long begin, long end, char *scratch);
+
+struct tw_context { /* the ABI of generated code */
+  void *pool;
+  void (*parallel_for)(void *pool, tw_task task, void *argument, long count, long scratch_bytes);
+};
+
+struct tw_pool;
+
+struct tw_block { /* a header of one cache line in front of 64-byte aligned memory */
+  struct tw_block *next;
+  long bytes;
+} __attribute__((aligned(64)));
+
+struct tw_call { /* one call of an entry point; generated code knows it as `pool` */
+  struct tw_pool *pool;
+  int out_of_memory;
+};
+
+TW_EXPORT struct tw_pool *tw_pool_create(long threads);
+TW_EXPORT void tw_pool_destroy(struct tw_pool *pool);
+TW_EXPORT void tw_pool_stop(struct tw_pool *pool);
+TW_EXPORT void tw_pool_trim(struct tw_pool *pool);
+TW_EXPORT void tw_pool_stats(struct tw_pool *pool, long *current_bytes, long *peak_bytes);
+TW_EXPORT void tw_pool_reset_peak(struct tw_pool *pool);
+TW_EXPORT void tw_pool_enter(struct tw_pool *pool);
+TW_EXPORT void tw_parallel_for(void *call, tw_task task, void *argument, long count, long scratch_bytes);
+
+struct tw_block *tw_pool_take(struct tw_pool *pool, long bytes);
+void tw_pool_give(struct tw_pool *pool, struct tw_block *block);
+
+#endif

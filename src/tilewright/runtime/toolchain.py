@@ -1,0 +1,294 @@
+"""The C compiler: which one is there, and how it turns generated text into a shared library.
+
+`find` takes `TILEWRIGHT_CC` where it is set, else the first of cc, gcc, clang and the `ziglang` wheel that compiles a trivial
+file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from tilewright import settings
+from tilewright.errors import ToolchainError
+from tilewright.kernels.contract import KernelSource, SourceKind
+from tilewright.runtime import flags as flag_tables
+from tilewright.runtime.directories import check_private, write_atomically
+
+CANDIDATES = ("cc", "gcc", "clang")
+PROBE_TEXT = '__attribute__((visibility("default"))) long tw_probe(long x) { return x + 1; }\n'
+PROBE_FILE = "toolchains.json"
+COMPILE_LIMIT_S = 900
+ERROR_LINES = 12
+PREPROCESSED = ("#include", "#define", "#if")
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """A compiler that works. `rejected` are the feature flags that it does not know (older than the CPU)."""
+
+    command: tuple[str, ...]
+    family: str
+    """"gcc", "clang" or "zig"."""
+    version: str
+    rejected: frozenset[str] = frozenset()
+
+    def flags(self, architecture: str, features: frozenset[str]) -> tuple[str, ...]:
+        """Every flag of a compilation; part of the key of a cached library.
+
+        >>> "-mavx2" in Toolchain(("cc",), "gcc", "12").flags("x86_64", frozenset({"avx2"}))
+        True
+        """
+        chosen = flag_tables.for_features(self.family, architecture, features)
+        return (
+            *flag_tables.COMMON,
+            *flag_tables.BY_FAMILY[self.family],
+            *(flag for flag in chosen if flag not in self.rejected),
+        )
+
+    def compile(
+        self,
+        text: str,
+        *,
+        linked: tuple[KernelSource, ...] = (),
+        architecture: str = "x86_64",
+        features: frozenset[str] = frozenset(),
+    ) -> bytes:
+        """The shared library made of C `text` and the `linked` sources, as bytes.
+
+        Raises `ToolchainError` with the command and the compiler's first lines when it fails.
+        """
+        try:
+            with tempfile.TemporaryDirectory(prefix="tilewright-cc-") as directory:
+                sources = _write_sources(Path(directory), (KernelSource(SourceKind.C, text), *linked))
+                output = Path(directory, "out.so")
+                command = [*self.command, *self.flags(architecture, features), "-o", str(output), *map(str, sources)]
+                problem = _run(command, Path(directory))
+                if problem is not None:
+                    raise ToolchainError(
+                        "the C compiler failed", where=shlex.join(command), why=problem, hint=_keep(text, linked)
+                    )
+                return output.read_bytes()
+        except OSError as failure:
+            raise ToolchainError(
+                "a kernel cannot be compiled",
+                where="the directory for temporary files",
+                why=str(failure),
+                hint="free some space, or set TMPDIR to a directory that can be written",
+            ) from failure
+
+
+def find() -> Toolchain:
+    """The compiler to use, probed once per (PATH, TILEWRIGHT_CC) and remembered on disk.
+
+    Raises `ToolchainError` that lists what was tried.
+    """
+    return _find(os.environ.get("PATH", ""), settings.current().cc, settings.current().cache_dir)
+
+
+@lru_cache(maxsize=16)
+def _find(path: str, chosen: str | None, cache_dir: Path) -> Toolchain:
+    failures = []
+    for name, command in _candidates(path, chosen):
+        toolchain = _probe(command, cache_dir) if command else "not found"
+        if isinstance(toolchain, Toolchain):
+            return toolchain
+        failures.append(f"{name}: {toolchain}")
+    if chosen:
+        raise ToolchainError(
+            "the C compiler of TILEWRIGHT_CC cannot be used",
+            where=f"TILEWRIGHT_CC={chosen}",
+            why="; ".join(failures),
+            hint="unset TILEWRIGHT_CC to let Tilewright choose among cc, gcc, clang and ziglang",
+        )
+    raise ToolchainError(
+        "no working C compiler was found",
+        where=f"PATH={path}",
+        why="; ".join(failures),
+        hint="install gcc or clang, or a compiler in a wheel: pip install tilewright[cc]",
+    )
+
+
+def _candidates(path: str, chosen: str | None) -> list[tuple[str, tuple[str, ...] | None]]:
+    """Each candidate's name and its command, None where it is not installed."""
+    if chosen:
+        words = shlex.split(chosen)
+        found = shutil.which(words[0], path=path) if words else None
+        return [(chosen, (os.path.abspath(found), *words[1:]) if found else None)]
+    return [*((name, _which(name, path)) for name in CANDIDATES), ("ziglang", _ziglang())]
+
+
+def _which(name: str, path: str) -> tuple[str, ...] | None:
+    found = shutil.which(name, path=path)
+    return (os.path.abspath(found),) if found else None
+
+
+def _ziglang() -> tuple[str, ...] | None:
+    """The zig binary of the `ziglang` wheel, called directly: its Python wrapper would cost an interpreter start."""
+    specification = importlib.util.find_spec("ziglang")
+    if specification is None or specification.origin is None:
+        return None
+    binary = Path(specification.origin).with_name("zig")
+    return (str(binary), "cc") if binary.exists() else None
+
+
+def _probe(command: tuple[str, ...], cache_dir: Path) -> Toolchain | str:
+    """The toolchain behind a command, or why it cannot be used."""
+    identity = _identity(command)
+    known = _read_probes(cache_dir)
+    if identity in known:
+        return known[identity]
+    version = _version(command)
+    if not version:
+        return "does not answer --version"
+    toolchain = Toolchain(command, _family(command, version), version)
+    try:
+        toolchain.compile(PROBE_TEXT, architecture=platform.machine())
+    except ToolchainError as problem:
+        return f"cannot compile a trivial file ({problem.why.splitlines()[0] if problem.why else problem.message})"
+    toolchain = Toolchain(command, toolchain.family, version, _rejected(toolchain))
+    _write_probes(cache_dir, {**known, identity: toolchain})
+    return toolchain
+
+
+def _identity(command: tuple[str, ...]) -> str:
+    """What changes when a compiler is replaced: its words, and the file behind each word that is one."""
+    words: list[object] = [*command]
+    for word in command:
+        found = shutil.which(word)
+        if found:
+            status = os.stat(found)
+            words += [os.path.realpath(found), status.st_mtime_ns, status.st_size]
+    return hashlib.sha256(json.dumps(words).encode()).hexdigest()
+
+
+def _version(command: tuple[str, ...]) -> str:
+    """The first line of `--version`; zig, which answers with its clang's, is asked for its own version, too."""
+    lines = _answer(*command, "--version")
+    if lines and Path(command[0]).name == "zig":
+        lines[0] += ", zig " + "".join(_answer(command[0], "version"))
+    return lines[0] if lines else ""
+
+
+def _answer(*command: str) -> list[str]:
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return answer.stdout.splitlines() if answer.returncode == 0 else []
+
+
+def _family(command: tuple[str, ...], version: str) -> str:
+    if any(Path(word).name == "zig" for word in command):
+        return "zig"
+    return "clang" if "clang" in version.lower() else "gcc"
+
+
+def _rejected(toolchain: Toolchain) -> frozenset[str]:
+    """The x86-64 feature flags that the compiler does not know; one compilation where it knows them all."""
+    if toolchain.family == "zig" or platform.machine() != "x86_64":
+        return frozenset()
+    everything = frozenset(flag_tables.X86_64)
+    if _accepts(toolchain, everything):
+        return frozenset()
+    return frozenset(flag for feature, flag in flag_tables.X86_64.items() if not _accepts(toolchain, frozenset({feature})))
+
+
+def _accepts(toolchain: Toolchain, features: frozenset[str]) -> bool:
+    try:
+        toolchain.compile(PROBE_TEXT, features=features)
+    except ToolchainError:
+        return False
+    return True
+
+
+def _read_probes(cache_dir: Path) -> dict[str, Toolchain]:
+    """What earlier probes found; nothing where the file is missing, damaged or not ours."""
+    try:
+        check_private(cache_dir)
+        records = json.loads((cache_dir / PROBE_FILE).read_text())
+        return {
+            identity: Toolchain(tuple(record[0]), str(record[1]), str(record[2]), frozenset(record[3]))
+            for identity, record in records.items()
+        }
+    except Exception:  # the file is an accelerator: no damage to it may reach the user
+        return {}
+
+
+def _write_probes(cache_dir: Path, probes: dict[str, Toolchain]) -> None:
+    records = {
+        identity: [list(found.command), found.family, found.version, sorted(found.rejected)] for identity, found in probes.items()
+    }
+    try:
+        check_private(cache_dir)
+        write_atomically(cache_dir / PROBE_FILE, json.dumps(records).encode())
+    except Exception:  # as above: an unusable directory only means that the next process probes again
+        return
+
+
+def _write_sources(directory: Path, sources: Sequence[KernelSource]) -> list[Path]:
+    paths = []
+    for number, source in enumerate(sources):
+        content = source.content.encode() if isinstance(source.content, str) else source.content
+        path = directory / f"source{number}{_suffix(source.kind, content)}"
+        path.write_bytes(content)
+        paths.append(path)
+    return paths
+
+
+def _suffix(kind: SourceKind, content: bytes) -> str:
+    """Assembly goes through the preprocessor (.S) only where it has directives: `#` also starts a comment."""
+    if kind is SourceKind.ASSEMBLY:
+        lines = content.decode().splitlines()
+        return ".S" if any(line.startswith(PREPROCESSED) for line in lines) else ".s"
+    return {SourceKind.C: ".c", SourceKind.OBJECT: ".o"}[kind]
+
+
+def _run(command: Sequence[str], directory: Path) -> str | None:
+    """None when the compiler succeeds, else its first lines. Zig's own caches go where the temporary files go."""
+    environment = {
+        **os.environ,
+        "LC_ALL": "C",
+        "ZIG_GLOBAL_CACHE_DIR": str(directory / "zig-global"),
+        "ZIG_LOCAL_CACHE_DIR": str(directory / "zig-local"),
+    }
+    try:
+        answer = subprocess.run(
+            command,
+            capture_output=True,
+            timeout=COMPILE_LIMIT_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env=environment,
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return str(problem)
+    if answer.returncode == 0:
+        return None
+    lines = answer.stderr.decode(errors="replace").splitlines()
+    return "\n".join(lines[:ERROR_LINES]) or f"exit status {answer.returncode}, nothing on stderr"
+
+
+def _keep(text: str, linked: tuple[KernelSource, ...]) -> str:
+    """Keep the sources of a failed compilation in TILEWRIGHT_DUMP_DIR, and say where."""
+    dump_dir = settings.current().dump_dir
+    if dump_dir is None:
+        return "set TILEWRIGHT_DUMP_DIR to a directory to keep the text that was compiled"
+    directory = dump_dir / f"failed-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        paths = _write_sources(directory, (KernelSource(SourceKind.C, text), *linked))
+    except OSError as problem:
+        return f"the text could not be kept in TILEWRIGHT_DUMP_DIR: {problem}"
+    return f"the text was kept in {paths[0]}"
