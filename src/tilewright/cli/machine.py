@@ -1,0 +1,132 @@
+"""`tilewright machine`: what was detected and measured, or what a target file says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from tilewright.errors import TilewrightError
+from tilewright.machine import Machine, MemoryLevel, detection, isa, targets
+from tilewright.report.layout import columns, section, wrapped
+
+
+@click.command()
+@click.option("--target", metavar="NAME", help=f"Show a machine known by name: {', '.join(targets.names())}.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--recalibrate", is_flag=True, help="Measure this CPU again (about 2 s).")
+def machine(target: str | None, as_json: bool, recalibrate: bool) -> None:
+    """Show this machine: instructions, cores, caches, bandwidths, peaks, and where each figure comes from."""
+    if target is not None and recalibrate:
+        raise click.UsageError("--recalibrate measures this CPU: it cannot be combined with --target")
+    described = _this_machine(recalibrate) if target is None else Machine.named(target)
+    if as_json:
+        click.echo(json.dumps(as_record(described), indent=2))
+    else:
+        click.echo(render(described, "" if target is not None else detection.microarchitecture()))
+
+
+def render(machine: Machine, microarchitecture: str = "") -> str:
+    """The machine for a person: plain text, at most 120 columns wide. `microarchitecture` is archspec's name for it.
+
+    >>> print(render(Machine.named("zen4")).splitlines()[0])
+    zen4
+    """
+    lines = [f"{machine.name}: {microarchitecture}" if microarchitecture else machine.name]
+    lines += section("ISA", wrapped(_isa(machine)))
+    vectors = (
+        f"{machine.vector_registers} registers of {machine.vector_bits} bits, {machine.fma_per_cycle} multiply-adds per cycle"
+    )
+    lines += section("vectors", [vectors])
+    lines += section("cores", [f"{machine.cores} usable"])
+    lines += section("clock", [f"{machine.frequency_hz / 1e9:.2f} GHz ({machine.frequency_source.value})"])
+    lines += section("peak", _peaks(machine))
+    lines += section("memory", columns([_HEADER, *map(_level, machine.levels)], right=range(1, 6)))
+    region = f"{machine.parallel_region_s * 1e6:.2f} us for an empty region ({machine.parallel_region_source.value})"
+    lines += section("threads", [region])
+    return "\n".join(lines)
+
+
+def as_record(machine: Machine) -> dict[str, Any]:
+    """The machine for a program: the fields of `Machine` and `MemoryLevel`, with sources as words.
+
+    >>> as_record(Machine.named("zen4"))["levels"][0]["size_bytes"]
+    32768
+    """
+    return {
+        "name": machine.name,
+        "architecture": machine.architecture,
+        "features": sorted(machine.features),
+        "cores": machine.cores,
+        "vector_bits": machine.vector_bits,
+        "vector_registers": machine.vector_registers,
+        "fma_per_cycle": machine.fma_per_cycle,
+        "frequency_hz": machine.frequency_hz,
+        "frequency_source": machine.frequency_source.value,
+        "peak_flops_per_s": dict(machine.peak_flops_per_s),
+        "peak_source": machine.peak_source.value,
+        "parallel_region_s": machine.parallel_region_s,
+        "parallel_region_source": machine.parallel_region_source.value,
+        "levels": [_level_record(level) for level in machine.levels],
+    }
+
+
+_HEADER = ["", "size", "line", "ways", "cores", "GB/s", "", ""]
+
+
+def _this_machine(recalibrate: bool) -> Machine:
+    from tilewright.runtime import calibration
+
+    if not recalibrate:
+        return calibration.ensure()
+    machine = calibration.ensure(recalibrate=True)
+    if machine.peak_source.value != "measured":
+        raise TilewrightError("this CPU could not be measured", why="see the warning above")
+    return machine
+
+
+def _isa(machine: Machine) -> str:
+    """The x86-64 level, and the features beyond it; on other architectures all of them."""
+    level = isa.level_of(machine.features)
+    beyond = machine.features - (isa.LEVELS[level] if level else frozenset())
+    names = " ".join(sorted(beyond))
+    return f"{machine.architecture}: {level or ''} {names}".replace("  ", " ").strip()
+
+
+def _peaks(machine: Machine) -> list[str]:
+    rows = [[dtype, f"{rate / 1e9:.1f}"] for dtype, rate in machine.peak_flops_per_s]
+    unit = f"GFLOP/s per core ({machine.peak_source.value})"
+    return [f"{line} {unit}" for line in columns(rows, right=[1])]
+
+
+def _level(level: MemoryLevel) -> list[str]:
+    return [
+        level.name,
+        _size(level.size_bytes),
+        f"{level.line_bytes} B",
+        str(level.associativity or "-"),
+        str(level.shared_by_cores),
+        f"{level.bandwidth_bytes_per_s / 1e9:.1f}",
+        f"read per core ({level.source.value})",
+        f"size {level.size_source.value}" if level.size_bytes else "",
+    ]
+
+
+def _size(size_bytes: int) -> str:
+    if size_bytes == 0:
+        return "-"
+    return f"{size_bytes / 1024:.0f} KiB" if size_bytes < 1 << 20 else f"{size_bytes / (1 << 20):.4g} MiB"
+
+
+def _level_record(level: MemoryLevel) -> dict[str, Any]:
+    return {
+        "name": level.name,
+        "size_bytes": level.size_bytes,
+        "line_bytes": level.line_bytes,
+        "associativity": level.associativity,
+        "shared_by_cores": level.shared_by_cores,
+        "size_source": level.size_source.value,
+        "bandwidth_bytes_per_s": level.bandwidth_bytes_per_s,
+        "bandwidth_source": level.source.value,
+    }

@@ -1,0 +1,7 @@
+"""Where to compute: the machine's description, its detection, and the machines known by name."""
+
+from __future__ import annotations
+
+from tilewright.machine.machine import Machine, MemoryLevel, Source
+
+__all__ = ["Machine", "MemoryLevel", "Source"]

@@ -1,0 +1,143 @@
+"""Measured rates of a CPU as a JSON file: its schema, how it is read and checked, and how it changes a `Machine`.
+
+The runtime measures and writes; this reads. The file is `<cache_dir>/calibration/<fingerprint key>.json`:
+
+    {"schema": 1, "checksum": "<SHA-256 of the canonical JSON of calibration>", "calibration": {...}}
+
+A file that does not match schema, checksum or types is ignored with a warning: the machine is then described by default rates.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tilewright.machine.fingerprint import Fingerprint
+from tilewright.machine.machine import Machine, MemoryLevel, Source
+
+SCHEMA = 1
+LOG = logging.getLogger("tilewright.calibration")
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What was measured on one core, and the cost of an empty parallel region over `cores` cores."""
+
+    peak_flops_per_s: tuple[tuple[str, float], ...]
+    bandwidth_bytes_per_s: tuple[tuple[str, float], ...]
+    """Read bandwidth by level name."""
+    parallel_region_s: float
+    cores: int
+    duration_s: float
+    """How long the measurement took."""
+
+
+def path_of(cache_dir: Path, fingerprint: Fingerprint) -> Path:
+    """Where the calibration of such a CPU is kept."""
+    return cache_dir / "calibration" / f"{fingerprint.key}.json"
+
+
+def read(path: Path) -> Calibration | None:
+    """The stored calibration; None where there is none, or (with a warning) none that can be trusted."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        LOG.warning("the calibration %s cannot be read (%s): default rates are used", path, problem)
+        return None
+    try:
+        return decode(content)
+    except (ValueError, RecursionError) as problem:
+        LOG.warning("the calibration %s is damaged (%s): it is ignored", path, problem)
+        return None
+
+
+def encode(calibration: Calibration) -> bytes:
+    """The file's content; `decode` is its inverse.
+
+    >>> c = Calibration((("float32", 1e11),), (("L1", 4e11),), 1e-6, 2, 0.5)
+    >>> decode(encode(c)) == c
+    True
+    """
+    record = {
+        "peak_flops_per_s": dict(calibration.peak_flops_per_s),
+        "bandwidth_bytes_per_s": dict(calibration.bandwidth_bytes_per_s),
+        "parallel_region_s": calibration.parallel_region_s,
+        "cores": calibration.cores,
+        "duration_s": calibration.duration_s,
+    }
+    return json.dumps({"schema": SCHEMA, "checksum": _checksum(record), "calibration": record}, indent=1).encode()
+
+
+def decode(content: bytes) -> Calibration:
+    """The calibration that `encode` wrote. Raises `ValueError` that says what is wrong with the content."""
+    document = _mapping(json.loads(content), "the file")
+    if document.get("schema") != SCHEMA:
+        raise ValueError(f"schema is {document.get('schema')!r}, not {SCHEMA}")
+    record = _mapping(document.get("calibration"), "calibration")
+    if document.get("checksum") != _checksum(record):
+        raise ValueError("the checksum does not match")
+    cores = record.get("cores")
+    if not isinstance(cores, int) or isinstance(cores, bool) or cores < 1:
+        raise ValueError(f"cores is {cores!r}, not a positive integer")
+    return Calibration(
+        _rates(record, "peak_flops_per_s"),
+        _rates(record, "bandwidth_bytes_per_s"),
+        _positive(record.get("parallel_region_s"), "parallel_region_s"),
+        cores,
+        _positive(record.get("duration_s"), "duration_s"),
+    )
+
+
+def merge(machine: Machine, calibration: Calibration) -> Machine:
+    """The machine with measured rates in place of default ones.
+
+    Types that were not measured are scaled like float32. The region's cost counts only for the number of cores it was
+    measured with.
+    """
+    rates = dict(calibration.peak_flops_per_s)
+    defaults = dict(machine.peak_flops_per_s)
+    scale = rates.get("float32", defaults["float32"]) / defaults["float32"]
+    measured = replace(
+        machine,
+        peak_flops_per_s=tuple((dtype, rates.get(dtype, default * scale)) for dtype, default in defaults.items()),
+        peak_source=Source.MEASURED if "float32" in rates else machine.peak_source,
+        levels=tuple(_merge_level(level, dict(calibration.bandwidth_bytes_per_s)) for level in machine.levels),
+    )
+    if calibration.cores != machine.cores:
+        return measured
+    return replace(measured, parallel_region_s=calibration.parallel_region_s, parallel_region_source=Source.MEASURED)
+
+
+def _merge_level(level: MemoryLevel, bandwidths: Mapping[str, float]) -> MemoryLevel:
+    if level.name not in bandwidths:
+        return level
+    return replace(level, bandwidth_bytes_per_s=bandwidths[level.name], source=Source.MEASURED)
+
+
+def _checksum(record: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+
+def _mapping(value: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{what} is not a JSON object")
+    return value
+
+
+def _rates(record: Mapping[str, Any], name: str) -> tuple[tuple[str, float], ...]:
+    rates = _mapping(record.get(name), name)
+    return tuple((key, _positive(value, f"{name}.{key}")) for key, value in rates.items())
+
+
+def _positive(value: Any, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+        raise ValueError(f"{what} is {value!r}, not a positive number")
+    return float(value)

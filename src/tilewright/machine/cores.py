@@ -1,0 +1,81 @@
+"""How many CPUs this process may really use: its affinity mask, cut down by the CPU quotas of its control groups."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+
+def affinity() -> frozenset[int]:
+    """The logical CPUs that the scheduler may run this process on."""
+    return frozenset(os.sched_getaffinity(0))
+
+
+def usable_cores(root: Path = Path("/"), cpus: frozenset[int] | None = None) -> int:
+    """The logical CPUs this process can keep busy, at least 1: the affinity mask, limited by the smallest cgroup quota.
+
+    A quota of 1.5 CPUs counts as 2: a burst shorter than the quota's period (100 ms) runs on both.
+    `root` holds `proc` and `sys`; `cpus` replaces the affinity mask.
+    """
+    available = len(affinity() if cpus is None else cpus)
+    return max(1, min([available, *(math.ceil(quota) for quota in _quotas(root))]))
+
+
+def _quotas(root: Path) -> Iterator[float]:
+    """Every CPU quota that applies, in CPUs: of the process's own groups and of all groups around them.
+
+    Inside a container the path of /proc/self/cgroup may be the host's and not exist below the mount: what is missing limits
+    nothing, and the mount's top, which is then the container's own group, is always looked at.
+    """
+    for controllers, group in _memberships(root / "proc/self/cgroup"):
+        for mount in _mounts(root / "sys/fs/cgroup", controllers):
+            for relative in (group, *group.parents):
+                directory = mount / relative
+                quota = _v1_quota(directory) if controllers else _v2_quota(directory)
+                if quota is not None:
+                    yield quota
+
+
+def _memberships(path: Path) -> Iterator[tuple[frozenset[str], PurePosixPath]]:
+    """(controllers, group) of each hierarchy that can limit the CPU; v2 has no controller names."""
+    for line in _text(path).splitlines():
+        hierarchy, _, rest = line.partition(":")
+        names, _, group = rest.partition(":")
+        controllers = frozenset(filter(None, names.split(",")))
+        if "cpu" in controllers or (hierarchy == "0" and not controllers):
+            inside = [part for part in PurePosixPath(group).parts if part not in ("/", "..")]
+            yield controllers, PurePosixPath(*inside)
+
+
+def _mounts(cgroups: Path, controllers: frozenset[str]) -> tuple[Path, ...]:
+    """Where a hierarchy is mounted: v1 by its controllers' names in either order, v2 at the top or under `unified`."""
+    if not controllers:
+        return (cgroups, cgroups / "unified")
+    return (cgroups / "cpu", cgroups / "cpu,cpuacct", cgroups / "cpuacct,cpu")
+
+
+def _v2_quota(directory: Path) -> float | None:
+    words = _text(directory / "cpu.max").split()
+    return _ratio(words[0], words[1]) if len(words) == 2 else None
+
+
+def _v1_quota(directory: Path) -> float | None:
+    return _ratio(_text(directory / "cpu.cfs_quota_us"), _text(directory / "cpu.cfs_period_us"))
+
+
+def _ratio(quota_us: str, period_us: str) -> float | None:
+    """Quota over period; None for "max", -1 and whatever is no number: no limit."""
+    try:
+        quota, period = int(quota_us), int(period_us)
+    except ValueError:
+        return None
+    return quota / period if quota > 0 and period > 0 else None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,172 @@
+"""Machines known by name: one file `targets/<name>.toml` each, picked up by being there.
+
+`docs/how-to/add-a-target.md` describes the format. Peaks follow from features, vector width, multiply-adds per cycle
+and frequency.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+from tilewright.errors import TilewrightError
+from tilewright.machine import isa
+from tilewright.machine.machine import Machine, MemoryLevel, Source
+
+SUFFIX = ".toml"
+MACHINE_FIELDS: dict[str, type] = {
+    "architecture": str,
+    "features": list,
+    "cores": int,
+    "frequency_hz": float,
+    "vector_bits": int,
+    "vector_registers": int,
+    "fma_per_cycle": int,
+    "parallel_region_s": float,
+    "levels": list,
+}
+CACHE_FIELDS: dict[str, type] = {
+    "name": str,
+    "size_bytes": int,
+    "line_bytes": int,
+    "associativity": int,
+    "shared_by_cores": int,
+    "bytes_per_cycle": float,
+}
+MEMORY_FIELDS: dict[str, type] = {
+    "name": str,
+    "line_bytes": int,
+    "shared_by_cores": int,
+    "bandwidth_bytes_per_s": float,
+}
+
+
+class UnknownTarget(TilewrightError):
+    """No target machine has that name."""
+
+
+class InvalidTarget(TilewrightError):
+    """A target file that does not follow the schema."""
+
+
+def names() -> tuple[str, ...]:
+    """The names of all target machines, sorted.
+
+    >>> "cascadelake-6240" in names()
+    True
+    """
+    files = resources.files("tilewright.machine").joinpath("targets").iterdir()
+    return tuple(sorted(file.name.removesuffix(SUFFIX) for file in files if file.name.endswith(SUFFIX)))
+
+
+def load(name: str) -> Machine:
+    """The machine of `targets/<name>.toml`. Raises `UnknownTarget`, which lists near matches, or `InvalidTarget`.
+
+    >>> load("zen4").vector_bits
+    512
+    """
+    known = names()
+    if name not in known:
+        near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.4)
+        hint = f"did you mean {' or '.join(near)}?" if near else "choose one of the known names"
+        raise UnknownTarget(f"no target machine is called {name!r}", why=f"known are {', '.join(known)}", hint=hint)
+    text = resources.files("tilewright.machine").joinpath("targets", name + SUFFIX).read_text(encoding="utf-8")
+    return parse(name, text)
+
+
+def parse(name: str, text: str) -> Machine:
+    """The machine that the TOML `text` describes. Raises `InvalidTarget`, which names the field and what it must be."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise InvalidTarget("a target file is not TOML", where=name + SUFFIX, why=str(problem)) from problem
+    isa_level = document.pop("isa", None)
+    _check(document, MACHINE_FIELDS, name)
+    features = _features(isa_level, document, name)
+    unit = isa.VectorUnit(document["vector_bits"], document["vector_registers"], document["fma_per_cycle"])
+    clock_hz = float(document["frequency_hz"])
+    return Machine(
+        name=name,
+        architecture=document["architecture"],
+        features=features,
+        cores=document["cores"],
+        vector_bits=unit.bits,
+        vector_registers=unit.registers,
+        fma_per_cycle=unit.fma_per_cycle,
+        frequency_hz=clock_hz,
+        peak_flops_per_s=tuple((dtype, rate * clock_hz) for dtype, rate in isa.flops_per_cycle(features, unit)),
+        parallel_region_s=float(document["parallel_region_s"]),
+        levels=_levels(document["levels"], clock_hz, name),
+        peak_source=Source.DATASHEET,
+    )
+
+
+def _features(isa_level: Any, document: Mapping[str, Any], name: str) -> frozenset[str]:
+    """The features of the x86-64 level `isa`, where one is given, and the ones listed; each must be a known name."""
+    if isa_level is not None and isa_level not in isa.LEVELS:
+        _refuse(name, f"isa is {isa_level!r}, not one of {', '.join(isa.LEVELS)}")
+    if document["architecture"] not in isa.INSTRUCTIONS:
+        _refuse(name, f"architecture is {document['architecture']!r}, not one of {', '.join(isa.INSTRUCTIONS)}")
+    listed = frozenset(map(str, document["features"]))
+    unknown = sorted(listed - isa.INSTRUCTIONS[document["architecture"]])
+    if unknown:
+        _refuse(name, f"features has unknown names: {', '.join(unknown)}")
+    return listed | (isa.LEVELS[isa_level] if isa_level is not None else frozenset())
+
+
+def _levels(tables: list[Any], clock_hz: float, name: str) -> tuple[MemoryLevel, ...]:
+    if not tables or not all(isinstance(table, dict) for table in tables):
+        _refuse(name, "levels is not a list of tables")
+    *caches, memory = tables
+    for table in caches:
+        _check(table, CACHE_FIELDS, name, "levels.")
+    _check(memory, MEMORY_FIELDS, name, "levels.")
+    return (
+        *(
+            MemoryLevel(
+                table["name"],
+                table["size_bytes"],
+                table["line_bytes"],
+                float(table["bytes_per_cycle"]) * clock_hz,
+                table["shared_by_cores"],
+                table["associativity"],
+                Source.DATASHEET,
+            )
+            for table in caches
+        ),
+        MemoryLevel(
+            memory["name"],
+            0,
+            memory["line_bytes"],
+            float(memory["bandwidth_bytes_per_s"]),
+            memory["shared_by_cores"],
+            0,
+            Source.DATASHEET,
+        ),
+    )
+
+
+def _check(table: Mapping[str, Any], schema: Mapping[str, type], name: str, prefix: str = "") -> None:
+    """Exactly the fields of the schema, each of its type; numbers must be positive."""
+    missing, surplus = sorted(schema.keys() - table.keys()), sorted(table.keys() - schema.keys())
+    if missing or surplus:
+        complaints = [
+            f"{what} fields: {', '.join(fields)}" for what, fields in (("missing", missing), ("unknown", surplus)) if fields
+        ]
+        _refuse(name, "; ".join(complaints) + (f" (in {prefix.rstrip('.')})" if prefix else ""))
+    for field, kind in schema.items():
+        value = table[field]
+        accepted = (int, float) if kind is float else kind
+        if not isinstance(value, accepted) or isinstance(value, bool):
+            _refuse(name, f"{prefix}{field} is {value!r}, not of type {kind.__name__}")
+        if kind in (int, float) and value <= 0:
+            _refuse(name, f"{prefix}{field} is {value!r}, not positive")
+
+
+def _refuse(name: str, why: str) -> None:
+    raise InvalidTarget(
+        "a target file does not follow the schema", where=name + SUFFIX, why=why, hint="see docs/how-to/add-a-target.md"
+    )

@@ -1,0 +1,155 @@
+"""Calibration: this CPU's peaks, bandwidths and region cost, measured once in under three seconds and kept on disk.
+
+`machine/calibration_store.py` says what the file looks like and what it changes; this measures and writes it.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from functools import lru_cache
+from pathlib import Path
+
+import filelock
+
+from tilewright import settings
+from tilewright.errors import CacheError, TilewrightError, ToolchainError
+from tilewright.machine import calibration_store, detection
+from tilewright.machine.calibration_store import Calibration
+from tilewright.machine.cores import affinity
+from tilewright.machine.detection import Detected
+from tilewright.machine.machine import Machine
+from tilewright.runtime import measurement
+from tilewright.runtime.directories import check_private, write_atomically
+from tilewright.runtime.measurement import Measurer
+from tilewright.runtime.toolchain import Toolchain, find
+
+LOG = logging.getLogger("tilewright.calibration")
+MEASURE_S = 0.09
+"""Spent on one figure in one round, unless the budget leaves less."""
+ROUNDS = 2
+"""All figures are measured so many times over and the best counts: another process's burst then spoils none for good."""
+RESERVE = 0.7
+"""Share of the remaining budget that may be spent: samples overrun their deadline, and buffers must be filled."""
+MEMORY_SET_BYTES = 32 << 20
+OUTER_SET_LIMIT = 8
+"""A cache is measured with half its size, but at most so many times the size of the one before it: a virtual machine reports
+the whole socket's last level, of which one core's share is unknown, and a larger set would measure page walks."""
+LOCK_TIMEOUT_S = 10.0
+
+Rates = dict[str, float]
+
+
+def calibrate(
+    toolchain: Toolchain | None = None,
+    *,
+    budget_s: float = 3.0,
+    machine: Machine | None = None,
+    measurer: Measurer | None = None,
+) -> Calibration:
+    """Measure this CPU within `budget_s` seconds, compiling included; nothing is stored.
+
+    `machine` (default: as detected) says which levels there are. `measurer` replaces the compiled loops. Peaks are in flops per
+    second and bandwidths in bytes per second of one core; the region's cost is in seconds over all cores.
+    Raises `ToolchainError` or `CacheError` when the loops cannot be compiled or loaded.
+    """
+    begin = time.perf_counter()
+    machine = machine or detection.inspect(max_isa=settings.current().max_isa).machine
+    measurer = measurer or measurement.compiled(toolchain or find(), machine)
+    budget_left_s = RESERVE * (budget_s - (time.perf_counter() - begin))
+    rounds = [_round(measurer, machine, budget_left_s / ROUNDS) for _ in range(ROUNDS)]
+    return Calibration(
+        _best([peaks for peaks, _, _ in rounds]),
+        _best([bandwidths for _, bandwidths, _ in rounds]),
+        min(region_s for _, _, region_s in rounds),
+        machine.cores,
+        time.perf_counter() - begin,
+    )
+
+
+def _round(measurer: Measurer, machine: Machine, budget_s: float) -> tuple[Rates, Rates, float]:
+    """Every figure once: peaks, bandwidths, seconds of a region."""
+    known = dict(machine.peak_flops_per_s)
+    dtypes = [dtype for dtype in measurer.element_types() if dtype in known]
+    seconds = max(0.0, min(MEASURE_S, budget_s / (len(dtypes) + len(machine.levels) + 1)))
+    peaks = {dtype: measurer.peak_flops_per_s(dtype, seconds) for dtype in dtypes}
+    bandwidths = {
+        name: measurer.bandwidth_bytes_per_s(size_bytes, name == "memory", seconds) for name, size_bytes in working_sets(machine)
+    }
+    return peaks, bandwidths, measurer.parallel_region_s(machine.cores, seconds)
+
+
+def _best(rounds: list[Rates]) -> tuple[tuple[str, float], ...]:
+    return tuple((name, max(rates[name] for rates in rounds)) for name in rounds[0])
+
+
+def working_sets(machine: Machine) -> tuple[tuple[str, int], ...]:
+    """(level name, bytes to read) to measure each level with; memory is read after its lines were flushed from all caches.
+
+    >>> working_sets(Machine.named("cascadelake-6240"))
+    (('L1', 16384), ('L2', 262144), ('L3', 8388608), ('memory', 33554432))
+    """
+    sets, inner_bytes = [], 0
+    for level in machine.levels:
+        if level.size_bytes == 0:
+            sets.append((level.name, MEMORY_SET_BYTES))
+            continue
+        limit = OUTER_SET_LIMIT * inner_bytes or level.size_bytes
+        sets.append((level.name, max(inner_bytes, min(level.size_bytes // 2, limit))))
+        inner_bytes = level.size_bytes
+    return tuple(sets)
+
+
+def ensure(*, recalibrate: bool = False) -> Machine:
+    """This machine with measured rates: from the store, else measured now (announced on stderr) and stored.
+
+    With TILEWRIGHT_CALIBRATE=0, or without a working compiler, the rates are default ones (the latter with a warning).
+    `recalibrate` measures although there is a stored calibration, and whatever TILEWRIGHT_CALIBRATE says.
+    """
+    if recalibrate:
+        _ensure.cache_clear()
+    return _ensure(settings.current(), affinity(), recalibrate)
+
+
+def store(path: Path, calibration: Calibration) -> None:
+    """Write the file whole or not at all. Raises `CacheError` or `OSError` when the directory cannot be used."""
+    check_private(path.parent.parent)
+    check_private(path.parent)
+    write_atomically(path, calibration_store.encode(calibration))
+
+
+@lru_cache(maxsize=8)
+def _ensure(knobs: settings.Settings, cpus: frozenset[int], recalibrate: bool) -> Machine:
+    detected = detection.inspect(cpus=cpus, max_isa=knobs.max_isa)
+    path = calibration_store.path_of(knobs.cache_dir, detected.fingerprint)
+    calibration = None if recalibrate else calibration_store.read(path)
+    if calibration is None and (knobs.calibrate or recalibrate):
+        calibration = _measure_once(detected, path, recalibrate)
+    return detected.machine if calibration is None else calibration_store.merge(detected.machine, calibration)
+
+
+def _measure_once(detected: Detected, path: Path, recalibrate: bool) -> Calibration | None:
+    """Measure and store, one process at a time: others wait and read what it wrote. None where there is no compiler."""
+    try:
+        check_private(path.parent.parent)
+        check_private(path.parent)
+        with filelock.FileLock(path.with_suffix(".lock"), timeout=LOCK_TIMEOUT_S):
+            found = None if recalibrate else calibration_store.read(path)
+            return found or _measure(detected.machine, path)
+    except (OSError, CacheError):  # no usable directory, or a lock that does not come free: measure for this process alone
+        return _measure(detected.machine, path)
+
+
+def _measure(machine: Machine, path: Path) -> Calibration | None:
+    print("tilewright: measuring this CPU once (about 2 s; TILEWRIGHT_CALIBRATE=0 turns it off)", file=sys.stderr)
+    try:
+        calibration = calibrate(machine=machine)
+    except (ToolchainError, CacheError) as problem:
+        LOG.warning("this CPU was not measured, default rates are used: %s", problem)
+        return None
+    try:
+        store(path, calibration)
+    except (OSError, TilewrightError) as problem:
+        LOG.warning("the calibration could not be stored and will be measured again by the next process: %s", problem)
+    return calibration
