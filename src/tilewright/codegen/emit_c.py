@@ -6,7 +6,7 @@ The file holds the vector vocabulary, the micro kernels with the loops that tile
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tilewright.codegen import names
 from tilewright.codegen.artifact import CONTEXT_DECLARATION
@@ -24,7 +24,7 @@ from tilewright.codegen.expressions import (
     round_up,
     to_c,
 )
-from tilewright.codegen.loop_nest import BlockLoop, Buffer, Copy, If, KernelCall, LoopNest, Node, ParallelAxis, VectorLoops, View
+from tilewright.codegen.loop_nest import BlockLoop, Copy, If, KernelCall, LoopNest, Node, ParallelAxis, VectorLoops, View
 from tilewright.kernels.contract import MATRIX_ABI, KernelSource, MicroKernel, SourceKind
 from tilewright.kernels.vectors import VectorDialect
 
@@ -96,6 +96,8 @@ class File:
     """Run-time extents and strides: (variable, C expression over `sizes`)."""
     nests: tuple[tuple[LoopNest, tuple[Argument, ...]], ...]
     workspace_elements: Value
+    buffer_tags: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """Bytes added to the address of a scratch buffer, by (nest, buffer): traces mark buffers in the upper bits."""
 
 
 def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
@@ -110,10 +112,14 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
         "struct tw_call {\n  void *const *tensors;\n  const long *sizes;\n  char *workspace;\n};\n",
         PACKING,
         *kernel_text,
-        *(part for nest, arguments in file.nests for part in _chain(file, nest, arguments)),
-        *_entry(file),
+        *chains_and_entry(file),
     ]
     return "\n".join(parts), linked
+
+
+def chains_and_entry(file: File) -> list[str]:
+    """The functions of all chains and the entry point: what follows the vocabulary, the packing and the kernels in a file."""
+    return [*(part for nest, arguments in file.nests for part in _chain(file, nest, arguments)), *_entry(file)]
 
 
 def kernel_calls(nest: LoopNest) -> list[KernelCall]:
@@ -143,10 +149,10 @@ def _kernels(file: File, calls: list[KernelCall]) -> tuple[list[str], tuple[Kern
             text.append("static " + MATRIX_ABI.format(name=symbol) + ";")
             text.append(str(source.content).removeprefix(file.dialect.prelude))
         else:
-            text.append("extern " + MATRIX_ABI.format(name=symbol) + ";")
+            text.append(kernel.declaration(symbol))
             linked.append(source)
         text.append(TILES.format(symbol=symbol, rows=kernel.rows, columns=kernel.columns))
-    return text, tuple(linked)
+    return text, tuple(dict.fromkeys(linked))
 
 
 def _variants(kernel: MicroKernel, calls: list[KernelCall]) -> frozenset[tuple[int, int]] | None:
@@ -181,7 +187,7 @@ def _task(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> str:
     for argument in arguments:
         qualifier = "" if argument.is_written else "const "
         lines.append(f"{qualifier}float *const {names.identifier(argument.name)} = ({qualifier}float *){argument.pointer};")
-    lines += _buffers(nest.buffers)
+    lines += _buffers(file, nest)
     lines += _nodes(nest.setup)
     lines += ["for (long block = begin; block < end; block++) {", *_indent(_block(nest)), "}"]
     signature = f"static void {nest.name}_task(void *argument, long begin, long end, char *scratch)"
@@ -189,11 +195,11 @@ def _task(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> str:
     return _comment(nest.header) + "\n" + _function(signature, [*opening, *_defined(file, lines)])
 
 
-def _buffers(buffers: tuple[Buffer, ...]) -> list[str]:
+def _buffers(file: File, nest: LoopNest) -> list[str]:
     lines: list[str] = []
     offset: Value = 0
-    for buffer in buffers:
-        place = to_c(multiply(offset, FLOAT_BYTES))
+    for buffer in nest.buffers:
+        place = to_c(add(multiply(offset, FLOAT_BYTES), file.buffer_tags.get((nest.name, buffer.name), 0)))
         lines.append(f"float *const {buffer.name} = (float *)(scratch + {place}); /* {buffer.note} */")
         offset = add(offset, round_up(buffer.elements, ALIGNMENT_FLOATS))
     return lines

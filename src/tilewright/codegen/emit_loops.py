@@ -172,7 +172,7 @@ class _Emitter:
         """The expression that loads a vector through a view."""
         address, stride = self.address(operand), operand.stride(self.loops.vector_axis)
         if stride == 0:
-            return f"tw_splat(*({address}))"
+            return f"tw_splat(tw_read({address}))"
         if stride == 1:
             return f"tw_load_part({address}, lanes)" if part else f"tw_load({address})"
         return f"tw_load_strided({address}, {to_c(stride)}, {'lanes' if part else 'TW_LANES'})"
@@ -202,7 +202,7 @@ class _Emitter:
         """Collect a vector element by element."""
         dims = zip(operand.indices, operand.dim_strides, strict=True)
         position = add(operand.offset, *(multiply(f"({self.index(index)})", stride) for index, stride in dims))
-        element = f"{operand.buffer}[{to_c(position)}]"
+        element = f"tw_read({operand.buffer} + {to_c(position)})"
         if operand.guard is not None:
             inside = " && ".join(f"({self.index(constraint)}) >= 0" for constraint in operand.guard.constraints)
             element = f"{inside} ? {element} : {literal_text(operand.guard.otherwise)}"

@@ -1,0 +1,209 @@
+"""The memory accesses of generated code, as a program: the same C text, compiled with another vocabulary.
+
+`emit_trace` gives C whose loops, conditions, packing and vector loops are those of `emit_c`, word by word, but whose vectors
+hold nothing and whose loads and stores only note the cache lines that they touch. Micro kernels, which may come as assembly or
+objects, are replaced by what their contract makes them access: for every step of K the lines of a row of B, then the elements
+of A row by row; at the end the rows of C, read if accumulated, and written. No address is ever dereferenced, so no tensor
+needs memory.
+
+A touch is one 64-bit word: bit 0 for a write, then the line, and from bit `49 - log2(line_bytes)` upwards the buffer, numbered
+from 1. Buffers are told apart by the upper 16 bits of their addresses (`tag`); the lower 48 are where they lie.
+
+What is merged: a touch of the line that was touched last, if it is not the first write to it (this changes no cache); and,
+unless `every_step` is asked for, steps of K in which a row of A stays in its line (the line then counts as used when it was
+entered). Stack slots of gathers are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
+from tilewright.codegen.emit_c import PACKING, TILES, chains_and_entry, kernel_calls
+from tilewright.codegen.program import Program, c_file
+from tilewright.kernels.contract import MicroKernel
+
+TAG_SHIFT = 48
+ENTRY_POINT = "tw_trace"
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """C text that replays a program's accesses on one thread, blocks in order. It imports no symbol.
+
+    `buffers` names what is told apart, in the order of numbers from 1: inputs, constants and outputs, tensors between chains,
+    then the scratch buffers of every chain. The ABI:
+
+        typedef void tw_sink(void *state, const unsigned long *touches, long count);
+        void tw_trace(tw_sink *sink, void *state, void *const *tensors, const long *sizes, char *workspace, char *scratch);
+        long tilewright_run_workspace_bytes(const long *sizes);
+
+    `tensors` are tagged addresses (see `tag`), `sizes` those of the artifact's ABI, `workspace` and `scratch` plain addresses.
+    It is not reentrant.
+    """
+
+    text: str
+    signature: Signature
+    buffers: tuple[str, ...]
+    line_bytes: int
+
+    @property
+    def buffer_shift(self) -> int:
+        """The lowest bit of a touch that belongs to the buffer's number."""
+        return TAG_SHIFT + 1 - _shift(self.line_bytes)
+
+
+def tag(number: int) -> int:
+    """What is added to every address in buffer `number`."""
+    return number << TAG_SHIFT
+
+
+def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = False) -> Trace:
+    """The trace of a lowered program; with `every_step` rows of A are touched at every step of K."""
+    slots = (*program.signature.inputs, *program.signature.outputs)
+    between = [tensor for tensor, _ in program.workspace]
+    scratch = [(nest.name, buffer.name) for nest in program.nests for buffer in nest.buffers]
+    first = len(slots) + 1
+    tensor_tags = {tensor: tag(first + i) for i, tensor in enumerate(between)}
+    buffer_tags = {place: tag(first + len(between) + i) for i, place in enumerate(scratch)}
+    file = replace(c_file(program, tensor_tags), buffer_tags=buffer_tags)
+    text = "\n".join(
+        [
+            VOCABULARY.replace("@LANES@", str(program.dialect.lanes)).replace("@SHIFT@", str(_shift(line_bytes))),
+            CONTEXT_DECLARATION,
+            "struct tw_call {\n  void *const *tensors;\n  const long *sizes;\n  char *workspace;\n};\n",
+            PACKING,
+            *_kernels(program, every_step),
+            *chains_and_entry(file),
+            ENTRY.format(entry_point=file.entry_point),
+        ]
+    )
+    names = [f"{nest}.{buffer}" if len(program.nests) > 1 else buffer for nest, buffer in scratch]
+    return Trace(text, program.signature, (*(slot.name for slot in slots), *between, *names), line_bytes)
+
+
+def _kernels(program: Program, every_step: bool) -> Iterator[str]:
+    calls = [call for nest in program.nests for call in kernel_calls(nest)]
+    for name, symbol in dict.fromkeys((call.kernel, call.symbol) for call in calls):
+        yield _kernel(program.kernels[name], symbol, every_step)
+
+
+def _kernel(kernel: MicroKernel, symbol: str, every_step: bool) -> str:
+    stays = "0" if every_step else "line == seen[i]"
+    driver = TILES.format(symbol=symbol, rows=kernel.rows, columns=kernel.columns)
+    return KERNEL.format(symbol=symbol, rows=kernel.rows, stays=stays) + driver
+
+
+def _shift(line_bytes: int) -> int:
+    shift = line_bytes.bit_length() - 1
+    assert line_bytes == 1 << shift, f"lines of {line_bytes} bytes"
+    return shift
+
+
+VOCABULARY = """\
+typedef unsigned long tw_word;
+typedef void tw_sink(void *state, const tw_word *touches, long count);
+#define TW_INLINE static inline __attribute__((always_inline, unused))
+#define TW_LANES @LANES@
+#define TW_LINE_SHIFT @SHIFT@
+#define TW_TOUCHES 4096
+
+static tw_word tw_touches[TW_TOUCHES];
+static long tw_count;
+static tw_word tw_last;
+static tw_sink *tw_current_sink;
+static void *tw_state;
+
+static void tw_drain(void) {
+  tw_current_sink(tw_state, tw_touches, tw_count);
+  tw_count = 0;
+}
+TW_INLINE void tw_touch_line(tw_word line, tw_word write) {
+  const tw_word touch = line << 1 | write;
+  if (touch == tw_last || (touch | 1) == tw_last)
+    return;
+  tw_last = touch;
+  tw_touches[tw_count++] = touch;
+  if (tw_count == TW_TOUCHES)
+    tw_drain();
+}
+TW_INLINE tw_word tw_line(const float *p) { return (tw_word)p >> TW_LINE_SHIFT; }
+TW_INLINE void tw_touch(const float *p, long n, tw_word write) {
+  if ((tw_word)p >> 48 == 0) /* the stack */
+    return;
+  for (tw_word line = tw_line(p); n > 0 && line <= tw_line(p + n - 1); line++)
+    tw_touch_line(line, write);
+}
+
+typedef float tw_vec;
+typedef int tw_mask;
+TW_INLINE float tw_read(const float *p) { tw_touch(p, 1, 0); return 0.0f; }
+TW_INLINE tw_vec tw_load(const float *p) { tw_touch(p, TW_LANES, 0); return 0.0f; }
+TW_INLINE void tw_store(float *p, tw_vec v) { (void)v; tw_touch(p, TW_LANES, 1); }
+TW_INLINE tw_vec tw_load_part(const float *p, long n) { tw_touch(p, n, 0); return 0.0f; }
+TW_INLINE void tw_store_part(float *p, tw_vec v, long n) { (void)v; tw_touch(p, n, 1); }
+TW_INLINE tw_vec tw_load_strided(const float *p, long stride, long n) {
+  for (long i = 0; i < n; i++)
+    tw_touch(p + i * stride, 1, 0);
+  return 0.0f;
+}
+TW_INLINE void tw_store_strided(float *p, long stride, tw_vec v, long n) {
+  (void)v;
+  for (long i = 0; i < n; i++)
+    tw_touch(p + i * stride, 1, 1);
+}
+#define TW_ONE(name) TW_INLINE tw_vec name(tw_vec v) { return v; }
+#define TW_TWO(name) TW_INLINE tw_vec name(tw_vec a, tw_vec b) { return a + b; }
+#define TW_COMPARISON(name) TW_INLINE tw_mask name(tw_vec a, tw_vec b) { return a < b; }
+TW_ONE(tw_splat) TW_ONE(tw_sqrt) TW_ONE(tw_abs) TW_ONE(tw_floor) TW_ONE(tw_exp)
+TW_ONE(tw_reduce_add) TW_ONE(tw_reduce_multiply) TW_ONE(tw_reduce_maximum) TW_ONE(tw_reduce_minimum)
+TW_TWO(tw_maximum) TW_TWO(tw_minimum)
+TW_COMPARISON(tw_less) TW_COMPARISON(tw_less_equal) TW_COMPARISON(tw_greater)
+TW_COMPARISON(tw_greater_equal) TW_COMPARISON(tw_equal) TW_COMPARISON(tw_not_equal)
+TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return mask ? a : b; }
+TW_INLINE tw_vec tw_first(tw_vec a, tw_vec b, long n) { return n ? a : b; }
+TW_INLINE tw_vec tw_iota(void) { return 0.0f; }
+TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }
+"""
+
+KERNEL = """\
+static void {symbol}(long k, const float *a, long a_row, long a_column, const float *b, long b_row, float *c, long c_row, long m,
+                     long n, long accumulate) {{
+  tw_word seen[{rows}];
+  for (long i = 0; i < m; i++)
+    seen[i] = 0;
+  for (long p = 0; p < k; p++, a += a_column, b += b_row) {{
+    tw_touch(b, n, 0);
+    for (long i = 0; i < m; i++) {{
+      const tw_word line = tw_line(a + i * a_row);
+      if ({stays})
+        continue;
+      seen[i] = line;
+      tw_touch_line(line, 0);
+    }}
+  }}
+  for (long i = 0; i < m && accumulate; i++)
+    tw_touch(c + i * c_row, n, 0);
+  for (long i = 0; i < m; i++)
+    tw_touch(c + i * c_row, n, 1);
+}}
+"""
+
+ENTRY = """\
+static void tw_in_order(void *pool, void (*task)(void *argument, long begin, long end, char *scratch), void *argument, long count,
+                        long scratch_bytes) {{
+  (void)scratch_bytes;
+  task(argument, 0, count, pool);
+}}
+__attribute__((visibility("default"))) void tw_trace(tw_sink *sink, void *state, void *const *tensors, const long *sizes,
+                                                     char *workspace, char *scratch) {{
+  const struct tw_context context = {{scratch, tw_in_order}};
+  tw_current_sink = sink;
+  tw_state = state;
+  tw_count = 0;
+  tw_last = 0;
+  {entry_point}(&context, tensors, sizes, workspace);
+  tw_drain();
+}}
+"""

@@ -1,0 +1,104 @@
+"""The micro kernel contract: what planning and code generation may assume of every kernel, wherever it comes from.
+
+A matrix micro kernel computes, for `1 <= m <= rows` and `1 <= n <= columns`,
+
+    C[i, j] = (accumulate ? C[i, j] : 0) + sum over p < k of A[i, p] * B[p, j]      0 <= i < m, 0 <= j < n
+
+through a C function of this type (the ABI; `float` stands for the declared element types):
+
+    void name(long k, const float *a, long a_row, long a_column, const float *b, long b_row,
+              float *c, long c_row, long m, long n, long accumulate);
+
+- Strides are in elements, may be any value (zero and negative included), and say where A[i, p] = a[i*a_row + p*a_column],
+  B[p, j] = b[p*b_row + j], C[i, j] = c[i*c_row + j] lie: B and C have unit column stride.
+- No alignment beyond that of one element is assumed of any pointer.
+- Edges: nothing outside the m x k elements of A, the k x n of B and the m x n of C is read or written.
+- `k` may be 0: then C is zeroed, or left as it is when accumulating (though -0.0 may become 0.0).
+- Sums run over p in increasing order, from zero, one accumulator per element of C, with fused multiply-adds where the ISA
+  has them; C is added last. So an element's value depends neither on its place in the tile nor on the size of the tile.
+- No symbol is imported, no memory is allocated, the floating-point environment is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+MATRIX_ABI = (
+    "void {name}(long k, const float *a, long a_row, long a_column, const float *b, long b_row, "
+    "float *c, long c_row, long m, long n, long accumulate)"
+)
+
+
+class SourceKind(Enum):
+    """What a kernel is delivered as."""
+
+    C = "c"
+    ASSEMBLY = "assembly"
+    OBJECT = "object"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSource:
+    """The text (C or assembly) or the bytes (object file) that defines the function: a translation unit of its own.
+
+    C texts in the same vector dialect may also be put into one translation unit.
+    """
+
+    kind: SourceKind
+    content: str | bytes
+
+
+@dataclass(frozen=True, slots=True)
+class MicroKernel:
+    """The declaration of a replaceable micro kernel; the contract suite is generated from it.
+
+    `emit(name, variants)` returns the source that defines the function called `name`. `variants` lists the (rows, vectors)
+    shapes that the caller will need, so that a C kernel need not carry code for others; None asks for all of them.
+    """
+
+    name: str
+    operation: str
+    """What is computed; so far "matmul"."""
+    rows: int
+    """Largest m (mr)."""
+    columns: int
+    """Largest n (nr)."""
+    depth: int
+    """Reduction steps per loop trip (kr); any k is accepted."""
+    element_types: tuple[str, str, str]
+    """Of A, B and C."""
+    architecture: str
+    """As in `Machine.architecture`; "any" for portable C."""
+    features: frozenset[str]
+    """ISA features that the code needs, named as in `Machine.features`."""
+    vector_bits: int
+    peak_share: float
+    """Share of the peak of vectors of `vector_bits` that full tiles with k >= 64 reach (measured, see docs/kernels.md)."""
+    emit: Callable[[str, frozenset[tuple[int, int]] | None], KernelSource]
+    symbol: str | None = None
+    """The symbol that the source defines where it is fixed (an object file): `emit` then ignores the name it is given."""
+
+    @property
+    def lanes(self) -> int:
+        """32-bit elements per vector."""
+        return self.vector_bits // 32
+
+    def declaration(self, name: str) -> str:
+        """The C declaration under which a caller in another translation unit calls the kernel by `name`, whatever its symbol.
+
+        >>> from tilewright.kernels import registered
+        >>> registered()[0].declaration("product")
+        'extern void product(long k, const float *a, ... long accumulate);'
+        """
+        label = f' __asm__("{self.symbol}")' if self.symbol else ""
+        return f"extern {MATRIX_ABI.format(name=name)}{label};"
+
+    def machine_share(self, vector_bits: int) -> float:
+        """Share of the peak of a machine with vectors of that width: a kernel for narrower ones reaches only their part."""
+        return self.peak_share * min(1.0, self.vector_bits / vector_bits)
+
+    def runs_on(self, architecture: str, features: frozenset[str]) -> bool:
+        """Whether a machine of that architecture with these features can execute the kernel."""
+        return self.architecture in ("any", architecture) and self.features <= features

@@ -1,0 +1,62 @@
+"""What a declaration must satisfy to be registered; each refusal says which field, why, and what to write instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from tilewright.errors import TilewrightError
+from tilewright.kernels.contract import MicroKernel
+
+OPERATIONS = ("matmul",)
+LANE_BITS = 32
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
+
+
+def check(kernel: object) -> None:
+    """Raise `TilewrightError` for the first thing that is wrong with a declaration."""
+    if not isinstance(kernel, MicroKernel):
+        hint = "declare it as tilewright.kernels.MicroKernel(...)"
+        raise TilewrightError(f"{kernel!r} is not a MicroKernel", where="register", hint=hint)
+    for field, problem, hint in _problems(kernel):
+        value = getattr(kernel, field)
+        raise TilewrightError(f"{field}={value!r} {problem}", where=f"micro kernel {kernel.name}", hint=hint)
+
+
+def _problems(kernel: MicroKernel) -> Iterator[tuple[str, str, str]]:
+    """(field, what is wrong with it, what to write) for each problem."""
+    yield from _identity_problems(kernel)
+    yield from _shape_problems(kernel)
+    features: Any = kernel.features
+    emit: Any = kernel.emit
+    if not isinstance(features, frozenset):
+        yield "features", "is not a frozenset of names", 'write frozenset({"avx2", "fma"}), with names as in /proc/cpuinfo'
+    if not 0 < kernel.peak_share <= 1:
+        yield "peak_share", "is not a share", "measure it, between 0 and 1: of the peak of vectors of vector_bits"
+    if not callable(emit):
+        yield "emit", "cannot be called", "give a function of (name, variants) that returns a KernelSource"
+
+
+def _identity_problems(kernel: MicroKernel) -> Iterator[tuple[str, str, str]]:
+    if not IDENTIFIER.match(kernel.name):
+        yield "name", "is not an identifier", "use letters, digits and underscores"
+    if kernel.symbol is not None and not IDENTIFIER.match(kernel.symbol):
+        yield "symbol", "is not a C identifier", "give the symbol that the source defines, or None if emit honours its name"
+    if kernel.operation not in OPERATIONS:
+        yield "operation", "is not an operation of micro kernels", f"choose from {', '.join(OPERATIONS)}"
+    if not kernel.architecture:
+        yield "architecture", "is empty", 'write "any", or a name as of platform.machine()'
+    element_types: Any = kernel.element_types
+    if len(element_types) != 3:
+        yield "element_types", "does not name three types", "name those of A, B and C"
+
+
+def _shape_problems(kernel: MicroKernel) -> Iterator[tuple[str, str, str]]:
+    for field in ("rows", "columns", "depth"):
+        if getattr(kernel, field) < 1:
+            yield field, "is not positive", "a tile has at least one row, one column and one step"
+    if kernel.vector_bits < LANE_BITS or kernel.vector_bits % LANE_BITS:
+        yield "vector_bits", "is not a number of 32-bit lanes", "write 32 for scalar code"
+    elif kernel.columns % kernel.lanes:
+        yield "columns", f"is not a multiple of {kernel.lanes} lanes", "tiles consist of whole vectors; edges are smaller n"

@@ -1,0 +1,45 @@
+"""The AVX2 dialect: 8 lanes, 16 registers, masks as vectors of integers."""
+
+from __future__ import annotations
+
+from tilewright.kernels.vectors import vector_dialect
+
+# Builtins where GCC and Clang agree on the name, one instruction of inline assembly where they do not.
+INSTRUCTIONS = """\
+typedef tw_int tw_mask;
+#define TW_KEEP(v) __asm__("" : "+x"(v))
+TW_INLINE tw_mask tw_prefix(long n) { return (tw_int){0, 1, 2, 3, 4, 5, 6, 7} < tw_splat_int((int)n); }
+TW_INLINE tw_vec tw_load_part(const float *p, long n) { return __builtin_ia32_maskloadps256((const void *)p, tw_prefix(n)); }
+TW_INLINE void tw_store_part(float *p, tw_vec v, long n) { __builtin_ia32_maskstoreps256((void *)p, tw_prefix(n), v); }
+TW_INLINE tw_mask tw_equal(tw_vec a, tw_vec b) { return a == b; }
+TW_INLINE tw_mask tw_not_equal(tw_vec a, tw_vec b) { return a != b; }
+TW_INLINE tw_mask tw_less(tw_vec a, tw_vec b) { return a < b; }
+TW_INLINE tw_mask tw_less_equal(tw_vec a, tw_vec b) { return a <= b; }
+TW_INLINE tw_mask tw_greater(tw_vec a, tw_vec b) { return a > b; }
+TW_INLINE tw_mask tw_greater_equal(tw_vec a, tw_vec b) { return a >= b; }
+TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return __builtin_ia32_blendvps256(b, a, (tw_vec)mask); }
+TW_INLINE tw_vec tw_larger(tw_vec a, tw_vec b) {
+  tw_vec result;
+  __asm__("vmaxps %2, %1, %0" : "=x"(result) : "x"(a), "x"(b));
+  return result;
+}
+TW_INLINE tw_vec tw_smaller(tw_vec a, tw_vec b) {
+  tw_vec result;
+  __asm__("vminps %2, %1, %0" : "=x"(result) : "x"(a), "x"(b));
+  return result;
+}
+TW_INLINE tw_vec tw_sqrt(tw_vec v) {
+  tw_vec result;
+  __asm__("vsqrtps %1, %0" : "=x"(result) : "x"(v));
+  return result;
+}
+TW_INLINE tw_vec tw_floor(tw_vec v) { return __builtin_ia32_roundps256(v, 9); }
+TW_INLINE tw_vec tw_round(tw_vec v) { return __builtin_ia32_roundps256(v, 8); }
+TW_INLINE tw_vec tw_power_of_two(tw_int n) { return (tw_vec)((n + 127) << 23); }
+TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
+  tw_int exponent = __builtin_convertvector(n, tw_int), half = exponent >> 1;
+  return p * tw_power_of_two(half) * tw_power_of_two(exponent - half);
+}
+"""
+
+DIALECT = vector_dialect("avx2", 256, 16, frozenset({"avx2", "fma"}), "x86_64", INSTRUCTIONS)

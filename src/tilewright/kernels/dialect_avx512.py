@@ -1,0 +1,61 @@
+"""The AVX-512 dialect: 16 lanes, 32 registers, masks in mask registers."""
+
+from __future__ import annotations
+
+from tilewright.kernels.vectors import vector_dialect
+
+# Builtins where GCC and Clang agree on the name, one instruction of inline assembly where they do not.
+INSTRUCTIONS = """\
+typedef unsigned short tw_mask;
+#define TW_KEEP(v) __asm__("" : "+v"(v))
+TW_INLINE tw_mask tw_prefix(long n) { return (tw_mask)((1u << n) - 1u); }
+TW_INLINE tw_vec tw_load_part(const float *p, long n) {
+  return __builtin_ia32_loadups512_mask((const void *)p, (tw_vec){0}, tw_prefix(n));
+}
+TW_INLINE void tw_store_part(float *p, tw_vec v, long n) { __builtin_ia32_storeups512_mask((void *)p, v, tw_prefix(n)); }
+#define TW_COMPARISON(name, predicate) \\
+  TW_INLINE tw_mask name(tw_vec a, tw_vec b) { return __builtin_ia32_cmpps512_mask(a, b, predicate, (tw_mask)-1, 4); }
+TW_COMPARISON(tw_equal, 0)
+TW_COMPARISON(tw_not_equal, 4)
+TW_COMPARISON(tw_less, 17)
+TW_COMPARISON(tw_less_equal, 18)
+TW_COMPARISON(tw_greater_equal, 29)
+TW_COMPARISON(tw_greater, 30)
+#undef TW_COMPARISON
+TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) {
+  __asm__("vmovaps %1, %0%{%2%}" : "+v"(b) : "v"(a), "Yk"(mask));
+  return b;
+}
+TW_INLINE tw_vec tw_larger(tw_vec a, tw_vec b) {
+  tw_vec result;
+  __asm__("vmaxps %2, %1, %0" : "=v"(result) : "v"(a), "v"(b));
+  return result;
+}
+TW_INLINE tw_vec tw_smaller(tw_vec a, tw_vec b) {
+  tw_vec result;
+  __asm__("vminps %2, %1, %0" : "=v"(result) : "v"(a), "v"(b));
+  return result;
+}
+TW_INLINE tw_vec tw_sqrt(tw_vec v) {
+  tw_vec result;
+  __asm__("vsqrtps %1, %0" : "=v"(result) : "v"(v));
+  return result;
+}
+TW_INLINE tw_vec tw_floor(tw_vec v) {
+  tw_vec result;
+  __asm__("vrndscaleps $9, %1, %0" : "=v"(result) : "v"(v));
+  return result;
+}
+TW_INLINE tw_vec tw_round(tw_vec v) {
+  tw_vec result;
+  __asm__("vrndscaleps $8, %1, %0" : "=v"(result) : "v"(v));
+  return result;
+}
+TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
+  tw_vec result;
+  __asm__("vscalefps %2, %1, %0" : "=v"(result) : "v"(p), "v"(n));
+  return result;
+}
+"""
+
+DIALECT = vector_dialect("avx512", 512, 32, frozenset({"avx512f"}), "x86_64", INSTRUCTIONS)

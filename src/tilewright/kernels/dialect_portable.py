@@ -1,0 +1,73 @@
+"""The portable dialect: 4 lanes in vector extensions alone, for SSE2, NEON, VSX and whatever else GCC or Clang compile for."""
+
+from __future__ import annotations
+
+from tilewright.kernels.vectors import vector_dialect
+
+INSTRUCTIONS = """\
+typedef tw_int tw_mask;
+#if defined(__x86_64__)
+#define TW_KEEP(v) __asm__("" : "+x"(v))
+#elif defined(__aarch64__)
+#define TW_KEEP(v) __asm__("" : "+w"(v))
+#elif defined(__powerpc64__)
+#define TW_KEEP(v) __asm__("" : "+wa"(v))
+#else
+#define TW_KEEP(v) ((void)0)
+#endif
+TW_INLINE tw_mask tw_prefix(long n) { return (tw_int){0, 1, 2, 3} < tw_splat_int((int)n); }
+TW_INLINE tw_vec tw_load_part(const float *p, long n) {
+  switch (n) {
+  case 0:
+    return (tw_vec){0};
+  case 1:
+    return (tw_vec){p[0]};
+  case 2:
+    return (tw_vec){p[0], p[1]};
+  case 3:
+    return (tw_vec){p[0], p[1], p[2]};
+  default:
+    return tw_load(p);
+  }
+}
+TW_INLINE void tw_store_part(float *p, tw_vec v, long n) {
+  if (n >= 4)
+    tw_store(p, v);
+  else {
+    if (n > 0)
+      p[0] = v[0];
+    if (n > 1)
+      p[1] = v[1];
+    if (n > 2)
+      p[2] = v[2];
+  }
+}
+TW_INLINE tw_mask tw_equal(tw_vec a, tw_vec b) { return a == b; }
+TW_INLINE tw_mask tw_not_equal(tw_vec a, tw_vec b) { return a != b; }
+TW_INLINE tw_mask tw_less(tw_vec a, tw_vec b) { return a < b; }
+TW_INLINE tw_mask tw_less_equal(tw_vec a, tw_vec b) { return a <= b; }
+TW_INLINE tw_mask tw_greater(tw_vec a, tw_vec b) { return a > b; }
+TW_INLINE tw_mask tw_greater_equal(tw_vec a, tw_vec b) { return a >= b; }
+TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return (tw_vec)((mask & (tw_int)a) | (~mask & (tw_int)b)); }
+TW_INLINE tw_vec tw_larger(tw_vec a, tw_vec b) { return tw_where(a > b, a, b); }
+TW_INLINE tw_vec tw_smaller(tw_vec a, tw_vec b) { return tw_where(a < b, a, b); }
+TW_INLINE tw_vec tw_sqrt(tw_vec v) {
+  return (tw_vec){__builtin_sqrtf(v[0]), __builtin_sqrtf(v[1]), __builtin_sqrtf(v[2]), __builtin_sqrtf(v[3])};
+}
+TW_INLINE tw_vec tw_floor(tw_vec v) {
+  tw_int sign = (tw_int)v & (-0x7fffffff - 1);
+  tw_mask has_fraction = (tw_vec)((tw_int)v & 0x7fffffff) < 8388608.0f;
+  tw_vec inside = tw_where(has_fraction, v, (tw_vec){0});
+  tw_vec whole = __builtin_convertvector(__builtin_convertvector(inside, tw_int), tw_vec);
+  whole = whole - tw_where(whole > inside, tw_splat(1.0f), (tw_vec){0});
+  return tw_where(has_fraction, (tw_vec)((tw_int)whole | sign), v);
+}
+TW_INLINE tw_vec tw_round(tw_vec v) { return (v + 12582912.0f) - 12582912.0f; }
+TW_INLINE tw_vec tw_power_of_two(tw_int n) { return (tw_vec)((n + 127) << 23); }
+TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
+  tw_int exponent = __builtin_convertvector(n, tw_int), half = exponent >> 1;
+  return p * tw_power_of_two(half) * tw_power_of_two(exponent - half);
+}
+"""
+
+DIALECT = vector_dialect("portable", 128, 16, frozenset(), "any", INSTRUCTIONS)

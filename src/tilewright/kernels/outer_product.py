@@ -1,0 +1,166 @@
+"""The outer-product matrix micro kernel, in C, for any tile of any vector dialect.
+
+Accumulators for rows x vectors of C stay in registers; a step of K loads one row of B, and for each row broadcasts one element
+of A (an explicit broadcast: with the memory operand folded into the FMA, tiles wider than one vector reach 77-93% of their
+speed). One function per (rows, vectors), in two forms: whole vectors, and a last vector that is loaded and stored in part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.errors import TilewrightError
+from tilewright.kernels.contract import MATRIX_ABI, KernelSource, MicroKernel, SourceKind
+from tilewright.kernels.vectors import VectorDialect
+
+UNROLL = 4
+ROWS_PER_POINTER = 4
+"""Rows are addressed as pointer + {0, 1, 2, 3} * a_row, as addressing modes can: a pointer per row takes too many registers."""
+
+
+def outer_product_kernel(dialect: VectorDialect, rows: int, vectors: int, *, peak_share: float) -> MicroKernel:
+    """Declare the kernel with a tile of rows x (vectors * dialect.lanes) floats.
+
+    `peak_share` is measured: of the peak of vectors of the dialect's width.
+
+    >>> from tilewright.kernels import dialect_for
+    >>> outer_product_kernel(dialect_for("x86_64", frozenset({"avx512f"})), 6, 4, peak_share=0.97).name
+    'matmul_avx512_f32_6x64'
+    """
+
+    def emit(name: str, variants: frozenset[tuple[int, int]] | None) -> KernelSource:
+        return KernelSource(SourceKind.C, outer_product_text(dialect, rows, vectors, name, variants))
+
+    columns = vectors * dialect.lanes
+    return MicroKernel(
+        name=f"matmul_{dialect.name}_f32_{rows}x{columns}",
+        operation="matmul",
+        rows=rows,
+        columns=columns,
+        depth=UNROLL,
+        element_types=("float32", "float32", "float32"),
+        architecture=dialect.architecture,
+        features=dialect.features,
+        vector_bits=dialect.vector_bits,
+        peak_share=peak_share,
+        emit=emit,
+    )
+
+
+def outer_product_text(
+    dialect: VectorDialect, rows: int, vectors: int, name: str, variants: frozenset[tuple[int, int]] | None
+) -> str:
+    """The C of the function `name`, self-contained, with code for `variants` only (None: every shape of the tile).
+
+    A call with another shape traps.
+    """
+    every = {(m, v) for m in range(1, rows + 1) for v in range(1, vectors + 1)}
+    wanted = every if variants is None else set(variants)
+    if not wanted or not wanted <= every:
+        raise TilewrightError(
+            f"shapes {sorted(wanted)} are not within the tile of {rows} rows by {vectors} vectors",
+            where=f"micro kernel {name}",
+            hint="ask for (rows, vectors) with 1 <= rows and 1 <= vectors, up to the tile",
+        )
+    ordered = sorted(wanted, reverse=True)
+    functions = [_variant(name, m, v, edge) for m, v in ordered for edge in (False, True)]
+    return "\n".join([dialect.prelude, *functions, _dispatch(name, ordered)])
+
+
+def _variant(name: str, rows: int, vectors: int, edge: bool) -> str:
+    """One shape: everything in registers. `last` is the number of columns in the last vector of an edge."""
+    tile = Tile(rows, vectors, edge)
+    return "\n".join(
+        [
+            f"static __attribute__((noinline)) void {name}_{tile.suffix}(long k, const float *a, long a_row, long a_column,",
+            f"    const float *b, long b_row, float *c, long c_row, long accumulate{', long last' if edge else ''}) {{",
+            *(["  const long a_row_3 = 3 * a_row;"] if rows >= ROWS_PER_POINTER else []),
+            *tile.declarations(),
+            *([] if edge else [f"#pragma GCC unroll {UNROLL}"]),
+            "  for (long p = 0; p < k; p++) {",
+            *tile.step(),
+            "  }",
+            *tile.finish(),
+            "}",
+            "",
+        ]
+    )
+
+
+class Tile:
+    """The statements of one shape."""
+
+    def __init__(self, rows: int, vectors: int, edge: bool) -> None:
+        self.rows = rows
+        self.vectors = vectors
+        self.edge = edge
+
+    @property
+    def suffix(self) -> str:
+        """Part of the function's name."""
+        return f"{self.rows}x{self.vectors}" + ("_edge" if self.edge else "")
+
+    def declarations(self) -> Iterator[str]:
+        """Pointers into A, and the accumulators."""
+        for i in self._pointer_rows():
+            yield f"  const float *a_{i} = a + {i} * a_row;"
+        for i in range(self.rows):
+            zeros = ", ".join(f"sum_{i}_{j} = {{0}}" for j in range(self.vectors))
+            yield f"  tw_vec {zeros};"
+
+    def step(self) -> Iterator[str]:
+        """One step of K. TW_KEEP stops GCC 12 from loading a vector again for each row."""
+        for j in range(self.vectors):
+            yield f"    tw_vec b_{j} = {self._load('b', j)};"
+            yield f"    TW_KEEP(b_{j});"
+        for i in range(self.rows):
+            yield f"    tw_vec a_{i}_p = tw_splat({self._element(i)});"
+            yield "    " + " ".join(f"sum_{i}_{j} += a_{i}_p * b_{j};" for j in range(self.vectors))
+        for i in self._pointer_rows():
+            yield f"    a_{i} += a_column;"
+            yield f"    TW_OPAQUE(a_{i});"
+        yield "    b += b_row;"
+
+    def finish(self) -> Iterator[str]:
+        """Add C where asked to, and store."""
+        places = [(i, j) for i in range(self.rows) for j in range(self.vectors)]
+        yield "  if (accumulate) {"
+        for i, j in places:
+            yield f"    sum_{i}_{j} = {self._load(f'c + {i} * c_row', j)} + sum_{i}_{j};"
+        yield "  }"
+        for i, j in places:
+            yield f"  {self._store(f'c + {i} * c_row', j, f'sum_{i}_{j}')};"
+
+    def _pointer_rows(self) -> range:
+        return range(0, self.rows, ROWS_PER_POINTER)
+
+    def _element(self, row: int) -> str:
+        offset = row % ROWS_PER_POINTER
+        index = ("0", "a_row", "2 * a_row", "a_row_3")[offset]
+        return f"a_{row - offset}[{index}]"
+
+    def _in_part(self, vector: int) -> bool:
+        return self.edge and vector == self.vectors - 1
+
+    def _load(self, pointer: str, vector: int) -> str:
+        address = f"{pointer} + {vector} * TW_LANES"
+        return f"tw_load_part({address}, last)" if self._in_part(vector) else f"tw_load({address})"
+
+    def _store(self, pointer: str, vector: int, value: str) -> str:
+        address = f"{pointer} + {vector} * TW_LANES"
+        return f"tw_store_part({address}, {value}, last)" if self._in_part(vector) else f"tw_store({address}, {value})"
+
+
+def _dispatch(name: str, variants: list[tuple[int, int]]) -> str:
+    """The function of the ABI: choose by m, by the number of vectors that n needs, and by whether they are whole."""
+    lines = [
+        MATRIX_ABI.format(name=name) + " {",
+        "  const long vectors = (n + TW_LANES - 1) / TW_LANES, last = n - (vectors - 1) * TW_LANES;",
+        "  switch ((m * 256 + vectors) * 2 + (last < TW_LANES)) {",
+    ]
+    for rows, vectors in variants:
+        for edge in (False, True):
+            arguments = "k, a, a_row, a_column, b, b_row, c, c_row, accumulate" + (", last" if edge else "")
+            call = f"{name}_{Tile(rows, vectors, edge).suffix}({arguments})"
+            lines += [f"  case ({rows} * 256 + {vectors}) * 2 + {int(edge)}:", f"    {call};", "    return;"]
+    return "\n".join([*lines, "  default:", "    __builtin_trap();", "  }", "}", ""])

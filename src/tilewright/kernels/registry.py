@@ -1,0 +1,107 @@
+"""The registry of micro kernels and vector dialects.
+
+Every module of this package is looked at once: one that defines `KERNELS` (a tuple of `MicroKernel`) or `DIALECT` (a
+`VectorDialect`) is thereby registered. Kernels from elsewhere are added with `register`.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+
+import tilewright.kernels
+from tilewright.errors import TilewrightError, UnsupportedOperation
+from tilewright.kernels.contract import MicroKernel
+from tilewright.kernels.declaration import check
+from tilewright.kernels.vectors import VectorDialect
+from tilewright.machine.machine import Machine
+
+FLOAT32 = ("float32", "float32", "float32")
+
+_external: dict[str, MicroKernel] = {}
+_removed: set[str] = set()
+
+
+def register(kernel: MicroKernel) -> None:
+    """Add a kernel to those that plans may use.
+
+    A declaration that contradicts itself, or a name in use, raises `TilewrightError`.
+    """
+    check(kernel)
+    if kernel.name in _by_name():
+        raise TilewrightError(
+            "the name is taken by another micro kernel",
+            where=f"micro kernel {kernel.name}",
+            hint="choose another name, or unregister() the other one first",
+        )
+    _external[kernel.name] = kernel
+
+
+def unregister(name: str) -> None:
+    """Remove a kernel, one of the package's own included; an unknown name raises `TilewrightError`."""
+    if name not in _by_name():
+        raise TilewrightError(
+            "no such micro kernel", where=f"micro kernel {name}", hint=f"registered are {', '.join(sorted(_by_name()))}"
+        )
+    if _external.pop(name, None) is None:
+        _removed.add(name)
+
+
+def registered() -> tuple[MicroKernel, ...]:
+    """Every kernel, whether or not this machine can run it, by name."""
+    return tuple(kernel for _, kernel in sorted(_by_name().items()))
+
+
+def for_machine(
+    machine: Machine, operation: str = "matmul", element_types: tuple[str, str, str] = FLOAT32
+) -> tuple[MicroKernel, ...]:
+    """The kernels of an operation that the machine can run: widest vectors first, then by peak share, tile area, and name.
+
+    >>> [kernel.vector_bits for kernel in for_machine(Machine.named("x86-64-v2"))]
+    [128]
+    """
+    suitable = [
+        kernel
+        for kernel in registered()
+        if kernel.operation == operation
+        and kernel.element_types == element_types
+        and kernel.runs_on(machine.architecture, machine.features)
+    ]
+    return tuple(sorted(suitable, key=lambda kernel: (-kernel.vector_bits, -kernel.peak_share, -kernel.rows * kernel.columns)))
+
+
+def dialect_for(architecture: str, features: frozenset[str]) -> VectorDialect:
+    """The widest dialect that such a machine can run.
+
+    >>> dialect_for("aarch64", frozenset()).name
+    'portable'
+    """
+    dialects: list[VectorDialect] = [module.DIALECT for module in _modules() if hasattr(module, "DIALECT")]
+    runnable = [dialect for dialect in dialects if dialect.runs_on(architecture, features)]
+    if not runnable:
+        raise UnsupportedOperation(f"no vector dialect for {architecture}", hint="add kernels/dialect_<isa>.py")
+    return max(runnable, key=lambda dialect: (dialect.vector_bits, len(dialect.features), dialect.name))
+
+
+def _by_name() -> dict[str, MicroKernel]:
+    return {name: kernel for name, kernel in _own().items() if name not in _removed} | _external
+
+
+@cache
+def _own() -> dict[str, MicroKernel]:
+    kernels: dict[str, MicroKernel] = {}
+    for module in _modules():
+        for kernel in getattr(module, "KERNELS", ()):
+            check(kernel)
+            if kernel.name in kernels:
+                raise TilewrightError("two micro kernels of this name", where=f"micro kernel {kernel.name}, {module.__name__}")
+            kernels[kernel.name] = kernel
+    return kernels
+
+
+@cache
+def _modules() -> tuple[ModuleType, ...]:
+    names = sorted(module.name for module in pkgutil.iter_modules(tilewright.kernels.__path__))
+    return tuple(import_module(f"tilewright.kernels.{name}") for name in names)

@@ -1,0 +1,166 @@
+"""Vector dialects: the C vocabulary, `tw_*`, in which kernels and generated loops are written once for every ISA.
+
+A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary, over float lanes:
+
+    TW_LANES, tw_vec, tw_mask                       lane count, a vector, the result of a comparison
+    tw_load(p)  tw_store(p, v)                      unaligned
+    tw_read(p)                                      one float
+    tw_load_part(p, n)  tw_store_part(p, v, n)      the first n lanes, 0 <= n <= TW_LANES; loaded lanes >= n are 0
+    tw_load_strided(p, stride, n)                   lane i is p[i * stride]; lanes >= n are 0
+    tw_store_strided(p, stride, v, n)
+    tw_splat(x)  tw_iota()                          x everywhere; 0, 1, 2, ...
+    tw_first(a, b, n)                               lanes < n of a, the others of b
+    + - * /                                         C operators; products and sums may be fused
+    tw_maximum tw_minimum                           NaN where either operand is NaN
+    tw_sqrt tw_abs tw_floor tw_exp
+    tw_less tw_less_equal tw_greater tw_greater_equal tw_equal tw_not_equal     -> tw_mask; & | ~ combine masks
+    tw_where(mask, a, b)
+    tw_reduce_add tw_reduce_multiply tw_reduce_maximum tw_reduce_minimum        -> float, by halves: lane i with i + lanes/2
+    TW_KEEP(v)  TW_OPAQUE(p)                        keep a vector, or a pointer, in a register (compiles to nothing)
+
+Nothing outside the lanes named is read or written. The compiler's flags must include -fno-math-errno and -ffp-contract=fast
+and must not include -ffast-math (the exponential relies on rounding).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class VectorDialect:
+    """One ISA's spelling of the vocabulary.
+
+    >>> from tilewright.kernels import dialect_for
+    >>> dialect = dialect_for("x86_64", frozenset({"avx2", "fma"}))
+    >>> dialect.name, dialect.lanes
+    ('avx2', 8)
+    """
+
+    name: str
+    vector_bits: int
+    lanes: int
+    """Floats per vector."""
+    registers: int
+    """Vector registers that every machine with these features has."""
+    features: frozenset[str]
+    """ISA features needed, named as in `Machine.features`."""
+    architecture: str
+    """As in `Machine.architecture`, or "any"."""
+    prelude: str
+    """The C text. It may be repeated within a translation unit, and only one dialect may be used in each."""
+
+    def runs_on(self, architecture: str, features: frozenset[str]) -> bool:
+        """Whether a machine of that architecture with these features can execute the dialect."""
+        return self.architecture in ("any", architecture) and self.features <= features
+
+
+def vector_dialect(
+    name: str, vector_bits: int, registers: int, features: frozenset[str], architecture: str, instructions: str
+) -> VectorDialect:
+    """A dialect from `instructions`: the C of what differs between ISAs (listed below); the rest is the same for all.
+
+    `instructions` defines tw_mask, tw_load_part, tw_store_part, the comparisons, tw_where, tw_prefix (a mask of the first n
+    lanes), tw_larger and tw_smaller (the second operand where the two are unordered), tw_sqrt, tw_floor, tw_round (to
+    nearest even, for |x| < 2^22), tw_scale (p * 2^n, rounded once, for 0.5 < p < 2 and integral -152 <= n <= 129), TW_KEEP.
+    """
+    lanes = vector_bits // 32
+    guard = f"TW_DIALECT_{name.upper()}"
+    pieces = (f"#ifndef {guard}\n#define {guard}\n", _types(vector_bits), instructions, _shared(lanes), "#endif\n")
+    return VectorDialect(name, vector_bits, lanes, registers, features, architecture, "".join(pieces))
+
+
+def _types(vector_bits: int) -> str:
+    return TYPES.replace("@LANES@", str(vector_bits // 32)).replace("@BYTES@", str(vector_bits // 8))
+
+
+def _shared(lanes: int) -> str:
+    every = range(lanes)
+    text = MEMORY.replace("@STRIDED@", ", ".join(f"p[{i} * stride]" if i else "p[0]" for i in every))
+    text += VALUES.replace("@IOTA@", ", ".join(f"{i}.0f" for i in every))
+    return text + EXPONENTIAL + "".join(_reduction(name, expression, lanes) for name, expression in REDUCTIONS)
+
+
+def _reduction(name: str, expression: str, lanes: int) -> str:
+    """Fold the upper half of the lanes onto the lower half until one lane is left."""
+    lines = [f"TW_INLINE float tw_reduce_{name}(tw_vec v) {{", "  tw_vec upper;"]
+    half = lanes // 2
+    while half:
+        indices = ", ".join(str((i + half) % lanes) for i in range(lanes))
+        lines += [f"  upper = TW_SHUFFLE(v, {indices});", f"  v = {expression};"]
+        half //= 2
+    return "\n".join([*lines, "  return v[0];", "}", ""])
+
+
+REDUCTIONS = (
+    ("add", "v + upper"),
+    ("multiply", "v * upper"),
+    ("maximum", "tw_maximum(v, upper)"),
+    ("minimum", "tw_minimum(v, upper)"),
+)
+
+TYPES = """\
+#define TW_LANES @LANES@
+#define TW_INLINE static inline __attribute__((always_inline, unused))
+#ifdef __clang__
+#define TW_SHUFFLE(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
+#else
+#define TW_SHUFFLE(v, ...) __builtin_shuffle(v, (tw_int){__VA_ARGS__})
+#endif
+#define TW_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+typedef float tw_vec __attribute__((vector_size(@BYTES@)));
+typedef int tw_int __attribute__((vector_size(@BYTES@)));
+typedef float tw_vec_unaligned __attribute__((vector_size(@BYTES@), aligned(4), may_alias));
+TW_INLINE float tw_read(const float *p) { return *p; }
+TW_INLINE tw_vec tw_load(const float *p) { return *(const tw_vec_unaligned *)p; }
+TW_INLINE void tw_store(float *p, tw_vec v) { *(tw_vec_unaligned *)p = v; }
+TW_INLINE tw_vec tw_splat(float x) { return x - (tw_vec){0}; }
+TW_INLINE tw_int tw_splat_int(int x) { return x - (tw_int){0}; }
+"""
+
+MEMORY = """\
+TW_INLINE tw_vec tw_load_strided(const float *p, long stride, long n) {
+  if (n == TW_LANES)
+    return (tw_vec){@STRIDED@};
+  float lanes[TW_LANES];
+  tw_store(lanes, (tw_vec){0});
+  for (long i = 0; i < n; i++)
+    lanes[i] = p[i * stride];
+  return tw_load(lanes);
+}
+TW_INLINE void tw_store_strided(float *p, long stride, tw_vec v, long n) {
+  float lanes[TW_LANES];
+  tw_store(lanes, v);
+  for (long i = 0; i < n; i++)
+    p[i * stride] = lanes[i];
+}
+"""
+
+VALUES = """\
+TW_INLINE tw_vec tw_iota(void) { return (tw_vec){@IOTA@}; }
+TW_INLINE tw_vec tw_first(tw_vec a, tw_vec b, long n) { return tw_where(tw_prefix(n), a, b); }
+TW_INLINE tw_vec tw_maximum(tw_vec a, tw_vec b) { return tw_where(tw_not_equal(a, a), a, tw_larger(a, b)); }
+TW_INLINE tw_vec tw_minimum(tw_vec a, tw_vec b) { return tw_where(tw_not_equal(a, a), a, tw_smaller(a, b)); }
+TW_INLINE tw_vec tw_abs(tw_vec v) { return (tw_vec)((tw_int)v & 0x7fffffff); }
+"""
+
+# exp(x) = 2^n * e^r with n = round(x * log2(e)) and r = x - n * ln(2), |r| <= ln(2)/2. ln(2) is split in two (Cody and Waite,
+# "Software Manual for the Elementary Functions", 1980, chapter 6): the upper part has 15 significant bits, so that n times it is
+# exact even without fused operations. Below -105 the result rounds to 0, above 89 it overflows: the clamps keep n small, and
+# let NaN through.
+EXPONENTIAL = """\
+TW_INLINE tw_vec tw_exp(tw_vec x) {
+  x = tw_larger(tw_splat(-105.0f), x);
+  x = tw_smaller(tw_splat(89.0f), x);
+  tw_vec n = tw_round(x * 1.44269504f);
+  tw_vec r = x - n * 0.693145752f;
+  r = r - n * 1.42860677e-6f;
+  tw_vec e = tw_splat(0.00828949921f);
+  e = e * r + 0.0418981761f;
+  e = e * r + 0.166676506f;
+  e = e * r + 0.499991477f;
+  e = e * r + 0.999999702f;
+  e = e * r + 1.0f;
+  return tw_scale(e, n);
+}
+"""

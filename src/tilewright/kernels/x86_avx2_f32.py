@@ -1,0 +1,14 @@
+"""float32 matrix kernels for AVX2 with FMA. Of its 16 registers 6x16 uses 15 and 12x8 uses 14.
+
+4x24 would use all 16: Clang spills there.
+"""
+
+from __future__ import annotations
+
+from tilewright.kernels.dialect_avx2 import DIALECT
+from tilewright.kernels.outer_product import outer_product_kernel
+
+KERNELS = (
+    outer_product_kernel(DIALECT, 6, 2, peak_share=0.77),
+    outer_product_kernel(DIALECT, 12, 1, peak_share=0.66),
+)

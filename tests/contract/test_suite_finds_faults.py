@@ -1,0 +1,79 @@
+"""The contract suite is itself checked: kernels with one fault each are caught by it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.test_matmul_kernels import check_denormals, check_one_value_everywhere, check_products
+from tests.support.guarded import in_child
+from tests.support.kernel_build import COMPILERS, command, load
+from tilewright.kernels import KernelSource, MicroKernel, SourceKind
+
+TEXT = """
+void NAME(long k, const float *a, long a_row, long a_column, const float *b, long b_row,
+          float *c, long c_row, long m, long n, long accumulate) {
+  for (long i = 0; i < m; i++)
+    for (long j = 0; j < n; j++) {
+      float sum = 0;
+      for (long p = 0; p < k; p++)
+        sum += a[i * a_row + p * a_column] * b[p * b_row + j];
+      c[i * c_row + j] = accumulate ? c[i * c_row + j] + sum : sum;
+    }
+}
+"""
+FAULTS = {
+    "reads B beyond its end": (
+        "b[p * b_row + j];",
+        "b[p * b_row + j] + 0 * ((volatile const float *)b)[p * b_row + n];",
+        "killed|above the bound",
+    ),
+    "reads A before its start": ("float sum = 0;", "float sum = 0; (void)((volatile const float *)a)[-1];", "killed"),
+    "writes between rows of C": (
+        "j < n; j++) {",
+        "j < n; j++) {\n c[i * c_row + n - (i == m - 1)] = 0;",
+        "between the rows|above",
+    ),
+    "forgets a step": ("p < k", "p < k - (k == 67)", "above the bound"),
+    "ignores accumulate": ("accumulate ?", "0 && accumulate ?", "above the bound"),
+    "mixes up strides": ("i * a_row + p * a_column", "p * a_row + i * a_column", "killed|above the bound"),
+}
+
+
+def kernel(old: str = "", new: str = "") -> MicroKernel:
+    text = TEXT.replace(old, new) if old else TEXT
+    return MicroKernel(
+        name="faulty",
+        operation="matmul",
+        rows=3,
+        columns=4,
+        depth=1,
+        element_types=("float32", "float32", "float32"),
+        architecture="any",
+        features=frozenset(),
+        vector_bits=32,
+        peak_share=0.5,
+        emit=lambda name, variants: KernelSource(SourceKind.C, text.replace("NAME", name)),
+    )
+
+
+def available() -> str:
+    return next(filter(command, COMPILERS))
+
+
+def test_the_kernel_without_a_fault_passes() -> None:
+    for check in (check_products, check_one_value_everywhere, check_denormals):
+        in_child(check, load(kernel(), available()), kernel())
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found(fault: str) -> None:
+    old, new, message = FAULTS[fault]
+    faulty = kernel(old, new)
+    with pytest.raises(AssertionError, match=message):
+        in_child(check_products, load(faulty, available()), faulty)
+
+
+def test_an_order_of_summation_that_depends_on_the_shape_is_found() -> None:
+    faulty = kernel("for (long p = 0; p < k; p++)", "for (long q = 0, p = m % 2 ? 0 : k - 1; q < k; q++, p += m % 2 ? 1 : -1)")
+    with pytest.raises(AssertionError, match="different results"):
+        in_child(check_one_value_everywhere, load(faulty, available()), faulty)

@@ -1,0 +1,311 @@
+#ifndef TW_DIALECT_AVX2
+#define TW_DIALECT_AVX2
+#define TW_LANES 8
+#define TW_INLINE static inline __attribute__((always_inline, unused))
+#ifdef __clang__
+#define TW_SHUFFLE(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
+#else
+#define TW_SHUFFLE(v, ...) __builtin_shuffle(v, (tw_int){__VA_ARGS__})
+#endif
+#define TW_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+typedef float tw_vec __attribute__((vector_size(32)));
+typedef int tw_int __attribute__((vector_size(32)));
+typedef float tw_vec_unaligned __attribute__((vector_size(32), aligned(4), may_alias));
+TW_INLINE float tw_read(const float *p) { return *p; }
+TW_INLINE tw_vec tw_load(const float *p) { return *(const tw_vec_unaligned *)p; }
+TW_INLINE void tw_store(float *p, tw_vec v) { *(tw_vec_unaligned *)p = v; }
+TW_INLINE tw_vec tw_splat(float x) { return x - (tw_vec){0}; }
+TW_INLINE tw_int tw_splat_int(int x) { return x - (tw_int){0}; }
+typedef tw_int tw_mask;
+#define TW_KEEP(v) __asm__("" : "+x"(v))
+TW_INLINE tw_mask tw_prefix(long n) { return (tw_int){0, 1, 2, 3, 4, 5, 6, 7} < tw_splat_int((int)n); }
+TW_INLINE tw_vec tw_load_part(const float *p, long n) { return __builtin_ia32_maskloadps256((const void *)p, tw_prefix(n)); }
+TW_INLINE void tw_store_part(float *p, tw_vec v, long n) { __builtin_ia32_maskstoreps256((void *)p, tw_prefix(n), v); }
+TW_INLINE tw_mask tw_equal(tw_vec a, tw_vec b) { return a == b; }
+TW_INLINE tw_mask tw_not_equal(tw_vec a, tw_vec b) { return a != b; }
+TW_INLINE tw_mask tw_less(tw_vec a, tw_vec b) { return a < b; }
+TW_INLINE tw_mask tw_less_equal(tw_vec a, tw_vec b) { return a <= b; }
+TW_INLINE tw_mask tw_greater(tw_vec a, tw_vec b) { return a > b; }
+TW_INLINE tw_mask tw_greater_equal(tw_vec a, tw_vec b) { return a >= b; }
+TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return __builtin_ia32_blendvps256(b, a, (tw_vec)mask); }
+TW_INLINE tw_vec tw_larger(tw_vec a, tw_vec b) {
+  tw_vec result;
+  __asm__("vmaxps %2, %1, %0" : "=x"(result) : "x"(a), "x"(b));
+  return result;
+}
+TW_INLINE tw_vec tw_smaller(tw_vec a, tw_vec b) {
+  tw_vec result;
+  __asm__("vminps %2, %1, %0" : "=x"(result) : "x"(a), "x"(b));
+  return result;
+}
+TW_INLINE tw_vec tw_sqrt(tw_vec v) {
+  tw_vec result;
+  __asm__("vsqrtps %1, %0" : "=x"(result) : "x"(v));
+  return result;
+}
+TW_INLINE tw_vec tw_floor(tw_vec v) { return __builtin_ia32_roundps256(v, 9); }
+TW_INLINE tw_vec tw_round(tw_vec v) { return __builtin_ia32_roundps256(v, 8); }
+TW_INLINE tw_vec tw_power_of_two(tw_int n) { return (tw_vec)((n + 127) << 23); }
+TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
+  tw_int exponent = __builtin_convertvector(n, tw_int), half = exponent >> 1;
+  return p * tw_power_of_two(half) * tw_power_of_two(exponent - half);
+}
+TW_INLINE tw_vec tw_load_strided(const float *p, long stride, long n) {
+  if (n == TW_LANES)
+    return (tw_vec){p[0], p[1 * stride], p[2 * stride], p[3 * stride], p[4 * stride], p[5 * stride], p[6 * stride], p[7 * stride]};
+  float lanes[TW_LANES];
+  tw_store(lanes, (tw_vec){0});
+  for (long i = 0; i < n; i++)
+    lanes[i] = p[i * stride];
+  return tw_load(lanes);
+}
+TW_INLINE void tw_store_strided(float *p, long stride, tw_vec v, long n) {
+  float lanes[TW_LANES];
+  tw_store(lanes, v);
+  for (long i = 0; i < n; i++)
+    p[i * stride] = lanes[i];
+}
+TW_INLINE tw_vec tw_iota(void) { return (tw_vec){0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f, 7.0f}; }
+TW_INLINE tw_vec tw_first(tw_vec a, tw_vec b, long n) { return tw_where(tw_prefix(n), a, b); }
+TW_INLINE tw_vec tw_maximum(tw_vec a, tw_vec b) { return tw_where(tw_not_equal(a, a), a, tw_larger(a, b)); }
+TW_INLINE tw_vec tw_minimum(tw_vec a, tw_vec b) { return tw_where(tw_not_equal(a, a), a, tw_smaller(a, b)); }
+TW_INLINE tw_vec tw_abs(tw_vec v) { return (tw_vec)((tw_int)v & 0x7fffffff); }
+TW_INLINE tw_vec tw_exp(tw_vec x) {
+  x = tw_larger(tw_splat(-105.0f), x);
+  x = tw_smaller(tw_splat(89.0f), x);
+  tw_vec n = tw_round(x * 1.44269504f);
+  tw_vec r = x - n * 0.693145752f;
+  r = r - n * 1.42860677e-6f;
+  tw_vec e = tw_splat(0.00828949921f);
+  e = e * r + 0.0418981761f;
+  e = e * r + 0.166676506f;
+  e = e * r + 0.499991477f;
+  e = e * r + 0.999999702f;
+  e = e * r + 1.0f;
+  return tw_scale(e, n);
+}
+TW_INLINE float tw_reduce_add(tw_vec v) {
+  tw_vec upper;
+  upper = TW_SHUFFLE(v, 4, 5, 6, 7, 0, 1, 2, 3);
+  v = v + upper;
+  upper = TW_SHUFFLE(v, 2, 3, 4, 5, 6, 7, 0, 1);
+  v = v + upper;
+  upper = TW_SHUFFLE(v, 1, 2, 3, 4, 5, 6, 7, 0);
+  v = v + upper;
+  return v[0];
+}
+TW_INLINE float tw_reduce_multiply(tw_vec v) {
+  tw_vec upper;
+  upper = TW_SHUFFLE(v, 4, 5, 6, 7, 0, 1, 2, 3);
+  v = v * upper;
+  upper = TW_SHUFFLE(v, 2, 3, 4, 5, 6, 7, 0, 1);
+  v = v * upper;
+  upper = TW_SHUFFLE(v, 1, 2, 3, 4, 5, 6, 7, 0);
+  v = v * upper;
+  return v[0];
+}
+TW_INLINE float tw_reduce_maximum(tw_vec v) {
+  tw_vec upper;
+  upper = TW_SHUFFLE(v, 4, 5, 6, 7, 0, 1, 2, 3);
+  v = tw_maximum(v, upper);
+  upper = TW_SHUFFLE(v, 2, 3, 4, 5, 6, 7, 0, 1);
+  v = tw_maximum(v, upper);
+  upper = TW_SHUFFLE(v, 1, 2, 3, 4, 5, 6, 7, 0);
+  v = tw_maximum(v, upper);
+  return v[0];
+}
+TW_INLINE float tw_reduce_minimum(tw_vec v) {
+  tw_vec upper;
+  upper = TW_SHUFFLE(v, 4, 5, 6, 7, 0, 1, 2, 3);
+  v = tw_minimum(v, upper);
+  upper = TW_SHUFFLE(v, 2, 3, 4, 5, 6, 7, 0, 1);
+  v = tw_minimum(v, upper);
+  upper = TW_SHUFFLE(v, 1, 2, 3, 4, 5, 6, 7, 0);
+  v = tw_minimum(v, upper);
+  return v[0];
+}
+#endif
+
+static __attribute__((noinline)) void matmul_avx2_f32_6x16_6x2(long k, const float *a, long a_row, long a_column,
+    const float *b, long b_row, float *c, long c_row, long accumulate) {
+  const long a_row_3 = 3 * a_row;
+  const float *a_0 = a + 0 * a_row;
+  const float *a_4 = a + 4 * a_row;
+  tw_vec sum_0_0 = {0}, sum_0_1 = {0};
+  tw_vec sum_1_0 = {0}, sum_1_1 = {0};
+  tw_vec sum_2_0 = {0}, sum_2_1 = {0};
+  tw_vec sum_3_0 = {0}, sum_3_1 = {0};
+  tw_vec sum_4_0 = {0}, sum_4_1 = {0};
+  tw_vec sum_5_0 = {0}, sum_5_1 = {0};
+#pragma GCC unroll 4
+  for (long p = 0; p < k; p++) {
+    tw_vec b_0 = tw_load(b + 0 * TW_LANES);
+    TW_KEEP(b_0);
+    tw_vec b_1 = tw_load(b + 1 * TW_LANES);
+    TW_KEEP(b_1);
+    tw_vec a_0_p = tw_splat(a_0[0]);
+    sum_0_0 += a_0_p * b_0; sum_0_1 += a_0_p * b_1;
+    tw_vec a_1_p = tw_splat(a_0[a_row]);
+    sum_1_0 += a_1_p * b_0; sum_1_1 += a_1_p * b_1;
+    tw_vec a_2_p = tw_splat(a_0[2 * a_row]);
+    sum_2_0 += a_2_p * b_0; sum_2_1 += a_2_p * b_1;
+    tw_vec a_3_p = tw_splat(a_0[a_row_3]);
+    sum_3_0 += a_3_p * b_0; sum_3_1 += a_3_p * b_1;
+    tw_vec a_4_p = tw_splat(a_4[0]);
+    sum_4_0 += a_4_p * b_0; sum_4_1 += a_4_p * b_1;
+    tw_vec a_5_p = tw_splat(a_4[a_row]);
+    sum_5_0 += a_5_p * b_0; sum_5_1 += a_5_p * b_1;
+    a_0 += a_column;
+    TW_OPAQUE(a_0);
+    a_4 += a_column;
+    TW_OPAQUE(a_4);
+    b += b_row;
+  }
+  if (accumulate) {
+    sum_0_0 = tw_load(c + 0 * c_row + 0 * TW_LANES) + sum_0_0;
+    sum_0_1 = tw_load(c + 0 * c_row + 1 * TW_LANES) + sum_0_1;
+    sum_1_0 = tw_load(c + 1 * c_row + 0 * TW_LANES) + sum_1_0;
+    sum_1_1 = tw_load(c + 1 * c_row + 1 * TW_LANES) + sum_1_1;
+    sum_2_0 = tw_load(c + 2 * c_row + 0 * TW_LANES) + sum_2_0;
+    sum_2_1 = tw_load(c + 2 * c_row + 1 * TW_LANES) + sum_2_1;
+    sum_3_0 = tw_load(c + 3 * c_row + 0 * TW_LANES) + sum_3_0;
+    sum_3_1 = tw_load(c + 3 * c_row + 1 * TW_LANES) + sum_3_1;
+    sum_4_0 = tw_load(c + 4 * c_row + 0 * TW_LANES) + sum_4_0;
+    sum_4_1 = tw_load(c + 4 * c_row + 1 * TW_LANES) + sum_4_1;
+    sum_5_0 = tw_load(c + 5 * c_row + 0 * TW_LANES) + sum_5_0;
+    sum_5_1 = tw_load(c + 5 * c_row + 1 * TW_LANES) + sum_5_1;
+  }
+  tw_store(c + 0 * c_row + 0 * TW_LANES, sum_0_0);
+  tw_store(c + 0 * c_row + 1 * TW_LANES, sum_0_1);
+  tw_store(c + 1 * c_row + 0 * TW_LANES, sum_1_0);
+  tw_store(c + 1 * c_row + 1 * TW_LANES, sum_1_1);
+  tw_store(c + 2 * c_row + 0 * TW_LANES, sum_2_0);
+  tw_store(c + 2 * c_row + 1 * TW_LANES, sum_2_1);
+  tw_store(c + 3 * c_row + 0 * TW_LANES, sum_3_0);
+  tw_store(c + 3 * c_row + 1 * TW_LANES, sum_3_1);
+  tw_store(c + 4 * c_row + 0 * TW_LANES, sum_4_0);
+  tw_store(c + 4 * c_row + 1 * TW_LANES, sum_4_1);
+  tw_store(c + 5 * c_row + 0 * TW_LANES, sum_5_0);
+  tw_store(c + 5 * c_row + 1 * TW_LANES, sum_5_1);
+}
+
+static __attribute__((noinline)) void matmul_avx2_f32_6x16_6x2_edge(long k, const float *a, long a_row, long a_column,
+    const float *b, long b_row, float *c, long c_row, long accumulate, long last) {
+  const long a_row_3 = 3 * a_row;
+  const float *a_0 = a + 0 * a_row;
+  const float *a_4 = a + 4 * a_row;
+  tw_vec sum_0_0 = {0}, sum_0_1 = {0};
+  tw_vec sum_1_0 = {0}, sum_1_1 = {0};
+  tw_vec sum_2_0 = {0}, sum_2_1 = {0};
+  tw_vec sum_3_0 = {0}, sum_3_1 = {0};
+  tw_vec sum_4_0 = {0}, sum_4_1 = {0};
+  tw_vec sum_5_0 = {0}, sum_5_1 = {0};
+  for (long p = 0; p < k; p++) {
+    tw_vec b_0 = tw_load(b + 0 * TW_LANES);
+    TW_KEEP(b_0);
+    tw_vec b_1 = tw_load_part(b + 1 * TW_LANES, last);
+    TW_KEEP(b_1);
+    tw_vec a_0_p = tw_splat(a_0[0]);
+    sum_0_0 += a_0_p * b_0; sum_0_1 += a_0_p * b_1;
+    tw_vec a_1_p = tw_splat(a_0[a_row]);
+    sum_1_0 += a_1_p * b_0; sum_1_1 += a_1_p * b_1;
+    tw_vec a_2_p = tw_splat(a_0[2 * a_row]);
+    sum_2_0 += a_2_p * b_0; sum_2_1 += a_2_p * b_1;
+    tw_vec a_3_p = tw_splat(a_0[a_row_3]);
+    sum_3_0 += a_3_p * b_0; sum_3_1 += a_3_p * b_1;
+    tw_vec a_4_p = tw_splat(a_4[0]);
+    sum_4_0 += a_4_p * b_0; sum_4_1 += a_4_p * b_1;
+    tw_vec a_5_p = tw_splat(a_4[a_row]);
+    sum_5_0 += a_5_p * b_0; sum_5_1 += a_5_p * b_1;
+    a_0 += a_column;
+    TW_OPAQUE(a_0);
+    a_4 += a_column;
+    TW_OPAQUE(a_4);
+    b += b_row;
+  }
+  if (accumulate) {
+    sum_0_0 = tw_load(c + 0 * c_row + 0 * TW_LANES) + sum_0_0;
+    sum_0_1 = tw_load_part(c + 0 * c_row + 1 * TW_LANES, last) + sum_0_1;
+    sum_1_0 = tw_load(c + 1 * c_row + 0 * TW_LANES) + sum_1_0;
+    sum_1_1 = tw_load_part(c + 1 * c_row + 1 * TW_LANES, last) + sum_1_1;
+    sum_2_0 = tw_load(c + 2 * c_row + 0 * TW_LANES) + sum_2_0;
+    sum_2_1 = tw_load_part(c + 2 * c_row + 1 * TW_LANES, last) + sum_2_1;
+    sum_3_0 = tw_load(c + 3 * c_row + 0 * TW_LANES) + sum_3_0;
+    sum_3_1 = tw_load_part(c + 3 * c_row + 1 * TW_LANES, last) + sum_3_1;
+    sum_4_0 = tw_load(c + 4 * c_row + 0 * TW_LANES) + sum_4_0;
+    sum_4_1 = tw_load_part(c + 4 * c_row + 1 * TW_LANES, last) + sum_4_1;
+    sum_5_0 = tw_load(c + 5 * c_row + 0 * TW_LANES) + sum_5_0;
+    sum_5_1 = tw_load_part(c + 5 * c_row + 1 * TW_LANES, last) + sum_5_1;
+  }
+  tw_store(c + 0 * c_row + 0 * TW_LANES, sum_0_0);
+  tw_store_part(c + 0 * c_row + 1 * TW_LANES, sum_0_1, last);
+  tw_store(c + 1 * c_row + 0 * TW_LANES, sum_1_0);
+  tw_store_part(c + 1 * c_row + 1 * TW_LANES, sum_1_1, last);
+  tw_store(c + 2 * c_row + 0 * TW_LANES, sum_2_0);
+  tw_store_part(c + 2 * c_row + 1 * TW_LANES, sum_2_1, last);
+  tw_store(c + 3 * c_row + 0 * TW_LANES, sum_3_0);
+  tw_store_part(c + 3 * c_row + 1 * TW_LANES, sum_3_1, last);
+  tw_store(c + 4 * c_row + 0 * TW_LANES, sum_4_0);
+  tw_store_part(c + 4 * c_row + 1 * TW_LANES, sum_4_1, last);
+  tw_store(c + 5 * c_row + 0 * TW_LANES, sum_5_0);
+  tw_store_part(c + 5 * c_row + 1 * TW_LANES, sum_5_1, last);
+}
+
+static __attribute__((noinline)) void matmul_avx2_f32_6x16_1x1(long k, const float *a, long a_row, long a_column,
+    const float *b, long b_row, float *c, long c_row, long accumulate) {
+  const float *a_0 = a + 0 * a_row;
+  tw_vec sum_0_0 = {0};
+#pragma GCC unroll 4
+  for (long p = 0; p < k; p++) {
+    tw_vec b_0 = tw_load(b + 0 * TW_LANES);
+    TW_KEEP(b_0);
+    tw_vec a_0_p = tw_splat(a_0[0]);
+    sum_0_0 += a_0_p * b_0;
+    a_0 += a_column;
+    TW_OPAQUE(a_0);
+    b += b_row;
+  }
+  if (accumulate) {
+    sum_0_0 = tw_load(c + 0 * c_row + 0 * TW_LANES) + sum_0_0;
+  }
+  tw_store(c + 0 * c_row + 0 * TW_LANES, sum_0_0);
+}
+
+static __attribute__((noinline)) void matmul_avx2_f32_6x16_1x1_edge(long k, const float *a, long a_row, long a_column,
+    const float *b, long b_row, float *c, long c_row, long accumulate, long last) {
+  const float *a_0 = a + 0 * a_row;
+  tw_vec sum_0_0 = {0};
+  for (long p = 0; p < k; p++) {
+    tw_vec b_0 = tw_load_part(b + 0 * TW_LANES, last);
+    TW_KEEP(b_0);
+    tw_vec a_0_p = tw_splat(a_0[0]);
+    sum_0_0 += a_0_p * b_0;
+    a_0 += a_column;
+    TW_OPAQUE(a_0);
+    b += b_row;
+  }
+  if (accumulate) {
+    sum_0_0 = tw_load_part(c + 0 * c_row + 0 * TW_LANES, last) + sum_0_0;
+  }
+  tw_store_part(c + 0 * c_row + 0 * TW_LANES, sum_0_0, last);
+}
+
+void matmul_avx2_f32_6x16(long k, const float *a, long a_row, long a_column, const float *b, long b_row, float *c, long c_row, long m, long n, long accumulate) {
+  const long vectors = (n + TW_LANES - 1) / TW_LANES, last = n - (vectors - 1) * TW_LANES;
+  switch ((m * 256 + vectors) * 2 + (last < TW_LANES)) {
+  case (6 * 256 + 2) * 2 + 0:
+    matmul_avx2_f32_6x16_6x2(k, a, a_row, a_column, b, b_row, c, c_row, accumulate);
+    return;
+  case (6 * 256 + 2) * 2 + 1:
+    matmul_avx2_f32_6x16_6x2_edge(k, a, a_row, a_column, b, b_row, c, c_row, accumulate, last);
+    return;
+  case (1 * 256 + 1) * 2 + 0:
+    matmul_avx2_f32_6x16_1x1(k, a, a_row, a_column, b, b_row, c, c_row, accumulate);
+    return;
+  case (1 * 256 + 1) * 2 + 1:
+    matmul_avx2_f32_6x16_1x1_edge(k, a, a_row, a_column, b, b_row, c, c_row, accumulate, last);
+    return;
+  default:
+    __builtin_trap();
+  }
+}

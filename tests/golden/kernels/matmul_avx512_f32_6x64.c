@@ -1,0 +1,346 @@
+#ifndef TW_DIALECT_AVX512
+#define TW_DIALECT_AVX512
+#define TW_LANES 16
+#define TW_INLINE static inline __attribute__((always_inline, unused))
+#ifdef __clang__
+#define TW_SHUFFLE(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
+#else
+#define TW_SHUFFLE(v, ...) __builtin_shuffle(v, (tw_int){__VA_ARGS__})
+#endif
+#define TW_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+typedef float tw_vec __attribute__((vector_size(64)));
+typedef int tw_int __attribute__((vector_size(64)));
+typedef float tw_vec_unaligned __attribute__((vector_size(64), aligned(4), may_alias));
+TW_INLINE float tw_read(const float *p) { return *p; }
+TW_INLINE tw_vec tw_load(const float *p) { return *(const tw_vec_unaligned *)p; }
+TW_INLINE void tw_store(float *p, tw_vec v) { *(tw_vec_unaligned *)p = v; }
+TW_INLINE tw_vec tw_splat(float x) { return x - (tw_vec){0}; }
+TW_INLINE tw_int tw_splat_int(int x) { return x - (tw_int){0}; }
+typedef unsigned short tw_mask;
+#define TW_KEEP(v) __asm__("" : "+v"(v))
+TW_INLINE tw_mask tw_prefix(long n) { return (tw_mask)((1u << n) - 1u); }
+TW_INLINE tw_vec tw_load_part(const float *p, long n) {
+  return __builtin_ia32_loadups512_mask((const void *)p, (tw_vec){0}, tw_prefix(n));
+}
+TW_INLINE void tw_store_part(float *p, tw_vec v, long n) { __builtin_ia32_storeups512_mask((void *)p, v, tw_prefix(n)); }
+#define TW_COMPARISON(name, predicate) \
+  TW_INLINE tw_mask name(tw_vec a, tw_vec b) { return __builtin_ia32_cmpps512_mask(a, b, predicate, (tw_mask)-1, 4); }
+TW_COMPARISON(tw_equal, 0)
+TW_COMPARISON(tw_not_equal, 4)
+TW_COMPARISON(tw_less, 17)
+TW_COMPARISON(tw_less_equal, 18)
+TW_COMPARISON(tw_greater_equal, 29)
+TW_COMPARISON(tw_greater, 30)
+#undef TW_COMPARISON
+TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) {
+  __asm__("vmovaps %1, %0%{%2%}" : "+v"(b) : "v"(a), "Yk"(mask));
+  return b;
+}
+TW_INLINE tw_vec tw_larger(tw_vec a, tw_vec b) {
+  tw_vec result;
+  __asm__("vmaxps %2, %1, %0" : "=v"(result) : "v"(a), "v"(b));
+  return result;
+}
+TW_INLINE tw_vec tw_smaller(tw_vec a, tw_vec b) {
+  tw_vec result;
+  __asm__("vminps %2, %1, %0" : "=v"(result) : "v"(a), "v"(b));
+  return result;
+}
+TW_INLINE tw_vec tw_sqrt(tw_vec v) {
+  tw_vec result;
+  __asm__("vsqrtps %1, %0" : "=v"(result) : "v"(v));
+  return result;
+}
+TW_INLINE tw_vec tw_floor(tw_vec v) {
+  tw_vec result;
+  __asm__("vrndscaleps $9, %1, %0" : "=v"(result) : "v"(v));
+  return result;
+}
+TW_INLINE tw_vec tw_round(tw_vec v) {
+  tw_vec result;
+  __asm__("vrndscaleps $8, %1, %0" : "=v"(result) : "v"(v));
+  return result;
+}
+TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
+  tw_vec result;
+  __asm__("vscalefps %2, %1, %0" : "=v"(result) : "v"(p), "v"(n));
+  return result;
+}
+TW_INLINE tw_vec tw_load_strided(const float *p, long stride, long n) {
+  if (n == TW_LANES)
+    return (tw_vec){p[0], p[1 * stride], p[2 * stride], p[3 * stride], p[4 * stride], p[5 * stride], p[6 * stride], p[7 * stride], p[8 * stride], p[9 * stride], p[10 * stride], p[11 * stride], p[12 * stride], p[13 * stride], p[14 * stride], p[15 * stride]};
+  float lanes[TW_LANES];
+  tw_store(lanes, (tw_vec){0});
+  for (long i = 0; i < n; i++)
+    lanes[i] = p[i * stride];
+  return tw_load(lanes);
+}
+TW_INLINE void tw_store_strided(float *p, long stride, tw_vec v, long n) {
+  float lanes[TW_LANES];
+  tw_store(lanes, v);
+  for (long i = 0; i < n; i++)
+    p[i * stride] = lanes[i];
+}
+TW_INLINE tw_vec tw_iota(void) { return (tw_vec){0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f, 7.0f, 8.0f, 9.0f, 10.0f, 11.0f, 12.0f, 13.0f, 14.0f, 15.0f}; }
+TW_INLINE tw_vec tw_first(tw_vec a, tw_vec b, long n) { return tw_where(tw_prefix(n), a, b); }
+TW_INLINE tw_vec tw_maximum(tw_vec a, tw_vec b) { return tw_where(tw_not_equal(a, a), a, tw_larger(a, b)); }
+TW_INLINE tw_vec tw_minimum(tw_vec a, tw_vec b) { return tw_where(tw_not_equal(a, a), a, tw_smaller(a, b)); }
+TW_INLINE tw_vec tw_abs(tw_vec v) { return (tw_vec)((tw_int)v & 0x7fffffff); }
+TW_INLINE tw_vec tw_exp(tw_vec x) {
+  x = tw_larger(tw_splat(-105.0f), x);
+  x = tw_smaller(tw_splat(89.0f), x);
+  tw_vec n = tw_round(x * 1.44269504f);
+  tw_vec r = x - n * 0.693145752f;
+  r = r - n * 1.42860677e-6f;
+  tw_vec e = tw_splat(0.00828949921f);
+  e = e * r + 0.0418981761f;
+  e = e * r + 0.166676506f;
+  e = e * r + 0.499991477f;
+  e = e * r + 0.999999702f;
+  e = e * r + 1.0f;
+  return tw_scale(e, n);
+}
+TW_INLINE float tw_reduce_add(tw_vec v) {
+  tw_vec upper;
+  upper = TW_SHUFFLE(v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+  v = v + upper;
+  upper = TW_SHUFFLE(v, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3);
+  v = v + upper;
+  upper = TW_SHUFFLE(v, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1);
+  v = v + upper;
+  upper = TW_SHUFFLE(v, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0);
+  v = v + upper;
+  return v[0];
+}
+TW_INLINE float tw_reduce_multiply(tw_vec v) {
+  tw_vec upper;
+  upper = TW_SHUFFLE(v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+  v = v * upper;
+  upper = TW_SHUFFLE(v, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3);
+  v = v * upper;
+  upper = TW_SHUFFLE(v, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1);
+  v = v * upper;
+  upper = TW_SHUFFLE(v, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0);
+  v = v * upper;
+  return v[0];
+}
+TW_INLINE float tw_reduce_maximum(tw_vec v) {
+  tw_vec upper;
+  upper = TW_SHUFFLE(v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+  v = tw_maximum(v, upper);
+  upper = TW_SHUFFLE(v, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3);
+  v = tw_maximum(v, upper);
+  upper = TW_SHUFFLE(v, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1);
+  v = tw_maximum(v, upper);
+  upper = TW_SHUFFLE(v, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0);
+  v = tw_maximum(v, upper);
+  return v[0];
+}
+TW_INLINE float tw_reduce_minimum(tw_vec v) {
+  tw_vec upper;
+  upper = TW_SHUFFLE(v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+  v = tw_minimum(v, upper);
+  upper = TW_SHUFFLE(v, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3);
+  v = tw_minimum(v, upper);
+  upper = TW_SHUFFLE(v, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1);
+  v = tw_minimum(v, upper);
+  upper = TW_SHUFFLE(v, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0);
+  v = tw_minimum(v, upper);
+  return v[0];
+}
+#endif
+
+static __attribute__((noinline)) void matmul_avx512_f32_6x64_6x4(long k, const float *a, long a_row, long a_column,
+    const float *b, long b_row, float *c, long c_row, long accumulate) {
+  const long a_row_3 = 3 * a_row;
+  const float *a_0 = a + 0 * a_row;
+  const float *a_4 = a + 4 * a_row;
+  tw_vec sum_0_0 = {0}, sum_0_1 = {0}, sum_0_2 = {0}, sum_0_3 = {0};
+  tw_vec sum_1_0 = {0}, sum_1_1 = {0}, sum_1_2 = {0}, sum_1_3 = {0};
+  tw_vec sum_2_0 = {0}, sum_2_1 = {0}, sum_2_2 = {0}, sum_2_3 = {0};
+  tw_vec sum_3_0 = {0}, sum_3_1 = {0}, sum_3_2 = {0}, sum_3_3 = {0};
+  tw_vec sum_4_0 = {0}, sum_4_1 = {0}, sum_4_2 = {0}, sum_4_3 = {0};
+  tw_vec sum_5_0 = {0}, sum_5_1 = {0}, sum_5_2 = {0}, sum_5_3 = {0};
+#pragma GCC unroll 4
+  for (long p = 0; p < k; p++) {
+    tw_vec b_0 = tw_load(b + 0 * TW_LANES);
+    TW_KEEP(b_0);
+    tw_vec b_1 = tw_load(b + 1 * TW_LANES);
+    TW_KEEP(b_1);
+    tw_vec b_2 = tw_load(b + 2 * TW_LANES);
+    TW_KEEP(b_2);
+    tw_vec b_3 = tw_load(b + 3 * TW_LANES);
+    TW_KEEP(b_3);
+    tw_vec a_0_p = tw_splat(a_0[0]);
+    sum_0_0 += a_0_p * b_0; sum_0_1 += a_0_p * b_1; sum_0_2 += a_0_p * b_2; sum_0_3 += a_0_p * b_3;
+    tw_vec a_1_p = tw_splat(a_0[a_row]);
+    sum_1_0 += a_1_p * b_0; sum_1_1 += a_1_p * b_1; sum_1_2 += a_1_p * b_2; sum_1_3 += a_1_p * b_3;
+    tw_vec a_2_p = tw_splat(a_0[2 * a_row]);
+    sum_2_0 += a_2_p * b_0; sum_2_1 += a_2_p * b_1; sum_2_2 += a_2_p * b_2; sum_2_3 += a_2_p * b_3;
+    tw_vec a_3_p = tw_splat(a_0[a_row_3]);
+    sum_3_0 += a_3_p * b_0; sum_3_1 += a_3_p * b_1; sum_3_2 += a_3_p * b_2; sum_3_3 += a_3_p * b_3;
+    tw_vec a_4_p = tw_splat(a_4[0]);
+    sum_4_0 += a_4_p * b_0; sum_4_1 += a_4_p * b_1; sum_4_2 += a_4_p * b_2; sum_4_3 += a_4_p * b_3;
+    tw_vec a_5_p = tw_splat(a_4[a_row]);
+    sum_5_0 += a_5_p * b_0; sum_5_1 += a_5_p * b_1; sum_5_2 += a_5_p * b_2; sum_5_3 += a_5_p * b_3;
+    a_0 += a_column;
+    TW_OPAQUE(a_0);
+    a_4 += a_column;
+    TW_OPAQUE(a_4);
+    b += b_row;
+  }
+  if (accumulate) {
+    sum_0_0 = tw_load(c + 0 * c_row + 0 * TW_LANES) + sum_0_0;
+    sum_0_1 = tw_load(c + 0 * c_row + 1 * TW_LANES) + sum_0_1;
+    sum_0_2 = tw_load(c + 0 * c_row + 2 * TW_LANES) + sum_0_2;
+    sum_0_3 = tw_load(c + 0 * c_row + 3 * TW_LANES) + sum_0_3;
+    sum_1_0 = tw_load(c + 1 * c_row + 0 * TW_LANES) + sum_1_0;
+    sum_1_1 = tw_load(c + 1 * c_row + 1 * TW_LANES) + sum_1_1;
+    sum_1_2 = tw_load(c + 1 * c_row + 2 * TW_LANES) + sum_1_2;
+    sum_1_3 = tw_load(c + 1 * c_row + 3 * TW_LANES) + sum_1_3;
+    sum_2_0 = tw_load(c + 2 * c_row + 0 * TW_LANES) + sum_2_0;
+    sum_2_1 = tw_load(c + 2 * c_row + 1 * TW_LANES) + sum_2_1;
+    sum_2_2 = tw_load(c + 2 * c_row + 2 * TW_LANES) + sum_2_2;
+    sum_2_3 = tw_load(c + 2 * c_row + 3 * TW_LANES) + sum_2_3;
+    sum_3_0 = tw_load(c + 3 * c_row + 0 * TW_LANES) + sum_3_0;
+    sum_3_1 = tw_load(c + 3 * c_row + 1 * TW_LANES) + sum_3_1;
+    sum_3_2 = tw_load(c + 3 * c_row + 2 * TW_LANES) + sum_3_2;
+    sum_3_3 = tw_load(c + 3 * c_row + 3 * TW_LANES) + sum_3_3;
+    sum_4_0 = tw_load(c + 4 * c_row + 0 * TW_LANES) + sum_4_0;
+    sum_4_1 = tw_load(c + 4 * c_row + 1 * TW_LANES) + sum_4_1;
+    sum_4_2 = tw_load(c + 4 * c_row + 2 * TW_LANES) + sum_4_2;
+    sum_4_3 = tw_load(c + 4 * c_row + 3 * TW_LANES) + sum_4_3;
+    sum_5_0 = tw_load(c + 5 * c_row + 0 * TW_LANES) + sum_5_0;
+    sum_5_1 = tw_load(c + 5 * c_row + 1 * TW_LANES) + sum_5_1;
+    sum_5_2 = tw_load(c + 5 * c_row + 2 * TW_LANES) + sum_5_2;
+    sum_5_3 = tw_load(c + 5 * c_row + 3 * TW_LANES) + sum_5_3;
+  }
+  tw_store(c + 0 * c_row + 0 * TW_LANES, sum_0_0);
+  tw_store(c + 0 * c_row + 1 * TW_LANES, sum_0_1);
+  tw_store(c + 0 * c_row + 2 * TW_LANES, sum_0_2);
+  tw_store(c + 0 * c_row + 3 * TW_LANES, sum_0_3);
+  tw_store(c + 1 * c_row + 0 * TW_LANES, sum_1_0);
+  tw_store(c + 1 * c_row + 1 * TW_LANES, sum_1_1);
+  tw_store(c + 1 * c_row + 2 * TW_LANES, sum_1_2);
+  tw_store(c + 1 * c_row + 3 * TW_LANES, sum_1_3);
+  tw_store(c + 2 * c_row + 0 * TW_LANES, sum_2_0);
+  tw_store(c + 2 * c_row + 1 * TW_LANES, sum_2_1);
+  tw_store(c + 2 * c_row + 2 * TW_LANES, sum_2_2);
+  tw_store(c + 2 * c_row + 3 * TW_LANES, sum_2_3);
+  tw_store(c + 3 * c_row + 0 * TW_LANES, sum_3_0);
+  tw_store(c + 3 * c_row + 1 * TW_LANES, sum_3_1);
+  tw_store(c + 3 * c_row + 2 * TW_LANES, sum_3_2);
+  tw_store(c + 3 * c_row + 3 * TW_LANES, sum_3_3);
+  tw_store(c + 4 * c_row + 0 * TW_LANES, sum_4_0);
+  tw_store(c + 4 * c_row + 1 * TW_LANES, sum_4_1);
+  tw_store(c + 4 * c_row + 2 * TW_LANES, sum_4_2);
+  tw_store(c + 4 * c_row + 3 * TW_LANES, sum_4_3);
+  tw_store(c + 5 * c_row + 0 * TW_LANES, sum_5_0);
+  tw_store(c + 5 * c_row + 1 * TW_LANES, sum_5_1);
+  tw_store(c + 5 * c_row + 2 * TW_LANES, sum_5_2);
+  tw_store(c + 5 * c_row + 3 * TW_LANES, sum_5_3);
+}
+
+static __attribute__((noinline)) void matmul_avx512_f32_6x64_6x4_edge(long k, const float *a, long a_row, long a_column,
+    const float *b, long b_row, float *c, long c_row, long accumulate, long last) {
+  const long a_row_3 = 3 * a_row;
+  const float *a_0 = a + 0 * a_row;
+  const float *a_4 = a + 4 * a_row;
+  tw_vec sum_0_0 = {0}, sum_0_1 = {0}, sum_0_2 = {0}, sum_0_3 = {0};
+  tw_vec sum_1_0 = {0}, sum_1_1 = {0}, sum_1_2 = {0}, sum_1_3 = {0};
+  tw_vec sum_2_0 = {0}, sum_2_1 = {0}, sum_2_2 = {0}, sum_2_3 = {0};
+  tw_vec sum_3_0 = {0}, sum_3_1 = {0}, sum_3_2 = {0}, sum_3_3 = {0};
+  tw_vec sum_4_0 = {0}, sum_4_1 = {0}, sum_4_2 = {0}, sum_4_3 = {0};
+  tw_vec sum_5_0 = {0}, sum_5_1 = {0}, sum_5_2 = {0}, sum_5_3 = {0};
+  for (long p = 0; p < k; p++) {
+    tw_vec b_0 = tw_load(b + 0 * TW_LANES);
+    TW_KEEP(b_0);
+    tw_vec b_1 = tw_load(b + 1 * TW_LANES);
+    TW_KEEP(b_1);
+    tw_vec b_2 = tw_load(b + 2 * TW_LANES);
+    TW_KEEP(b_2);
+    tw_vec b_3 = tw_load_part(b + 3 * TW_LANES, last);
+    TW_KEEP(b_3);
+    tw_vec a_0_p = tw_splat(a_0[0]);
+    sum_0_0 += a_0_p * b_0; sum_0_1 += a_0_p * b_1; sum_0_2 += a_0_p * b_2; sum_0_3 += a_0_p * b_3;
+    tw_vec a_1_p = tw_splat(a_0[a_row]);
+    sum_1_0 += a_1_p * b_0; sum_1_1 += a_1_p * b_1; sum_1_2 += a_1_p * b_2; sum_1_3 += a_1_p * b_3;
+    tw_vec a_2_p = tw_splat(a_0[2 * a_row]);
+    sum_2_0 += a_2_p * b_0; sum_2_1 += a_2_p * b_1; sum_2_2 += a_2_p * b_2; sum_2_3 += a_2_p * b_3;
+    tw_vec a_3_p = tw_splat(a_0[a_row_3]);
+    sum_3_0 += a_3_p * b_0; sum_3_1 += a_3_p * b_1; sum_3_2 += a_3_p * b_2; sum_3_3 += a_3_p * b_3;
+    tw_vec a_4_p = tw_splat(a_4[0]);
+    sum_4_0 += a_4_p * b_0; sum_4_1 += a_4_p * b_1; sum_4_2 += a_4_p * b_2; sum_4_3 += a_4_p * b_3;
+    tw_vec a_5_p = tw_splat(a_4[a_row]);
+    sum_5_0 += a_5_p * b_0; sum_5_1 += a_5_p * b_1; sum_5_2 += a_5_p * b_2; sum_5_3 += a_5_p * b_3;
+    a_0 += a_column;
+    TW_OPAQUE(a_0);
+    a_4 += a_column;
+    TW_OPAQUE(a_4);
+    b += b_row;
+  }
+  if (accumulate) {
+    sum_0_0 = tw_load(c + 0 * c_row + 0 * TW_LANES) + sum_0_0;
+    sum_0_1 = tw_load(c + 0 * c_row + 1 * TW_LANES) + sum_0_1;
+    sum_0_2 = tw_load(c + 0 * c_row + 2 * TW_LANES) + sum_0_2;
+    sum_0_3 = tw_load_part(c + 0 * c_row + 3 * TW_LANES, last) + sum_0_3;
+    sum_1_0 = tw_load(c + 1 * c_row + 0 * TW_LANES) + sum_1_0;
+    sum_1_1 = tw_load(c + 1 * c_row + 1 * TW_LANES) + sum_1_1;
+    sum_1_2 = tw_load(c + 1 * c_row + 2 * TW_LANES) + sum_1_2;
+    sum_1_3 = tw_load_part(c + 1 * c_row + 3 * TW_LANES, last) + sum_1_3;
+    sum_2_0 = tw_load(c + 2 * c_row + 0 * TW_LANES) + sum_2_0;
+    sum_2_1 = tw_load(c + 2 * c_row + 1 * TW_LANES) + sum_2_1;
+    sum_2_2 = tw_load(c + 2 * c_row + 2 * TW_LANES) + sum_2_2;
+    sum_2_3 = tw_load_part(c + 2 * c_row + 3 * TW_LANES, last) + sum_2_3;
+    sum_3_0 = tw_load(c + 3 * c_row + 0 * TW_LANES) + sum_3_0;
+    sum_3_1 = tw_load(c + 3 * c_row + 1 * TW_LANES) + sum_3_1;
+    sum_3_2 = tw_load(c + 3 * c_row + 2 * TW_LANES) + sum_3_2;
+    sum_3_3 = tw_load_part(c + 3 * c_row + 3 * TW_LANES, last) + sum_3_3;
+    sum_4_0 = tw_load(c + 4 * c_row + 0 * TW_LANES) + sum_4_0;
+    sum_4_1 = tw_load(c + 4 * c_row + 1 * TW_LANES) + sum_4_1;
+    sum_4_2 = tw_load(c + 4 * c_row + 2 * TW_LANES) + sum_4_2;
+    sum_4_3 = tw_load_part(c + 4 * c_row + 3 * TW_LANES, last) + sum_4_3;
+    sum_5_0 = tw_load(c + 5 * c_row + 0 * TW_LANES) + sum_5_0;
+    sum_5_1 = tw_load(c + 5 * c_row + 1 * TW_LANES) + sum_5_1;
+    sum_5_2 = tw_load(c + 5 * c_row + 2 * TW_LANES) + sum_5_2;
+    sum_5_3 = tw_load_part(c + 5 * c_row + 3 * TW_LANES, last) + sum_5_3;
+  }
+  tw_store(c + 0 * c_row + 0 * TW_LANES, sum_0_0);
+  tw_store(c + 0 * c_row + 1 * TW_LANES, sum_0_1);
+  tw_store(c + 0 * c_row + 2 * TW_LANES, sum_0_2);
+  tw_store_part(c + 0 * c_row + 3 * TW_LANES, sum_0_3, last);
+  tw_store(c + 1 * c_row + 0 * TW_LANES, sum_1_0);
+  tw_store(c + 1 * c_row + 1 * TW_LANES, sum_1_1);
+  tw_store(c + 1 * c_row + 2 * TW_LANES, sum_1_2);
+  tw_store_part(c + 1 * c_row + 3 * TW_LANES, sum_1_3, last);
+  tw_store(c + 2 * c_row + 0 * TW_LANES, sum_2_0);
+  tw_store(c + 2 * c_row + 1 * TW_LANES, sum_2_1);
+  tw_store(c + 2 * c_row + 2 * TW_LANES, sum_2_2);
+  tw_store_part(c + 2 * c_row + 3 * TW_LANES, sum_2_3, last);
+  tw_store(c + 3 * c_row + 0 * TW_LANES, sum_3_0);
+  tw_store(c + 3 * c_row + 1 * TW_LANES, sum_3_1);
+  tw_store(c + 3 * c_row + 2 * TW_LANES, sum_3_2);
+  tw_store_part(c + 3 * c_row + 3 * TW_LANES, sum_3_3, last);
+  tw_store(c + 4 * c_row + 0 * TW_LANES, sum_4_0);
+  tw_store(c + 4 * c_row + 1 * TW_LANES, sum_4_1);
+  tw_store(c + 4 * c_row + 2 * TW_LANES, sum_4_2);
+  tw_store_part(c + 4 * c_row + 3 * TW_LANES, sum_4_3, last);
+  tw_store(c + 5 * c_row + 0 * TW_LANES, sum_5_0);
+  tw_store(c + 5 * c_row + 1 * TW_LANES, sum_5_1);
+  tw_store(c + 5 * c_row + 2 * TW_LANES, sum_5_2);
+  tw_store_part(c + 5 * c_row + 3 * TW_LANES, sum_5_3, last);
+}
+
+void matmul_avx512_f32_6x64(long k, const float *a, long a_row, long a_column, const float *b, long b_row, float *c, long c_row, long m, long n, long accumulate) {
+  const long vectors = (n + TW_LANES - 1) / TW_LANES, last = n - (vectors - 1) * TW_LANES;
+  switch ((m * 256 + vectors) * 2 + (last < TW_LANES)) {
+  case (6 * 256 + 4) * 2 + 0:
+    matmul_avx512_f32_6x64_6x4(k, a, a_row, a_column, b, b_row, c, c_row, accumulate);
+    return;
+  case (6 * 256 + 4) * 2 + 1:
+    matmul_avx512_f32_6x64_6x4_edge(k, a, a_row, a_column, b, b_row, c, c_row, accumulate, last);
+    return;
+  default:
+    __builtin_trap();
+  }
+}

@@ -1,0 +1,223 @@
+#ifndef TW_DIALECT_PORTABLE
+#define TW_DIALECT_PORTABLE
+#define TW_LANES 4
+#define TW_INLINE static inline __attribute__((always_inline, unused))
+#ifdef __clang__
+#define TW_SHUFFLE(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
+#else
+#define TW_SHUFFLE(v, ...) __builtin_shuffle(v, (tw_int){__VA_ARGS__})
+#endif
+#define TW_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+typedef float tw_vec __attribute__((vector_size(16)));
+typedef int tw_int __attribute__((vector_size(16)));
+typedef float tw_vec_unaligned __attribute__((vector_size(16), aligned(4), may_alias));
+TW_INLINE float tw_read(const float *p) { return *p; }
+TW_INLINE tw_vec tw_load(const float *p) { return *(const tw_vec_unaligned *)p; }
+TW_INLINE void tw_store(float *p, tw_vec v) { *(tw_vec_unaligned *)p = v; }
+TW_INLINE tw_vec tw_splat(float x) { return x - (tw_vec){0}; }
+TW_INLINE tw_int tw_splat_int(int x) { return x - (tw_int){0}; }
+typedef tw_int tw_mask;
+#if defined(__x86_64__)
+#define TW_KEEP(v) __asm__("" : "+x"(v))
+#elif defined(__aarch64__)
+#define TW_KEEP(v) __asm__("" : "+w"(v))
+#elif defined(__powerpc64__)
+#define TW_KEEP(v) __asm__("" : "+wa"(v))
+#else
+#define TW_KEEP(v) ((void)0)
+#endif
+TW_INLINE tw_mask tw_prefix(long n) { return (tw_int){0, 1, 2, 3} < tw_splat_int((int)n); }
+TW_INLINE tw_vec tw_load_part(const float *p, long n) {
+  switch (n) {
+  case 0:
+    return (tw_vec){0};
+  case 1:
+    return (tw_vec){p[0]};
+  case 2:
+    return (tw_vec){p[0], p[1]};
+  case 3:
+    return (tw_vec){p[0], p[1], p[2]};
+  default:
+    return tw_load(p);
+  }
+}
+TW_INLINE void tw_store_part(float *p, tw_vec v, long n) {
+  if (n >= 4)
+    tw_store(p, v);
+  else {
+    if (n > 0)
+      p[0] = v[0];
+    if (n > 1)
+      p[1] = v[1];
+    if (n > 2)
+      p[2] = v[2];
+  }
+}
+TW_INLINE tw_mask tw_equal(tw_vec a, tw_vec b) { return a == b; }
+TW_INLINE tw_mask tw_not_equal(tw_vec a, tw_vec b) { return a != b; }
+TW_INLINE tw_mask tw_less(tw_vec a, tw_vec b) { return a < b; }
+TW_INLINE tw_mask tw_less_equal(tw_vec a, tw_vec b) { return a <= b; }
+TW_INLINE tw_mask tw_greater(tw_vec a, tw_vec b) { return a > b; }
+TW_INLINE tw_mask tw_greater_equal(tw_vec a, tw_vec b) { return a >= b; }
+TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return (tw_vec)((mask & (tw_int)a) | (~mask & (tw_int)b)); }
+TW_INLINE tw_vec tw_larger(tw_vec a, tw_vec b) { return tw_where(a > b, a, b); }
+TW_INLINE tw_vec tw_smaller(tw_vec a, tw_vec b) { return tw_where(a < b, a, b); }
+TW_INLINE tw_vec tw_sqrt(tw_vec v) {
+  return (tw_vec){__builtin_sqrtf(v[0]), __builtin_sqrtf(v[1]), __builtin_sqrtf(v[2]), __builtin_sqrtf(v[3])};
+}
+TW_INLINE tw_vec tw_floor(tw_vec v) {
+  tw_int sign = (tw_int)v & (-0x7fffffff - 1);
+  tw_mask has_fraction = (tw_vec)((tw_int)v & 0x7fffffff) < 8388608.0f;
+  tw_vec inside = tw_where(has_fraction, v, (tw_vec){0});
+  tw_vec whole = __builtin_convertvector(__builtin_convertvector(inside, tw_int), tw_vec);
+  whole = whole - tw_where(whole > inside, tw_splat(1.0f), (tw_vec){0});
+  return tw_where(has_fraction, (tw_vec)((tw_int)whole | sign), v);
+}
+TW_INLINE tw_vec tw_round(tw_vec v) { return (v + 12582912.0f) - 12582912.0f; }
+TW_INLINE tw_vec tw_power_of_two(tw_int n) { return (tw_vec)((n + 127) << 23); }
+TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
+  tw_int exponent = __builtin_convertvector(n, tw_int), half = exponent >> 1;
+  return p * tw_power_of_two(half) * tw_power_of_two(exponent - half);
+}
+TW_INLINE tw_vec tw_load_strided(const float *p, long stride, long n) {
+  if (n == TW_LANES)
+    return (tw_vec){p[0], p[1 * stride], p[2 * stride], p[3 * stride]};
+  float lanes[TW_LANES];
+  tw_store(lanes, (tw_vec){0});
+  for (long i = 0; i < n; i++)
+    lanes[i] = p[i * stride];
+  return tw_load(lanes);
+}
+TW_INLINE void tw_store_strided(float *p, long stride, tw_vec v, long n) {
+  float lanes[TW_LANES];
+  tw_store(lanes, v);
+  for (long i = 0; i < n; i++)
+    p[i * stride] = lanes[i];
+}
+TW_INLINE tw_vec tw_iota(void) { return (tw_vec){0.0f, 1.0f, 2.0f, 3.0f}; }
+TW_INLINE tw_vec tw_first(tw_vec a, tw_vec b, long n) { return tw_where(tw_prefix(n), a, b); }
+TW_INLINE tw_vec tw_maximum(tw_vec a, tw_vec b) { return tw_where(tw_not_equal(a, a), a, tw_larger(a, b)); }
+TW_INLINE tw_vec tw_minimum(tw_vec a, tw_vec b) { return tw_where(tw_not_equal(a, a), a, tw_smaller(a, b)); }
+TW_INLINE tw_vec tw_abs(tw_vec v) { return (tw_vec)((tw_int)v & 0x7fffffff); }
+TW_INLINE tw_vec tw_exp(tw_vec x) {
+  x = tw_larger(tw_splat(-105.0f), x);
+  x = tw_smaller(tw_splat(89.0f), x);
+  tw_vec n = tw_round(x * 1.44269504f);
+  tw_vec r = x - n * 0.693145752f;
+  r = r - n * 1.42860677e-6f;
+  tw_vec e = tw_splat(0.00828949921f);
+  e = e * r + 0.0418981761f;
+  e = e * r + 0.166676506f;
+  e = e * r + 0.499991477f;
+  e = e * r + 0.999999702f;
+  e = e * r + 1.0f;
+  return tw_scale(e, n);
+}
+TW_INLINE float tw_reduce_add(tw_vec v) {
+  tw_vec upper;
+  upper = TW_SHUFFLE(v, 2, 3, 0, 1);
+  v = v + upper;
+  upper = TW_SHUFFLE(v, 1, 2, 3, 0);
+  v = v + upper;
+  return v[0];
+}
+TW_INLINE float tw_reduce_multiply(tw_vec v) {
+  tw_vec upper;
+  upper = TW_SHUFFLE(v, 2, 3, 0, 1);
+  v = v * upper;
+  upper = TW_SHUFFLE(v, 1, 2, 3, 0);
+  v = v * upper;
+  return v[0];
+}
+TW_INLINE float tw_reduce_maximum(tw_vec v) {
+  tw_vec upper;
+  upper = TW_SHUFFLE(v, 2, 3, 0, 1);
+  v = tw_maximum(v, upper);
+  upper = TW_SHUFFLE(v, 1, 2, 3, 0);
+  v = tw_maximum(v, upper);
+  return v[0];
+}
+TW_INLINE float tw_reduce_minimum(tw_vec v) {
+  tw_vec upper;
+  upper = TW_SHUFFLE(v, 2, 3, 0, 1);
+  v = tw_minimum(v, upper);
+  upper = TW_SHUFFLE(v, 1, 2, 3, 0);
+  v = tw_minimum(v, upper);
+  return v[0];
+}
+#endif
+
+static __attribute__((noinline)) void matmul_portable_f32_6x8_2x2(long k, const float *a, long a_row, long a_column,
+    const float *b, long b_row, float *c, long c_row, long accumulate) {
+  const float *a_0 = a + 0 * a_row;
+  tw_vec sum_0_0 = {0}, sum_0_1 = {0};
+  tw_vec sum_1_0 = {0}, sum_1_1 = {0};
+#pragma GCC unroll 4
+  for (long p = 0; p < k; p++) {
+    tw_vec b_0 = tw_load(b + 0 * TW_LANES);
+    TW_KEEP(b_0);
+    tw_vec b_1 = tw_load(b + 1 * TW_LANES);
+    TW_KEEP(b_1);
+    tw_vec a_0_p = tw_splat(a_0[0]);
+    sum_0_0 += a_0_p * b_0; sum_0_1 += a_0_p * b_1;
+    tw_vec a_1_p = tw_splat(a_0[a_row]);
+    sum_1_0 += a_1_p * b_0; sum_1_1 += a_1_p * b_1;
+    a_0 += a_column;
+    TW_OPAQUE(a_0);
+    b += b_row;
+  }
+  if (accumulate) {
+    sum_0_0 = tw_load(c + 0 * c_row + 0 * TW_LANES) + sum_0_0;
+    sum_0_1 = tw_load(c + 0 * c_row + 1 * TW_LANES) + sum_0_1;
+    sum_1_0 = tw_load(c + 1 * c_row + 0 * TW_LANES) + sum_1_0;
+    sum_1_1 = tw_load(c + 1 * c_row + 1 * TW_LANES) + sum_1_1;
+  }
+  tw_store(c + 0 * c_row + 0 * TW_LANES, sum_0_0);
+  tw_store(c + 0 * c_row + 1 * TW_LANES, sum_0_1);
+  tw_store(c + 1 * c_row + 0 * TW_LANES, sum_1_0);
+  tw_store(c + 1 * c_row + 1 * TW_LANES, sum_1_1);
+}
+
+static __attribute__((noinline)) void matmul_portable_f32_6x8_2x2_edge(long k, const float *a, long a_row, long a_column,
+    const float *b, long b_row, float *c, long c_row, long accumulate, long last) {
+  const float *a_0 = a + 0 * a_row;
+  tw_vec sum_0_0 = {0}, sum_0_1 = {0};
+  tw_vec sum_1_0 = {0}, sum_1_1 = {0};
+  for (long p = 0; p < k; p++) {
+    tw_vec b_0 = tw_load(b + 0 * TW_LANES);
+    TW_KEEP(b_0);
+    tw_vec b_1 = tw_load_part(b + 1 * TW_LANES, last);
+    TW_KEEP(b_1);
+    tw_vec a_0_p = tw_splat(a_0[0]);
+    sum_0_0 += a_0_p * b_0; sum_0_1 += a_0_p * b_1;
+    tw_vec a_1_p = tw_splat(a_0[a_row]);
+    sum_1_0 += a_1_p * b_0; sum_1_1 += a_1_p * b_1;
+    a_0 += a_column;
+    TW_OPAQUE(a_0);
+    b += b_row;
+  }
+  if (accumulate) {
+    sum_0_0 = tw_load(c + 0 * c_row + 0 * TW_LANES) + sum_0_0;
+    sum_0_1 = tw_load_part(c + 0 * c_row + 1 * TW_LANES, last) + sum_0_1;
+    sum_1_0 = tw_load(c + 1 * c_row + 0 * TW_LANES) + sum_1_0;
+    sum_1_1 = tw_load_part(c + 1 * c_row + 1 * TW_LANES, last) + sum_1_1;
+  }
+  tw_store(c + 0 * c_row + 0 * TW_LANES, sum_0_0);
+  tw_store_part(c + 0 * c_row + 1 * TW_LANES, sum_0_1, last);
+  tw_store(c + 1 * c_row + 0 * TW_LANES, sum_1_0);
+  tw_store_part(c + 1 * c_row + 1 * TW_LANES, sum_1_1, last);
+}
+
+void matmul_portable_f32_6x8(long k, const float *a, long a_row, long a_column, const float *b, long b_row, float *c, long c_row, long m, long n, long accumulate) {
+  const long vectors = (n + TW_LANES - 1) / TW_LANES, last = n - (vectors - 1) * TW_LANES;
+  switch ((m * 256 + vectors) * 2 + (last < TW_LANES)) {
+  case (2 * 256 + 2) * 2 + 0:
+    matmul_portable_f32_6x8_2x2(k, a, a_row, a_column, b, b_row, c, c_row, accumulate);
+    return;
+  case (2 * 256 + 2) * 2 + 1:
+    matmul_portable_f32_6x8_2x2_edge(k, a, a_row, a_column, b, b_row, c, c_row, accumulate, last);
+    return;
+  default:
+    __builtin_trap();
+  }
+}

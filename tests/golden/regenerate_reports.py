@@ -1,0 +1,40 @@
+"""Rewrite the golden reports from what is printed now: `python -m tests.golden.regenerate_reports`, then read the difference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tilewright as tw
+from tests.support.hand_plans import attention_plan, many_rejected, model_plan
+from tests.support.hand_results import PROVENANCE, results
+from tilewright.cli.bench.table import Report
+from tilewright.cli.chain_functions import attention, gemm_chain
+from tilewright.cli.shapes import chain_shape
+from tilewright.report.explain import explain
+
+HERE = Path(__file__).parent
+
+
+def explained_g2(softmax: bool) -> str:
+    """G2 as it is planned for the paper's machine."""
+    function = attention if softmax else gemm_chain
+    return tw.jit(function, target="cascadelake-6240").lower(*map(tw.spec, chain_shape("G2").operands)).explain()
+
+
+REPORTS = {
+    "explain_attention": lambda: explain(model_plan(attention_plan(many_rejected(5)))),
+    "explain_g2": lambda: explained_g2(softmax=False),
+    "explain_g2_softmax": lambda: explained_g2(softmax=True),
+    "bench_chains": lambda: Report(PROVENANCE, results()).as_text(),
+}
+
+
+def golden(name: str) -> tuple[str, str]:
+    """The report as it is printed now, and as the golden file has it."""
+    return REPORTS[name]() + "\n", (HERE / f"{name}.txt").read_text()
+
+
+if __name__ == "__main__":
+    for name, report in REPORTS.items():
+        (HERE / f"{name}.txt").write_text(report() + "\n")
+        print(name)

@@ -1,0 +1,103 @@
+"""The three forms in which a kernel may come from outside the package; the sources are those of the how-to."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.contract.test_matmul_kernels import check_one_value_everywhere, check_products
+from tests.support.guarded import in_child
+from tests.support.kernel_build import CALLER, COMPILERS, command, load
+from tilewright.kernels import KernelSource, MicroKernel, SourceKind
+from tilewright.runtime.toolchain import find
+
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-micro-kernel.md"
+SYMBOL = "vendor_sgemm_tile"
+
+
+def how_to_text(language: str) -> str:
+    """The first block of that language in the how-to."""
+    block = re.search(rf"```{language}\n(.*?)```", HOW_TO.read_text(), re.DOTALL)
+    assert block is not None
+    return block[1]
+
+
+def object_file(directory: Path) -> bytes:
+    """The how-to's C, compiled under a symbol of its own."""
+    source, target = directory / "tile.c", directory / "tile.o"
+    source.write_text(how_to_text("c").replace("NAME", SYMBOL))
+    start = [word for word in command(available()) or () if not word.startswith("-")]
+    subprocess.run([*start, "-O2", "-fPIC", "-ffreestanding", "-c", str(source), "-o", str(target)], check=True)
+    return target.read_bytes()
+
+
+def available() -> str:
+    return next(filter(command, COMPILERS))
+
+
+C_KERNEL = MicroKernel(
+    name="from_c",
+    operation="matmul",
+    rows=4,
+    columns=8,
+    depth=1,
+    element_types=("float32", "float32", "float32"),
+    architecture="any",
+    features=frozenset(),
+    vector_bits=32,
+    peak_share=0.5,
+    emit=lambda name, variants: KernelSource(SourceKind.C, how_to_text("c").replace("NAME", name)),
+)
+ASSEMBLY_KERNEL = dataclasses.replace(
+    C_KERNEL,
+    name="from_assembly",
+    architecture="x86_64",
+    emit=lambda name, variants: KernelSource(SourceKind.ASSEMBLY, how_to_text("asm").replace("NAME", name)),
+)
+
+
+@pytest.fixture(params=["c", "assembly", "object"])
+def kernel(request: pytest.FixtureRequest, tmp_path: Path) -> MicroKernel:
+    if request.param == "c":
+        return C_KERNEL
+    if request.param == "assembly":
+        if platform.machine() != "x86_64":
+            pytest.skip("the how-to's assembly is for x86-64")
+        return ASSEMBLY_KERNEL
+    content = object_file(tmp_path)
+    emit = lambda name, variants: KernelSource(SourceKind.OBJECT, content)  # noqa: E731
+    return dataclasses.replace(C_KERNEL, name="from_object", symbol=SYMBOL, emit=emit)
+
+
+def test_it_passes_the_contract_suite(kernel: MicroKernel) -> None:
+    call = load(kernel, available())
+    in_child(check_products, call, kernel)
+    in_child(check_one_value_everywhere, call, kernel)
+
+
+def test_it_is_linked_by_the_runtime_toolchain(kernel: MicroKernel, tmp_path: Path) -> None:
+    text = kernel.declaration("kernel_under_test") + "\n" + CALLER
+    source = kernel.emit("kernel_under_test", None)
+    library = tmp_path / "library.so"
+    library.write_bytes(find().compile(text, linked=(source,), architecture=platform.machine()))
+    a, b, c = (np.ones(shape, np.float32) for shape in ((4, 3), (3, 8), (4, 8)))
+    integers = dict(zip(("k", "a_row", "a_column", "b_row", "c_row", "m", "n"), (3, 3, 1, 8, 8, 4, 8), strict=True))
+    long = {name: ctypes.c_long(value) for name, value in integers.items()}
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (a, b, c)]
+    ctypes.CDLL(str(library)).call(
+        long["k"], pointers[0], long["a_row"], long["a_column"], pointers[1], long["b_row"], pointers[2], long["c_row"],
+        long["m"], long["n"], ctypes.c_long(1),
+    )  # fmt: skip
+    np.testing.assert_array_equal(c, np.full((4, 8), 4, np.float32))
+
+
+def test_the_declaration_gives_the_symbol_its_name() -> None:
+    assert dataclasses.replace(C_KERNEL, symbol=SYMBOL).declaration("product").endswith(f'__asm__("{SYMBOL}");')
+    assert C_KERNEL.declaration("product").endswith("long accumulate);")

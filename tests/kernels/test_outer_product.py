@@ -1,0 +1,74 @@
+"""The text of outer-product kernels: what is emitted for which shapes, and the golden files."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.golden.regenerate import GOLDEN, emitted
+from tests.support.kernel_build import COMPILERS, EXPORT, build, command
+from tilewright.errors import TilewrightError
+from tilewright.kernels import KernelSource, SourceKind, dialect_for
+from tilewright.kernels.outer_product import outer_product_kernel, outer_product_text
+
+AVX512 = dialect_for("x86_64", frozenset({"avx512f"}))
+PORTABLE = dialect_for("any", frozenset())
+
+
+def functions(text: str) -> set[str]:
+    return set(re.findall(r"product_(\w+)\(long k", text))
+
+
+def test_only_the_shapes_asked_for_are_emitted() -> None:
+    text = outer_product_text(AVX512, 6, 4, "product", frozenset({(6, 4), (2, 1)}))
+    assert functions(text) == {"6x4", "6x4_edge", "2x1", "2x1_edge"}
+
+
+def test_all_shapes_without_a_choice() -> None:
+    assert len(functions(outer_product_text(AVX512, 6, 4, "product", None))) == 2 * 6 * 4
+
+
+def test_whole_vectors_use_no_masks() -> None:
+    text = outer_product_text(AVX512, 6, 4, "product", frozenset({(6, 4)}))
+    whole, edge = re.findall(r"^static .*?^}", text.removeprefix(AVX512.prelude), re.MULTILINE | re.DOTALL)
+    assert "_part(" not in whole
+    assert edge.count("tw_load_part(b ") == 1
+
+
+@pytest.mark.parametrize("shapes", [set(), {(7, 1)}, {(1, 5)}, {(0, 1)}])
+def test_shapes_outside_the_tile_are_refused(shapes: set[tuple[int, int]]) -> None:
+    with pytest.raises(TilewrightError, match=r"are not within the tile of 6 rows by 4 vectors\n  where: micro kernel product"):
+        outer_product_text(AVX512, 6, 4, "product", frozenset(shapes))
+
+
+def test_the_declaration_follows_from_the_dialect() -> None:
+    kernel = outer_product_kernel(PORTABLE, 4, 2, peak_share=0.9)
+    assert (kernel.name, kernel.columns, kernel.features, kernel.architecture) == (
+        "matmul_portable_f32_4x8",
+        8,
+        frozenset(),
+        "any",
+    )
+
+
+def test_texts_of_one_dialect_can_share_a_translation_unit() -> None:
+    texts = [outer_product_text(PORTABLE, 2, 1, name, None) for name in ("first", "second")]
+    compiler = next(filter(command, COMPILERS))
+    assert build([KernelSource(SourceKind.C, "\n".join(texts))], frozenset(), compiler).exists()
+
+
+@pytest.mark.skipif(command("zig") is None, reason="ziglang is missing")
+@pytest.mark.parametrize("target", ["aarch64-linux-gnu", "powerpc64le-linux-gnu", "riscv64-linux-gnu"])
+def test_the_portable_kernel_compiles_for_other_architectures(target: str) -> None:
+    """Compiled only. Clang has warnings for some targets (no unrolling, Altivec comparisons)."""
+    text = outer_product_text(PORTABLE, 6, 2, "product", frozenset({(6, 2), (1, 1)}))
+    use = "EXPORT void f(float *p) { tw_store(p, tw_exp(tw_sqrt(tw_floor(tw_load_part(p, 3))))); }"
+    source = KernelSource(SourceKind.C, f"{text}\n#define EXPORT {EXPORT}\n{use}")
+    assert build([source], frozenset(), "zig", ("-target", target, "-Wno-error")).exists()
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden_text(name: str) -> None:
+    """After an intended change: python -m tests.golden.regenerate"""
+    assert emitted(name) == GOLDEN[name].read_text()

@@ -1,0 +1,138 @@
+"""Plans built by hand, for tests of what prints them: round figures, no planner involved."""
+
+from __future__ import annotations
+
+from tilewright.graph.index import axis
+from tilewright.graph.scalar import Load, Point, State, apply
+from tilewright.graph.types import SUM, Access, Axis, AxisKind, Chain, Graph, Operator, Reduction, StateVariable, Tensor
+from tilewright.machine.machine import Machine, MemoryLevel, Source
+from tilewright.plan.schedule import Compute, Layout, Loop, Pack, Schedule
+from tilewright.plan.types import (
+    ContractionRoles,
+    Cut,
+    Floor,
+    LevelPlan,
+    ModelPlan,
+    Movement,
+    OperatorPlan,
+    Plan,
+    Price,
+    PriceTerm,
+    Rejected,
+)
+
+MACHINE = Machine(
+    name="paper-machine",
+    architecture="x86_64",
+    features=frozenset({"avx2", "fma", "avx512f", "sse2"}),
+    cores=18,
+    vector_bits=512,
+    vector_registers=32,
+    fma_per_cycle=2,
+    frequency_hz=2.6e9,
+    peak_flops_per_s=(("float32", 1.0e11),),
+    parallel_region_s=2e-6,
+    levels=(
+        MemoryLevel("L1", 32 << 10, 64, 4e11, 1, 8, Source.DATASHEET),
+        MemoryLevel("L2", 1 << 20, 64, 1e11, 1, 16, Source.DATASHEET),
+        MemoryLevel("memory", 0, 64, 1e10, 18, 0, Source.DATASHEET),
+    ),
+    peak_source=Source.DATASHEET,
+)
+EXTENTS = {"b": 12, "m": 512, "l": 512, "k": 64, "n": 64}
+
+
+def attention_plan(rejected: tuple[Rejected, ...] = ()) -> Plan:
+    """G2 with softmax, its figures rounded."""
+    return Plan(
+        chain=attention_chain(),
+        machine=MACHINE,
+        schedule=_schedule(),
+        operators=(
+            OperatorPlan("scores", "x86_avx512_f32_6x64", ContractionRoles(0, 1, "m", "l", "k", ("b",)), 0.98),
+            OperatorPlan("weights"),
+            OperatorPlan("out", "x86_avx512_f32_6x64", ContractionRoles(0, 1, "m", "n", "l", ("b",)), 0.98),
+        ),
+        levels=(
+            LevelPlan("L1", ("l", "k"), (("m", 24), ("l", 64), ("k", 64)), 20480, 32 << 10),
+            LevelPlan("L2", ("b", "m"), (("m", 24), ("l", 512), ("k", 64), ("n", 64)), 327680, 1 << 20),
+        ),
+        parallel_axes=("b", "m"),
+        movements=tuple(
+            Movement(tensor, level, size)
+            for level, factor in (("L1", 4), ("L2", 1))
+            for tensor, size in (("q", 1572864 * factor), ("k", 1572864 * factor), ("v", 1572864 * factor), ("out", 1572864))
+        ),
+        scratch_bytes=311296,
+        price=Price(
+            (
+                PriceTerm("arithmetic", 4.1e-3, "compute and traffic", "at 98% of peak"),
+                PriceTerm("L2 traffic", 2.0e-4, "compute and traffic"),
+                PriceTerm("exp", 3.0e-4),
+            )
+        ),
+        unfused_price=Price((PriceTerm("arithmetic", 4.1e-3), PriceTerm("intermediates", 2.5e-3))),
+        floor=Floor(402653184, 402653184 / 1e11, 6291456, 6291456 / 1e10),
+        rejected=rejected,
+    )
+
+
+def attention_chain() -> Chain:
+    """softmax(q k) v, as the builders would make it."""
+    scores = _contraction("scores", "q", "k", "bml", "k")
+    maximum = StateVariable("maximum", float("-inf"), Point(), "maximum")
+    exponential = apply("exp", apply("subtract", Point(), State("maximum")))
+    total = StateVariable("total", 0.0, exponential, "add")
+    softmax = Operator(
+        "weights",
+        "softmax",
+        (_axis("b"), _axis("m"), _axis("l", AxisKind.REDUCTION)),
+        (_access("scores", "bml"),),
+        _access("weights", "bml"),
+        Load(0),
+        Reduction((maximum, total), apply("divide", exponential, State("total"))),
+    )
+    out = Operator(
+        "out",
+        "einsum",
+        (_axis("b"), _axis("m"), _axis("n"), _axis("l", AxisKind.REDUCTION)),
+        (_access("weights", "bml"), _access("v", "bln")),
+        _access("out", "bmn"),
+        apply("multiply", Load(0), Load(1)),
+        SUM,
+    )
+    shapes = {"q": "bmk", "k": "bkl", "scores": "bml", "weights": "bml", "v": "bln", "out": "bmn"}
+    tensors = tuple(Tensor(name, tuple(EXTENTS[letter] for letter in letters)) for name, letters in shapes.items())
+    return Chain("attention", tensors, (scores, softmax, out))
+
+
+def model_plan(*plans: Plan, cuts: tuple[Cut, ...] = ()) -> ModelPlan:
+    """The chains as one model."""
+    chain = plans[0].chain
+    graph = Graph("attention", chain.tensors, chain.operators, chain.inputs, (chain.output,))
+    return ModelPlan(graph, plans, cuts)
+
+
+def many_rejected(count: int) -> tuple[Rejected, ...]:
+    """Alternatives that lost, each a little worse than the one before."""
+    return tuple(Rejected(f"order {n}", 5e-3 + n * 1e-4, 4.4e-3, "s", "more traffic into L2") for n in range(count))
+
+
+def _schedule() -> Schedule:
+    rows = Loop("m", 24, (Compute("scores"), Compute("weights"), Compute("out")))
+    packs = (Pack("scores", 1, Layout.PANELS, 64), Pack("out", 1, Layout.DENSE))
+    return Schedule((Loop("b", 1, (*packs, rows)),))
+
+
+def _contraction(name: str, left: str, right: str, parallel: str, reduced: str) -> Operator:
+    axes = (*(_axis(letter) for letter in parallel), *(_axis(letter, AxisKind.REDUCTION) for letter in reduced))
+    reads = (_access(left, "bmk"), _access(right, "bkl"))
+    return Operator(name, "einsum", axes, reads, _access(name, parallel), apply("multiply", Load(0), Load(1)), SUM)
+
+
+def _axis(name: str, kind: AxisKind = AxisKind.PARALLEL) -> Axis:
+    return Axis(name, EXTENTS[name], kind)
+
+
+def _access(tensor: str, letters: str) -> Access:
+    return Access(tensor, tuple(axis(letter) for letter in letters))

@@ -1,0 +1,91 @@
+"""Compile kernels for tests and measurements, independently of the runtime's toolchain: with GCC, or with ziglang's Clang."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from tilewright.kernels import KernelSource, MicroKernel, SourceKind, VectorDialect
+
+FLAGS = [
+    *("-O2", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared", "-nostdlib", "-ffreestanding"),
+    *("-fno-stack-protector", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror"),
+]
+GCC_FLAGS = ["-mtune=generic", "-fno-tree-loop-distribute-patterns"]
+EXPORT = '__attribute__((visibility("default")))'
+CALLER = f"""
+{EXPORT} void call(long k, const float *a, long a_row, long a_column, const float *b, long b_row, float *c, long c_row,
+                   long m, long n, long accumulate) {{
+  kernel_under_test(k, a, a_row, a_column, b, b_row, c, c_row, m, n, accumulate);
+}}
+"""
+MATRIX_ARGUMENTS = [ctypes.c_void_p if letter == "p" else ctypes.c_long for letter in "lpllplpllll"]
+SUFFIXES = {SourceKind.C: ".c", SourceKind.ASSEMBLY: ".s", SourceKind.OBJECT: ".o"}
+COMPILERS = ("gcc", "zig")
+
+
+@cache
+def command(compiler: str) -> tuple[str, ...] | None:
+    """How to start a compiler, or None where it is missing."""
+    if compiler == "gcc":
+        path = shutil.which("gcc")
+        return (path, *GCC_FLAGS) if path else None
+    spec = find_spec("ziglang")
+    return (str(Path(str(spec.origin)).parent / "zig"), "cc") if spec else None
+
+
+def build(sources: Sequence[KernelSource], features: frozenset[str], compiler: str, extra: Sequence[str] = ()) -> Path:
+    """A shared library of these translation units; warnings are errors. The directory lives as long as the process."""
+    start = command(compiler)
+    assert start is not None, f"{compiler} is missing"
+    directory = Path(tempfile.mkdtemp(dir=_workspace()))
+    paths = []
+    for index, source in enumerate(sources):
+        path = directory / f"source{index}{SUFFIXES[source.kind]}"
+        path.write_bytes(source.content.encode() if isinstance(source.content, str) else source.content)
+        paths.append(str(path))
+    library = directory / "library.so"
+    machine = [f"-m{feature}" for feature in sorted(features)]
+    words = [*start, *FLAGS, *machine, *extra, *paths, "-o", str(library)]
+    result = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return library
+
+
+@cache
+def _workspace() -> str:
+    directory = tempfile.TemporaryDirectory(prefix="tilewright-kernels-")
+    _keep.append(directory)
+    return directory.name
+
+
+_keep: list[tempfile.TemporaryDirectory[str]] = []
+
+
+@cache
+def kernel_library(kernel: MicroKernel, compiler: str) -> Path:
+    """The kernel with all its shapes, behind an exported function `call` of the contract's type. Compiled once per compiler."""
+    source = kernel.emit("kernel_under_test", None)
+    caller = kernel.declaration("kernel_under_test") + "\n" + CALLER
+    return build([source, KernelSource(SourceKind.C, caller)], kernel.features, compiler)
+
+
+def load(kernel: MicroKernel, compiler: str) -> Callable[..., None]:
+    """`call` of `kernel_library`, with its argument types: pointers are given as addresses."""
+    function = ctypes.CDLL(str(kernel_library(kernel, compiler))).call
+    function.argtypes = MATRIX_ARGUMENTS
+    function.restype = None
+    return function
+
+
+@cache
+def dialect_library(dialect: VectorDialect, compiler: str, body: str) -> ctypes.CDLL:
+    """`body` compiled after the dialect's prelude; EXPORT there marks what is exported."""
+    text = f"{dialect.prelude}\n#define EXPORT {EXPORT}\n{body}"
+    return ctypes.CDLL(str(build([KernelSource(SourceKind.C, text)], dialect.features, compiler)))
