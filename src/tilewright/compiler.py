@@ -21,6 +21,7 @@ from tilewright.graph.printer import to_text
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.fold_index_maps import FoldIndexMaps
+from tilewright.graph.rewrites.inline_conditions import InlineConditions
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
@@ -30,7 +31,7 @@ from tilewright.runtime.executable import Executable, load
 
 STAGES = ("trace", "rewrite", "plan", "lower", "emit")
 
-REWRITES: tuple[Rewrite, ...] = (FoldIndexMaps(), DeadCode())
+REWRITES: tuple[Rewrite, ...] = (FoldIndexMaps(), InlineConditions(), DeadCode())
 """In this order."""
 
 _dumped: ContextVar[frozenset[str]] = ContextVar("dumped_stages", default=frozenset())

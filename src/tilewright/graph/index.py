@@ -170,7 +170,7 @@ def _within(rest: Index, divisor: int, extents: Mapping[str, int] | None) -> boo
     if extents is None or not rest.axes() <= extents.keys():
         return False
     low, high = rest.bounds(extents)
-    return 0 <= low and high < divisor
+    return low >= 0 and high < divisor
 
 
 def _atom_bounds(atom: Atom, extents: Mapping[str, int]) -> tuple[int, int]:
@@ -182,4 +182,4 @@ def _atom_bounds(atom: Atom, extents: Mapping[str, int]) -> tuple[int, int]:
             return low // divisor, high // divisor
         case Mod(dividend, divisor):
             low, high = dividend.bounds(extents)
-            return (low, high) if 0 <= low and high < divisor else (0, divisor - 1)
+            return (low, high) if low >= 0 and high < divisor else (0, divisor - 1)

@@ -1,0 +1,81 @@
+"""Tilewright: chains of tensor operators become native kernels whose loop order, tiles and fusion are calculated.
+
+The public names, imported when they are first used. See `tilewright.jit`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tilewright.api.config import show_config as show_config
+    from tilewright.api.jit import Jitted as Jitted
+    from tilewright.api.jit import jit as jit
+    from tilewright.api.kernel import Kernel as Kernel
+    from tilewright.api.kernel import Lowered as Lowered
+    from tilewright.api.spec import Dim as Dim
+    from tilewright.api.spec import spec as spec
+    from tilewright.errors import CacheError as CacheError
+    from tilewright.errors import DTypeError as DTypeError
+    from tilewright.errors import InternalError as InternalError
+    from tilewright.errors import InvalidModel as InvalidModel
+    from tilewright.errors import PlanningError as PlanningError
+    from tilewright.errors import ShapeError as ShapeError
+    from tilewright.errors import TilewrightError as TilewrightError
+    from tilewright.errors import ToolchainError as ToolchainError
+    from tilewright.errors import UnsupportedOperation as UnsupportedOperation
+    from tilewright.frontend.tracing_functions import *  # noqa: F403
+    from tilewright.machine.machine import Machine as Machine
+
+__version__ = "0.1.0"
+
+_FUNCTIONS = "tilewright.frontend.tracing_functions"
+_HOMES = {
+    "tilewright.api.jit": ("jit", "Jitted"),
+    "tilewright.api.kernel": ("Kernel", "Lowered"),
+    "tilewright.api.spec": ("Dim", "spec"),
+    "tilewright.api.config": ("show_config",),
+    "tilewright.machine.machine": ("Machine",),
+    "tilewright.errors": (
+        "CacheError",
+        "DTypeError",
+        "InternalError",
+        "InvalidModel",
+        "PlanningError",
+        "ShapeError",
+        "TilewrightError",
+        "ToolchainError",
+        "UnsupportedOperation",
+    ),
+    _FUNCTIONS: (
+        *("einsum", "matmul", "softmax", "sum", "prod", "max", "min", "mean"),
+        *("exp", "sqrt", "abs", "negative", "positive", "square", "reciprocal", "floor", "relu", "sigmoid", "silu", "pow"),
+        *("add", "subtract", "multiply", "divide", "maximum", "minimum", "where", "clip", "astype", "asarray"),
+        *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not"),
+        *("reshape", "transpose", "permute_dims", "matrix_transpose", "swapaxes", "expand_dims", "squeeze", "broadcast_to"),
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *_HOME_OF]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        return _missing(name)
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def _missing(name: str) -> Any:
+    """Names that modules are looked up by must fail as Python expects; other names get the closest function as a hint."""
+    if name.startswith("_"):
+        raise AttributeError(f"module 'tilewright' has no attribute {name!r}")
+    return getattr(import_module(_FUNCTIONS), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME_OF])

@@ -1,0 +1,215 @@
+"""`tw.jit`: a NumPy-style function becomes planned, compiled and cached native kernels."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from tilewright.api import logs, pytree
+from tilewright.api.calling import FlatCall, check_dtypes, flatten_call, specs_of, trace_call
+from tilewright.api.kernel import Kernel, Lowered, output_arrays
+from tilewright.errors import DTypeError, TilewrightError
+from tilewright.frontend.tracing import TensorSpec
+from tilewright.frontend.tracing_value import Traced
+from tilewright.graph.interpreter import evaluate
+from tilewright.graph.types import Graph
+from tilewright.machine.machine import Machine
+from tilewright.runtime.arrays import like
+
+
+@overload
+def jit(
+    fn: Callable[..., Any],
+    *,
+    target: str | Machine | None = None,
+    threads: int | None = None,
+    fuse: bool | None = None,
+    precision: str = "float32",
+    static_argnames: str | Sequence[str] = (),
+) -> Jitted: ...
+
+
+@overload
+def jit(
+    fn: None = None,
+    *,
+    target: str | Machine | None = None,
+    threads: int | None = None,
+    fuse: bool | None = None,
+    precision: str = "float32",
+    static_argnames: str | Sequence[str] = (),
+) -> Callable[[Callable[..., Any]], Jitted]: ...
+
+
+def jit(
+    fn: Callable[..., Any] | None = None,
+    *,
+    target: str | Machine | None = None,
+    threads: int | None = None,
+    fuse: bool | None = None,
+    precision: str = "float32",
+    static_argnames: str | Sequence[str] = (),
+) -> Jitted | Callable[[Callable[..., Any]], Jitted]:
+    """Compile a NumPy-style function, for every signature when it is first called; a decorator with or without arguments.
+
+    `target` is the machine to plan for (a name, a `Machine`; None: this one). `threads` is the number of threads of a call
+    (None: `TILEWRIGHT_NUM_THREADS`, or the CPUs that this process may use). `fuse` of None lets the prices decide, True and
+    False force it. `static_argnames` are arguments whose values are part of the signature.
+
+    Arguments are arrays of any kind (NumPy, torch CPU tensors, DLPack, buffers), nested in tuples, lists, dicts and
+    dataclasses. Numbers are traced as 0-d float32 arrays; booleans, strings, enums and None are static.
+
+    >>> import numpy as np
+    >>> double = jit(lambda x: x * 2)
+    >>> double(np.ones(2, np.float32), interpret=True).tolist()
+    [2.0, 2.0]
+    """
+    if fn is None:
+        return functools.partial(
+            jit, target=target, threads=threads, fuse=fuse, precision=precision, static_argnames=static_argnames
+        )
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    return Jitted(fn, target, threads, fuse, precision, names)
+
+
+class Jitted:
+    """A function with a kernel per signature (structure, shapes, element types, static values). Safe from several threads."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        target: str | Machine | None,
+        threads: int | None,
+        fuse: bool | None,
+        precision: str,
+        static_names: tuple[str, ...],
+    ) -> None:
+        self._function = function.function if isinstance(function, Jitted) else function
+        self._signature = inspect.signature(self._function)
+        _check_options(self._signature, threads, precision, static_names)
+        self._target = target
+        self._threads = threads
+        self._fuse = fuse
+        self._static_names = static_names
+        self._plain: dict[tuple[Any, ...], Kernel] = {}
+        self._kernels: dict[tuple[Any, ...], Kernel] = {}
+        self._lock = threading.RLock()
+        functools.update_wrapper(self, self._function)
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function that was decorated."""
+        return self._function
+
+    def __call__(self, *args: Any, out: Any = None, interpret: bool = False, **options: Any) -> Any:
+        """Run the kernel for these arguments; the first call of a signature compiles it.
+
+        `out` takes the results (one array, or containers nested like the result) and is returned. `interpret=True` runs the NumPy
+        meaning instead, in any element type. Inside another traced function the function is simply inlined.
+        """
+        if out is None and not interpret and not options:
+            key = []
+            for arg in args:
+                if type(arg) is not np.ndarray:
+                    break
+                key.append(arg.shape)
+                key.append(arg.dtype)
+            else:
+                kernel = self._plain.get(tuple(key))
+                if kernel is not None:
+                    return kernel.run_numpy(args)
+        return self._call(args, out, interpret, options)
+
+    def lower(self, *args: Any, **options: Any) -> Lowered:
+        """Plan for these arguments (arrays, or `tw.spec`s for symbolic extents); no compiler is run."""
+        return self._lower(self._flat(args, options))
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def _flat(self, args: Sequence[Any], options: dict[str, Any]) -> FlatCall:
+        return flatten_call(self._signature, self._static_names, args, options)
+
+    def _call(self, args: tuple[Any, ...], out: Any, interpret: bool, options: dict[str, Any]) -> Any:
+        call = self._flat(args, options)
+        if any(isinstance(leaf, Traced) for leaf in call.leaves):
+            return self._function(*args, **options)
+        if interpret:
+            return self._interpret(call, out)
+        specs = specs_of(call)
+        key = (call.structure, tuple((spec.shape, spec.dtype) for spec in specs))
+        kernel = self._kernels.get(key) or self._compile(key, call)
+        if not options and len(args) == len(call.leaves) and all(type(arg) is np.ndarray for arg in args):
+            self._plain[tuple(part for arg in args for part in (arg.shape, arg.dtype))] = kernel
+        return kernel.run_call(call, out)
+
+    def _compile(self, key: tuple[Any, ...], call: FlatCall) -> Kernel:
+        with self._lock:
+            kernel = self._kernels.get(key)
+            if kernel is None:
+                kernel = self._kernels[key] = self._lower(call).compile()
+            return kernel
+
+    def _lower(self, call: FlatCall) -> Lowered:
+        from tilewright import compiler
+
+        logs.configure()
+        specs = specs_of(call)
+        check_dtypes(specs)
+        traced = trace_call(self._function, call, specs, compiled=True)
+        _check_outputs(traced.graph)
+        machine = self._machine()
+        model_plan = compiler.plan(traced.graph, machine, fuse=self._fuse)
+        foreign = None if self._target is None else machine
+        return Lowered(traced, model_plan, self._signature, self._static_names, self._threads, foreign)
+
+    def _machine(self) -> Machine:
+        if self._target is None:
+            from tilewright.runtime import calibration
+
+            return calibration.ensure()
+        return self._target if isinstance(self._target, Machine) else Machine.named(self._target)
+
+    def _interpret(self, call: FlatCall, out: Any) -> Any:
+        arrays = call.arrays()
+        specs = [TensorSpec(array.shape, array.dtype.name, name) for array, name in zip(arrays, call.names, strict=True)]
+        traced = trace_call(self._function, call, specs, compiled=False)
+        results = evaluate(traced.graph, dict(zip(traced.graph.inputs, arrays, strict=True)))
+        outputs = [results[name] for name in traced.graph.outputs]
+        if out is None:
+            first = call.first_array()
+            return pytree.unflatten(traced.result, [like(first, output) for output in outputs])
+        for target, output in zip(output_arrays(traced.result, out), outputs, strict=True):
+            np.copyto(target, output, casting="same_kind")
+        return out
+
+
+def _check_options(signature: inspect.Signature, threads: int | None, precision: str, static_names: Sequence[str]) -> None:
+    if precision != "float32":
+        raise DTypeError(f"precision={precision!r} is not available", where="tw.jit", hint="use 'float32'")
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise TilewrightError(f"threads={threads!r} is no number of threads", where="tw.jit", hint="use 1, 2, ... or None")
+    variadic = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in signature.parameters.values())
+    unknown = [name for name in static_names if name not in signature.parameters and not variadic]
+    if unknown:
+        parameters = ", ".join(signature.parameters)
+        raise TilewrightError(f"static_argnames has {unknown[0]!r}, which is no parameter", why=f"parameters: {parameters}")
+    reserved = [name for name in ("out", "interpret") if name in signature.parameters]
+    if reserved:
+        why = "jitted functions take it themselves"
+        raise TilewrightError(f"a jitted function cannot have a parameter {reserved[0]!r}", where="tw.jit", why=why)
+
+
+def _check_outputs(graph: Graph) -> None:
+    for name in graph.outputs:
+        if graph.tensor(name).dtype == "bool":
+            raise DTypeError(
+                f"{graph.name} returns truth values ({name})",
+                why="compiled kernels write float32",
+                hint="return where(condition, 1.0, 0.0), or pass interpret=True",
+            )

@@ -1,0 +1,285 @@
+"""What a graph means: a direct NumPy evaluation of index maps, guards and reductions. The oracle of all tests.
+
+Every operator is evaluated point by point from its types alone (reads gathered into the grid of its axes, body, reduction,
+write), so a builder in `operators` needs no meaning of its own. Contractions go through `numpy.einsum`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright.errors import InternalError, InvalidModel, ShapeError
+from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, apply
+from tilewright.graph.scalar_functions import COMBINATIONS, FUNCTIONS
+from tilewright.graph.shapes import shape_text
+from tilewright.graph.types import SUM, Access, Extent, Graph, Operator, SymbolicExtent, Tensor
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+GRID_POINTS = 1 << 22
+"""Points evaluated at once; larger index spaces are cut along parallel axes."""
+
+
+def evaluate(
+    graph: Graph,
+    inputs: Mapping[str, Array],
+    *,
+    dtype: str | None = None,
+    parameters: Mapping[str, float] | None = None,
+) -> dict[str, Array]:
+    """The outputs of a graph by name, for input arrays by name.
+
+    `dtype` replaces every floating-point type ("float64": the oracle). `parameters` gives run-time scalars; a symbolic extent
+    is a parameter of its own name. Raises `InvalidModel` for a missing input and `ShapeError` for one of the wrong shape.
+
+    >>> from tilewright.graph.operators.reduce import reduce
+    >>> total, result = reduce("sum", Tensor("x", (2, 2)), name="total", result="y")
+    >>> evaluate(Graph("sum", (Tensor("x", (2, 2)), result), (total,), ("x",), ("y",)), {"x": np.eye(2)})["y"].item()
+    2.0
+    """
+    symbols = bind_symbols(graph, inputs)
+    values = {name: _converted(np.asarray(inputs[name]), dtype) for name in graph.inputs}
+    values |= {name: _converted(constant.array, dtype) for name, constant in graph.constants}
+    known = {**symbols, **(parameters or {})}
+    with np.errstate(all="ignore"):
+        for operator in graph.operators:
+            result = graph.tensor(operator.write.tensor)
+            values[result.name] = _evaluate_operator(operator, result, values, symbols, known, dtype)
+    return {name: values[name] for name in graph.outputs}
+
+
+def bind_symbols(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, int]:
+    """The value of every symbolic extent, taken from the shapes of the inputs; checks these shapes."""
+    symbols: dict[str, int] = {}
+    for name in graph.inputs:
+        if name not in inputs:
+            raise InvalidModel(f"no value for input {name!r}", why=f"given are {', '.join(inputs) or 'none'}")
+        _bind_shape(graph.tensor(name), np.shape(inputs[name]), symbols)
+    return symbols
+
+
+def _bind_shape(tensor: Tensor, shape: tuple[int, ...], symbols: dict[str, int]) -> None:
+    if len(shape) != len(tensor.shape):
+        raise ShapeError(f"input {tensor.name!r} has shape {shape}, expected {shape_text(tensor.shape)}")
+    for extent, actual in zip(tensor.shape, shape, strict=True):
+        if isinstance(extent, SymbolicExtent):
+            expected = symbols.setdefault(extent.name, actual)
+            if not extent.low <= actual <= extent.high:
+                why = f"{extent.name} = {actual} is outside {extent.low}..{extent.high}"
+                raise ShapeError(f"input {tensor.name!r} has shape {shape}", why=why)
+        else:
+            expected = extent
+        if actual != expected:
+            raise ShapeError(
+                f"input {tensor.name!r} has shape {shape}, expected {shape_text(tensor.shape)}", why=f"{actual} != {expected}"
+            )
+
+
+def _converted(array: Array, dtype: str | None) -> Array:
+    return array.astype(dtype) if dtype is not None and np.issubdtype(array.dtype, np.floating) else array
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """A part of an operator's index space: the half-open range of every axis, in the operator's order."""
+
+    ranges: dict[str, tuple[int, int]]
+
+    def grid(self, name: str) -> Array:
+        """The positions along an axis, laid along that axis's dimension of the box."""
+        shape = [1] * len(self.ranges)
+        shape[list(self.ranges).index(name)] = -1
+        return np.arange(*self.ranges[name]).reshape(shape)
+
+    def grids(self) -> dict[str, Array]:
+        return {name: self.grid(name) for name in self.ranges}
+
+
+@dataclass(frozen=True, slots=True)
+class _Environment:
+    """What the leaves of a scalar expression stand for."""
+
+    box: _Box
+    loads: Sequence[Array]
+    parameters: Mapping[str, float]
+    dtype: np.dtype[Any]
+    point: Any = None
+    states: dict[str, Any] = field(default_factory=dict)
+
+
+def _evaluate_operator(
+    operator: Operator,
+    result: Tensor,
+    values: Mapping[str, Array],
+    symbols: Mapping[str, int],
+    parameters: Mapping[str, float],
+    dtype: str | None,
+) -> Array:
+    extents = {axis.name: _size(axis.extent, symbols) for axis in operator.axes}
+    target = np.dtype(result.dtype)
+    if dtype is not None and np.issubdtype(target, np.floating):
+        target = np.dtype(dtype)
+    computed = np.dtype(dtype or operator.accumulator)
+    output = np.zeros(tuple(_size(extent, symbols) for extent in result.shape), target)
+    if output.size == 0:
+        return output
+    for box in _boxes(operator, extents):
+        loads = [_gather(access, values[access.tensor], box) for access in operator.reads]
+        loads = [load if load.dtype == np.bool_ else load.astype(computed) for load in loads]
+        if _is_product_sum(operator):
+            block = _product_sum(operator, loads, box)
+        else:
+            block = _evaluate_box(operator, _Environment(box, loads, parameters, computed))
+        _store(operator, output, box, block)
+    return output
+
+
+def _size(extent: Extent, symbols: Mapping[str, int]) -> int:
+    return symbols[extent.name] if isinstance(extent, SymbolicExtent) else extent
+
+
+def _is_product_sum(operator: Operator) -> bool:
+    return operator.reduction == SUM and operator.body == apply("multiply", Load(0), Load(1))
+
+
+def _boxes(operator: Operator, extents: Mapping[str, int]) -> Iterator[_Box]:
+    """Boxes that cover the index space, cut along parallel axes until each has at most GRID_POINTS points to hold."""
+    ranges = {axis.name: (0, extents[axis.name]) for axis in operator.axes}
+    cuttable = [axis.name for axis in operator.axes if axis not in operator.reduction_axes()]
+    names = [set(extents)]
+    if _is_product_sum(operator):
+        names = [set(access.axes()) for access in operator.reads if not _is_plain(access)]
+    points = max((math.prod(extents[name] for name in group) for group in names), default=0)
+    yield from _cut(ranges, cuttable, points)
+
+
+def _cut(ranges: dict[str, tuple[int, int]], cuttable: Sequence[str], points: int) -> Iterator[_Box]:
+    if points <= GRID_POINTS or not cuttable:
+        yield _Box(ranges)
+        return
+    name, *others = cuttable
+    extent = ranges[name][1]
+    step = max(1, extent * GRID_POINTS // points)
+    for start in range(0, extent, step):
+        part = {**ranges, name: (start, min(start + step, extent))}
+        yield from _cut(part, others, points * step // extent)
+
+
+def _is_plain(access: Access) -> bool:
+    """Whether every dimension is an axis of its own or a constant, so that a view of the tensor serves."""
+    axes = [index for index in access.indices if index.is_axis()]
+    plain = all(index.is_axis() or not index.terms for index in access.indices)
+    return access.guard is None and plain and len(set(axes)) == len(axes)
+
+
+def _gather(access: Access, array: Array, box: _Box) -> Array:
+    """The elements that an access addresses, with one dimension per axis of the box (extent 1 where it does not matter)."""
+    if _is_plain(access):
+        return _view(access, array, box)
+    grids = box.grids()
+    positions = [np.asarray(index.evaluate(grids)) for index in access.indices]
+    if access.guard is None:
+        return _take(array, positions, len(grids))
+    real = np.ones((1,) * len(grids), bool)
+    for constraint in access.guard.constraints:
+        real = real & (np.asarray(constraint.evaluate(grids)) >= 0)
+    otherwise = np.asarray(access.guard.otherwise, array.dtype)
+    if array.size == 0:
+        return np.where(real, otherwise, otherwise)
+    clipped = [np.clip(position, 0, extent - 1) for position, extent in zip(positions, array.shape, strict=True)]
+    return np.where(real, _take(array, clipped, len(grids)), otherwise)
+
+
+def _take(array: Array, positions: Sequence[Array], rank: int) -> Array:
+    taken = np.asarray(array[tuple(positions)])
+    return taken if taken.ndim == rank else taken.reshape((1,) * rank)
+
+
+def _view(access: Access, array: Array, box: _Box) -> Array:
+    names = list(box.ranges)
+    where = [names.index(str(index)) for index in access.indices if index.is_axis()]
+    slices = tuple(slice(*box.ranges[str(i)]) if i.is_axis() else i.constant for i in access.indices)
+    part = array[slices].transpose(np.argsort(where)) if where else np.asarray(array[slices])
+    shape = [1] * len(names)
+    for position, extent in zip(sorted(where), part.shape, strict=True):
+        shape[position] = extent
+    return part.reshape(shape)
+
+
+def _product_sum(operator: Operator, loads: Sequence[Array], box: _Box) -> Array:
+    """The contraction of two gathered operands: what einsum does once singleton dimensions are gone."""
+    extents = [stop - start for start, stop in box.ranges.values()]
+    operands: list[Any] = []
+    for load in loads:
+        kept = [d for d, extent in enumerate(extents) if load.shape[d] == extent]
+        operands += [load.reshape([extents[d] for d in kept]), kept]
+    missing = {d for d in range(len(extents)) if not any(d in labels for labels in operands[1::2])}
+    if missing:
+        return _evaluate_box(operator, _Environment(box, loads, {}, loads[0].dtype))
+    kept_axes = [d for d, axis in enumerate(operator.axes) if axis not in operator.reduction_axes()]
+    return np.asarray(np.einsum(*operands, kept_axes, optimize=True))
+
+
+def _evaluate_box(operator: Operator, environment: _Environment) -> Array:
+    """The finished values over the box: one dimension per axis that the write has, in the operator's order."""
+    full = tuple(stop - start for start, stop in environment.box.ranges.values())
+    point = np.broadcast_to(_value(operator.body, environment), full)
+    if operator.reduction is None:
+        return point
+    reduced = tuple(d for d, axis in enumerate(operator.axes) if axis in operator.reduction_axes())
+    inner = _Environment(environment.box, environment.loads, environment.parameters, environment.dtype, point)
+    for state in operator.reduction.states:
+        contribution = np.broadcast_to(_value(state.contribution, inner), full)
+        combine = COMBINATIONS[state.combine]
+        identity = _identity(state.identity, contribution.dtype)
+        inner.states[state.name] = combine.reduce(contribution, axis=reduced, keepdims=True, initial=identity)
+    finished = np.asarray(_value(operator.reduction.finish, inner))
+    written = operator.write.axes()
+    dropped = tuple(d for d in reduced if operator.axes[d].name not in written)
+    shape = tuple(1 if d in dropped else extent for d, extent in enumerate(full))
+    return np.broadcast_to(finished, shape).squeeze(dropped)
+
+
+def _identity(value: float, dtype: np.dtype[Any]) -> Any:
+    """The start of a reduction in the type of its contributions; integers have their extremes in place of infinities."""
+    if np.issubdtype(dtype, np.integer):
+        limits = np.iinfo(dtype)
+        return dtype.type(min(max(value, limits.min), limits.max))
+    return dtype.type(value)
+
+
+def _value(scalar: Scalar, environment: _Environment) -> Any:
+    match scalar:
+        case Literal(value):
+            return value
+        case Load(read):
+            return environment.loads[read]
+        case Point():
+            return environment.point
+        case State(name):
+            return environment.states[name]
+        case AxisValue(axis):
+            return environment.box.grid(axis).astype(environment.dtype)
+        case Parameter(name):
+            return environment.dtype.type(environment.parameters[name])
+        case Apply(function, operands):
+            result = np.asarray(FUNCTIONS[function].numpy(*(_value(operand, environment) for operand in operands)))
+            return result.astype(environment.dtype, copy=False) if np.issubdtype(result.dtype, np.floating) else result
+        case Previous(name):
+            raise InternalError(f"the previous value of {name!r} has no meaning outside a rescaling law")
+
+
+def _store(operator: Operator, output: Array, box: _Box, block: Array) -> None:
+    written = operator.write.axes()
+    kept = [axis.name for axis in operator.axes if axis not in operator.reduction_axes() or axis.name in written]
+    inner = _Box({name: box.ranges[name] for name in kept})
+    if _is_plain(operator.write):
+        order = [kept.index(str(index)) for index in operator.write.indices if index.is_axis()]
+        slices = tuple(slice(*inner.ranges[str(i)]) if i.is_axis() else i.constant for i in operator.write.indices)
+        output[slices] = block.transpose(order)
+    else:
+        output[tuple(index.evaluate(inner.grids()) for index in operator.write.indices)] = block

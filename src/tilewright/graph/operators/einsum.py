@@ -1,0 +1,178 @@
+"""Einstein summation of one or two operands: contractions, sums and permutations, all by their index maps.
+
+Source of the notation: `numpy.einsum`. Letters of the user become the names of the axes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.index import Index, axis, constant
+from tilewright.graph.operators.elementwise import accumulator_of
+from tilewright.graph.scalar import Load, Scalar, apply
+from tilewright.graph.shapes import broadcast_extents, shape_text
+from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Operator, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Subscripts:
+    """Which axis each dimension of each operand and of the result has. Those under an ellipsis are
+    named `b0`, `b1`, ... from the last outwards."""
+
+    operands: tuple[tuple[str, ...], ...]
+    result: tuple[str, ...]
+
+    def text(self) -> str:
+        """In einsum's notation; the ellipsis dimensions are written out.
+
+        >>> parse("...ij,jk", [3, 2]).text()
+        'b0ij,jk->b0ik'
+        """
+        return ",".join("".join(labels) for labels in self.operands) + "->" + "".join(self.result)
+
+
+def parse(subscripts: str, ranks: Sequence[int]) -> Subscripts:
+    """Understand einsum's subscripts for operands of the given ranks.
+
+    Without `->` the result has the ellipsis dimensions and then, in alphabetical order, the letters that occur once.
+    Raises `ShapeError` for subscripts that do not fit the ranks or contradict themselves, and `UnsupportedOperation`
+    for a letter repeated inside one operand.
+
+    >>> parse("ij,jk", [2, 2])
+    Subscripts(operands=(('i', 'j'), ('j', 'k')), result=('i', 'k'))
+    """
+    left, arrow, right = subscripts.replace(" ", "").partition("->")
+    parts = left.split(",")
+    where = f"einsum {subscripts!r}"
+    if len(parts) != len(ranks):
+        raise ShapeError(f"the subscripts name {len(parts)} operands, but {len(ranks)} were given", where=where)
+    operands = tuple(_operand_labels(part, rank, where) for part, rank in zip(parts, ranks, strict=True))
+    ellipsis = tuple(sorted({label for labels in operands for label in labels if len(label) > 1}, key=lambda x: -int(x[1:])))
+    result = _result_labels(right, ellipsis, operands, where) if arrow else _implicit_result(ellipsis, operands)
+    return Subscripts(operands, result)
+
+
+def pairwise(subscripts: Subscripts) -> tuple[Subscripts, ...]:
+    """Fold more than two operands from left to right: step i takes the result of step i - 1 and operand i + 1.
+
+    >>> [step.text() for step in pairwise(parse("ij,jk,kl->il", [2, 2, 2]))]
+    ['ij,jk->ik', 'ik,kl->il']
+    """
+    if len(subscripts.operands) <= 2:
+        return (subscripts,)
+    first, second, *rest = subscripts.operands
+    needed = {label for labels in (*rest, subscripts.result) for label in labels}
+    kept = tuple(label for label in dict.fromkeys((*first, *second)) if label in needed)
+    remainder = Subscripts((kept, *rest), subscripts.result)
+    return (Subscripts((first, second), kept), *pairwise(remainder))
+
+
+def einsum(
+    subscripts: str | Subscripts, operands: Sequence[Tensor], *, name: str, result: str, kind: str = "einsum"
+) -> tuple[Operator, Tensor]:
+    """One or two operands multiplied point by point and summed over every axis that the result lacks.
+
+    An extent of 1 broadcasts against any other, as in NumPy. Two operands with something to sum give a contraction
+    (`Operator.is_contraction`). Raises `ShapeError` for extents that differ.
+
+    >>> operator, tensor = einsum("ij,jk->ik", [Tensor("a", (2, 3)), Tensor("b", (3, 4))], name="product", result="c")
+    >>> operator.is_contraction(), tensor.shape
+    (True, (2, 4))
+    """
+    labels = parse(subscripts, [len(t.shape) for t in operands]) if isinstance(subscripts, str) else subscripts
+    extents = _extents(labels, operands)
+    kept = set(labels.result)
+    axes = tuple(
+        Axis(label, extent, AxisKind.PARALLEL if label in kept else AxisKind.REDUCTION) for label, extent in extents.items()
+    )
+    shape = tuple(extents[label] for label in labels.result)
+    output = Tensor(result, shape, np.result_type(*(tensor.dtype for tensor in operands)).name)
+    body: Scalar = Load(0) if len(operands) == 1 else apply("multiply", Load(0), Load(1))
+    reads = tuple(
+        Access(tensor.name, tuple(_index(label, extent, extents) for label, extent in zip(own, tensor.shape, strict=True)))
+        for own, tensor in zip(labels.operands, operands, strict=True)
+    )
+    write = Access(result, tuple(axis(label) for label in labels.result))
+    reduction = SUM if len(kept) < len(extents) else None
+    return Operator(name, kind, axes, reads, write, body, reduction, accumulator_of(output.dtype)), output
+
+
+def numpy_meaning(subscripts: str, *operands: Any) -> Any:
+    """The same by `numpy.einsum`."""
+    return np.einsum(subscripts, *operands)
+
+
+def _index(label: str, extent: Extent, extents: dict[str, Extent]) -> Index:
+    return constant(0) if extent == 1 and extents[label] != 1 else axis(label)
+
+
+def _operand_labels(part: str, rank: int, where: str) -> tuple[str, ...]:
+    before, dots, after = part.partition("...")
+    spare = rank - len(before) - len(after)
+    if spare < 0 or (spare > 0 and not dots):
+        raise ShapeError(f"{part!r} does not fit an operand with {rank} dimensions", where=where)
+    labels = (*before, *(f"b{position}" for position in reversed(range(spare))), *after)
+    _check_letters(before + after, where)
+    repeated = [label for label, count in Counter(labels).items() if count > 1]
+    if repeated:
+        raise UnsupportedOperation(
+            f"einsum with {repeated[0]!r} repeated inside one operand ({part!r})",
+            where=where,
+            why="a diagonal is no contraction",
+            hint="multiply by an identity matrix (numpy.eye) with two different letters: 'ij,ij->' for a trace",
+        )
+    return labels
+
+
+def _result_labels(right: str, ellipsis: tuple[str, ...], operands: Sequence[Sequence[str]], where: str) -> tuple[str, ...]:
+    before, dots, after = right.partition("...")
+    _check_letters(before + after, where)
+    result = (*before, *(ellipsis if dots else ()), *after)
+    known = {label for labels in operands for label in labels}
+    unknown = [label for label in result if label not in known]
+    if unknown or len(set(result)) != len(result):
+        raise ShapeError(
+            f"the result {right!r} is not possible",
+            where=where,
+            why=f"{unknown[0]!r} is in no operand" if unknown else "a letter stands twice in it",
+        )
+    if ellipsis and not dots:
+        raise ShapeError(f"the result {right!r} lacks the ellipsis of the operands", where=where, hint="write '...' in it")
+    return result
+
+
+def _implicit_result(ellipsis: tuple[str, ...], operands: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    counts = Counter(label for labels in operands for label in labels)
+    return (*ellipsis, *sorted(label for label, count in counts.items() if count == 1 and label not in ellipsis))
+
+
+def _check_letters(letters: Iterable[str], where: str) -> None:
+    wrong = [letter for letter in letters if not (letter.isascii() and letter.isalpha())]
+    if wrong:
+        raise ShapeError(f"{wrong[0]!r} is not an index", where=where, hint="use the letters a-z and A-Z, ',', '->' and '...'")
+
+
+def _extents(labels: Subscripts, operands: Sequence[Tensor]) -> dict[str, Extent]:
+    found: dict[str, list[Extent]] = {}
+    for own, tensor in zip(labels.operands, operands, strict=True):
+        for label, extent in zip(own, tensor.shape, strict=True):
+            found.setdefault(label, []).append(extent)
+    result: dict[str, Extent] = {}
+    for label, extents in found.items():
+        common = broadcast_extents(extents)
+        if common is None:
+            shapes = ", ".join(f"{tensor.name} {shape_text(tensor.shape)}" for tensor in operands)
+            raise ShapeError(
+                f"index {label!r} has extents {' and '.join(map(str, extents))}",
+                where=f"einsum {labels.text()!r}",
+                why=f"the operands are {shapes}",
+                hint="an index has the same extent in every operand; transpose or rename indices",
+            )
+        result[label] = common
+    return result

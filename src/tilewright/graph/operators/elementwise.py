@@ -1,0 +1,128 @@
+"""Maps: one scalar expression of the elements at a point, with broadcasting; also copies and changes of element type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from tilewright.graph.index import Index, axis, constant
+from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply
+from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.shapes import Shape, broadcast_shapes
+from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
+
+_X, _ZERO, _ONE = Load(0), Literal(0.0), Literal(1.0)
+_LOGISTIC = apply("reciprocal", apply("add", _ONE, apply("exp", apply("negative", _X))))
+
+
+def _truth(operand: int) -> Scalar:
+    return apply("not_equal", Load(operand), _ZERO)
+
+
+def _number(condition: Scalar) -> Scalar:
+    return apply("where", condition, _ONE, _ZERO)
+
+
+COMPOSITES: Mapping[str, Scalar] = MappingProxyType(
+    {
+        "relu": apply("maximum", _X, Literal(0.0)),
+        "sigmoid": _LOGISTIC,
+        "silu": apply("multiply", _X, _LOGISTIC),
+        "clip": apply("minimum", apply("maximum", _X, Load(1)), Load(2)),
+        "positive": _X,
+        "logical_and": apply("not_equal", apply("where", _truth(0), _number(_truth(1)), _ZERO), _ZERO),
+        "logical_or": apply("not_equal", apply("where", _truth(0), _ONE, _number(_truth(1))), _ZERO),
+        "logical_not": apply("equal", _X, _ZERO),
+    }
+)
+"""Functions made of others, as bodies over `Load(0)`, `Load(1)`, ... in place of their operands. Truth is what is not 0."""
+
+
+def body_of(function: str) -> Scalar:
+    """The body of a function of FUNCTIONS or COMPOSITES over `Load(0)`, `Load(1)`, ...
+
+    >>> body_of("relu")
+    Apply(function='maximum', operands=(Load(read=0), Literal(value=0.0)))
+    """
+    if function in COMPOSITES:
+        return COMPOSITES[function]
+    return Apply(function, tuple(Load(read) for read in range(FUNCTIONS[function].arity)))
+
+
+def elementwise(
+    body: Scalar, operands: Sequence[Tensor], *, name: str, result: str, dtype: str | None = None, kind: str = "map"
+) -> tuple[Operator, Tensor]:
+    """`body` at every point of the operands' common shape; `Load(i)` is the element of operand i.
+
+    Dimensions of extent 1 that broadcast are read at index 0, missing leading ones not at all. `dtype` defaults to the operands'
+    common type. Raises `ShapeError` if the shapes do not broadcast.
+
+    >>> operator, tensor = elementwise(
+    ...     body_of("add"), [Tensor("x", (4, 3)), Tensor("b", (3,))], name="add", result="y", kind="add"
+    ... )
+    >>> tensor.shape, str(operator.reads[1].indices[0])
+    ((4, 3), 'd1')
+    """
+    shape = broadcast_shapes([tensor.shape for tensor in operands], where=kind)
+    axes = tuple(Axis(f"d{position}", extent) for position, extent in enumerate(shape))
+    reads = tuple(Access(tensor.name, _broadcast_indices(tensor.shape, shape)) for tensor in operands)
+    write = Access(result, tuple(axis(a.name) for a in axes))
+    common = np.result_type(*(tensor.dtype for tensor in operands)).name
+    output = Tensor(result, shape, dtype or common)
+    accumulator = accumulator_of(common if output.dtype == "bool" else output.dtype)
+    return Operator(name, kind, axes, reads, write, body, accumulator=accumulator), output
+
+
+def broadcast(x: Tensor, shape: Shape, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """A copy of `x` repeated along dimensions of extent 1 and new leading ones; `x` must broadcast to `shape`.
+
+    >>> broadcast(Tensor("x", (3, 1)), (2, 3, 4), name="broadcast", result="y")[1].shape
+    (2, 3, 4)
+    """
+    axes = tuple(Axis(f"d{position}", extent) for position, extent in enumerate(shape))
+    reads = (Access(x.name, _broadcast_indices(x.shape, shape)),)
+    write = Access(result, tuple(axis(a.name) for a in axes))
+    operator = Operator(name, "broadcast", axes, reads, write, Load(0), accumulator=accumulator_of(x.dtype))
+    return operator, Tensor(result, shape, x.dtype)
+
+
+def accumulator_of(dtype: str) -> str:
+    """The type to compute in: the element type itself; int32 for shorter integers, float32 for truth values."""
+    if dtype == "bool":
+        return "float32"
+    return "int32" if np.dtype(dtype).name in ("int8", "uint8", "int16", "uint16") else dtype
+
+
+def numpy_meaning(function: str) -> Callable[..., Any]:
+    """The function of that name on arrays, in their precision."""
+
+    def evaluate(*operands: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return _evaluate(body_of(function), operands)
+
+    return evaluate
+
+
+def _evaluate(scalar: Scalar, operands: Sequence[Any]) -> Any:
+    match scalar:
+        case Load(read):
+            return np.asarray(operands[read])[()]
+        case Literal(value):
+            return value
+        case Apply("reciprocal", (operand,)):
+            return 1 / _evaluate(operand, operands)
+        case Apply(function, inner):
+            return FUNCTIONS[function].numpy(*(_evaluate(operand, operands) for operand in inner))
+    raise TypeError(f"{scalar} has no place in an elementwise body")
+
+
+def _broadcast_indices(shape: Shape, into: Shape) -> tuple[Index, ...]:
+    missing = len(into) - len(shape)
+    return tuple(_index(extent, into[missing + position], missing + position) for position, extent in enumerate(shape))
+
+
+def _index(extent: Extent, full: Extent, dimension: int) -> Index:
+    return constant(0) if extent == 1 and full != 1 else axis(f"d{dimension}")

@@ -1,0 +1,83 @@
+"""Reductions over any axes: sum, prod, max, min, mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce as fold
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.index import constant
+from tilewright.graph.operators.elementwise import accumulator_of
+from tilewright.graph.scalar import Literal, Load, Parameter, Point, Scalar, State, apply
+from tilewright.graph.shapes import normalize_axes, shape_text
+from tilewright.graph.types import (
+    SUM,
+    Access,
+    Axis,
+    AxisKind,
+    Extent,
+    Operator,
+    Reduction,
+    StateVariable,
+    SymbolicExtent,
+    Tensor,
+)
+
+REDUCTIONS: Mapping[str, Reduction] = MappingProxyType(
+    {
+        "sum": SUM,
+        "prod": Reduction((StateVariable("product", 1.0, Point(), "multiply"),), State("product")),
+        "max": Reduction((StateVariable("maximum", float("-inf"), Point(), "maximum"),), State("maximum")),
+        "min": Reduction((StateVariable("minimum", float("inf"), Point(), "minimum"),), State("minimum")),
+    }
+)
+"""What is carried by each reduction; `mean` is a sum whose finish divides by the number of points."""
+
+
+def reduce(
+    function: str, x: Tensor, axis: int | Sequence[int] | None = None, keepdims: bool = False, *, name: str, result: str
+) -> tuple[Operator, Tensor]:
+    """`function` (sum, prod, max, min, mean) over the dimensions `axis` (None: all); `keepdims` leaves them with extent 1.
+
+    Raises `ShapeError` for an axis that does not exist, and for max, min and mean over no elements.
+
+    >>> operator, tensor = reduce("max", Tensor("x", (4, 3)), axis=1, name="max", result="y")
+    >>> tensor.shape, operator.is_row_operator()
+    ((4,), True)
+    """
+    chosen = normalize_axes(axis, len(x.shape), where=function)
+    reduced = [x.shape[dimension] for dimension in chosen]
+    if 0 in reduced and function not in ("sum", "prod"):
+        raise ShapeError(f"{function} over no elements", where=f"{function} of {shape_text(x.shape)} over axes {chosen}")
+    axes = tuple(
+        Axis(f"d{position}", extent, AxisKind.REDUCTION if position in chosen else AxisKind.PARALLEL)
+        for position, extent in enumerate(x.shape)
+    )
+    kept = [(constant(0), 1) if d in chosen else (axis_index(f"d{d}"), x.shape[d]) for d in range(len(x.shape))]
+    kept = kept if keepdims else [pair for d, pair in enumerate(kept) if d not in chosen]
+    output = Tensor(result, tuple(extent for _, extent in kept), x.dtype)
+    reads = (Access(x.name, tuple(axis_index(a.name) for a in axes)),)
+    write = Access(result, tuple(index for index, _ in kept))
+    carried = _mean(reduced) if function == "mean" else REDUCTIONS[function]
+    operator = Operator(name, function, axes, reads, write, Load(0), carried if chosen else None, accumulator_of(x.dtype))
+    return operator, output
+
+
+def numpy_meaning(function: str, x: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+    """The same by NumPy."""
+    return getattr(np, function)(x, axis=axis, keepdims=keepdims)
+
+
+def _mean(reduced: Sequence[Extent]) -> Reduction:
+    """The sum divided by the product of the extents; those known at run time are parameters of their symbol's name."""
+    fixed = float(fold(lambda product, extent: product * extent, (e for e in reduced if isinstance(e, int)), 1))
+    count: Scalar = Literal(fixed)
+    for extent in reduced:
+        if isinstance(extent, SymbolicExtent):
+            count = apply("multiply", count, Parameter(extent.name))
+    return Reduction(SUM.states, apply("divide", State("sum"), count))

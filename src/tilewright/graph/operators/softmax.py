@@ -1,0 +1,65 @@
+"""Softmax along any axis, with the law by which its online and split schedules correct what they have.
+
+    softmax(x)[i] = exp(x[i] - m) / s,    m = max_j x[j],    s = sum_j exp(x[j] - m)
+
+Online form: M. Milakov, N. Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867 (2018), algorithm 3.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.operators.elementwise import accumulator_of
+from tilewright.graph.scalar import Load, Point, Previous, State, apply
+from tilewright.graph.shapes import normalize_axis
+from tilewright.graph.types import Access, Axis, AxisKind, Operator, Reduction, Rescale, StateVariable, Tensor
+
+LOWEST = float(np.finfo(np.float32).min)
+"""The maximum of nothing. It is finite, so that rows and blocks of -inf never meet `-inf - -inf`: their sum is 0."""
+
+_SHRINK = apply("exp", apply("subtract", Previous("row_max"), State("row_max")))
+_SHARE = apply("exp", apply("subtract", Point(), State("row_max")))
+
+ROW_SOFTMAX = Reduction(
+    states=(
+        StateVariable("row_max", LOWEST, Point(), "maximum"),
+        StateVariable("row_sum", 0.0, _SHARE, "add"),
+    ),
+    finish=apply("divide", _SHARE, State("row_sum")),
+    rescales=(
+        Rescale("row_sum", _SHRINK),
+        Rescale("result", apply("divide", apply("multiply", _SHRINK, Previous("row_sum")), State("row_sum"))),
+    ),
+)
+"""States: maximum, then sum of exponentials. A larger maximum shrinks the sum by exp(old - new); finished values shrink by
+that and by the ratio of the sums, so a schedule may accumulate undivided exponentials and divide once at the end.
+A row of -inf alone gives 0/0 = NaN, as NumPy's formula does."""
+
+
+def softmax(x: Tensor, axis: int = -1, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """`exp(x - max) / sum(exp(x - max))` along `axis`; the shape stays. Raises `ShapeError` if there is no such axis.
+
+    >>> operator, tensor = softmax(Tensor("x", (2, 5)), name="softmax", result="y")
+    >>> [(axis.name, axis.kind.value) for axis in operator.axes], tensor.shape
+    ([('d0', 'parallel'), ('d1', 'reduction')], (2, 5))
+    """
+    along = normalize_axis(axis, len(x.shape), where="softmax")
+    axes = tuple(
+        Axis(f"d{position}", extent, AxisKind.REDUCTION if position == along else AxisKind.PARALLEL)
+        for position, extent in enumerate(x.shape)
+    )
+    indices = tuple(axis_index(a.name) for a in axes)
+    reads = (Access(x.name, indices),)
+    write = Access(result, indices)
+    operator = Operator(name, "softmax", axes, reads, write, Load(0), ROW_SOFTMAX, accumulator_of(x.dtype))
+    return operator, Tensor(result, x.shape, x.dtype)
+
+
+def numpy_meaning(x: Any, axis: int = -1) -> Any:
+    """The same by NumPy, in the precision of `x`."""
+    with np.errstate(invalid="ignore"):
+        powers = np.exp(x - np.maximum(x.max(axis=axis, keepdims=True, initial=-np.inf), LOWEST))
+        return powers / powers.sum(axis=axis, keepdims=True)

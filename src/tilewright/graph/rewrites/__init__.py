@@ -1,0 +1,20 @@
+"""Passes over graphs, one per file. The compiler's table names them in order."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from tilewright.graph.types import Graph
+
+
+class Rewrite(Protocol):
+    """A pass: a named graph-to-graph function; the fields of the frozen dataclass that implements it are its options."""
+
+    @property
+    def name(self) -> str:
+        """How dumps and logs call it."""
+        ...
+
+    def run(self, graph: Graph) -> Graph:
+        """A graph of the same meaning, inputs and outputs."""
+        ...

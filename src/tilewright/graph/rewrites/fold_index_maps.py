@@ -1,0 +1,40 @@
+"""Absorbs transposes, reshapes and slices into the accesses of the operators that read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tilewright.graph.rewrites.compose import composed, consumer_positions, largest_extents
+from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.types import Access, Graph, Operator
+
+
+@dataclass(frozen=True, slots=True)
+class FoldIndexMaps:
+    """A consumer of an index change reads the change's source itself, wherever the composed access stays affine and unguarded.
+    Two changes in a row always become one.
+
+    Otherwise (dimensions merged by a reshape, padding) the change stays a copy operator of its own; so do changes that are
+    outputs of the graph. Changes that nobody reads any more are left for the dead-code pass.
+    """
+
+    name: str = "fold-index-maps"
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph with every foldable index change read through."""
+        changes: dict[str, Operator] = {}
+        operators = []
+        for operator in graph.operators:
+            folded = replace(operator, reads=tuple(_through(operator, access, changes) for access in operator.reads))
+            if folded.is_index_change():
+                changes[folded.write.tensor] = folded
+            operators.append(folded)
+        return with_operators(graph, operators)
+
+
+def _through(operator: Operator, access: Access, changes: dict[str, Operator]) -> Access:
+    change = changes.get(access.tensor)
+    if change is None or access.guard is not None or change.reads[0].guard is not None:
+        return access
+    source = composed(change.reads[0], consumer_positions(change, access), largest_extents(operator))
+    return source if source.is_affine() or operator.is_index_change() else access

@@ -1,0 +1,65 @@
+"""The scalar functions that bodies and reductions may apply: their number of operands and their NumPy meaning.
+
+Code generation emits C for exactly these names; everything else (relu, sigmoid, ...) is composed of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarFunction:
+    """A function of `arity` scalars; `numpy` applies it to arrays element by element."""
+
+    name: str
+    arity: int
+    numpy: Callable[..., Any]
+    is_condition: bool = False
+    """Whether the value is true or false instead of a number."""
+
+
+def _reciprocal(x: Any) -> Any:
+    return np.divide(1.0, x)
+
+
+_NUMBERS = (
+    ("add", 2, np.add),
+    ("subtract", 2, np.subtract),
+    ("multiply", 2, np.multiply),
+    ("divide", 2, np.divide),
+    ("negative", 1, np.negative),
+    ("reciprocal", 1, _reciprocal),
+    ("square", 1, np.square),
+    ("exp", 1, np.exp),
+    ("sqrt", 1, np.sqrt),
+    ("abs", 1, np.abs),
+    ("floor", 1, np.floor),
+    ("maximum", 2, np.maximum),
+    ("minimum", 2, np.minimum),
+    ("where", 3, np.where),
+)
+_CONDITIONS = (
+    ("less", 2, np.less),
+    ("less_equal", 2, np.less_equal),
+    ("greater", 2, np.greater),
+    ("greater_equal", 2, np.greater_equal),
+    ("equal", 2, np.equal),
+    ("not_equal", 2, np.not_equal),
+)
+
+FUNCTIONS: Mapping[str, ScalarFunction] = MappingProxyType(
+    {name: ScalarFunction(name, arity, meaning) for name, arity, meaning in _NUMBERS}
+    | {name: ScalarFunction(name, arity, meaning, is_condition=True) for name, arity, meaning in _CONDITIONS}
+)
+"""Every scalar function by its name. `maximum` and `minimum` hand a NaN on; the first operand of `where` is a condition."""
+
+COMBINATIONS: Mapping[str, np.ufunc] = MappingProxyType(
+    {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
+)
+"""The associative functions through which a reduction's state may take in contributions."""

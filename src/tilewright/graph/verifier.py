@@ -1,0 +1,183 @@
+"""Checks that a graph is well formed. Every stage hands on a verified graph; what fails here is a bug of Tilewright."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
+
+from tilewright.errors import InternalError
+from tilewright.graph.index import Index
+from tilewright.graph.printer import to_text
+from tilewright.graph.scalar import Apply, AxisValue, Load, Point, Previous, Scalar, State, subexpressions
+from tilewright.graph.scalar_functions import COMBINATIONS, FUNCTIONS
+from tilewright.graph.types import Access, AxisKind, Extent, Graph, Operator, SymbolicExtent, Tensor
+
+
+def verify(graph: Graph) -> None:
+    """Raise `InternalError`, with the printed graph as dump, naming every rule that the graph breaks.
+
+    The rules: names are unique, and tensors are defined before they are read; accesses have the rank of their tensor and stay
+    inside it (guarded ones where the guard holds, so they are exempt; symbolic extents are checked at both ends of their range);
+    every write is a permutation of axes (with index 0 into extents of 1), so that it covers each element exactly once: more
+    general writes are refused for now; reduction axes are written only by operators that finish every point; scalar expressions
+    have known functions with their arity, reads in range, and states only where they exist; element types are known.
+    """
+    problems = [*_graph_problems(graph)]
+    if not problems:
+        tensors = {tensor.name: tensor for tensor in graph.tensors}
+        problems = [f"{operator.name}: {text}" for operator in graph.operators for text in _operator_problems(operator, tensors)]
+    if problems:
+        raise InternalError(f"the graph {graph.name!r} is not well formed: {'; '.join(problems)}", dump=to_text(graph))
+
+
+def _graph_problems(graph: Graph) -> Iterator[str]:
+    yield from _repeated("tensor", [tensor.name for tensor in graph.tensors])
+    yield from _repeated("operator", [operator.name for operator in graph.operators])
+    yield from _repeated("definition of", [*graph.inputs, *dict(graph.constants), *(o.write.tensor for o in graph.operators)])
+    declared = {tensor.name for tensor in graph.tensors}
+    defined = {*graph.inputs, *dict(graph.constants)}
+    for operator in graph.operators:
+        for access in operator.reads:
+            if access.tensor not in defined:
+                yield f"{operator.name} reads {access.tensor!r} before it is defined"
+        defined.add(operator.write.tensor)
+    yield from (f"{name!r} has no declaration" for name in sorted(defined - declared))
+    yield from (f"output {name!r} is never defined" for name in graph.outputs if name not in defined)
+    yield from _type_problems(graph)
+
+
+def _type_problems(graph: Graph) -> Iterator[str]:
+    for tensor in graph.tensors:
+        if not _is_dtype(tensor.dtype):
+            yield f"tensor {tensor.name!r} has an unknown element type {tensor.dtype!r}"
+    for name, constant in graph.constants:
+        declared = [tensor for tensor in graph.tensors if tensor.name == name]
+        if any(constant.array.shape != t.shape or constant.array.dtype.name != t.dtype for t in declared):
+            yield f"constant {name!r} is not what its tensor declares"
+
+
+def _repeated(what: str, names: Sequence[str]) -> Iterator[str]:
+    yield from (f"{what} {name!r} occurs {count} times" for name, count in Counter(names).items() if count > 1)
+
+
+def _is_dtype(name: str) -> bool:
+    if name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
+        return True
+    try:
+        return np.dtype(name).name == name
+    except TypeError:
+        return False
+
+
+def _operator_problems(operator: Operator, tensors: dict[str, Tensor]) -> Iterator[str]:
+    yield from _repeated("axis", [axis.name for axis in operator.axes])
+    names = {axis.name for axis in operator.axes}
+    for access in (*operator.reads, operator.write):
+        yield from _access_problems(access, tensors[access.tensor], operator, names)
+    yield from _write_problems(operator, tensors[operator.write.tensor])
+    yield from _reduction_problems(operator)
+    yield from _scalar_problems(operator)
+
+
+def _access_problems(access: Access, tensor: Tensor, operator: Operator, names: Collection[str]) -> Iterator[str]:
+    if len(access.indices) != len(tensor.shape):
+        yield f"{len(access.indices)} indices into {tensor.name!r} with {len(tensor.shape)} dimensions"
+        return
+    guards = access.guard.constraints if access.guard is not None else ()
+    unknown = {name for index in (*access.indices, *guards) for name in index.axes()} - set(names)
+    if unknown:
+        yield f"the access to {tensor.name!r} uses unknown axes {sorted(unknown)}"
+    elif access.guard is None:
+        yield from _bound_problems(access, tensor, operator)
+
+
+def _bound_problems(access: Access, tensor: Tensor, operator: Operator) -> Iterator[str]:
+    """Bounds with every symbol at its low end and at its high end: exact for axes that run over a whole dimension."""
+    for end in ("low", "high"):
+        extents = {axis.name: _at(axis.extent, end) for axis in operator.axes}
+        if 0 in extents.values():
+            continue
+        for dimension, (index, extent) in enumerate(zip(access.indices, tensor.shape, strict=True)):
+            low, high = index.bounds(extents)
+            if low < 0 or high >= _at(extent, end):
+                yield f"index {index} of dimension {dimension} of {tensor.name!r} runs over {low}..{high} of {extent}"
+
+
+def _at(extent: Extent, end: str) -> int:
+    if isinstance(extent, SymbolicExtent):
+        return extent.low if end == "low" else extent.high
+    return extent
+
+
+def _write_problems(operator: Operator, tensor: Tensor) -> Iterator[str]:
+    if operator.write.guard is not None:
+        yield "the write has a guard"
+    extents = {axis.name: axis.extent for axis in operator.axes}
+    for index, extent in zip(operator.write.indices, tensor.shape, strict=False):
+        if not _covers(index, extent, extents):
+            yield f"the write index {index} does not cover a dimension of extent {extent}"
+    yield from _repeated("written axis", [str(index) for index in operator.write.indices if index.is_axis()])
+    missing = [a.name for a in operator.axes if a.kind is AxisKind.PARALLEL and a.name not in operator.write.axes()]
+    if missing:
+        yield f"parallel axes {missing} are not written"
+
+
+def _covers(index: Index, extent: Extent, extents: dict[str, Extent]) -> bool:
+    return extents.get(str(index)) == extent if index.is_axis() else index == Index() and extent == 1
+
+
+def _reduction_problems(operator: Operator) -> Iterator[str]:
+    reduced = {axis.name for axis in operator.reduction_axes()}
+    if operator.reduction is None:
+        if reduced:
+            yield f"axes {sorted(reduced)} are reduced without a reduction"
+        return
+    if not reduced:
+        yield "a reduction without reduction axes"
+    written = reduced & operator.write.axes()
+    by_point = Point() in subexpressions(operator.reduction.finish)
+    if written and not by_point:
+        yield f"reduction axes {sorted(written)} are written, but finish does not refer to the point"
+    if by_point and written != reduced:
+        yield f"finish refers to the point, but reduction axes {sorted(reduced - written)} are not written"
+    yield from _repeated("state", [state.name for state in operator.reduction.states])
+    yield from (f"unknown combination {s.combine!r}" for s in operator.reduction.states if s.combine not in COMBINATIONS)
+
+
+def _scalar_problems(operator: Operator) -> Iterator[str]:
+    yield from _expression_problems(operator, operator.body, (), inside=False)
+    if operator.reduction is None:
+        return
+    known: list[str] = []
+    for state in operator.reduction.states:
+        yield from _expression_problems(operator, state.contribution, known)
+        known.append(state.name)
+    yield from _expression_problems(operator, operator.reduction.finish, known)
+    for rescale in operator.reduction.rescales:
+        yield from _expression_problems(operator, rescale.factor, known, law=True)
+        if rescale.target not in (*known[1:], "result"):
+            yield f"rescaling of {rescale.target!r}, which is no later state and not the result"
+
+
+def _expression_problems(
+    operator: Operator, scalar: Scalar, states: Collection[str], *, inside: bool = True, law: bool = False
+) -> Iterator[str]:
+    """`inside` a reduction there are points and states; only in a rescaling `law` there are previous states."""
+    for node in subexpressions(scalar):
+        match node:
+            case Apply(function, operands) if function not in FUNCTIONS:
+                yield f"unknown function {function!r}"
+            case Apply(function, operands) if len(operands) != FUNCTIONS[function].arity:
+                yield f"{function} takes {FUNCTIONS[function].arity} operands, not {len(operands)}"
+            case Load(read) if not 0 <= read < len(operator.reads):
+                yield f"read {read} does not exist"
+            case State(name) if name not in states:
+                yield f"state {name!r} is not known here"
+            case Previous(name) if not law or name not in states:
+                yield f"the previous value of {name!r} is not known here"
+            case Point() if not inside or law:
+                yield "a point outside a reduction"
+            case AxisValue(axis) if axis not in {a.name for a in operator.axes}:
+                yield f"the position along an unknown axis {axis!r}"

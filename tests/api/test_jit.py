@@ -1,0 +1,208 @@
+"""From a decorated function to a native kernel: right answers, however it is called. Planned for a named machine."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tests.support.graphs import random
+from tilewright import compiler
+
+pytestmark = pytest.mark.needs("avx2", "fma")
+jit = functools.partial(tw.jit, target="x86-64-v3", threads=1)
+
+
+def attention(q: Any, k: Any, v: Any) -> Any:
+    scores = tw.einsum("bmk,bkl->bml", q, k)
+    return tw.einsum("bml,bln->bmn", tw.softmax(scores, axis=-1), v)
+
+
+def operands(b: int = 2, m: int = 21, k: int = 8, rows: int = 19, n: int = 12) -> tuple[np.ndarray, ...]:
+    return random(b, m, k), random(b, k, rows, seed=1), random(b, rows, n, seed=2)
+
+
+def exact(function: Any, *arrays: np.ndarray) -> Any:
+    """The function's NumPy meaning in float64."""
+    return tw.jit(function)(*(np.asarray(array, np.float64) for array in arrays), interpret=True)
+
+
+def close(actual: Any, expected: Any) -> None:
+    assert np.asarray(actual).dtype == np.float32
+    np.testing.assert_allclose(np.asarray(actual), expected, rtol=2e-5, atol=2e-5)
+
+
+@pytest.fixture(scope="module")
+def compiled_attention() -> Any:
+    return jit(attention)
+
+
+def test_attention_on_numpy_arrays(compiled_attention: Any) -> None:
+    q, k, v = operands()
+    for _ in range(2):
+        close(compiled_attention(q, k, v), exact(attention, q, k, v))
+
+
+def test_keywords_and_out_take_the_same_kernel(compiled_attention: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    q, k, v = operands()
+    compiled_attention(q, k, v)
+    monkeypatch.setattr(compiler, "build", None)
+    close(compiled_attention(q, v=v, k=k), exact(attention, q, k, v))
+    out = np.empty((2, 21, 12), np.float32)
+    assert compiled_attention(q, k, v, out=out) is out
+    close(out, exact(attention, q, k, v))
+
+
+def test_any_strides_and_overlapping_output(compiled_attention: Any) -> None:
+    q, k, v = operands()
+    strided = np.asfortranarray(np.repeat(q, 2, axis=2))[:, :, ::2]
+    close(compiled_attention(strided, k[:, ::-1], v[:, :, ::-1]), exact(attention, strided, k[:, ::-1], v[:, :, ::-1]))
+    out = np.zeros((2, 12, 21), np.float32).transpose(0, 2, 1)
+    close(compiled_attention(q, k, v, out=out), exact(attention, q, k, v))
+
+
+def test_torch_tensors_come_back_as_torch_tensors(compiled_attention: Any) -> None:
+    torch = pytest.importorskip("torch")
+    tensors = [torch.from_numpy(array) for array in operands()]
+    result = compiled_attention(*tensors)
+    assert isinstance(result, torch.Tensor)
+    close(result.numpy(), exact(attention, *operands()))
+    out = torch.empty((2, 21, 12))
+    assert compiled_attention(*tensors, out=out) is out
+    close(out.numpy(), exact(attention, *operands()))
+    with pytest.raises(tw.UnsupportedOperation, match="requires a gradient"):
+        compiled_attention(tensors[0].requires_grad_(), *tensors[1:])
+
+
+def test_lowered_and_kernel(tmp_path: Path) -> None:
+    q, k, v = operands()
+    lowered = jit(attention).lower(q, k, v)
+    assert [operator.kind for operator in lowered.graph.operators] == ["einsum", "softmax", "einsum"]
+    assert lowered.model_plan.plans
+    assert "attention" in lowered.explain()
+    kernel = lowered.compile()
+    close(kernel(q, k, v), exact(attention, q, k, v))
+    close(kernel(q, k, v=v), exact(attention, q, k, v))
+    assert "tw_context" in kernel.source
+    assert kernel.explain() == lowered.explain()
+    assert kernel.memory_stats() is not None
+    kernel.save(tmp_path / "attention.so")
+    assert (tmp_path / "attention.so").exists()
+    with pytest.raises(tw.ShapeError, match="argument k has shape"):
+        kernel(q, q, v)
+    with pytest.raises(tw.ShapeError, match="do not have the structure"):
+        kernel(q, (k, v), None)
+
+
+def test_several_chains_have_no_single_plan() -> None:
+    lowered = jit(attention, fuse=False).lower(*operands())
+    with pytest.raises(tw.TilewrightError, match="chains, so there is no single plan") as caught:
+        _ = lowered.plan
+    assert ".model_plan" in caught.value.hint
+    assert len(lowered.model_plan.plans) > 1
+    close(lowered.compile()(*operands()), exact(attention, *operands()))
+
+
+def test_symbolic_extents_serve_every_size() -> None:
+    s = tw.Dim("s", low=1, high=64, hint=32)
+    specs = [tw.spec((2, 21, 8)), tw.spec((2, 8, s)), tw.spec((2, s, 12))]
+    kernel = jit(attention).lower(*specs).compile()
+    for rows in (1, 7, 32, 64):
+        arrays = operands(rows=rows)
+        close(kernel(*arrays), exact(attention, *arrays))
+    with pytest.raises(tw.ShapeError, match=r"1\.\.64"):
+        kernel(*operands(rows=65))
+
+
+def test_constants_containers_and_several_outputs() -> None:
+    weight, bias = random(6, 5, seed=3), random(5, seed=4)
+
+    @jit
+    def layer(params: dict[str, Any], x: Any) -> dict[str, Any]:
+        hidden = tw.relu(x @ weight + bias)
+        return {"hidden": hidden, "scaled": (hidden * params["scale"], None)}
+
+    x = random(4, 6)
+    for scale in (2.0, 3.0):
+        result = layer({"scale": scale}, x)
+        expected = np.maximum(x.astype("f8") @ weight + bias, 0)
+        close(result["hidden"], expected)
+        close(result["scaled"][0], expected * scale)
+        assert result["scaled"][1] is None
+    assert len(layer._kernels) == 1
+
+
+def test_masks_and_conditions() -> None:
+    mask = np.tri(9, dtype=bool)
+
+    def causal(x: Any) -> Any:
+        return tw.softmax(tw.where(mask, x @ x.mT, -np.inf)) * (x.sum() > 0)
+
+    x = np.abs(random(9, 5))
+    close(jit(causal)(x), exact(causal, x))
+
+
+def test_row_operators_and_maps_together() -> None:
+    def normalized(x: Any, weight: Any) -> Any:
+        centred = x - tw.mean(x, axis=-1, keepdims=True)
+        deviation = tw.sqrt(tw.mean(centred * centred, axis=-1, keepdims=True) + 1e-5)
+        return tw.silu(centred / deviation @ weight).max(axis=0) - tw.sum(x) ** 2
+
+    arrays = random(7, 16), random(16, 5, seed=1)
+    close(jit(normalized)(*arrays), exact(normalized, *arrays))
+
+
+def test_heads_split_and_merged_by_index_changes() -> None:
+    def layer(x: Any, wq: Any, wk: Any, wv: Any) -> Any:
+        q, k, v = ((x @ w).reshape(2, 10, 3, 8).transpose(0, 2, 1, 3) for w in (wq, wk, wv))
+        return (tw.softmax(q @ k.mT / np.sqrt(8)) @ v).transpose(0, 2, 1, 3).reshape(2, 10, 24) + x
+
+    arrays = random(2, 10, 24), *(random(24, 24, seed=seed) * np.float32(0.2) for seed in (1, 2, 3))
+    close(jit(layer)(*arrays), exact(layer, *arrays))
+
+
+def test_static_arguments_have_kernels_of_their_own() -> None:
+    function = jit(lambda x, axis: tw.softmax(x, axis=axis), static_argnames="axis")
+    x = random(5, 6)
+    for axis in (0, 1, 0):
+        close(function(x, axis), exact(lambda x, axis=axis: tw.softmax(x, axis=axis), x))
+    assert len(function._kernels) == 2
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1)])
+def test_small_and_empty_arrays(shape: tuple[int, int]) -> None:
+    def gram(x: Any) -> Any:
+        return x @ x.T
+
+    x = random(*shape)
+    close(jit(gram)(x), exact(gram, x))
+
+
+def test_many_threads_compile_a_signature_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    builds = []
+    original = compiler.build
+
+    def counted(*args: Any, **options: Any) -> Any:
+        builds.append(threading.get_ident())
+        return original(*args, **options)
+
+    monkeypatch.setattr(compiler, "build", counted)
+    function = jit(lambda x, y: tw.relu(x @ y))
+    x, y = random(16, 16), random(16, 16, seed=1)
+    with ThreadPoolExecutor(4) as pool:
+        for result in pool.map(lambda _: function(x, y), range(16)):
+            close(result, np.maximum(x.astype("f8") @ y, 0))
+    assert len(builds) == 1
+
+
+def test_a_plan_for_another_machine_is_explained_but_not_run() -> None:
+    lowered = tw.jit(attention, target="neoverse-v2").lower(*operands())
+    assert "neoverse-v2" in lowered.explain()
+    with pytest.raises(tw.TilewrightError, match="cannot run on this machine"):
+        lowered.compile()

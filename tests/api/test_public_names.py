@@ -1,0 +1,53 @@
+"""The surface of the package: complete, lazily imported, and quick to import."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import tilewright as tw
+from tilewright import __version__
+from tilewright.frontend import tracing_functions
+
+
+def test_every_public_name_exists() -> None:
+    assert [name for name in tw.__all__ if not hasattr(tw, name)] == []
+    assert set(tracing_functions.FUNCTION_NAMES) - set(tw.__all__) == {"index"}
+    assert __version__.count(".") == 2
+    assert set(tw.__all__) <= set(dir(tw))
+
+
+def test_importing_loads_neither_numpy_nor_a_compiler() -> None:
+    """A timed test would be flaky; what is imported decides the time."""
+    code = "import sys, tilewright; print([n for n in sys.modules if n.startswith(('numpy', 'torch', 'tilewright.'))])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_jit_loads_no_foreign_library() -> None:
+    code = "import sys, tilewright; tilewright.jit; print({'torch', 'onnx', 'scipy', 'rich', 'click'} & set(sys.modules))"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "set()"
+
+
+def test_a_missing_function_suggests_another() -> None:
+    with pytest.raises(tw.UnsupportedOperation, match="did you mean softmax"):
+        tw.soft_max  # noqa: B018
+
+
+def test_show_config(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from tilewright.api import config
+
+    monkeypatch.setattr(config, "_machine", lambda: "a machine")
+    monkeypatch.setattr(config, "_compiler", _no_compiler)
+    tw.show_config()
+    labels = [line.split(":")[0] for line in capsys.readouterr().out.splitlines()]
+    assert labels == ["tilewright", "python", "numpy", "torch", "machine", "compiler", "cache", "threads"]
+    assert ("compiler", "unavailable: no compiler") in config.config_lines()
+
+
+def _no_compiler() -> Any:
+    raise tw.ToolchainError("no compiler")

@@ -1,0 +1,125 @@
+"""Every error that a user can cause says what, where, why, and what to try. An internal error here is a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+
+X = np.ones((2, 3), np.float32)
+Y = np.ones((4, 5), np.float32)
+
+
+def scale(x: Any, y: Any) -> Any:
+    return x * y
+
+
+class Opaque:
+    pass
+
+
+CASES: dict[str, tuple[Callable[[], Any], type[tw.TilewrightError], str]] = {
+    "float64 argument": (
+        lambda: tw.jit(scale)(X.astype("f8"), X),
+        tw.DTypeError,
+        "argument 'x' has dtype float64\n"
+        "  why: compiled kernels take float32\n"
+        "  hint: convert it: x.astype(numpy.float32); or pass interpret=True to run the NumPy meaning",
+    ),
+    "integer argument in a container": (
+        lambda: tw.jit(lambda p: p["w"][0] * 2)({"w": [np.arange(3)]}),
+        tw.DTypeError,
+        "argument \"p['w'][0]\" has dtype int64",
+    ),
+    "float64 constant": (
+        lambda: tw.jit(lambda x: x * np.ones(3))(X),
+        tw.DTypeError,
+        "a constant of the function has dtype float64",
+    ),
+    "truth values returned": (lambda: tw.jit(lambda x: x > 0)(X), tw.DTypeError, "return where(condition, 1.0, 0.0)"),
+    "object argument": (
+        lambda: tw.jit(scale)(X, Opaque()),
+        tw.DTypeError,
+        "argument 'y' holds a Opaque, which is no array\n"
+        "  hint: convert it to a NumPy array, or make it static: tw.jit(static_argnames=('y',))",
+    ),
+    "unhashable static argument": (
+        lambda: tw.jit(scale, static_argnames="y")(X, [1, 2]),
+        tw.DTypeError,
+        "the static argument 'y' is not hashable",
+    ),
+    "unknown static name": (lambda: tw.jit(scale, static_argnames="z"), tw.TilewrightError, "'z', which is no parameter"),
+    "reserved parameter": (lambda: tw.jit(lambda x, out: x), tw.TilewrightError, "cannot have a parameter 'out'"),
+    "precision": (lambda: tw.jit(scale, precision="bfloat16"), tw.DTypeError, "precision='bfloat16' is not available"),
+    "threads": (lambda: tw.jit(scale, threads=0), tw.TilewrightError, "threads=0 is no number of threads"),
+    "target": (lambda: tw.jit(scale, target="x86-64-v9").lower(X, X), tw.TilewrightError, "x86-64-v"),
+    "shapes": (
+        lambda: tw.jit(lambda x, y: x @ y)(X, Y),
+        tw.ShapeError,
+        "cannot multiply (2, 3) by (4, 5)",
+    ),
+    "broadcasting": (lambda: tw.jit(scale)(X, Y), tw.ShapeError, "shapes (2, 3) and (4, 5) do not broadcast"),
+    "einsum extents": (
+        lambda: tw.jit(lambda x, y: tw.einsum("ij,jk->ik", x, y))(X, Y),
+        tw.ShapeError,
+        "index 'j' has extents 3 and 4",
+    ),
+    "axis": (lambda: tw.jit(lambda x: tw.softmax(x, axis=2))(X), tw.ShapeError, "axis 2 does not exist in an array with 2"),
+    "reshape": (lambda: tw.jit(lambda x: x.reshape(4, 2))(X), tw.ShapeError, "cannot reshape (2, 3) into (4, 2)"),
+    "branch on a value": (
+        lambda: tw.jit(lambda x: x if x.sum() > 0 else -x)(X),
+        tw.UnsupportedOperation,
+        "the truth of a traced array was asked for",
+    ),
+    "unknown NumPy function": (
+        lambda: tw.jit(lambda x: np.linalg.svd(x))(X),
+        tw.UnsupportedOperation,
+        "numpy.linalg.svd cannot be traced",
+    ),
+    "something else returned": (
+        lambda: tw.jit(lambda x: x * 2)(X, out=[np.zeros((2, 3), "f4")] * 2, interpret=True),
+        tw.ShapeError,
+        "out= holds 2 arrays, but the function returns 1",
+    ),
+    "two ranges of a symbol": (
+        lambda: tw.jit(scale).lower(tw.spec((tw.Dim("s", high=9),)), tw.spec((tw.Dim("s", high=8),))),
+        tw.TilewrightError,
+        "the symbol 's' has two ranges",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_the_message_says(name: str) -> None:
+    action, kind, text = CASES[name]
+    with pytest.raises(tw.TilewrightError) as caught:
+        action()
+    assert type(caught.value) is kind or issubclass(type(caught.value), kind)
+    assert text in str(caught.value)
+    assert caught.value.why or caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["float64 constant", "shapes", "broadcasting", "einsum extents", "axis", "branch on a value"])
+def test_errors_while_tracing_name_the_users_line(name: str) -> None:
+    with pytest.raises(tw.TilewrightError) as caught:
+        CASES[name][0]()
+    assert "test_user_errors.py:" in caught.value.where
+
+
+def test_wrong_calls_fail_as_python_calls_do() -> None:
+    with pytest.raises(TypeError, match="missing a required argument: 'y'"):
+        tw.jit(scale)(X)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        tw.jit(scale)(X, X, z=X)
+
+
+def test_a_gradient_is_refused_with_the_argument() -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(tw.UnsupportedOperation, match="requires a gradient") as caught:
+        tw.jit(scale)(X, torch.ones((2, 3), requires_grad=True))
+    assert "argument 'y'" in caught.value.where
+    assert "torch.compile" in caught.value.hint
