@@ -13,7 +13,7 @@ from tilewright.codegen import names
 from tilewright.codegen.emit_scalar import COMBINE, literal_text, vector_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
-from tilewright.errors import InternalError, UnsupportedOperation
+from tilewright.errors import InternalError
 from tilewright.graph.index import FloorDiv, Index, Mod
 from tilewright.graph.scalar import (
     Apply,
@@ -254,9 +254,7 @@ class _Emitter:
             case AxisValue(axis):
                 return self.axis_value(axis)
             case Parameter(name):
-                raise UnsupportedOperation(
-                    f"run-time scalar {name} in operator {self.loops.operator.name}", hint="make it an array"
-                )
+                return f"tw_splat((float){names.extent(name)})"
             case Previous():
                 raise InternalError("a rescaling law was asked for outside an online schedule")
             case _:

@@ -9,6 +9,7 @@ from tilewright.codegen import names
 from tilewright.codegen.expressions import Value
 from tilewright.codegen.loop_nest import Buffer, Gather, Range, View
 from tilewright.codegen.storage import CACHE_LINE_FLOATS, Stored, dense_strides, elements, view
+from tilewright.graph.index import Index
 from tilewright.graph.types import Access, Chain, Extent, SymbolicExtent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
@@ -81,17 +82,24 @@ class Lowering:
         return self.arguments[tensor] if tensor in self.arguments else self._intermediate(tensor, scope)
 
     def _intermediate(self, tensor: str, scope: Scope) -> Stored:
-        blocks = buffer_blocks(self.chain, self.plan.schedule, tensor)
-        held = [self._held(axis, loop, scope) for axis, loop in blocks]
+        blocks = dict(buffer_blocks(self.chain, self.plan.schedule, tensor))
+        held = [self._held(index, blocks, scope) for index in self._write_indices(tensor)]
         sizes = tuple(size for _, size in held)
         strides = dense_strides(sizes, CACHE_LINE_FLOATS, self.lanes)
         owner = next(group[0] for group in in_place_groups(self.chain) if tensor in group)
-        note = " x ".join(f"{axis} {'block' if loop else 'whole'}" for axis, loop in blocks)
+        note = " x ".join(f"{axis} {'block' if loop else 'whole'}" for axis, loop in blocks.items())
         buffer = self.scratch(names.identifier(owner), elements(sizes, strides), note)
         return Stored(buffer, strides, tuple(start for start, _ in held))
 
-    def _held(self, axis: str, loop: tree.Loop | None, scope: Scope) -> tuple[Value, Value]:
-        """(start, capacity) of what a buffer holds of an axis."""
+    def _write_indices(self, tensor: str) -> tuple[Index, ...]:
+        return next(operator.write.indices for operator in self.chain.operators if operator.write.tensor == tensor)
+
+    def _held(self, index: Index, blocks: Mapping[str, tree.Loop | None], scope: Scope) -> tuple[Value, Value]:
+        """(start, capacity) of what a buffer holds of a dimension; one that is written at a constant has one element."""
+        if not index.is_axis():
+            return index.constant, 1
+        (axis,) = index.axes()
+        loop = blocks[axis]
         if loop is None:
             return 0, extent_value(self.chain.extents[axis])
         block = next(block for candidate, block in scope.loops if candidate is loop)

@@ -1,0 +1,49 @@
+"""Who takes part in a benchmark: Tilewright and its peers, each in one or more variants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from tilewright.cli.bench.cases import ChainCase
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """One way to compute a case, ready to run: `call` does the work, `result` reads what the last call computed."""
+
+    name: str
+    call: Callable[[], object]
+    result: Callable[[], np.ndarray[Any, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A library that is measured. `packages` are the distributions that it needs; the first one gives its version."""
+
+    name: str
+    packages: tuple[str, ...]
+    prepare: Callable[[ChainCase, int], Iterable[Contender]]
+    """Of a case and a number of threads; what this makes before it returns is not measured."""
+    note: str
+    """What is done ahead of the measurement, and in which settings it runs."""
+
+    def missing(self) -> tuple[str, ...]:
+        """The packages that are not installed."""
+        return tuple(package for package in self.packages if installed(package) is None)
+
+
+def installed(package: str) -> str | None:
+    """The version of an installed distribution, None where it is not installed.
+
+    >>> installed("no-such-package") is None
+    True
+    """
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None

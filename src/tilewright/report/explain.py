@@ -1,0 +1,185 @@
+"""A plan, for a person: what will run, why, and what lost. Printing only; every figure is one that the plan holds."""
+
+from __future__ import annotations
+
+from tilewright.graph.types import Extent, planned_extent
+from tilewright.machine.machine import Machine
+from tilewright.plan.schedule import Pack, Storage
+from tilewright.plan.types import ContractionRoles, Cut, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
+from tilewright.report import units
+from tilewright.report.layout import columns, section, wrapped
+from tilewright.report.notation import formula, layout_text, packed_tensor, schedule_rows
+
+PAGE_LINES = 60
+LEAST_REJECTED = 3
+"""How many rejected alternatives are shown even where the page is full."""
+STORED = {Storage.KEEP: "kept", Storage.RECOMPUTE: "recomputed", Storage.ROLL: "rolled"}
+FEATURES_SHOWN = ("amx_tile", "avx512_bf16", "avx512_vnni", "avx512f", "avx2", "fma", "sve", "asimddp", "asimd", "mma", "vsx")
+
+
+def explain(model_plan: ModelPlan) -> str:
+    """Every chain of the model with its reasons, then every place where two chains were not fused.
+
+    A model of one chain fits on a page: at most 60 lines of 120 columns.
+    """
+    name, plans, cuts = model_plan.graph.name, model_plan.plans, model_plan.cuts
+    if len(plans) == 1 and not cuts:
+        return "\n".join(_page(plans[0], name, PAGE_LINES))
+    count = f"{len(plans)} {'chain' if len(plans) == 1 else 'chains'}"
+    lines = [f"{name}: {count}, {units.seconds(model_plan.predicted_seconds)} on one thread", ""]
+    for plan in plans:
+        lines += [*_page(plan, plan.chain.name, PAGE_LINES), ""]
+    return "\n".join([*lines, *section("not fused", [line for cut in cuts for line in _cut(cut)])]).rstrip("\n")
+
+
+def explain_plan(plan: Plan) -> str:
+    """One chain on at most 60 lines of 120 columns: the list of rejected alternatives is cut to what is left of the page."""
+    return "\n".join(_page(plan, plan.chain.name, PAGE_LINES))
+
+
+def _page(plan: Plan, name: str, room: int) -> list[str]:
+    lines = [
+        _title(plan, name),
+        *section("machine", _machine(plan.machine)),
+        *section("chain", _chain(plan)),
+        *section("schedule", _schedule(plan)),
+        *section("kernels", _kernels(plan)),
+        *section("levels", _levels(plan)),
+        *section("traffic", _traffic(plan)),
+        *section("price", _price(plan.price)),
+        *section("floor", _floor(plan)),
+        *section("fusion", [_fusion(plan)]),
+    ]
+    return [*lines, *section("rejected", _rejected(plan.rejected, room - len(lines)))]
+
+
+def _title(plan: Plan, name: str) -> str:
+    share = plan.floor.compute_s / plan.predicted_seconds if plan.predicted_seconds else 0.0
+    predicted = f"{units.seconds(plan.predicted_seconds)} on one thread, {units.percent(share)} of peak"
+    return f"{name} on {plan.machine.name}: {predicted}"
+
+
+def _machine(machine: Machine) -> list[str]:
+    features = " ".join(name for name in FEATURES_SHOWN if name in machine.features)
+    peaks = ", ".join(f"{dtype} {units.flop_rate(rate)}" for dtype, rate in machine.peak_flops_per_s)
+    registers = f"{machine.vector_registers} registers of {machine.vector_bits} bits"
+    return [
+        f"{machine.architecture} ({features}), {machine.cores} {'core' if machine.cores == 1 else 'cores'}, {registers}",
+        *wrapped(f"peak per core ({machine.peak_source.value}): {peaks}"),
+    ]
+
+
+def _chain(plan: Plan) -> list[str]:
+    rows = [formula(operator) for operator in plan.chain.operators]
+    extents = ", ".join(_extent(name, extent) for name, extent in plan.chain.extents.items())
+    return [*(line for row in rows for line in wrapped(row)), *wrapped(f"extents {extents}")]
+
+
+def _extent(name: str, extent: Extent) -> str:
+    return f"{name} {extent}" if isinstance(extent, int) else f"{name} {extent} (planned as {planned_extent(extent)})"
+
+
+def _schedule(plan: Plan) -> list[str]:
+    rows = schedule_rows(plan.schedule, plan.chain, plan.parallel_axes)
+    stored = [f"{tensor} {STORED[plan.schedule.storage_of(tensor)]}" for tensor in plan.chain.intermediates]
+    storage = f"{', '.join(stored)}; " if stored else ""
+    parallel = f"parallel over {', '.join(plan.parallel_axes)}" if plan.parallel_axes else "not parallel"
+    scratch = f"scratch per thread {units.size(plan.scratch_bytes)}"
+    return [*columns(rows), *wrapped(f"{storage}{scratch}; {parallel}")]
+
+
+def _kernels(plan: Plan) -> list[str]:
+    packs = [leaf for _, leaf in plan.schedule.leaves() if isinstance(leaf, Pack)]
+    return columns([_kernel_row(plan, operator, packs) for operator in plan.operators])
+
+
+def _kernel_row(plan: Plan, operator: OperatorPlan, packs: list[Pack]) -> list[str]:
+    own = (pack for pack in packs if pack.operator == operator.operator)
+    packing = ", ".join(f"{packed_tensor(pack, plan.chain)} packed {layout_text(pack)}" for pack in own) or "reads in place"
+    if operator.micro_kernel is None:
+        return [operator.operator, "vector loops", "", "", packing]
+    roles = _roles(operator.roles) if operator.roles else ""
+    return [operator.operator, operator.micro_kernel, roles, f"{units.percent(operator.efficiency)} useful", packing]
+
+
+def _roles(roles: ContractionRoles) -> str:
+    return f"{roles.row or '1'} x {roles.column or '1'} over {roles.depth or '1'}"
+
+
+def _levels(plan: Plan) -> list[str]:
+    rows = [["level", "used", "capacity", "", "order", "tiles"]]
+    for level in plan.levels:
+        share = units.percent(level.used_bytes / level.capacity_bytes) if level.capacity_bytes else ""
+        tiles = ", ".join(f"{axis} {tile}" for axis, tile in level.tiles)
+        rows.append(
+            [level.level, units.size(level.used_bytes), units.size(level.capacity_bytes), share, " ".join(level.order), tiles]
+        )
+    return columns(rows, right=(1, 2, 3)) if plan.levels else []
+
+
+def _traffic(plan: Plan) -> list[str]:
+    if not plan.movements:
+        return []
+    levels = list(dict.fromkeys(movement.level for movement in plan.movements))
+    tensors = list(dict.fromkeys(movement.tensor for movement in plan.movements))
+    moved: dict[tuple[str, str], int] = {}
+    for movement in plan.movements:
+        cell = (movement.tensor, movement.level)
+        moved[cell] = moved.get(cell, 0) + movement.size_bytes
+    rows = [["bytes into", *levels]]
+    rows += [[tensor, *(units.exact(moved.get((tensor, level), 0)) for level in levels)] for tensor in tensors]
+    totals = [sum(moved.get((tensor, level), 0) for tensor in tensors) for level in levels]
+    rows.append(["total", *(units.exact(total) for total in totals)])
+    return columns(rows, right=range(1, len(levels) + 1))
+
+
+def _price(price: Price) -> list[str]:
+    rows = [[term.name, units.seconds(term.seconds), _remark(term, price)] for term in price.terms]
+    return columns([*rows, ["total", units.seconds(price.seconds), ""]], right=(1,))
+
+
+def _remark(term: PriceTerm, price: Price) -> str:
+    group = (other for other in price.terms if other.overlap == term.overlap)
+    longest = max(group, key=lambda other: other.seconds)
+    hidden = f"hidden behind {longest.name}" if term.overlap and term is not longest else ""
+    return "; ".join(part for part in (hidden, term.note) if part)
+
+
+def _floor(plan: Plan) -> list[str]:
+    floor, rows = plan.floor, []
+    for name, amount, unit, seconds, rate in (
+        ("arithmetic", floor.flops, "flops", floor.compute_s, units.flop_rate),
+        ("memory", floor.compulsory_bytes, "compulsory bytes", floor.memory_s, units.byte_rate),
+    ):
+        speed = f" at {rate(amount / seconds)}" if seconds else ""
+        rows.append([name, units.seconds(seconds), f"{units.exact(amount)} {unit}{speed}"])
+    return columns(rows, right=(1,))
+
+
+def _fusion(plan: Plan) -> str:
+    if len(plan.chain.operators) == 1:
+        return "one operator: nothing to fuse"
+    fused, unfused = plan.price.seconds, plan.unfused_price.seconds
+    ratio = f", {unfused / fused:.2f} times as long" if fused and unfused < float("inf") else ""
+    return f"fused {units.seconds(fused)}; operator by operator {units.seconds(unfused)}{ratio}"
+
+
+def _rejected(rejected: tuple[Rejected, ...], room: int) -> list[str]:
+    lines: list[str] = []
+    for number, entry in enumerate(rejected):
+        more = wrapped(_lost(entry))
+        reserved = 0 if number == len(rejected) - 1 else 1
+        if number >= LEAST_REJECTED and len(lines) + len(more) + reserved > room:
+            return [*lines, f"and {len(rejected) - number} more"]
+        lines += more
+    return lines
+
+
+def _lost(entry: Rejected) -> str:
+    figures = f"{units.quantity(entry.figure, entry.unit)} against {units.quantity(entry.winner_figure, entry.unit)}"
+    return f"{entry.alternative}: {figures}; {entry.reason}"
+
+
+def _cut(cut: Cut) -> list[str]:
+    prices = f"fused {units.seconds(cut.fused_seconds)}, apart {units.seconds(cut.unfused_seconds)}"
+    return wrapped(f"{cut.tensor}: {prices}; {cut.reason}")

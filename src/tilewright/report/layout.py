@@ -1,0 +1,43 @@
+"""Plain text that lines up: tables with aligned columns, labelled sections, wrapped items."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+WIDTH = 120
+LABEL_WIDTH = 10
+
+
+def columns(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> list[str]:
+    """One line per row; all rows have the same number of cells, aligned to the right in the column numbers of `right`.
+
+    >>> columns([["a", "10"], ["long", "9"]], right=[1])
+    ['a     10', 'long   9']
+    """
+    aligned_right = frozenset(right)
+    padded = []
+    for number, column in enumerate(zip(*rows, strict=True)):
+        width = max(map(len, column))
+        padded.append([cell.rjust(width) if number in aligned_right else cell.ljust(width) for cell in column])
+    return ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
+
+
+def section(label: str, lines: Iterable[str]) -> list[str]:
+    """Lines with the label before the first of them, indented alike; nothing if there are no lines.
+
+    >>> section("chain", ["c = a * b", "e = c * d"])
+    ['  chain       c = a * b', '              e = c * d']
+    """
+    labels = [label]
+    return [clip(f"  {labels.pop() if labels else '':<{LABEL_WIDTH}}  {line}".rstrip()) for line in lines]
+
+
+def wrapped(text: str) -> list[str]:
+    """The text in lines that fit into a section, all but the first indented."""
+    return textwrap.wrap(text, WIDTH - LABEL_WIDTH - 4, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def clip(line: str) -> str:
+    """The line, cut at the width of a page, with an ellipsis where something is missing."""
+    return line if len(line) <= WIDTH else line[: WIDTH - 3] + "..."

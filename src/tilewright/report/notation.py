@@ -1,0 +1,71 @@
+"""Operators and schedules as lines of text: einsum-like formulas and trees of loops."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import assert_never
+
+from tilewright.graph.printer import scalar_text
+from tilewright.graph.scalar import Scalar
+from tilewright.graph.types import Access, Chain, Operator, planned_extent
+from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
+
+
+def formula(operator: Operator) -> str:
+    """What an operator computes: `scores[b,m,l] = sum(k) q[b,m,k] * k[b,k,l]`."""
+    value = body_text(operator.body, operator.reads)
+    if operator.is_map():
+        return f"{access_text(operator.write)} = {value}"
+    reduced = ",".join(axis.name for axis in operator.reduction_axes())
+    carried = "sum" if operator.is_contraction() else operator.kind
+    return f"{access_text(operator.write)} = {carried}({reduced}) {value}"
+
+
+def body_text(body: Scalar, reads: tuple[Access, ...]) -> str:
+    """A scalar expression with the reads (`#0` to the printer) spelt out."""
+    return re.sub(r"#(\d+)", lambda number: access_text(reads[int(number[1])]), scalar_text(body))
+
+
+def access_text(access: Access) -> str:
+    """`q[b,m,k]`; a guarded access says so."""
+    guard = f" where guarded, else {access.guard.otherwise:g}" if access.guard else ""
+    return f"{access.tensor}[{','.join(str(index).replace(' ', '') for index in access.indices)}]{guard}"
+
+
+def schedule_rows(schedule: Schedule, chain: Chain, parallel_axes: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The tree, one row per node: its indented text, and what is to be said beside it."""
+    extents = {name: planned_extent(extent) for name, extent in chain.extents.items()}
+    return list(_node_rows(schedule.body, chain, extents, parallel_axes, depth=0))
+
+
+def _node_rows(
+    body: tuple[Node, ...], chain: Chain, ranges: dict[str, int], parallel_axes: tuple[str, ...], depth: int
+) -> Iterator[tuple[str, str]]:
+    indent = "  " * depth
+    for node in body:
+        match node:
+            case Loop(axis, tile, inner):
+                blocks = math.ceil(ranges[axis] / tile)
+                remark = f"{blocks} {'block' if blocks == 1 else 'blocks'}{', parallel' if axis in parallel_axes else ''}"
+                yield f"{indent}for {axis} by {tile}", remark
+                below = tuple(name for name in parallel_axes if name != axis)
+                yield from _node_rows(inner, chain, {**ranges, axis: min(tile, ranges[axis])}, below, depth + 1)
+            case Compute(operator, when):
+                conditions = " and ".join(f"the {condition.trip.value} block of {condition.axis}" for condition in when)
+                yield f"{indent}{operator}", f"at {conditions}" if conditions else ""
+            case Pack():
+                yield f"{indent}pack {packed_tensor(node, chain)}", f"for {node.operator}, {layout_text(node)}"
+            case _:
+                assert_never(node)
+
+
+def packed_tensor(pack: Pack, chain: Chain) -> str:
+    """The name of the tensor that a Pack copies."""
+    return chain.operator(pack.operator).reads[pack.read].tensor
+
+
+def layout_text(pack: Pack) -> str:
+    """How an operand is copied."""
+    return "densely" if pack.layout is Layout.DENSE else f"in panels of {pack.panel_columns} columns"

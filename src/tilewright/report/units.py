@@ -1,0 +1,95 @@
+"""Quantities for people: times, sizes and rates with a unit that suits their magnitude."""
+
+from __future__ import annotations
+
+import math
+
+TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+SIZE_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+def seconds(value: float) -> str:
+    """A time with three significant digits; "none" if it is infinite (no such plan exists).
+
+    >>> seconds(0.00412), seconds(3.5e-7), seconds(0.0), seconds(float("inf"))
+    ('4.12 ms', '350 ns', '0 s', 'none')
+    """
+    if math.isinf(value):
+        return "none"
+    if value == 0:
+        return "0 s"
+    scale, unit = next((entry for entry in TIME_UNITS if abs(value) >= entry[0] * 0.9995), TIME_UNITS[-1])
+    return f"{three_digits(value / scale)} {unit}"
+
+
+def size(value_bytes: float) -> str:
+    """A size in binary units; exact below 1 KiB.
+
+    >>> size(48 * 1024), size(1_600_000), size(640)
+    ('48.0 KiB', '1.53 MiB', '640 bytes')
+    """
+    for scale, unit in SIZE_UNITS:
+        if value_bytes >= scale:
+            return f"{three_digits(value_bytes / scale)} {unit}"
+    return f"{value_bytes:.0f} bytes"
+
+
+def exact(count: int) -> str:
+    """A whole number with separators.
+
+    >>> exact(1572864)
+    '1,572,864'
+    """
+    return f"{count:,}"
+
+
+def flop_rate(flops_per_s: float) -> str:
+    """A rate of floating-point operations.
+
+    >>> flop_rate(8.32e10)
+    '83.2 GFLOP/s'
+    """
+    return f"{three_digits(flops_per_s / 1e9)} GFLOP/s"
+
+
+def byte_rate(bytes_per_s: float) -> str:
+    """A bandwidth, decimal as datasheets have it.
+
+    >>> byte_rate(1.05e10)
+    '10.5 GB/s'
+    """
+    return f"{three_digits(bytes_per_s / 1e9)} GB/s"
+
+
+def percent(share: float) -> str:
+    """A share of one.
+
+    >>> percent(0.874)
+    '87%'
+    """
+    return f"{share:.0%}"
+
+
+def quantity(value: float, unit: str) -> str:
+    """A figure in the unit that it was given in: times and sizes are scaled, anything else is printed as it is.
+
+    >>> quantity(0.004, "s"), quantity(2048, "bytes"), quantity(3.25, "columns")
+    ('4.00 ms', '2.00 KiB', '3.25 columns')
+    """
+    match unit:
+        case "s" | "seconds":
+            return seconds(value)
+        case "bytes" | "B":
+            return "none" if math.isinf(value) else size(value)
+        case _:
+            return "none" if math.isinf(value) else f"{value:.4g} {unit}".rstrip()
+
+
+def three_digits(value: float) -> str:
+    """Three significant digits without an exponent, for values of ordinary size.
+
+    >>> three_digits(4.1234), three_digits(41.234), three_digits(412.34), three_digits(4123.4)
+    ('4.12', '41.2', '412', '4123')
+    """
+    digits_before = len(str(int(abs(value))))
+    return f"{value:.{max(0, 3 - digits_before)}f}"

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+import pytest
+
+from tilewright.cli import main as command_line
+from tilewright.cli.main import main
+from tilewright.errors import InternalError, ShapeError
+
+
+def fail_with(problem: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Run a command that raises."""
+
+    @click.command()
+    def failing() -> None:
+        raise problem
+
+    monkeypatch.setattr(command_line.LazyGroup, "get_command", lambda *_: failing)
+    return main(["failing"])
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(name in text for name in ("bench", "cache", "explain", "knobs", "machine", "--dump-after"))
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], ["cache", "burn"], ["explain"], ["bench", "chains", "--cases", "G99"]])
+def test_wrong_usage_exits_with_2_and_writes_nothing_to_stdout(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "Usage:" in captured.err
+
+
+def test_a_user_error_is_one_message_without_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert fail_with(ShapeError("cannot multiply (2, 3) by (4, 5)", why="3 != 4", hint="transpose one"), monkeypatch) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "error: cannot multiply (2, 3) by (4, 5)\n  why: 3 != 4\n  hint: transpose one\n"
+
+
+def test_an_unusable_knob_is_a_user_error(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEWRIGHT_NUM_THREADS", "none")
+    assert main(["knobs"]) == 1
+    assert capsys.readouterr().err.startswith("error: TILEWRIGHT_NUM_THREADS='none' cannot be used\n")
+
+
+@pytest.mark.parametrize("problem", [InternalError("a stage failed", dump="graph broken"), ZeroDivisionError("by zero")])
+def test_an_internal_error_exits_with_70_and_keeps_the_details_in_a_file(
+    problem: Exception, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILEWRIGHT_DUMP_DIR", str(tmp_path / "dumps"))
+    assert fail_with(problem, monkeypatch) == 70
+    message = capsys.readouterr().err
+    (kept,) = (tmp_path / "dumps").iterdir()
+    assert message.startswith("internal error: ")
+    assert "Traceback" not in message
+    assert str(kept) in message
+    content = kept.read_text()
+    assert "Traceback" in content
+    assert ("graph broken" in content) is isinstance(problem, InternalError)
+
+
+def test_an_interrupt_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert fail_with(KeyboardInterrupt(), monkeypatch) == 1
+    assert capsys.readouterr().err.strip() == "interrupted"
+
+
+def test_an_unknown_stage_is_refused_with_the_choices(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--dump-after", "magic", "knobs"]) == 1
+    message = capsys.readouterr().err
+    assert "no stage magic" in message
+    assert "trace, rewrite, plan, lower, emit" in message
+
+
+def test_knobs_for_people(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEWRIGHT_NUM_THREADS", "2")
+    assert main(["knobs"]) == 0
+    rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert "2 (set)" in rows["TILEWRIGHT_NUM_THREADS"]
+    assert "-  " in rows["TILEWRIGHT_CC"]
+    assert "measure this CPU once" in rows["TILEWRIGHT_CALIBRATE"]
+
+
+def test_knobs_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["knobs", "--json"]) == 0
+    rows = {row["variable"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["TILEWRIGHT_CALIBRATE"]["value"] is False
+    assert rows["TILEWRIGHT_CALIBRATE"]["is_set"] is True
+
+
+def test_cache_info_and_clear(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path))
+    (tmp_path / "00ff.so").write_bytes(bytes(2048))
+    assert main(["cache", "info"]) == 0
+    assert capsys.readouterr().out == f"{tmp_path}: 1 files, 2.00 KiB\n"
+    assert main(["cache", "info", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"directory": str(tmp_path), "files": 1, "bytes": 2048}
+    assert main(["cache", "clear"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == f"1 files deleted from {tmp_path}\n"
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,52 @@
+"""What all tests share: one Hypothesis profile, one private kernel cache per run, and visible skips for missing instructions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "tilewright",
+    deadline=None,
+    derandomize=True,
+    max_examples=40,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("tilewright")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Kernels of this run are cached in a directory of its own, which all xdist workers share; nothing is calibrated."""
+    base = tmp_path_factory.getbasetemp()
+    run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    directory = run / "kernel-cache"
+    directory.mkdir(mode=0o700, exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TILEWRIGHT_CACHE_DIR", str(directory))
+        patch.setenv("TILEWRIGHT_CALIBRATE", "0")
+        yield directory
+
+
+def cpu_flags() -> frozenset[str]:
+    """What /proc/cpuinfo lists as flags (x86) or Features (AArch64) of the first core."""
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        label, _, names = line.partition(":")
+        if label.strip() in ("flags", "Features"):
+            return frozenset(names.split())
+    return frozenset()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what this CPU cannot execute; the reasons are counted in the summary."""
+    flags = cpu_flags()
+    for item in items:
+        for marker in item.iter_markers("needs"):
+            missing = sorted(set(marker.args) - flags)
+            if missing:
+                item.add_marker(pytest.mark.skip(reason=f"this CPU lacks {', '.join(missing)}"))

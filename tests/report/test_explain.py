@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.golden.regenerate_reports import explained_g2, golden
+from tests.support.hand_plans import attention_plan, many_rejected, model_plan
+from tilewright.graph.types import SymbolicExtent
+from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, Trip, When
+from tilewright.plan.types import Cut, Rejected
+from tilewright.report.explain import explain, explain_plan
+
+
+@pytest.mark.parametrize("name", ["explain_attention", "explain_g2", "explain_g2_softmax"])
+def test_explanations_read_as_they_always_did(name: str) -> None:
+    text, expected = golden(name)
+    assert text == expected
+
+
+@pytest.mark.parametrize("softmax", [False, True])
+def test_the_papers_example_fits_on_a_page(softmax: bool) -> None:
+    lines = explained_g2(softmax).splitlines()
+    assert len(lines) <= 60
+    assert max(map(len, lines)) <= 120
+    assert not any(line.endswith("...") for line in lines)
+
+
+def test_the_same_plan_always_prints_the_same() -> None:
+    assert explain_plan(attention_plan(many_rejected(9))) == explain_plan(attention_plan(many_rejected(9)))
+
+
+@given(st.integers(0, 200))
+def test_one_chain_fits_on_a_page(rejected: int) -> None:
+    lines = explain(model_plan(attention_plan(many_rejected(rejected)))).splitlines()
+    assert len(lines) <= 60
+    assert max(map(len, lines)) <= 120
+
+
+def test_the_page_says_how_many_rejected_alternatives_it_leaves_out() -> None:
+    text = explain_plan(attention_plan(many_rejected(200)))
+    shown = text.count("more traffic into L2")
+    assert shown >= 10
+    assert text.endswith(f"and {200 - shown} more")
+
+
+def test_long_reasons_are_wrapped_and_not_cut() -> None:
+    reason = " ".join(f"word{n}" for n in range(60))
+    text = explain_plan(attention_plan((Rejected("online softmax", 2048, 1024, "bytes", reason),)))
+    assert " ".join(text.split()).endswith(reason)
+    assert "2.00 KiB against 1.00 KiB" in text
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_what_was_not_fused_is_named_with_both_prices() -> None:
+    cuts = (Cut("out", 9e-3, 8.8e-3, "recomputing weights costs more"), Cut("scores", float("inf"), 1e-3, "no order keeps it"))
+    text = explain(model_plan(attention_plan(), attention_plan(), cuts=cuts))
+    assert text.startswith("attention: 2 chains, 8.80 ms on one thread\n")
+    assert "out: fused 9.00 ms, apart 8.80 ms; recomputing weights costs more" in text
+    assert "scores: fused none, apart 1.00 ms; no order keeps it" in text
+
+
+def test_only_the_hidden_terms_of_a_price_say_so() -> None:
+    lines = explain_plan(attention_plan()).splitlines()
+    assert [line.split()[0] for line in lines if "hidden behind arithmetic" in line] == ["L2"]
+
+
+def test_conditions_and_storage_are_spelt_out() -> None:
+    leaf = Compute("out", (When("l", Trip.LAST), When("k", Trip.FIRST)))
+    body = (Loop("m", 500, (Loop("m", 24, (Loop("l", 512, (leaf,)),)),)),)
+    plan = dataclasses.replace(attention_plan(), schedule=Schedule(body, (("scores", Storage.RECOMPUTE),)), parallel_axes=())
+    text = explain_plan(plan)
+    assert "at the last block of l and the first block of k" in text
+    assert "scores recomputed, weights kept; scratch per thread 304 KiB; not parallel" in text
+    blocks = {line.split("for ")[1].split("  ")[0]: line.split("  ")[-1].strip() for line in text.splitlines() if "for " in line}
+    assert blocks == {"m by 500": "2 blocks", "m by 24": "21 blocks", "l by 512": "1 block"}
+
+
+def test_symbolic_extents_say_what_was_planned() -> None:
+    plan = attention_plan()
+    first = plan.chain.operators[0]
+    symbolic = SymbolicExtent("s", 1, 1024, 512)
+    axes = tuple(dataclasses.replace(axis, extent=symbolic) if axis.name == "m" else axis for axis in first.axes)
+    chain = dataclasses.replace(plan.chain, operators=(dataclasses.replace(first, axes=axes),))
+    alone = dataclasses.replace(plan, chain=chain, schedule=Schedule((Compute("scores"),)), operators=plan.operators[:1])
+    text = explain_plan(alone)
+    assert "m s (planned as 512)" in text
+    assert "one operator: nothing to fuse" in text
