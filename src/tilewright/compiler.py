@@ -7,6 +7,7 @@ Every stage can be seen by name: `tilewright --dump-after=STAGE`, or TILEWRIGHT_
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -34,6 +35,10 @@ STAGES = ("trace", "rewrite", "plan", "lower", "emit")
 REWRITES: tuple[Rewrite, ...] = (FoldIndexMaps(), InlineConditions(), DeadCode())
 """In this order."""
 
+_log_plan = logging.getLogger("tilewright.plan")
+_log_fuse = logging.getLogger("tilewright.fuse")
+_log_codegen = logging.getLogger("tilewright.codegen")
+
 _dumped: ContextVar[frozenset[str]] = ContextVar("dumped_stages", default=frozenset())
 
 
@@ -47,6 +52,7 @@ def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> ModelPl
     graph = rewrite(graph)
     _dump("rewrite", graph.name, lambda: to_text(graph))
     model_plan = partition(graph, machine, fuse=fuse)
+    _log_decisions(model_plan)
     _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))
     return model_plan
 
@@ -64,6 +70,7 @@ def generate(model_plan: ModelPlan) -> Artifact:
     program = lower_program(model_plan)
     _dump("lower", model_plan.graph.name, lambda: pformat(program.nests, width=120))
     artifact = emit_program(program)
+    _log_codegen.info("%s: %d lines of C, key %s", model_plan.graph.name, artifact.text.count("\n"), artifact.key[:16])
     _dump("emit", model_plan.graph.name, lambda: artifact.text)
     return artifact
 
@@ -87,6 +94,16 @@ def dumping(stages: Iterable[str]) -> Iterator[None]:
         yield
     finally:
         _dumped.reset(token)
+
+
+def _log_decisions(model_plan: ModelPlan) -> None:
+    for one in model_plan.plans:
+        order = ", ".join(f"{loop.axis} by {loop.tile}" for loop in one.schedule.path(one.chain.operators[-1].name))
+        _log_plan.info("%s: %s; %.1f us predicted", one.chain.name, order or "no loops", one.predicted_seconds * 1e6)
+        apart = one.unfused_price.seconds * 1e6
+        _log_fuse.info("%s: %d operators in one kernel; %.1f us apart", one.chain.name, len(one.chain.operators), apart)
+    for cut in model_plan.cuts:
+        _log_fuse.info("%s: not fused, %s", cut.tensor, cut.reason)
 
 
 def _dump(stage: str, name: str, text: Callable[[], str]) -> None:

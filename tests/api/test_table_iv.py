@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 import tilewright as tw
 from tests.support.expected import gemm_chain64, gemm_chain_bound
 from tilewright import compiler

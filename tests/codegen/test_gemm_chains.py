@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tests.support.chains import artifact_of, gemm_chain, hand_plan, random_inputs
 from tests.support.expected import gemm_chain64, gemm_chain_bound
 from tests.support.guarded import GuardedMemory

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from tests.codegen.test_gemm_chains import MIDDLES, SYMBOLS, attention_plan
 from tests.support.chains import artifact_of
 from tests.support.expected import gemm_chain64

@@ -6,6 +6,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+
 from tests.support.chains import artifact_of, gemm_chain, hand_plan, random_inputs
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine

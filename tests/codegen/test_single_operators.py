@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pytest
+
 from tests.support.chains import SOFTMAX, artifact_of, chain, contraction, hand_plan, mapping, random_inputs, reduction, softmax
 from tests.support.expected import EPS, softmax64
 from tilewright.errors import PlanningError
@@ -97,8 +98,10 @@ MAPS: list[tuple[Scalar, tuple[str, ...], str, Callable[..., np.ndarray]]] = [
      lambda x, y: x / (y[:, None] ** 2 + 1)),
     (apply("exp", apply("negative", Load(0))), ("mn",), "mn", lambda x: np.exp(-x)),
     (apply("sqrt", apply("abs", Load(0))), ("mn",), "nm", lambda x: np.sqrt(np.abs(x)).T),
-    (apply("maximum", Load(0), apply("minimum", Load(1), Literal(0.5))), ("m", "m"), "m", lambda x, y: np.maximum(x, np.minimum(y, 0.5))),
-    (apply("where", apply("less", Load(0), Literal(0.0)), Literal(-1.0), Load(0)), ("mn",), "mn", lambda x: np.where(x < 0, -1, x)),
+    (apply("maximum", Load(0), apply("minimum", Load(1), Literal(0.5))), ("m", "m"), "m",
+     lambda x, y: np.maximum(x, np.minimum(y, 0.5))),
+    (apply("where", apply("less", Load(0), Literal(0.0)), Literal(-1.0), Load(0)), ("mn",), "mn",
+     lambda x: np.where(x < 0, -1, x)),
     (apply("greater_equal", Load(0), Literal(0.0)), ("mn",), "mn", lambda x: (x >= 0).astype("f8")),
     (apply("floor", apply("multiply", Load(0), Literal(10.0))), ("mn",), "mn", lambda x: np.floor(x * np.float32(10))),
     (apply("reciprocal", apply("add", apply("abs", Load(0)), Literal(1.0))), ("",), "", lambda x: 1 / (abs(x) + 1)),

@@ -93,9 +93,7 @@ def chain(name: str, operators: Sequence[Operator], extents: Mapping[str, Extent
     return Chain(name, tuple(tensors.values()), tuple(operators))
 
 
-def hand_plan(
-    one: Chain, schedule: Schedule, machine: Machine, kernel: MicroKernel, parallel_axes: tuple[str, ...] = ()
-) -> Plan:
+def hand_plan(one: Chain, schedule: Schedule, machine: Machine, kernel: MicroKernel, parallel_axes: tuple[str, ...] = ()) -> Plan:
     """A plan without prices."""
     operators = tuple(
         OperatorPlan(op.name, kernel.name, contraction_roles(op)) if op.is_contraction() else OperatorPlan(op.name)

@@ -69,8 +69,8 @@ static void {symbol}_tiles(long m, long n, long k, const float *a, long a_row, l
                            long b_row, float *c, long c_row, long accumulate) {{
   for (long j = 0; j < n; j += {columns}, b += b_panel)
     for (long i = 0; i < m; i += {rows})
-      {symbol}(k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row, tw_min(m - i, {rows}), tw_min(n - j, {columns}),
-          accumulate);
+      {symbol}(k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row, tw_min(m - i, {rows}),
+          tw_min(n - j, {columns}), accumulate);
 }}
 """
 

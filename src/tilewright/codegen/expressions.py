@@ -28,7 +28,7 @@ def add(*values: Value) -> Value:
     """
     flat = [part for value in values for part in _operands(value, "+")]
     number = sum(part for part in flat if isinstance(part, int))
-    names = [part for part in flat if not isinstance(part, int)]
+    names: list[Value] = [part for part in flat if not isinstance(part, int)]
     return _joined("+", [*names, number] if number or not names else names)
 
 
@@ -59,7 +59,7 @@ def multiply(*values: Value) -> Value:
     number = 1
     for part in flat:
         number *= part if isinstance(part, int) else 1
-    names = [part for part in flat if not isinstance(part, int)]
+    names: list[Value] = [part for part in flat if not isinstance(part, int)]
     if number == 0:
         return 0
     return _joined("*", [*names, number] if number != 1 or not names else names)

@@ -11,7 +11,9 @@ from tilewright.plan.types import Plan
 
 def header(plan: Plan) -> tuple[str, ...]:
     """Lines for people; they are deterministic, so that generated text may be compared."""
-    floor = f"floor {plan.floor.seconds * 1e6:.1f} us"
+    predicted, unfused, floor = (
+        f"{seconds * 1e6:.1f} us" for seconds in (plan.predicted_seconds, plan.unfused_price.seconds, plan.floor.seconds)
+    )
     return (
         f"{plan.chain.name}, planned for {plan.machine.name}",
         "",
@@ -19,7 +21,7 @@ def header(plan: Plan) -> tuple[str, ...]:
         "",
         *(f"  {line}" for line in schedule_lines(plan.schedule.body)),
         "",
-        f"predicted {plan.predicted_seconds * 1e6:.1f} us on one thread ({floor}, unfused {plan.unfused_price.seconds * 1e6:.1f} us)",
+        f"predicted {predicted} on one thread (floor {floor}, operator by operator {unfused})",
     )
 
 

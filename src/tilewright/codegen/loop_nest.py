@@ -29,7 +29,7 @@ class Range:
             sizes = frozenset(
                 part for whole in self.sizes for part in ({tile} if whole >= tile else set()) | {whole % tile} - {0}
             )
-        fixed = sizes == {tile}
+        fixed = sizes == frozenset({tile})
         return Range(start, tile if fixed else size, tile if self.sizes is not None else minimum(tile, self.capacity), sizes)
 
 

@@ -11,7 +11,7 @@
  *       scores
  *       out
  *
- * predicted 0.0 us on one thread (floor 0.0 us, unfused 0.0 us)
+ * predicted 0.0 us on one thread (floor 0.0 us, operator by operator 0.0 us)
  */
 static void chain_task(void *argument, long begin, long end, char *scratch) {
   const struct tw_call *call = argument;
