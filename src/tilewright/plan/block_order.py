@@ -1,0 +1,163 @@
+"""Schedules from loop orders, and whether a schedule can be executed.
+
+`permuted` gives the paper's schedules (Chimera, section IV-B): one nest of all loops. `prefixed` gives the space that is
+searched: an ordered prefix of loops around all operators, and under it a nest of its own for each. It contains every
+executable permutation's movement, and generalises to any number of operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tilewright.graph.types import Chain, Operator
+from tilewright.plan.chains import axis_names, equal_axes, upstream
+from tilewright.plan.memory import in_place_groups
+from tilewright.plan.ranges import largest_sizes, trip_counts
+from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Storage, Trip, When
+
+
+def permuted(
+    chain: Chain, order: Sequence[str], tiles: Mapping[str, int], *, storage: Storage | Mapping[str, Storage] = Storage.KEEP
+) -> Schedule:
+    """One nest of loops in this order (outermost first) around all operators; axes left out have no loop.
+
+    A producer runs at the first block of loops that only operators behind it have (at every block if its result is
+    recomputed); a consumer runs at the last block of loops that only operators before it have. `storage` is one decision
+    for all intermediates, or one for each by name. Whether the result can be executed, `is_executable` says.
+    """
+    decisions = {t: storage if isinstance(storage, Storage) else storage.get(t, Storage.KEEP) for t in chain.intermediates}
+    body: tuple[Node, ...] = tuple(
+        Compute(operator.name, _conditions(chain, operator, order, decisions)) for operator in chain.operators
+    )
+    return Schedule(nest(order, tiles, body), tuple(decisions.items()))
+
+
+def prefixed(
+    chain: Chain,
+    prefix: Sequence[str],
+    own_orders: Mapping[str, Sequence[str]],
+    tiles: Mapping[str, int],
+    own_tiles: Mapping[str, Mapping[str, int]] | None = None,
+) -> Schedule:
+    """Loops of the prefix around everything, then for every operator the nest of its own order (none if not named).
+
+    Intermediates whose producer lacks a loop of the prefix are recomputed, and so is all that they are computed from.
+    `own_tiles` overrides `tiles` for the own loops of an operator.
+    """
+    own = own_tiles or {}
+    body = tuple(
+        node
+        for operator in chain.operators
+        for node in nest(own_orders.get(operator.name, ()), {**tiles, **own.get(operator.name, {})}, (Compute(operator.name),))
+    )
+    return Schedule(nest(prefix, tiles, body), tuple(prefix_storage(chain, prefix).items()))
+
+
+def prefix_storage(chain: Chain, prefix: Sequence[str]) -> dict[str, Storage]:
+    """What a prefix makes of every intermediate: recomputed if its producer lacks one of the loops, else kept."""
+    return {
+        operator.write.tensor: Storage.KEEP if set(prefix) <= axis_names((operator,)) else Storage.RECOMPUTE
+        for operator in chain.operators[:-1]
+    }
+
+
+def nest(order: Sequence[str], tiles: Mapping[str, int], body: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The loops of an order, outermost first, around a body."""
+    for axis in reversed(order):
+        body = (Loop(axis, tiles[axis], body),)
+    return body
+
+
+def is_executable(chain: Chain, schedule: Schedule) -> bool:
+    """Whether every operator finds its operands complete, and nothing is summed twice."""
+    return not why_not_executable(chain, schedule)
+
+
+def why_not_executable(chain: Chain, schedule: Schedule) -> str:
+    """The first reason why a schedule cannot be executed; empty if it can. Symbolic extents may have any allowed value."""
+    leaves = {leaf.operator: loops for loops, leaf in schedule.leaves() if isinstance(leaf, Compute)}
+    if tuple(leaves) != tuple(operator.name for operator in chain.operators):
+        return "the operators do not run in topological order, each at one place"
+    checks = (_rows_are_whole, _runs_the_right_number_of_times, _operands_are_complete)
+    problems = (check(chain, schedule, operator) for operator in chain.operators for check in checks)
+    return next(filter(None, problems), "") or _shared_buffers_agree(chain, schedule)
+
+
+def _conditions(chain: Chain, operator: Operator, order: Sequence[str], storage: Mapping[str, Storage]) -> tuple[When, ...]:
+    own, before = axis_names((operator,)), axis_names(upstream(chain, operator))
+    conditions = []
+    for axis in order:
+        if axis not in own and axis in before:
+            conditions.append(When(axis, Trip.LAST))
+        elif axis not in own and storage.get(operator.write.tensor) is not Storage.RECOMPUTE:
+            conditions.append(When(axis, Trip.FIRST))
+    return tuple(conditions)
+
+
+def _cutting_axes(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[str, ...]:
+    """The axes of the loops around an operator that can have more than one trip, outermost first."""
+    path = schedule.path(operator.name)
+    trips = trip_counts(path, largest_sizes(chain))
+    return tuple(loop.axis for loop, count in zip(path, trips, strict=True) if count > 1)
+
+
+def _when(schedule: Schedule, operator: Operator) -> dict[str, Trip]:
+    leaf = next(leaf for _, leaf in schedule.leaves() if isinstance(leaf, Compute) and leaf.operator == operator.name)
+    return {when.axis: when.trip for when in leaf.when}
+
+
+def _rows_are_whole(chain: Chain, schedule: Schedule, operator: Operator) -> str:
+    cut = set(_cutting_axes(chain, schedule, operator))
+    split = [axis.name for axis in operator.reduction_axes() if axis.name in cut]
+    if operator.is_row_operator() and split:
+        return f"{operator.name} needs whole rows, and a loop cuts {', '.join(split)}"
+    return ""
+
+
+def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: Operator) -> str:
+    """Along a loop over a foreign axis an operator runs once, or again and again from zero if it is recomputed."""
+    conditions = _when(schedule, operator)
+    recomputed = schedule.storage_of(operator.write.tensor) is Storage.RECOMPUTE
+    reductions = {axis.name for axis in operator.reduction_axes()}
+    own, summing = axis_names((operator,)), False
+    for axis in _cutting_axes(chain, schedule, operator):
+        if axis not in own and axis not in conditions:
+            if not recomputed:
+                return f"{operator.name} would run again at every block of {axis}, which it does not have"
+            if summing:
+                return f"{operator.name} is recomputed along {axis} inside a loop that sums it: {axis} must come first"
+        summing = summing or axis in reductions
+    return ""
+
+
+def _operands_are_complete(chain: Chain, schedule: Schedule, operator: Operator) -> str:
+    """At every block a consumer finds the block of each intermediate that it reads finished."""
+    for tensor in dict.fromkeys(access.tensor for access in operator.reads):
+        producer = chain.producer(tensor)
+        if producer is None:
+            continue
+        for axis in _shared_cuts(chain, schedule, producer, operator):
+            if axis not in equal_axes(chain, tensor) and not _in_time(chain, schedule, producer, operator, axis):
+                return f"{operator.name} would read {tensor} before {producer.name} has finished it along {axis}"
+    return ""
+
+
+def _shared_cuts(chain: Chain, schedule: Schedule, producer: Operator, consumer: Operator) -> tuple[str, ...]:
+    first, second = schedule.path(producer.name), schedule.path(consumer.name)
+    shared = sum(one is other for one, other in zip(first, second, strict=False))
+    trips = trip_counts(first, largest_sizes(chain))[:shared]
+    return tuple(loop.axis for loop, count in zip(first[:shared], trips, strict=True) if count > 1)
+
+
+def _in_time(chain: Chain, schedule: Schedule, producer: Operator, consumer: Operator, axis: str) -> bool:
+    made, used = _when(schedule, producer).get(axis), _when(schedule, consumer).get(axis)
+    if axis in axis_names((producer,)) or made is Trip.LAST:
+        return used is Trip.LAST
+    return True
+
+
+def _shared_buffers_agree(chain: Chain, schedule: Schedule) -> str:
+    for group in in_place_groups(chain):
+        if len({schedule.storage_of(tensor) for tensor in group}) > 1:
+            return f"{', '.join(group)} share a buffer and must be kept or recomputed together"
+    return ""

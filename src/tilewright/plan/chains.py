@@ -1,0 +1,171 @@
+"""From operators of a graph to a chain: one name per axis across all of them, and how they depend on each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tilewright.errors import PlanningError
+from tilewright.graph.index import Index
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.scalar import AxisValue, Scalar, rewrite
+from tilewright.graph.types import Access, Axis, Chain, Graph, Guard, Operator, Reduction
+
+Place = tuple[int, str]
+"""An axis of one operator: the operator's position and the axis's own name."""
+
+
+def make_chain(graph: Graph, operators: Sequence[Operator]) -> Chain:
+    """The chain of these operators (a subset of the graph's, in topological order) with consistently named axes.
+
+    An axis by which a consumer reads a whole dimension of an intermediate is the producer's axis of that dimension. All
+    other axes get names of their own: the user's where these are free, else with a number behind. Two axes of one
+    operator stay apart even if both read the same dimension. Raises `PlanningError` unless there is exactly one sink.
+    """
+    _check_one_sink(operators)
+    names = _names(operators, _merged(operators))
+    renamed = tuple(_rename(operator, names, position) for position, operator in enumerate(operators))
+    used = dict.fromkeys(access.tensor for op in operators for access in (*op.reads, op.write))
+    tensors = tuple(graph.tensor(name) for name in used)
+    return Chain("_".join(operator.name for operator in operators), tensors, renamed)
+
+
+def equal_axes(chain: Chain, tensor: str) -> frozenset[str]:
+    """The axes of an intermediate along which producer and all consumers walk alike: block i of one is block i of all.
+
+    They are those that are a whole dimension of the producer's write and of every consumer's reads of the tensor.
+    """
+    producer = chain.producer(tensor)
+    assert producer is not None, f"{tensor} is an input"
+    axes = dict(_plain_dimensions(producer.write))
+    for operator in chain.consumers(tensor):
+        for access in operator.reads:
+            if access.tensor == tensor:
+                read = dict(_plain_dimensions(access))
+                axes = {position: name for position, name in axes.items() if read.get(position) == name}
+    return frozenset(axes.values())
+
+
+def tensor_axes(access: Access) -> tuple[str, ...]:
+    """The axes of an access in the order of its dimensions, each once."""
+    return tuple(dict.fromkeys(name for index in access.indices for name in sorted(index.axes())))
+
+
+def upstream(chain: Chain, operator: Operator) -> tuple[Operator, ...]:
+    """All operators that an operator depends on, in topological order."""
+    needed = {access.tensor for access in operator.reads}
+    found = []
+    for other in reversed(chain.operators):
+        if other.write.tensor in needed:
+            found.append(other)
+            needed |= {access.tensor for access in other.reads}
+    return tuple(reversed(found))
+
+
+def axis_names(operators: Iterable[Operator]) -> frozenset[str]:
+    """The names of all axes of some operators."""
+    return frozenset(axis.name for operator in operators for axis in operator.axes)
+
+
+def _check_one_sink(operators: Sequence[Operator]) -> None:
+    read = {access.tensor for operator in operators for access in operator.reads}
+    unread = [operator.name for operator in operators if operator.write.tensor not in read]
+    if len(unread) != 1 or unread[0] != operators[-1].name:
+        found = ", ".join(unread) or "none"
+        raise PlanningError("a chain has exactly one sink, its last operator", why=f"results that nothing reads: {found}")
+
+
+def _plain_dimensions(access: Access) -> Iterable[tuple[int, str]]:
+    """(dimension, axis) for every dimension that is one axis of its own, not used by another dimension."""
+    for position, index in enumerate(access.indices):
+        others = (other for number, other in enumerate(access.indices) if number != position)
+        if index.is_axis() and not any(index.axes() & other.axes() for other in others):
+            yield position, next(iter(index.axes()))
+
+
+def _merged(operators: Sequence[Operator]) -> dict[Place, Place]:
+    """The representative of every axis: the earliest operator's axis that it is equal to."""
+    parent: dict[Place, Place] = {(i, axis.name): (i, axis.name) for i, op in enumerate(operators) for axis in op.axes}
+    writer = {operator.write.tensor: position for position, operator in enumerate(operators)}
+    for consumer, operator in enumerate(operators):
+        for access in operator.reads:
+            if access.tensor in writer:
+                _merge_read(operators, parent, writer[access.tensor], consumer, access)
+    return {place: _find(parent, place) for place in parent}
+
+
+def _merge_read(operators: Sequence[Operator], parent: dict[Place, Place], producer: int, consumer: int, access: Access) -> None:
+    written = dict(_plain_dimensions(operators[producer].write))
+    for position, name in _plain_dimensions(access):
+        if position not in written:
+            continue
+        first, second = (producer, written[position]), (consumer, name)
+        same_extent = operators[producer].axis(first[1]).extent == operators[consumer].axis(name).extent
+        if same_extent and not _would_clash(parent, first, second):
+            low, high = sorted((_find(parent, first), _find(parent, second)))
+            parent[high] = low
+
+
+def _find(parent: dict[Place, Place], place: Place) -> Place:
+    while parent[place] != place:
+        place = parent[place]
+    return place
+
+
+def _would_clash(parent: dict[Place, Place], first: Place, second: Place) -> bool:
+    """Whether merging would make two axes of one operator equal."""
+    roots = {_find(parent, first), _find(parent, second)}
+    members = [place for place in parent if _find(parent, place) in roots]
+    return len(roots) > 1 and len({operator for operator, _ in members}) < len(members)
+
+
+def _names(operators: Sequence[Operator], merged: dict[Place, Place]) -> dict[Place, str]:
+    """A unique name for every class of equal axes: the user's name in the first operator that has it, if free."""
+    chosen: dict[Place, str] = {}
+    taken: set[str] = set()
+    for place in merged:
+        root = merged[place]
+        if root not in chosen:
+            chosen[root] = _free_name(root[1], taken)
+            taken.add(chosen[root])
+    return {place: chosen[root] for place, root in merged.items()}
+
+
+def _free_name(wanted: str, taken: set[str]) -> str:
+    number, name = 2, wanted
+    while name in taken:
+        name, number = f"{wanted}{number}", number + 1
+    return name
+
+
+def _rename(operator: Operator, names: dict[Place, str], position: int) -> Operator:
+    new = {axis.name: names[position, axis.name] for axis in operator.axes}
+    values = {old: axis_index(name) for old, name in new.items()}
+    return replace(
+        operator,
+        axes=tuple(Axis(new[axis.name], axis.extent, axis.kind) for axis in operator.axes),
+        reads=tuple(_rename_access(access, values) for access in operator.reads),
+        write=_rename_access(operator.write, values),
+        body=_rename_scalar(operator.body, new),
+        reduction=_rename_reduction(operator.reduction, new),
+    )
+
+
+def _rename_access(access: Access, values: dict[str, Index]) -> Access:
+    indices = tuple(index.substitute(values) for index in access.indices)
+    guard = access.guard
+    if guard is not None:
+        guard = Guard(tuple(constraint.substitute(values) for constraint in guard.constraints), guard.otherwise)
+    return Access(access.tensor, indices, guard)
+
+
+def _rename_scalar(scalar: Scalar, new: dict[str, str]) -> Scalar:
+    return rewrite(scalar, lambda node: AxisValue(new[node.axis]) if isinstance(node, AxisValue) else None)
+
+
+def _rename_reduction(reduction: Reduction | None, new: dict[str, str]) -> Reduction | None:
+    if reduction is None:
+        return None
+    states = tuple(replace(state, contribution=_rename_scalar(state.contribution, new)) for state in reduction.states)
+    rescales = tuple(replace(rescale, factor=_rename_scalar(rescale.factor, new)) for rescale in reduction.rescales)
+    return Reduction(states, _rename_scalar(reduction.finish, new), rescales)

@@ -1,0 +1,134 @@
+"""Which micro kernel computes a contraction, and how much of its work is useful: edges in rows and in columns.
+
+A short tile costs what its busiest port takes per step of the reduction: fused multiply-adds (rows * vectors over units), loads
+(one vector of B per column vector, one broadcast of A per row, two a cycle), or the latency of one accumulator chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.errors import PlanningError
+from tilewright.graph.types import Operator
+from tilewright.kernels.contract import MicroKernel
+from tilewright.machine.machine import Machine
+from tilewright.plan.types import ContractionRoles
+from tilewright.plan.views import Count
+
+FMA_LATENCY_CYCLES = 4
+LOADS_PER_CYCLE = 2
+TIE = 1.005
+"""Kernels within this factor of the best are equal; the registry's order decides."""
+
+Pieces = tuple[tuple[Count, Count], ...]
+"""(number, length) of the pieces that a loop around a micro kernel cuts an axis into."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelWork:
+    """What a micro kernel needs for a contraction: seconds of arithmetic, and how often it is called."""
+
+    seconds: Count
+    calls: Count
+
+
+def lanes(kernel: MicroKernel) -> int:
+    """Elements of C in one of the kernel's vectors."""
+    return kernel.vector_bits // (8 * np.dtype(kernel.element_types[2]).itemsize)
+
+
+def pieces(size: int, tile: Count, step: int) -> Pieces:
+    """How an axis is cut: blocks of `tile` (the last one shorter), each into pieces of `step` and a rest.
+
+    >>> pieces(100, 40, 16)
+    ((5, 16), (2, 8), (1, 4))
+    """
+    tile = np.minimum(tile, size)
+    blocks, last = size // np.maximum(tile, 1), size % np.maximum(tile, 1)
+    number = blocks * (tile // step) + last // step
+    return (
+        (_plain(number), step),
+        (_plain(blocks * np.minimum(tile % step, 1)), _plain(tile % step)),
+        (_plain(np.minimum(last % step, 1)), _plain(last % step)),
+    )
+
+
+def kernel_work(
+    operator: Operator,
+    roles: ContractionRoles,
+    kernel: MicroKernel,
+    machine: Machine,
+    sizes: Mapping[str, int],
+    tiles: Mapping[str, Count],
+) -> KernelWork:
+    """Seconds and calls for one full pass over the contraction when its axes are cut into these tiles (arrays allowed)."""
+
+    def cut(axis: str | None, step: int) -> Pieces:
+        return pieces(sizes[axis], tiles[axis], step) if axis is not None else ((1, 1),)
+
+    vectors_of = lanes(kernel)
+    full = _step_cycles(kernel.rows, kernel.columns // vectors_of, machine.fma_per_cycle)
+    steps: Count = 0
+    calls: Count = 0
+    for row_count, rows in cut(roles.row, kernel.rows):
+        for column_count, columns in cut(roles.column, kernel.columns):
+            count = row_count * column_count
+            steps = steps + count * _step_cycles(rows, -(-columns // vectors_of), machine.fma_per_cycle) / full
+            calls = calls + count
+    depth = sizes[roles.depth] if roles.depth is not None else 1
+    depth_blocks = -(-depth // np.maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
+    outer = 1
+    for axis in roles.outer:
+        outer *= sizes[axis]
+    width = min(1.0, kernel.vector_bits / machine.vector_bits)
+    rate = machine.peak(kernel.element_types[2]) * kernel.peak_share * width
+    step_seconds = 2 * kernel.rows * kernel.columns / rate
+    return KernelWork(steps * (depth * outer * step_seconds), calls * depth_blocks * outer)
+
+
+def useful_share(operator: Operator, work: KernelWork, kernel: MicroKernel, machine: Machine, sizes: Mapping[str, int]) -> float:
+    """Useful flops over those that the kernel could do in its time."""
+    width = min(1.0, kernel.vector_bits / machine.vector_bits)
+    rate = machine.peak(kernel.element_types[2]) * kernel.peak_share * width
+    return float(flops(operator, sizes) / (work.seconds * rate)) if work.seconds else 1.0
+
+
+def flops(operator: Operator, sizes: Mapping[str, int]) -> int:
+    """A multiplication and an addition for every point of a contraction."""
+    return 2 * int(np.prod([sizes[axis.name] for axis in operator.axes], dtype=np.int64))
+
+
+def choose_kernel(
+    operator: Operator,
+    roles: ContractionRoles,
+    machine: Machine,
+    sizes: Mapping[str, int],
+    kernels: tuple[MicroKernel, ...],
+) -> tuple[MicroKernel, tuple[tuple[MicroKernel, float], ...]]:
+    """The kernel with the least padded work over its attainable rate, and all with their seconds, best first.
+
+    Extents count as uncut: tiles of rows are multiples of the kernel's. Raises `PlanningError` if there is none.
+    """
+    if not kernels:
+        raise PlanningError(
+            f"no micro kernel can compute {operator.name} on {machine.name}",
+            where=operator.name,
+            hint="register one with tilewright.kernels.registry.register",
+        )
+    seconds = [float(kernel_work(operator, roles, one, machine, sizes, sizes).seconds) for one in kernels]
+    chosen = next(one for one, time in zip(kernels, seconds, strict=True) if time <= min(seconds) * TIE)
+    ranked = sorted(zip(kernels, seconds, strict=True), key=lambda pair: pair[1])
+    return chosen, tuple(ranked)
+
+
+def _step_cycles(rows: Count, vectors: Count, fma_per_cycle: int) -> Count:
+    arithmetic = rows * vectors / fma_per_cycle
+    loads = (rows + vectors) / LOADS_PER_CYCLE
+    return np.maximum(np.maximum(arithmetic, loads), FMA_LATENCY_CYCLES)
+
+
+def _plain(value: Count) -> Count:
+    return int(value) if np.ndim(value) == 0 else value

@@ -1,0 +1,54 @@
+"""Which axis of a contraction plays which part in the matrix micro kernel C[row, column] += A[row, depth] * B[depth, column]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tilewright.errors import PlanningError
+from tilewright.graph.types import Operator, planned_extent
+from tilewright.plan.types import ContractionRoles
+
+
+def contraction_roles(operator: Operator) -> ContractionRoles:
+    """The roles of the axes of a contraction; they depend on its index maps and (planned) extents only.
+
+    The column is an axis of exactly one read, which becomes the right operand: the write's last dimension if it is such
+    an axis, else the largest. The row is the largest axis of the other read that is written and not in the right one.
+    The depth is the largest reduction axis, those that both reads have first. Ties go to the operator's order of axes.
+    Raises `PlanningError` for an operator that is not a contraction. For "mk,k->m" the matrix is the right operand:
+
+    >>> from tilewright.graph.index import axis
+    >>> from tilewright.graph.scalar import Load, apply
+    >>> from tilewright.graph.types import SUM, Access, Axis, AxisKind
+    >>> m, k = Axis("m", 8), Axis("k", 4, AxisKind.REDUCTION)
+    >>> reads = Access("A", (axis("m"), axis("k"))), Access("x", (axis("k"),))
+    >>> body = apply("multiply", Load(0), Load(1))
+    >>> contraction_roles(Operator("y", "einsum", (m, k), reads, Access("y", (axis("m"),)), body, SUM))
+    ContractionRoles(left=1, right=0, row=None, column='m', depth='k', outer=())
+    """
+    if not operator.is_contraction():
+        raise PlanningError(f"{operator.name} is not a contraction of two operands", where=operator.name)
+    reads = tuple(access.axes() for access in operator.reads)
+    written = operator.write.axes()
+    column = _column(operator, reads)
+    right = 0 if column is not None and column in reads[0] else 1
+    left = 1 - right
+    row = _largest(operator, (reads[left] - reads[right]) & written)
+    reductions = {axis.name for axis in operator.reduction_axes()}
+    depth = _largest(operator, reductions & reads[0] & reads[1]) or _largest(operator, reductions)
+    outer = tuple(axis.name for axis in operator.axes if axis.name not in (row, column, depth))
+    return ContractionRoles(left, right, row, column, depth, outer)
+
+
+def _column(operator: Operator, reads: tuple[frozenset[str], frozenset[str]] | tuple[frozenset[str], ...]) -> str | None:
+    one_read = (reads[0] ^ reads[1]) & operator.write.axes()
+    last = operator.write.indices[-1] if operator.write.indices else None
+    if last is not None and last.is_axis() and last.axes() <= one_read:
+        return next(iter(last.axes()))
+    return _largest(operator, one_read)
+
+
+def _largest(operator: Operator, names: Iterable[str]) -> str | None:
+    chosen = set(names)
+    candidates = [axis for axis in operator.axes if axis.name in chosen]
+    return max(candidates, key=lambda axis: planned_extent(axis.extent)).name if candidates else None

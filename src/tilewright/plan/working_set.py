@@ -1,0 +1,110 @@
+"""The memory use of every operator of a schedule, in elements: Algorithm 1's MU with everything that must stay resident.
+
+An operator needs its own tiles, the live part of every intermediate, and every tile of other operators whose reuse the
+movement formula credits across it: a stationary A or E stays while the other operator runs.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+
+from tilewright.graph.types import Access, Chain
+from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
+from tilewright.plan.footprint import as_integer, bounding_box, distinct_elements
+from tilewright.plan.memory import in_place_groups
+from tilewright.plan.movement import outer_accesses
+from tilewright.plan.schedule import Schedule, Storage, Trip
+from tilewright.plan.views import ChainView, Count, LoopView, OperatorView, view_schedule
+
+
+def working_set_elements(chain: Chain, schedule: Schedule) -> int:
+    """The largest working set of any operator of a schedule, at planned sizes."""
+    return int(working_set(view_schedule(chain, schedule)))
+
+
+def working_set(view: ChainView) -> Count:
+    """The largest working set of any operator; tiles may be arrays."""
+    live = live_intermediates(view)
+    accesses = tuple(outer_accesses(view))
+    needs = [live + sum(resident(view, running, *entry[:2]) for entry in accesses) for running in view.operators]
+    return as_integer(reduce(np.maximum, needs))
+
+
+def literal_memory_use(view: ChainView) -> Count:
+    """Algorithm 1's MU as printed: the largest sum of the tiles (bounding boxes) of one operator."""
+    sums = [
+        sum(bounding_box(access, one.tiles) for access in (*dict.fromkeys(one.operator.reads), one.operator.write))
+        for one in view.operators
+    ]
+    return as_integer(reduce(np.maximum, sums))
+
+
+def live_intermediates(view: ChainView) -> Count:
+    """Elements of all buffers that hold intermediates; tensors that share one in place count once, at their largest."""
+    groups = in_place_groups(view.chain)
+    return sum(_group_elements(view, group) for group in groups)
+
+
+def held_sizes(view: ChainView, tensor: str) -> dict[str, Count]:
+    """The held extent of every axis of an intermediate: `memory.live_blocks` for tiles that may be arrays."""
+    chain = view.chain
+    producer = chain.producer(tensor)
+    assert producer is not None, f"{tensor} is an input"
+    views = [view.of(producer.name), *(view.of(consumer.name) for consumer in chain.consumers(tensor))]
+    equal = equal_axes(chain, tensor)
+    held: dict[str, Count] = {axis: view.sizes[axis] for axis in tensor_axes(producer.write)}
+    behind_barrier: Count = False
+    for loops in zip(*(one.loops for one in views), strict=False):
+        loop = loops[0]
+        if any(other.node != loop.node for other in loops):
+            break
+        if loop.axis in equal:
+            tile = np.minimum(views[0].tiles[loop.axis], view.sizes[loop.axis])
+            held[loop.axis] = as_integer(np.where(behind_barrier, held[loop.axis], tile))
+        elif _is_barrier(view, tensor, views, loop.axis):
+            behind_barrier = behind_barrier | (loop.trips > 1)
+    return held
+
+
+def _group_elements(view: ChainView, group: tuple[str, ...]) -> Count:
+    members = [held_sizes(view, tensor) for tensor in group]
+    sizes = [reduce(np.maximum, (held[axis] for held in members)) for axis in members[0]]
+    return as_integer(reduce(lambda total, size: total * size, sizes, 1))
+
+
+def _is_barrier(view: ChainView, tensor: str, views: list[OperatorView], axis: str) -> bool:
+    producer, *consumers = views
+    if axis in axis_names((producer.operator,)):
+        return True
+    if axis in axis_names(consumer.operator for consumer in consumers):
+        return view.storage[tensor] is not Storage.RECOMPUTE
+    return axis in producer.conditions and any(axis not in consumer.conditions for consumer in consumers)
+
+
+def resident(view: ChainView, running: OperatorView, owner: OperatorView, access: Access) -> Count:
+    """What an access's tile occupies while `running` works: all of it for the owner, else only if its reuse spans it."""
+    tile = distinct_elements(access, {axis: np.minimum(size, view.sizes[axis]) for axis, size in owner.tiles.items()})
+    if running.operator.name == owner.operator.name:
+        return tile
+    reused: Count = False
+    reuse_ended: Count = False
+    for loop in reversed(owner.running()):
+        if loop.axis in access.axes():
+            reuse_ended = reuse_ended | (loop.trips > 1)
+        elif _runs_between(view, running, owner, loop):
+            reused = reused | (~np.asarray(reuse_ended) & (loop.trips > 1))
+    return tile * np.where(reused, 1, 0)
+
+
+def _runs_between(view: ChainView, running: OperatorView, owner: OperatorView, loop: LoopView) -> bool:
+    """Whether an operator runs between two trips of a loop at whose every trip the owner of a tile runs."""
+    if all(loop.node != other.node for other in running.loops):
+        return False
+    condition = running.conditions.get(loop.axis)
+    if condition is None:
+        return True
+    names = [other.operator.name for other in view.operators]
+    is_before = names.index(running.operator.name) < names.index(owner.operator.name)
+    return is_before if condition is Trip.LAST else not is_before

@@ -1,0 +1,91 @@
+"""Graphs are cut where fusion is impossible, unwanted, or dearer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_operators, contraction, elementwise, graph_of, softmax
+from tilewright.plan.partition import partition
+
+ATTENTION = batch_operators(12, 512, 64, 64, 512, with_softmax=True)
+
+
+def chains(graph, **options) -> list[str]:
+    return [plan.chain.name for plan in partition(graph, CASCADE_LAKE, kernels=KERNELS, **options).plans]
+
+
+def test_attention_is_one_chain() -> None:
+    model = partition(graph_of(ATTENTION), CASCADE_LAKE, kernels=KERNELS)
+    assert [plan.chain.name for plan in model.plans] == ["C_P_E"]
+    assert model.cuts == ()
+    (plan,) = model.plans
+    assert plan.unfused_price.seconds > plan.price.seconds
+
+
+def test_fusion_can_be_switched_off() -> None:
+    model = partition(graph_of(ATTENTION), CASCADE_LAKE, fuse=False, kernels=KERNELS)
+    assert [plan.chain.name for plan in model.plans] == ["C", "P", "E"]
+    assert [cut.reason for cut in model.cuts] == ["fusion is switched off"] * 2
+
+
+def test_graph_outputs_end_a_chain() -> None:
+    graph = replace(graph_of(ATTENTION), outputs=("C", "E"))
+    model = partition(graph, CASCADE_LAKE, kernels=KERNELS)
+    assert [plan.chain.name for plan in model.plans] == ["C", "P_E"]
+    assert model.cuts[0].tensor == "C"
+    assert model.cuts[0].reason == "it is an output of the graph"
+    assert model.cuts[0].fused_seconds == float("inf")
+
+
+def test_tensors_with_several_readers_end_a_chain() -> None:
+    extents = {"m": 64, "k": 64, "l": 64}
+    graph = graph_of(
+        (
+            contraction("C", "mk,kl->ml", "AB", extents),
+            elementwise("R", "ml", [("C", "ml")], extents),
+            elementwise("S", "ml", [("C", "ml"), ("R", "ml")], extents),
+        )
+    )
+    model = partition(graph, CASCADE_LAKE, kernels=KERNELS)
+    assert [plan.chain.name for plan in model.plans] == ["C", "R_S"]
+    assert model.cuts[0].reason == "several operators read it: R, S"
+
+
+def test_branches_join_where_they_meet() -> None:
+    extents = {"m": 256, "k": 64, "l": 64, "n": 64}
+    graph = graph_of(
+        (
+            contraction("P", "mk,kl->ml", "AB", extents),
+            contraction("Q", "mk,kl->ml", "XY", extents),
+            elementwise("S", "ml", [("P", "ml"), ("Q", "ml")], extents),
+        )
+    )
+    assert chains(graph) == ["P_Q_S"]
+
+
+def test_what_threads_would_lose_is_not_fused() -> None:
+    extents = {"m": 128, "k": 512, "l": 512, "n": 512}
+    transposed = graph_of(
+        (contraction("C", "mk,kl->ml", "AB", extents), contraction("E", "ml,nl->mn", "CC", {**extents, "n": 128}))
+    )
+    assert chains(transposed) == ["C", "E"]
+
+
+@pytest.mark.parametrize("fuse", [None, True, False])
+def test_every_operator_is_in_exactly_one_chain_and_chains_are_in_order(fuse: bool | None) -> None:
+    extents = {"m": 300, "k": 70, "l": 130, "n": 40}
+    operators = (
+        contraction("C", "mk,kl->ml", "AB", extents),
+        elementwise("R", "ml", [("C", "ml"), ("bias", "l")], extents),
+        softmax("P", "ml", "R", extents, "l"),
+        contraction("E", "ml,ln->mn", "PD", extents),
+        elementwise("Z", "mn", [("E", "mn"), ("residual", "mn")], extents),
+    )
+    model = partition(graph_of(operators), CASCADE_LAKE, fuse=fuse, kernels=KERNELS)
+    planned = [op.name for plan in model.plans for op in plan.chain.operators]
+    assert planned == [op.name for op in operators]
+    if fuse is True:
+        assert len(model.plans) == 1
+    assert model.predicted_seconds == sum(plan.predicted_seconds for plan in model.plans)

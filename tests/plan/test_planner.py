@@ -1,0 +1,208 @@
+"""Plans of whole chains: executable, within capacity, deterministic, and with their reasons."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.plan.cases import CASCADE_LAKE, KERNELS, TABLE_IV, batch_chain, chain_of, contraction, elementwise, gemm_chain
+from tests.plan.walk import walked_movements
+from tilewright.graph.types import SymbolicExtent
+from tilewright.machine import Machine
+from tilewright.plan.block_order import is_executable, prefixed
+from tilewright.plan.cost import DEFAULT
+from tilewright.plan.parallel import block_count, imbalance, parallel_axes
+from tilewright.plan.planner import plan_chain
+from tilewright.plan.schedule import Compute, Layout, Loop, Pack
+from tilewright.plan.types import Plan, Price, PriceTerm
+
+CASES = [(name, with_softmax) for name in TABLE_IV for with_softmax in (False, True)]
+
+
+def plan_of(name: str, with_softmax: bool) -> Plan:
+    return plan_chain(batch_chain(*TABLE_IV[name], with_softmax=with_softmax), CASCADE_LAKE, kernels=KERNELS)
+
+
+@pytest.mark.parametrize(("name", "with_softmax"), CASES)
+def test_every_chain_of_table_iv_plans(name: str, with_softmax: bool) -> None:
+    plan = plan_of(name, with_softmax)
+    assert is_executable(plan.chain, plan.schedule)
+    assert plan.floor.seconds < plan.predicted_seconds < plan.unfused_price.seconds
+    fusion = next(level for level in plan.levels if level.level == "L2")
+    assert 0 < fusion.used_bytes <= fusion.capacity_bytes
+    assert plan.scratch_bytes < 1 << 20
+    assert block_count(plan.chain, plan.schedule) >= 8
+    assert plan.parallel_axes
+    check_packs(plan)
+
+
+def check_packs(plan: Plan) -> None:
+    """Chain inputs on the right are packed once, before use, in front of loops whose tiles are whole panels."""
+    packed: set[tuple[str, int]] = set()
+    for path, leaf in plan.schedule.leaves():
+        if isinstance(leaf, Pack):
+            packed.add((leaf.operator, leaf.read))
+            roles = plan.operator_plan(leaf.operator).roles
+            assert roles is not None
+            assert leaf.read == roles.right
+            below = plan.schedule.path(leaf.operator)[len(path) :]
+            assert all(loop.tile % leaf.panel_columns == 0 for loop in below if loop.axis == roles.column)
+        elif plan.operator_plan(leaf.operator).roles is not None:
+            roles = plan.operator_plan(leaf.operator).roles
+            operand = plan.chain.operator(leaf.operator).reads[roles.right]
+            assert (leaf.operator, roles.right) in packed or operand.tensor in plan.chain.intermediates
+
+
+def test_g2_in_full() -> None:
+    plan = plan_of("G2", True)
+    assert golden(plan) == (
+        "b by 1 { pack 1 of C; pack 1 of E; m by 108 { C P E } }\n"
+        "test_6x64, -, test_6x64\n"
+        "parallel b, m\n"
+        "L2 510976 of 524288\n"
+        "A 1572864, B 1572864, D 1572864, E 1572864"
+    )
+
+
+def golden(plan: Plan) -> str:
+    levels = {level.level: f"{level.level} {level.used_bytes} of {level.capacity_bytes}" for level in plan.levels}
+    moved = [f"{m.tensor} {m.size_bytes}" for m in plan.movements if m.level == "L2"]
+    kernels = ", ".join(op.micro_kernel or "-" for op in plan.operators)
+    return "\n".join(
+        [_body(plan.schedule.body), kernels, f"parallel {', '.join(plan.parallel_axes)}", levels["L2"], ", ".join(moved)]
+    )
+
+
+def _body(body) -> str:
+    parts = []
+    for node in body:
+        match node:
+            case Loop(axis, tile, inner):
+                parts.append(f"{axis} by {tile} {{ {_body(inner)} }}")
+            case Pack(operator, read, layout, _):
+                parts.append(f"pack {read} of {operator};")
+                assert layout is Layout.PANELS
+            case Compute(operator):
+                parts.append(operator)
+    return " ".join(parts)
+
+
+def test_a_plan_is_the_same_every_time() -> None:
+    assert repr(plan_of("G9", True)) == repr(plan_of("G9", True))
+
+
+def test_g2_moves_what_it_must_and_no_more() -> None:
+    plan = plan_of("G2", False)
+    into_l2 = sum(movement.size_bytes for movement in plan.movements if movement.level == "L2")
+    assert into_l2 == plan.floor.compulsory_bytes
+    assert all(movement.tensor != "C" for movement in plan.movements if movement.level != "L1")
+
+
+def test_traffic_into_l1_is_what_the_price_says() -> None:
+    plan = plan_of("G2", True)
+    moved = sum(movement.size_bytes for movement in plan.movements if movement.level == "L1")
+    priced = sum(term.seconds for term in plan.price.terms if term.name.endswith("traffic into L1"))
+    assert moved / CASCADE_LAKE.level("L2").bandwidth_bytes_per_s == pytest.approx(priced)
+
+
+def test_rejected_alternatives_carry_figures_and_reasons() -> None:
+    plan = plan_of("G2", False)
+    assert any(one.alternative == "every operator alone" and one.figure > one.winner_figure for one in plan.rejected)
+    assert any(one.unit == "bytes" and "does not fit" in one.reason for one in plan.rejected)
+    assert any(one.alternative.startswith("micro kernel test_") for one in plan.rejected)
+    assert all(one.reason and one.unit for one in plan.rejected)
+
+
+def test_decisions_do_not_depend_on_the_number_of_cores() -> None:
+    chain = batch_chain(*TABLE_IV["G10"], with_softmax=True)
+    schedules = {plan_chain(chain, replace(CASCADE_LAKE, cores=n), kernels=KERNELS).schedule for n in (1, 2, 18, 64)}
+    assert len(schedules) == 1
+
+
+@pytest.mark.parametrize("target", ["x86-64-v2", "x86-64-v3", "zen5", "power10", "neoverse-v2"])
+def test_other_machines_plan_with_their_own_kernels(target: str) -> None:
+    plan = plan_chain(batch_chain(*TABLE_IV["G9"], with_softmax=True), Machine.named(target))
+    assert is_executable(plan.chain, plan.schedule)
+    assert plan.predicted_seconds > plan.floor.compute_s
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 5), *(st.integers(1, 60) for _ in range(4)), st.booleans())
+def test_ragged_chains_plan_and_move_what_the_walk_moves(b: int, m: int, n: int, k: int, length: int, with_softmax: bool) -> None:
+    chain = batch_chain(min(b, 2), m, min(n, 20), min(k, 20), length, with_softmax=with_softmax)
+    plan = plan_chain(chain, CASCADE_LAKE, kernels=KERNELS)
+    assert is_executable(chain, plan.schedule)
+    check_packs(plan)
+    walked = walked_movements(chain, plan.schedule)
+    assert {m.tensor: m.size_bytes for m in plan.movements if m.level == "L2"} == {t: 4 * n for t, n in walked.items()}
+
+
+def test_a_large_product_is_cut_for_the_cache_and_for_threads() -> None:
+    extents = {"m": 4096, "k": 4096, "n": 4096}
+    plan = plan_chain(chain_of((contraction("C", "mk,kn->mn", "AB", extents),)), CASCADE_LAKE, kernels=KERNELS)
+    assert is_executable(plan.chain, plan.schedule)
+    assert block_count(plan.chain, plan.schedule) >= 8
+    check_packs(plan)
+    assert plan.scratch_bytes <= 2 << 20
+    assert plan.predicted_seconds < 1.3 * plan.floor.seconds
+    assert plan.unfused_price == plan.price
+
+
+def test_a_small_cache_still_gives_a_plan_that_fits() -> None:
+    levels = tuple(replace(level, size_bytes=64 * 1024) if level.name == "L2" else level for level in CASCADE_LAKE.levels)
+    plan = plan_chain(gemm_chain(512, 64, 64, 512), replace(CASCADE_LAKE, levels=levels), kernels=KERNELS)
+    fusion = next(level for level in plan.levels if level.level == "L2")
+    assert fusion.used_bytes <= fusion.capacity_bytes == 32 * 1024
+
+
+def test_rows_that_fit_nowhere_are_planned_and_priced_as_spills() -> None:
+    plan = plan_chain(batch_chain(1, 64, 64, 64, 200_000, with_softmax=True), CASCADE_LAKE, kernels=KERNELS)
+    assert is_executable(plan.chain, plan.schedule)
+    assert any(term.name == "spills" and term.seconds > 0 for term in plan.price.terms)
+
+
+def test_symbolic_rows_are_planned_with_the_hint_and_right_for_any_size() -> None:
+    length = SymbolicExtent("s", 1, 4096, 512)
+    plan = plan_chain(batch_chain(12, length, 64, 64, length, with_softmax=True), CASCADE_LAKE, kernels=KERNELS)
+    assert is_executable(plan.chain, plan.schedule)
+    loops = [loop for loop in plan.schedule.path("P") if loop.axis == "m"]
+    assert loops
+    assert all(loop.tile <= 512 for loop in loops)
+    assert all(loop.axis != "l" for loop in plan.schedule.path("P"))
+
+
+def test_empty_axes_plan() -> None:
+    plan = plan_chain(batch_chain(0, 5, 3, 0, 7, with_softmax=True), CASCADE_LAKE, kernels=KERNELS)
+    assert is_executable(plan.chain, plan.schedule)
+
+
+def test_maps_alone_run_in_the_order_of_their_dimensions() -> None:
+    extents = {"x": 1000, "y": 700}
+    chain = chain_of(
+        (elementwise("R", "xy", [("A", "xy")], extents), elementwise("S", "xy", [("R", "xy"), ("B", "xy")], extents))
+    )
+    plan = plan_chain(chain, CASCADE_LAKE, kernels=())
+    assert plan.parallel_axes[0] == "x"
+    assert plan.price.seconds < plan.unfused_price.seconds
+
+
+def test_parallel_loops_are_parallel_in_every_operator() -> None:
+    chain = gemm_chain(64, 64, 64, 64)
+    assert parallel_axes(chain, prefixed(chain, "ml", {}, {"m": 8, "l": 8})) == ("m",)
+    assert parallel_axes(chain, prefixed(chain, "lm", {}, {"m": 8, "l": 8})) == ()
+    assert imbalance(8, 4) == 1.0
+
+
+def test_overlapping_terms_count_the_longest_only() -> None:
+    price = Price((PriceTerm("a", 2.0, "g"), PriceTerm("b", 3.0, "g"), PriceTerm("c", 1.0)))
+    assert price.seconds == 4.0
+
+
+def test_a_dearer_exponential_makes_the_plan_dearer() -> None:
+    chain = batch_chain(*TABLE_IV["G2"], with_softmax=True)
+    dear = replace(DEFAULT, function_cycles_per_vector=(("exp", 50.0),))
+    cheap_plan, dear_plan = (plan_chain(chain, CASCADE_LAKE, kernels=KERNELS, coefficients=c) for c in (DEFAULT, dear))
+    assert dear_plan.price.seconds > cheap_plan.price.seconds
