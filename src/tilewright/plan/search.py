@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import prod
 
 import numpy as np
@@ -89,13 +90,22 @@ class _Own:
 
 
 def _best_of_prefix(space: Space, prefix: tuple[str, ...]) -> Candidate:
+    """The best tiles of a prefix: with operands that stay on chip across operators, else with operands that stream through."""
+    stays = _best_of(space, prefix, streams=False)
+    if stays.used_bytes <= space.setting.capacity_bytes or len(space.setting.kernels) < 2:
+        return stays
+    streaming = _best_of(space, prefix, streams=True)
+    return min(stays, streaming, key=lambda candidate: candidate.seconds)
+
+
+def _best_of(space: Space, prefix: tuple[str, ...], *, streams: bool) -> Candidate:
     setting = space.setting
     choices = {axis: space.prefix_tiles[axis] for axis in prefix}
     shape = tuple(len(choices[axis]) for axis in prefix)
     tiles = broadcast(prefix, choices)
     view = view_prefix(setting.chain, prefix, {}, tiles, prefix_storage(setting.chain, prefix))
     live = live_intermediates(view)
-    owns = {op.name: _own(space, view, op, prefix, live, shape) for op in setting.chain.operators}
+    owns = {op.name: _own(space, view, op, prefix, live, shape, streams=streams) for op in setting.chain.operators}
     total = sum((own.seconds for own in owns.values()), np.zeros(shape))
     used = np.max([own.used for own in owns.values()], axis=0)
     blocks = np.broadcast_to(_blocks(setting, view.operators[0].loops), shape)
@@ -118,15 +128,28 @@ def _best_of_prefix(space: Space, prefix: tuple[str, ...]) -> Candidate:
     )
 
 
-def _own(space: Space, view: ChainView, operator: Operator, prefix: tuple[str, ...], live: Count, shape: tuple[int, ...]) -> _Own:
-    """The best own loops of an operator for every tile of the prefix."""
+def _own(
+    space: Space,
+    view: ChainView,
+    operator: Operator,
+    prefix: tuple[str, ...],
+    live: Count,
+    shape: tuple[int, ...],
+    *,
+    streams: bool,
+) -> _Own:
+    """The best own loops of an operator for every tile of the prefix.
+
+    If operands stream, only loops count that leave nothing of this operator's tiles on chip while others run.
+    """
     shared = view.of(operator.name)
-    elsewhere = live + _resident_of_others(view, shared)
+    elsewhere = live if streams else live + _resident_of_others(view, shared)
     orders = space.own_orders(operator, prefix)
     best_s, best_used = np.full(shape, np.inf), np.zeros(shape)
     best_order, best_tiles = np.zeros(shape, dtype=int), np.zeros(shape, dtype=int)
     for number, order in enumerate(orders):
-        price, used = _price(space, shared, prefix, order, live, elsewhere)
+        price, used, left_behind = _price(space, view, shared, prefix, order, live, elsewhere)
+        price = np.where(left_behind > 0, np.inf, price) if streams else price
         flat_shape = (*shape, -1)
         own_shape = tuple(len(space.own_tiles[axis]) for axis in order)
         price = np.broadcast_to(price, shape + own_shape).reshape(flat_shape)
@@ -140,9 +163,15 @@ def _own(space: Space, view: ChainView, operator: Operator, prefix: tuple[str, .
 
 
 def _price(
-    space: Space, shared: OperatorView, prefix: tuple[str, ...], order: tuple[str, ...], live: Count, elsewhere: Count
-) -> tuple[Count, Count]:
-    """Seconds and elements used for every combination of prefix tiles and own tiles."""
+    space: Space,
+    chain_view: ChainView,
+    shared: OperatorView,
+    prefix: tuple[str, ...],
+    order: tuple[str, ...],
+    live: Count,
+    elsewhere: Count,
+) -> tuple[Count, Count, Count]:
+    """Seconds, elements used, and elements that stay while others run, for every combination of prefix tiles and own tiles."""
     setting = space.setting
     choices = {**{axis: space.prefix_tiles[axis] for axis in prefix}, **{axis: space.own_tiles[axis] for axis in order}}
     tiles = broadcast((*prefix, *order), choices)
@@ -154,7 +183,9 @@ def _price(
     used = elsewhere + sum(distinct_elements(access, box) for access in outer)
     price = seconds(setting, operator_work(setting, view, live, packed_elements(setting, view)))
     excess = used * ELEMENT_BYTES / setting.capacity_bytes
-    return np.where(excess > 1, price * (SPILL + excess), price), used
+    others = [one for one in chain_view.operators if one is not shared]
+    stay = (resident(chain_view, other, view, access) for other in others for access in outer)
+    return np.where(excess > 1, price * (SPILL + excess), price), used, reduce(np.maximum, stay, 0)
 
 
 def _alone(setting: Setting, view: OperatorView) -> ChainView:
