@@ -13,7 +13,7 @@ import click
 import numpy as np
 import pytest
 
-from tests.golden.regenerate_reports import golden
+from tests.golden.reports_golden import golden
 from tests.support.hand_results import PROVENANCE, results
 from tilewright.cli.bench import environment
 from tilewright.cli.bench.cases import ChainCase

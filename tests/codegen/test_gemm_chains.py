@@ -9,15 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.chains import artifact_of, gemm_chain, hand_plan, random_inputs
+from tests.support.chains import artifact_of, attention_plan, gemm_chain, random_inputs
 from tests.support.expected import gemm_chain64, gemm_chain_bound
 from tests.support.guarded import GuardedMemory
 from tilewright.codegen.artifact import Artifact
 from tilewright.graph.types import SymbolicExtent
-from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.registry import for_machine
-from tilewright.machine import Machine
-from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import Executable, load
 
@@ -29,20 +25,6 @@ TARGETS = [
 MIDDLES = ("", "softmax", "relu")
 SYMBOLS = {name: SymbolicExtent(name, 1, 4096, 64) for name in "bmkln"}
 SIZES = st.sampled_from([1, 2, 3, 5, 8, 13, 15, 16, 17, 31, 32, 33, 47, 48, 49, 64, 65, 97])
-
-
-def row_panels(kernel: MicroKernel, middle: str, row_tile: int) -> Schedule:
-    """The schedule of fused attention: operands packed per batch, whole rows of scores per block of rows."""
-    steps: list[Node] = [Compute("scores"), *([Compute("weights")] if middle else []), Compute("out")]
-    packs = [Pack(name, 1, Layout.PANELS, kernel.columns) for name in ("scores", "out")]
-    return Schedule((Loop("b", 1, (*packs, Loop("m", row_tile, tuple(steps)))),))
-
-
-def attention_plan(target: str, middle: str, extents: dict[str, object], row_tile: int = 24, suffix: str = "") -> Plan:
-    machine = Machine.named(target)
-    kernel = for_machine(machine)[0]
-    chain = gemm_chain(extents, batch=True, middle=middle, suffix=suffix)  # type: ignore[arg-type]
-    return hand_plan(chain, row_panels(kernel, middle, row_tile), machine, kernel, ("b", "m"))
 
 
 def ordered(artifact: Artifact, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:

@@ -10,31 +10,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.codegen.test_gemm_chains import MIDDLES, SYMBOLS, attention_plan
-from tests.support.chains import artifact_of
+from tests.codegen.test_gemm_chains import MIDDLES, SYMBOLS
+from tests.golden.codegen_golden import FORMS, G2, emitted, golden
+from tests.support.chains import artifact_of, attention_plan, chain_text
 from tests.support.expected import gemm_chain64
-from tilewright.codegen.artifact import Artifact
 from tilewright.graph.types import SymbolicExtent
 from tilewright.runtime import toolchain
 
 HERE = Path(__file__).parent
-GOLDEN = HERE.parent / "golden" / "codegen"
-G2 = {"b": 12, "m": 512, "n": 64, "k": 64, "l": 512}
 
 
-def g2(middle: str) -> Artifact:
-    return artifact_of([attention_plan("x86-64-v4", middle, dict(G2))])
-
-
-def chain_text(artifact: Artifact) -> str:
-    """The part of the file that belongs to the chain, without the vocabulary and the micro kernels."""
-    return artifact.text[artifact.text.index(" * chain, planned for") - len("/*\n") :]
-
-
-@pytest.mark.parametrize("middle", ["", "softmax"])
-def test_the_c_of_g2_is_as_reviewed(middle: str) -> None:
-    """`python tests/golden/regenerate.py` writes the files anew after a change on purpose."""
-    assert chain_text(g2(middle)) == (GOLDEN / f"g2_{middle or 'plain'}.c").read_text()
+@pytest.mark.parametrize("name", FORMS)
+def test_the_c_of_g2_is_as_reviewed(name: str) -> None:
+    """After an intended change: python -m tests.golden.regenerate"""
+    assert emitted(name) == golden(name)
 
 
 @pytest.mark.parametrize("target", ["x86-64-v2", "x86-64-v4"])
@@ -50,7 +39,9 @@ def test_no_symbol_is_imported(middle: str, target: str, tmp_path: Path) -> None
 
 
 def test_text_does_not_depend_on_the_process() -> None:
-    assert g2("softmax").key == g2("softmax").key
+    assert artifact_of([attention_plan("x86-64-v4", "softmax", dict(G2))]).key == (
+        artifact_of([attention_plan("x86-64-v4", "softmax", dict(G2))]).key
+    )
 
 
 def has_sanitizers() -> bool:

@@ -1,28 +1,15 @@
-"""Rewrite the golden files from what is emitted now: `python -m tests.golden.regenerate`, then read the difference."""
+"""Rewrite every golden file from what is emitted and printed now (`python -m tests.golden.regenerate`); read the difference."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tilewright.kernels import registered
+from tests.golden import codegen_golden, kernels_golden, reports_golden
 
-SHAPES = {
-    "matmul_avx512_f32_6x64": frozenset({(6, 4)}),
-    "matmul_avx2_f32_6x16": frozenset({(6, 2), (1, 1)}),
-    "matmul_portable_f32_6x8": frozenset({(2, 2)}),
-}
-GOLDEN = {name: Path(__file__).parent / "kernels" / f"{name}.c" for name in SHAPES}
-
-
-def emitted(name: str) -> str:
-    """The C of a registered kernel for its golden shapes."""
-    kernel = next(kernel for kernel in registered() if kernel.name == name)
-    content = kernel.emit(name, SHAPES[name]).content
-    assert isinstance(content, str)
-    return content
-
+HERE = Path(__file__).parent
 
 if __name__ == "__main__":
-    for name, path in GOLDEN.items():
-        path.write_text(emitted(name))
-        print(path)
+    for module in (kernels_golden, codegen_golden, reports_golden):
+        for name, content in module.contents().items():
+            (HERE / name).write_text(content)
+            print(name)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.golden.regenerate import GOLDEN, emitted
+from tests.golden.kernels_golden import GOLDEN, emitted
 from tests.support.kernel_build import COMPILERS, EXPORT, build, command
 from tilewright.errors import TilewrightError
 from tilewright.kernels import KernelSource, SourceKind, dialect_for

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.golden.regenerate_reports import explained_g2, golden
+from tests.golden.reports_golden import explained_g2, golden
 from tests.support.hand_plans import attention_plan, many_rejected, model_plan
 from tilewright.graph.types import SymbolicExtent
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, Trip, When

@@ -26,9 +26,10 @@ from tilewright.graph.types import (
     Tensor,
 )
 from tilewright.kernels.contract import MicroKernel
+from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
 from tilewright.plan.roles import contraction_roles
-from tilewright.plan.schedule import Schedule
+from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Floor, ModelPlan, OperatorPlan, Plan, Price
 
 EXPONENTIAL = apply("exp", apply("subtract", Point(), State("row_max")))
@@ -123,6 +124,26 @@ def artifact_of(plans: Sequence[Plan]) -> Artifact:
     outputs = tuple(plan.chain.output for plan in plans)
     graph = Graph("test", tuple(tensors.values()), operators, inputs, outputs)
     return emit_program(lower_program(ModelPlan(graph, tuple(plans), ())))
+
+
+def row_panels(kernel: MicroKernel, middle: str, row_tile: int) -> Schedule:
+    """The schedule of fused attention: operands packed per batch, whole rows of scores per block of rows."""
+    steps: list[Node] = [Compute("scores"), *([Compute("weights")] if middle else []), Compute("out")]
+    packs = [Pack(name, 1, Layout.PANELS, kernel.columns) for name in ("scores", "out")]
+    return Schedule((Loop("b", 1, (*packs, Loop("m", row_tile, tuple(steps)))),))
+
+
+def attention_plan(target: str, middle: str, extents: Mapping[str, Extent], row_tile: int = 24, suffix: str = "") -> Plan:
+    """A batched chain by the schedule of `row_panels`, on the first kernel of a target."""
+    machine = Machine.named(target)
+    kernel = for_machine(machine)[0]
+    chain = gemm_chain(extents, batch=True, middle=middle, suffix=suffix)
+    return hand_plan(chain, row_panels(kernel, middle, row_tile), machine, kernel, ("b", "m"))
+
+
+def chain_text(artifact: Artifact) -> str:
+    """The part of the file that belongs to the chains, without the vocabulary and the micro kernels."""
+    return artifact.text[artifact.text.index(" * chain, planned for") - len("/*\n") :]
 
 
 def random_inputs(one: Chain, sizes: Mapping[str, int] | None = None, seed: int = 0) -> dict[str, np.ndarray]:

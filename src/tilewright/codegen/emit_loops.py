@@ -7,7 +7,7 @@ state's contribution (softmax: the exponential), the pass that sums it also stor
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewright.codegen import names
 from tilewright.codegen.emit_scalar import COMBINE, literal_text, vector_text
@@ -32,6 +32,8 @@ from tilewright.graph.scalar import (
 from tilewright.graph.types import Reduction, StateVariable
 
 Lines = list[str]
+UNROLLED = 4
+"""Vectors per step of a loop whose latency would show: the maximum of a row takes 8 cycles a vector with one accumulator."""
 STORED = State("stored contribution")
 """Stands for the value that an earlier pass left in the written tensor."""
 
@@ -49,6 +51,8 @@ def _indent(lines: Lines) -> Lines:
 @dataclass(frozen=True, slots=True)
 class _Emitter:
     loops: VectorLoops
+    ahead: int = 0
+    """Vectors between the loop's position and what is emitted, in unrolled loops."""
 
     @property
     def reduced(self) -> tuple[str, ...]:
@@ -83,13 +87,15 @@ class _Emitter:
             body = [f"for (long {index} = 0; {index} < {size}; {index}++) {{", *_indent(body), "}"]
         return body
 
-    def over(self, axis: str | None, body: Callable[[bool], Lines]) -> Lines:
-        """A loop by whole vectors, then the rest; `body(part)` gives its lines."""
+    def over(self, axis: str | None, body: Callable[[bool], Lines], several: Lines | None = None) -> Lines:
+        """A loop by whole vectors, then the rest; `body(part)` gives its lines, `several` those for UNROLLED vectors."""
         if axis is None:
             return ["{", "  const long lanes = 1;", *_indent(body(True)), "}"]
         index, size = names.axis_offset(axis), self.ranges[axis].size
-        whole = ["{", f"  long {index} = 0;", f"  for (; {index} + TW_LANES <= {to_c(size)}; {index} += TW_LANES) {{"]
-        whole += [*_indent(_indent(body(False))), "  }"]
+        whole = ["{", f"  long {index} = 0;"]
+        for step, lines in ((f"{UNROLLED} * TW_LANES", several or []), ("TW_LANES", body(False))):
+            if lines:
+                whole += [f"  for (; {index} + {step} <= {to_c(size)}; {index} += {step}) {{", *_indent(_indent(lines)), "  }"]
         rest = [f"  if ({index} < {to_c(size)}) {{", f"    const long lanes = {to_c(size)} - {index};"]
         rest += [*_indent(_indent(body(True))), "  }"]
         return [*whole, *rest, "}"]
@@ -115,24 +121,38 @@ class _Emitter:
         return contribution if pointwise and inside else None
 
     def state_pass(self, state: StateVariable, lanes_are_reduced: bool, part: bool, keep: bool) -> Lines:
-        """Accumulate one state over the reduction axes."""
-        identity = f"tw_splat({literal_text(state.identity)})"
-        accumulator = f"state_{state.name}_lanes"
+        """Accumulate one state over the reduction axes.
+
+        Where a step is no more than combining, its latency would show: then several accumulators take turns.
+        """
+        total = f"state_{state.name}_lanes"
+        others = [f"{total}_{i}" for i in range(1, UNROLLED)] if lanes_are_reduced and state.contribution == Point() else []
+        lines = [f"tw_vec {name} = {_identity(state)};" for name in (total, *others)]
 
         def step(partial: bool) -> Lines:
-            lines = self.point(partial)
-            lines.append(f"const tw_vec contribution = {self.value(state.contribution)};")
-            lines += [self.store("contribution", partial)] if keep else []
-            masked = f"tw_first(contribution, {identity}, lanes)" if partial and lanes_are_reduced else "contribution"
-            return [*lines, f"{accumulator} = {COMBINE[state.combine].format(accumulator, masked)};"]
+            return self.state_step(state, total, keep, partial, masked=partial and lanes_are_reduced)
 
-        result = f"tw_splat(tw_reduce_{state.combine}({accumulator}))" if lanes_are_reduced else accumulator
-        passes = self.over_reduction(step, lanes_are_reduced, part)
-        return [f"tw_vec {accumulator} = {identity};", *passes, f"const tw_vec state_{state.name} = {result};"]
+        several: Lines = []
+        for ahead, name in enumerate((total, *others) if others else ()):
+            shifted = replace(self, ahead=ahead)
+            several += ["{", *_indent(shifted.state_step(state, name, keep, False, masked=False)), "}"]
+        lines += self.over_reduction(step, lanes_are_reduced, part, several)
+        lines += [f"{total} = {COMBINE[state.combine].format(total, other)};" for other in others]
+        result = f"tw_splat(tw_reduce_{state.combine}({total}))" if lanes_are_reduced else total
+        return [*lines, f"const tw_vec state_{state.name} = {result};"]
 
-    def over_reduction(self, step: Callable[[bool], Lines], lanes_are_reduced: bool, part: bool) -> Lines:
+    def state_step(self, state: StateVariable, total: str, keep: bool, part: bool, *, masked: bool) -> Lines:
+        """Take one vector of points into an accumulator; `keep` stores the contribution too."""
+        lines = [*self.point(part), f"const tw_vec contribution = {self.value(state.contribution)};"]
+        lines += [self.store("contribution", part)] if keep else []
+        taken = f"tw_first(contribution, {_identity(state)}, lanes)" if masked else "contribution"
+        return [*lines, f"{total} = {COMBINE[state.combine].format(total, taken)};"]
+
+    def over_reduction(
+        self, step: Callable[[bool], Lines], lanes_are_reduced: bool, part: bool, several: Lines | None = None
+    ) -> Lines:
         """Loops over the reduction axes; the vector axis innermost if it is one of them."""
-        inner = self.over(self.loops.vector_axis, step) if lanes_are_reduced else step(part)
+        inner = self.over(self.loops.vector_axis, step, several) if lanes_are_reduced else step(part)
         return self.nest([axis for axis in self.reduced if axis != self.loops.vector_axis], inner)
 
     def finish(self, reduction: Reduction, stored: Scalar | None, lanes_are_reduced: bool, part: bool) -> Lines:
@@ -196,7 +216,9 @@ class _Emitter:
 
     def offset(self, axis: str) -> Value:
         """The position inside the box, 0 along axes of one point (which have no loop)."""
-        return 0 if self.ranges[axis].size == 1 and axis != self.loops.vector_axis else names.axis_offset(axis)
+        if axis == self.loops.vector_axis:
+            return add(names.axis_offset(axis), multiply(self.ahead, "TW_LANES"))
+        return 0 if self.ranges[axis].size == 1 else names.axis_offset(axis)
 
     def gather_lines(self, read: int, operand: Gather, lanes: str) -> Lines:
         """Collect a vector element by element."""
@@ -266,6 +288,10 @@ class _Emitter:
         return f"(tw_splat((float)({start})){' + tw_iota()' if axis == self.loops.vector_axis else ''})"
 
 
+def _identity(state: StateVariable) -> str:
+    return f"tw_splat({literal_text(state.identity)})"
+
+
 def _inverses(finish: Scalar) -> list[tuple[str, Scalar]]:
     """Reciprocals of the states that a finishing value divides by."""
     divisors = {divisor.name for node in subexpressions(finish) if (divisor := _state_divisor(node)) is not None}
@@ -275,13 +301,13 @@ def _inverses(finish: Scalar) -> list[tuple[str, Scalar]]:
 def _hoist_division(finish: Scalar) -> Scalar:
     """Multiply by the reciprocal, computed once per row, where a point is divided by a state."""
 
-    def replace(node: Scalar) -> Scalar | None:
+    def by_inverse(node: Scalar) -> Scalar | None:
         divisor = _state_divisor(node)
         if divisor is None or not isinstance(node, Apply):
             return None
         return apply("multiply", _hoist_division(node.operands[0]), State(f"{divisor.name}_inverse"))
 
-    return rewrite(finish, replace)
+    return rewrite(finish, by_inverse)
 
 
 def _state_divisor(node: Scalar) -> State | None:

@@ -48,8 +48,37 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
     /* weights: softmax */
     for (long in_m = 0; in_m < size_m; in_m++) {
       tw_vec state_row_max_lanes = tw_splat(-__builtin_inff());
+      tw_vec state_row_max_lanes_1 = tw_splat(-__builtin_inff());
+      tw_vec state_row_max_lanes_2 = tw_splat(-__builtin_inff());
+      tw_vec state_row_max_lanes_3 = tw_splat(-__builtin_inff());
       {
         long in_l = 0;
+        for (; in_l + 4 * TW_LANES <= 512; in_l += 4 * TW_LANES) {
+          {
+            const tw_vec load_0 = tw_load(C + in_m * 528 + in_l);
+            const tw_vec point = load_0;
+            const tw_vec contribution = point;
+            state_row_max_lanes = tw_maximum(state_row_max_lanes, contribution);
+          }
+          {
+            const tw_vec load_0 = tw_load(C + in_m * 528 + in_l + TW_LANES);
+            const tw_vec point = load_0;
+            const tw_vec contribution = point;
+            state_row_max_lanes_1 = tw_maximum(state_row_max_lanes_1, contribution);
+          }
+          {
+            const tw_vec load_0 = tw_load(C + in_m * 528 + in_l + TW_LANES * 2);
+            const tw_vec point = load_0;
+            const tw_vec contribution = point;
+            state_row_max_lanes_2 = tw_maximum(state_row_max_lanes_2, contribution);
+          }
+          {
+            const tw_vec load_0 = tw_load(C + in_m * 528 + in_l + TW_LANES * 3);
+            const tw_vec point = load_0;
+            const tw_vec contribution = point;
+            state_row_max_lanes_3 = tw_maximum(state_row_max_lanes_3, contribution);
+          }
+        }
         for (; in_l + TW_LANES <= 512; in_l += TW_LANES) {
           const tw_vec load_0 = tw_load(C + in_m * 528 + in_l);
           const tw_vec point = load_0;
@@ -64,6 +93,9 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
           state_row_max_lanes = tw_maximum(state_row_max_lanes, tw_first(contribution, tw_splat(-__builtin_inff()), lanes));
         }
       }
+      state_row_max_lanes = tw_maximum(state_row_max_lanes, state_row_max_lanes_1);
+      state_row_max_lanes = tw_maximum(state_row_max_lanes, state_row_max_lanes_2);
+      state_row_max_lanes = tw_maximum(state_row_max_lanes, state_row_max_lanes_3);
       const tw_vec state_row_max = tw_splat(tw_reduce_maximum(state_row_max_lanes));
       tw_vec state_row_sum_lanes = tw_splat(0.0f);
       {

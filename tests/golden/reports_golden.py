@@ -1,4 +1,4 @@
-"""Rewrite the golden reports from what is printed now: `python -m tests.golden.regenerate_reports`, then read the difference."""
+"""Golden reports: explanations of plans, and a table of the benchmark."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ def golden(name: str) -> tuple[str, str]:
     return REPORTS[name]() + "\n", (HERE / f"{name}.txt").read_text()
 
 
-if __name__ == "__main__":
-    for name, report in REPORTS.items():
-        (HERE / f"{name}.txt").write_text(report() + "\n")
-        print(name)
+def contents() -> dict[str, str]:
+    """Every file of this kind by its name."""
+    return {f"{name}.txt": report() + "\n" for name, report in REPORTS.items()}
