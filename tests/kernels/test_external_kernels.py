@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tilewright as tw
 from tests.contract.test_matmul_kernels import check_one_value_everywhere, check_products
 from tests.support.guarded import in_child
 from tests.support.kernel_build import CALLER, COMPILERS, command, load
-from tilewright.kernels import KernelSource, MicroKernel, SourceKind
+from tilewright.kernels import KernelSource, MicroKernel, SourceKind, register, unregister
 from tilewright.runtime.toolchain import find
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-micro-kernel.md"
@@ -96,6 +97,23 @@ def test_it_is_linked_by_the_runtime_toolchain(kernel: MicroKernel, tmp_path: Pa
         long["m"], long["n"], ctypes.c_long(1),
     )  # fmt: skip
     np.testing.assert_array_equal(c, np.full((4, 8), 4, np.float32))
+
+
+@pytest.mark.needs("avx2", "fma")
+def test_the_planner_takes_it_and_jit_calls_it(kernel: MicroKernel) -> None:
+    """Declared as faster than the package's own kernels, it computes both products of a fused chain."""
+    fast = dataclasses.replace(kernel, vector_bits=256, peak_share=1.0)
+    register(fast)
+    try:
+        chain = tw.jit(lambda a, b, d: tw.softmax(a @ b) @ d, target="x86-64-v3")
+        a, b, d = (
+            np.random.default_rng(i).standard_normal(shape, np.float32) for i, shape in enumerate(((37, 9), (9, 21), (21, 10)))
+        )
+        lowered = chain.lower(a, b, d)
+        assert [one.micro_kernel for one in lowered.plan.operators] == [fast.name, None, fast.name]
+        np.testing.assert_allclose(lowered.compile()(a, b, d), chain(a, b, d, interpret=True), rtol=1e-4, atol=1e-5)
+    finally:
+        unregister(fast.name)
 
 
 def test_the_declaration_gives_the_symbol_its_name() -> None:
