@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import pytest
@@ -157,6 +158,20 @@ def test_row_operators_over_any_axes() -> None:
     for number, place in ((7, 2), (8, 1), (9, 0)):
         expected = softmax64(inputs[f"x{number}"].astype("f8"), place)
         np.testing.assert_allclose(outputs[number], expected, rtol=2e-6, atol=1e-7)
+
+
+@needs_avx2
+def test_row_operators_with_extents_of_one() -> None:
+    """Loops of one trip vanish, also around the passes of a row operator."""
+    shapes = [dict(zip("bmn", sizes, strict=True)) for sizes in product((1, 2, 17), repeat=3)]
+    cases = list(product("bmn", shapes))
+    plans = [
+        alone(softmax(f"f{i}", f"x{i}:bmn", f"z{i}:bmn", over, sizes), sizes, i, {}) for i, (over, sizes) in enumerate(cases)
+    ]
+    inputs, outputs = run_all(plans)
+    for number, ((over, _), got) in enumerate(zip(cases, outputs, strict=True)):
+        expected = softmax64(inputs[f"x{number}"].astype("f8"), "bmn".index(over))
+        np.testing.assert_allclose(got, expected, rtol=2e-6, atol=1e-7)
 
 
 @needs_avx2

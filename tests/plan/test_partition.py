@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_operators, contraction, elementwise, graph_of, softmax
+from tilewright.machine import Machine
 from tilewright.plan.partition import partition
 
 ATTENTION = batch_operators(12, 512, 64, 64, 512, with_softmax=True)
@@ -22,6 +23,15 @@ def test_attention_is_one_chain() -> None:
     assert model.cuts == ()
     (plan,) = model.plans
     assert plan.unfused_price.seconds > plan.price.seconds
+
+
+@pytest.mark.parametrize("target", ["x86-64-v2", "x86-64-v3", "x86-64-v4", "cascadelake-6240"])
+@pytest.mark.parametrize("batch", [8, 12, 16])
+def test_the_choice_is_never_dearer_than_forcing_it(batch: int, target: str) -> None:
+    """A first pair that does not pay must not hide that the whole chain does."""
+    graph = graph_of(batch_operators(batch, 512, 64, 64, 512, with_softmax=True))
+    prices = [partition(graph, Machine.named(target), fuse=fuse).predicted_seconds for fuse in (None, True, False)]
+    assert prices[0] <= min(prices[1:]) * 1.001
 
 
 def test_fusion_can_be_switched_off() -> None:

@@ -153,7 +153,8 @@ class _Emitter:
     ) -> Lines:
         """Loops over the reduction axes; the vector axis innermost if it is one of them."""
         inner = self.over(self.loops.vector_axis, step, several) if lanes_are_reduced else step(part)
-        return self.nest([axis for axis in self.reduced if axis != self.loops.vector_axis], inner)
+        nested = self.nest([axis for axis in self.reduced if axis != self.loops.vector_axis], inner)
+        return ["{", *_indent(nested), "}"] if nested is inner and not lanes_are_reduced else nested
 
     def finish(self, reduction: Reduction, stored: Scalar | None, lanes_are_reduced: bool, part: bool) -> Lines:
         """Write one value per point, or one per row."""

@@ -63,14 +63,16 @@ def _mask_text(condition: Scalar, leaf: Callable[[Scalar], str]) -> str:
 def literal_text(value: float) -> str:
     """A float32 literal in C.
 
-    >>> literal_text(0.125), literal_text(float("-inf"))
-    ('0.125f', '-__builtin_inff()')
+    >>> literal_text(0.125), literal_text(float("-inf")), literal_text(1e300)
+    ('0.125f', '-__builtin_inff()', '__builtin_inff()')
     """
-    if math.isnan(value):
+    with np.errstate(over="ignore"):
+        rounded = float(np.float32(value))
+    if math.isnan(rounded):
         return '__builtin_nanf("")'
-    if math.isinf(value):
-        return "__builtin_inff()" if value > 0 else "-__builtin_inff()"
-    text = repr(float(np.float32(value)))
+    if math.isinf(rounded):
+        return "__builtin_inff()" if rounded > 0 else "-__builtin_inff()"
+    text = repr(rounded)
     return f"{text}f" if any(mark in text for mark in ".e") else f"{text}.0f"
 
 

@@ -1,7 +1,13 @@
-"""From a graph to chains: edges are fused where the fused plan is cheaper, and cut with both prices where it is not."""
+"""From a graph to chains: edges are fused where the fused plan is cheaper, and cut with both prices where it is not.
+
+Edges that can be fused at all (the tensor has one reader and is no output of the graph) connect operators to groups. A group is
+planned as a whole first: one plan, however many operators it has. Where that does not pay it is built from its operators up,
+edge by edge. Small groups are planned both ways, since the best partition may lie between whole and apart.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tilewright.errors import PlanningError
@@ -13,22 +19,27 @@ from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, block_
 from tilewright.plan.planner import plan_chain, separate_price
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price
 
+Operators = tuple[Operator, ...]
+
+SMALL_GROUP = 6
+"""Operators up to which a group whose whole pays is built up too, for comparison: each edge costs a plan."""
+
 
 def partition(
     graph: Graph, machine: Machine, *, fuse: bool | None = None, kernels: tuple[MicroKernel, ...] | None = None
 ) -> ModelPlan:
     """Cut a graph into chains and plan each of them.
 
-    Operators are taken in topological order; each joins the chains that produce its operands if nothing else reads these, and
-    if the joined plan is priced below the separate ones. `fuse=True` joins whatever can be executed, `fuse=False` nothing.
-    Graph outputs and tensors with several consumers end a chain. Every operator can be planned alone.
+    `fuse=None` lets the prices decide, `fuse=True` joins whatever can be executed, `fuse=False` nothing. Graph outputs and
+    tensors with several readers end a chain. Every operator can be planned alone.
     """
     work = _Partition(graph, machine, fuse, kernels)
-    for operator in graph.operators:
-        work.add(operator)
+    work.alone = {operator.name: work.plan((operator,), None) for operator in graph.operators}
+    plans = [plan for group in work.groups() for plan in work.divide(group)]
     order = {operator.name: position for position, operator in enumerate(graph.operators)}
-    plans = sorted(work.plans, key=lambda plan: order[plan.chain.operators[-1].name])
-    return ModelPlan(graph, tuple(plans), tuple(work.cuts))
+    plans.sort(key=lambda plan: order[plan.chain.operators[-1].name])
+    cuts = (work.cuts[tensor] for plan in plans if (tensor := plan.chain.output) in work.cuts)
+    return ModelPlan(graph, tuple(plans), tuple(cuts))
 
 
 @dataclass(slots=True)
@@ -37,40 +48,87 @@ class _Partition:
     machine: Machine
     fuse: bool | None
     kernels: tuple[MicroKernel, ...] | None
-    plans: list[Plan] = field(default_factory=list)
-    alone: dict[str, Price] = field(default_factory=dict)
-    cuts: list[Cut] = field(default_factory=list)
+    alone: dict[str, Plan] = field(default_factory=dict)
+    cuts: dict[str, Cut] = field(default_factory=dict)
+    """By the tensor that goes through memory."""
 
-    def add(self, operator: Operator) -> None:
-        """Plan an operator alone, then try to join it with each producer's chain in turn."""
-        current = self._plan((operator,))
-        self.alone[operator.name] = current.price
-        for tensor in dict.fromkeys(access.tensor for access in operator.reads):
-            producer = next((plan for plan in self.plans if plan.chain.output == tensor), None)
-            if producer is not None:
-                current = self._join(producer, current, tensor)
-        self.plans.append(current)
+    def groups(self) -> list[Operators]:
+        """Operators connected by edges that can be fused; every other edge between operators is recorded as cut."""
+        members: list[list[Operator]] = []
+        for operator in self.graph.operators:
+            group = [operator]
+            for tensor in dict.fromkeys(access.tensor for access in operator.reads):
+                producers = next((own for own in members if any(op.write.tensor == tensor for op in own)), None)
+                if producers is None:
+                    continue
+                if reason := self._obstacle(tensor):
+                    self.cuts[tensor] = self._cut(tensor, reason)
+                else:
+                    members.remove(producers)
+                    group = [*producers, *group]
+            members.append(group)
+        return [self._sorted(group) for group in members]
 
-    def _join(self, producer: Plan, consumer: Plan, tensor: str) -> Plan:
-        """The joined plan if it is wanted, with the producer's plan taken out; else the consumer's, and a cut."""
-        separate = separate_price((producer.price, consumer.price)).seconds
-        obstacle = self._obstacle(tensor)
-        if obstacle:
-            self.cuts.append(Cut(tensor, float("inf"), separate, obstacle))
-            return consumer
+    def divide(self, group: Operators) -> list[Plan]:
+        """The cheapest plans found for a group."""
+        if len(group) == 1:
+            return [self.alone[group[0].name]]
+        whole = self._whole(group)
+        if whole is not None and (self.fuse or len(group) > SMALL_GROUP):
+            return [whole]
+        parts = self._built_up(group)
+        if whole is not None and whole.predicted_seconds <= separate_price(plan.price for plan in parts).seconds:
+            return [whole]
+        return parts
+
+    def _whole(self, group: Operators) -> Plan | None:
+        """The plan of all operators as one chain, if there is one and it is wanted."""
         try:
-            joined = self._plan((*self._operators(producer), *self._operators(consumer)))
+            joined = self.plan(group, self._separate(group))
+        except PlanningError:
+            return None
+        parts = [self.alone[operator.name] for operator in group]
+        return joined if not self._why_apart(joined, parts) else None
+
+    def _built_up(self, group: Operators) -> list[Plan]:
+        """Each operator joins the chains that produce its operands, as long as the joined plan is wanted."""
+        plans: list[Plan] = []
+        for operator in group:
+            current = self.alone[operator.name]
+            for tensor in dict.fromkeys(access.tensor for access in operator.reads):
+                producer = next((plan for plan in plans if plan.chain.output == tensor), None)
+                joined = self._join(producer, current, tensor) if producer is not None else None
+                if producer is not None and joined is not None:
+                    plans.remove(producer)
+                    current = joined
+            plans.append(current)
+        return plans
+
+    def _join(self, producer: Plan, consumer: Plan, tensor: str) -> Plan | None:
+        """The joined plan if it is wanted; else None, and a cut that says why."""
+        operators = self._sorted((*self._operators(producer), *self._operators(consumer)))
+        try:
+            joined = self.plan(operators, self._separate(operators))
         except PlanningError as problem:
-            self.cuts.append(Cut(tensor, float("inf"), separate, problem.why or problem.message))
-            return consumer
-        if self.fuse is None and joined.predicted_seconds >= separate:
-            self.cuts.append(Cut(tensor, joined.predicted_seconds, separate, "the separate plans are faster"))
-            return consumer
-        if self.fuse is None and (serial := _why_serial(joined, producer, consumer)):
-            self.cuts.append(Cut(tensor, joined.predicted_seconds, separate, serial))
-            return consumer
-        self.plans.remove(producer)
+            self.cuts[tensor] = self._cut(tensor, problem.why or problem.message)
+            return None
+        if reason := self._why_apart(joined, [producer, consumer]):
+            apart = separate_price((producer.price, consumer.price)).seconds
+            self.cuts[tensor] = Cut(tensor, joined.predicted_seconds, apart, reason)
+            return None
         return joined
+
+    def _why_apart(self, joined: Plan, apart: list[Plan]) -> str:
+        """Why a joined plan is not wanted; empty if it is."""
+        if self.fuse:
+            return ""
+        if joined.predicted_seconds >= separate_price(plan.price for plan in apart).seconds:
+            return "the separate plans are faster"
+        blocks = block_count(joined.chain, joined.schedule)
+        most = min(ENOUGH_BLOCKS, *(block_count(plan.chain, plan.schedule) for plan in apart))
+        if 2 * blocks > most or joined.predicted_seconds < WORTH_DISTRIBUTING_S:
+            return ""
+        return f"fused, it has {blocks} blocks for threads, apart at least {most}"
 
     def _obstacle(self, tensor: str) -> str:
         if self.fuse is False:
@@ -80,24 +138,22 @@ class _Partition:
         readers = [op.name for op in self.graph.operators if any(access.tensor == tensor for access in op.reads)]
         return f"several operators read it: {', '.join(readers)}" if len(readers) > 1 else ""
 
-    def _plan(self, operators: tuple[Operator, ...]) -> Plan:
-        chain = make_chain(self.graph, self._sorted(operators))
-        alone = None if len(operators) == 1 else separate_price(self.alone[operator.name] for operator in operators)
-        return plan_chain(chain, self.machine, kernels=self.kernels, unfused_price=alone)
+    def _cut(self, tensor: str, reason: str) -> Cut:
+        """A cut for which there is no fused plan: its price apart is that of the operators at both ends."""
+        ends = [op for op in self.graph.operators if op.write.tensor == tensor or any(a.tensor == tensor for a in op.reads)]
+        return Cut(tensor, float("inf"), self._separate(ends).seconds, reason)
 
-    def _operators(self, plan: Plan) -> tuple[Operator, ...]:
+    def _separate(self, operators: Iterable[Operator]) -> Price:
+        return separate_price(self.alone[operator.name].price for operator in operators)
+
+    def plan(self, operators: Operators, unfused: Price | None) -> Plan:
+        """The plan of operators as one chain."""
+        return plan_chain(make_chain(self.graph, operators), self.machine, kernels=self.kernels, unfused_price=unfused)
+
+    def _operators(self, plan: Plan) -> Iterator[Operator]:
         names = {operator.name for operator in plan.chain.operators}
-        return tuple(operator for operator in self.graph.operators if operator.name in names)
+        return (operator for operator in self.graph.operators if operator.name in names)
 
-    def _sorted(self, operators: tuple[Operator, ...]) -> tuple[Operator, ...]:
+    def _sorted(self, operators: tuple[Operator, ...] | list[Operator]) -> Operators:
         names = {operator.name for operator in operators}
         return tuple(operator for operator in self.graph.operators if operator.name in names)
-
-
-def _why_serial(joined: Plan, *apart: Plan) -> str:
-    """Why fusion would take the work away from threads; empty if it does not."""
-    blocks = block_count(joined.chain, joined.schedule)
-    most = min(ENOUGH_BLOCKS, *(block_count(plan.chain, plan.schedule) for plan in apart))
-    if 2 * blocks > most or joined.predicted_seconds < WORTH_DISTRIBUTING_S:
-        return ""
-    return f"fused, it has {blocks} blocks for threads, apart at least {most}"
