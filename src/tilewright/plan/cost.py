@@ -18,7 +18,7 @@ from tilewright.graph.types import Chain, Operator
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import axis_names
 from tilewright.plan.kernel_choice import flops, kernel_work
-from tilewright.plan.packing import in_place_seconds, packing_seconds
+from tilewright.plan.packing import in_place_seconds, least_packing_seconds, packing_seconds
 from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.setting import ELEMENT_BYTES, Setting, compulsory_bytes
 from tilewright.plan.traffic import Footprints, Surroundings, elements_into, footprints, passes
@@ -33,6 +33,7 @@ class Block:
     Seconds and calls are those of one full pass over the operator.
     """
 
+    tiles: Mapping[str, Count]
     footprints: Footprints
     arithmetic_s: Count
     functions_s: Count
@@ -56,13 +57,13 @@ def measure(setting: Setting, operator: Operator, tiles: Mapping[str, Count]) ->
     arithmetic: Count = 0.0
     functions: Count = 0.0
     calls: Count = 0
-    if operator.is_contraction():
+    if operator.name in setting.kernels:
         roles, kernel = setting.roles[operator.name], setting.kernels[operator.name]
         work = kernel_work(operator, roles, kernel, setting.machine, setting.sizes, tiles)
         arithmetic, calls = work.seconds, work.calls
     else:
         functions = _function_cycles(setting, operator) / setting.machine.frequency_hz
-    return Block(footprints(setting, operator, tiles), arithmetic, functions, calls)
+    return Block(tiles, footprints(setting, operator, tiles), arithmetic, functions, calls)
 
 
 def operator_work(
@@ -90,7 +91,7 @@ def operator_work(
     if conflict is None:
         packing = packing_seconds(setting, around, view, block.footprints)
     else:
-        packing = in_place_seconds(setting, inner or view, block.footprints, nearest.calls * repeats)
+        packing = in_place_seconds(setting, view.operator, block.footprints, nearest.tiles, nearest.calls * repeats)
     moved = elements_into(setting, around, view, block.footprints, inner=inner, conflict=conflict or 1.0)
     traffic = {level: ELEMENT_BYTES * sum(elements) for level, elements in moved.items()}
     return Work(nearest.arithmetic_s * repeats, nearest.functions_s * repeats, packing, overhead, traffic)
@@ -103,9 +104,17 @@ def seconds(setting: Setting, work: Work) -> Count:
     return longest + visible_seconds(setting, times) + work.packing_s + work.overhead_s
 
 
-def least_seconds(block: Block, repeats: Count) -> Count:
-    """What an operator costs at least, whatever moves: its arithmetic and functions, as often as they are repeated."""
-    return (block.arithmetic_s + block.functions_s) * repeats
+def least_seconds(setting: Setting, operator: Operator, block: Block, repeats: Count) -> Count:
+    """What an operator costs at least in blocks like these: every input and output comes once into each level.
+
+    Its right operand is packed once or read in place.
+    """
+    operands = setting.operands[operator.name]
+    once = sum(swept for one, swept in zip(operands, block.footprints.swept, strict=True) if not one.is_intermediate)
+    traffic = {level.name: ELEMENT_BYTES * once for level in setting.cache_levels}
+    overhead = block.calls * repeats * setting.coefficients.tile_end_cycles / setting.machine.frequency_hz
+    packing = least_packing_seconds(setting, operator, block.footprints, block.tiles, block.calls * repeats)
+    return seconds(setting, Work(block.arithmetic_s * repeats, block.functions_s * repeats, packing, overhead, traffic))
 
 
 def traffic_seconds(setting: Setting, work: Work) -> dict[str, Count]:

@@ -102,7 +102,7 @@ def _decide(setting: Setting, around: Surroundings, one: OperatorView) -> _Decis
         in_place = operator_work(setting, around, one, conflict=conflict)
         if float(seconds(setting, in_place)) * worth < best.seconds:
             work, best = in_place, _Decision((), conflict, float(seconds(setting, in_place)))
-    if one.operator.is_contraction() and _least(setting, work) * worth < best.seconds:
+    if one.operator.name in setting.kernels and _least(setting, work) * worth < best.seconds:
         return _with_loops(setting, around, one, best)
     return best
 

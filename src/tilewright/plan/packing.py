@@ -8,7 +8,7 @@ and `nesting` compare both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -35,7 +35,7 @@ def with_packs(setting: Setting, schedule: Schedule, depths: dict[str, int]) -> 
 
 def may_pack(setting: Setting, operator: Operator) -> bool:
     """Whether a right operand is packed at all: an intermediate whose columns lie side by side never is."""
-    if not operator.is_contraction() or setting.roles[operator.name].column is None:
+    if operator.name not in setting.kernels or setting.roles[operator.name].column is None:
         return False
     return not (_right(setting, operator).is_intermediate and has_unit_columns(setting, operator))
 
@@ -45,16 +45,26 @@ def may_stay(setting: Setting, operator: Operator) -> bool:
     return may_pack(setting, operator) and has_unit_columns(setting, operator)
 
 
-def in_place_seconds(setting: Setting, view: OperatorView, block: Footprints, calls: Count) -> Count:
+def in_place_seconds(setting: Setting, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Count) -> Count:
     """What reading a right operand in place costs: rows on other pages for each call; infinite if sets of the cache overflow."""
-    operator, coefficients = view.operator, setting.coefficients
-    stride_bytes = ELEMENT_BYTES * row_stride(setting, operator)
-    _, _, depth = kernel_tile(setting, operator, view.tiles)
-    pages = depth * min(1.0, stride_bytes / PAGE_BYTES)
+    coefficients = setting.coefficients
+    _, _, depth = kernel_tile(setting, operator, tiles)
+    pages = depth * min(1.0, ELEMENT_BYTES * row_stride(setting, operator) / PAGE_BYTES)
     misses = either(pages > coefficients.pages_at_hand, pages, 0) * calls
     tile = block.tile[setting.operands[operator.name].index(_right(setting, operator))]
     spread = ELEMENT_BYTES * tile * set_conflict(setting, operator, setting.fusion_level)
     return either(spread > setting.capacity_bytes, np.inf, misses * coefficients.page_cycles / setting.machine.frequency_hz)
+
+
+def least_packing_seconds(
+    setting: Setting, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Count
+) -> Count:
+    """The least that a right operand costs: packed once, or read in place."""
+    if not may_pack(setting, operator):
+        return 0.0
+    swept = block.swept[setting.operands[operator.name].index(_right(setting, operator))]
+    once = swept * _seconds_per_element(setting, operator)
+    return np.minimum(once, in_place_seconds(setting, operator, block, tiles, calls)) if may_stay(setting, operator) else once
 
 
 def has_unit_columns(setting: Setting, operator: Operator) -> bool:
@@ -86,9 +96,7 @@ def pack_depth(setting: Setting, around: Surroundings, view: OperatorView, block
     return _first_place(setting, around, view) + (fits.index(True) if True in fits else len(fits) - 1)
 
 
-def _places(
-    setting: Setting, around: Surroundings, view: OperatorView, block: Footprints
-) -> Iterator[tuple[Count, Count]]:
+def _places(setting: Setting, around: Surroundings, view: OperatorView, block: Footprints) -> Iterator[tuple[Count, Count]]:
     """(elements copied in all, bytes packed at a time) of every place of a Pack, outermost first.
 
     Further in more is copied, so that the best place is the outermost at which a cache holds what is packed.

@@ -29,7 +29,7 @@ from tilewright.plan.space import Space, space_of
 from tilewright.plan.tile_size import best_index, broadcast
 from tilewright.plan.traffic import Surroundings, set_conflict, surroundings
 from tilewright.plan.views import ChainView, Count, LoopView, OperatorView, view_prefix
-from tilewright.plan.working_set import resident
+from tilewright.plan.working_set import live_intermediates, resident
 
 SPILL = 4.0
 """A working set beyond the capacity multiplies the price at least by this; so plans that fit win wherever there are any."""
@@ -64,19 +64,25 @@ def search(setting: Setting) -> tuple[Candidate, ...]:
     space = space_of(setting)
     blocks: dict[tuple[str, frozenset[str], bool], Block] = {}
     found: list[Candidate] = []
-    bound = float("inf")
     for prefix in space.prefixes():
         here = _Prefix(space, prefix, blocks)
-        if here.lower_bound() > bound * setting.coefficients.worth_it:
+        if not _may_win(setting, found, here):
             continue
         candidate = here.best()
         if all(str(candidate) != str(other) for other in found):
             found.append(candidate)
-        fits = candidate.used_bytes <= setting.capacity_bytes
-        if fits and (candidate.blocks >= ENOUGH_BLOCKS or candidate.seconds <= WORTH_DISTRIBUTING_S):
-            bound = min(bound, candidate.seconds)
     winner = _winner(setting, found)
     return (winner, *sorted((c for c in found if c is not winner), key=lambda candidate: candidate.seconds))
+
+
+def _may_win(setting: Setting, found: Sequence[Candidate], prefix: _Prefix) -> bool:
+    """Whether `_winner` could choose a candidate of this prefix, after those that were found before it."""
+    fitting = [c for c in found if c.used_bytes <= setting.capacity_bytes]
+    enough = any(c.blocks >= ENOUGH_BLOCKS for c in fitting)
+    if enough and prefix.most_blocks() < ENOUGH_BLOCKS and setting.arithmetic_s > WORTH_DISTRIBUTING_S:
+        return False
+    bounds = [c.seconds for c in fitting if c.blocks >= ENOUGH_BLOCKS or c.seconds <= WORTH_DISTRIBUTING_S]
+    return not bounds or prefix.lower_bound() * setting.coefficients.worth_it < min(bounds)
 
 
 def _winner(setting: Setting, found: Sequence[Candidate]) -> Candidate:
@@ -125,35 +131,58 @@ class _Prefix:
         self.view: ChainView = view_prefix(chain, prefix, {}, self.tiles, prefix_storage(chain, prefix))
 
     def lower_bound(self) -> float:
-        """The least arithmetic of any tiles, repetitions by recomputation included."""
-        total: Count = 0.0
-        for one in self.view.operators:
-            own = axis_names((one.operator,))
-            repeats = prod((loop.trips for loop in one.loops if loop.axis not in own), start=1)
-            orders = self.space.own_orders(one.operator, self.prefix)
-            least = [self._over_own(least_seconds(self._block(one.operator, order), 1)) for order in orders[:2]]
-            total = total + reduce(np.minimum, least) * repeats
-        return float(np.min(total))
+        """What the operators cost at least if nothing moved twice, repetitions by recomputation and spills included."""
+        live = live_intermediates(self.view)
+        return float(np.min(sum(self._least(one, live) for one in self.view.operators)))
+
+    def most_blocks(self) -> int:
+        """The most independent blocks that any tiles give."""
+        return int(np.max(self._parallel_blocks()))
+
+    def _least(self, one: OperatorView, live: Count) -> Count:
+        own = axis_names((one.operator,))
+        repeats = prod((loop.trips for loop in one.loops if loop.axis not in own), start=1)
+        bounds = []
+        for order in self.space.own_orders(one.operator, self.prefix)[:2]:
+            more = len(self._own_dims(order))
+            block = self._block(one.operator, order)
+            price = least_seconds(self.setting, one.operator, block, _expanded(repeats, more))
+            used = self._own_elements(one.operator, block) + _expanded(live, more)
+            bounds.append(self._over_own(self._with_spills(price, used)))
+        return reduce(np.minimum, bounds)
+
+    def _own_elements(self, operator: Operator, block: Block) -> Count:
+        """Elements of an operator's tiles of inputs and outputs."""
+        operands = self.setting.operands[operator.name]
+        return sum(tile for one, tile in zip(operands, block.footprints.tile, strict=True) if not one.is_intermediate)
+
+    def _with_spills(self, price: Count, used: Count) -> Count:
+        excess = used / (self.setting.capacity_bytes / ELEMENT_BYTES)
+        return np.where(excess > 1, price * (SPILL + excess), price)
 
     def best(self) -> Candidate:
         """The best candidate."""
         around = surroundings(self.setting, self.view)
         options = {one.operator.name: tuple(self._options(around, one)) for one in self.view.operators}
         stay = {one.operator.name: self._left(one) for one in self.view.operators}
-        relaxed = self._total(options, dict.fromkeys(options, around.live_elements), dict.fromkeys(options, False))
-        best: tuple[float, Candidate] | None = None
+        best: Candidate | None = None
         for streaming in self._modes(stay):
             kept = {name: 0 if streaming[name] else elements for name, elements in stay.items()}
             others = {name: sum(elements for other, elements in kept.items() if other != name) for name in options}
             elsewhere = {name: around.live_elements + elements for name, elements in others.items()}
-            choices = self._choose(options, elsewhere, streaming)
-            candidate = self._candidate(options, choices)
-            if best is None or candidate.seconds < best[0]:
-                best = candidate.seconds, candidate
-            if candidate.seconds <= relaxed * self.setting.coefficients.equal_within:
+            candidate = self._candidate(options, self._choose(options, elsewhere, streaming))
+            if best is None or candidate.seconds < best.seconds:
+                best = candidate
+            if not any(np.any(np.asarray(elements) > 0) for elements in others.values()) or self._is_free(options, around, best):
                 break
         assert best is not None
-        return best[1]
+        return best
+
+    def _is_free(self, options: Mapping[str, Sequence[_Option]], around: Surroundings, best: Candidate) -> bool:
+        """Whether nothing could be gained even if no operator left anything on chip while others run."""
+        free = self._choose(options, dict.fromkeys(options, around.live_elements), dict.fromkeys(options, False))
+        least = float(np.min(sum(choice.seconds for choice in free.values())))
+        return best.seconds <= least * self.setting.coefficients.equal_within
 
     def _modes(self, stay: Mapping[str, Count]) -> Iterator[dict[str, bool]]:
         """Every combination of operators whose tiles stream through; first all that may stay do.
@@ -164,12 +193,6 @@ class _Prefix:
         every = product((False, True), repeat=len(able)) if len(able) <= MOST_STAYING else _all_single_none(len(able))
         for streaming in sorted(every, key=sum):
             yield {**dict.fromkeys(stay, False), **dict(zip(able, streaming, strict=True))}
-
-    def _total(
-        self, options: Mapping[str, Sequence[_Option]], elsewhere: Mapping[str, Count], streaming: Mapping[str, bool]
-    ) -> float:
-        choices = self._choose(options, elsewhere, streaming).values()
-        return float(np.min(sum(choice.seconds for choice in choices)))
 
     def _choose(
         self, options: Mapping[str, Sequence[_Option]], elsewhere: Mapping[str, Count], streaming: Mapping[str, bool]
@@ -208,21 +231,18 @@ class _Prefix:
             view = replace(shared, loops=self._loops(tiles, order), tiles=self._box(tiles))
             here = _behind(around, len(dims))
             block = self._block(operator, order)
-            price = seconds(self.setting, operator_work(self.setting, here, view, block))
-            if may_stay(self.setting, operator):
-                price = self._or_in_place(here, view, block, price)
-            operands = self.setting.operands[operator.name]
-            used = sum(tile for one, tile in zip(operands, block.footprints.tile, strict=True) if not one.is_intermediate)
-            yield _Option(order, price, used, np.asarray(self._left(view)) == 0)
+            price = self._price(here, view, block)
+            yield _Option(order, price, self._own_elements(operator, block), np.asarray(self._left(view)) == 0)
 
-    def _or_in_place(self, around: Surroundings, view: OperatorView, block: Block, price: Count) -> Count:
-        """The price with the right operand read in place, where that gains enough."""
-        worth = self.setting.coefficients.worth_it
-        most = operator_work(self.setting, around, view, block).packing_s
-        if not np.any(price < (most * worth) / (worth - 1)):
+    def _price(self, around: Surroundings, view: OperatorView, block: Block) -> Count:
+        """The price with the right operand packed, or read in place where that gains enough."""
+        setting, worth = self.setting, self.setting.coefficients.worth_it
+        packed = operator_work(setting, around, view, block)
+        price = seconds(setting, packed)
+        if not may_stay(setting, view.operator) or np.all((price - packed.packing_s) * worth >= price):
             return price
-        conflict = set_conflict(self.setting, view.operator, self.setting.cache_levels[0])
-        in_place = seconds(self.setting, operator_work(self.setting, around, view, block, conflict=conflict))
+        conflict = set_conflict(setting, view.operator, setting.cache_levels[0])
+        in_place = seconds(setting, operator_work(setting, around, view, block, conflict=conflict))
         return np.where(in_place * worth < price, in_place, price)
 
     def _best_own(self, options: Sequence[_Option], elsewhere: Count, streams: bool) -> _Choice:
@@ -236,8 +256,7 @@ class _Prefix:
     def _best_tiles(self, number: int, option: _Option, elsewhere: Count, streams: bool) -> _Choice:
         dims = self._own_dims(option.order)
         used = option.used + _expanded(elsewhere, len(dims))
-        excess = used / (self.setting.capacity_bytes / ELEMENT_BYTES)
-        price = np.where(excess > 1, option.seconds * (SPILL + excess), option.seconds)
+        price = self._with_spills(option.seconds, used)
         price = np.where(option.streams, price, np.inf) if streams else price
         shape = self.shape + tuple(len(self.space.tiles[axis]) for axis in dims)
         prices, needs = (np.broadcast_to(array, shape).reshape((*self.shape, -1)) for array in (price, used))

@@ -9,6 +9,7 @@ from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine, MemoryLevel
 from tilewright.plan.footprint import swept_elements
+from tilewright.plan.kernel_choice import flops
 from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.types import ContractionRoles
 
@@ -89,6 +90,8 @@ class Setting:
     """Of every operator: its reads, then its write."""
     compulsory_bytes: int
     """All inputs and the output, once."""
+    arithmetic_s: float
+    """Of all contractions at the machine's peak."""
 
     @property
     def cache_levels(self) -> tuple[MemoryLevel, ...]:
@@ -134,7 +137,8 @@ def setting_of(
     sizes = planned_sizes(chain)
     intermediates = frozenset(chain.intermediates)
     operands = {operator.name: _operands(operator, intermediates) for operator in chain.operators}
-    return Setting(chain, machine, kernels, roles, coefficients, sizes, operands, compulsory_bytes(chain, sizes))
+    arithmetic = sum(flops(chain.operator(name), sizes) for name in roles) / machine.peak("float32")
+    return Setting(chain, machine, kernels, roles, coefficients, sizes, operands, compulsory_bytes(chain, sizes), arithmetic)
 
 
 def compulsory_bytes(chain: Chain, sizes: Mapping[str, int]) -> int:

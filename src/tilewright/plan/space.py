@@ -58,14 +58,14 @@ class Space:
             for order in permutations(free, length):
                 if self.setting.kernels or order == tuple(free[:length]):
                     found.append((*self.batch, *_joined(order)))
-        return tuple(prefix for prefix in found if not why_not(chain, prefix))
+        return tuple(prefix for prefix in found if len(chain.operators) == 1 or not why_not(chain, prefix))
 
     def own_orders(self, operator: Operator, prefix: Sequence[str]) -> tuple[tuple[str, ...], ...]:
         """The loop orders of one contraction below a prefix: none at first, then all orders of the groups that are left.
 
         A chain of one operator has all its loops in the prefix.
         """
-        if not operator.is_contraction() or len(self.setting.chain.operators) == 1:
+        if operator.name not in self.setting.kernels or len(self.setting.chain.operators) == 1:
             return ((),)
         own = axis_names((operator,)) - set(prefix)
         free = [tuple(axis for axis in group if axis in own) for group in self.groups]
@@ -112,7 +112,7 @@ def axis_multiple(setting: Setting, axis: str) -> int:
     """What tiles of an axis are multiples of: columns of packed panels (required), rows and reduction blocks (preferred)."""
     columns, rows, depths = [1], [1], [1]
     for operator in setting.chain.operators:
-        if operator.is_contraction():
+        if operator.name in setting.kernels:
             roles, kernel = setting.roles[operator.name], setting.kernels[operator.name]
             columns += [kernel.columns] * (axis == roles.column)
             rows += [kernel.rows] * (axis == roles.row)

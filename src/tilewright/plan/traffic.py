@@ -162,7 +162,7 @@ def _into_nearest(
     setting: Setting, around: Surroundings, view: OperatorView, block: Footprints, conflict: float
 ) -> tuple[Count, ...]:
     operator, operands = view.operator, setting.operands[view.operator.name]
-    if operator.is_contraction():
+    if operator.name in setting.kernels:
         _, _, depth = kernel_tile(setting, operator, view.tiles)
         panel = depth * setting.kernels[operator.name].columns
         loops, times = (*view.running(), *_kernel_loops(setting, view, block, conflict)), 1
