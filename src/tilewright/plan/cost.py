@@ -62,7 +62,7 @@ def measure(setting: Setting, operator: Operator, tiles: Mapping[str, Count]) ->
         work = kernel_work(operator, roles, kernel, setting.machine, setting.sizes, tiles)
         arithmetic, calls = work.seconds, work.calls
     else:
-        functions = _function_cycles(setting, operator) / setting.machine.frequency_hz
+        functions = function_seconds(setting, operator)
     return Block(tiles, footprints(setting, operator, tiles), arithmetic, functions, calls)
 
 
@@ -141,8 +141,8 @@ def floor(chain: Chain, machine: Machine) -> Floor:
     return Floor(useful, useful / machine.peak("float32"), size_bytes, size_bytes / bandwidth)
 
 
-def _function_cycles(setting: Setting, operator: Operator) -> float:
-    """Cycles of a map or row operator: its distinct scalar functions and its passes, vector by vector."""
+def function_seconds(setting: Setting, operator: Operator) -> float:
+    """The time of a map or row operator: its distinct scalar functions and its passes, vector by vector."""
     roots = [operator.body]
     if operator.reduction is not None:
         roots += [*(state.contribution for state in operator.reduction.states), operator.reduction.finish]
@@ -152,7 +152,7 @@ def _function_cycles(setting: Setting, operator: Operator) -> float:
     passing = passes(operator) * setting.coefficients.pass_cycles_per_vector
     points = int(_product(setting.sizes[axis.name] for axis in operator.axes))
     vectors = points * ELEMENT_BYTES * 8 / setting.machine.vector_bits
-    return vectors * (functions + passing)
+    return vectors * (functions + passing) / setting.machine.frequency_hz
 
 
 def _product(values: Iterable[Count]) -> Count:

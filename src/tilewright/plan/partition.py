@@ -11,6 +11,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.chains import make_chain
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, block_count
 from tilewright.plan.planner import plan_chain, separate_price
+from tilewright.plan.recall import Searched
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price
 
 
@@ -40,6 +41,7 @@ class _Partition:
     plans: list[Plan] = field(default_factory=list)
     alone: dict[str, Price] = field(default_factory=dict)
     cuts: list[Cut] = field(default_factory=list)
+    searched: Searched = field(default_factory=dict)
 
     def add(self, operator: Operator) -> None:
         """Plan an operator alone, then try to join it with each producer's chain in turn."""
@@ -83,7 +85,7 @@ class _Partition:
     def _plan(self, operators: tuple[Operator, ...]) -> Plan:
         chain = make_chain(self.graph, self._sorted(operators))
         alone = None if len(operators) == 1 else separate_price(self.alone[operator.name] for operator in operators)
-        return plan_chain(chain, self.machine, kernels=self.kernels, unfused_price=alone)
+        return plan_chain(chain, self.machine, kernels=self.kernels, unfused_price=alone, searched=self.searched)
 
     def _operators(self, plan: Plan) -> tuple[Operator, ...]:
         names = {operator.name for operator in plan.chain.operators}

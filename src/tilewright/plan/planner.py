@@ -18,6 +18,7 @@ from tilewright.plan.kernel_choice import choose_kernel, kernel_work, useful_sha
 from tilewright.plan.nesting import Blocking, refine, works
 from tilewright.plan.parallel import block_count, imbalance, parallel_axes
 from tilewright.plan.ranges import box_sizes, planned_sizes
+from tilewright.plan.recall import Searched, recalled
 from tilewright.plan.roles import contraction_roles
 from tilewright.plan.schedule import Pack, Schedule
 from tilewright.plan.search import Candidate, search
@@ -41,15 +42,17 @@ def plan_chain(
     kernels: tuple[MicroKernel, ...] | None = None,
     coefficients: Coefficients = DEFAULT,
     unfused_price: Price | None = None,
+    searched: Searched | None = None,
 ) -> Plan:
     """The plan of a chain on a machine, with its price, the price of its operators alone, and the rejected alternatives.
 
     `kernels` are the micro kernels to choose from (default: all registered ones that the machine can run). Symbolic extents
-    are planned with their hints. `unfused_price` saves planning every operator alone where that is known. Raises
+    are planned with their hints. `unfused_price` saves planning every operator alone where that is known, `searched` (which
+    grows) searching a chain that differs from an earlier one in names only. Raises
     `PlanningError` if no micro kernel or no executable schedule exists.
     """
     setting, ranked = _setting(chain, machine, kernels, coefficients)
-    found = search(setting)
+    found = recalled(setting, {} if searched is None else searched)
     blocking = refine(setting, found)
     winner, schedule = blocking.candidate, blocking.schedule
     others = [candidate for candidate in found if candidate is not winner]
