@@ -13,6 +13,7 @@ from tilewright.graph.types import Chain
 from tilewright.machine import Machine
 from tilewright.plan.block_order import is_executable
 from tilewright.plan.planner import plan_chain
+from tilewright.plan.recall import Searched
 from tilewright.plan.roles import contraction_roles
 from tilewright.plan.schedule import Pack
 from tilewright.plan.search import search
@@ -103,3 +104,26 @@ def test_columns_apart_are_packed_whatever_it_costs() -> None:
 def test_rows_that_meet_in_few_sets_are_packed() -> None:
     plan = plan_chain(product(24, 4096, 4096), CASCADE_LAKE, kernels=KERNELS)
     assert packed(plan) == {"C"}
+
+
+def layers(names: str) -> Chain:
+    """The same two products under other names of axes, operators and tensors."""
+    m, k, n, p = names[:4]
+    extents = {m: 96, k: 200, n: 80, p: 64}
+    first, second, left, right, last = names[4:]
+    return chain_of(
+        (
+            contraction(first, f"{m}{k},{k}{n}->{m}{n}", left + right, extents),
+            contraction(second, f"{m}{n},{n}{p}->{m}{p}", first + last, extents),
+        )
+    )
+
+
+def test_a_chain_that_differs_in_names_only_is_searched_once() -> None:
+    searched: Searched = {}
+    plan_chain(layers("mknpCEABD"), CASCADE_LAKE, kernels=KERNELS, searched=searched)
+    again = plan_chain(layers("wxyzQPRST"), CASCADE_LAKE, kernels=KERNELS, searched=searched)
+    assert len(searched) == 1
+    assert again == plan_chain(layers("wxyzQPRST"), CASCADE_LAKE, kernels=KERNELS)
+    plan_chain(layers("mknpCEABD"), machine_with(l2=64 << 10), kernels=KERNELS, searched=searched)
+    assert len(searched) == 2
