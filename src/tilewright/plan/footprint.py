@@ -8,7 +8,7 @@ counted exactly here. Tile sizes may be integers or NumPy arrays that broadcast 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import product
 
 import numpy as np
@@ -88,6 +88,7 @@ def as_integer(value: Count) -> Count:
     return int(value) if np.ndim(value) == 0 else value
 
 
+@lru_cache(maxsize=4096)
 def _plain_axes(access: Access) -> tuple[str, ...] | None:
     """The axis of every dimension if each is an axis of its own: the footprint is then the product of their tiles."""
     if not all(index.is_axis() for index in access.indices):

@@ -25,7 +25,7 @@ from tilewright.plan.block_order import permuted
 from tilewright.plan.footprint import as_integer, bounding_box, swept_elements
 from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.schedule import Schedule, Storage
-from tilewright.plan.views import ChainView, Count, LoopView, OperatorView, view_schedule
+from tilewright.plan.views import ChainView, Count, LoopView, OperatorView, either, view_schedule
 
 EXACT, LITERAL = "exact", "literal"
 
@@ -99,22 +99,21 @@ def outer_accesses(view: ChainView) -> Iterator[tuple[OperatorView, Access, bool
 
 def access_movement(view: OperatorView, access: Access, sizes: Mapping[str, int], is_output: bool) -> Count:
     """Elements of one access that one operator moves (corrections 1 to 4)."""
-    visits = tile_visits(view, access)
+    visits = tile_visits(view.running(), access.axes())
     times = 2 * visits - 1 if is_output else visits
-    return swept_elements(access, view.tiles, sizes) * times
+    return as_integer(swept_elements(access, view.tiles, sizes) * times)
 
 
-def tile_visits(view: OperatorView, access: Access) -> Count:
+def tile_visits(loops: Sequence[LoopView], axes: frozenset[str]) -> Count:
     """How often every tile of an access comes back: the trips of loops that do not index it, outside the end of reuse."""
-    indexing = access.axes()
     visits: Count = 1
     reuse_ended: Count = False
-    for loop in reversed(view.running()):
-        if loop.axis in indexing:
+    for loop in reversed(loops):
+        if loop.axis in axes:
             reuse_ended = reuse_ended | (loop.trips > 1)
-        else:
-            visits = visits * np.where(reuse_ended, loop.trips, 1)
-    return as_integer(visits)
+        elif reuse_ended is not False:
+            visits = visits * either(reuse_ended, loop.trips, 1)
+    return visits
 
 
 def _literal_movement(view: OperatorView, access: Access, sizes: Mapping[str, int], is_output: bool) -> Count:

@@ -1,114 +1,138 @@
 """Where operands are packed: right operands of contractions, into panels of the micro kernel's columns.
 
 A packed panel is read front to back, without set conflicts at power-of-two strides, by every block of rows. Left operands are
-broadcast element by element and are read in place, whatever their strides.
+broadcast element by element and are read in place, whatever their strides. Every copy of a vector has its price. An operand
+whose columns lie side by side can be read in place instead, at the price of set conflicts and of rows on many pages; the search
+and `nesting` compare both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from tilewright.graph.types import Access, Chain, Operator
-from tilewright.plan.cost import ELEMENT_BYTES, Setting
-from tilewright.plan.footprint import distinct_elements, swept_elements
-from tilewright.plan.ranges import box_sizes, planned_sizes, trip_counts
+from tilewright.graph.types import Operator
+from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
-from tilewright.plan.views import Count, LoopView, OperatorView
+from tilewright.plan.setting import ELEMENT_BYTES, Operand, Setting
+from tilewright.plan.traffic import Footprints, Surroundings, kernel_tile, row_stride, set_conflict
+from tilewright.plan.views import Count, LoopView, OperatorView, either
+
+PAGE_BYTES = 4096
 
 
-def with_packs(setting: Setting, schedule: Schedule) -> Schedule:
-    """The schedule with Pack leaves: as far out as the packed block fits, but inside leading loops that index the operand.
-
-    An intermediate whose columns are not contiguous is packed where its consumer starts, once it is there.
-    """
-    for operator in setting.chain.operators:
-        if operator.is_contraction() and (pack := _pack(setting, operator)) is not None:
-            path = schedule.path(operator.name)
-            depth = pack_depth(setting, schedule, operator)
-            outside = path[depth - 1] if depth else None
-            body = _insert(schedule.body, pack, outside, path[depth] if depth < len(path) else None)
-            schedule = replace(schedule, body=body)
+def with_packs(setting: Setting, schedule: Schedule, depths: dict[str, int]) -> Schedule:
+    """The schedule with a Pack for each named contraction, inside so many of the loops around it."""
+    for name, depth in depths.items():
+        pack = Pack(name, setting.roles[name].right, Layout.PANELS, setting.kernels[name].columns)
+        path = schedule.path(name)
+        outside = path[depth - 1] if depth else None
+        schedule = replace(schedule, body=_insert(schedule.body, pack, outside, path[depth] if depth < len(path) else None))
     return schedule
 
 
-def is_packed(chain: Chain, column: str | None, access: Access) -> bool:
-    """Whether a right operand is packed: inputs always are, intermediates if their columns do not lie side by side."""
-    if access.tensor not in chain.intermediates:
-        return True
-    last = access.indices[-1] if access.indices else None
-    return column is not None and (last is None or last.coefficient(column) != 1)
+def may_pack(setting: Setting, operator: Operator) -> bool:
+    """Whether a right operand is packed at all: an intermediate whose columns lie side by side never is."""
+    if operator.name not in setting.kernels or setting.roles[operator.name].column is None:
+        return False
+    return not (_right(setting, operator).is_intermediate and has_unit_columns(setting, operator))
 
 
-def pack_depth(setting: Setting, schedule: Schedule, operator: Operator) -> int:
-    """How many of the loops around an operator stand outside the Pack of its right operand."""
+def may_stay(setting: Setting, operator: Operator) -> bool:
+    """Whether the micro kernel can read a right operand in place, instead of packed."""
+    return may_pack(setting, operator) and has_unit_columns(setting, operator)
+
+
+def in_place_seconds(setting: Setting, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Count) -> Count:
+    """What reading a right operand in place costs: rows on other pages for each call; infinite if sets of the cache overflow."""
+    coefficients = setting.coefficients
+    _, _, depth = kernel_tile(setting, operator, tiles)
+    pages = depth * min(1.0, ELEMENT_BYTES * row_stride(setting, operator) / PAGE_BYTES)
+    misses = either(pages > coefficients.pages_at_hand, pages, 0) * calls
+    tile = block.tile[setting.operands[operator.name].index(_right(setting, operator))]
+    spread = ELEMENT_BYTES * tile * set_conflict(setting, operator, setting.fusion_level)
+    return either(spread > setting.capacity_bytes, np.inf, misses * coefficients.page_cycles / setting.machine.frequency_hz)
+
+
+def least_packing_seconds(
+    setting: Setting, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Count
+) -> Count:
+    """The least that a right operand costs: packed once, or read in place."""
+    if not may_pack(setting, operator):
+        return 0.0
+    swept = block.swept[setting.operands[operator.name].index(_right(setting, operator))]
+    once = swept * _seconds_per_element(setting, operator)
+    return np.minimum(once, in_place_seconds(setting, operator, block, tiles, calls)) if may_stay(setting, operator) else once
+
+
+def has_unit_columns(setting: Setting, operator: Operator) -> bool:
+    """Whether the columns of the right operand lie side by side."""
     roles = setting.roles[operator.name]
-    access = operator.reads[roles.right]
-    path = schedule.path(operator.name)
-    sizes = planned_sizes(setting.chain)
-    first = _first_depth(setting, schedule, operator, access, path, trip_counts(path, sizes))
-    for depth in range(first, len(path)):
-        if packed_bytes(access, box_sizes(path[:depth], sizes)) <= setting.pack_limit_bytes:
-            return depth
-    return len(path)
+    indices = _right(setting, operator).access.indices
+    return roles.column is not None and bool(indices) and indices[-1].coefficient(roles.column) == 1
 
 
-def packed_bytes(access: Access, box: Mapping[str, int]) -> int:
-    """The size of a packed block, without the padding of its last panel."""
-    return ELEMENT_BYTES * int(distinct_elements(access, box))
+def packing_seconds(setting: Setting, around: Surroundings, view: OperatorView, block: Footprints) -> Count:
+    """The time to pack an operator's right operand at the best place, 0 if it is never packed; tiles may be arrays."""
+    if not may_pack(setting, view.operator):
+        return 0.0
+    places = []
+    for copied, packed_bytes in _places(setting, around, view, block):
+        fits = packed_bytes <= setting.pack_limit_bytes
+        places.append((copied, fits))
+        if np.all(fits):
+            break
+    elements = places[-1][0]
+    for copied, fits in reversed(places[:-1]):
+        elements = either(fits, copied, elements)
+    return elements * _seconds_per_element(setting, view.operator)
 
 
-def packed_elements(setting: Setting, view: OperatorView) -> Count:
-    """How many elements are packed for an operator in all, by the rule of `with_packs`; tiles may be arrays."""
-    operator = view.operator
-    if not operator.is_contraction():
-        return 0
-    roles = setting.roles[operator.name]
-    access = operator.reads[roles.right]
-    if not is_packed(setting.chain, roles.column, access):
-        return 0
-    depth = len(_leading(view.running(), access))
-    inside = {loop.axis for loop in view.running()[:depth]}
-    box = {axis: view.tiles[axis] if axis in inside else size for axis, size in setting.sizes.items()}
-    fits = distinct_elements(access, box) * ELEMENT_BYTES <= setting.pack_limit_bytes
-    once = swept_elements(access, view.tiles, setting.sizes)
-    repeated = once
-    for loop in view.running():
-        repeated = repeated * (1 if loop.axis in access.axes() else loop.trips)
-    return np.where(fits, once, repeated)
+def pack_depth(setting: Setting, around: Surroundings, view: OperatorView, block: Footprints) -> int:
+    """How many of the loops around an operator stand outside its Pack."""
+    fits = [packed_bytes <= setting.pack_limit_bytes for _, packed_bytes in _places(setting, around, view, block)]
+    return _first_place(setting, around, view) + (fits.index(True) if True in fits else len(fits) - 1)
 
 
-def _leading(loops: tuple[LoopView, ...], access: Access) -> tuple[LoopView, ...]:
-    count = next((i for i, loop in enumerate(loops) if loop.axis not in access.axes()), len(loops))
-    return loops[:count]
+def _places(setting: Setting, around: Surroundings, view: OperatorView, block: Footprints) -> Iterator[tuple[Count, Count]]:
+    """(elements copied in all, bytes packed at a time) of every place of a Pack, outermost first.
+
+    Further in more is copied, so that the best place is the outermost at which a cache holds what is packed.
+    """
+    operand, loops = _right(setting, view.operator), view.running()
+    copied = block.swept[setting.operands[view.operator.name].index(operand)]
+    first = _first_place(setting, around, view)
+    for depth in range(len(loops) + 1):
+        if depth and loops[depth - 1].axis not in operand.axes:
+            copied = copied * loops[depth - 1].trips
+        if depth >= first:
+            inside = {loop.axis for loop in loops[:depth]}
+            box = {axis: view.tiles[axis] if axis in inside else setting.sizes[axis] for axis in operand.axes}
+            yield copied, ELEMENT_BYTES * distinct_elements(operand.access, box)
 
 
-def _pack(setting: Setting, operator: Operator) -> Pack | None:
-    roles = setting.roles[operator.name]
-    if roles.column is None or not is_packed(setting.chain, roles.column, operator.reads[roles.right]):
-        return None
-    return Pack(operator.name, roles.right, Layout.PANELS, setting.kernels[operator.name].columns)
+def _first_place(setting: Setting, around: Surroundings, view: OperatorView) -> int:
+    """Outside a leading loop that indexes the operand nothing is saved, and an intermediate must be there first."""
+    operand = _right(setting, view.operator)
+    return around.shared_loops if operand.is_intermediate else _leading(view.running(), operand.axes)
 
 
-def _first_depth(
-    setting: Setting,
-    schedule: Schedule,
-    operator: Operator,
-    access: Access,
-    path: tuple[Loop, ...],
-    trips: tuple[int, ...],
-) -> int:
-    """Behind the leading loops that index the operand; for an intermediate, behind all loops shared with its producer."""
-    producer = setting.chain.producer(access.tensor)
-    if producer is not None:
-        outside = {id(loop) for loop in schedule.path(producer.name)}
-        return sum(id(loop) in outside for loop in path)
-    depth = 0
-    while depth < len(path) and (path[depth].axis in access.axes() or trips[depth] == 1):
-        depth += 1
-    return depth
+def _leading(loops: Sequence[LoopView], axes: frozenset[str]) -> int:
+    return next((i for i, loop in enumerate(loops) if loop.axis not in axes), len(loops))
+
+
+def _right(setting: Setting, operator: Operator) -> Operand:
+    access = operator.reads[setting.roles[operator.name].right]
+    return next(one for one in setting.operands[operator.name] if one.access == access and not one.is_write)
+
+
+def _seconds_per_element(setting: Setting, operator: Operator) -> float:
+    coefficients = setting.coefficients
+    contiguous = has_unit_columns(setting, operator)
+    cycles = coefficients.pack_cycles_per_vector if contiguous else coefficients.transpose_cycles_per_vector
+    return cycles * ELEMENT_BYTES * 8 / setting.machine.vector_bits / setting.machine.frequency_hz
 
 
 def _insert(body: tuple[Node, ...], pack: Pack, outside: Loop | None, before: Loop | None) -> tuple[Node, ...]:

@@ -17,6 +17,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.chains import make_chain
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, block_count
 from tilewright.plan.planner import plan_chain, separate_price
+from tilewright.plan.recall import Searched
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price
 
 Operators = tuple[Operator, ...]
@@ -51,6 +52,7 @@ class _Partition:
     alone: dict[str, Plan] = field(default_factory=dict)
     cuts: dict[str, Cut] = field(default_factory=dict)
     """By the tensor that goes through memory."""
+    searched: Searched = field(default_factory=dict)
 
     def groups(self) -> list[Operators]:
         """Operators connected by edges that can be fused; every other edge between operators is recorded as cut."""
@@ -148,7 +150,8 @@ class _Partition:
 
     def plan(self, operators: Operators, unfused: Price | None) -> Plan:
         """The plan of operators as one chain."""
-        return plan_chain(make_chain(self.graph, operators), self.machine, kernels=self.kernels, unfused_price=unfused)
+        chain = make_chain(self.graph, operators)
+        return plan_chain(chain, self.machine, kernels=self.kernels, unfused_price=unfused, searched=self.searched)
 
     def _operators(self, plan: Plan) -> Iterator[Operator]:
         names = {operator.name for operator in plan.chain.operators}

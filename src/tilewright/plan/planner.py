@@ -11,27 +11,18 @@ from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.block_order import why_not_executable
-from tilewright.plan.cost import (
-    DEFAULT,
-    ELEMENT_BYTES,
-    Coefficients,
-    Setting,
-    Work,
-    compulsory_bytes,
-    floor,
-    operator_work,
-    traffic_seconds,
-    visible_seconds,
-)
+from tilewright.plan.cost import Work, floor, traffic_seconds, visible_seconds
 from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.hierarchy import level_plans, movements_by_level
 from tilewright.plan.kernel_choice import choose_kernel, kernel_work, useful_share
-from tilewright.plan.packing import packed_elements, with_packs
+from tilewright.plan.nesting import Blocking, refine, works
 from tilewright.plan.parallel import block_count, imbalance, parallel_axes
 from tilewright.plan.ranges import box_sizes, planned_sizes
+from tilewright.plan.recall import Searched, recalled
 from tilewright.plan.roles import contraction_roles
 from tilewright.plan.schedule import Pack, Schedule
 from tilewright.plan.search import Candidate, search
+from tilewright.plan.setting import DEFAULT, ELEMENT_BYTES, Coefficients, Setting, setting_of
 from tilewright.plan.space import recomputes
 from tilewright.plan.types import OperatorPlan, Plan, Price, PriceTerm, Rejected
 from tilewright.plan.views import ChainView, LoopView, view_schedule
@@ -51,20 +42,24 @@ def plan_chain(
     kernels: tuple[MicroKernel, ...] | None = None,
     coefficients: Coefficients = DEFAULT,
     unfused_price: Price | None = None,
+    searched: Searched | None = None,
 ) -> Plan:
     """The plan of a chain on a machine, with its price, the price of its operators alone, and the rejected alternatives.
 
     `kernels` are the micro kernels to choose from (default: all registered ones that the machine can run). Symbolic extents
-    are planned with their hints. `unfused_price` saves planning every operator alone where that is known. Raises
+    are planned with their hints. `unfused_price` saves planning every operator alone where that is known, `searched` (which
+    grows) searching a chain that differs from an earlier one in names only. Raises
     `PlanningError` if no micro kernel or no executable schedule exists.
     """
     setting, ranked = _setting(chain, machine, kernels, coefficients)
-    winner, *others = search(setting)
-    schedule = with_packs(setting, winner.schedule(setting))
+    found = recalled(setting, {} if searched is None else searched)
+    blocking = refine(setting, found)
+    winner, schedule = blocking.candidate, blocking.schedule
+    others = [candidate for candidate in found if candidate is not winner]
     problem = why_not_executable(chain, schedule)
     if problem:
         raise PlanningError(f"no executable schedule for {chain.name}", where=chain.name, why=problem)
-    price = price_schedule(setting, schedule)
+    price = price_blocking(setting, blocking)
     unfused = unfused_price or (price if len(chain.operators) == 1 else _unfused_price(setting))
     rejected = (
         *_rejected_kernels(setting, ranked),
@@ -76,9 +71,9 @@ def plan_chain(
         machine=machine,
         schedule=schedule,
         operators=_operator_plans(setting, schedule),
-        levels=level_plans(setting, schedule),
+        levels=level_plans(setting, blocking),
         parallel_axes=parallel_axes(chain, schedule),
-        movements=movements_by_level(setting, schedule),
+        movements=movements_by_level(setting, blocking),
         scratch_bytes=scratch_bytes(setting, schedule),
         price=price,
         unfused_price=unfused,
@@ -87,22 +82,19 @@ def plan_chain(
     )
 
 
-def price_schedule(setting: Setting, schedule: Schedule) -> Price:
-    """The price of a schedule, term by term: for every operator arithmetic overlaps with the traffic into each level."""
-    view = view_schedule(setting.chain, schedule)
-    live = live_intermediates(view)
+def price_blocking(setting: Setting, blocking: Blocking) -> Price:
+    """The price of a plan, term by term: for every operator arithmetic overlaps with the traffic into each level."""
     terms: list[PriceTerm] = []
     totals = {"packing": 0.0, "blocks and tile ends": 0.0, "visible traffic": 0.0}
-    for one in view.operators:
-        work = operator_work(setting, one, live, packed_elements(setting, one))
-        terms += _overlapping_terms(setting, one.operator.name, work)
+    for operator, work in works(setting, blocking):
+        terms += _overlapping_terms(setting, operator.name, work)
         totals["packing"] += float(work.packing_s)
         totals["blocks and tile ends"] += float(work.overhead_s)
         totals["visible traffic"] += float(visible_seconds(setting, traffic_seconds(setting, work)))
     terms += [PriceTerm(name, time) for name, time in totals.items() if time]
-    terms += _spill_term(setting, schedule)
+    terms += _spill_term(setting, blocking.outer)
     terms.append(PriceTerm(CALL, setting.coefficients.call_s))
-    return Price((*terms, _region_term(setting, schedule)))
+    return Price((*terms, _region_term(setting, blocking.schedule)))
 
 
 def scratch_bytes(setting: Setting, schedule: Schedule) -> int:
@@ -129,8 +121,7 @@ def _setting(
     ranked: RankedKernels = {}
     for name, own_roles in roles.items():
         chosen[name], ranked[name] = choose_kernel(chain.operator(name), own_roles, machine, sizes, available)
-    setting = Setting(chain, machine, chosen, roles, coefficients, sizes, compulsory_bytes(chain, sizes))
-    return setting, ranked
+    return setting_of(chain, machine, chosen, roles, coefficients), ranked
 
 
 def _overlapping_terms(setting: Setting, operator: str, work: Work) -> Iterator[PriceTerm]:
@@ -192,17 +183,14 @@ def _unfused_price(setting: Setting) -> Price:
     prices = []
     for alone in single_operator_chains(setting.chain):
         (operator,) = alone.operators
-        own = Setting(
+        own = setting_of(
             alone,
             setting.machine,
             {name: kernel for name, kernel in setting.kernels.items() if name == operator.name},
             {name: roles for name, roles in setting.roles.items() if name == operator.name},
             setting.coefficients,
-            planned_sizes(alone),
-            compulsory_bytes(alone, setting.sizes),
         )
-        winner = search(own)[0]
-        prices.append(price_schedule(own, winner.schedule(own)))
+        prices.append(price_blocking(own, refine(own, search(own))))
     return separate_price(prices)
 
 

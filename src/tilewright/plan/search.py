@@ -1,38 +1,40 @@
-"""The search: every prefix, every own order, all tiles at once as broadcast arrays.
+"""The exact search of the fusion level: every prefix, every own order, all tiles at once as broadcast arrays.
 
-For every tile of the prefix the operators are independent of each other, so that each one's own loops are chosen alone; then
-the prefix tiles with the least total price win. Ties go to larger tiles, and shorter prefixes and fewer loops are preferred
-unless more of them gain something that is worth it.
+For every tile of the prefix the operators are independent of each other but for the memory that they leave to each other, so
+that each one's own loops are chosen alone. What one operator keeps on chip while others run (a stationary tile) depends on its
+own loops: it either stays or streams through, and every combination of that is tried where it matters. Prefixes whose
+arithmetic alone costs more than the best price so far are skipped. Equal prices go to larger tiles, shorter prefixes and fewer
+loops. The price of this level counts the nearest level inside a block only: `nesting` refines the best few plans.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import product
 from math import prod
 
 import numpy as np
 
 from tilewright.graph.types import Operator, SymbolicExtent
 from tilewright.plan.block_order import prefix_storage, prefixed
-from tilewright.plan.cost import ELEMENT_BYTES, Setting, operator_work, seconds
-from tilewright.plan.footprint import distinct_elements
-from tilewright.plan.movement import outer_accesses
-from tilewright.plan.packing import packed_elements
+from tilewright.plan.chains import axis_names
+from tilewright.plan.cost import Block, least_seconds, measure, operator_work, seconds
+from tilewright.plan.packing import may_stay
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, is_parallel
 from tilewright.plan.schedule import Schedule
+from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.space import Space, space_of
 from tilewright.plan.tile_size import best_index, broadcast
+from tilewright.plan.traffic import Surroundings, set_conflict, surroundings
 from tilewright.plan.views import ChainView, Count, LoopView, OperatorView, view_prefix
 from tilewright.plan.working_set import live_intermediates, resident
 
-EQUAL = 1.01
-"""Prices within this factor are equal: measured on AVX-512, blocks of 24 to 224 rows differ by less than timing noise."""
-WORTH_A_LOOP = 1.02
-"""More loops must be faster by this factor: below it the price cannot tell them apart."""
 SPILL = 4.0
 """A working set beyond the capacity multiplies the price at least by this; so plans that fit win wherever there are any."""
+MOST_STAYING = 4
+"""Operators of which every combination of stationary and streaming tiles is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,164 +60,278 @@ class Candidate:
 
 
 def search(setting: Setting) -> tuple[Candidate, ...]:
-    """The best candidate of every prefix, the winner first, then by price."""
+    """The best candidate of every prefix that can compete, the winner first, then by price."""
     space = space_of(setting)
+    blocks: dict[tuple[str, frozenset[str], bool], Block] = {}
     found: list[Candidate] = []
     for prefix in space.prefixes():
-        candidate = _best_of_prefix(space, prefix)
+        here = _Prefix(space, prefix, blocks)
+        if not _may_win(setting, found, here):
+            continue
+        candidate = here.best()
         if all(str(candidate) != str(other) for other in found):
             found.append(candidate)
-    fitting = [c for c in found if c.used_bytes <= setting.capacity_bytes] or found
-    fastest = min(candidate.seconds for candidate in fitting)
-    if fastest > WORTH_DISTRIBUTING_S:
-        most = min(ENOUGH_BLOCKS, max(candidate.blocks for candidate in fitting))
-        fitting = [candidate for candidate in fitting if candidate.blocks >= most]
-    winner = fitting[0]
-    for candidate in fitting[1:]:
-        if candidate.seconds * WORTH_A_LOOP < winner.seconds:
-            winner = candidate
-    others = sorted((c for c in found if c is not winner), key=lambda candidate: candidate.seconds)
-    return (winner, *others)
+    winner = _winner(setting, found)
+    return (winner, *sorted((c for c in found if c is not winner), key=lambda candidate: candidate.seconds))
+
+
+def _may_win(setting: Setting, found: Sequence[Candidate], prefix: _Prefix) -> bool:
+    """Whether `_winner` could choose a candidate of this prefix, after those that were found before it."""
+    fitting = [c for c in found if c.used_bytes <= setting.capacity_bytes]
+    enough = any(c.blocks >= ENOUGH_BLOCKS for c in fitting)
+    if enough and prefix.most_blocks() < ENOUGH_BLOCKS and setting.arithmetic_s > WORTH_DISTRIBUTING_S:
+        return False
+    bounds = [c.seconds for c in fitting if c.blocks >= ENOUGH_BLOCKS or c.seconds <= WORTH_DISTRIBUTING_S]
+    return not bounds or prefix.lower_bound() * setting.coefficients.worth_it < min(bounds)
+
+
+def _winner(setting: Setting, found: Sequence[Candidate]) -> Candidate:
+    """The first of those that fit, have enough blocks, and cost no more than what another loop must gain."""
+    able = [c for c in found if c.used_bytes <= setting.capacity_bytes] or list(found)
+    if min(candidate.seconds for candidate in able) > WORTH_DISTRIBUTING_S:
+        most = min(ENOUGH_BLOCKS, max(candidate.blocks for candidate in able))
+        able = [candidate for candidate in able if candidate.blocks >= most]
+    fastest = min(candidate.seconds for candidate in able)
+    return next(c for c in able if c.seconds <= fastest * setting.coefficients.worth_it)
 
 
 @dataclass(frozen=True, slots=True)
-class _Own:
-    """The price of one operator for every tile of the prefix, and how to get there."""
+class _Option:
+    """One own order of an operator under a prefix: figures for all tiles of the prefix and, behind them, its own tiles."""
+
+    order: tuple[str, ...]
+    seconds: np.ndarray
+    used: np.ndarray
+    """Elements of its own tiles."""
+    streams: np.ndarray
+    """Whether nothing of its tiles stays on chip while others run."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """The best own loops of an operator for every tile of the prefix: price, elements used, number of order, place of tiles."""
 
     seconds: np.ndarray
     used: np.ndarray
     order: np.ndarray
     index: np.ndarray
-    orders: tuple[tuple[str, ...], ...]
 
 
-def _best_of_prefix(space: Space, prefix: tuple[str, ...]) -> Candidate:
-    """The best tiles of a prefix: with operands that stay on chip across operators, else with operands that stream through."""
-    stays = _best_of(space, prefix, streams=False)
-    if stays.used_bytes <= space.setting.capacity_bytes or len(space.setting.kernels) < 2:
-        return stays
-    streaming = _best_of(space, prefix, streams=True)
-    return min(stays, streaming, key=lambda candidate: candidate.seconds)
+class _Prefix:
+    """All schedules with one prefix. Arrays have a dimension for every prefix axis, in the order of the chain's axes."""
+
+    def __init__(self, space: Space, prefix: tuple[str, ...], blocks: dict[tuple[str, frozenset[str], bool], Block]) -> None:
+        self.space, self.prefix, self.blocks = space, prefix, blocks
+        self.setting = space.setting
+        chain = self.setting.chain
+        self.dims = tuple(axis for axis in self.setting.sizes if axis in prefix)
+        self.choices = {axis: space.prefix_tiles(axis) for axis in self.dims}
+        self.shape = tuple(len(self.choices[axis]) for axis in self.dims)
+        self.tiles = broadcast(self.dims, self.choices)
+        self.view: ChainView = view_prefix(chain, prefix, {}, self.tiles, prefix_storage(chain, prefix))
+
+    def lower_bound(self) -> float:
+        """What the operators cost at least if nothing moved twice, repetitions by recomputation and spills included."""
+        live = live_intermediates(self.view)
+        return float(np.min(sum(self._least(one, live) for one in self.view.operators)))
+
+    def most_blocks(self) -> int:
+        """The most independent blocks that any tiles give."""
+        return int(np.max(self._parallel_blocks()))
+
+    def _least(self, one: OperatorView, live: Count) -> Count:
+        own = axis_names((one.operator,))
+        repeats = prod((loop.trips for loop in one.loops if loop.axis not in own), start=1)
+        bounds = []
+        for order in self.space.own_orders(one.operator, self.prefix)[:2]:
+            more = len(self._own_dims(order))
+            block = self._block(one.operator, order)
+            price = least_seconds(self.setting, one.operator, block, _expanded(repeats, more))
+            used = self._own_elements(one.operator, block) + _expanded(live, more)
+            bounds.append(self._over_own(self._with_spills(price, used)))
+        return reduce(np.minimum, bounds)
+
+    def _own_elements(self, operator: Operator, block: Block) -> Count:
+        """Elements of an operator's tiles of inputs and outputs."""
+        operands = self.setting.operands[operator.name]
+        return sum(tile for one, tile in zip(operands, block.footprints.tile, strict=True) if not one.is_intermediate)
+
+    def _with_spills(self, price: Count, used: Count) -> Count:
+        excess = used / (self.setting.capacity_bytes / ELEMENT_BYTES)
+        return np.where(excess > 1, price * (SPILL + excess), price)
+
+    def best(self) -> Candidate:
+        """The best candidate."""
+        around = surroundings(self.setting, self.view)
+        options = {one.operator.name: tuple(self._options(around, one)) for one in self.view.operators}
+        stay = {one.operator.name: self._left(one) for one in self.view.operators}
+        best: Candidate | None = None
+        for streaming in self._modes(stay):
+            kept = {name: 0 if streaming[name] else elements for name, elements in stay.items()}
+            others = {name: sum(elements for other, elements in kept.items() if other != name) for name in options}
+            elsewhere = {name: around.live_elements + elements for name, elements in others.items()}
+            candidate = self._candidate(options, self._choose(options, elsewhere, streaming))
+            if best is None or candidate.seconds < best.seconds:
+                best = candidate
+            if not any(np.any(np.asarray(elements) > 0) for elements in others.values()) or self._is_free(options, around, best):
+                break
+        assert best is not None
+        return best
+
+    def _is_free(self, options: Mapping[str, Sequence[_Option]], around: Surroundings, best: Candidate) -> bool:
+        """Whether nothing could be gained even if no operator left anything on chip while others run."""
+        free = self._choose(options, dict.fromkeys(options, around.live_elements), dict.fromkeys(options, False))
+        least = float(np.min(sum(choice.seconds for choice in free.values())))
+        return best.seconds <= least * self.setting.coefficients.equal_within
+
+    def _modes(self, stay: Mapping[str, Count]) -> Iterator[dict[str, bool]]:
+        """Every combination of operators whose tiles stream through; first all that may stay do.
+
+        In chains where more than `MOST_STAYING` operators could keep a tile: all of them, one by one, none.
+        """
+        able = [name for name, elements in stay.items() if np.any(np.asarray(elements) > 0)]
+        every = product((False, True), repeat=len(able)) if len(able) <= MOST_STAYING else _all_single_none(len(able))
+        for streaming in sorted(every, key=sum):
+            yield {**dict.fromkeys(stay, False), **dict(zip(able, streaming, strict=True))}
+
+    def _choose(
+        self, options: Mapping[str, Sequence[_Option]], elsewhere: Mapping[str, Count], streaming: Mapping[str, bool]
+    ) -> dict[str, _Choice]:
+        return {name: self._best_own(own, elsewhere[name], streaming[name]) for name, own in options.items()}
+
+    def _candidate(self, options: Mapping[str, Sequence[_Option]], choices: Mapping[str, _Choice]) -> Candidate:
+        setting = self.setting
+        total = sum((choice.seconds for choice in choices.values()), np.zeros(self.shape))
+        used = reduce(np.maximum, (choice.used for choice in choices.values()))
+        blocks = np.broadcast_to(self._parallel_blocks(), self.shape)
+        too_few = (blocks < min(ENOUGH_BLOCKS, blocks.max())) & (total > WORTH_DISTRIBUTING_S)
+        volume = prod((np.minimum(self.tiles[axis], setting.sizes[axis]) for axis in self.dims), start=np.ones(self.shape))
+        index = best_index(np.where(too_few, np.inf, total), volume, setting.coefficients.equal_within)
+        tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
+        orders = {name: options[name][int(choice.order[index])].order for name, choice in choices.items()}
+        own_tiles = {name: self._own_tiles(order, int(choices[name].index[index])) for name, order in orders.items()}
+        return Candidate(
+            prefix=tuple(axis for axis in self.prefix if self._cuts(axis, tiles[axis])),
+            tiles=tiles,
+            own_orders={
+                name: tuple(axis for axis in order if self._cuts(axis, own_tiles[name][axis])) for name, order in orders.items()
+            },
+            own_tiles=own_tiles,
+            seconds=float(total[index]),
+            used_bytes=int(used[index]) * ELEMENT_BYTES,
+            blocks=int(blocks[index]),
+        )
+
+    def _options(self, around: Surroundings, shared: OperatorView) -> Iterator[_Option]:
+        """Every own order of an operator, priced for all tiles."""
+        operator = shared.operator
+        for order in self.space.own_orders(operator, self.prefix):
+            dims = self._own_dims(order)
+            tiles = self._tiles(dims)
+            view = replace(shared, loops=self._loops(tiles, order), tiles=self._box(tiles))
+            here = _behind(around, len(dims))
+            block = self._block(operator, order)
+            price = self._price(here, view, block)
+            yield _Option(order, price, self._own_elements(operator, block), np.asarray(self._left(view)) == 0)
+
+    def _price(self, around: Surroundings, view: OperatorView, block: Block) -> Count:
+        """The price with the right operand packed, or read in place where that gains enough."""
+        setting, worth = self.setting, self.setting.coefficients.worth_it
+        packed = operator_work(setting, around, view, block)
+        price = seconds(setting, packed)
+        if not may_stay(setting, view.operator) or np.all((price - packed.packing_s) * worth >= price):
+            return price
+        conflict = set_conflict(setting, view.operator, setting.cache_levels[0])
+        in_place = seconds(setting, operator_work(setting, around, view, block, conflict=conflict))
+        return np.where(in_place * worth < price, in_place, price)
+
+    def _best_own(self, options: Sequence[_Option], elsewhere: Count, streams: bool) -> _Choice:
+        """The best own loops if other operators leave this much memory; none at all if more of them gain too little."""
+        none, *orders = (self._best_tiles(number, option, elsewhere, streams) for number, option in enumerate(options))
+        if not orders:
+            return none
+        best = reduce(lambda one, other: _where(other.seconds < one.seconds, other, one), orders)
+        return _where(best.seconds * self.setting.coefficients.worth_it < none.seconds, best, none)
+
+    def _best_tiles(self, number: int, option: _Option, elsewhere: Count, streams: bool) -> _Choice:
+        dims = self._own_dims(option.order)
+        used = option.used + _expanded(elsewhere, len(dims))
+        price = self._with_spills(option.seconds, used)
+        price = np.where(option.streams, price, np.inf) if streams else price
+        shape = self.shape + tuple(len(self.space.tiles[axis]) for axis in dims)
+        prices, needs = (np.broadcast_to(array, shape).reshape((*self.shape, -1)) for array in (price, used))
+        at = prices.argmin(axis=-1)
+        return _Choice(_taken(prices, at), _taken(needs, at), np.full(self.shape, number), at)
+
+    def _block(self, operator: Operator, order: tuple[str, ...]) -> Block:
+        key = (operator.name, frozenset(self.prefix), bool(order))
+        if key not in self.blocks:
+            self.blocks[key] = measure(self.setting, operator, self._box(self._tiles(self._own_dims(order))))
+        return self.blocks[key]
+
+    def _own_dims(self, order: Sequence[str]) -> tuple[str, ...]:
+        return tuple(axis for axis in self.setting.sizes if axis in order)
+
+    def _tiles(self, own: tuple[str, ...]) -> dict[str, np.ndarray]:
+        return broadcast((*self.dims, *own), {**self.choices, **{axis: self.space.tiles[axis] for axis in own}})
+
+    def _box(self, tiles: Mapping[str, np.ndarray]) -> dict[str, Count]:
+        return {axis: np.minimum(tiles[axis], size) if axis in tiles else size for axis, size in self.setting.sizes.items()}
+
+    def _loops(self, tiles: Mapping[str, np.ndarray], order: tuple[str, ...]) -> tuple[LoopView, ...]:
+        sizes = self.setting.sizes
+        return tuple(LoopView(axis, -(-sizes[axis] // tiles[axis]), i) for i, axis in enumerate((*self.prefix, *order)))
+
+    def _left(self, view: OperatorView) -> Count:
+        """What stays on chip of an operator's tiles while others run."""
+        others = [one for one in self.view.operators if one.operator.name != view.operator.name]
+        outer = [one.access for one in self.setting.operands[view.operator.name] if not one.is_intermediate]
+        per_other = (sum(resident(self.view, other, view, access) for access in outer) for other in others)
+        return reduce(np.maximum, per_other, 0)
+
+    def _over_own(self, figures: Count) -> Count:
+        array = np.asarray(figures)
+        behind = tuple(range(len(self.dims), array.ndim))
+        return array.min(axis=behind) if behind else array
+
+    def _own_tiles(self, order: tuple[str, ...], index: int) -> dict[str, int]:
+        dims = self._own_dims(order)
+        choices = [self.space.tiles[axis] for axis in dims]
+        position = np.unravel_index(index, tuple(len(tiles) for tiles in choices)) if dims else ()
+        return {axis: tiles[int(i)] for axis, tiles, i in zip(dims, choices, position, strict=True)}
+
+    def _parallel_blocks(self) -> Count:
+        count: Count = 1
+        for loop in self.view.operators[0].loops:
+            if not is_parallel(self.setting.chain, loop.axis):
+                break
+            count = count * loop.trips
+        return count
+
+    def _cuts(self, axis: str, tile: int) -> bool:
+        return isinstance(self.setting.chain.extents[axis], SymbolicExtent) or tile < self.setting.sizes[axis]
 
 
-def _best_of(space: Space, prefix: tuple[str, ...], *, streams: bool) -> Candidate:
-    setting = space.setting
-    choices = {axis: space.prefix_tiles[axis] for axis in prefix}
-    shape = tuple(len(choices[axis]) for axis in prefix)
-    tiles = broadcast(prefix, choices)
-    view = view_prefix(setting.chain, prefix, {}, tiles, prefix_storage(setting.chain, prefix))
-    live = live_intermediates(view)
-    owns = {op.name: _own(space, view, op, prefix, live, shape, streams=streams) for op in setting.chain.operators}
-    total = sum((own.seconds for own in owns.values()), np.zeros(shape))
-    used = np.max([own.used for own in owns.values()], axis=0)
-    blocks = np.broadcast_to(_blocks(setting, view.operators[0].loops), shape)
-    too_few = (blocks < min(ENOUGH_BLOCKS, blocks.max())) & (total > WORTH_DISTRIBUTING_S)
-    volume = prod((np.minimum(tiles[axis], setting.sizes[axis]) for axis in prefix), start=np.ones(shape))
-    index = best_index(np.where(too_few, np.inf, total), volume, EQUAL)
-    chosen = {axis: choices[axis][i] for axis, i in zip(prefix, index, strict=True)}
-    orders = {name: own.orders[int(own.order[index])] for name, own in owns.items()}
-    own_tiles = {name: _own_tiles(space, orders[name], int(own.index[index])) for name, own in owns.items()}
-    return Candidate(
-        prefix=tuple(axis for axis in prefix if _cuts(setting, axis, chosen[axis])),
-        tiles=chosen,
-        own_orders={
-            name: tuple(axis for axis in order if _cuts(setting, axis, own_tiles[name][axis])) for name, order in orders.items()
-        },
-        own_tiles=own_tiles,
-        seconds=float(total[index]),
-        used_bytes=int(used[index]) * ELEMENT_BYTES,
-        blocks=int(blocks[index]),
-    )
+def _all_single_none(count: int) -> Iterator[tuple[bool, ...]]:
+    yield (False,) * count
+    yield from (tuple(i == single for i in range(count)) for single in range(count))
+    yield (True,) * count
 
 
-def _own(
-    space: Space,
-    view: ChainView,
-    operator: Operator,
-    prefix: tuple[str, ...],
-    live: Count,
-    shape: tuple[int, ...],
-    *,
-    streams: bool,
-) -> _Own:
-    """The best own loops of an operator for every tile of the prefix.
-
-    If operands stream, only loops count that leave nothing of this operator's tiles on chip while others run.
-    """
-    shared = view.of(operator.name)
-    elsewhere = live if streams else live + _resident_of_others(view, shared)
-    orders = space.own_orders(operator, prefix)
-    best_s, best_used = np.full(shape, np.inf), np.zeros(shape)
-    best_order, best_tiles = np.zeros(shape, dtype=int), np.zeros(shape, dtype=int)
-    for number, order in enumerate(orders):
-        price, used, left_behind = _price(space, view, shared, prefix, order, live, elsewhere)
-        price = np.where(left_behind > 0, np.inf, price) if streams else price
-        flat_shape = (*shape, -1)
-        own_shape = tuple(len(space.own_tiles[axis]) for axis in order)
-        price = np.broadcast_to(price, shape + own_shape).reshape(flat_shape)
-        used = np.broadcast_to(used, shape + own_shape).reshape(flat_shape)
-        at = price.argmin(axis=-1)
-        here, needs = (np.take_along_axis(array, at[..., None], -1)[..., 0] for array in (price, used))
-        better = here * (WORTH_A_LOOP if order else 1.0) < best_s if number < 2 else here < best_s
-        best_s, best_used = np.where(better, here, best_s), np.where(better, needs, best_used)
-        best_order, best_tiles = np.where(better, number, best_order), np.where(better, at, best_tiles)
-    return _Own(best_s, best_used, best_order, best_tiles, orders)
+def _behind(around: Surroundings, more: int) -> Surroundings:
+    """Figures over prefix tiles with dimensions for own tiles behind."""
+    held = {level: tuple(_expanded(count, more) for count in counts) for level, counts in around.held.items()}
+    return Surroundings(_expanded(around.live_elements, more), around.shared_loops, held, ())
 
 
-def _price(
-    space: Space,
-    chain_view: ChainView,
-    shared: OperatorView,
-    prefix: tuple[str, ...],
-    order: tuple[str, ...],
-    live: Count,
-    elsewhere: Count,
-) -> tuple[Count, Count, Count]:
-    """Seconds, elements used, and elements that stay while others run, for every combination of prefix tiles and own tiles."""
-    setting = space.setting
-    choices = {**{axis: space.prefix_tiles[axis] for axis in prefix}, **{axis: space.own_tiles[axis] for axis in order}}
-    tiles = broadcast((*prefix, *order), choices)
-    loops = tuple(LoopView(axis, -(-setting.sizes[axis] // tile), node) for node, (axis, tile) in enumerate(tiles.items()))
-    box = {**shared.tiles, **{axis: np.minimum(tile, setting.sizes[axis]) for axis, tile in tiles.items()}}
-    view = replace(shared, loops=loops, tiles=box)
-    live, elsewhere = (_behind(count, len(order)) for count in (live, elsewhere))
-    outer = [access for one, access, _ in outer_accesses(_alone(setting, view)) if one is view]
-    used = elsewhere + sum(distinct_elements(access, box) for access in outer)
-    price = seconds(setting, operator_work(setting, view, live, packed_elements(setting, view)))
-    excess = used * ELEMENT_BYTES / setting.capacity_bytes
-    others = [one for one in chain_view.operators if one is not shared]
-    stay = (resident(chain_view, other, view, access) for other in others for access in outer)
-    return np.where(excess > 1, price * (SPILL + excess), price), used, reduce(np.maximum, stay, 0)
-
-
-def _alone(setting: Setting, view: OperatorView) -> ChainView:
-    return ChainView(setting.chain, (view,), {}, setting.sizes)
-
-
-def _resident_of_others(view: ChainView, running: OperatorView) -> Count:
-    others = ((one, access) for one, access, _ in outer_accesses(view) if one is not running)
-    return sum(resident(view, running, one, access) for one, access in others)
-
-
-def _behind(count: Count, more: int) -> Count:
-    """An array over prefix tiles with dimensions for own tiles behind."""
+def _expanded(count: Count, more: int) -> Count:
     return np.reshape(count, np.shape(count) + (1,) * more) if np.ndim(count) else count
 
 
-def _own_tiles(space: Space, order: tuple[str, ...], index: int) -> dict[str, int]:
-    choices = [space.own_tiles[axis] for axis in order]
-    position = np.unravel_index(index, tuple(len(tiles) for tiles in choices)) if order else ()
-    return {axis: tiles[int(i)] for axis, tiles, i in zip(order, choices, position, strict=True)}
+def _where(condition: np.ndarray, this: _Choice, that: _Choice) -> _Choice:
+    pairs = ((this.seconds, that.seconds), (this.used, that.used), (this.order, that.order), (this.index, that.index))
+    return _Choice(*(np.where(condition, one, other) for one, other in pairs))
 
 
-def _blocks(setting: Setting, loops: tuple[LoopView, ...]) -> Count:
-    count: Count = 1
-    for loop in loops:
-        if not is_parallel(setting.chain, loop.axis):
-            break
-        count = count * loop.trips
-    return count
-
-
-def _cuts(setting: Setting, axis: str, tile: int) -> bool:
-    return isinstance(setting.chain.extents[axis], SymbolicExtent) or tile < setting.sizes[axis]
+def _taken(figures: np.ndarray, at: np.ndarray) -> np.ndarray:
+    return np.take_along_axis(figures, at[..., None], -1)[..., 0]

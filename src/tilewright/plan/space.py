@@ -1,40 +1,48 @@
-"""The space of schedules of a chain: ordered prefixes of shared loops, and the axes that each operator may loop over below."""
+"""The space of schedules of a chain: ordered prefixes of shared loops, and the loops that each operator may have below.
+
+Axes with the same signature (they index the same accesses) are reused alike: they stand together in every order, in the order
+of the output's dimensions, and the orders of such groups are enumerated, not those of single loops.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import permutations
-from math import lcm
+from math import lcm, prod
 
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.block_order import prefix_storage, prefixed, why_not_executable
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
-from tilewright.plan.cost import Setting
 from tilewright.plan.parallel import is_parallel
 from tilewright.plan.schedule import Storage
+from tilewright.plan.setting import Setting
 from tilewright.plan.tile_size import candidates, thinned
 
-LONGEST_PREFIX = 3
-"""Shared loops besides those over batch axes."""
-PREFIX_CANDIDATES = 24
-OWN_CANDIDATES = 8
-"""Tiles that are tried per axis, in the prefix and below."""
+LONGEST_PREFIX = 4
+"""Shared groups of loops besides those over batch axes. A contraction has at most three; only maps can have more."""
+MOST_POINTS = 1 << 18
+"""Combinations of tiles of one operator. Beyond them the longest lists of candidates are thinned, and the search is not exact."""
 SMALLEST_DEPTH = 64
 """Reduction steps below which the ends of tiles outweigh the tiles; blocks of a reduction are multiples of it."""
 LARGEST_MULTIPLE = 64
 """Rows of different kernels are aligned to their common multiple up to here, else to the larger of them."""
 
+Group = tuple[str, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The axes of a chain that loops may cut, with the tiles to try for each, smallest first."""
+    """The axes of a chain that loops may cut, in groups, with the tiles to try for each, smallest first."""
 
     setting: Setting
     batch: tuple[str, ...]
     """Their loops go outermost, one point at a time: nothing is reused along them."""
-    prefix_tiles: Mapping[str, tuple[int, ...]]
-    own_tiles: Mapping[str, tuple[int, ...]]
+    groups: tuple[Group, ...]
+    """All other axes by signature."""
+    tiles: Mapping[str, tuple[int, ...]]
+    """Of every axis in `batch` and `groups`; the last one covers the axis."""
 
     def prefixes(self) -> tuple[tuple[str, ...], ...]:
         """Every ordered prefix that can be executed, shortest first; batch axes lead all of them.
@@ -42,39 +50,44 @@ class Space:
         Chains without a contraction reuse nothing, so that only the order of the output's dimensions is kept for them.
         """
         chain = self.setting.chain
-        names = tensor_axes(chain.operators[-1].write)
-        names = (*names, *(axis for axis in chain.extents if axis not in names))
-        free = [axis for axis in names if axis in self.prefix_tiles and axis not in self.batch and may_lead(chain, axis)]
-        batch = tuple(axis for axis in self.batch if axis in self.prefix_tiles)
+        able = {axis for group in self.groups for axis in group if may_lead(chain, axis) and not why_not(chain, (axis,))}
+        free = [tuple(axis for axis in group if axis in able and self.prefix_tiles(axis)) for group in self.groups]
+        free = [group for group in free if group]
         found = []
         for length in range(min(len(free), LONGEST_PREFIX) + 1):
             for order in permutations(free, length):
                 if self.setting.kernels or order == tuple(free[:length]):
-                    found.append((*batch, *order))
-        return tuple(prefix for prefix in found if not why_not(chain, prefix))
+                    found.append((*self.batch, *_joined(order)))
+        return tuple(prefix for prefix in found if len(chain.operators) == 1 or not why_not(chain, prefix))
 
-    def own_orders(self, operator: Operator, prefix: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """The loop orders of one contraction below a prefix: none at first, then all orders of what is left.
+    def own_orders(self, operator: Operator, prefix: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """The loop orders of one contraction below a prefix: none at first, then all orders of the groups that are left.
 
         A chain of one operator has all its loops in the prefix.
         """
-        if not operator.is_contraction() or len(self.setting.chain.operators) == 1:
+        if operator.name not in self.setting.kernels or len(self.setting.chain.operators) == 1:
             return ((),)
-        roles = self.setting.roles[operator.name]
-        axes = (roles.row, roles.column, roles.depth)
-        free = [axis for axis in axes if axis is not None and axis not in prefix and axis in self.own_tiles]
-        return ((), *permutations(free)) if free else ((),)
+        own = axis_names((operator,)) - set(prefix)
+        free = [tuple(axis for axis in group if axis in own) for group in self.groups]
+        free = [group for group in free if group]
+        return ((), *map(_joined, permutations(free))) if free else ((),)
+
+    def prefix_tiles(self, axis: str) -> tuple[int, ...]:
+        """The tiles of a shared loop. One that covers its axis is no loop, but the rest of its group may be."""
+        if axis in self.batch:
+            return (1,)
+        tiles, is_symbolic = self.tiles[axis], isinstance(self.setting.chain.extents[axis], SymbolicExtent)
+        return tiles if is_symbolic or (axis,) not in self.groups else tiles[:-1]
 
 
 def space_of(setting: Setting) -> Space:
     """The space of a chain: axes with one candidate, which a loop would cover in one trip, are left out."""
     chain = setting.chain
-    batch = batch_axes(chain)
     every = {axis: candidates(size, axis_multiple(setting, axis)) for axis, size in setting.sizes.items()}
     loops = {a: t for a, t in every.items() if len(t) > 1 or isinstance(chain.extents[a], SymbolicExtent)}
-    prefix = {axis: (1,) if axis in batch else thinned(tiles, PREFIX_CANDIDATES) for axis, tiles in loops.items()}
-    own = {axis: thinned(tiles, OWN_CANDIDATES) for axis, tiles in loops.items() if axis not in batch}
-    return Space(setting, batch, prefix, own)
+    batch = tuple(axis for axis in batch_axes(chain) if axis in loops)
+    free = [axis for axis in _output_first(chain) if axis in loops and axis not in batch]
+    return Space(setting, batch, _groups(setting, free), _thinned(setting, batch, loops))
 
 
 def batch_axes(chain: Chain) -> tuple[str, ...]:
@@ -99,7 +112,7 @@ def axis_multiple(setting: Setting, axis: str) -> int:
     """What tiles of an axis are multiples of: columns of packed panels (required), rows and reduction blocks (preferred)."""
     columns, rows, depths = [1], [1], [1]
     for operator in setting.chain.operators:
-        if operator.is_contraction():
+        if operator.name in setting.kernels:
             roles, kernel = setting.roles[operator.name], setting.kernels[operator.name]
             columns += [kernel.columns] * (axis == roles.column)
             rows += [kernel.rows] * (axis == roles.row)
@@ -114,3 +127,35 @@ def may_lead(chain: Chain, axis: str) -> bool:
     if axis not in axis_names((chain.operators[-1],)):
         return False
     return all(axis not in axis_names((op,)) or axis in equal_axes(chain, op.write.tensor) for op in chain.operators[:-1])
+
+
+def _output_first(chain: Chain) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*tensor_axes(chain.operators[-1].write), *chain.extents)))
+
+
+def _groups(setting: Setting, axes: Sequence[str]) -> tuple[Group, ...]:
+    """The axes by signature; every axis for itself where no contraction reuses anything."""
+    if not setting.kernels:
+        return tuple((axis,) for axis in axes)
+    groups: dict[frozenset[tuple[str, int]], list[str]] = {}
+    for axis in axes:
+        signature = frozenset(
+            (name, number) for name, own in setting.operands.items() for number, one in enumerate(own) if axis in one.axes
+        )
+        groups.setdefault(signature, []).append(axis)
+    return tuple(tuple(group) for group in groups.values())
+
+
+def _thinned(setting: Setting, batch: Iterable[str], tiles: Mapping[str, tuple[int, ...]]) -> Mapping[str, tuple[int, ...]]:
+    """The tiles themselves, unless an operator has more than `MOST_POINTS` combinations: then its longest lists are halved."""
+    kept = dict(tiles)
+    for operator in setting.chain.operators:
+        axes = [axis.name for axis in operator.axes if axis.name in kept and axis.name not in set(batch)]
+        while prod(len(kept[axis]) for axis in axes) > MOST_POINTS:
+            longest = max(axes, key=lambda axis: len(kept[axis]))
+            kept[longest] = thinned(kept[longest], -(-len(kept[longest]) // 2))
+    return kept
+
+
+def _joined(groups: Iterable[Group]) -> tuple[str, ...]:
+    return reduce(lambda one, other: one + other, groups, ())

@@ -95,3 +95,10 @@ def view_prefix(
         box = {axis: np.minimum(tiles[axis], size) if axis in cut else size for axis, size in sizes.items()}
         views.append(OperatorView(operator, (*shared, *loops), {}, box))
     return ChainView(chain, tuple(views), storage, sizes)
+
+
+def either(condition: Count, this: Count, that: Count) -> Count:
+    """`this` where the condition holds, else `that`; plain values stay plain."""
+    if isinstance(condition, bool | np.bool_):
+        return this if condition else that
+    return np.where(condition, this, that)

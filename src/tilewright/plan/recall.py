@@ -1,0 +1,79 @@
+"""Searches that are not repeated: layers of a model that differ in names only have the same schedules.
+
+The memory belongs to the caller (one partition of a graph). A chain is recognised by everything that a search looks at, with
+axes, tensors and operators as numbers; what was found is given back in the names of the chain that asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from typing import TypeAlias
+
+from tilewright.graph.index import Index
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.types import Access, Guard, Operator
+from tilewright.plan.cost import function_seconds
+from tilewright.plan.search import Candidate, search
+from tilewright.plan.setting import Setting
+from tilewright.plan.traffic import passes
+
+Searched: TypeAlias = dict[Hashable, tuple[Setting, tuple[Candidate, ...]]]
+"""By the key of a chain: the setting that was searched first, and what was found."""
+
+
+def recalled(setting: Setting, searched: Searched) -> tuple[Candidate, ...]:
+    """As `search`, from memory where a chain of the same structure was searched before."""
+    key = _key(setting)
+    if key not in searched:
+        searched[key] = setting, search(setting)
+    first, found = searched[key]
+    if first.chain == setting.chain:
+        return found
+    names = dict(zip(first.sizes, setting.sizes, strict=True))
+    operators = {old.name: new.name for old, new in zip(first.chain.operators, setting.chain.operators, strict=True)}
+    return tuple(_renamed(candidate, names, operators) for candidate in found)
+
+
+def _key(setting: Setting) -> Hashable:
+    chain = setting.chain
+    axes = {axis: axis_index(str(number)) for number, axis in enumerate(setting.sizes)}
+    tensors = {tensor.name: str(number) for number, tensor in enumerate(chain.tensors)}
+    shapes = tuple((tensor.shape, tensor.dtype) for tensor in chain.tensors)
+    operators = tuple(_operator_key(setting, operator, axes, tensors) for operator in chain.operators)
+    return tuple(chain.extents.values()), shapes, operators, setting.machine, setting.coefficients
+
+
+def _operator_key(setting: Setting, operator: Operator, axes: Mapping[str, Index], tensors: Mapping[str, str]) -> Hashable:
+    accesses = tuple(_access_key(access, axes, tensors) for access in (*operator.reads, operator.write))
+    own = tuple((str(axes[axis.name]), axis.kind) for axis in operator.axes)
+    if operator.name in setting.kernels:
+        roles = setting.roles[operator.name]
+        named = (roles.row, roles.column, roles.depth, *roles.outer)
+        numbers = tuple(str(axes[name]) if name else "" for name in named)
+        return accesses, own, setting.kernels[operator.name], roles.left, numbers
+    return accesses, own, function_seconds(setting, operator), passes(operator), operator.reduction is None
+
+
+def _access_key(access: Access, axes: Mapping[str, Index], tensors: Mapping[str, str]) -> Hashable:
+    indices = tuple(index.substitute(axes) for index in access.indices)
+    return tensors[access.tensor], indices, _guard_key(access.guard, axes)
+
+
+def _guard_key(guard: Guard | None, axes: Mapping[str, Index]) -> Hashable:
+    return None if guard is None else tuple(constraint.substitute(axes) for constraint in guard.constraints)
+
+
+def _renamed(candidate: Candidate, axes: Mapping[str, str], operators: Mapping[str, str]) -> Candidate:
+    own_tiles = {operators[name]: _keys(tiles, axes) for name, tiles in candidate.own_tiles.items()}
+    return replace(
+        candidate,
+        prefix=tuple(axes[axis] for axis in candidate.prefix),
+        tiles=_keys(candidate.tiles, axes),
+        own_orders={operators[name]: tuple(axes[axis] for axis in order) for name, order in candidate.own_orders.items()},
+        own_tiles=own_tiles,
+    )
+
+
+def _keys(tiles: Mapping[str, int], axes: Mapping[str, str]) -> dict[str, int]:
+    return {axes[axis]: tile for axis, tile in tiles.items()}

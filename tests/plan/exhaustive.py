@@ -1,0 +1,78 @@
+"""The oracle of the search: every schedule of a small space, one by one, priced from its tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import permutations, product
+
+from tilewright.graph.types import Chain
+from tilewright.plan.block_order import is_executable, prefixed
+from tilewright.plan.chains import axis_names
+from tilewright.plan.cost import operator_work, seconds
+from tilewright.plan.packing import may_stay
+from tilewright.plan.schedule import Schedule
+from tilewright.plan.setting import ELEMENT_BYTES, Setting
+from tilewright.plan.space import may_lead
+from tilewright.plan.traffic import set_conflict, surroundings
+from tilewright.plan.views import OperatorView, view_schedule
+from tilewright.plan.working_set import working_set
+
+
+def cheapest(setting: Setting, multiples: Mapping[str, int]) -> float:
+    """The least price of all schedules that fit the fusion level, tiles being all multiples up to the extents."""
+    priced = (price(setting, schedule) for schedule in schedules(setting, multiples))
+    return min(priced)
+
+
+def price(setting: Setting, schedule: Schedule) -> float:
+    """The sum over the operators; infinite if the schedule does not fit."""
+    view = view_schedule(setting.chain, schedule)
+    if ELEMENT_BYTES * int(working_set(view)) > setting.capacity_bytes:
+        return float("inf")
+    around = surroundings(setting, view)
+
+    def one_price(one: OperatorView) -> float:
+        prices = [float(seconds(setting, operator_work(setting, around, one)))]
+        if may_stay(setting, one.operator):
+            conflict = set_conflict(setting, one.operator, setting.cache_levels[0])
+            prices.append(float(seconds(setting, operator_work(setting, around, one, conflict=conflict))))
+        return min(prices)
+
+    return sum(one_price(one) for one in view.operators)
+
+
+def schedules(setting: Setting, multiples: Mapping[str, int]) -> Iterator[Schedule]:
+    """Every executable prefix of loops, with every nest of every subset of its remaining axes below for each operator."""
+    chain, sizes = setting.chain, setting.sizes
+    cut = {axis: list(range(step, sizes[axis], step)) for axis, step in multiples.items()}
+    sink = [axis.name for axis in chain.operators[-1].axes if axis.name in cut and may_lead(chain, axis.name)]
+    for prefix in orders(tuple(sink)):
+        own = [orders(tuple(a for a in remaining(chain, i, prefix) if a in cut)) for i in range(len(chain.operators))]
+        for tiles in tilings(prefix, cut):
+            if not is_executable(chain, prefixed(chain, prefix, {}, tiles)):
+                continue
+            below = [[(order, inner) for order in group for inner in tilings(order, cut)] for group in own]
+            for choice in product(*below):
+                names = [operator.name for operator in chain.operators]
+                own_orders = {name: order for name, (order, _) in zip(names, choice, strict=True)}
+                own_tiles = {name: inner for name, (_, inner) in zip(names, choice, strict=True)}
+                yield prefixed(chain, prefix, own_orders, tiles, own_tiles)
+
+
+def remaining(chain: Chain, number: int, prefix: tuple[str, ...]) -> tuple[str, ...]:
+    """The axes that an operator may loop over below a prefix; a chain of one operator has all its loops in the prefix."""
+    if len(chain.operators) == 1 or not chain.operators[number].is_contraction():
+        return ()
+    return tuple(sorted(axis_names((chain.operators[number],)) - set(prefix)))
+
+
+@cache
+def orders(axes: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Every order of every subset."""
+    return tuple(order for length in range(len(axes) + 1) for order in permutations(axes, length))
+
+
+def tilings(axes: tuple[str, ...], cut: Mapping[str, list[int]]) -> list[dict[str, int]]:
+    """Every choice of tiles that cut their axes."""
+    return [dict(zip(axes, tiles, strict=True)) for tiles in product(*(cut[axis] for axis in axes))]

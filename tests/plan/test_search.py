@@ -1,0 +1,129 @@
+"""The search against every schedule of small spaces, and what it decides on larger ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction, elementwise, gemm_chain, kernel
+from tests.plan.convolutions import convolution_chain
+from tests.plan.exhaustive import cheapest
+from tilewright.graph.types import Chain
+from tilewright.machine import Machine
+from tilewright.plan.block_order import is_executable
+from tilewright.plan.planner import plan_chain
+from tilewright.plan.recall import Searched
+from tilewright.plan.roles import contraction_roles
+from tilewright.plan.schedule import Pack
+from tilewright.plan.search import search
+from tilewright.plan.setting import DEFAULT, Setting, setting_of
+from tilewright.plan.space import axis_multiple, space_of
+from tilewright.plan.types import Plan
+
+STRICT = replace(DEFAULT, equal_within=1.0, worth_it=1.0)
+"""No price equals another, and every gain counts."""
+
+
+def machine_with(l1: int = 32 << 10, l2: int = 1 << 20, l3: int | None = None) -> Machine:
+    sizes = {"L1": l1, "L2": l2, **({"L3": l3} if l3 else {})}
+    levels = tuple(replace(level, size_bytes=sizes.get(level.name, level.size_bytes)) for level in CASCADE_LAKE.levels)
+    return replace(CASCADE_LAKE, levels=levels)
+
+
+def setting(chain: Chain, machine: Machine) -> Setting:
+    contractions = [operator for operator in chain.operators if operator.is_contraction()]
+    kernels = {operator.name: kernel(2, 4) for operator in contractions}
+    return setting_of(chain, machine, kernels, {op.name: contraction_roles(op) for op in contractions}, STRICT)
+
+
+def product(m: int, k: int, n: int) -> Chain:
+    return chain_of((contraction("C", "mk,kn->mn", "AB", {"m": m, "k": k, "n": n}),))
+
+
+CHAINS = {
+    "product": product(10, 320, 24),
+    "two products": gemm_chain(4, 8, 128, 8),
+    "attention": batch_chain(1, 8, 8, 128, 8, with_softmax=True),
+    "product and map": chain_of(
+        (
+            contraction("C", "mk,kn->mn", "AB", {"m": 6, "k": 192, "n": 12}),
+            elementwise("R", "mn", [("C", "mn"), ("bias", "n")], {"m": 6, "n": 12}),
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("l2", [3 << 10, 6 << 10, 12 << 10, 40 << 10])
+def test_the_search_finds_the_cheapest_of_all_schedules(name: str, l2: int) -> None:
+    case = setting(CHAINS[name], machine_with(l1=2 << 10, l2=l2, l3=18 * (8 << 10)))
+    space = space_of(case)
+    least = cheapest(case, {axis: axis_multiple(case, axis) for axis in space.tiles})
+    winner = search(case)[0]
+    if least == float("inf"):
+        assert winner.used_bytes > case.capacity_bytes
+    else:
+        assert winner.seconds == pytest.approx(least, rel=1e-12)
+        assert winner.used_bytes <= case.capacity_bytes
+
+
+def test_axes_with_one_signature_are_one_group() -> None:
+    chain = convolution_chain(height=56, width=56, channels=(64, 128, 256), kernels=(3, 1))
+    kernels = {op.name: KERNELS[0] for op in chain.operators}
+    roles = {op.name: contraction_roles(op) for op in chain.operators}
+    space = space_of(setting_of(chain, CASCADE_LAKE, kernels, roles, DEFAULT))
+    assert len(chain.extents) == 10
+    assert space.groups == (("h", "w"), ("o2",), ("o",), ("y", "x"))
+    assert len(space.prefixes()) == 16
+
+
+@pytest.mark.parametrize("kernels", [(1, 1), (3, 1), (1, 3)])
+def test_two_convolutions_plan(kernels: tuple[int, int]) -> None:
+    chain = convolution_chain(height=28, width=28, channels=(32, 64, 64), kernels=kernels)
+    plan = plan_chain(chain, CASCADE_LAKE, kernels=KERNELS)
+    assert is_executable(chain, plan.schedule)
+    assert plan.predicted_seconds > plan.floor.seconds
+
+
+def packed(plan: Plan) -> set[str]:
+    return {leaf.operator for _, leaf in plan.schedule.leaves() if isinstance(leaf, Pack)}
+
+
+def test_few_rows_read_the_right_operand_in_place_and_many_pack_it() -> None:
+    few, many = (plan_chain(product(m, 300, 300), CASCADE_LAKE, kernels=KERNELS) for m in (4, 4000))
+    assert packed(few) == set()
+    assert packed(many) == {"C"}
+
+
+def test_columns_apart_are_packed_whatever_it_costs() -> None:
+    transposed = chain_of((contraction("C", "mk,nk->mn", "AB", {"m": 4, "k": 300, "n": 300}),))
+    assert packed(plan_chain(transposed, CASCADE_LAKE, kernels=KERNELS)) == {"C"}
+
+
+def test_rows_that_meet_in_few_sets_are_packed() -> None:
+    plan = plan_chain(product(24, 4096, 4096), CASCADE_LAKE, kernels=KERNELS)
+    assert packed(plan) == {"C"}
+
+
+def layers(names: str) -> Chain:
+    """The same two products under other names of axes, operators and tensors."""
+    m, k, n, p = names[:4]
+    extents = {m: 96, k: 200, n: 80, p: 64}
+    first, second, left, right, last = names[4:]
+    return chain_of(
+        (
+            contraction(first, f"{m}{k},{k}{n}->{m}{n}", left + right, extents),
+            contraction(second, f"{m}{n},{n}{p}->{m}{p}", first + last, extents),
+        )
+    )
+
+
+def test_a_chain_that_differs_in_names_only_is_searched_once() -> None:
+    searched: Searched = {}
+    plan_chain(layers("mknpCEABD"), CASCADE_LAKE, kernels=KERNELS, searched=searched)
+    again = plan_chain(layers("wxyzQPRST"), CASCADE_LAKE, kernels=KERNELS, searched=searched)
+    assert len(searched) == 1
+    assert again == plan_chain(layers("wxyzQPRST"), CASCADE_LAKE, kernels=KERNELS)
+    plan_chain(layers("mknpCEABD"), machine_with(l2=64 << 10), kernels=KERNELS, searched=searched)
+    assert len(searched) == 2
