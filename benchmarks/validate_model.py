@@ -49,8 +49,9 @@ from tilewright.plan.working_set import working_set_elements
 from tilewright.tune.cache_simulator import CacheLevel
 from tilewright.tune.replay import Placement, simulate
 
-CACHES = {"32x8": CacheLevel(32 << 10, 64, 8), "48x12": CacheLevel(48 << 10, 64, 12)}
-"""The L1 of a Xeon Gold 6240, the paper's machine, and that of Ice Lake and its successors."""
+CACHES = {"32x8": CacheLevel(32 << 10, 64, 8), "48x12": CacheLevel(48 << 10, 64, 12), "32x0": CacheLevel(32 << 10, 64)}
+"""The L1 of a Xeon Gold 6240, the paper's machine; that of Ice Lake and its successors; one without sets, hence conflicts."""
+USUAL_CACHES = ("32x8", "48x12")
 FLOAT_BYTES = 4
 LINE_FLOATS = 16
 STEADY_BLOCKS = 2
@@ -271,11 +272,13 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--case", choices="def", action="append", help="default: all three")
-    parser.add_argument("--cache", choices=CACHES, action="append", help="KiB x ways of the L1 (default: all)")
+    parser.add_argument(
+        "--cache", choices=CACHES, action="append", help="KiB x ways of the L1; 0: one set (default: 32x8, 48x12)"
+    )
     parser.add_argument("--count", type=int, default=100, help="tilings per case")
     parser.add_argument("--size", type=int, default=2048, help="M = N = K = L")
     parser.add_argument("--share", type=float, default=0.65, help="of the cache that a working set may take")
-    parser.add_argument("--kernel", default="matmul_avx512_f32_6x64", help="micro kernel")
+    parser.add_argument("--kernel", default="matmul_avx2_f32_6x16", help="micro kernel")
     parser.add_argument("--packing", choices=("ahead", "tiles"), default="ahead", help="see above")
     parser.add_argument("--row-padding", type=int, default=16, help="floats between the rows of the arguments")
     parser.add_argument("--exact", action="store_true", help="replay every block of m")
@@ -293,7 +296,7 @@ def main(words: Sequence[str] | None = None) -> None:
     results = []
     with ProcessPoolExecutor(options.jobs) as pool:
         for case in options.case or "def":
-            for cache in options.cache or CACHES:
+            for cache in options.cache or USUAL_CACHES:
                 setting = replace(plain, case=case, cache=cache)
                 start = time.monotonic()
                 tilings = list(draw(setting, options.count))

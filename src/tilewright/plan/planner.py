@@ -62,9 +62,9 @@ def plan_chain(
     price = price_blocking(setting, blocking)
     unfused = unfused_price or (price if len(chain.operators) == 1 else _unfused_price(setting))
     rejected = (
-        *_rejected_kernels(setting, ranked),
-        *_rejected_candidates(setting, winner, others),
         *_rejected_fusion(chain, price, unfused),
+        *_rejected_candidates(setting, winner, others),
+        *_rejected_kernels(setting, ranked),
     )
     return Plan(
         chain=chain,
@@ -136,10 +136,12 @@ def _overlapping_terms(setting: Setting, operator: str, work: Work) -> Iterator[
 
 
 def _region_term(setting: Setting, schedule: Schedule) -> PriceTerm:
-    blocks = block_count(setting.chain, schedule)
-    uneven = imbalance(blocks, setting.machine.cores)
-    note = f"{blocks} blocks; on {setting.machine.cores} cores {uneven:.2f} times an even share"
-    return PriceTerm("parallel region", setting.machine.parallel_region_s, note=note)
+    """A call on one thread opens no parallel region; the note says how the blocks divide and what a region costs."""
+    blocks, cores = block_count(setting.chain, schedule), setting.machine.cores
+    uneven = imbalance(blocks, cores)
+    region_us = setting.machine.parallel_region_s * 1e6
+    note = f"{blocks} blocks; on {cores} cores {uneven:.2f} times an even share, and {region_us:.1f} us more"
+    return PriceTerm("parallel region", 0.0, note=note)
 
 
 def _spill_term(setting: Setting, schedule: Schedule) -> Iterator[PriceTerm]:

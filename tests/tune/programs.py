@@ -1,0 +1,37 @@
+"""Small programs with chosen schedules, and nothing but schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tests.support.chains import gemm_chain, hand_plan
+from tilewright.codegen.program import Program, lower_program
+from tilewright.graph.types import Chain, Extent, Graph
+from tilewright.kernels.registry import registered
+from tilewright.machine import Machine
+from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
+from tilewright.plan.types import ModelPlan
+
+KERNEL = next(kernel for kernel in registered() if kernel.name == "matmul_avx512_f32_6x64")
+
+
+def program(chain: Chain, schedule: Schedule) -> Program:
+    """One chain, lowered for AVX-512: its trace runs anywhere."""
+    plan = hand_plan(chain, schedule, Machine.named("x86-64-v4"), KERNEL)
+    graph = Graph("test", chain.tensors, chain.operators, chain.inputs, (chain.output,))
+    return lower_program(ModelPlan(graph, (plan,), ()))
+
+
+def nest(order: str, tiles: Mapping[str, int], *body: Node) -> tuple[Node, ...]:
+    """Loops around a body, outermost first."""
+    for axis in reversed(order):
+        body = (Loop(axis, tiles[axis], body),)
+    return body
+
+
+def fused(extents: Mapping[str, Extent], tiles: Mapping[str, int], *, middle: str = "") -> tuple[Chain, Schedule]:
+    """Loops m, l; then k with C = A B, whose B lowering copies row by row; then n with E += C D, D's tile packed in panels."""
+    out = nest("n", tiles, Pack("out", 1, Layout.PANELS, KERNEL.columns), Compute("out"))
+    weights = [Compute("weights")] if middle else []
+    schedule = Schedule(nest("ml", tiles, *nest("k", tiles, Compute("scores")), *weights, *out))
+    return gemm_chain(extents, middle=middle), schedule

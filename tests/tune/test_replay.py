@@ -1,0 +1,149 @@
+"""The trace of generated code against a literal walk, and its traffic against the movement formulas."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+import pytest
+
+from tests.support.chains import chain, gemm_chain, mapping
+from tests.tune.literal_walk import Touch, Walker, fused_chain
+from tests.tune.lru import counted, slow_counts
+from tests.tune.programs import KERNEL, fused, nest, program
+from tilewright.errors import TilewrightError
+from tilewright.graph.scalar import Load, apply
+from tilewright.graph.types import SymbolicExtent
+from tilewright.plan.block_order import permuted
+from tilewright.plan.movement import schedule_movements
+from tilewright.plan.schedule import Compute, Layout, Pack, Schedule, Storage
+from tilewright.tune.cache_simulator import CacheLevel, Touches, simulate_touches
+from tilewright.tune.replay import Placement, record, simulate
+
+RAGGED = {"m": 15, "n": 80, "k": 21, "l": 70}
+RAGGED_TILES = {"m": 8, "n": 64, "k": 16, "l": 32}
+EVEN = {"m": 48, "n": 256, "k": 128, "l": 192}
+EVEN_TILES = {"m": 12, "n": 64, "k": 32, "l": 64}
+ROOMY = CacheLevel(1 << 22)
+
+
+def named(touches: Touches) -> list[Touch]:
+    owners = [touches.buffers[owner] for owner in touches.owners]
+    return list(zip(owners, touches.lines.tolist(), touches.writes.tolist(), strict=True))
+
+
+def test_the_trace_of_a_fused_chain_is_the_literal_walk() -> None:
+    touches = record(program(*fused(RAGGED, RAGGED_TILES)))
+    walker = Walker(_starts(touches))
+    c_row, d_panel = 32 + 16, 32 * KERNEL.columns
+    fused_chain(walker, RAGGED, RAGGED_TILES, (KERNEL.rows, KERNEL.columns), c_row, d_panel)
+    assert named(touches) == walker.touches
+
+
+def _starts(touches: Touches) -> dict[str, int]:
+    """Every buffer starts at a line boundary, at the least line that is touched in it."""
+    return {name: int(touches.lines[touches.owners == number].min()) * 64 for number, name in enumerate(touches.buffers)}
+
+
+def test_misses_without_capacity_are_the_distinct_lines() -> None:
+    work = program(*fused(RAGGED, RAGGED_TILES, middle="relu"))
+    touches, level = record(work), simulate(work, [ROOMY]).levels[0]
+    for number, name in enumerate(touches.buffers):
+        mine = touches.owners == number
+        assert level.of(name).misses == len(np.unique(touches.lines[mine])), name
+        assert level.of(name).write_backs == len(np.unique(touches.lines[mine & touches.writes])), name
+    for name, axes in (("A", "mk"), ("B", "kl"), ("D", "ln"), ("E", "mn")):
+        assert level.of(name).misses == -(-prod(RAGGED[axis] for axis in axes) // 16)
+
+
+def test_a_replay_counts_what_its_recorded_touches_count() -> None:
+    work, levels = program(*fused(RAGGED, RAGGED_TILES)), [CacheLevel(2048, 64, 4), CacheLevel(16384, 64, 8)]
+    touches = record(work)
+    assert simulate(work, levels) == simulate_touches(touches, levels)
+    assert counted(simulate(work, levels)) == slow_counts(touches, levels, flush=True)
+
+
+def packed_ahead(order: str) -> tuple[Schedule, Storage]:
+    """B and D packed whole before the paper's order mlkn (C kept) or mlnk (C recomputed)."""
+    packs = [Pack(name, 1, Layout.PANELS, KERNEL.columns) for name in ("scores", "out")]
+    if order == "mlkn":
+        body = (*nest("k", EVEN_TILES, Compute("scores")), *nest("n", EVEN_TILES, Compute("out")))
+        return Schedule((*packs, *nest("ml", EVEN_TILES, *body))), Storage.KEEP
+    body = (*nest("k", EVEN_TILES, Compute("scores")), Compute("out"))
+    return Schedule((*packs, *nest("mln", EVEN_TILES, *body)), (("C", Storage.RECOMPUTE),)), Storage.RECOMPUTE
+
+
+@pytest.mark.parametrize(("order", "size_kib"), [("mlkn", 40), ("mlkn", 96), ("mlnk", 32), ("mlnk", 48)])
+def test_generated_code_moves_what_the_formulas_say_to_the_line(order: str, size_kib: int) -> None:
+    """In a fully associative cache that holds the tiles (22 KiB) and what streams past them, but not the next larger blocks.
+
+    Beyond `plan.movement`, write-allocation fetches each line of E before its first write, each packed copy is fetched and
+    written back once, and C, which never leaves the cache, is fetched and written back once.
+    """
+    schedule, storage = packed_ahead(order)
+    one = gemm_chain(EVEN)
+    moved = schedule_movements(one, schedule)
+    assert moved == schedule_movements(one, permuted(one, order, EVEN_TILES, storage=storage))
+    level = simulate(program(one, schedule), [CacheLevel(size_kib << 10)]).levels[0]
+    elements = {name: level.of(name).misses * 16 for name in ("A", "B", "D")}
+    copies = {name: (level.of(f"packed_{name}").misses + level.of(f"packed_{name}").write_backs) * 16 for name in "BD"}
+    sizes = {name: prod(EVEN[axis] for axis in axes) for name, axes in (("B", "kl"), ("D", "ln"), ("E", "mn"))}
+    assert elements == {"A": moved["A"], "B": sizes["B"], "D": sizes["D"]}
+    assert copies == {name: moved[name] + 2 * sizes[name] for name in "BD"}
+    assert (level.of("E").misses + level.of("E").write_backs) * 16 == moved["E"] + sizes["E"]
+    c_lines = EVEN_TILES["m"] * EVEN_TILES["l"] // 16
+    assert (level.of("C").misses, level.of("C").write_backs) == (c_lines, c_lines)
+
+
+def test_operands_in_place_touch_a_line_for_every_broadcast_without_merging() -> None:
+    work = program(*fused(EVEN, EVEN_TILES))
+    merged, every = record(work), record(work, every_step=True)
+    a_number = merged.buffers.index("A")
+    steps = EVEN["m"] * EVEN["k"] * EVEN["l"] // KERNEL.columns
+    assert (every.owners == a_number).sum() == steps
+    assert (merged.owners == a_number).sum() == steps // 16
+    level = CacheLevel(32 << 10, 64, 8)
+    misses = [simulate(work, [level], every_step=flag).levels[0].total.misses for flag in (False, True)]
+    assert misses[0] == pytest.approx(misses[1], rel=0.02)
+
+
+def test_row_operators_touch_their_rows_once_per_pass() -> None:
+    """Softmax: one pass for the maximum, one that reads and stores exponentials, one that reads and stores quotients."""
+    touches = record(program(*fused(EVEN | {"l": 64}, EVEN_TILES | {"l": 64}, middle="softmax")))
+    c = touches.lines[touches.owners == touches.buffers.index("C")]
+    writes = touches.writes[touches.owners == touches.buffers.index("C")]
+    row_lines = EVEN["m"] * 64 // 16
+    products = row_lines * (EVEN["k"] // EVEN_TILES["k"])
+    left_operand = row_lines * (EVEN["n"] // KERNEL.columns)
+    assert writes.sum() == products + 2 * row_lines
+    assert (~writes).sum() == products - row_lines + 3 * row_lines + left_operand
+    assert len(np.unique(c)) == EVEN_TILES["m"] * 64 // 16
+
+
+def test_gathers_and_broadcasts_are_traced() -> None:
+    extents = {"m": 5, "n": 40}
+    add = mapping("sum", apply("add", Load(0), Load(1)), ["x:mn", "bias:m"], "y:mn", extents)
+    schedule = Schedule(nest("m", {"m": 2}, Compute("sum")))
+    touches = record(program(chain("sum", [add], extents), schedule))
+    assert len(np.unique(touches.lines[touches.owners == touches.buffers.index("bias")])) == 1
+    assert (touches.owners == touches.buffers.index("y")).sum() == touches.writes.sum()
+
+
+def test_symbolic_extents_take_their_values_from_the_call() -> None:
+    symbols = {axis: SymbolicExtent(axis, 1, 4096, 64) for axis in RAGGED}
+    fixed = record(program(*fused(RAGGED, RAGGED_TILES)))
+    symbolic = record(program(*fused(symbols, RAGGED_TILES)), sizes=RAGGED)
+    assert symbolic.buffers == fixed.buffers
+    assert np.array_equal(symbolic.owners, fixed.owners)
+    with pytest.raises(TilewrightError, match="the size of l is not given"):
+        record(program(*fused(symbols, RAGGED_TILES)), sizes={"m": 1, "n": 1, "k": 1})
+
+
+def test_placement_moves_arguments_and_pads_their_rows() -> None:
+    work = program(*fused(EVEN, EVEN_TILES))
+    dense, padded = record(work), record(work, placement=Placement(alignment_bytes=64, gap_bytes=640, row_padding=16))
+    a = padded.lines[padded.owners == padded.buffers.index("A")]
+    assert a.min() == (64 + 640) // 64
+    assert a.max() - a.min() == (EVEN["m"] - 1) * (EVEN["k"] + 16) // 16 + EVEN["k"] // 16 - 1
+    assert len(dense.lines) == len(padded.lines)
+    assert dense.lines.min() == 4096 // 64
