@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tilewright.machine import Machine
+from tilewright.runtime import calibration
+
 settings.register_profile(
     "tilewright",
     deadline=None,
@@ -31,6 +34,14 @@ def private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("TILEWRIGHT_CACHE_DIR", str(directory))
         patch.setenv("TILEWRIGHT_CALIBRATE", "0")
         yield directory
+
+
+@pytest.fixture(scope="session", autouse=True)
+def named_default_machine() -> Iterator[None]:
+    """Without a target, everything is planned for the machine that every x86-64 server is: plans never depend on this one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calibration, "ensure", lambda **_: Machine.named("x86-64-v2"))
+        yield
 
 
 def cpu_flags() -> frozenset[str]:

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import count
+from pathlib import Path
 from pprint import pformat
 
 from tilewright import settings
@@ -39,6 +41,7 @@ _log_plan = logging.getLogger("tilewright.plan")
 _log_fuse = logging.getLogger("tilewright.fuse")
 _log_codegen = logging.getLogger("tilewright.codegen")
 
+_dump_numbers = count()
 _dumped: ContextVar[frozenset[str]] = ContextVar("dumped_stages", default=frozenset())
 
 
@@ -114,6 +117,14 @@ def _dump(stage: str, name: str, text: Callable[[], str]) -> None:
     if stage in _dumped.get():
         print(f"---- after {stage}: {name}", content, sep="\n", file=sys.stderr)
     if directory is not None:
+        _write(directory, f"{next(_dump_numbers):03}-{name}.{stage}.{'c' if stage == 'emit' else 'txt'}", content)
+
+
+def _write(directory: Path, name: str, content: str) -> None:
+    """Dumps are numbered in the order in which they are made, so that functions of one name do not overwrite each other's."""
+    try:
         directory.mkdir(parents=True, exist_ok=True)
-        suffix = "c" if stage == "emit" else "txt"
-        (directory / f"{name}.{STAGES.index(stage)}-{stage}.{suffix}").write_text(content + "\n")
+        (directory / name).write_text(content + "\n")
+    except OSError as problem:
+        hint = "set TILEWRIGHT_DUMP_DIR to a directory that can be written"
+        raise TilewrightError(f"{directory / name} cannot be written", why=str(problem), hint=hint) from problem

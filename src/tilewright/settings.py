@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,18 @@ TRUTH = {"1": True, "on": True, "true": True, "yes": True, "0": False, "off": Fa
 
 
 def _boolean(text: str) -> bool:
+    if text.lower() not in TRUTH:
+        raise ValueError(f"choose from {', '.join(TRUTH)}")
     return TRUTH[text.lower()]
 
 
 def _positive(text: str) -> int:
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:
+        raise ValueError("it is no whole number") from None
     if number < 1:
-        raise ValueError("must be at least 1")
+        raise ValueError("it must be at least 1")
     return number
 
 
@@ -84,7 +89,10 @@ class Knob:
     variable: str
     meaning: str
     value: Any
+    """The text of the variable where that cannot be used."""
     is_set: bool
+    problem: str = ""
+    """Why the value cannot be used."""
 
 
 def current(environment: Mapping[str, str] | None = None) -> Settings:
@@ -94,32 +102,34 @@ def current(environment: Mapping[str, str] | None = None) -> Settings:
     2
     """
     environment = os.environ if environment is None else environment
-    values = {}
-    for knob in fields(Settings):
-        variable = knob.metadata["variable"]
-        if environment.get(variable):
-            values[knob.name] = _parse(variable, knob.metadata["parse"], environment[variable])
-    return Settings(**values)
+    return Settings(**{knob.name: _value(knob, environment) for knob in fields(Settings)})
 
 
 def knobs(environment: Mapping[str, str] | None = None) -> tuple[Knob, ...]:
-    """Every knob with its meaning and its current value, in the order of `Settings`."""
+    """Every knob with its meaning and its current value, in the order of `Settings`; unusable values are listed with the reason.
+
+    >>> [knob.problem for knob in knobs({"TILEWRIGHT_NUM_THREADS": "many"}) if knob.is_set]
+    ['it is no whole number']
+    """
     environment = os.environ if environment is None else environment
-    settings = current(environment)
-    return tuple(
-        Knob(
-            knob.metadata["variable"],
-            knob.metadata["meaning"],
-            getattr(settings, knob.name),
-            bool(environment.get(knob.metadata["variable"])),
-        )
-        for knob in fields(Settings)
-    )
+    return tuple(_described(knob, environment) for knob in fields(Settings))
 
 
-def _parse(variable: str, parse: Any, text: str) -> Any:
+def _described(knob: Field[Any], environment: Mapping[str, str]) -> Knob:
+    variable, meaning = knob.metadata["variable"], knob.metadata["meaning"]
+    text = environment.get(variable, "")
     try:
-        return parse(text)
-    except (ValueError, KeyError) as problem:
-        reason = str(problem) if isinstance(problem, ValueError) else f"choose from {', '.join(TRUTH)}"
-        raise TilewrightError(f"{variable}={text!r} cannot be used", where="environment", why=reason) from problem
+        return Knob(variable, meaning, _value(knob, environment), bool(text))
+    except TilewrightError as problem:
+        return Knob(variable, meaning, text, True, problem.why)
+
+
+def _value(knob: Field[Any], environment: Mapping[str, str]) -> Any:
+    variable = knob.metadata["variable"]
+    text = environment.get(variable)
+    if not text:
+        return knob.default
+    try:
+        return knob.metadata["parse"](text)
+    except ValueError as problem:
+        raise TilewrightError(f"{variable}={text!r} cannot be used", where="environment", why=str(problem)) from problem

@@ -59,6 +59,63 @@ def test_keywords_and_out_take_the_same_kernel(compiled_attention: Any, monkeypa
     close(out, exact(attention, q, k, v))
 
 
+def test_kinds_of_calls_share_kernels_and_check_what_they_get(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    function = jit(lambda x, y: x @ y)
+    x, y = random(4, 5), random(5, 6, seed=1)
+    expected = exact(lambda x, y: x @ y, x, y)
+    out = np.empty((4, 6), np.float32)
+    assert function(x, y, out=out) is out
+    close(out, expected)
+    monkeypatch.setattr(compiler, "build", None)
+    kernel = next(iter(function._kernels.values()))
+    for call in (function, kernel):
+        for arguments, options in [((x, y), {}), ((x,), {"y": y}), ((), {"y": y, "x": x}), ((x, torch.from_numpy(y)), {})]:
+            assert type(call(*arguments, **options)) is np.ndarray
+            close(call(*arguments, **options), expected)
+            out[...] = 0
+            assert call(*arguments, out=out, **options) is out
+            close(out, expected)
+        tensors = torch.from_numpy(x), torch.from_numpy(y)
+        assert isinstance(call(*tensors), torch.Tensor)
+        close(call(*tensors), expected)
+        with pytest.raises(tw.ShapeError, match="argument out has shape"):
+            call(x, y, out=np.empty((6, 4), np.float32))
+        with pytest.raises(tw.DTypeError, match="argument out has element type float64"):
+            call(x, y, out=np.empty((4, 6)))
+        with pytest.raises(tw.TilewrightError, match="share memory"):
+            call(x, y, out=np.lib.stride_tricks.as_strided(out, (4, 6), (4, 4)))
+    assert len(function._kernels) == 1
+
+
+def test_a_transposed_output_of_its_own_memory_is_written() -> None:
+    x = random(4, 4)
+    out = np.zeros((2, 4, 4), np.float32)
+    first, second = out[0].T, out[1, ::-1]
+    jit(lambda x: (x + 1, x * 2))(x, out=(first, second))
+    close(first, x + 1)
+    close(second, x * 2)
+
+
+def test_a_kernel_that_cannot_be_saved_says_where(tmp_path: Path) -> None:
+    kernel = jit(lambda x: x + 1).lower(random(3)).compile()
+    with pytest.raises(tw.TilewrightError, match=r"cannot be saved to .*nowhere"):
+        kernel.save(tmp_path / "nowhere" / "kernel.so")
+
+
+def test_dumps_of_one_name_have_files_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEWRIGHT_DUMP_DIR", str(tmp_path))
+    for factor in (2.0, 3.0):
+        jit(lambda x, factor=factor: x * factor, static_argnames="factor").lower(random(3))
+    traces = [path.read_text() for path in sorted(tmp_path.glob("*-lambda.trace.txt"))]
+    assert len(traces) == 2
+    assert traces[0] != traces[1]
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TILEWRIGHT_DUMP_DIR", str(tmp_path / "file" / "dumps"))
+    with pytest.raises(tw.TilewrightError, match=r"file/dumps.* cannot be written"):
+        jit(lambda x: x * 2).lower(random(3))
+
+
 def test_any_strides_and_overlapping_output(compiled_attention: Any) -> None:
     q, k, v = operands()
     strided = np.asfortranarray(np.repeat(q, 2, axis=2))[:, :, ::2]
@@ -173,6 +230,14 @@ def test_static_arguments_have_kernels_of_their_own() -> None:
     for axis in (0, 1, 0):
         close(function(x, axis), exact(lambda x, axis=axis: tw.softmax(x, axis=axis), x))
     assert len(function._kernels) == 2
+
+
+def test_a_static_tensor_is_known_by_identity_not_by_shape() -> None:
+    torch = pytest.importorskip("torch")
+    function = jit(lambda x, factor: x * float(factor), static_argnames="factor")
+    x = torch.from_numpy(random(5, 6))
+    for factor in (2.0, 3.0):
+        close(function(x, torch.tensor(factor)), x.numpy() * factor)
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1)])

@@ -117,6 +117,15 @@ def test_names_are_known_and_in_any_case() -> None:
         _names(PEER_NAMES)(context, parameter, "mkl")
 
 
+@pytest.mark.parametrize("file", ["/nonexistent/x.json", "/"])
+def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(
+    file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tilewright.cli.bench.command.measured", None)
+    assert main(["bench", "chains", "--json", file]) == 2
+    assert file in capsys.readouterr().err
+
+
 def test_plain_cases_come_first() -> None:
     cases = chain_cases(Options(cases=("G1", "G2")))
     assert [(case.name, case.softmax) for case in cases] == [("G1", False), ("G2", False), ("G1", True), ("G2", True)]

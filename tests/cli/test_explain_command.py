@@ -15,7 +15,17 @@ def product(a, b):
 
 jitted = tw.jit(product)
 number = 3
+
+def failing(a):
+    return a * (1 // 0)
 """
+
+
+CONFUSED = [
+    ["G2", "--arg", "3x3"],
+    ["functions.py:product", "--arg", "8x8", "--softmax"],
+    *(["functions.py:product", "--arg", f"64x32x{dtype}"] for dtype in ("f4", "f8", "i8", "bf16", "float32", "uint8")),
+]
 
 
 @pytest.fixture
@@ -70,7 +80,7 @@ def test_what_cannot_be_found_is_a_user_error(
     assert "Traceback" not in captured.err
 
 
-@pytest.mark.parametrize("arguments", [["G99"], ["functions.py:product"], ["functions.py:product", "--arg", "8x*"]])
+@pytest.mark.parametrize("arguments", [["G99"], ["functions.py:product"], ["functions.py:product", "--arg", "8x*"], *CONFUSED])
 def test_wrong_usage(
     arguments: list[str], module: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,9 +89,57 @@ def test_wrong_usage(
     assert "Error: " in capsys.readouterr().err
 
 
-def test_an_unknown_target_is_a_user_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "G2", "--target", "cascadelake-6420"]) == 1
-    assert "cascadelake-6240" in capsys.readouterr().err
+def run_user_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["explain", *arguments, *TARGET]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert "Traceback" not in captured.err
+    return captured.err
+
+
+@pytest.mark.parametrize("name", ["product", "jitted"])
+def test_a_missing_argument_names_the_function(name: str, module: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    message = run_user_error([f"{module}:{name}", "--arg", "64x32"], capsys)
+    assert "product cannot be called with 1 arguments" in message
+    assert f"where: {module}:4\n" in message
+    assert "give one --arg for each of a, b" in message
+
+
+def test_a_function_that_fails_is_named_with_its_line(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    message = run_user_error([f"{module}:failing", "--arg", "8"], capsys)
+    assert f"{module}:failing raised ZeroDivisionError" in message
+    assert f"where: {module}:11\n" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("\nraise KeyError('k')", "raised KeyError: 'k'"),
+        ("\nimport no_such_module", "raised ModuleNotFoundError"),
+        ("\n1 +", "raised SyntaxError"),
+        ("\nimport sys; sys.exit(0)", "raised SystemExit"),
+        ("\nimport json; json.loads('x')", "raised JSONDecodeError"),
+    ],
+)
+@pytest.mark.parametrize("as_file", [True, False])
+def test_a_module_that_fails_is_named_with_its_line(
+    text: str, problem: str, as_file: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "unusable_module.py").write_text(text)
+    message = run_user_error([f"unusable_module{'.py' if as_file else ''}:f", "--arg", "8"], capsys)
+    assert problem in message
+    assert "unusable_module.py:2\n" in message
+
+
+def test_a_failure_of_tilewright_is_no_user_error(
+    module: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TILEWRIGHT_DUMP_DIR", str(tmp_path))
+    monkeypatch.setattr("tilewright.frontend.tracing.verify", None)
+    assert main(["explain", f"{module}:product", "--arg", "8x8", "--arg", "8x8", *TARGET]) == 70
 
 
 def test_every_stage_can_be_dumped(capsys: pytest.CaptureFixture[str]) -> None:

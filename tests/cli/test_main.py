@@ -9,6 +9,7 @@ import pytest
 from tilewright.cli import main as command_line
 from tilewright.cli.main import main
 from tilewright.errors import InternalError, ShapeError
+from tilewright.runtime import toolchain
 
 
 def fail_with(problem: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -47,8 +48,20 @@ def test_a_user_error_is_one_message_without_traceback(
 
 def test_an_unusable_knob_is_a_user_error(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEWRIGHT_NUM_THREADS", "none")
-    assert main(["knobs"]) == 1
-    assert capsys.readouterr().err.startswith("error: TILEWRIGHT_NUM_THREADS='none' cannot be used\n")
+    assert main(["cache", "info"]) == 1
+    message = capsys.readouterr().err
+    assert message.startswith("error: TILEWRIGHT_NUM_THREADS='none' cannot be used\n")
+    assert "why: it is no whole number\n" in message
+
+
+def test_knobs_lists_unusable_values_with_the_reason(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEWRIGHT_NUM_THREADS", "0")
+    monkeypatch.setenv("TILEWRIGHT_CALIBRATE", "perhaps")
+    assert main(["knobs"]) == 0
+    rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert "0 (cannot be used: it must be at least 1)" in rows["TILEWRIGHT_NUM_THREADS"]
+    assert "perhaps (cannot be used: choose from 1, on, " in rows["TILEWRIGHT_CALIBRATE"]
+    assert "TILEWRIGHT_DUMP_DIR" in rows
 
 
 @pytest.mark.parametrize("problem", [InternalError("a stage failed", dump="graph broken"), ZeroDivisionError("by zero")])
@@ -72,19 +85,28 @@ def test_an_interrupt_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: p
     assert capsys.readouterr().err.strip() == "interrupted"
 
 
-def test_an_unknown_stage_is_refused_with_the_choices(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--dump-after", "magic", "knobs"]) == 1
-    message = capsys.readouterr().err
-    assert "no stage magic" in message
-    assert "trace, rewrite, plan, lower, emit" in message
+def test_an_unknown_stage_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--dump-after", "magic", "knobs"]) == 2
+    assert "magic: choose from trace, rewrite, plan, lower, emit" in capsys.readouterr().err
+    assert main(["--dump-after", "emits", "knobs"]) == 2
+    assert "emits: did you mean emit?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["explain G2", "machine"])
+def test_an_unknown_target_is_wrong_usage(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command.split(), "--target", "cascadelake-6420"]) == 2
+    assert "did you mean cascadelake-6240" in capsys.readouterr().err
 
 
 def test_knobs_for_people(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEWRIGHT_NUM_THREADS", "2")
+    monkeypatch.delenv("TILEWRIGHT_CC", raising=False)
+    monkeypatch.setattr(toolchain, "find", lambda: toolchain.Toolchain(("/fake/cc",), "gcc", "12"))
     assert main(["knobs"]) == 0
     rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
     assert "2 (set)" in rows["TILEWRIGHT_NUM_THREADS"]
-    assert "-  " in rows["TILEWRIGHT_CC"]
+    assert "/fake/cc (found)" in rows["TILEWRIGHT_CC"]
+    assert "-  " in rows["TILEWRIGHT_MAX_ISA"]
     assert "measure this CPU once" in rows["TILEWRIGHT_CALIBRATE"]
 
 
@@ -98,6 +120,7 @@ def test_knobs_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
 def test_cache_info_and_clear(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path))
     (tmp_path / "00ff.so").write_bytes(bytes(2048))
+    (tmp_path / toolchain.PROBE_FILE).write_text("{}")
     assert main(["cache", "info"]) == 0
     assert capsys.readouterr().out == f"{tmp_path}: 1 files, 2.00 KiB\n"
     assert main(["cache", "info", "--json"]) == 0

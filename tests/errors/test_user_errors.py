@@ -12,6 +12,7 @@ import tilewright as tw
 
 X = np.ones((2, 3), np.float32)
 Y = np.ones((4, 5), np.float32)
+OUT = np.zeros((2, 3), np.float32)
 
 
 def scale(x: Any, y: Any) -> Any:
@@ -49,14 +50,46 @@ CASES: dict[str, tuple[Callable[[], Any], type[tw.TilewrightError], str]] = {
     ),
     "unhashable static argument": (
         lambda: tw.jit(scale, static_argnames="y")(X, [1, 2]),
-        tw.DTypeError,
+        tw.TilewrightError,
         "the static argument 'y' is not hashable",
     ),
+    "bytes": (lambda: tw.jit(lambda x: x * 2)(b"abcd"), tw.DTypeError, "argument 'x' has dtype uint8"),
+    "masked array": (
+        lambda: tw.jit(scale)(X, np.ma.masked_array(X, X > 0)),
+        tw.DTypeError,
+        "a masked array cannot be passed\n  where: argument 'y'",
+    ),
+    "a set returned": (lambda: tw.jit(lambda x: {1, 2})(X), tw.UnsupportedOperation, "a traced function returned a set"),
+    "a generator returned": (
+        lambda: tw.jit(lambda x: (x * i for i in range(2)))(X),
+        tw.UnsupportedOperation,
+        "a traced function returned a generator",
+    ),
+    "nothing to plan": (lambda: tw.jit(lambda x: None).lower(X), tw.TilewrightError, "lambda cannot be planned"),
+    "the same memory twice": (
+        lambda: tw.jit(lambda x: (x * 2, x * 3))(X, out=(OUT, OUT), interpret=True),
+        tw.TilewrightError,
+        "elements of out= share memory\n  where: array 1 of out=",
+    ),
+    "memory that overlaps itself": (
+        lambda: tw.jit(lambda x: x * 2)(X, out=np.lib.stride_tricks.as_strided(OUT, (2, 3), (4, 4)), interpret=True),
+        tw.TilewrightError,
+        "elements of out= share memory\n  where: array 0 of out=",
+    ),
+    "out for no result": (
+        lambda: tw.jit(lambda x: None)(X, out=OUT),
+        tw.ShapeError,
+        "out= holds 1 arrays, but the function returns 0",
+    ),
+    "half an extent": (lambda: tw.spec((2, 1.5)), tw.ShapeError, "an extent cannot be 1.5"),
+    "no shape": (lambda: tw.spec(3), tw.ShapeError, "3 is no shape"),
+    "fuse": (lambda: tw.jit(scale, fuse="yes"), tw.TilewrightError, "fuse='yes' is no choice"),
+    "target of another type": (lambda: tw.jit(scale, target=3), tw.TilewrightError, "target=3 is no machine"),
     "unknown static name": (lambda: tw.jit(scale, static_argnames="z"), tw.TilewrightError, "'z', which is no parameter"),
     "reserved parameter": (lambda: tw.jit(lambda x, out: x), tw.TilewrightError, "cannot have a parameter 'out'"),
     "precision": (lambda: tw.jit(scale, precision="bfloat16"), tw.DTypeError, "precision='bfloat16' is not available"),
     "threads": (lambda: tw.jit(scale, threads=0), tw.TilewrightError, "threads=0 is no number of threads"),
-    "target": (lambda: tw.jit(scale, target="x86-64-v9").lower(X, X), tw.TilewrightError, "x86-64-v"),
+    "target": (lambda: tw.jit(scale, target="x86-64-v9"), tw.TilewrightError, "x86-64-v"),
     "shapes": (
         lambda: tw.jit(lambda x, y: x @ y)(X, Y),
         tw.ShapeError,
@@ -108,6 +141,15 @@ def test_errors_while_tracing_name_the_users_line(name: str) -> None:
     with pytest.raises(tw.TilewrightError) as caught:
         CASES[name][0]()
     assert "test_user_errors.py:" in caught.value.where
+
+
+@pytest.mark.parametrize("result", [None, 3.5, (1, "a"), {"k": [True, None]}])
+@pytest.mark.parametrize("interpret", [False, True])
+def test_a_result_without_arrays_is_returned_as_it_is(result: Any, interpret: bool) -> None:
+    function = tw.jit(lambda x: result)
+    for _ in range(2):
+        assert function(X, interpret=interpret) == result
+        assert function(x=X, interpret=interpret) == result
 
 
 def test_wrong_calls_fail_as_python_calls_do() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from tests.support.graphs import random
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
 from tilewright.frontend import tracing_functions
 from tilewright.frontend.tracing import TensorSpec, trace
+from tilewright.frontend.tracing_hints import INSTEAD
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph, SymbolicExtent
 
@@ -171,9 +173,32 @@ def test_element_types_can_be_restricted() -> None:
         (lambda x: range(x), "the integer value of a traced array", "static_argnames"),
         (lambda x: float(x), "the value of a traced array", "0-d array"),
         (lambda x: np.asarray(x), "the contents of a traced array", "functions of tilewright"),
-        (lambda x: np.sinh(x), "numpy.sinh cannot be traced", ""),
-        (lambda x: np.linalg.norm(x), "numpy.linalg.norm cannot be traced", ""),
-        (lambda x: np.nanmean(x), "numpy.nanmean cannot be traced", "did you mean mean"),
+        (lambda x: np.sinh(x), "numpy.sinh cannot be traced", "write it as (exp(x) - exp(-x)) / 2"),
+        (lambda x: np.linalg.norm(x), "numpy.linalg.norm cannot be traced", "sqrt(sum(x * x))"),
+        (lambda x: tw.maximums(x), "function 'maximums'", "did you mean maximum"),
+        (lambda x: x.tanh(), "attribute 'tanh'", "2 * sigmoid(2 * x) - 1"),
+        (lambda x: tw.layer_norm(x), "function 'layer_norm'", "mean(x, axis=-1, keepdims=True)"),
+        (lambda x: np.log(x), "numpy.log cannot be traced", "no logarithm yet"),
+        (lambda x: x % 2, "x % y cannot be traced", "x - floor(x / y) * y"),
+        (lambda x: 2 % x, "x % y cannot be traced", "x - floor(x / y) * y"),
+        (lambda x: np.arange(4) % x, "numpy.remainder cannot be traced", "x - floor(x / y) * y"),
+        (lambda x: divmod(x, 2), "divmod(x, y) cannot be traced", "floor(x / y)"),
+        (lambda x: round(x), "round(x) cannot be traced", "floor(x + 0.5)"),
+        (lambda x: x << 1, "x << y cannot be traced", "power of two"),
+        (lambda x: 1 >> x, "x >> y cannot be traced", "power of two"),
+        (lambda x: x ^ x, "x ^ y cannot be traced", "x != y"),
+        (lambda x: ~x, "~x cannot be traced", "compare first"),
+        (lambda x: x & (x > 0), "x & y cannot be traced", "compare first"),
+        (lambda x: np.bitwise_or(x, x), "numpy.bitwise_or cannot be traced", "compare first"),
+        (lambda x: tw.sum(x, axis=x[0, 0]), "the integer value of a traced array", "static_argnames"),
+        (lambda x: tw.softmax(x, x[0, 0]), "the integer value of a traced array", "static_argnames"),
+        (lambda x: x.transpose(x[0, 0], 0), "the integer value of a traced array", "static_argnames"),
+        (lambda x: tw.expand_dims(x, x[0, 0]), "the integer value of a traced array", "static_argnames"),
+        (lambda x: tw.broadcast_to(x, (x[0, 0], 4, 4)), "the integer value of a traced array", "static_argnames"),
+        (lambda x: x[x[0, 0]], "the integer value of a traced array", "static_argnames"),
+        (lambda x: tw.sum([x, x]), "a list of traced values was used as an array", "numpy.asarray"),
+        (lambda x: x * [x, 1.0], "a list of traced values was used as an array", "numpy.asarray"),
+        (lambda x: np.array([x, x]), "the contents of a traced array", "one by one"),
         (lambda x: np.add.accumulate(x), "numpy.add.accumulate cannot be traced", ""),
         (lambda x: np.sum(x, where=np.array([True])), "with where= cannot be traced", ""),
         (lambda x: np.exp(x, out=np.zeros(4)), "numpy.exp with out= cannot be traced", ""),
@@ -195,6 +220,32 @@ def test_what_cannot_be_traced_says_where_and_what_to_use(function: Any, message
     assert hint in caught.value.hint
     if "returned" not in message:
         assert "test_tracing.py:" in caught.value.where
+
+
+@pytest.mark.parametrize("name", ["inv", "concatenated", "fft", "conv2d"])
+def test_no_hint_is_better_than_a_wrong_one(name: str) -> None:
+    with pytest.raises(UnsupportedOperation) as caught:
+        getattr(tracing_functions, name)
+    assert caught.value.hint == ""
+
+
+def test_what_is_written_instead_exists() -> None:
+    for text in INSTEAD.values():
+        for name in re.findall(r"\b([a-z_0-9]+)\(", text):
+            assert name in tracing_functions.FUNCTION_NAMES or name == "log", text
+
+
+def test_axes_are_whole_numbers_of_any_type() -> None:
+    check(lambda x: np.sum(x, axis=np.int64(1)) + x.sum((np.int32(1),)), random(3, 4))
+    for function in (lambda x: tw.sum(x, axis=0.5), lambda x: x.reshape(2.0, -1), lambda x: tw.softmax(x, "a")):
+        with pytest.raises(ShapeError, match="is no whole number") as caught:
+            traced(function, (2, 2))
+        assert "test_tracing.py:" in caught.value.where
+
+
+def test_masked_arrays_cannot_be_constants() -> None:
+    with pytest.raises(DTypeError, match="a masked array cannot be a constant"):
+        traced(lambda x: x * np.ma.masked_array(ROW, ROW > 1), (4,))
 
 
 def test_shape_errors_say_where_they_happened() -> None:

@@ -14,6 +14,7 @@ from tilewright.errors import ToolchainError
 from tilewright.machine import Machine, Source, calibration_store, detection
 from tilewright.machine.calibration_store import Calibration
 from tilewright.runtime import calibration, measurement, toolchain
+from tilewright.runtime.calibration import ensure
 
 MACHINE = Machine.named("cascadelake-6240")
 
@@ -109,7 +110,7 @@ def test_working_sets_of_a_huge_last_level_stay_small() -> None:
 def test_first_use_measures_announces_and_stores(
     tmp_path: Path, compiled: list[object], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machine = calibration.ensure()
+    machine = ensure()
     assert machine.peak("float32") == 4e11
     assert machine.peak_source is Source.MEASURED
     (path,) = stored_files(tmp_path)
@@ -123,44 +124,44 @@ def test_first_use_measures_announces_and_stores(
 
 
 def test_later_uses_read_what_was_stored(compiled: list[object], capsys: pytest.CaptureFixture[str]) -> None:
-    first = calibration.ensure()
+    first = ensure()
     calibration._ensure.cache_clear()
     capsys.readouterr()
-    assert calibration.ensure() == first
+    assert ensure() == first
     assert len(compiled) == 1
     assert capsys.readouterr().err == ""
 
 
 def test_switched_off(tmp_path: Path, compiled: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEWRIGHT_CALIBRATE", "0")
-    assert calibration.ensure().peak_source is Source.DATASHEET
+    assert ensure().peak_source is Source.DATASHEET
     assert not compiled
     assert not stored_files(tmp_path)
 
 
 def test_recalibration_measures_again_even_when_switched_off(compiled: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
-    calibration.ensure()
+    ensure()
     monkeypatch.setenv("TILEWRIGHT_CALIBRATE", "0")
-    assert calibration.ensure(recalibrate=True).peak_source is Source.MEASURED
-    assert calibration.ensure(recalibrate=True).peak_source is Source.MEASURED
+    assert ensure(recalibrate=True).peak_source is Source.MEASURED
+    assert ensure(recalibrate=True).peak_source is Source.MEASURED
     assert len(compiled) == 3
 
 
 def test_a_capped_machine_has_a_calibration_of_its_own(
     tmp_path: Path, compiled: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calibration.ensure()
+    ensure()
     monkeypatch.setenv("TILEWRIGHT_MAX_ISA", "x86-64-v2")
-    calibration.ensure()
+    ensure()
     assert len(stored_files(tmp_path)) == 2
 
 
 def test_a_damaged_file_is_replaced(tmp_path: Path, compiled: list[object], caplog: pytest.LogCaptureFixture) -> None:
-    calibration.ensure()
+    ensure()
     (path,) = stored_files(tmp_path)
     path.write_bytes(path.read_bytes()[:-20])
     calibration._ensure.cache_clear()
-    assert calibration.ensure().peak_source is Source.MEASURED
+    assert ensure().peak_source is Source.MEASURED
     assert "is damaged" in caplog.text
     json.loads(path.read_bytes())
 
@@ -172,7 +173,7 @@ def test_without_a_compiler_default_rates_serve(
         raise ToolchainError("no working C compiler was found")
 
     monkeypatch.setattr(calibration, "find", none)
-    assert calibration.ensure().peak_source is Source.DATASHEET
+    assert ensure().peak_source is Source.DATASHEET
     assert "no working C compiler was found" in caplog.text
 
 
@@ -180,7 +181,7 @@ def test_an_unusable_directory_costs_the_store_not_the_result(
     tmp_path: Path, compiled: list[object], caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "cache").write_text("a file where a directory should be")
-    assert calibration.ensure().peak_source is Source.MEASURED
+    assert ensure().peak_source is Source.MEASURED
     assert "could not be stored" in caplog.text
 
 
@@ -189,7 +190,7 @@ def test_a_directory_that_others_can_write_to_is_refused(
 ) -> None:
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache").chmod(0o777)
-    assert calibration.ensure().peak_source is Source.MEASURED
+    assert ensure().peak_source is Source.MEASURED
     assert "not safe" in caplog.text
     assert not stored_files(tmp_path)
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tilewright.api import pytree
 from tilewright.api.pytree import Structure
-from tilewright.errors import DTypeError, TilewrightError
+from tilewright.errors import DTypeError, TilewrightError, UnsupportedOperation
 from tilewright.frontend.tracing import TensorSpec, trace
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.types import Graph
@@ -20,25 +21,112 @@ from tilewright.runtime.arrays import as_array
 
 ELEMENT_TYPES = ("float32",)
 """What compiled kernels compute in."""
-STATIC_TYPES = (bool, str, bytes, Enum, type, type(None), np.dtype)
-"""Arguments of these types are static without being named so."""
+STATIC_TYPES = (bool, str, Enum, type, type(None), np.dtype)
+"""Arguments of these types are static without being named so; results may hold them beside arrays."""
+NUMBERS = (int, float, np.generic)
+"""Types of leaves that are no arrays yet; tuples, since a union would be built anew by every call."""
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class FlatCall:
-    """One call: the leaves as they were given, their names for messages, and the structure (static values included)."""
+class FlatCall(NamedTuple):
+    """One call: the leaves as they were given, the structure (static values included), and the form of the call."""
 
     leaves: tuple[Any, ...]
-    names: tuple[str, ...]
-    structure: Structure
+    structure: pytree.Node
+    form: Form
 
-    def arrays(self) -> tuple[np.ndarray[Any, Any], ...]:
+    @property
+    def names(self) -> tuple[str, ...]:
+        """How messages call each leaf."""
+        return tuple(path for title, child in self._arguments() for path in pytree.paths(child, title))
+
+    def arrays(self) -> tuple[Array, ...]:
         """The leaves as NumPy arrays that share memory with them; numbers become 0-d float32 arrays."""
-        return tuple(_array(leaf, name) for leaf, name in zip(self.leaves, self.names, strict=True))
+        return tuple([leaf if type(leaf) is np.ndarray else self._array(i, leaf) for i, leaf in enumerate(self.leaves)])
 
     def first_array(self) -> Any:
         """The first argument that is an array; results are given back in its kind. None if there is none."""
         return next((leaf for leaf in self.leaves if not _is_number(leaf)), None)
+
+    def specs(self) -> tuple[TensorSpec, ...]:
+        """What each leaf is to the tracer; leaves may be specs themselves."""
+        specs = []
+        for number, (leaf, name) in enumerate(zip(self.leaves, self.names, strict=True)):
+            if isinstance(leaf, TensorSpec):
+                specs.append(TensorSpec(leaf.shape, leaf.dtype, name))
+            else:
+                array = self._array(number, leaf)
+                specs.append(TensorSpec(array.shape, array.dtype.name, name))
+        return tuple(specs)
+
+    def check_statics(self) -> None:
+        """Raise `DTypeError` for what is neither an array nor static, `TilewrightError` for what is not hashable."""
+        for (title, child), is_static in zip(self._arguments(), self.form.is_static, strict=True):
+            for value in pytree.statics(child):
+                if not is_static and not isinstance(value, STATIC_TYPES):
+                    raise DTypeError(
+                        f"argument {title!r} holds a {type(value).__name__}, which is no array",
+                        hint=f"convert it to a NumPy array, or make it static: tw.jit(static_argnames=({title!r},))",
+                    )
+                _check_hashable(title, value)
+
+    def _arguments(self) -> Iterator[tuple[str, Structure]]:
+        return zip(self.form.titles, self.structure.children, strict=True)
+
+    def _array(self, number: int, leaf: Any) -> Array:
+        if _is_number(leaf):
+            return np.asarray(leaf, np.float32)
+        try:
+            return as_array(leaf)
+        except TilewrightError as error:
+            error.where = error.where or f"argument {self.names[number]!r}"
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What calls with as many positional arguments and the same keywords have in common. All tuples run over the arguments."""
+
+    sources: tuple[int | str, ...]
+    """The position or the keyword under which the caller gives an argument."""
+    keys: tuple[int | str, ...]
+    """The position or the keyword under which the function takes it."""
+    titles: tuple[str, ...]
+    """How messages call it: by its parameter, or `args[i]`."""
+    is_static: tuple[bool, ...]
+
+
+class Binder:
+    """Binds arguments to parameters: as `inspect.Signature.bind` does, once for every form of call."""
+
+    def __init__(self, signature: inspect.Signature, static_names: Sequence[str]) -> None:
+        self.signature = signature
+        self.static_names = static_names
+        self._forms: dict[tuple[int, tuple[str, ...]], Form] = {}
+
+    def flatten(self, args: Sequence[Any], options: Mapping[str, Any]) -> FlatCall:
+        """Take the arguments apart. Raises `TypeError` where Python would.
+
+        Python and NumPy numbers are traced as 0-d float32 arrays, so that other values need no new kernel. Booleans, strings,
+        enums, None and what the static names list are static: a kernel is made for every value of them. Defaults that are
+        not overridden stay what they are.
+        """
+        form = self._forms.get((len(args), tuple(options))) or self._form(len(args), tuple(options))
+        leaves: list[Any] = []
+        children: list[Structure] = []
+        for source, is_static in zip(form.sources, form.is_static, strict=True):
+            value = options[source] if isinstance(source, str) else args[source]
+            children.append(pytree.Static(value, type(value)) if is_static else pytree.structure_of(value, is_array, leaves))
+        return FlatCall(tuple(leaves), pytree.Node(tuple, form.keys, tuple(children)), form)
+
+    def _form(self, count: int, names: tuple[str, ...]) -> Form:
+        bound = self.signature.bind(*range(count), **{name: name for name in names})
+        titles = (*_titles(self.signature, len(bound.args)), *bound.kwargs)
+        is_static = tuple(title.partition("[")[0] in self.static_names for title in titles)
+        sources = (*bound.args, *bound.kwargs.values())
+        form = Form(sources, (*range(len(bound.args)), *bound.kwargs), titles, is_static)
+        return self._forms.setdefault((count, names), form)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,87 +134,27 @@ class TracedCall:
     """The graph of a call, and what its outputs are put into."""
 
     graph: Graph
-    call: Structure
+    call: pytree.Node
     result: Structure
-
-
-def flatten_call(
-    signature: inspect.Signature, static_names: Sequence[str], args: Sequence[Any], options: Mapping[str, Any]
-) -> FlatCall:
-    """Bind arguments to parameters and take them apart. Raises `TypeError` where Python would.
-
-    Python and NumPy numbers are traced as 0-d float32 arrays, so that other values need no new kernel. Booleans, strings,
-    enums, None and what `static_names` lists are static: a kernel is made for every value of them. Defaults that are
-    not overridden stay what they are.
-    """
-    bound = signature.bind(*args, **options)
-    for name in static_names:
-        if name in bound.arguments:
-            bound.arguments[name] = _Fixed(bound.arguments[name])
-    keywords = {key: _Fixed(v) if key in static_names and not isinstance(v, _Fixed) else v for key, v in bound.kwargs.items()}
-    titles = _titles(signature, len(bound.args))
-    parts = [pytree.flatten(value, is_array, title) for title, value in zip(titles, bound.args, strict=True)]
-    named = [pytree.flatten(value, is_array, key) for key, value in keywords.items()]
-    flats = [*parts, *named]
-    _check_statics(list(zip([*titles, *keywords], flats, strict=True)))
-    arguments = pytree.Node(tuple, tuple(range(len(parts))), tuple(flat.structure for flat in parts))
-    keyword_arguments = pytree.Node(dict, tuple(keywords), tuple(flat.structure for flat in named))
-    return FlatCall(
-        tuple(leaf for flat in flats for leaf in flat.leaves),
-        tuple(path for flat in flats for path in flat.paths),
-        pytree.Node(tuple, (0, 1), (arguments, keyword_arguments)),
-    )
-
-
-class _Fixed:
-    """Marks a static argument while the call is taken apart."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Fixed) and type(self.value) is type(other.value) and bool(self.value == other.value)
-
-    def __hash__(self) -> int:
-        return hash(self.value)
-
-
-def _titles(signature: inspect.Signature, count: int) -> list[str]:
-    """The name of each positional argument: of its parameter, or `args[i]`."""
-    parameters = signature.parameters.values()
-    names = [p.name for p in parameters if p.kind.name.startswith("POSITIONAL")][:count]
-    variadic = next((p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), "")
-    return [*names, *(f"{variadic}[{position}]" for position in range(count - len(names)))]
 
 
 def trace_call(function: Callable[..., Any], call: FlatCall, specs: Sequence[TensorSpec], *, compiled: bool) -> TracedCall:
     """Run the function once on stand-ins. Returned values that are no arrays are part of the result's structure."""
     results: list[Structure] = []
+    keys = call.structure.keys
 
     def flat(*leaves: Any) -> tuple[Any, ...]:
-        positional, keywords = pytree.unflatten(call.structure, leaves)
-        plain = {key: _released(value) for key, value in keywords.items()}
-        returned = pytree.flatten(function(*map(_released, positional), **plain), _is_result)
+        values = list(zip(keys, pytree.unflatten(call.structure, leaves), strict=True))
+        positional = [value for key, value in values if isinstance(key, int)]
+        keywords = {key: value for key, value in values if isinstance(key, str)}
+        returned = pytree.flatten(function(*positional, **keywords), _is_result)
+        _check_result(returned.structure)
         results.append(returned.structure)
         return returned.leaves
 
     name = getattr(function, "__name__", "function")
     graph = trace(flat, specs, name=name, element_types=ELEMENT_TYPES if compiled else None)
     return TracedCall(graph, call.structure, results[0])
-
-
-def specs_of(call: FlatCall) -> tuple[TensorSpec, ...]:
-    """What each leaf is to the tracer; leaves may be specs themselves."""
-    specs = []
-    for leaf, name in zip(call.leaves, call.names, strict=True):
-        if isinstance(leaf, TensorSpec):
-            specs.append(TensorSpec(leaf.shape, leaf.dtype, name))
-        else:
-            array = _array(leaf, name)
-            specs.append(TensorSpec(array.shape, array.dtype.name, name))
-    return tuple(specs)
 
 
 def check_dtypes(specs: Sequence[TensorSpec]) -> None:
@@ -141,49 +169,50 @@ def check_dtypes(specs: Sequence[TensorSpec]) -> None:
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is a leaf: an array of any kind, a number, a spec, or a traced value."""
-    if isinstance(value, STATIC_TYPES) and not isinstance(value, np.generic):
+    """Whether a value is a leaf: an array of any kind, a number, a spec, or a traced value. Its type decides."""
+    return _is_array_type(type(value))  # type: ignore[arg-type]  # every type is hashable
+
+
+@lru_cache(maxsize=1024)
+def _is_array_type(kind: type) -> bool:
+    if issubclass(kind, STATIC_TYPES) and not issubclass(kind, np.generic):
         return False
-    if isinstance(value, np.ndarray | Traced | TensorSpec) or _is_number(value):
+    if issubclass(kind, (np.ndarray, Traced, TensorSpec, *NUMBERS, memoryview, bytes, bytearray)):
         return True
-    if isinstance(value, memoryview | bytearray) or hasattr(value, "__dlpack__") or hasattr(value, "__array__"):
+    if hasattr(kind, "__dlpack__") or hasattr(kind, "__array__"):
         return True
-    return not isinstance(value, tuple | list | dict) and hasattr(type(value), "typecode")
+    return not issubclass(kind, (tuple, list, dict)) and hasattr(kind, "typecode")
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.generic) and not isinstance(value, bool)
+    return isinstance(value, NUMBERS) and not isinstance(value, bool)
 
 
 def _is_result(value: Any) -> bool:
     return isinstance(value, Traced | np.ndarray)
 
 
-def _released(value: Any) -> Any:
-    return value.value if isinstance(value, _Fixed) else value
+def _check_result(structure: Structure) -> None:
+    for value in pytree.statics(structure):
+        if not isinstance(value, STATIC_TYPES + NUMBERS):
+            raise UnsupportedOperation(
+                f"a traced function returned a {type(value).__name__}",
+                why="results are arrays, numbers, strings, enums and None, in tuples, lists, dicts and dataclasses",
+                hint="return one of these",
+            )
 
 
-def _array(leaf: Any, name: str) -> np.ndarray[Any, Any]:
-    if _is_number(leaf):
-        return np.asarray(leaf, np.float32)
+def _check_hashable(title: str, value: Any) -> None:
     try:
-        return as_array(leaf)
-    except TilewrightError as error:
-        error.where = error.where or f"argument {name!r}"
-        raise
+        hash(value)
+    except TypeError as problem:
+        hint = "use a tuple in place of a list, and a frozen dataclass in place of a dict"
+        raise TilewrightError(f"the static argument {title!r} is not hashable", why=str(problem), hint=hint) from problem
 
 
-def _check_statics(parts: Sequence[tuple[str, pytree.Flat]]) -> None:
-    for name, flat in parts:
-        for value in pytree.statics(flat.structure):
-            inner = _released(value)
-            if not isinstance(value, _Fixed) and not isinstance(inner, STATIC_TYPES):
-                raise DTypeError(
-                    f"argument {name!r} holds a {type(inner).__name__}, which is no array",
-                    hint=f"convert it to a NumPy array, or make it static: tw.jit(static_argnames=({name!r},))",
-                )
-            try:
-                hash(value)
-            except TypeError as problem:
-                hint = "use a tuple in place of a list, and a frozen dataclass in place of a dict"
-                raise DTypeError(f"the static argument {name!r} is not hashable", why=str(problem), hint=hint) from problem
+def _titles(signature: inspect.Signature, count: int) -> list[str]:
+    """The name of each positional argument: of its parameter, or `args[i]`."""
+    parameters = signature.parameters.values()
+    names = [p.name for p in parameters if p.kind.name.startswith("POSITIONAL")][:count]
+    variadic = next((p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), "")
+    return [*names, *(f"{variadic}[{position}]" for position in range(count - len(names)))]

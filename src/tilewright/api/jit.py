@@ -11,15 +11,16 @@ from typing import Any, overload
 import numpy as np
 
 from tilewright.api import logs, pytree
-from tilewright.api.calling import FlatCall, check_dtypes, flatten_call, specs_of, trace_call
-from tilewright.api.kernel import Kernel, Lowered, output_arrays
+from tilewright.api.calling import Array, Binder, FlatCall, TracedCall, check_dtypes, trace_call
+from tilewright.api.kernel import FixedResult, Kernel, Lowered, output_arrays
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing import TensorSpec
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
+from tilewright.machine import targets
 from tilewright.machine.machine import Machine
-from tilewright.runtime.arrays import like
+from tilewright.runtime.arrays import like, views
 
 
 @overload
@@ -90,14 +91,14 @@ class Jitted:
         static_names: tuple[str, ...],
     ) -> None:
         self._function = function.function if isinstance(function, Jitted) else function
-        self._signature = inspect.signature(self._function)
-        _check_options(self._signature, threads, precision, static_names)
+        self._binder = Binder(inspect.signature(self._function), static_names)
+        _check_parameters(self._binder)
+        _check_options(target, threads, fuse, precision)
         self._target = target
         self._threads = threads
         self._fuse = fuse
-        self._static_names = static_names
-        self._plain: dict[tuple[Any, ...], Kernel] = {}
-        self._kernels: dict[tuple[Any, ...], Kernel] = {}
+        self._plain: dict[tuple[Any, ...], Kernel | FixedResult] = {}
+        self._kernels: dict[tuple[Any, ...], Kernel | FixedResult] = {}
         self._lock = threading.RLock()
         functools.update_wrapper(self, self._function)
 
@@ -109,64 +110,68 @@ class Jitted:
     def __call__(self, *args: Any, out: Any = None, interpret: bool = False, **options: Any) -> Any:
         """Run the kernel for these arguments; the first call of a signature compiles it.
 
-        `out` takes the results (one array, or containers nested like the result) and is returned. `interpret=True` runs the NumPy
-        meaning instead, in any element type. Inside another traced function the function is simply inlined.
+        `out` takes the results (one array, or containers nested like the result; elements share no memory) and is returned.
+        `interpret=True` runs the NumPy meaning instead, in any element type. Inside another traced function the function is
+        simply inlined.
         """
-        if out is None and not interpret and not options:
-            key = []
-            for arg in args:
-                if type(arg) is not np.ndarray:
-                    break
-                key.append(arg.shape)
-                key.append(arg.dtype)
-            else:
-                kernel = self._plain.get(tuple(key))
-                if kernel is not None:
-                    return kernel.run_numpy(args)
-        return self._call(args, out, interpret, options)
+        is_plain = not (options or interpret or self._binder.static_names)
+        inputs = views(args) if is_plain else None
+        if inputs is None:
+            return self._call(args, out, interpret, options)
+        key = tuple([(array.shape, array.dtype) for array in inputs])
+        kernel = self._plain.get(key)
+        if kernel is None:
+            kernel = self._plain[key] = self._kernel(self._binder.flatten(args, options), inputs)
+        return kernel.run(inputs, args[0] if args else None, out)
 
     def lower(self, *args: Any, **options: Any) -> Lowered:
         """Plan for these arguments (arrays, or `tw.spec`s for symbolic extents); no compiler is run."""
-        return self._lower(self._flat(args, options))
+        return self._plan(self._trace(self._binder.flatten(args, options)))
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
-    def _flat(self, args: Sequence[Any], options: dict[str, Any]) -> FlatCall:
-        return flatten_call(self._signature, self._static_names, args, options)
-
     def _call(self, args: tuple[Any, ...], out: Any, interpret: bool, options: dict[str, Any]) -> Any:
-        call = self._flat(args, options)
-        if any(isinstance(leaf, Traced) for leaf in call.leaves):
+        call = self._binder.flatten(args, options)
+        if Traced in map(type, call.leaves):
             return self._function(*args, **options)
+        inputs = call.arrays()
         if interpret:
-            return self._interpret(call, out)
-        specs = specs_of(call)
-        key = (call.structure, tuple((spec.shape, spec.dtype) for spec in specs))
-        kernel = self._kernels.get(key) or self._compile(key, call)
-        if not options and len(args) == len(call.leaves) and all(type(arg) is np.ndarray for arg in args):
-            self._plain[tuple(part for arg in args for part in (arg.shape, arg.dtype))] = kernel
-        return kernel.run_call(call, out)
+            return self._interpret(call, inputs, out)
+        return self._kernel(call, inputs).run(inputs, call.first_array(), out)
 
-    def _compile(self, key: tuple[Any, ...], call: FlatCall) -> Kernel:
+    def _kernel(self, call: FlatCall, inputs: tuple[Array, ...]) -> Kernel | FixedResult:
+        key = (call.structure, *[(array.shape, array.dtype) for array in inputs])
+        try:
+            kernel = self._kernels.get(key)
+        except TypeError:
+            call.check_statics()
+            raise
+        return self._compile(key, call) if kernel is None else kernel
+
+    def _compile(self, key: tuple[Any, ...], call: FlatCall) -> Kernel | FixedResult:
         with self._lock:
             kernel = self._kernels.get(key)
             if kernel is None:
-                kernel = self._kernels[key] = self._lower(call).compile()
+                traced = self._trace(call)
+                kernel = self._plan(traced).compile() if traced.graph.outputs else FixedResult(traced.result)
+                self._kernels[key] = kernel
             return kernel
 
-    def _lower(self, call: FlatCall) -> Lowered:
+    def _trace(self, call: FlatCall) -> TracedCall:
+        call.check_statics()
+        specs = call.specs()
+        check_dtypes(specs)
+        return trace_call(self._function, call, specs, compiled=True)
+
+    def _plan(self, traced: TracedCall) -> Lowered:
         from tilewright import compiler
 
         logs.configure()
-        specs = specs_of(call)
-        check_dtypes(specs)
-        traced = trace_call(self._function, call, specs, compiled=True)
         _check_outputs(traced.graph)
         machine = self._machine()
         model_plan = compiler.plan(traced.graph, machine, fuse=self._fuse)
-        foreign = None if self._target is None else machine
-        return Lowered(traced, model_plan, self._signature, self._static_names, self._threads, foreign)
+        return Lowered(traced, model_plan, self._binder, self._threads, None if self._target is None else machine)
 
     def _machine(self) -> Machine:
         if self._target is None:
@@ -175,8 +180,8 @@ class Jitted:
             return calibration.ensure()
         return self._target if isinstance(self._target, Machine) else Machine.named(self._target)
 
-    def _interpret(self, call: FlatCall, out: Any) -> Any:
-        arrays = call.arrays()
+    def _interpret(self, call: FlatCall, arrays: tuple[Array, ...], out: Any) -> Any:
+        call.check_statics()
         specs = [TensorSpec(array.shape, array.dtype.name, name) for array, name in zip(arrays, call.names, strict=True)]
         traced = trace_call(self._function, call, specs, compiled=False)
         results = evaluate(traced.graph, dict(zip(traced.graph.inputs, arrays, strict=True)))
@@ -189,23 +194,36 @@ class Jitted:
         return out
 
 
-def _check_options(signature: inspect.Signature, threads: int | None, precision: str, static_names: Sequence[str]) -> None:
+def _check_options(target: object, threads: object, fuse: object, precision: object) -> None:
     if precision != "float32":
         raise DTypeError(f"precision={precision!r} is not available", where="tw.jit", hint="use 'float32'")
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise TilewrightError(f"threads={threads!r} is no number of threads", where="tw.jit", hint="use 1, 2, ... or None")
-    variadic = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in signature.parameters.values())
-    unknown = [name for name in static_names if name not in signature.parameters and not variadic]
+    if fuse is not None and not isinstance(fuse, bool):
+        raise TilewrightError(f"fuse={fuse!r} is no choice", where="tw.jit", hint="use True, False or None (by price)")
+    if isinstance(target, str):
+        targets.check_known(target)
+    elif target is not None and not isinstance(target, Machine):
+        raise TilewrightError(f"target={target!r} is no machine", where="tw.jit", hint="use a name, a tw.Machine or None")
+
+
+def _check_parameters(binder: Binder) -> None:
+    parameters = binder.signature.parameters
+    variadic = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
+    unknown = [name for name in binder.static_names if name not in parameters and not variadic]
     if unknown:
-        parameters = ", ".join(signature.parameters)
-        raise TilewrightError(f"static_argnames has {unknown[0]!r}, which is no parameter", why=f"parameters: {parameters}")
-    reserved = [name for name in ("out", "interpret") if name in signature.parameters]
+        why = f"parameters: {', '.join(parameters)}"
+        raise TilewrightError(f"static_argnames has {unknown[0]!r}, which is no parameter", why=why)
+    reserved = [name for name in ("out", "interpret") if name in parameters]
     if reserved:
         why = "jitted functions take it themselves"
         raise TilewrightError(f"a jitted function cannot have a parameter {reserved[0]!r}", where="tw.jit", why=why)
 
 
 def _check_outputs(graph: Graph) -> None:
+    if not graph.outputs:
+        why = "its result holds no array, so there is nothing to compute"
+        raise TilewrightError(f"{graph.name} cannot be planned", why=why, hint="call it, which gives its result as it is")
     for name in graph.outputs:
         if graph.tensor(name).dtype == "bool":
             raise DTypeError(

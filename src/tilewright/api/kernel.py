@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,18 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.api import pytree
-from tilewright.api.calling import FlatCall, TracedCall, flatten_call, is_array
+from tilewright.api.calling import Array, Binder, TracedCall, is_array
 from tilewright.errors import ShapeError, TilewrightError
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.plan.types import ModelPlan, Plan
-from tilewright.runtime.arrays import as_array, like
+from tilewright.runtime.arrays import as_array, like, views
 
 if TYPE_CHECKING:
     from tilewright.runtime.executable import Executable
     from tilewright.runtime.pool import MemoryStats
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,8 +28,7 @@ class Lowered:
     traced: TracedCall
     model_plan: ModelPlan
     """The graph cut into chains, the plan of each, and the reasons for the cuts."""
-    signature: inspect.Signature
-    static_names: tuple[str, ...]
+    binder: Binder
     threads: int | None
     foreign: Machine | None
     """The machine that was named as target, which may not be this one."""
@@ -70,49 +65,60 @@ class Lowered:
         return Kernel(self, compiler.build(self.model_plan, threads=self.threads))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FixedResult:
+    """In the place of a kernel, for a function that returns no array."""
+
+    result: pytree.Structure
+
+    def run(self, inputs: tuple[Array, ...], first: object, out: Any) -> Any:
+        """What the function returned when it was traced."""
+        if out is not None:
+            output_arrays(self.result, out)
+        return pytree.unflatten(self.result, ())
+
+
 class Kernel:
     """A compiled function: call it like the function, with arrays that fit its signature. Safe from several threads at once."""
 
     def __init__(self, lowered: Lowered, executable: Executable) -> None:
         self._lowered = lowered
         self._executable = executable
+        self._structure = lowered.traced.call
         self._result = lowered.traced.result
         self._constants = tuple(constant.array for _, constant in lowered.model_plan.graph.constants)
         self._is_single = isinstance(self._result, pytree.Leaf)
-        self._parameter_count = _plain_parameters(lowered.traced.call)
+        self._parameter_count = _plain_parameters(self._structure)
 
     def __call__(self, *args: Any, out: Any = None, **options: Any) -> Any:
         """The result, of the kind of the first array argument; `out` (an array, or containers like the result's) is written to.
 
         Raises `ShapeError` and `DTypeError` for arguments that do not fit the signature.
         """
-        if out is None and not options and len(args) == self._parameter_count and _all_numpy(args):
-            return self.run_numpy(args)
-        call = flatten_call(self._lowered.signature, self._lowered.static_names, args, options)
-        if call.structure != self._lowered.traced.call:
+        inputs = views(args) if not options and len(args) == self._parameter_count else None
+        if inputs is not None:
+            return self.run(inputs, args[0] if args else None, out)
+        call = self._lowered.binder.flatten(args, options)
+        if call.structure != self._structure:
             raise ShapeError(
                 "the arguments do not have the structure that this kernel was compiled for",
                 where=self._lowered.graph.name,
                 why="containers and static values are part of the signature",
                 hint="call the jitted function itself, which compiles what it needs",
             )
-        return self.run_call(call, out)
+        return self.run(call.arrays(), call.first_array(), out)
 
-    def run_numpy(self, inputs: tuple[Array, ...]) -> Any:
-        """The result for NumPy arrays in the order of the graph's inputs: the shortest way."""
-        outputs = self._executable.new_outputs(inputs)
-        self._executable.run(inputs + self._constants if self._constants else inputs, outputs)
-        return outputs[0] if self._is_single else pytree.unflatten(self._result, outputs)
-
-    def run_call(self, call: FlatCall, out: Any = None) -> Any:
-        """The result of a flat call, in the kind of its first array, or written into `out`."""
-        inputs = call.arrays()
+    def run(self, inputs: tuple[Array, ...], first: object, out: Any) -> Any:
+        """The result for arrays in the order of the graph's inputs: in the kind of `first` (None: NumPy), or in `out`."""
+        arrays = inputs + self._constants if self._constants else inputs
         if out is None:
             outputs = self._executable.new_outputs(inputs)
-            self._executable.run((*inputs, *self._constants), outputs)
-            first = call.first_array()
+            self._executable.run(arrays, outputs)
+            if self._is_single:
+                return like(first, outputs[0])
             return pytree.unflatten(self._result, [like(first, output) for output in outputs])
-        self._executable.run((*inputs, *self._constants), output_arrays(self._result, out))
+        is_plain = self._is_single and type(out) is np.ndarray and out.flags.c_contiguous
+        self._executable.run(arrays, (out,) if is_plain else output_arrays(self._result, out))
         return out
 
     @property
@@ -134,35 +140,43 @@ class Kernel:
 
 
 def output_arrays(result: pytree.Structure, out: Any) -> list[Array]:
-    """The arrays of `out`, which must be nested like the result. Raises `ShapeError` if it is not."""
+    """The arrays of `out`, which must be nested like the result, with memory of its own for every element.
+
+    Raises `ShapeError` for another number of arrays, and `TilewrightError` for shared memory. Strides that interleave
+    dimensions count as shared.
+    """
     flat = pytree.flatten(out, is_array)
-    expected = _leaf_count(result)
+    expected = sum(1 for _ in pytree.paths(result))
     if len(flat.leaves) != expected:
         raise ShapeError(
             f"out= holds {len(flat.leaves)} arrays, but the function returns {expected}",
             hint="pass one array, or containers nested like the result",
         )
-    return [as_array(leaf) for leaf in flat.leaves]
+    arrays = [as_array(leaf) for leaf in flat.leaves]
+    for number, array in enumerate(arrays):
+        if _overlaps_itself(array) or any(np.shares_memory(array, other) for other in arrays[:number]):
+            raise TilewrightError(
+                "elements of out= share memory", where=f"array {number} of out=", hint="pass arrays that do not overlap"
+            )
+    return arrays
 
 
-def _leaf_count(structure: pytree.Structure) -> int:
-    if isinstance(structure, pytree.Leaf):
-        return 1
-    return sum(map(_leaf_count, structure.children)) if isinstance(structure, pytree.Node) else 0
+def _overlaps_itself(array: Array) -> bool:
+    """Whether a dimension's stride is smaller than what the dimensions of smaller strides span."""
+    if array.flags.c_contiguous or array.size == 0:
+        return False
+    span = array.itemsize
+    for stride, extent in sorted((abs(stride), extent) for stride, extent in zip(array.strides, array.shape, strict=True)):
+        if extent > 1 and stride < span:
+            return True
+        span += stride * (extent - 1)
+    return False
 
 
-def _plain_parameters(call: pytree.Structure) -> int:
+def _plain_parameters(call: pytree.Node) -> int:
     """How many positional arrays a call consists of, -1 if there is anything else in it."""
-    assert isinstance(call, pytree.Node)
-    positional, keywords = call.children
-    assert isinstance(positional, pytree.Node)
-    assert isinstance(keywords, pytree.Node)
-    plain = not keywords.children and all(isinstance(child, pytree.Leaf) for child in positional.children)
-    return len(positional.children) if plain else -1
-
-
-def _all_numpy(args: Sequence[Any]) -> bool:
-    return all(type(arg) is np.ndarray for arg in args)
+    plain = all(isinstance(key, int) for key in call.keys) and all(isinstance(child, pytree.Leaf) for child in call.children)
+    return len(call.children) if plain else -1
 
 
 def _check_runs_here(needed: frozenset[str], machine: Machine) -> None:

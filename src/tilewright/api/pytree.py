@@ -3,63 +3,81 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 IsLeaf: TypeAlias = Callable[[Any], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """The place of one array."""
+class Leaf(NamedTuple):
+    """The place of one array. Structures are tuples, which hash and compare fast: every call looks its kernel up by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Static:
+class Static(NamedTuple):
     """A value that is part of the structure. Values of different types are different (1 is not True)."""
 
     value: Any
     kind: type
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A container: its type, its keys (dict keys, field names, or positions) and the structures inside."""
 
     kind: type
     keys: tuple[Any, ...]
-    children: tuple[Structure, ...]
+    children: tuple[Any, ...]
+    """Structures."""
 
 
 Structure: TypeAlias = Leaf | Static | Node
+LEAF = Leaf()
 
 
-@dataclass(frozen=True, slots=True)
-class Flat:
-    """The leaves of a tree from left to right, a readable path for each, and the structure that holds them."""
+class Flat(NamedTuple):
+    """The leaves of a tree from left to right, and the structure that holds them."""
 
     leaves: tuple[Any, ...]
-    paths: tuple[str, ...]
     structure: Structure
 
 
-def flatten(tree: Any, is_leaf: IsLeaf, path: str = "") -> Flat:
+def flatten(tree: Any, is_leaf: IsLeaf) -> Flat:
     """Take a tree apart. What is neither a container nor a leaf by `is_leaf` is static. Dicts keep their order of insertion.
 
-    >>> flat = flatten({"w": 1.0, "layers": [2.0, None]}, lambda x: isinstance(x, float), "params")
-    >>> flat.leaves, flat.paths
-    ((1.0, 2.0), ("params['w']", "params['layers'][0]"))
+    >>> flat = flatten({"w": 1.0, "layers": [2.0, None]}, lambda x: isinstance(x, float))
+    >>> flat.leaves, list(paths(flat.structure, "params"))
+    ((1.0, 2.0), ["params['w']", "params['layers'][0]"])
     """
+    leaves: list[Any] = []
+    structure = structure_of(tree, is_leaf, leaves)
+    return Flat(tuple(leaves), structure)
+
+
+def structure_of(tree: Any, is_leaf: IsLeaf, leaves: list[Any]) -> Structure:
+    """The structure of a tree, whose leaves are added to `leaves`."""
     if is_leaf(tree):
-        return Flat((tree,), (path,), Leaf())
-    parts = _parts(tree, path)
-    if parts is None:
-        return Flat((), (), Static(tree, type(tree)))
-    children = [flatten(child, is_leaf, child_path) for _, child, child_path in parts]
-    node = Node(type(tree), tuple(key for key, _, _ in parts), tuple(child.structure for child in children))
-    leaves = tuple(leaf for child in children for leaf in child.leaves)
-    return Flat(leaves, tuple(name for child in children for name in child.paths), node)
+        leaves.append(tree)
+        return LEAF
+    keys: tuple[Any, ...]
+    children: Iterable[Any]
+    if isinstance(tree, (tuple, list)):
+        keys, children = tuple(range(len(tree))), tree
+    elif isinstance(tree, dict):
+        keys, children = tuple(tree), tree.values()
+    elif dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+        keys = tuple(field.name for field in dataclasses.fields(tree) if field.init)
+        children = [getattr(tree, key) for key in keys]
+    else:
+        return Static(tree, type(tree))
+    return Node(type(tree), keys, tuple([structure_of(child, is_leaf, leaves) for child in children]))
+
+
+def paths(structure: Structure, path: str = "") -> Iterator[str]:
+    """How Python would write the place of every leaf, where `path` stands for the whole."""
+    if isinstance(structure, Leaf):
+        yield path
+    elif isinstance(structure, Node):
+        for key, child in zip(structure.keys, structure.children, strict=True):
+            yield from paths(child, f"{path}.{key}" if dataclasses.is_dataclass(structure.kind) else f"{path}[{key!r}]")
 
 
 def unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
@@ -78,18 +96,6 @@ def statics(structure: Structure) -> Iterator[Any]:
     elif isinstance(structure, Node):
         for child in structure.children:
             yield from statics(child)
-
-
-def _parts(tree: Any, path: str) -> list[tuple[Any, Any, str]] | None:
-    """Key, child and child's path of everything directly inside a container; None for what is no container."""
-    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
-        names = [field.name for field in dataclasses.fields(tree) if field.init]
-        return [(name, getattr(tree, name), f"{path}.{name}") for name in names]
-    if isinstance(tree, dict):
-        return [(key, child, f"{path}[{key!r}]") for key, child in tree.items()]
-    if isinstance(tree, tuple | list):
-        return [(position, child, f"{path}[{position}]") for position, child in enumerate(tree)]
-    return None
 
 
 def _built(structure: Structure, leaves: Iterator[Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -35,11 +36,13 @@ def Dim(name: str, low: int = 1, high: int = HIGHEST, hint: int | None = None) -
 def spec(shape: Sequence[int | str | SymbolicExtent], dtype: object = "float32") -> TensorSpec:
     """A stand-in for an array in `lower`: extents are integers, `Dim`s, or names (a `Dim` with its defaults).
 
-    Raises `ShapeError` for a negative extent and `DTypeError` for an unknown element type.
+    Raises `ShapeError` for what is no extent and `DTypeError` for an unknown element type.
 
     >>> spec((12, "s", 64), "f4").shape[1].name
     's'
     """
+    if isinstance(shape, str) or not isinstance(shape, Sequence):
+        raise ShapeError(f"{shape!r} is no shape", where="spec", hint="give a tuple of extents: (12, 's', 64)")
     return TensorSpec(tuple(_extent(extent) for extent in shape), _dtype_name(dtype))
 
 
@@ -48,9 +51,14 @@ def _extent(extent: int | str | SymbolicExtent) -> Extent:
         return extent
     if isinstance(extent, str):
         return Dim(extent)
-    if int(extent) < 0:
+    try:
+        number = operator.index(extent)
+    except TypeError as problem:
+        hint = "extents are whole numbers, names or Dims"
+        raise ShapeError(f"an extent cannot be {extent!r}", where="spec", hint=hint) from problem
+    if number < 0:
         raise ShapeError(f"an extent cannot be {extent}", where="spec", hint="give a name for an extent known at run time: 's'")
-    return int(extent)
+    return number
 
 
 def _dtype_name(dtype: object) -> str:

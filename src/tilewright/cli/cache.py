@@ -8,6 +8,7 @@ import click
 
 from tilewright.report import units
 from tilewright.runtime import cache as kernel_cache
+from tilewright.runtime import toolchain
 
 
 @click.group()
@@ -28,8 +29,9 @@ def info(as_json: bool) -> None:
 
 @cache.command()
 def clear() -> None:
-    """Delete every cached kernel; they are compiled again when needed."""
+    """Delete every cached kernel, and what is known of compilers; calibrations stay."""
     kernels = kernel_cache.default()
     found = kernels.info()
     kernels.clear()
+    toolchain.forget()
     click.echo(f"{found.files} files deleted from {found.directory}", err=True)

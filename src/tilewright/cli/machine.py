@@ -7,13 +7,19 @@ from typing import Any
 
 import click
 
+from tilewright.cli import parameters
 from tilewright.errors import TilewrightError
 from tilewright.machine import Machine, MemoryLevel, detection, isa, targets
 from tilewright.report.layout import columns, section, wrapped
 
 
 @click.command()
-@click.option("--target", metavar="NAME", help=f"Show a machine known by name: {', '.join(targets.names())}.")
+@click.option(
+    "--target",
+    metavar="NAME",
+    callback=parameters.target,
+    help=f"Show a machine known by name: {', '.join(targets.names())}.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--recalibrate", is_flag=True, help="Measure this CPU again (about 2 s).")
 def machine(target: str | None, as_json: bool, recalibrate: bool) -> None:

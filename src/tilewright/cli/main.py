@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import click
 
 from tilewright import __version__
+from tilewright.cli import parameters
 from tilewright.cli.failures import report_internal_error
 from tilewright.errors import TilewrightError
 
@@ -25,7 +26,7 @@ COMMANDS = {
 }
 """Imported when they are used, so that `tilewright knobs` does not load a compiler."""
 
-USER_ERROR, USAGE_ERROR, INTERNAL_ERROR = 1, 2, 70
+USER_ERROR, INTERNAL_ERROR = 1, 70
 
 
 class LazyGroup(click.Group):
@@ -47,14 +48,20 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup)
 @click.version_option(__version__)
 @click.option(
-    "--dump-after", "stages", metavar="STAGE", multiple=True, help="Print what this stage of the compiler produced to stderr."
+    "--dump-after",
+    "stages",
+    metavar="STAGE",
+    multiple=True,
+    callback=parameters.stages,
+    help="Print what this stage of the compiler produced to stderr.",
 )
 @click.pass_context
 def tilewright(context: click.Context, stages: tuple[str, ...]) -> None:
     """Compile chains of tensor operators into native kernels that are calculated from the machine's caches."""
     from tilewright.api import logs
 
-    logs.configure()
+    if context.invoked_subcommand != "knobs":  # which lists unusable values, too
+        logs.configure()
     if stages:
         from tilewright import compiler
 

@@ -12,7 +12,9 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.tracing_location import UnsupportedAttribute, closest, unsupported, user_location
+from tilewright.frontend.tracing_hints import instead_of
+from tilewright.frontend.tracing_integers import whole, wholes
+from tilewright.frontend.tracing_location import UnsupportedAttribute, located, unsupported, user_location
 from tilewright.frontend.tracing_map import apply_map, is_number, numeric, record_map, recorder_of, tensor_of
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.operators import einsum as einsum_operator
@@ -100,8 +102,7 @@ def _subscripts(subscripts: str, tensors: Sequence[Any]) -> einsum_operator.Subs
     try:
         return einsum_operator.parse(subscripts, [len(tensor.shape) for tensor in tensors])
     except (ShapeError, UnsupportedOperation) as error:
-        error.where = ", ".join(part for part in (error.where, user_location()) if part)
-        raise
+        raise located(error) from error.__cause__
 
 
 @_traceable("matmul")
@@ -126,14 +127,14 @@ def softmax(x: Any, axis: int = -1) -> Any:
     >>> softmax(np.zeros((1, 4))).tolist()
     [[0.25, 0.25, 0.25, 0.25]]
     """
-    return _record(softmax_operator.softmax, (x,), axis, kind="softmax")
+    return _record(softmax_operator.softmax, (x,), whole(axis), kind="softmax")
 
 
 def _reduce(function: str, x: Any, axis: Any, keepdims: bool) -> Any:
     """Kept dimensions are an index change behind the reduction, which folds into whoever reads the result."""
     recorder = recorder_of((x,))
     tensor = tensor_of(recorder, numeric(x))
-    chosen = list(axis) if isinstance(axis, tuple | list) else axis
+    chosen = wholes(axis) if isinstance(axis, tuple | list) else None if axis is None else whole(axis)
     reduced = recorder.record(reduce_operator.reduce, function, tensor, axis=chosen, kind=function)
     result = Traced(recorder, reduced)
     if not keepdims:
@@ -302,18 +303,14 @@ def reshape(x: Any, shape: Any) -> Any:
     (3, 4)
     """
     wanted = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
-    extents = tuple(extent if _is_extent(extent) else int(extent) for extent in wanted)
+    extents = wholes(wanted)
     return x if extents == x.shape else _record(reshape_operator.reshape, (x,), extents, kind="reshape")
-
-
-def _is_extent(extent: Any) -> bool:
-    return not isinstance(extent, Traced) and hasattr(extent, "low")
 
 
 @_traceable("transpose")
 def transpose(x: Any, axes: Any = None) -> Any:
     """Dimension i of the result is dimension `axes[i]`; None reverses the order."""
-    order = None if axes is None else tuple(axes)
+    order = None if axes is None else wholes(axes)
     return _record(transpose_operator.transpose, (x,), order, kind="transpose")
 
 
@@ -335,7 +332,7 @@ def matrix_transpose(x: Any) -> Any:
 def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
     """Two dimensions exchanged."""
     order = list(range(x.ndim))
-    first, second = (normalize_axis(axis, x.ndim, user_location()) for axis in (axis1, axis2))
+    first, second = (normalize_axis(axis, x.ndim, user_location()) for axis in wholes((axis1, axis2)))
     order[first], order[second] = second, first
     return transpose(x, order)
 
@@ -343,17 +340,18 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
 @_traceable("expand_dims")
 def expand_dims(x: Any, axis: Any) -> Any:
     """New dimensions of extent 1 at the positions `axis` of the result."""
-    count = len(axis) if isinstance(axis, tuple | list) else 1
-    positions = normalize_axes(axis, x.ndim + count, user_location())
+    new = wholes(axis if isinstance(axis, tuple | list) else (axis,))
+    positions = normalize_axes(new, x.ndim + len(new), user_location())
     old = iter(x.shape)
-    return reshape(x, tuple(1 if d in positions else next(old) for d in range(x.ndim + count)))
+    return reshape(x, tuple(1 if d in positions else next(old) for d in range(x.ndim + len(new))))
 
 
 @_traceable("squeeze")
 def squeeze(x: Any, axis: Any = None) -> Any:
     """Without the dimensions `axis`, which must have extent 1 (None: all that have)."""
     ones = [d for d, extent in enumerate(x.shape) if extent == 1]
-    chosen = ones if axis is None else normalize_axes(axis, x.ndim, user_location())
+    wanted = ones if axis is None else wholes(axis if isinstance(axis, tuple | list) else (axis,))
+    chosen = normalize_axes(wanted, x.ndim, user_location())
     if not set(chosen) <= set(ones):
         raise ShapeError(
             f"squeeze of axis {axis} of shape {shape_text(x.shape)}", where=user_location(), why="its extent is not 1"
@@ -364,15 +362,17 @@ def squeeze(x: Any, axis: Any = None) -> Any:
 @_traceable("broadcast_to")
 def broadcast_to(x: Any, shape: Sequence[Extent]) -> Any:
     """The array repeated along dimensions of extent 1 and new leading ones."""
-    if broadcast_shapes([x.shape, tuple(shape)], user_location()) != tuple(shape):
-        raise ShapeError(f"cannot broadcast {shape_text(x.shape)} to {shape_text(tuple(shape))}", where=user_location())
-    return _record(map_operator.broadcast, (x,), tuple(shape), kind="broadcast")
+    wanted = wholes(shape)
+    if broadcast_shapes([x.shape, wanted], user_location()) != wanted:
+        raise ShapeError(f"cannot broadcast {shape_text(x.shape)} to {shape_text(wanted)}", where=user_location())
+    return _record(map_operator.broadcast, (x,), wanted, kind="broadcast")
 
 
 @_traceable(lambda x, key: np.asarray(x)[key])
 def index(x: Any, key: Any) -> Any:
     """`x[key]` for integers, slices, None and `...`."""
     parts = key if isinstance(key, tuple) else (key,)
+    parts = tuple(whole(part) if isinstance(part, Traced) and not part.ndim else part for part in parts)
     return _record(slicing_operator.slicing, (x,), parts, kind="slice")
 
 
@@ -391,5 +391,5 @@ def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
     raise UnsupportedAttribute(
-        f"function {name!r}", where=user_location(), why="it is not there", hint=closest(name, FUNCTION_NAMES)
+        f"function {name!r}", where=user_location(), why="it is not there", hint=instead_of(name, FUNCTION_NAMES)
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,7 +9,8 @@ from types import FrameType
 
 import numpy as np
 
-from tilewright.errors import UnsupportedOperation
+from tilewright.errors import TilewrightError, UnsupportedOperation
+from tilewright.frontend.tracing_hints import instead_of
 
 _LIBRARIES = (str(Path(__file__).parents[1]), str(Path(np.__file__).parent))
 
@@ -29,22 +29,19 @@ def user_location() -> str:
     return ""
 
 
-def closest(name: str, known: Iterable[str]) -> str:
-    """The hint "did you mean ...", or the way to see all names.
-
-    >>> closest("sofmax", ["softmax", "exp"])
-    'did you mean softmax?'
-    """
-    matches = difflib.get_close_matches(name, sorted(known), n=2, cutoff=0.5)
-    return f"did you mean {' or '.join(matches)}?" if matches else "compose it of functions that exist: see tilewright.__all__"
+def located(error: TilewrightError) -> TilewrightError:
+    """The error, with the place in the user's source added where it does not name it yet."""
+    place = user_location()
+    if place not in error.where:
+        error.where = f"{error.where}, {place}" if error.where else place
+    return error
 
 
 def unsupported(operation: str, known: Iterable[str], why: str = "", hint: str = "") -> UnsupportedOperation:
-    """The error for a function that cannot be traced; without a hint, the closest of the `known` names is one."""
-    name = operation.rsplit(".", 1)[-1]
+    """The error for a function that cannot be traced; without a hint, there may be one for its name."""
     return UnsupportedOperation(
         f"{operation} cannot be traced",
         where=user_location(),
         why=why or "it has no operator here",
-        hint=hint or closest(name, known),
+        hint=hint or instead_of(operation.rsplit(".", 1)[-1], known),
     )

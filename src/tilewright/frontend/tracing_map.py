@@ -23,6 +23,14 @@ FLOATING = frozenset(("divide", "reciprocal", "exp", "sqrt", "sigmoid", "silu"))
 
 def recorder_of(values: Sequence[Any]) -> Recorder:
     """The one trace that all traced values belong to."""
+    for value in values:
+        if isinstance(value, list | tuple) and any(isinstance(element, Traced) for element in value):
+            raise UnsupportedOperation(
+                f"a {type(value).__name__} of traced values was used as an array",
+                where=user_location(),
+                why="in an argument, lists and tuples are containers, whose elements are traced one by one",
+                hint="pass numpy.asarray(...) of it, or use its elements",
+            )
     recorders = {id(value.recorder): value.recorder for value in values if isinstance(value, Traced)}
     if len(recorders) != 1:
         raise UnsupportedOperation(
@@ -38,7 +46,7 @@ def tensor_of(recorder: Recorder, value: Any) -> Tensor:
     """The tensor of a traced value, or a constant for an array or a number; truth values are stored as 0 and 1."""
     if isinstance(value, Traced):
         return value.tensor
-    array = np.asarray(value)
+    array = np.asanyarray(value)
     if array.dtype != np.bool_:
         return recorder.constant(array)
     numbers = Traced(recorder, recorder.constant(array.astype(np.float32)))
@@ -49,7 +57,7 @@ def numeric(value: Any) -> Any:
     """Truth values as the numbers 0 and 1; anything else as it is."""
     if isinstance(value, Traced):
         return apply_map("where", value, 1.0, 0.0) if value.dtype == np.bool_ else value
-    array = np.asarray(value)
+    array = np.asanyarray(value)
     return array.astype(np.float32) if array.dtype == np.bool_ else value
 
 

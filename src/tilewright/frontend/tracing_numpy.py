@@ -9,6 +9,7 @@ import numpy as np
 
 from tilewright.frontend import tracing_functions
 from tilewright.frontend.tracing_location import unsupported
+from tilewright.frontend.tracing_value import check_truth
 
 ALIASES = {
     "absolute": "abs",
@@ -39,6 +40,8 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Map
     if method != "__call__":
         raise unsupported(f"{name}.{method}", tracing_functions.FUNCTION_NAMES)
     _refuse(name, options)
+    if ufunc.__name__ in ("bitwise_and", "bitwise_or", "invert"):
+        check_truth(name, *inputs)
     return _function(name, ufunc.__name__)(*inputs)
 
 

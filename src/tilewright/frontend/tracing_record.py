@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import DTypeError, TilewrightError
-from tilewright.frontend.tracing_location import user_location
+from tilewright.frontend.tracing_location import located, user_location
 from tilewright.graph.types import Constant, Graph, Operator, Tensor
 
 
@@ -33,6 +33,8 @@ class Recorder:
 
     def constant(self, array: Any) -> Tensor:
         """The tensor of an array's present contents; equal contents give the same tensor."""
+        if isinstance(array, np.ma.MaskedArray):
+            raise DTypeError("a masked array cannot be a constant", where=user_location(), hint="use its filled(value)")
         value = np.array(array, order="C")
         constant = Constant(value)
         for name, known in self.constants.items():
@@ -50,8 +52,7 @@ class Recorder:
         try:
             operator, result = build(*arguments, **options, name=self.unique(kind), result=self.unique("t"))
         except TilewrightError as error:
-            error.where = ", ".join(part for part in (error.where, user_location()) if part)
-            raise
+            raise located(error) from error.__cause__
         self._declare(result, f"the result of {kind}")
         self.operators.append(operator)
         return result

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
 
 from tilewright.errors import UnsupportedOperation
-from tilewright.frontend.tracing_location import UnsupportedAttribute, closest, unsupported, user_location
+from tilewright.frontend.tracing_hints import instead_of
+from tilewright.frontend.tracing_location import UnsupportedAttribute, unsupported, user_location
 from tilewright.frontend.tracing_record import Recorder
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Tensor
+
+
+def _refused(operation: str, name: str) -> Callable[..., NoReturn]:
+    """A method for an operator that has no meaning here; `name` is its function's in the hints."""
+
+    def method(self: Traced, *others: Any) -> NoReturn:
+        raise unsupported(operation, (), hint=instead_of(name, ()))
+
+    return method
 
 
 class Traced:
@@ -62,7 +72,8 @@ class Traced:
 
     def transpose(self, *axes: Any) -> Any:
         """As `numpy.ndarray.transpose`."""
-        order = None if axes in ((), (None,)) else axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        first = axes[0] if axes else None
+        order = first if len(axes) <= 1 and (first is None or isinstance(first, tuple | list)) else axes
         return _functions().transpose(self, order)
 
     def astype(self, dtype: Any) -> Any:
@@ -129,7 +140,7 @@ class Traced:
             raise AttributeError(name)
         known = [attribute for attribute in dir(type(self)) if not attribute.startswith("_")]
         raise UnsupportedAttribute(
-            f"attribute {name!r} of a traced array", where=user_location(), why="it is not there", hint=closest(name, known)
+            f"attribute {name!r} of a traced array", where=user_location(), why="it is not there", hint=instead_of(name, known)
         )
 
     def __repr__(self) -> str:
@@ -150,7 +161,15 @@ class Traced:
         raise _no_value("value", "keep it an array: a 0-d array works in arithmetic")
 
     def __array__(self, *args: Any, **options: Any) -> NoReturn:
-        raise _no_value("contents", "use functions of tilewright or NumPy functions that it traces")
+        raise _no_value("contents", "use functions of tilewright or NumPy functions that it traces; arrays in a list, one by one")
+
+    __mod__ = __rmod__ = _refused("x % y", "remainder")
+    __divmod__ = __rdivmod__ = _refused("divmod(x, y)", "divmod")
+    __lshift__ = __rlshift__ = _refused("x << y", "left_shift")
+    __rshift__ = __rrshift__ = _refused("x >> y", "right_shift")
+    __xor__ = __rxor__ = _refused("x ^ y", "xor")
+    __round__ = _refused("round(x)", "round")
+    __trunc__ = _refused("math.trunc(x)", "trunc")
 
     def __neg__(self) -> Any:
         return _functions().negative(self)
@@ -162,6 +181,7 @@ class Traced:
         return _functions().abs(self)
 
     def __invert__(self) -> Any:
+        check_truth("~x", self)
         return _functions().logical_not(self)
 
     def __add__(self, other: Any) -> Any:
@@ -207,11 +227,13 @@ class Traced:
         return _functions().floor(_functions().divide(other, self))
 
     def __and__(self, other: Any) -> Any:
+        check_truth("x & y", self, other)
         return _functions().logical_and(self, other)
 
     __rand__ = __and__
 
     def __or__(self, other: Any) -> Any:
+        check_truth("x | y", self, other)
         return _functions().logical_or(self, other)
 
     __ror__ = __or__
@@ -233,6 +255,14 @@ class Traced:
 
     def __ne__(self, other: object) -> Any:
         return _functions().not_equal(self, other)
+
+
+def check_truth(operation: str, *operands: Any) -> None:
+    """Operators on bits are there for truth values only."""
+    dtypes = [np.dtype(operand.dtype) for operand in operands if hasattr(operand, "dtype")]
+    if any(dtype != np.bool_ for dtype in dtypes):
+        why = f"it works on bits, and the operands are {' and '.join(dtype.name for dtype in dtypes)}"
+        raise unsupported(operation, (), why, "compare first: x > 0 has truth values, and so has logical_not(x)")
 
 
 def _functions() -> Any:

@@ -68,13 +68,18 @@ def load(name: str) -> Machine:
     >>> load("zen4").vector_bits
     512
     """
+    check_known(name)
+    text = resources.files("tilewright.machine").joinpath("targets", name + SUFFIX).read_text(encoding="utf-8")
+    return parse(name, text)
+
+
+def check_known(name: str) -> None:
+    """Raise `UnknownTarget`, which lists near matches, unless there is such a machine."""
     known = names()
     if name not in known:
         near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else "choose one of the known names"
         raise UnknownTarget(f"no target machine is called {name!r}", why=f"known are {', '.join(known)}", hint=hint)
-    text = resources.files("tilewright.machine").joinpath("targets", name + SUFFIX).read_text(encoding="utf-8")
-    return parse(name, text)
 
 
 def parse(name: str, text: str) -> Machine:

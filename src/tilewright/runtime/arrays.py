@@ -11,6 +11,7 @@ import numpy as np
 from tilewright.errors import DTypeError, UnsupportedOperation
 
 Array = np.ndarray[Any, np.dtype[Any]]
+NUMPY_ONLY = frozenset((np.ndarray,))
 
 
 def as_array(x: object) -> Array:
@@ -24,6 +25,9 @@ def as_array(x: object) -> Array:
     'float32'
     """
     if isinstance(x, np.ndarray):
+        if isinstance(x, np.ma.MaskedArray):
+            why = "kernels compute every element"
+            raise DTypeError("a masked array cannot be passed", why=why, hint="pass x.filled(value), or the mask as an array")
         return x
     if is_torch_tensor(x):
         return _from_torch(x)
@@ -39,6 +43,24 @@ def as_array(x: object) -> Array:
         why="it is no NumPy array or torch tensor, and has neither __dlpack__ nor a buffer",
         hint="convert it first: numpy.asarray(x, dtype=numpy.float32)",
     )
+
+
+def views(values: tuple[Any, ...]) -> tuple[Array, ...] | None:
+    """What `as_array` gives for NumPy arrays and torch tensors, in a hurry; None where anything needs more care.
+
+    >>> views((1.0,)) is None
+    True
+    """
+    kinds = set(map(type, values))
+    if kinds <= NUMPY_ONLY:
+        return values
+    tensor = getattr(sys.modules.get("torch"), "Tensor", np.ndarray)
+    if not kinds <= {np.ndarray, tensor}:
+        return None
+    try:
+        return tuple([value if type(value) is np.ndarray else value.numpy() for value in values])
+    except (TypeError, RuntimeError):
+        return None
 
 
 def like(first: object, array: Array) -> object:
@@ -78,6 +100,15 @@ def dtype_named(name: str) -> np.dtype[Any]:
 
 
 def _from_torch(x: Any) -> Array:
+    try:
+        array: Array = x.numpy()
+    except (TypeError, RuntimeError) as problem:
+        return _explained_torch(x, problem)
+    return array
+
+
+def _explained_torch(x: Any, problem: Exception) -> Array:
+    """What NumPy has no type for is seen as bits, and what cannot be passed is refused in words."""
     if x.requires_grad:
         raise UnsupportedOperation(
             "a tensor that requires a gradient cannot be passed to a kernel",
@@ -91,12 +122,9 @@ def _from_torch(x: Any) -> Array:
     torch = sys.modules["torch"]
     if x.dtype == torch.bfloat16:
         return as_bfloat16(x.view(torch.uint16).numpy())
-    try:
-        return np.asarray(x.numpy())
-    except (TypeError, RuntimeError) as problem:  # sparse and quantised tensors, conjugate views, subclasses without storage
-        raise UnsupportedOperation(
-            f"a tensor of type {x.dtype} and layout {x.layout} cannot be passed to a kernel", why=str(problem)
-        ) from problem
+    raise UnsupportedOperation(  # sparse and quantised tensors, conjugate views, subclasses without storage
+        f"a tensor of type {x.dtype} and layout {x.layout} cannot be passed to a kernel", why=str(problem)
+    ) from problem
 
 
 def as_bfloat16(bits: Array) -> Array:

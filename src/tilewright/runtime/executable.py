@@ -78,9 +78,13 @@ class Executable:
             return self.new_outputs([as_array(x) for x in inputs])
 
     def save(self, path: str | Path) -> None:
-        """Copy the library to `path` and its C text to `path`.c."""
-        Path(path).write_bytes(kernel_cache.without_trailer(self.path.read_bytes()))
-        Path(f"{path}.c").write_text(self.source)
+        """Copy the library to `path` and its C text to `path`.c. Raises `TilewrightError` where they cannot be written."""
+        library = kernel_cache.without_trailer(self.path.read_bytes())
+        try:
+            Path(path).write_bytes(library)
+            Path(f"{path}.c").write_text(self.source)
+        except OSError as problem:
+            raise TilewrightError(f"a kernel cannot be saved to {path}", where="save", why=str(problem)) from problem
 
     def memory_stats(self) -> MemoryStats:
         """Scratch and workspace that the pool holds, for all kernels that use it."""

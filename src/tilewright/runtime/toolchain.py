@@ -6,6 +6,7 @@ file.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import json
@@ -95,6 +96,13 @@ def find() -> Toolchain:
     Raises `ToolchainError` that lists what was tried.
     """
     return _find(os.environ.get("PATH", ""), settings.current().cc, settings.current().cache_dir)
+
+
+def forget() -> None:
+    """Delete what is remembered of compilers: the next `find` probes again."""
+    _find.cache_clear()
+    with contextlib.suppress(OSError):
+        (settings.current().cache_dir / PROBE_FILE).unlink()
 
 
 @lru_cache(maxsize=16)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tilewright.cli.bench.environment import restart_if_unfair
+from tilewright.cli.parameters import choice, writable_file
 from tilewright.cli.shapes import TABLE_IV
 from tilewright.errors import TilewrightError
 
@@ -22,16 +23,11 @@ PEER_NAMES = ("numpy", "torch", "onnxruntime", "openvino")
 
 def _names(known: tuple[str, ...]) -> Callable[[click.Context, click.Parameter, str | None], tuple[str, ...] | None]:
     """A comma-separated list of known names."""
-    spelling = {name.lower(): name for name in known}
 
     def parse(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[str, ...] | None:
         if text is None:
             return None
-        names = tuple(part.strip().lower() for part in text.split(",") if part.strip())
-        unknown = [name for name in names if name not in spelling]
-        if unknown:
-            raise click.BadParameter(f"{', '.join(unknown)}: choose from {', '.join(known)}")
-        return tuple(spelling[name] for name in names)
+        return tuple(choice(part.strip(), known) for part in text.split(",") if part.strip())
 
     return parse
 
@@ -53,7 +49,13 @@ def bench() -> None:
 @click.option(
     "--repeats", type=click.IntRange(1), default=11, show_default=True, help="Rounds of turns; figures are medians over them."
 )
-@click.option("--json", "json_file", metavar="FILE", help="Write everything as JSON; - prints that instead of the table.")
+@click.option(
+    "--json",
+    "json_file",
+    metavar="FILE",
+    callback=writable_file,
+    help="Write everything as JSON; - prints that instead of the table.",
+)
 def chains(
     cases: tuple[str, ...] | None, kind: str, peers: tuple[str, ...] | None, threads: int, repeats: int, json_file: str | None
 ) -> None:

@@ -1,0 +1,81 @@
+"""Values on the command line that are checked before anything runs."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import click
+
+from tilewright.machine import targets
+
+Spec: TypeAlias = tuple[tuple[int | str, ...], str]
+ELEMENT_TYPE = re.compile(r"(f|i|u|bf|float|bfloat|int|uint)\d+")
+
+
+def choice(given: str, known: Iterable[str]) -> str:
+    """Which of the `known` names is meant, in any case. Raises `click.BadParameter` with near matches, or all names.
+
+    >>> choice("g2", ["G1", "G2"])
+    'G2'
+    """
+    spelling = {name.lower(): name for name in known}
+    if given.lower() in spelling:
+        return spelling[given.lower()]
+    near = difflib.get_close_matches(given.lower(), spelling, n=3)
+    hint = f"did you mean {' or '.join(spelling[name] for name in near)}?" if near else f"choose from {', '.join(known)}"
+    raise click.BadParameter(f"{given}: {hint}")
+
+
+def target(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    """A machine that is known by name."""
+    return None if name is None else choice(name, targets.names())
+
+
+def writable_file(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    """A file that can be created, or -: a long run must not fail when it writes its results."""
+    if name is None or name == "-":
+        return name
+    directory = Path(name).resolve().parent
+    if Path(name).is_dir() or not directory.is_dir():
+        raise click.BadParameter(
+            f"{name}: {'it is a directory' if Path(name).is_dir() else f'there is no directory {directory}'}"
+        )
+    if not os.access(name if Path(name).exists() else directory, os.W_OK):
+        raise click.BadParameter(f"{name} cannot be written")
+    return name
+
+
+def specs(context: click.Context, parameter: click.Parameter, texts: Iterable[str]) -> tuple[Spec, ...]:
+    """One argument of a function each."""
+    return tuple(map(parse_spec, texts))
+
+
+def parse_spec(text: str) -> Spec:
+    """The shape and element type of an argument; letters are symbolic extents.
+
+    >>> parse_spec("12xsx64"), parse_spec("8:bfloat16")
+    (((12, 's', 64), 'float32'), ((8,), 'bfloat16'))
+    """
+    shape, _, dtype = text.partition(":")
+    parts = shape.split("x")
+    for part in parts:
+        if ELEMENT_TYPE.fullmatch(part):
+            rest = "x".join(p for p in parts if p != part)
+            raise click.BadParameter(f"{text}: {part} is no extent; an element type stands behind a colon, as in {rest}:{part}")
+        if not part.isdecimal() and not part.isidentifier():
+            raise click.BadParameter(f"{text}: expected extents joined by x, as in 12x512x64 or 12xsx64:float32")
+    return tuple(int(part) if part.isdecimal() else part for part in parts), dtype or "float32"
+
+
+def stages(context: click.Context, parameter: click.Parameter, names: tuple[Any, ...]) -> tuple[str, ...]:
+    """Stages of the compiler, which is loaded only if there are any."""
+    if not names:
+        return ()
+    from tilewright.compiler import STAGES
+
+    return tuple(choice(name, STAGES) for name in names)

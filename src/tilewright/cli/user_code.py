@@ -1,0 +1,95 @@
+"""Running what the user wrote: what goes wrong there is told with its file and line, and is no internal error."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tilewright.errors import InternalError, TilewrightError
+
+PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
+LIBRARIES = (PACKAGE, "<frozen", *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))
+
+
+@contextmanager
+def blamed(what: str) -> Iterator[None]:
+    """Exceptions that come out of the user's code become `TilewrightError`s; those out of Tilewright's own pass."""
+    try:
+        yield
+    except (TilewrightError, InternalError):
+        raise
+    except (Exception, SystemExit) as problem:
+        place = _place(problem)
+        if not place:
+            raise
+        raise TilewrightError(f"{what} raised {type(problem).__name__}: {problem}", where=place) from problem
+
+
+def load(place: str, name: str) -> Callable[..., Any]:
+    """The function `name` of a file or a module. Raises `TilewrightError` where there is none, or its code fails."""
+    with blamed(place):
+        module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place)
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise TilewrightError(f"{place} has no function {name!r}", where=f"{place}:{name}")
+    return function  # type: ignore[no-any-return]
+
+
+def check_arguments(function: Callable[..., Any], arguments: Sequence[object]) -> None:
+    """Raise `TilewrightError` unless the function can be called with as many positional arguments."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*arguments)
+    except TypeError as problem:
+        code = getattr(inspect.unwrap(function), "__code__", None)
+        raise TilewrightError(
+            f"{getattr(function, '__name__', 'the function')} cannot be called with {len(arguments)} arguments",
+            where=f"{code.co_filename}:{code.co_firstlineno}" if code else "",
+            why=str(problem),
+            hint=f"give one --arg for each of {', '.join(signature.parameters)}",
+        ) from problem
+
+
+def _place(problem: BaseException) -> str:
+    """`file:line` of the innermost frame of the user, "" if the failure is Tilewright's: if one of its frames is further in."""
+    if isinstance(problem, SyntaxError) and problem.filename:
+        return f"{problem.filename}:{problem.lineno}"
+    for frame in reversed(traceback.extract_tb(problem.__traceback__)):
+        if frame.filename.startswith(PACKAGE):
+            return ""
+        if not frame.filename.startswith(LIBRARIES):
+            return f"{frame.filename}:{frame.lineno}"
+    return ""
+
+
+def _load_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise TilewrightError(f"there is no file {path}", where="explain")
+    specification = importlib.util.spec_from_file_location(path.stem, path)
+    if specification is None or specification.loader is None:
+        raise TilewrightError(f"{path} cannot be imported", where="explain")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def _load_module(name: str) -> ModuleType:
+    sys.path.insert(0, "")
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as problem:
+        if not f"{name}.".startswith(f"{problem.name}."):
+            raise
+        raise TilewrightError(f"there is no module {name}", where="explain", why=str(problem)) from problem
+    finally:
+        sys.path.remove("")
