@@ -23,7 +23,8 @@ def main(arguments: list[str]) -> None:
     options = chains.make_context("python -m benchmarks.chains", arguments).params
     options.pop("json_file")
     report = measured(**options)
-    stem = f"{datetime.date.today().isoformat()}-chains-{slug(report.provenance.machine)}"
+    what = "chains" if report.provenance.threads == 1 else f"chains-{report.provenance.threads}-threads"
+    stem = f"{datetime.date.today().isoformat()}-{what}-{slug(report.provenance.machine)}"
     (RESULTS / f"{stem}.md").write_text(f"# Batch GEMM chains\n\n```text\n{report.as_text()}\n```\n")
     (RESULTS / f"{stem}.json").write_text(json.dumps(report.as_document(), indent=2) + "\n")
     print(report.as_text())
