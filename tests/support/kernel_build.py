@@ -18,6 +18,7 @@ FLAGS = [
     *("-fno-stack-protector", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror"),
 ]
 GCC_FLAGS = ["-mtune=generic", "-fno-tree-loop-distribute-patterns"]
+CLANG_FLAGS = ["-Wno-unused-command-line-argument"]  # assembly needs none of the C flags
 EXPORT = '__attribute__((visibility("default")))'
 CALLER = f"""
 {EXPORT} void call(long k, const float *a, long a_row, long a_column, const float *b, long b_row, float *c, long c_row,
@@ -37,7 +38,7 @@ def command(compiler: str) -> tuple[str, ...] | None:
         path = shutil.which("gcc")
         return (path, *GCC_FLAGS) if path else None
     spec = find_spec("ziglang")
-    return (str(Path(str(spec.origin)).parent / "zig"), "cc") if spec else None
+    return (str(Path(str(spec.origin)).parent / "zig"), "cc", *CLANG_FLAGS) if spec else None
 
 
 def build(sources: Sequence[KernelSource], features: frozenset[str], compiler: str, extra: Sequence[str] = ()) -> Path:
