@@ -128,7 +128,7 @@ def test_results_go_into_out() -> None:
     assert result[0] is first
     assert result[1]["y"] is second
     assert (first.tolist(), second.tolist()) == ([2, 2], [2, 2])
-    with pytest.raises(tw.ShapeError, match="out= holds 1 arrays, but the function returns 2"):
+    with pytest.raises(tw.ShapeError, match="out is a ndarray, where the function returns a tuple of 2"):
         function(np.ones(2), out=first, interpret=True)
 
 

@@ -175,6 +175,18 @@ def test_row_operators_with_extents_of_one() -> None:
 
 
 @needs_avx2
+def test_two_row_operators_without_a_loop_around_them() -> None:
+    """Their states have the same names: each has a scope of its own."""
+    sizes = {"l": 19, "n": 21}
+    reductions = [reduction(f"sum_{axis}", f"x_{axis}:{axis}", f"s_{axis}:", sizes) for axis in sizes]
+    total = mapping("total", apply("add", Load(0), Load(1)), ["s_l:", "s_n:"], "z:", sizes)
+    one = chain("totals", [*reductions, total], sizes)
+    schedule = Schedule(tuple(Compute(operator.name) for operator in one.operators))
+    inputs, (got,) = run_all([hand_plan(one, schedule, MACHINE, KERNEL)])
+    np.testing.assert_allclose(got, inputs["x_l"].astype("f8").sum() + inputs["x_n"].sum(), rtol=1e-5)
+
+
+@needs_avx2
 def test_row_operators_with_rows_in_blocks() -> None:
     operator = softmax("f", "x:bmn", "z:bmn", "n", EXTENTS)
     inputs, (got,) = run_all([alone(operator, EXTENTS, 0, {"m": 4, "b": 1})])

@@ -79,7 +79,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[tw.TilewrightError], str]] = {
     "out for no result": (
         lambda: tw.jit(lambda x: None)(X, out=OUT),
         tw.ShapeError,
-        "out= holds 1 arrays, but the function returns 0",
+        "out is a ndarray, where the function returns None",
     ),
     "half an extent": (lambda: tw.spec((2, 1.5)), tw.ShapeError, "an extent cannot be 1.5"),
     "no shape": (lambda: tw.spec(3), tw.ShapeError, "3 is no shape"),
@@ -116,7 +116,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[tw.TilewrightError], str]] = {
     "something else returned": (
         lambda: tw.jit(lambda x: x * 2)(X, out=[np.zeros((2, 3), "f4")] * 2, interpret=True),
         tw.ShapeError,
-        "out= holds 2 arrays, but the function returns 1",
+        "out is a list, where the function returns an array",
     ),
     "two ranges of a symbol": (
         lambda: tw.jit(scale).lower(tw.spec((tw.Dim("s", high=9),)), tw.spec((tw.Dim("s", high=8),))),

@@ -117,7 +117,7 @@ class Binder:
         children: list[Structure] = []
         for source, is_static in zip(form.sources, form.is_static, strict=True):
             value = options[source] if isinstance(source, str) else args[source]
-            children.append(pytree.Static(value, type(value)) if is_static else pytree.structure_of(value, is_array, leaves))
+            children.append(pytree.static(value) if is_static else pytree.structure_of(value, is_array, leaves))
         return FlatCall(tuple(leaves), pytree.Node(tuple, form.keys, tuple(children)), form)
 
     def _form(self, count: int, names: tuple[str, ...]) -> Form:

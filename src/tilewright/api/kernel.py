@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -142,23 +144,50 @@ class Kernel:
 def output_arrays(result: pytree.Structure, out: Any) -> list[Array]:
     """The arrays of `out`, which must be nested like the result, with memory of its own for every element.
 
-    Raises `ShapeError` for another number of arrays, and `TilewrightError` for shared memory. Strides that interleave
+    Raises `ShapeError` if it is nested otherwise, and `TilewrightError` for shared memory. Strides that interleave
     dimensions count as shared.
     """
-    flat = pytree.flatten(out, is_array)
-    expected = sum(1 for _ in pytree.paths(result))
-    if len(flat.leaves) != expected:
-        raise ShapeError(
-            f"out= holds {len(flat.leaves)} arrays, but the function returns {expected}",
-            hint="pass one array, or containers nested like the result",
-        )
-    arrays = [as_array(leaf) for leaf in flat.leaves]
+    arrays = [as_array(leaf) for leaf in _aligned(result, out, "out")]
     for number, array in enumerate(arrays):
         if _overlaps_itself(array) or any(np.shares_memory(array, other) for other in arrays[:number]):
             raise TilewrightError(
                 "elements of out= share memory", where=f"array {number} of out=", hint="pass arrays that do not overlap"
             )
     return arrays
+
+
+def _aligned(result: pytree.Structure, out: Any, place: str) -> Iterator[Any]:
+    """The arrays of `out` in the order of the result's: dicts by their keys."""
+    match result:
+        case pytree.Leaf():
+            if not is_array(out):
+                raise _misfit(place, "an array", out)
+            yield out
+        case pytree.Static(value):
+            if is_array(out):
+                raise _misfit(place, repr(value), out)
+        case pytree.Node(kind, keys, children):
+            parts = _parts(kind, keys, out, place)
+            for key, part, child in zip(keys, parts, children, strict=True):
+                yield from _aligned(child, part, f"{place}[{key!r}]")
+
+
+def _parts(kind: type, keys: tuple[Any, ...], out: Any, place: str) -> list[Any]:
+    if issubclass(kind, dict) and isinstance(out, dict) and set(out) == set(keys):
+        return [out[key] for key in keys]
+    if issubclass(kind, (tuple, list)) and isinstance(out, (tuple, list)) and len(out) == len(keys):
+        return list(out)
+    if dataclasses.is_dataclass(kind) and isinstance(out, kind):
+        return [getattr(out, key) for key in keys]
+    raise _misfit(place, f"a {kind.__name__} of {len(keys)}", out)
+
+
+def _misfit(place: str, wanted: str, out: Any) -> ShapeError:
+    return ShapeError(
+        f"{place} is a {type(out).__name__}, where the function returns {wanted}",
+        where=place,
+        hint="pass one array, or containers nested like the result",
+    )
 
 
 def _overlaps_itself(array: Array) -> bool:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
+
+from tilewright.errors import TilewrightError
 
 IsLeaf: TypeAlias = Callable[[Any], bool]
 
@@ -14,10 +17,10 @@ class Leaf(NamedTuple):
 
 
 class Static(NamedTuple):
-    """A value that is part of the structure. Values of different types are different (1 is not True)."""
+    """A value that is part of the structure; made by `static`, so that values equal only if nothing can tell them apart."""
 
     value: Any
-    kind: type
+    identity: Any
 
 
 class Node(NamedTuple):
@@ -27,6 +30,8 @@ class Node(NamedTuple):
     keys: tuple[Any, ...]
     children: tuple[Any, ...]
     """Structures."""
+    identities: tuple[Any, ...] = ()
+    """Of the keys of a dict: 1 is not True."""
 
 
 Structure: TypeAlias = Leaf | Static | Node
@@ -40,8 +45,29 @@ class Flat(NamedTuple):
     structure: Structure
 
 
+def static(value: Any) -> Static:
+    """The structure of a static value. 1, 1.0 and True differ, also inside tuples and frozensets; so do 0.0 and -0.0.
+
+    >>> static((1,)) == static((True,)), static(float("nan")) == static(float("nan"))
+    (False, True)
+    """
+    is_nan = isinstance(value, float) and value != value
+    return Static(math.nan if is_nan else value, _identity(value))
+
+
+def _identity(value: Any) -> Any:
+    kind = type(value)
+    if isinstance(value, float):
+        return kind, value.hex()
+    if isinstance(value, (tuple, frozenset)):
+        inner = map(_identity, value)
+        return kind, tuple(inner) if isinstance(value, tuple) else frozenset(inner)
+    return kind
+
+
 def flatten(tree: Any, is_leaf: IsLeaf) -> Flat:
-    """Take a tree apart. What is neither a container nor a leaf by `is_leaf` is static. Dicts keep their order of insertion.
+    """Take a tree apart. What is neither a container nor a leaf by `is_leaf` is static. Dicts keep their order of insertion;
+    subclasses of dict become plain dicts. Raises `TilewrightError` for dataclasses that cannot be built from their fields.
 
     >>> flat = flatten({"w": 1.0, "layers": [2.0, None]}, lambda x: isinstance(x, float))
     >>> flat.leaves, list(paths(flat.structure, "params"))
@@ -64,11 +90,24 @@ def structure_of(tree: Any, is_leaf: IsLeaf, leaves: list[Any]) -> Structure:
     elif isinstance(tree, dict):
         keys, children = tuple(tree), tree.values()
     elif dataclasses.is_dataclass(tree) and not isinstance(tree, type):
-        keys = tuple(field.name for field in dataclasses.fields(tree) if field.init)
+        keys = _constructor_fields(tree)
         children = [getattr(tree, key) for key in keys]
     else:
-        return Static(tree, type(tree))
-    return Node(type(tree), keys, tuple([structure_of(child, is_leaf, leaves) for child in children]))
+        return static(tree)
+    identities = tuple(map(_identity, keys)) if isinstance(tree, dict) else ()
+    return Node(type(tree), keys, tuple([structure_of(child, is_leaf, leaves) for child in children]), identities)
+
+
+def _constructor_fields(tree: Any) -> tuple[str, ...]:
+    fields = dataclasses.fields(tree)
+    extra = [field.name for field in fields if not field.init]
+    if extra:
+        raise TilewrightError(
+            f"a {type(tree).__name__} cannot be an argument or a result",
+            why=f"its field {extra[0]} is not set by its constructor",
+            hint="pass its arrays in a tuple or a dict",
+        )
+    return tuple(field.name for field in fields)
 
 
 def paths(structure: Structure, path: str = "") -> Iterator[str]:

@@ -47,7 +47,10 @@ def load(place: str, name: str) -> Callable[..., Any]:
 
 def check_arguments(function: Callable[..., Any], arguments: Sequence[object]) -> None:
     """Raise `TilewrightError` unless the function can be called with as many positional arguments."""
-    signature = inspect.signature(function)
+    try:
+        signature = inspect.signature(function)
+    except ValueError as problem:
+        raise TilewrightError(f"{function!r} is not a Python function", why=str(problem)) from problem
     try:
         signature.bind(*arguments)
     except TypeError as problem:

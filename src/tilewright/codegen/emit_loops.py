@@ -75,7 +75,8 @@ class _Emitter:
         else:
             reduction = self.loops.operator.reduction
             body = self.over(vector, lambda part: self.row_body(reduction, lanes_are_reduced=False, part=part))
-        return self.nest(around, body)
+        nested = self.nest(around, body)
+        return ["{", *_indent(nested), "}"] if nested is body and body[0] != "{" else nested
 
     def nest(self, axes: list[str], body: Lines) -> Lines:
         """Loops point by point."""

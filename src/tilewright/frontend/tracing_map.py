@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -117,7 +118,10 @@ def _array_dtype(operand: Any) -> np.dtype[Any]:
 def _number(value: Any) -> float:
     if isinstance(value, complex | np.complexfloating) or (isinstance(value, np.generic) and value.dtype.kind not in "fiub"):
         raise DTypeError(f"{value!r} is no real number", where=user_location())
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # an integer beyond float64
+        return math.inf if value > 0 else -math.inf
 
 
 def _coerced(body: Scalar, types: Mapping[Scalar, str], wanted: bool | None) -> Scalar:
