@@ -83,16 +83,14 @@ def kernel_work(
     outer = 1
     for axis in roles.outer:
         outer *= sizes[axis]
-    width = min(1.0, kernel.vector_bits / machine.vector_bits)
-    rate = machine.peak(kernel.element_types[2]) * kernel.peak_share * width
+    rate = machine.peak(kernel.element_types[2]) * kernel.machine_share(machine.vector_bits)
     step_seconds = 2 * kernel.rows * kernel.columns / rate
     return KernelWork(steps * (depth * outer * step_seconds), calls * depth_blocks * outer)
 
 
 def useful_share(operator: Operator, work: KernelWork, kernel: MicroKernel, machine: Machine, sizes: Mapping[str, int]) -> float:
     """Useful flops over those that the kernel could do in its time."""
-    width = min(1.0, kernel.vector_bits / machine.vector_bits)
-    rate = machine.peak(kernel.element_types[2]) * kernel.peak_share * width
+    rate = machine.peak(kernel.element_types[2]) * kernel.machine_share(machine.vector_bits)
     return float(flops(operator, sizes) / (work.seconds * rate)) if work.seconds else 1.0
 
 
