@@ -8,10 +8,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tests.support.chains import SOFTMAX, artifact_of, chain, contraction, hand_plan, mapping, random_inputs, reduction, softmax
+from tests.support.chains import artifact_of, chain, contraction, hand_plan, mapping, random_inputs, reduction, softmax
 from tests.support.expected import EPS, softmax64
 from tilewright.errors import PlanningError
 from tilewright.graph.index import axis, constant, floordiv, mod
+from tilewright.graph.operators.softmax import ROW_SOFTMAX
 from tilewright.graph.scalar import AxisValue, Literal, Load, Point, Scalar, State, apply
 from tilewright.graph.types import Access, Axis, Chain, Guard, Operator, Reduction, StateVariable, Tensor
 from tilewright.kernels.registry import for_machine
@@ -137,7 +138,7 @@ ROWS: list[tuple[str, str, Reduction, Callable[[np.ndarray], np.ndarray]]] = [
     ("bmn", "m", carried("low", np.inf, "minimum"), lambda x: x.min((0, 2))),
     ("bmn", "nb", carried("product", 1.0, "multiply"), lambda x: x.prod(1).T),
     ("m", "", carried("top", -np.inf, "maximum"), lambda x: x.max()),
-    ("mn", "mn", SOFTMAX, softmax64),
+    ("mn", "mn", ROW_SOFTMAX, softmax64),
 ]
 
 

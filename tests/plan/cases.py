@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.graph.index import axis
-from tilewright.graph.scalar import Load, Point, State, apply
+from tilewright.graph.operators.softmax import ROW_SOFTMAX
+from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import (
     SUM,
     Access,
@@ -15,21 +16,11 @@ from tilewright.graph.types import (
     Extent,
     Graph,
     Operator,
-    Reduction,
-    StateVariable,
     Tensor,
 )
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
 from tilewright.machine import Machine
 from tilewright.plan.chains import make_chain
-
-SOFTMAX = Reduction(
-    (
-        StateVariable("row_maximum", float("-inf"), Point(), "maximum"),
-        StateVariable("row_sum", 0.0, apply("exp", apply("subtract", Point(), State("row_maximum"))), "add"),
-    ),
-    apply("divide", apply("exp", apply("subtract", Point(), State("row_maximum"))), State("row_sum")),
-)
 
 TABLE_IV = {
     "G1": (8, 512, 64, 64, 512),
@@ -70,7 +61,7 @@ def elementwise(name: str, letters: str, reads: Sequence[tuple[str, str]], exten
 
 def softmax(name: str, letters: str, read: str, extents: dict[str, Extent], reduced: str) -> Operator:
     axes = tuple(Axis(x, extents[x], AxisKind.REDUCTION if x == reduced else AxisKind.PARALLEL) for x in letters)
-    return Operator(name, "softmax", axes, (access(read, letters),), access(name, letters), Load(0), SOFTMAX)
+    return Operator(name, "softmax", axes, (access(read, letters),), access(name, letters), Load(0), ROW_SOFTMAX)
 
 
 def graph_of(operators: Sequence[Operator]) -> Graph:

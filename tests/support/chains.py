@@ -10,7 +10,8 @@ import numpy as np
 from tilewright.codegen.artifact import Artifact
 from tilewright.codegen.program import emit_program, lower_program
 from tilewright.graph.index import axis
-from tilewright.graph.scalar import Load, Point, Scalar, State, apply
+from tilewright.graph.operators.softmax import ROW_SOFTMAX
+from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.types import (
     SUM,
     Access,
@@ -21,8 +22,6 @@ from tilewright.graph.types import (
     Graph,
     Operator,
     Reduction,
-    Rescale,
-    StateVariable,
     Tensor,
 )
 from tilewright.kernels.contract import MicroKernel
@@ -31,16 +30,6 @@ from tilewright.machine import Machine
 from tilewright.plan.roles import contraction_roles
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Floor, ModelPlan, OperatorPlan, Plan, Price
-
-EXPONENTIAL = apply("exp", apply("subtract", Point(), State("row_max")))
-SOFTMAX = Reduction(
-    (
-        StateVariable("row_max", float("-inf"), Point(), "maximum"),
-        StateVariable("row_sum", 0.0, EXPONENTIAL, "add"),
-    ),
-    apply("divide", EXPONENTIAL, State("row_sum")),
-    (Rescale("row_sum", apply("exp", apply("subtract", State("row_max"), State("row_max")))),),
-)
 
 
 def contraction(name: str, left: str, right: str, out: str, extents: Mapping[str, Extent]) -> Operator:
@@ -57,7 +46,7 @@ def mapping(name: str, body: Scalar, reads: Sequence[str], out: str, extents: Ma
 
 def softmax(name: str, read: str, out: str, over: str, extents: Mapping[str, Extent]) -> Operator:
     """Softmax along one axis."""
-    operator = _operator(name, "softmax", (_access(read),), _access(out), Load(0), extents, SOFTMAX)
+    operator = _operator(name, "softmax", (_access(read),), _access(out), Load(0), extents, ROW_SOFTMAX)
     axes = tuple(replace(a, kind=AxisKind.REDUCTION) if a.name == over else a for a in operator.axes)
     return replace(operator, axes=axes)
 

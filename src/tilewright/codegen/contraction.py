@@ -98,7 +98,7 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
     packing, right, right_panel, right_row = _right(state, operator, roles, scope, kernel.columns)
     target = _strided(state.view(operator.write, scope), operator)
     reductions = [a.name for a in operator.reduction_axes()]
-    accumulate = any_of(*(unequal(scope.ranges[name].start, 0) for name in reductions))
+    accumulate = any_of(*(unequal(scope.ranges[name].start, scope.origin(name)) for name in reductions))
     empty = any(scope.ranges[name].size == 0 for name in reductions if name != roles.depth)
     call = KernelCall(
         kernel=kernel.name,

@@ -5,6 +5,7 @@ The file holds the vector vocabulary, the micro kernels with the loops that tile
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -77,7 +78,7 @@ static void {symbol}_tiles(long m, long n, long k, const float *a, long a_row, l
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """A tensor that the entry point is given or that lies in its workspace: `pointer` is the C expression of its address."""
+    """A tensor that the entry point is given or that lies in its workspace: its variable, and the C expression of its address."""
 
     name: str
     pointer: str
@@ -183,13 +184,13 @@ def _scratch_function(file: File, nest: LoopNest) -> str:
 
 
 def _task(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> str:
+    body = [*_nodes(nest.setup), "for (long block = begin; block < end; block++) {", *_indent(_block(nest)), "}"]
+    text = "\n".join(body)
     lines: list[str] = []
-    for argument in arguments:
+    for argument in (one for one in arguments if re.search(rf"\b{one.name}\b", text)):
         qualifier = "" if argument.is_written else "const "
-        lines.append(f"{qualifier}float *const {names.identifier(argument.name)} = ({qualifier}float *){argument.pointer};")
-    lines += _buffers(file, nest)
-    lines += _nodes(nest.setup)
-    lines += ["for (long block = begin; block < end; block++) {", *_indent(_block(nest)), "}"]
+        lines.append(f"{qualifier}float *const {argument.name} = ({qualifier}float *){argument.pointer};")
+    lines += [*_buffers(file, nest), *body]
     signature = f"static void {nest.name}_task(void *argument, long begin, long end, char *scratch)"
     opening = ["const struct tw_call *call = argument;", "const long *sizes = call->sizes;"]
     return _comment(nest.header) + "\n" + _function(signature, [*opening, *_defined(file, lines)])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tilewright.codegen import names
 from tilewright.codegen.emit_scalar import COMBINE, literal_text, vector_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
-from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
+from tilewright.codegen.loop_nest import Gather, Range, RunningStates, VectorLoops, View
 from tilewright.errors import InternalError
 from tilewright.graph.index import FloorDiv, Index, Mod
 from tilewright.graph.scalar import (
@@ -107,12 +107,36 @@ class _Emitter:
 
     def row_body(self, reduction: Reduction, *, lanes_are_reduced: bool, part: bool) -> Lines:
         """All passes of a row operator for one row, or for one vector of rows."""
+        if self.loops.running is not None:
+            return self.running_body(reduction, self.loops.running, lanes_are_reduced, part)
         stored = self.stored_contribution(reduction)
         lines: Lines = []
         for state in reduction.states:
             keep = stored is not None and state is reduction.states[-1]
             lines += self.state_pass(state, lanes_are_reduced, part, keep)
         return [*lines, *self.finish(reduction, stored, lanes_are_reduced, part)]
+
+    def running_body(self, reduction: Reduction, running: RunningStates, lanes_are_reduced: bool, part: bool) -> Lines:
+        """All passes over one block of a row, or of one vector of rows; the last one stores undivided shares."""
+        lines: Lines = []
+        for state, (name, place, factor) in zip(reduction.states, running.states, strict=True):
+            keep = state is reduction.states[-1]
+            lines += self.state_pass(state, lanes_are_reduced, part, keep, into=f"gained_{name}")
+            lines.append(f"const tw_vec previous_{name} = {self.load(place, part)};")
+            before = f"previous_{name}"
+            if factor is not None:
+                lines.append(f"const tw_vec factor_{name} = {self.value(factor)};")
+                before = f"({before} * factor_{name})"
+            lines.append(f"const tw_vec state_{name} = {COMBINE[state.combine].format(before, f'gained_{name}')};")
+            lines.append(self.store_state(place, f"state_{name}", lanes_are_reduced, part))
+        lines.append(self.store_state(running.factor, f"factor_{reduction.states[-1].name}", lanes_are_reduced, part))
+        return ["{", *_indent(lines), "}"]
+
+    def store_state(self, place: View, value: str, lanes_are_reduced: bool, part: bool) -> str:
+        """The statement that stores one value per row: of one row, or of a vector of rows."""
+        if lanes_are_reduced:
+            return f"tw_store_part({self.address(place)}, {value}, 1);"
+        return self.store(value, part, place)
 
     def stored_contribution(self, reduction: Reduction) -> Scalar | None:
         """The contribution of the last state, if every point is written and its value is made from it."""
@@ -121,7 +145,7 @@ class _Emitter:
         inside = contribution in subexpressions(reduction.finish) and contribution != Point()
         return contribution if pointwise and inside else None
 
-    def state_pass(self, state: StateVariable, lanes_are_reduced: bool, part: bool, keep: bool) -> Lines:
+    def state_pass(self, state: StateVariable, lanes_are_reduced: bool, part: bool, keep: bool, into: str = "") -> Lines:
         """Accumulate one state over the reduction axes.
 
         Where a step is no more than combining, its latency would show: then several accumulators take turns.
@@ -140,7 +164,7 @@ class _Emitter:
         lines += self.over_reduction(step, lanes_are_reduced, part, several)
         lines += [f"{total} = {COMBINE[state.combine].format(total, other)};" for other in others]
         result = f"tw_splat(tw_reduce_{state.combine}({total}))" if lanes_are_reduced else total
-        return [*lines, f"const tw_vec state_{state.name} = {result};"]
+        return [*lines, f"const tw_vec {into or f'state_{state.name}'} = {result};"]
 
     def state_step(self, state: StateVariable, total: str, keep: bool, part: bool, *, masked: bool) -> Lines:
         """Take one vector of points into an accumulator; `keep` stores the contribution too."""
@@ -199,9 +223,10 @@ class _Emitter:
             return f"tw_load_part({address}, lanes)" if part else f"tw_load({address})"
         return f"tw_load_strided({address}, {to_c(stride)}, {'lanes' if part else 'TW_LANES'})"
 
-    def store(self, value: str, part: bool) -> str:
-        """The statement that stores a vector."""
-        address, stride = self.address(self.loops.write), self.loops.write.stride(self.loops.vector_axis)
+    def store(self, value: str, part: bool, place: View | None = None) -> str:
+        """The statement that stores a vector, where nothing else is said in the written tensor."""
+        place = place or self.loops.write
+        address, stride = self.address(place), place.stride(self.loops.vector_axis)
         if stride == 1 or self.loops.vector_axis is None:
             return f"tw_store_part({address}, {value}, lanes);" if part else f"tw_store({address}, {value});"
         return f"tw_store_strided({address}, {to_c(stride)}, {value}, {'lanes' if part else 'TW_LANES'});"
@@ -279,6 +304,8 @@ class _Emitter:
                 return self.axis_value(axis)
             case Parameter(name):
                 return f"tw_splat((float){names.extent(name)})"
+            case Previous(name) if self.loops.running is not None:
+                return f"previous_{name}"
             case Previous():
                 raise InternalError("a rescaling law was asked for outside an online schedule")
             case _:

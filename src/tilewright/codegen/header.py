@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tilewright.graph.types import Operator
+from tilewright.plan.row_forms import row_forms
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack
 from tilewright.plan.types import Plan
 
@@ -19,7 +20,7 @@ def header(plan: Plan) -> tuple[str, ...]:
         "",
         *(operator_text(operator) for operator in plan.chain.operators),
         "",
-        *(f"  {line}" for line in schedule_lines(plan.schedule.body)),
+        *(f"  {line}" for line in schedule_lines(plan.schedule.body, forms=row_forms(plan.chain, plan.schedule))),
         "",
         f"predicted {predicted} on one thread (floor {floor}, operator by operator {unfused})",
     )
@@ -41,20 +42,22 @@ def operator_text(operator: Operator) -> str:
     return f"{_access(operator.write.tensor, operator.write.indices)} = {operator.kind}({reads}){over}"
 
 
-def schedule_lines(body: tuple[Node, ...], depth: int = 0) -> Iterator[str]:
-    """The schedule tree, one node a line, indented by depth."""
+def schedule_lines(body: tuple[Node, ...], depth: int = 0, forms: Mapping[str, str] | None = None) -> Iterator[str]:
+    """The schedule tree, one node a line, indented by depth; `forms` says of operators how they meet its loops."""
     indent = "  " * depth
     for node in body:
         match node:
             case Loop(axis, tile, inner):
                 yield f"{indent}for {axis} in blocks of {tile}"
-                yield from schedule_lines(inner, depth + 1)
+                yield from schedule_lines(inner, depth + 1, forms)
             case Pack(operator, read, layout, columns):
                 form = f"panels of {columns} columns" if layout is Layout.PANELS else "dense rows"
                 yield f"{indent}pack operand {read} of {operator} into {form}"
             case Compute(operator, when):
                 conditions = " and ".join(f"{one.trip.value} block of {one.axis}" for one in when)
-                yield f"{indent}{operator}" + (f" (at the {conditions})" if when else "")
+                form = (forms or {}).get(operator, "")
+                remarks = [*([f"at the {conditions}"] if when else []), *([form] if form else [])]
+                yield f"{indent}{operator}" + (f" ({'; '.join(remarks)})" if remarks else "")
 
 
 def _access(tensor: str, indices: tuple[object, ...]) -> str:

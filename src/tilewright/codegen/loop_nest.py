@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from tilewright.codegen.expressions import Value, minimum
 from tilewright.graph.index import Index
+from tilewright.graph.scalar import Scalar
 from tilewright.graph.types import Guard, Operator
 
 
@@ -134,10 +135,21 @@ class KernelCall:
 
 
 @dataclass(frozen=True, slots=True)
+class RunningStates:
+    """Where the states of rows lie that a row operator takes from block to block of its reduction."""
+
+    states: tuple[tuple[str, View, Scalar | None], ...]
+    """(name, place, what the old value is multiplied by) of every state, in order."""
+    factor: View
+    """Receives what older shares, and sums of them, are to be multiplied by: the factor of the last state."""
+
+
+@dataclass(frozen=True, slots=True)
 class VectorLoops:
     """A map or a row operator over a box, as vector loops along `vector_axis` inside loops over the other axes.
 
-    `box` gives every axis its range. A write may lie in the buffer of a read, element upon element.
+    `box` gives every axis its range. A write may lie in the buffer of a read, element upon element. With `running`, the box is
+    a block of rows: states continue from what they were, and undivided shares are written.
     """
 
     operator: Operator
@@ -145,6 +157,7 @@ class VectorLoops:
     reads: tuple[View | Gather, ...]
     write: View
     vector_axis: str | None
+    running: RunningStates | None = None
 
 
 Node: TypeAlias = BlockLoop | If | Copy | KernelCall | VectorLoops

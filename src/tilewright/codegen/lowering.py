@@ -12,7 +12,10 @@ from tilewright.codegen import names
 from tilewright.codegen.contraction import lower_contraction, lower_pack
 from tilewright.codegen.expressions import Value, add, all_of, equal
 from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
-from tilewright.codegen.state import Lowering, Scope, extent_value, whole_range
+from tilewright.codegen.merge import lower_merge
+from tilewright.codegen.parts import extent_value
+from tilewright.codegen.rows import correct_sums, is_cut, lower_cut_rows
+from tilewright.codegen.state import Lowering, Scope, whole_range
 from tilewright.codegen.storage import Stored
 from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.types import AxisKind, Extent, Operator
@@ -23,17 +26,20 @@ from tilewright.plan.types import Plan
 
 def lower(
     plan: Plan, kernels: Mapping[str, MicroKernel], lanes: int, arguments: Mapping[str, Stored], header: tuple[str, ...] = ()
-) -> LoopNest:
-    """The loop nest of a plan. `arguments` says where the chain's inputs and its output lie; `lanes` is the vector length.
+) -> tuple[LoopNest, ...]:
+    """The loop nest of a plan, and that of the merge if the plan splits a reduction.
 
-    Raises PlanningError where the schedule cannot be executed.
+    `arguments` says where the chain's inputs and its output lie; `lanes` is the vector length. Raises PlanningError where the
+    schedule cannot be executed.
     """
     state = Lowering(plan, kernels, lanes, arguments)
     whole = {axis: whole_range(extent) for axis, extent in plan.chain.extents.items()}
     setup, rest = _split_packs(plan.schedule.body)
-    setup_nodes = _lower_body(state, setup, Scope(whole))
-    parallel, body = _lower_parallel(state, plan.parallel_axes, rest, Scope(whole))
-    return LoopNest(names.identifier(plan.chain.name), header, setup_nodes, parallel, tuple(state.buffers.values()), body)
+    scope = Scope(whole, split=plan.schedule.split)
+    setup_nodes = _lower_body(state, setup, scope)
+    parallel, body = _lower_parallel(state, plan.parallel_axes, rest, scope)
+    nest = LoopNest(names.identifier(plan.chain.name), header, setup_nodes, parallel, tuple(state.buffers.values()), body)
+    return (nest, lower_merge(Lowering(plan, kernels, lanes, arguments))) if plan.schedule.split else (nest,)
 
 
 def _split_packs(body: tuple[tree.Node, ...]) -> tuple[tuple[tree.Node, ...], tuple[tree.Node, ...]]:
@@ -122,13 +128,16 @@ def _guarded(condition: Value, body: tuple[Node, ...]) -> tuple[Node, ...]:
 def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[Node, ...]:
     operator = state.chain.operator(leaf.operator)
     if state.plan.operator_plan(leaf.operator).roles is not None:
-        return lower_contraction(state, operator, scope)
-    return (_lower_vector_loops(state, operator, scope),)
-
-
-def _lower_vector_loops(state: Lowering, operator: Operator, scope: Scope) -> VectorLoops:
+        return correct_sums(state, operator, scope, lower_contraction(state, operator, scope))
+    loops = _vector_loops(state, operator, scope)
+    if is_cut(state, operator):
+        return lower_cut_rows(state, operator, loops, scope)
     for axis in operator.reduction_axes():
         _require_whole(operator, axis.name, axis.extent, scope)
+    return (loops,)
+
+
+def _vector_loops(state: Lowering, operator: Operator, scope: Scope) -> VectorLoops:
     reads = tuple(state.view(access, scope) for access in operator.reads)
     write = state.view(operator.write, scope)
     if isinstance(write, Gather):

@@ -2,7 +2,8 @@
 
 Tensors keep their names. The current block of an axis starts at `at_<axis>`, has `size_<axis>` points, and is
 walked by `in_<axis>`; run-time extents are
-`extent_<symbol>`, run-time strides `stride_<tensor>_<dimension>`.
+`extent_<symbol>`, run-time strides `stride_<tensor>_<dimension>`. States of rows between blocks are
+`running_<tensor>_<state>`, what the parts of a split make of a tensor is `partial_<tensor>`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ short signed sizeof static struct switch typedef union unsigned void volatile wh
 """
 LOCALS = "block begin call context contribution end lane lanes point scratch sizes tensors workspace"
 TAKEN = frozenset(f"{KEYWORDS} {LOCALS}".split())
-RESERVED_PREFIXES = ("at_", "in_", "size_", "stride_", "extent_", "load_", "state_", "tw_", "packed_", "staged_", "__")
+PREFIXES = "at_ in_ size_ stride_ extent_ load_ state_ tw_ packed_ staged_ running_ partial_ previous_ gained_ factor_ __"
+RESERVED_PREFIXES = tuple(PREFIXES.split())
 
 
 def identifier(name: str) -> str:
@@ -43,6 +45,16 @@ def axis_size(axis: str, nesting: int = 0) -> str:
 def axis_offset(axis: str) -> str:
     """The variable that counts points inside the current block of an axis."""
     return "in_" + _suffixed(axis, 0)
+
+
+def running(tensor: str, state: str) -> str:
+    """The buffer that keeps a state of the rows of a tensor from block to block."""
+    return "running_" + re.sub(r"\W", "_", f"{tensor}_{state}", flags=re.ASCII)
+
+
+def partial(tensor: str, state: str = "") -> str:
+    """The buffer of what the parts of a split make of a tensor, or of a state of its rows."""
+    return "partial_" + re.sub(r"\W", "_", f"{tensor}_{state}" if state else tensor, flags=re.ASCII)
 
 
 def extent(symbol: str) -> str:

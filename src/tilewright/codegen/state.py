@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from tilewright.codegen import names
 from tilewright.codegen.expressions import Value
 from tilewright.codegen.loop_nest import Buffer, Gather, Range, View
+from tilewright.codegen.parts import extent_value, stored_part
 from tilewright.codegen.storage import CACHE_LINE_FLOATS, Stored, dense_strides, elements, view
 from tilewright.graph.index import Index
-from tilewright.graph.types import Access, Chain, Extent, SymbolicExtent
+from tilewright.graph.types import Access, Chain, Extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
 from tilewright.plan.memory import buffer_blocks, in_place_groups
@@ -29,11 +30,6 @@ class Packed:
     """Elements between panels, 0 if there are none."""
 
 
-def extent_value(extent: Extent) -> Value:
-    """An extent as a value of generated code."""
-    return names.extent(extent.name) if isinstance(extent, SymbolicExtent) else extent
-
-
 def whole_range(extent: Extent) -> Range:
     """The range of an axis without loops."""
     value = extent_value(extent)
@@ -46,10 +42,16 @@ class Scope:
 
     ranges: Mapping[str, Range]
     loops: tuple[tuple[tree.Loop, Range], ...] = ()
+    split: str = ""
+    """The axis whose outermost blocks are parts of their own."""
 
     def enter(self, loop: tree.Loop, inner: Range) -> Scope:
         """The scope inside a loop."""
-        return Scope({**self.ranges, loop.axis: inner}, (*self.loops, (loop, inner)))
+        return Scope({**self.ranges, loop.axis: inner}, (*self.loops, (loop, inner)), self.split)
+
+    def origin(self, axis: str) -> Value:
+        """Where the reduction along an axis begins."""
+        return self.loops[0][1].start if axis == self.split else 0
 
     def nesting(self, axis: str) -> int:
         """How many enclosing loops run over an axis."""
@@ -78,7 +80,9 @@ class Lowering:
         return name
 
     def stored(self, tensor: str, scope: Scope) -> Stored:
-        """Where a tensor lies, seen from a scope."""
+        """Where a tensor lies, seen from a scope. What the parts of a split make of the output has a place of its own."""
+        if scope.split and tensor == self.chain.output:
+            return stored_part(self.plan, tensor, self.chain.tensor(tensor).shape, scope.origin(scope.split))
         return self.arguments[tensor] if tensor in self.arguments else self._intermediate(tensor, scope)
 
     def _intermediate(self, tensor: str, scope: Scope) -> Stored:

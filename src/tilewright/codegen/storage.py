@@ -16,11 +16,15 @@ CACHE_LINE_FLOATS = 16
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A tensor in memory: the stride of every dimension in elements, and the position at which the buffer starts."""
+    """A tensor in memory: the stride of every dimension in elements, and the position at which the buffer starts.
+
+    `offset` is where in the buffer that position lies.
+    """
 
     buffer: str
     strides: tuple[Value, ...]
     origins: tuple[Value, ...]
+    offset: Value = 0
 
 
 def dense_strides(sizes: tuple[Value, ...], padding: int = 0, multiple: int = 1) -> tuple[Value, ...]:
@@ -62,7 +66,7 @@ def view(access: Access, stored: Stored, box: Mapping[str, Range]) -> View | Gat
         offsets.append(multiply(subtract(start_of(index, box), origin), stride))
         for atom, coefficient in index.terms:
             strides[str(atom)] = add(strides.get(str(atom), 0), multiply(stride, coefficient))
-    return View(stored.buffer, add(*offsets), tuple(strides.items()))
+    return View(stored.buffer, add(stored.offset, *offsets), tuple(strides.items()))
 
 
 def _gather(access: Access, stored: Stored) -> Gather:

@@ -13,6 +13,7 @@ from tilewright.graph.types import Chain, Operator
 from tilewright.plan.chains import axis_names, equal_axes, upstream
 from tilewright.plan.memory import in_place_groups
 from tilewright.plan.ranges import largest_sizes, trip_counts
+from tilewright.plan.row_forms import why_parts_cannot_merge, why_rows_must_be_whole
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Storage, Trip, When
 
 
@@ -80,7 +81,7 @@ def why_not_executable(chain: Chain, schedule: Schedule) -> str:
         return "the operators do not run in topological order, each at one place"
     checks = (_rows_are_whole, _runs_the_right_number_of_times, _operands_are_complete)
     problems = (check(chain, schedule, operator) for operator in chain.operators for check in checks)
-    return next(filter(None, problems), "") or _shared_buffers_agree(chain, schedule)
+    return next(filter(None, problems), "") or _shared_buffers_agree(chain, schedule) or why_parts_cannot_merge(chain, schedule)
 
 
 def _conditions(chain: Chain, operator: Operator, order: Sequence[str], storage: Mapping[str, Storage]) -> tuple[When, ...]:
@@ -107,11 +108,7 @@ def _when(schedule: Schedule, operator: Operator) -> dict[str, Trip]:
 
 
 def _rows_are_whole(chain: Chain, schedule: Schedule, operator: Operator) -> str:
-    cut = set(_cutting_axes(chain, schedule, operator))
-    split = [axis.name for axis in operator.reduction_axes() if axis.name in cut]
-    if operator.is_row_operator() and split:
-        return f"{operator.name} needs whole rows, and a loop cuts {', '.join(split)}"
-    return ""
+    return why_rows_must_be_whole(chain, schedule, operator)
 
 
 def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: Operator) -> str:

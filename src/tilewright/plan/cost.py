@@ -13,17 +13,18 @@ from itertools import pairwise
 
 import numpy as np
 
-from tilewright.graph.scalar import Apply, subexpressions
+from tilewright.graph.scalar import Apply, Scalar, State, subexpressions
 from tilewright.graph.types import Chain, Operator
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import axis_names
 from tilewright.plan.kernel_choice import flops, kernel_work
 from tilewright.plan.packing import in_place_seconds, least_packing_seconds, packing_seconds
 from tilewright.plan.ranges import planned_sizes
+from tilewright.plan.row_forms import blocks_of_rows, row_axes, shares_of, shares_read
 from tilewright.plan.setting import ELEMENT_BYTES, Setting, compulsory_bytes
 from tilewright.plan.traffic import Footprints, Surroundings, elements_into, footprints, passes
 from tilewright.plan.types import Floor
-from tilewright.plan.views import Count, OperatorView
+from tilewright.plan.views import Count, LoopView, OperatorView, either
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,8 @@ def operator_work(
         packing = in_place_seconds(setting, view.operator, block.footprints, nearest.tiles, nearest.calls * repeats)
     moved = elements_into(setting, around, view, block.footprints, inner=inner, conflict=conflict or 1.0)
     traffic = {level: ELEMENT_BYTES * sum(elements) for level, elements in moved.items()}
-    return Work(nearest.arithmetic_s * repeats, nearest.functions_s * repeats, packing, overhead, traffic)
+    functions = row_seconds(setting, view.operator, view.loops[: around.shared_loops], block)
+    return Work(nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic)
 
 
 def seconds(setting: Setting, work: Work) -> Count:
@@ -114,7 +116,10 @@ def least_seconds(setting: Setting, operator: Operator, block: Block, repeats: C
     traffic = {level.name: ELEMENT_BYTES * once for level in setting.cache_levels}
     overhead = block.calls * repeats * setting.coefficients.tile_end_cycles / setting.machine.frequency_hz
     packing = least_packing_seconds(setting, operator, block.footprints, block.tiles, block.calls * repeats)
-    return seconds(setting, Work(block.arithmetic_s * repeats, block.functions_s * repeats, packing, overhead, traffic))
+    functions = block.functions_s
+    if shares_of(operator) is not None:
+        functions = np.minimum(functions, _share_seconds(setting, operator))
+    return seconds(setting, Work(block.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic))
 
 
 def traffic_seconds(setting: Setting, work: Work) -> dict[str, Count]:
@@ -146,14 +151,52 @@ def function_seconds(setting: Setting, operator: Operator) -> float:
     roots = [operator.body]
     if operator.reduction is not None:
         roots += [*(state.contribution for state in operator.reduction.states), operator.reduction.finish]
-    applied = {node for root in roots for node in subexpressions(root) if isinstance(node, Apply)}
-    costs = dict(setting.coefficients.function_cycles_per_vector)
-    functions = sum(costs.get(node.function, setting.coefficients.other_function_cycles) for node in applied)
-    passing = passes(operator) * setting.coefficients.pass_cycles_per_vector
     points = int(_product(setting.sizes[axis.name] for axis in operator.axes))
-    vectors = points * ELEMENT_BYTES * 8 / setting.machine.vector_bits
-    return vectors * (functions + passing) / setting.machine.frequency_hz
+    return points * _seconds_per_element(setting, roots, passes(operator))
+
+
+def row_seconds(setting: Setting, operator: Operator, shared: tuple[LoopView, ...], block: Block) -> Count:
+    """The vector work of an operator inside these shared loops.
+
+    A row operator whose rows they cut makes shares without the last pass, and takes its states along: one vector a row for
+    every state and law. A sum of such shares is corrected at every block but the first, and divided at the last.
+    """
+    laws, rows_of = shares_of(operator), shares_read(setting.chain, operator)
+    if laws is not None:
+        blocks = blocks_of_rows(operator, shared)
+        factors = [factor for _, factor in laws.factors if factor is not None]
+        rows = int(_product(setting.sizes[axis] for axis in row_axes(operator)))
+        vector = setting.machine.vector_bits / 8 / ELEMENT_BYTES
+        taking = rows * blocks * vector * _seconds_per_element(setting, factors, 1 + len(laws.factors))
+        return either(blocks > 1, _share_seconds(setting, operator) + taking, block.functions_s)
+    if rows_of is not None:
+        blocks = blocks_of_rows(rows_of, shared)
+        corrected = block.footprints.swept[-1] * blocks * _seconds_per_element(setting, (), 1)
+        return block.functions_s + either(blocks > 1, corrected, 0)
+    return block.functions_s
+
+
+def _share_seconds(setting: Setting, operator: Operator) -> float:
+    """The time in which a row operator makes undivided shares of all its points: a pass for every state."""
+    assert operator.reduction is not None
+    roots = [operator.body, *(state.contribution for state in operator.reduction.states)]
+    points = int(_product(setting.sizes[axis.name] for axis in operator.axes))
+    return points * _seconds_per_element(setting, roots, passes(operator) - 1)
+
+
+def _seconds_per_element(setting: Setting, roots: Iterable[Scalar], over: int) -> float:
+    """The time of the distinct functions of some expressions and of some passes, vector by vector."""
+    applied = {node for root in roots for node in subexpressions(root) if isinstance(node, Apply)}
+    costs, other = dict(setting.coefficients.function_cycles_per_vector), setting.coefficients.other_function_cycles
+    functions = sum(other if _is_once_a_row(node) else costs.get(node.function, other) for node in applied)
+    vectors = ELEMENT_BYTES * 8 / setting.machine.vector_bits
+    return vectors * (functions + over * setting.coefficients.pass_cycles_per_vector) / setting.machine.frequency_hz
 
 
 def _product(values: Iterable[Count]) -> Count:
     return reduce(lambda product, value: product * value, values, 1)
+
+
+def _is_once_a_row(node: Apply) -> bool:
+    """Whether it divides by a state: its reciprocal is taken once a row, and every point is multiplied by that."""
+    return node.function == "divide" and isinstance(node.operands[1], State)

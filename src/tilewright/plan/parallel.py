@@ -19,7 +19,10 @@ WORTH_DISTRIBUTING_S = 2e-5
 
 
 def parallel_axes(chain: Chain, schedule: Schedule) -> tuple[str, ...]:
-    """Axes of the outermost loops whose blocks are independent: parallel in every operator, with only Packs beside them."""
+    """Axes of the outermost loops whose blocks are independent, with only Packs beside them.
+
+    They are parallel in every operator, but for the axis of a split.
+    """
     return tuple(loop.axis for loop in parallel_loops(chain, schedule))
 
 
@@ -32,7 +35,8 @@ def parallel_loops(chain: Chain, schedule: Schedule) -> tuple[Loop, ...]:
         if len(others) != 1 or others[0] is not body[-1] or not isinstance(others[0], Loop):
             return tuple(loops)
         loop = others[0]
-        if not is_parallel(chain, loop.axis) or any(loop.axis == other.axis for other in loops):
+        independent = is_parallel(chain, loop.axis) or loop.axis == schedule.split
+        if not independent or any(loop.axis == other.axis for other in loops):
             return tuple(loops)
         loops.append(loop)
         body = loop.body

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from math import prod
 
 from tilewright.errors import PlanningError
@@ -24,6 +25,7 @@ from tilewright.plan.schedule import Pack, Schedule
 from tilewright.plan.search import Candidate, search
 from tilewright.plan.setting import DEFAULT, ELEMENT_BYTES, Coefficients, Setting, setting_of
 from tilewright.plan.space import recomputes
+from tilewright.plan.split import Split, merge_seconds, split_of
 from tilewright.plan.types import OperatorPlan, Plan, Price, PriceTerm, Rejected
 from tilewright.plan.views import ChainView, LoopView, view_schedule
 from tilewright.plan.working_set import live_intermediates, working_set
@@ -31,7 +33,7 @@ from tilewright.plan.working_set import live_intermediates, working_set
 KEPT_REJECTIONS = 8
 """Alternatives that a plan remembers, besides other micro kernels and the unfused plan."""
 
-CALL = "call"
+CALL, REGION = "call", "parallel region"
 RankedKernels = dict[str, tuple[tuple[MicroKernel, float], ...]]
 
 
@@ -52,8 +54,19 @@ def plan_chain(
     `PlanningError` if no micro kernel or no executable schedule exists.
     """
     setting, ranked = _setting(chain, machine, kernels, coefficients)
-    found = recalled(setting, {} if searched is None else searched)
+    memory: Searched = {} if searched is None else searched
+    found = recalled(setting, memory)
     blocking = refine(setting, found)
+    plan = _planned(setting, ranked, found, blocking, unfused_price)
+    split = split_of(setting, blocking, lambda part: refine(part, recalled(part, memory)))
+    return plan if split is None else _in_parts(setting, plan, split)
+
+
+def _planned(
+    setting: Setting, ranked: RankedKernels, found: tuple[Candidate, ...], blocking: Blocking, unfused_price: Price | None
+) -> Plan:
+    """The plan of a refined schedule, with the reasons against all others."""
+    chain, machine = setting.chain, setting.machine
     winner, schedule = blocking.candidate, blocking.schedule
     others = [candidate for candidate in found if candidate is not winner]
     problem = why_not_executable(chain, schedule)
@@ -80,6 +93,33 @@ def plan_chain(
         floor=floor(chain, machine),
         rejected=rejected,
     )
+
+
+def _in_parts(setting: Setting, plan: Plan, split: Split) -> Plan:
+    """The plan with its reduction split: every part costs the same, and what they made is merged."""
+    chain, part, blocking = setting.chain, split.setting, split.blocking
+    schedule = split.schedule()
+    blocks = block_count(chain, schedule), block_count(chain, plan.schedule)
+    whole = Rejected(f"{split.axis} in one part", blocks[1], blocks[0], "blocks", "too few blocks for threads")
+    return replace(
+        plan,
+        schedule=schedule,
+        operators=_operator_plans(part, blocking.schedule),
+        levels=level_plans(part, blocking),
+        parallel_axes=parallel_axes(chain, schedule),
+        movements=tuple(replace(one, size_bytes=split.parts * one.size_bytes) for one in movements_by_level(part, blocking)),
+        scratch_bytes=scratch_bytes(part, blocking.schedule),
+        price=_price_in_parts(setting, split),
+        rejected=(whole, *plan.rejected),
+    )
+
+
+def _price_in_parts(setting: Setting, split: Split) -> Price:
+    of_part = [term for term in price_blocking(split.setting, split.blocking).terms if term.name != REGION]
+    terms = [replace(term, seconds=term.seconds * (1 if term.name == CALL else split.parts)) for term in of_part]
+    merge = merge_seconds(setting, split.axis, split.parts)
+    note = f"of {split.parts} parts, in a second parallel region"
+    return Price((*terms, PriceTerm("merge", merge, note=note), _region_term(setting, split.schedule())))
 
 
 def price_blocking(setting: Setting, blocking: Blocking) -> Price:
@@ -126,10 +166,10 @@ def _setting(
 
 def _overlapping_terms(setting: Setting, operator: str, work: Work) -> Iterator[PriceTerm]:
     group = f"time of {operator}"
-    if work.arithmetic_s:
-        yield PriceTerm(f"{operator}: arithmetic", float(work.arithmetic_s), group)
-    if work.functions_s:
-        yield PriceTerm(f"{operator}: functions", float(work.functions_s), group)
+    named = {"arithmetic": work.arithmetic_s, "functions": work.functions_s}
+    busy = " and ".join(name for name, time in named.items() if time)
+    if busy:
+        yield PriceTerm(f"{operator}: {busy}", float(work.arithmetic_s + work.functions_s), group)
     for level, time in traffic_seconds(setting, work).items():
         if time:
             yield PriceTerm(f"{operator}: traffic into {level}", float(time), group)
@@ -141,7 +181,7 @@ def _region_term(setting: Setting, schedule: Schedule) -> PriceTerm:
     uneven = imbalance(blocks, cores)
     region_us = setting.machine.parallel_region_s * 1e6
     note = f"{blocks} blocks; on {cores} cores {uneven:.2f} times an even share, and {region_us:.1f} us more"
-    return PriceTerm("parallel region", 0.0, note=note)
+    return PriceTerm(REGION, 0.0, note=note)
 
 
 def _spill_term(setting: Setting, schedule: Schedule) -> Iterator[PriceTerm]:

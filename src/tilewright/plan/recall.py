@@ -14,6 +14,7 @@ from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Guard, Operator
 from tilewright.plan.cost import function_seconds
+from tilewright.plan.row_forms import shares_of
 from tilewright.plan.search import Candidate, search
 from tilewright.plan.setting import Setting
 from tilewright.plan.traffic import passes
@@ -52,7 +53,8 @@ def _operator_key(setting: Setting, operator: Operator, axes: Mapping[str, Index
         named = (roles.row, roles.column, roles.depth, *roles.outer)
         numbers = tuple(str(axes[name]) if name else "" for name in named)
         return accesses, own, setting.kernels[operator.name], roles.left, numbers
-    return accesses, own, function_seconds(setting, operator), passes(operator), operator.reduction is None
+    laws = shares_of(operator)
+    return accesses, own, function_seconds(setting, operator), passes(operator), operator.reduction is None, laws
 
 
 def _access_key(access: Access, axes: Mapping[str, Index], tensors: Mapping[str, str]) -> Hashable:

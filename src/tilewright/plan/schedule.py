@@ -83,10 +83,16 @@ class Storage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A tree of loops, with the storage decision of every intermediate tensor by name."""
+    """A tree of loops, with the storage decision of every intermediate tensor by name.
+
+    With `split`, the outermost loop runs over that axis, which the last operator reduces: its blocks are parts that know
+    nothing of each other, and what they make of the output is merged when all are done. How many parts there are follows
+    from the tile of the loop.
+    """
 
     body: tuple[Node, ...]
     storage: tuple[tuple[str, Storage], ...] = ()
+    split: str = ""
 
     def storage_of(self, tensor: str) -> Storage:
         """The decision for a tensor; KEEP unless said otherwise."""

@@ -15,6 +15,7 @@ from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
 from tilewright.plan.footprint import as_integer, bounding_box, distinct_elements
 from tilewright.plan.memory import in_place_groups
 from tilewright.plan.movement import outer_accesses
+from tilewright.plan.row_forms import state_elements
 from tilewright.plan.schedule import Schedule, Storage, Trip
 from tilewright.plan.views import ChainView, Count, LoopView, OperatorView, view_schedule
 
@@ -42,9 +43,12 @@ def literal_memory_use(view: ChainView) -> Count:
 
 
 def live_intermediates(view: ChainView) -> Count:
-    """Elements of all buffers that hold intermediates; tensors that share one in place count once, at their largest."""
+    """Elements of all buffers that hold intermediates, and the states of rows that run online.
+
+    Tensors that share a buffer in place count once, at their largest.
+    """
     groups = in_place_groups(view.chain)
-    return sum(_group_elements(view, group) for group in groups)
+    return as_integer(sum(_group_elements(view, group) for group in groups) + state_elements(view))
 
 
 def held_sizes(view: ChainView, tensor: str) -> dict[str, Count]:

@@ -10,6 +10,7 @@ from typing import assert_never
 from tilewright.graph.printer import scalar_text
 from tilewright.graph.scalar import Scalar
 from tilewright.graph.types import Access, Chain, Operator, planned_extent
+from tilewright.plan.row_forms import row_forms
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 
 
@@ -37,7 +38,9 @@ def access_text(access: Access) -> str:
 def schedule_rows(schedule: Schedule, chain: Chain, parallel_axes: tuple[str, ...]) -> list[tuple[str, str]]:
     """The tree, one row per node: its indented text, and what is to be said beside it."""
     extents = {name: planned_extent(extent) for name, extent in chain.extents.items()}
-    return list(_node_rows(schedule.body, chain, extents, parallel_axes, depth=0))
+    forms = row_forms(chain, schedule)
+    rows = _node_rows(schedule.body, chain, extents, parallel_axes, depth=0)
+    return [(text, "; ".join(filter(None, (remark, forms.get(text.strip(), ""))))) for text, remark in rows]
 
 
 def _node_rows(

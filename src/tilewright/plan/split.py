@@ -1,0 +1,99 @@
+"""Split keys: when few blocks are left to distribute, the long reduction behind them is cut into parts, merged afterwards.
+
+A part is a chain of its own with a shorter reduction: it is searched and priced like any other. What comes on top are the
+undivided outputs that all parts write and the merge reads, and a second parallel region (flash decoding, Dao et al. 2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import prod
+
+from tilewright.graph.types import Chain
+from tilewright.plan.block_order import why_not_executable
+from tilewright.plan.nesting import Blocking
+from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, block_count
+from tilewright.plan.row_forms import row_axes, shares_of, shares_read
+from tilewright.plan.schedule import Loop, Schedule
+from tilewright.plan.setting import ELEMENT_BYTES, Setting, setting_of
+from tilewright.plan.space import axis_multiple
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A reduction cut into parts of `tile` points."""
+
+    axis: str
+    tile: int
+    parts: int
+    setting: Setting
+    """Of one part."""
+    blocking: Blocking
+    """Of one part."""
+
+    def schedule(self) -> Schedule:
+        """The schedule of all parts."""
+        one = self.blocking.schedule
+        return Schedule((Loop(self.axis, self.tile, one.body),), one.storage, self.axis)
+
+
+def split_of(setting: Setting, blocking: Blocking, refined: Callable[[Setting], Blocking]) -> Split | None:
+    """The split of a chain whose best plan has too few blocks for threads; None where none is needed, or possible."""
+    blocks = block_count(setting.chain, blocking.schedule)
+    axis = _axis(setting.chain)
+    if axis is None or blocks >= ENOUGH_BLOCKS or blocking.seconds <= WORTH_DISTRIBUTING_S:
+        return None
+    size, multiple = setting.sizes[axis], axis_multiple(setting, axis)
+    wanted = -(-ENOUGH_BLOCKS // blocks)
+    tile = -(-size // (wanted * multiple)) * multiple
+    if tile >= size:
+        return None
+    part = _part(setting, axis, tile)
+    split = Split(axis, tile, -(-size // tile), part, refined(part))
+    if why_not_executable(setting.chain, split.schedule()):
+        return None
+    return (
+        split if _per_block(split_seconds(setting, split), split.parts * blocks) < _per_block(blocking.seconds, blocks) else None
+    )
+
+
+def split_seconds(setting: Setting, split: Split) -> float:
+    """The price of all parts and of their merge, on one thread."""
+    return split.parts * split.blocking.seconds + merge_seconds(setting, split.axis, split.parts)
+
+
+def merge_seconds(setting: Setting, axis: str, parts: int) -> float:
+    """Outputs and states of all parts written to memory and read back, a pass over them, and a second parallel region."""
+    sink = setting.chain.operators[-1]
+    rows = shares_read(setting.chain, sink)
+    laws = shares_of(rows) if rows is not None else None
+    assert rows is not None
+    assert laws is not None
+    written = prod(setting.sizes[name] for name in sink.write.axes())
+    states = len(laws.factors) * prod(setting.sizes[name] for name in row_axes(rows))
+    vectors = parts * (written + states) * ELEMENT_BYTES * 8 / setting.machine.vector_bits
+    moved = 2 * parts * (written + states) * ELEMENT_BYTES / setting.machine.levels[-1].bandwidth_bytes_per_s
+    passing = vectors * setting.coefficients.pass_cycles_per_vector / setting.machine.frequency_hz
+    return moved + passing + setting.machine.parallel_region_s
+
+
+def _axis(chain: Chain) -> str | None:
+    """The axis along which the last operator of a chain sums shares of rows."""
+    rows = shares_read(chain, chain.operators[-1])
+    reduced = rows.reduction_axes() if rows is not None else ()
+    return reduced[0].name if len(reduced) == 1 else None
+
+
+def _part(setting: Setting, axis: str, tile: int) -> Setting:
+    """The setting of one part. Tensors keep their shapes, and with them the strides of their rows."""
+    chain = setting.chain
+    operators = tuple(
+        replace(op, axes=tuple(replace(own, extent=tile) if own.name == axis else own for own in op.axes))
+        for op in chain.operators
+    )
+    return setting_of(replace(chain, operators=operators), setting.machine, setting.kernels, setting.roles, setting.coefficients)
+
+
+def _per_block(seconds: float, blocks: int) -> float:
+    return seconds / min(blocks, ENOUGH_BLOCKS)
