@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
 
-from tilewright.graph.types import Chain
+from tilewright.graph.types import Axis, Chain
 from tilewright.plan.block_order import why_not_executable
 from tilewright.plan.nesting import Blocking
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, block_count
@@ -53,9 +53,9 @@ def split_of(setting: Setting, blocking: Blocking, refined: Callable[[Setting], 
     split = Split(axis, tile, -(-size // tile), part, refined(part))
     if why_not_executable(setting.chain, split.schedule()):
         return None
-    return (
-        split if _per_block(split_seconds(setting, split), split.parts * blocks) < _per_block(blocking.seconds, blocks) else None
-    )
+    whole_s = _shared_s(blocking.seconds, blocks)
+    parts_s = _shared_s(split_seconds(setting, split), block_count(setting.chain, split.schedule()))
+    return split if parts_s < whole_s else None
 
 
 def split_seconds(setting: Setting, split: Split) -> float:
@@ -88,12 +88,15 @@ def _axis(chain: Chain) -> str | None:
 def _part(setting: Setting, axis: str, tile: int) -> Setting:
     """The setting of one part. Tensors keep their shapes, and with them the strides of their rows."""
     chain = setting.chain
-    operators = tuple(
-        replace(op, axes=tuple(replace(own, extent=tile) if own.name == axis else own for own in op.axes))
-        for op in chain.operators
-    )
-    return setting_of(replace(chain, operators=operators), setting.machine, setting.kernels, setting.roles, setting.coefficients)
+    operators = tuple(replace(op, axes=tuple(_shortened(own, axis, tile) for own in op.axes)) for op in chain.operators)
+    part = replace(chain, operators=operators)
+    return setting_of(part, setting.machine, setting.kernels, setting.roles, setting.coefficients)
 
 
-def _per_block(seconds: float, blocks: int) -> float:
+def _shortened(own: Axis, axis: str, tile: int) -> Axis:
+    return replace(own, extent=tile) if own.name == axis else own
+
+
+def _shared_s(seconds: float, blocks: int) -> float:
+    """The time if as many threads as blocks, up to those that a plan provides for, share the work."""
     return seconds / min(blocks, ENOUGH_BLOCKS)
