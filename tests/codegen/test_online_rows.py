@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from itertools import permutations, product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.support.chains import artifact_of, gemm_chain, hand_plan, random_inputs
+from tests.support.expected import gemm_chain_bound
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.types import Chain, Graph
+from tilewright.graph.types import Chain, Graph, SymbolicExtent
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
 from tilewright.plan.block_order import is_executable, permuted, prefixed, why_not_executable
@@ -18,7 +22,7 @@ from tilewright.plan.parallel import parallel_axes
 from tilewright.plan.row_forms import cut_axes
 from tilewright.plan.schedule import Loop, Schedule, Storage
 from tilewright.plan.types import Plan
-from tilewright.runtime.executable import load
+from tilewright.runtime.executable import Executable, load
 
 SPLIT_PREFIXES = ("", "m", "l", "ml", "lm", "bml", "blm")
 EXTENTS = {"m": 7, "n": 18, "k": 5, "l": 21}
@@ -85,3 +89,91 @@ def test_parts_of_the_keys_are_merged_under_every_prefix(part: int) -> None:
         plans.append(hand_plan(chain, schedule, MACHINE, KERNEL, parallel_axes(chain, schedule)))
     assert plans[-1].parallel_axes == ("l", "b")
     check_all(plans)
+
+
+SYMBOLS = {name: SymbolicExtent(name, low, 4096, 64) for name, low in zip("bmkln", (1, 1, 1, 0, 1), strict=True)}
+SIZES = st.sampled_from([1, 2, 3, 7, 8, 9, 16, 17, 33, 50])
+
+
+def transposed_scores(chain: Chain) -> Chain:
+    """The chain with scores and weights stored keys first, so that lanes of the softmax are rows."""
+    turned = set(chain.intermediates)
+
+    def turn(access):
+        return replace(access, indices=(*access.indices[:-2], *access.indices[:-3:-1])) if access.tensor in turned else access
+
+    tensors = (replace(t, shape=(*t.shape[:-2], *t.shape[:-3:-1])) if t.name in turned else t for t in chain.tensors)
+    operators = (replace(op, reads=tuple(map(turn, op.reads)), write=turn(op.write)) for op in chain.operators)
+    return replace(chain, tensors=tuple(tensors), operators=tuple(operators))
+
+
+@cache
+def symbolic_plans() -> tuple[Plan, ...]:
+    """Online and split schedules of a chain of any extents, with tiles drawn at random, scores rows first and keys first."""
+    generator = np.random.default_rng(7)
+    plans = []
+    for number, (prefix, part) in enumerate(product(("bml", "blm", "l", "nbml"), (0, 16, 21))):
+        tiles = {axis: int(generator.integers(2, 20)) for axis in "mkln"} | {"b": 1}
+        chain = gemm_chain(SYMBOLS, batch=True, middle="softmax", suffix=f"_{number}")
+        chain = transposed_scores(chain) if number % 3 == 1 else chain
+        schedule = prefixed(chain, prefix, {"out": "n" if number % 2 and prefix != "nbml" else ""}, tiles)
+        schedule = split(schedule, part) if part and prefix != "nbml" else schedule
+        assert not why_not_executable(chain, schedule)
+        plans.append(hand_plan(chain, schedule, MACHINE, KERNEL, parallel_axes(chain, schedule)))
+    return tuple(plans)
+
+
+def results(executable: Executable, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+    """The outputs of all chains of a library."""
+    shape = (*inputs["A"].shape[:2], inputs["D"].shape[2])
+    outputs = [np.full(shape, np.nan, np.float32) for _ in symbolic_plans()]
+    executable.run([inputs[slot.name] for slot in executable.artifact.signature.inputs], outputs)
+    return outputs
+
+
+@pytest.mark.needs("avx2", "fma")
+def test_any_size_and_any_number_of_threads() -> None:
+    artifact = artifact_of(symbolic_plans())
+    executable, alone = load(artifact, threads=2), load(artifact, threads=1)
+    chain = symbolic_plans()[0].chain
+
+    @given(sizes=st.fixed_dictionaries({"b": st.integers(1, 3), **dict.fromkeys("mkln", SIZES)}), seed=st.integers(0, 9))
+    def every_size(sizes: dict[str, int], seed: int) -> None:
+        inputs = random_inputs(chain, sizes, seed)
+        expected, bound = interpreted(chain, inputs), gemm_chain_bound(inputs, "softmax")
+        together = results(executable, inputs)
+        for plan, out in zip(symbolic_plans(), together, strict=True):
+            assert (np.abs(out - expected) <= bound).all(), plan.schedule
+        assert [out.tobytes() for out in together] == [out.tobytes() for out in results(alone, inputs)]
+
+    every_size()
+
+
+@pytest.mark.needs("avx2", "fma")
+def test_no_keys_at_all_sum_to_zero() -> None:
+    executable = load(artifact_of(symbolic_plans()), threads=1)
+    inputs = random_inputs(symbolic_plans()[0].chain, {"b": 2, "m": 5, "k": 3, "l": 0, "n": 9})
+    for plan, out in zip(symbolic_plans(), results(executable, inputs), strict=True):
+        assert not out.any(), plan.schedule
+
+
+@pytest.mark.needs("avx2", "fma")
+def test_extreme_scores_mean_what_the_definition_says() -> None:
+    """Scores up to 1e4 either way, masked rows, masks over whole blocks of keys first and last, and NaN."""
+    executable = load(artifact_of(symbolic_plans()), threads=2)
+    inputs = random_inputs(symbolic_plans()[0].chain, {"b": 1, "m": 12, "k": 2, "l": 50, "n": 5})
+    rows = inputs["A"][0]
+    rows[:, 1] = 1.0
+    rows[1, 0], rows[2, 0], rows[3, 0] = 1e4, -1e4, np.nan
+    inputs["B"][0, 1] = 0.0
+    inputs["B"][0, 1, :25] = -np.inf
+    inputs["B"][0, 1, 45:] = -np.inf
+    rows[4] = 0.0, 1.0
+    masked = {**inputs, "B": inputs["B"].copy()}
+    masked["B"][0, 1] = -np.inf
+    for one in (inputs, masked):
+        with np.errstate(invalid="ignore"):
+            expected = interpreted(symbolic_plans()[0].chain, one)
+        for plan, out in zip(symbolic_plans(), results(executable, one), strict=True):
+            np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-5, err_msg=str(plan.schedule))
+    assert np.isnan(out).all()

@@ -92,6 +92,40 @@ def test_prefixed_schedules_need_what_the_walk_needs(prefix: str) -> None:
         assert working_set_elements(chain(), schedule) == walked_working_set(chain(), schedule)
 
 
+def attention():
+    return batch_chain(2, 8, 6, 4, 9, with_softmax=True)
+
+
+ONLINE = ["l", "ml", "lm", "bml", "blm", "lbm", "nml", "mnl", "bnlm"]
+
+
+@pytest.mark.parametrize("prefix", ONLINE)
+def test_online_schedules_need_what_the_walk_needs(prefix: str) -> None:
+    for several in product((True, False), repeat=3):
+        tiles = {x: EXTENTS[x] if whole else SMALL[x] for x, whole in zip("mnk", several, strict=True)} | {"b": 1, "l": 3}
+        own = {"C": [x for x in "mlk" if x not in prefix], "E": [x for x in "mnl" if x not in prefix]}
+        schedule = prefixed(attention(), prefix, own, tiles)
+        assert is_executable(attention(), schedule)
+        assert working_set_elements(attention(), schedule) == walked_working_set(attention(), schedule), tiles
+
+
+def test_online_rows_in_the_papers_orders_need_what_the_walk_needs() -> None:
+    online = 0
+    for order in permutations("mnkl"):
+        schedule = permuted(attention(), order, {**SMALL, "k": 2})
+        if is_executable(attention(), schedule):
+            online += 1
+            assert working_set_elements(attention(), schedule) >= walked_working_set(attention(), schedule), order
+    assert online == 12
+
+
+def test_ragged_online_rows_never_need_more_than_the_formula_says() -> None:
+    ragged = batch_chain(2, 7, 5, 4, 8, with_softmax=True)
+    for prefix in ONLINE:
+        schedule = prefixed(ragged, prefix, {}, {"b": 1, "m": 3, "n": 2, "l": 3})
+        assert working_set_elements(ragged, schedule) >= walked_working_set(ragged, schedule), prefix
+
+
 def longer_chain():
     extents = {"m": 6, "k": 4, "l": 6, "n": 4, "p": 4}
     return chain_of(

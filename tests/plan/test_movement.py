@@ -143,6 +143,16 @@ def test_four_operators_in_one_nest_move_what_the_walk_moves(storage: Storage) -
     assert executable > 5
 
 
+@pytest.mark.parametrize("prefix", ["l", "ml", "lm", "bml", "blm", "nml"])
+def test_online_schedules_move_what_the_walk_moves(prefix: str) -> None:
+    chain = batch_chain(2, 7, 3, 4, 6, with_softmax=True)
+    for own in ({}, {"C": "k", "E": "n"}, {"C": "mlk", "E": "nml"}):
+        below = {name: [axis for axis in order if axis not in prefix] for name, order in own.items()}
+        schedule = prefixed(chain, prefix, below, {"b": 1, "m": 3, "n": 2, "k": 3, "l": 2})
+        assert is_executable(chain, schedule)
+        assert schedule_movements(chain, schedule) == walked_movements(chain, schedule), below
+
+
 def test_loops_nested_on_one_axis_move_what_the_walk_moves() -> None:
     chain = batch_chain(2, 7, 3, 4, 6, with_softmax=True)
     inner = prefixed(chain, "m", {"C": "lk", "E": "n"}, {"m": 2, "l": 3, "k": 3, "n": 2})

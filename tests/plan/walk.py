@@ -115,13 +115,38 @@ def walked_live(chain: Chain, schedule: Schedule, tensors: tuple[str, ...]) -> l
     return life.alive(time)
 
 
+def row_operators(chain: Chain) -> list[Operator]:
+    """The operators that need whole rows, or their states from block to block."""
+    return [operator for operator in chain.operators if operator.is_row_operator()]
+
+
+def walked_rows(chain: Chain, schedule: Schedule, operator: Operator) -> list[int]:
+    """Of how many rows some blocks are done and others not yet, run by run; a row that is done in one run needs no state."""
+    sizes = planned_sizes(chain)
+    open_rows: set[Element] = set()
+    counts = [0]
+    for one, ranges in blocks(chain, schedule):
+        if one.name != operator.name:
+            continue
+        rows = set(product(*(range(*ranges[axis.name]) for axis in operator.axes if axis not in operator.reduction_axes())))
+        reduced = [axis.name for axis in operator.reduction_axes()]
+        begun = not all(ranges[name][0] == 0 for name in reduced)
+        done = all(ranges[name][1] == sizes[name] for name in reduced)
+        assert rows <= open_rows or not begun, "a row goes on that was never begun"
+        if begun or not done:
+            counts.append(len(open_rows | rows))
+        open_rows = open_rows - rows if done else open_rows | rows
+    return counts
+
+
 def walked_working_set(chain: Chain, schedule: Schedule) -> int:
-    """The buffers of intermediates plus the largest sum, over all runs, of own tiles and tiles that are used again next.
+    """Buffers of intermediates and states plus the largest sum, over all runs, of own tiles and tiles that are used again next.
 
     A buffer keeps the size that its elements need at most: nothing else moves in when some of them are dead.
     """
     runs = list(blocks(chain, schedule))
     buffers = sum(max(walked_live(chain, schedule, group)) for group in in_place_groups(chain))
+    buffers += sum(max(walked_rows(chain, schedule, op)) * (len(op.reduction.states) + 1) for op in row_operators(chain))
     resident = [0] * len(runs)
     for operator in chain.operators:
         for access in (*dict.fromkeys(operator.reads), operator.write):

@@ -15,9 +15,9 @@ from tilewright.plan.types import ModelPlan
 KERNEL = next(kernel for kernel in registered() if kernel.name == "matmul_avx512_f32_6x64")
 
 
-def program(chain: Chain, schedule: Schedule) -> Program:
+def program(chain: Chain, schedule: Schedule, parallel_axes: tuple[str, ...] = ()) -> Program:
     """One chain, lowered for AVX-512: its trace runs anywhere."""
-    plan = hand_plan(chain, schedule, Machine.named("x86-64-v4"), KERNEL)
+    plan = hand_plan(chain, schedule, Machine.named("x86-64-v4"), KERNEL, parallel_axes)
     graph = Graph("test", chain.tensors, chain.operators, chain.inputs, (chain.output,))
     return lower_program(ModelPlan(graph, (plan,), ()))
 

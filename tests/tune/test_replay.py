@@ -95,6 +95,30 @@ def test_generated_code_moves_what_the_formulas_say_to_the_line(order: str, size
     assert (level.of("C").misses, level.of("C").write_backs) == (c_lines, c_lines)
 
 
+@pytest.mark.parametrize("size_kib", [40, 96])
+def test_online_rows_move_what_the_formulas_say_to_the_line(size_kib: int) -> None:
+    """Correcting and dividing a tile of E costs no traffic: both happen next to its accumulation. States stay."""
+    packs = [Pack(name, 1, Layout.PANELS, KERNEL.columns) for name in ("scores", "out")]
+    body = (*nest("k", EVEN_TILES, Compute("scores")), Compute("weights"), *nest("n", EVEN_TILES, Compute("out")))
+    one, schedule = gemm_chain(EVEN, middle="softmax"), Schedule((*packs, *nest("ml", EVEN_TILES, *body)))
+    moved = schedule_movements(one, schedule)
+    level = simulate(program(one, schedule), [CacheLevel(size_kib << 10)]).levels[0]
+    assert level.of("A").misses * 16 == moved["A"]
+    assert (level.of("E").misses + level.of("E").write_backs) * 16 == moved["E"] + EVEN["m"] * EVEN["n"]
+    assert [level.of(f"running_P_{name}").misses for name in ("row_max", "row_sum", "factor")] == [1, 1, 1]
+
+
+def test_parts_leave_their_sums_and_states_to_the_merge() -> None:
+    one, part = gemm_chain(EVEN, middle="softmax"), 48
+    steps = (Compute("scores"), Compute("weights"), Compute("out"))
+    schedule = Schedule((*nest("l", {"l": part}, *nest("m", EVEN_TILES, *steps)),), split="l")
+    level = simulate(program(one, schedule, ("l", "m")), [CacheLevel(1 << 22)]).levels[0]
+    parts, lines = EVEN["l"] // part, EVEN["m"] * EVEN["n"] // 16
+    assert (level.of("partial_E").misses, level.of("partial_E").write_backs) == (parts * lines, parts * lines)
+    assert level.of("partial_P_row_sum").misses == parts * EVEN["m"] // 16
+    assert (level.of("E").misses, level.of("E").write_backs) == (lines, lines)
+
+
 def test_operands_in_place_touch_a_line_for_every_broadcast_without_merging() -> None:
     work = program(*fused(EVEN, EVEN_TILES))
     merged, every = record(work), record(work, every_step=True)

@@ -36,6 +36,8 @@ def lower(
     whole = {axis: whole_range(extent) for axis, extent in plan.chain.extents.items()}
     setup, rest = _split_packs(plan.schedule.body)
     scope = Scope(whole, split=plan.schedule.split)
+    if scope.split and scope.split not in plan.parallel_axes[:1]:
+        raise PlanningError(f"the parts of {scope.split} are not distributed", why="the outermost parallel axis is another one")
     setup_nodes = _lower_body(state, setup, scope)
     parallel, body = _lower_parallel(state, plan.parallel_axes, rest, scope)
     nest = LoopNest(names.identifier(plan.chain.name), header, setup_nodes, parallel, tuple(state.buffers.values()), body)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from tilewright.codegen import names
 from tilewright.codegen.expressions import Value, add, all_of, any_of, equal, unequal
-from tilewright.codegen.loop_nest import Gather, If, Node, RunningStates, VectorLoops, View
+from tilewright.codegen.loop_nest import Gather, If, Node, Range, RunningStates, VectorLoops, View
 from tilewright.codegen.parts import extent_value, row_shape, stored_part
 from tilewright.codegen.state import Lowering, Scope
 from tilewright.codegen.storage import Stored, dense_strides, elements
@@ -140,7 +140,7 @@ def _reduced(operator: Operator) -> tuple[str, ...]:
     return tuple(axis.name for axis in operator.reduction_axes())
 
 
-def _box(axes: tuple[Axis, ...], scope: Scope) -> tuple:
+def _box(axes: tuple[Axis, ...], scope: Scope) -> tuple[tuple[str, Range], ...]:
     return tuple((axis.name, scope.ranges[axis.name]) for axis in axes)
 
 

@@ -1,0 +1,124 @@
+"""Softmax in whole rows, online, or in parts: which schedules may be so, and what the planner chooses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction, elementwise, softmax
+from tests.plan.test_search import machine_with
+from tilewright.graph.operators.softmax import ROW_SOFTMAX
+from tilewright.graph.scalar import Point, State, apply
+from tilewright.graph.types import Chain, SymbolicExtent
+from tilewright.plan.block_order import is_executable, permuted, prefixed, why_not_executable
+from tilewright.plan.parallel import ENOUGH_BLOCKS, block_count, parallel_axes
+from tilewright.plan.planner import plan_chain
+from tilewright.plan.row_forms import cut_axes, row_forms, shares_of
+from tilewright.plan.schedule import Loop, Schedule
+from tilewright.plan.types import Plan
+
+SMALL = {"m": 3, "n": 2, "k": 2, "l": 3, "b": 1}
+ATTENTION = batch_chain(2, 7, 5, 4, 8, with_softmax=True)
+
+
+def test_shares_follow_from_the_laws() -> None:
+    rows = ATTENTION.operator("P")
+    laws = shares_of(rows)
+    assert laws is not None
+    assert (laws.total, [name for name, factor in laws.factors if factor is None]) == ("row_sum", ["row_max"])
+    scaled = replace(ROW_SOFTMAX, finish=apply("multiply", ROW_SOFTMAX.finish, State("row_sum")))
+    for other in (replace(ROW_SOFTMAX, rescales=ROW_SOFTMAX.rescales[:1]), scaled, replace(ROW_SOFTMAX, finish=Point())):
+        assert shares_of(replace(rows, reduction=other)) is None
+    assert shares_of(ATTENTION.operator("E")) is None
+
+
+@pytest.mark.parametrize("prefix", ["l", "ml", "lm", "bml", "nml", "nlm"])
+def test_loops_may_cut_rows_whose_shares_are_summed(prefix: str) -> None:
+    assert is_executable(ATTENTION, prefixed(ATTENTION, prefix, {}, SMALL))
+
+
+def test_a_loop_that_recomputes_inside_the_keys_is_refused() -> None:
+    reason = why_not_executable(ATTENTION, prefixed(ATTENTION, "mln", {}, SMALL))
+    assert reason.endswith("inside a loop that sums it: n must come first")
+
+
+def test_shares_that_are_read_in_a_later_sweep_are_refused() -> None:
+    reason = why_not_executable(ATTENTION, permuted(ATTENTION, "bmnlk", SMALL))
+    assert reason == "P runs in blocks of l, and what it makes of one is read after the next"
+
+
+def test_rows_need_an_operator_that_sums_their_shares() -> None:
+    extents = {"m": 5, "k": 4, "l": 6, "n": 3}
+    scores = (contraction("C", "mk,kl->ml", "AB", extents), softmax("P", "ml", "C", extents, "l"))
+    keeps_keys = contraction("E", "ml,mn->ln", "PD", extents)
+    mapped = (elementwise("R", "ml", [("P", "ml")], extents), contraction("E", "ml,ln->mn", "RD", extents))
+    for tail in ((), (keeps_keys,), mapped):
+        chain = chain_of((*scores, *tail))
+        reason = why_not_executable(chain, prefixed(chain, "l", {}, {"l": 2}))
+        assert reason.startswith("P needs whole rows"), reason
+
+
+def test_parts_need_a_loop_around_everything_and_one_operator_that_sums() -> None:
+    body = prefixed(ATTENTION, "bm", {}, SMALL).body
+    assert is_executable(ATTENTION, Schedule((Loop("l", 3, body),), split="l"))
+    assert parallel_axes(ATTENTION, Schedule((Loop("l", 3, body),), split="l")) == ("l", "b", "m")
+    assert "does not stand around" in why_not_executable(ATTENTION, Schedule(body, split="l"))
+    assert "cannot be merged" in why_not_executable(ATTENTION, Schedule((Loop("l", 8, body),), split="l"))
+    product = batch_chain(2, 7, 5, 4, 8, with_softmax=False)
+    inner = prefixed(product, "bm", {}, SMALL).body
+    assert "cannot be merged" in why_not_executable(product, Schedule((Loop("l", 3, inner),), split="l"))
+
+
+def planned(b: int, m: int, n: int, k: int, length: int | SymbolicExtent, l2: int = 1 << 20) -> Plan:
+    return plan_chain(batch_chain(b, m, n, k, length, with_softmax=True), machine_with(l2=l2), kernels=KERNELS)
+
+
+def is_online(plan: Plan) -> bool:
+    return cut_axes(plan.chain, plan.schedule, plan.chain.operator("P")) == ("l",) and not plan.schedule.split
+
+
+@pytest.mark.parametrize("sizes", [(8, 4096, 64, 64, 4096), (8, 512, 64, 64, 16384)])
+@pytest.mark.parametrize("l2", [256 << 10, 1 << 20])
+def test_long_keys_are_taken_online(sizes: tuple[int, int, int, int, int], l2: int) -> None:
+    plan = planned(*sizes, l2=l2)
+    assert is_online(plan)
+    fusion = next(level for level in plan.levels if level.level == "L2")
+    assert fusion.used_bytes <= fusion.capacity_bytes
+
+
+def test_rows_that_fit_stay_whole() -> None:
+    plan = planned(12, 256, 64, 64, 256)
+    assert not is_online(plan)
+    assert row_forms(plan.chain, plan.schedule) == {}
+
+
+def test_one_query_row_splits_its_keys_where_heads_are_few() -> None:
+    few, many = planned(4, 1, 64, 64, 4096), planned(32, 1, 64, 64, 4096)
+    assert few.parallel_axes == ("l", "b")
+    assert block_count(few.chain, few.schedule) >= ENOUGH_BLOCKS
+    assert row_forms(few.chain, few.schedule) == {"P": "l in parts of 1024, merged at the end"}
+    assert not many.schedule.split
+    whole = sum(term.seconds for term in many.price.terms if term.name == "merge")
+    assert whole == 0
+    assert any(term.name == "merge" and term.seconds > 0 for term in few.price.terms)
+
+
+def test_symbolic_keys_split_by_their_hint() -> None:
+    plan = planned(1, 1, 64, 64, SymbolicExtent("s", 1, 1 << 16, 4096))
+    assert plan.schedule.split == "l"
+    assert block_count(plan.chain, plan.schedule) == ENOUGH_BLOCKS
+
+
+def test_a_chain_with_a_scale_and_a_bias_before_the_softmax_is_taken_online() -> None:
+    extents = {"b": 8, "m": 2048, "k": 64, "l": 8192, "n": 64}
+    chain: Chain = chain_of(
+        (
+            contraction("C", "bmk,bkl->bml", "AB", extents),
+            elementwise("R", "bml", [("C", "bml"), ("bias", "bl")], extents),
+            softmax("P", "bml", "R", extents, "l"),
+            contraction("E", "bml,bln->bmn", "PD", extents),
+        )
+    )
+    plan = plan_chain(chain, CASCADE_LAKE, kernels=KERNELS)
+    assert is_online(plan)
