@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tilewright.graph.index import axis
 from tilewright.graph.operators.softmax import ROW_SOFTMAX
@@ -102,6 +103,15 @@ def batch_operators(b: Extent, m: Extent, n: int, k: int, length: Extent, *, wit
         softmax("P", "bml", "C", extents, "l"),
         contraction("E", "bml,bln->bmn", "PD", extents),
     )
+
+
+def without_laws(chain: Chain) -> Chain:
+    """The chain with row operators that nobody may correct."""
+    operators = (
+        replace(op, reduction=replace(op.reduction, rescales=())) if op.reduction and op.reduction.rescales else op
+        for op in chain.operators
+    )
+    return replace(chain, operators=tuple(operators))
 
 
 def kernel(rows: int, columns: int, vector_bits: int = 512, peak_share: float = 0.97) -> MicroKernel:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from tests.plan.cases import batch_chain, chain_of, contraction, elementwise, gemm_chain
+from tests.plan.cases import batch_chain, chain_of, contraction, elementwise, gemm_chain, without_laws
 from tests.plan.walk import blocks
 from tilewright.graph.types import Chain, SymbolicExtent
 from tilewright.plan.block_order import is_executable, permuted, prefixed, why_not_executable
@@ -28,15 +26,6 @@ def test_recomputation_inside_a_sum_is_refused() -> None:
     chain = gemm_chain(7, 5, 4, 8)
     reason = why_not_executable(chain, permuted(chain, "knml", SMALL, storage=Storage.RECOMPUTE))
     assert reason == "C is recomputed along n inside a loop that sums it: n must come first"
-
-
-def without_laws(chain: Chain) -> Chain:
-    """The chain with row operators that nobody may correct."""
-    operators = (
-        replace(op, reduction=replace(op.reduction, rescales=())) if op.reduction and op.reduction.rescales else op
-        for op in chain.operators
-    )
-    return replace(chain, operators=tuple(operators))
 
 
 def test_a_row_operator_without_laws_needs_whole_rows() -> None:

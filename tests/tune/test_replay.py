@@ -97,7 +97,7 @@ def test_generated_code_moves_what_the_formulas_say_to_the_line(order: str, size
 
 @pytest.mark.parametrize("size_kib", [40, 96])
 def test_online_rows_move_what_the_formulas_say_to_the_line(size_kib: int) -> None:
-    """Correcting and dividing a tile of E costs no traffic: both happen next to its accumulation. States stay."""
+    """Correcting and dividing a tile of E costs no traffic: both happen next to its accumulation. States cost a line a block at most."""
     packs = [Pack(name, 1, Layout.PANELS, KERNEL.columns) for name in ("scores", "out")]
     body = (*nest("k", EVEN_TILES, Compute("scores")), Compute("weights"), *nest("n", EVEN_TILES, Compute("out")))
     one, schedule = gemm_chain(EVEN, middle="softmax"), Schedule((*packs, *nest("ml", EVEN_TILES, *body)))
@@ -105,7 +105,8 @@ def test_online_rows_move_what_the_formulas_say_to_the_line(size_kib: int) -> No
     level = simulate(program(one, schedule), [CacheLevel(size_kib << 10)]).levels[0]
     assert level.of("A").misses * 16 == moved["A"]
     assert (level.of("E").misses + level.of("E").write_backs) * 16 == moved["E"] + EVEN["m"] * EVEN["n"]
-    assert [level.of(f"running_P_{name}").misses for name in ("row_max", "row_sum", "factor")] == [1, 1, 1]
+    blocks = prod(EVEN[axis] // EVEN_TILES[axis] for axis in "ml")
+    assert all(level.of(f"running_P_{name}").misses <= blocks for name in ("row_max", "row_sum", "factor"))
 
 
 def test_parts_leave_their_sums_and_states_to_the_merge() -> None:
