@@ -97,7 +97,7 @@ def test_generated_code_moves_what_the_formulas_say_to_the_line(order: str, size
 
 @pytest.mark.parametrize("size_kib", [40, 96])
 def test_online_rows_move_what_the_formulas_say_to_the_line(size_kib: int) -> None:
-    """Correcting and dividing a tile of E costs no traffic: both happen next to its accumulation. States cost a line a block at most."""
+    """Correcting and dividing a tile of E costs no traffic: both happen next to its accumulation. States cost a line a block."""
     packs = [Pack(name, 1, Layout.PANELS, KERNEL.columns) for name in ("scores", "out")]
     body = (*nest("k", EVEN_TILES, Compute("scores")), Compute("weights"), *nest("n", EVEN_TILES, Compute("out")))
     one, schedule = gemm_chain(EVEN, middle="softmax"), Schedule((*packs, *nest("ml", EVEN_TILES, *body)))

@@ -158,22 +158,28 @@ def function_seconds(setting: Setting, operator: Operator) -> float:
 def row_seconds(setting: Setting, operator: Operator, shared: tuple[LoopView, ...], block: Block) -> Count:
     """The vector work of an operator inside these shared loops.
 
-    A row operator whose rows they cut makes shares without the last pass, and takes its states along: one vector a row for
-    every state and law. A sum of such shares is corrected at every block but the first, and divided at the last.
+    Every row ends with the lanes of its states folded into one. A row operator whose rows the loops cut makes shares without
+    the last pass, and takes its states along: one vector a row for every state and law. A sum of such shares is corrected at
+    every block but the first, and divided at the last.
     """
-    laws, rows_of = shares_of(operator), shares_read(setting.chain, operator)
-    if laws is not None:
-        blocks = blocks_of_rows(operator, shared)
-        factors = [factor for _, factor in laws.factors if factor is not None]
-        rows = int(_product(setting.sizes[axis] for axis in row_axes(operator)))
-        vector = setting.machine.vector_bits / 8 / ELEMENT_BYTES
-        taking = rows * blocks * vector * _seconds_per_element(setting, factors, 1 + len(laws.factors))
-        return either(blocks > 1, _share_seconds(setting, operator) + taking, block.functions_s)
+    rows_of = shares_read(setting.chain, operator)
     if rows_of is not None:
         blocks = blocks_of_rows(rows_of, shared)
         corrected = block.footprints.swept[-1] * blocks * _seconds_per_element(setting, (), 1)
         return block.functions_s + either(blocks > 1, corrected, 0)
-    return block.functions_s
+    if not operator.is_row_operator() or operator.reduction is None:
+        return block.functions_s
+    blocks = blocks_of_rows(operator, shared)
+    rows = int(_product(setting.sizes[axis] for axis in row_axes(operator)))
+    folding = len(operator.reduction.states) * setting.coefficients.tile_end_cycles / setting.machine.frequency_hz
+    laws = shares_of(operator)
+    if laws is None:
+        return block.functions_s + rows * folding
+    factors = [factor for _, factor in laws.factors if factor is not None]
+    lanes = setting.machine.vector_bits / 8 / ELEMENT_BYTES
+    taking = lanes * _seconds_per_element(setting, factors, 1 + len(laws.factors))
+    online = _share_seconds(setting, operator) + rows * blocks * (taking + folding)
+    return either(blocks > 1, online, block.functions_s + rows * folding)
 
 
 def _share_seconds(setting: Setting, operator: Operator) -> float:
