@@ -21,6 +21,7 @@ from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.types import AxisKind, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
+from tilewright.plan.row_forms import why_rows_must_be_whole
 from tilewright.plan.types import Plan
 
 
@@ -132,7 +133,7 @@ def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[N
     if state.plan.operator_plan(leaf.operator).roles is not None:
         return correct_sums(state, operator, scope, lower_contraction(state, operator, scope))
     loops = _vector_loops(state, operator, scope)
-    if is_cut(state, operator):
+    if is_cut(state, operator) and not why_rows_must_be_whole(state.chain, state.plan.schedule, operator):
         return lower_cut_rows(state, operator, loops, scope)
     for axis in operator.reduction_axes():
         _require_whole(operator, axis.name, axis.extent, scope)

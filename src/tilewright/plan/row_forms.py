@@ -189,7 +189,9 @@ def blocks_of_rows(operator: Operator, loops: tuple[LoopView, ...]) -> Count:
 
 def row_forms(chain: Chain, schedule: Schedule) -> dict[str, str]:
     """How every row operator whose rows are cut meets the loops of a schedule, for people."""
-    texts = {operator.name: _form(chain, schedule, operator.name) for operator in chain.operators}
+    leaves = [leaf.operator for _, leaf in schedule.leaves() if isinstance(leaf, Compute)]
+    rows = [operator.name for operator in chain.operators if operator.is_row_operator() and operator.name in leaves]
+    texts = {name: _form(chain, schedule, name) for name in rows}
     return {name: text for name, text in texts.items() if text}
 
 

@@ -47,10 +47,10 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
     matmul_avx512_f32_14x32_tiles(size_m, 512, 64, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, packed_B, 2048, 32, C, 528, 0);
     /* weights: softmax */
     for (long in_m = 0; in_m < size_m; in_m++) {
-      tw_vec state_row_max_lanes = tw_splat(-__builtin_inff());
-      tw_vec state_row_max_lanes_1 = tw_splat(-__builtin_inff());
-      tw_vec state_row_max_lanes_2 = tw_splat(-__builtin_inff());
-      tw_vec state_row_max_lanes_3 = tw_splat(-__builtin_inff());
+      tw_vec state_row_max_lanes = tw_splat(-3.4028234663852886e+38f);
+      tw_vec state_row_max_lanes_1 = tw_splat(-3.4028234663852886e+38f);
+      tw_vec state_row_max_lanes_2 = tw_splat(-3.4028234663852886e+38f);
+      tw_vec state_row_max_lanes_3 = tw_splat(-3.4028234663852886e+38f);
       {
         long in_l = 0;
         for (; in_l + 4 * TW_LANES <= 512; in_l += 4 * TW_LANES) {
@@ -90,7 +90,7 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
           const tw_vec load_0 = tw_load_part(C + in_m * 528 + in_l, lanes);
           const tw_vec point = load_0;
           const tw_vec contribution = point;
-          state_row_max_lanes = tw_maximum(state_row_max_lanes, tw_first(contribution, tw_splat(-__builtin_inff()), lanes));
+          state_row_max_lanes = tw_maximum(state_row_max_lanes, tw_first(contribution, tw_splat(-3.4028234663852886e+38f), lanes));
         }
       }
       state_row_max_lanes = tw_maximum(state_row_max_lanes, state_row_max_lanes_1);
