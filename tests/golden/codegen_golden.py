@@ -1,19 +1,47 @@
-"""The generated C of G2, plain and with softmax, by a hand-made plan."""
+"""The generated C of G2, plain and with softmax, by hand-made plans: in whole rows, online, and in parts of the keys."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from tests.support.chains import artifact_of, attention_plan, chain_text
+from tilewright.plan.schedule import Compute, Loop, Schedule
+from tilewright.plan.types import Plan
 
 HERE = Path(__file__).parent
 G2 = {"b": 12, "m": 512, "n": 64, "k": 64, "l": 512}
-FORMS = {"codegen/g2_plain.c": "", "codegen/g2_softmax.c": "softmax"}
+FORMS = {
+    "codegen/g2_plain.c": "",
+    "codegen/g2_softmax.c": "softmax",
+    "codegen/g2_online.c": "softmax",
+    "codegen/g2_in_parts.c": "softmax",
+}
 
 
 def emitted(name: str) -> str:
     """The text of the chain as it is emitted now."""
-    return chain_text(artifact_of([attention_plan("x86-64-v4", FORMS[name], dict(G2))]))
+    plan = attention_plan("x86-64-v4", FORMS[name], dict(G2))
+    return chain_text(artifact_of([SCHEDULED[name](plan) if name in SCHEDULED else plan]))
+
+
+def _blocks(plan: Plan, keys: int) -> Loop:
+    steps = tuple(Compute(operator.name) for operator in plan.chain.operators)
+    return Loop("b", 1, (Loop("m", 24, (Loop("l", keys, steps),)),))
+
+
+def online(plan: Plan) -> Plan:
+    """The same in blocks of 128 keys, operands read in place."""
+    return replace(plan, schedule=Schedule((_blocks(plan, 128),)))
+
+
+def in_parts(plan: Plan) -> Plan:
+    """The same in four parts of the keys, each in blocks of 64."""
+    schedule = Schedule((Loop("l", 128, (_blocks(plan, 64),)),), split="l")
+    return replace(plan, schedule=schedule, parallel_axes=("l", "b", "m"))
+
+
+SCHEDULED = {"codegen/g2_online.c": online, "codegen/g2_in_parts.c": in_parts}
 
 
 def contents() -> dict[str, str]:

@@ -31,9 +31,9 @@ def machine_with(l1: int = 32 << 10, l2: int = 1 << 20, l3: int | None = None) -
     return replace(CASCADE_LAKE, levels=levels)
 
 
-def setting(chain: Chain, machine: Machine) -> Setting:
+def setting(chain: Chain, machine: Machine, columns: int = 4) -> Setting:
     contractions = [operator for operator in chain.operators if operator.is_contraction()]
-    kernels = {operator.name: kernel(2, 4) for operator in contractions}
+    kernels = {operator.name: kernel(2, columns) for operator in contractions}
     return setting_of(chain, machine, kernels, {op.name: contraction_roles(op) for op in contractions}, STRICT)
 
 
@@ -66,6 +66,16 @@ def test_the_search_finds_the_cheapest_of_all_schedules(name: str, l2: int) -> N
     else:
         assert winner.seconds == pytest.approx(least, rel=1e-12)
         assert winner.used_bytes <= case.capacity_bytes
+
+
+@pytest.mark.parametrize(("l2", "online"), [(3 << 10, True), (6 << 10, True), (12 << 10, False)])
+def test_the_search_finds_the_cheapest_form_of_a_softmax(l2: int, online: bool) -> None:
+    chain = batch_chain(1, 4, 16, 8, 128, with_softmax=True)
+    case = setting(chain, machine_with(l1=2 << 10, l2=l2), columns=16)
+    winner = search(case)[0]
+    least = cheapest(case, {axis: axis_multiple(case, axis) for axis in space_of(case).tiles})
+    assert winner.seconds == pytest.approx(least, rel=1e-12)
+    assert ("l" in winner.prefix) == online
 
 
 def test_axes_with_one_signature_are_one_group() -> None:

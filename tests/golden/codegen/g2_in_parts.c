@@ -1,0 +1,323 @@
+/*
+ * chain, planned for x86-64-v4
+ *
+ * C[b, m, l] = einsum(A[b, m, k], B[b, k, l]) over k
+ * P[b, m, l] = softmax(C[b, m, l]) over l
+ * E[b, m, n] = einsum(P[b, m, l], D[b, l, n]) over l
+ *
+ *   for l in blocks of 128
+ *     for b in blocks of 1
+ *       for m in blocks of 24
+ *         for l in blocks of 64
+ *           scores
+ *           weights (l in parts of 128, merged at the end; online over l by 64)
+ *           out
+ *
+ * predicted 0.0 us on one thread (floor 0.0 us, operator by operator 0.0 us)
+ */
+static void chain_task(void *argument, long begin, long end, char *scratch) {
+  const struct tw_call *call = argument;
+  const long *sizes = call->sizes;
+  const long stride_A_0 = sizes[0];
+  const long stride_A_1 = sizes[1];
+  const long stride_A_2 = sizes[2];
+  const long stride_B_0 = sizes[3];
+  const long stride_B_1 = sizes[4];
+  const long stride_B_2 = sizes[5];
+  const long stride_D_0 = sizes[6];
+  const long stride_D_1 = sizes[7];
+  const long stride_D_2 = sizes[8];
+  const float *const A = (const float *)call->tensors[0];
+  const float *const B = (const float *)call->tensors[1];
+  const float *const D = (const float *)call->tensors[2];
+  float *const partial_E = (float *)(call->workspace + 0);
+  float *const partial_P_row_max = (float *)(call->workspace + 6291456);
+  float *const partial_P_row_sum = (float *)(call->workspace + 6389760);
+  float *const packed_B = (float *)(scratch + 0); /* B packed for scores */
+  float *const C = (float *)(scratch + 16384); /* b block x m block x l block */
+  float *const running_P_factor = (float *)(scratch + 24064); /* factor of the rows of weights */
+  float *const packed_D = (float *)(scratch + 24192); /* D packed for out */
+  for (long block = begin; block < end; block++) {
+    const long at_l = (block / 264) * 128;
+    const long at_b = (block / 22) % 12;
+    const long at_m = (block % 22) * 24;
+    const long size_m = tw_min(24, 512 - at_m);
+    for (long at_l_1 = at_l; at_l_1 < at_l + 128; at_l_1 += 64) {
+      tw_pack_rows(packed_B, 64, B + at_b * stride_B_0 + at_l_1 * stride_B_2, stride_B_1, stride_B_2, 64, 64);
+      matmul_avx512_f32_14x32_tiles(size_m, 64, 64, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, packed_B, 32, 64, C, 80, 0);
+      if (at_l_1 == at_l) {
+        /* weights_row_max: start */
+        {
+          long in_m = 0;
+          for (; in_m + TW_LANES <= size_m; in_m += TW_LANES) {
+            tw_store(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, tw_splat(-3.4028234663852886e+38f));
+          }
+          if (in_m < size_m) {
+            const long lanes = size_m - in_m;
+            tw_store_part(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, tw_splat(-3.4028234663852886e+38f), lanes);
+          }
+        }
+        /* weights_row_sum: start */
+        {
+          long in_m = 0;
+          for (; in_m + TW_LANES <= size_m; in_m += TW_LANES) {
+            tw_store(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, tw_splat(0.0f));
+          }
+          if (in_m < size_m) {
+            const long lanes = size_m - in_m;
+            tw_store_part(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, tw_splat(0.0f), lanes);
+          }
+        }
+      }
+      /* weights: softmax */
+      for (long in_m = 0; in_m < size_m; in_m++) {
+        {
+          tw_vec state_row_max_lanes = tw_splat(-3.4028234663852886e+38f);
+          tw_vec state_row_max_lanes_1 = tw_splat(-3.4028234663852886e+38f);
+          tw_vec state_row_max_lanes_2 = tw_splat(-3.4028234663852886e+38f);
+          tw_vec state_row_max_lanes_3 = tw_splat(-3.4028234663852886e+38f);
+          {
+            long in_l = 0;
+            for (; in_l + 4 * TW_LANES <= 64; in_l += 4 * TW_LANES) {
+              {
+                const tw_vec load_0 = tw_load(C + in_m * 80 + in_l);
+                const tw_vec point = load_0;
+                const tw_vec contribution = point;
+                state_row_max_lanes = tw_maximum(state_row_max_lanes, contribution);
+              }
+              {
+                const tw_vec load_0 = tw_load(C + in_m * 80 + in_l + TW_LANES);
+                const tw_vec point = load_0;
+                const tw_vec contribution = point;
+                state_row_max_lanes_1 = tw_maximum(state_row_max_lanes_1, contribution);
+              }
+              {
+                const tw_vec load_0 = tw_load(C + in_m * 80 + in_l + TW_LANES * 2);
+                const tw_vec point = load_0;
+                const tw_vec contribution = point;
+                state_row_max_lanes_2 = tw_maximum(state_row_max_lanes_2, contribution);
+              }
+              {
+                const tw_vec load_0 = tw_load(C + in_m * 80 + in_l + TW_LANES * 3);
+                const tw_vec point = load_0;
+                const tw_vec contribution = point;
+                state_row_max_lanes_3 = tw_maximum(state_row_max_lanes_3, contribution);
+              }
+            }
+            for (; in_l + TW_LANES <= 64; in_l += TW_LANES) {
+              const tw_vec load_0 = tw_load(C + in_m * 80 + in_l);
+              const tw_vec point = load_0;
+              const tw_vec contribution = point;
+              state_row_max_lanes = tw_maximum(state_row_max_lanes, contribution);
+            }
+            if (in_l < 64) {
+              const long lanes = 64 - in_l;
+              const tw_vec load_0 = tw_load_part(C + in_m * 80 + in_l, lanes);
+              const tw_vec point = load_0;
+              const tw_vec contribution = point;
+              state_row_max_lanes = tw_maximum(state_row_max_lanes, tw_first(contribution, tw_splat(-3.4028234663852886e+38f), lanes));
+            }
+          }
+          state_row_max_lanes = tw_maximum(state_row_max_lanes, state_row_max_lanes_1);
+          state_row_max_lanes = tw_maximum(state_row_max_lanes, state_row_max_lanes_2);
+          state_row_max_lanes = tw_maximum(state_row_max_lanes, state_row_max_lanes_3);
+          const tw_vec gained_row_max = tw_splat(tw_reduce_maximum(state_row_max_lanes));
+          const tw_vec previous_row_max = tw_splat(tw_read(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m));
+          const tw_vec state_row_max = tw_maximum(previous_row_max, gained_row_max);
+          tw_store_part(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, state_row_max, 1);
+          tw_vec state_row_sum_lanes = tw_splat(0.0f);
+          {
+            long in_l = 0;
+            for (; in_l + TW_LANES <= 64; in_l += TW_LANES) {
+              const tw_vec load_0 = tw_load(C + in_m * 80 + in_l);
+              const tw_vec point = load_0;
+              const tw_vec contribution = tw_exp((point - state_row_max));
+              tw_store(C + in_m * 80 + in_l, contribution);
+              state_row_sum_lanes = state_row_sum_lanes + contribution;
+            }
+            if (in_l < 64) {
+              const long lanes = 64 - in_l;
+              const tw_vec load_0 = tw_load_part(C + in_m * 80 + in_l, lanes);
+              const tw_vec point = load_0;
+              const tw_vec contribution = tw_exp((point - state_row_max));
+              tw_store_part(C + in_m * 80 + in_l, contribution, lanes);
+              state_row_sum_lanes = state_row_sum_lanes + tw_first(contribution, tw_splat(0.0f), lanes);
+            }
+          }
+          const tw_vec gained_row_sum = tw_splat(tw_reduce_add(state_row_sum_lanes));
+          const tw_vec previous_row_sum = tw_splat(tw_read(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m));
+          const tw_vec factor_row_sum = tw_exp((previous_row_max - state_row_max));
+          const tw_vec state_row_sum = (previous_row_sum * factor_row_sum) + gained_row_sum;
+          tw_store_part(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, state_row_sum, 1);
+          tw_store_part(running_P_factor + in_m, factor_row_sum, 1);
+        }
+      }
+      if (at_l_1 != at_l) {
+        /* out_multiply: correct */
+        for (long in_m = 0; in_m < size_m; in_m++) {
+          {
+            long in_n = 0;
+            for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
+              const tw_vec load_0 = tw_load(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + in_m * 64 + in_n);
+              const tw_vec load_1 = tw_splat(tw_read(running_P_factor + in_m));
+              tw_store(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + in_m * 64 + in_n, (load_0 * load_1));
+            }
+            if (in_n < 64) {
+              const long lanes = 64 - in_n;
+              const tw_vec load_0 = tw_load_part(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + in_m * 64 + in_n, lanes);
+              const tw_vec load_1 = tw_splat(tw_read(running_P_factor + in_m));
+              tw_store_part(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + in_m * 64 + in_n, (load_0 * load_1), lanes);
+            }
+          }
+        }
+      }
+      tw_pack_rows(packed_D, 64, D + at_b * stride_D_0 + at_l_1 * stride_D_1, stride_D_1, stride_D_2, 64, 64);
+      matmul_avx512_f32_14x32_tiles(size_m, 64, 64, C, 80, 1, packed_D, 32, 64, partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64, 64, at_l_1 != at_l);
+    }
+  }
+}
+
+static long chain_merge_scratch_bytes(const long *sizes) {
+  (void)sizes;
+  return 256;
+}
+
+/*
+ * merges the parts of chain: states of weights, then E
+ */
+static void chain_merge_task(void *argument, long begin, long end, char *scratch) {
+  const struct tw_call *call = argument;
+  const long *sizes = call->sizes;
+  const long stride_E_0 = sizes[9];
+  const long stride_E_1 = sizes[10];
+  float *const E = (float *)call->tensors[3];
+  float *const partial_E = (float *)(call->workspace + 0);
+  float *const partial_P_row_max = (float *)(call->workspace + 6291456);
+  float *const partial_P_row_sum = (float *)(call->workspace + 6389760);
+  float *const running_P_row_max = (float *)(scratch + 0); /* row_max of a block of rows */
+  float *const running_P_row_sum = (float *)(scratch + 64); /* row_sum of a block of rows */
+  float *const running_P_weights = (float *)(scratch + 128); /* weights of a block of rows */
+  for (long block = begin; block < end; block++) {
+    const long at_b = block / 64;
+    const long at_m = (block % 64) * 8;
+    /* weights_row_max: merge */
+    {
+      long in_m = 0;
+      for (; in_m + TW_LANES <= 8; in_m += TW_LANES) {
+        tw_vec state_row_max_lanes = tw_splat(-3.4028234663852886e+38f);
+        for (long in_l_part = 0; in_l_part < 4; in_l_part++) {
+          const tw_vec load_0 = tw_load(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144);
+          const tw_vec point = load_0;
+          const tw_vec contribution = point;
+          state_row_max_lanes = tw_maximum(state_row_max_lanes, contribution);
+        }
+        const tw_vec state_row_max = state_row_max_lanes;
+        tw_store(running_P_row_max + in_m, state_row_max);
+      }
+      if (in_m < 8) {
+        const long lanes = 8 - in_m;
+        tw_vec state_row_max_lanes = tw_splat(-3.4028234663852886e+38f);
+        for (long in_l_part = 0; in_l_part < 4; in_l_part++) {
+          const tw_vec load_0 = tw_load_part(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144, lanes);
+          const tw_vec point = load_0;
+          const tw_vec contribution = point;
+          state_row_max_lanes = tw_maximum(state_row_max_lanes, contribution);
+        }
+        const tw_vec state_row_max = state_row_max_lanes;
+        tw_store_part(running_P_row_max + in_m, state_row_max, lanes);
+      }
+    }
+    /* weights_row_sum: merge */
+    {
+      long in_m = 0;
+      for (; in_m + TW_LANES <= 8; in_m += TW_LANES) {
+        tw_vec state_row_sum_lanes = tw_splat(0.0f);
+        for (long in_l_part = 0; in_l_part < 4; in_l_part++) {
+          const tw_vec load_0 = tw_load(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144);
+          const tw_vec load_1 = tw_load(partial_P_row_sum + at_b * 512 + at_m + in_m + in_l_part * 6144);
+          const tw_vec load_2 = tw_load(running_P_row_max + in_m);
+          const tw_vec point = (load_1 * tw_exp((load_0 - load_2)));
+          const tw_vec contribution = point;
+          state_row_sum_lanes = state_row_sum_lanes + contribution;
+        }
+        const tw_vec state_row_sum = state_row_sum_lanes;
+        tw_store(running_P_row_sum + in_m, state_row_sum);
+      }
+      if (in_m < 8) {
+        const long lanes = 8 - in_m;
+        tw_vec state_row_sum_lanes = tw_splat(0.0f);
+        for (long in_l_part = 0; in_l_part < 4; in_l_part++) {
+          const tw_vec load_0 = tw_load_part(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144, lanes);
+          const tw_vec load_1 = tw_load_part(partial_P_row_sum + at_b * 512 + at_m + in_m + in_l_part * 6144, lanes);
+          const tw_vec load_2 = tw_load_part(running_P_row_max + in_m, lanes);
+          const tw_vec point = (load_1 * tw_exp((load_0 - load_2)));
+          const tw_vec contribution = point;
+          state_row_sum_lanes = state_row_sum_lanes + contribution;
+        }
+        const tw_vec state_row_sum = state_row_sum_lanes;
+        tw_store_part(running_P_row_sum + in_m, state_row_sum, lanes);
+      }
+    }
+    /* weights_weights: merge */
+    for (long in_m = 0; in_m < 8; in_m++) {
+      {
+        long in_l_part = 0;
+        for (; in_l_part + TW_LANES <= 4; in_l_part += TW_LANES) {
+          const tw_vec load_0 = tw_load_strided(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144, 6144, TW_LANES);
+          const tw_vec load_2 = tw_splat(tw_read(running_P_row_max + in_m));
+          const tw_vec load_3 = tw_splat(tw_read(running_P_row_sum + in_m));
+          tw_store(running_P_weights + in_m * 4 + in_l_part, (tw_exp((load_0 - load_2)) / load_3));
+        }
+        if (in_l_part < 4) {
+          const long lanes = 4 - in_l_part;
+          const tw_vec load_0 = tw_load_strided(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144, 6144, lanes);
+          const tw_vec load_2 = tw_splat(tw_read(running_P_row_max + in_m));
+          const tw_vec load_3 = tw_splat(tw_read(running_P_row_sum + in_m));
+          tw_store_part(running_P_weights + in_m * 4 + in_l_part, (tw_exp((load_0 - load_2)) / load_3), lanes);
+        }
+      }
+    }
+    /* out_merge: merge */
+    for (long in_m = 0; in_m < 8; in_m++) {
+      {
+        long in_n = 0;
+        for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
+          tw_vec state_sum_lanes = tw_splat(0.0f);
+          for (long in_l_part = 0; in_l_part < 4; in_l_part++) {
+            const tw_vec load_0 = tw_load(partial_E + at_b * 32768 + at_m * 64 + in_m * 64 + in_n + in_l_part * 393216);
+            const tw_vec load_1 = tw_splat(tw_read(running_P_weights + in_m * 4 + in_l_part));
+            const tw_vec point = (load_0 * load_1);
+            const tw_vec contribution = point;
+            state_sum_lanes = state_sum_lanes + contribution;
+          }
+          const tw_vec state_sum = state_sum_lanes;
+          tw_store(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, state_sum);
+        }
+        if (in_n < 64) {
+          const long lanes = 64 - in_n;
+          tw_vec state_sum_lanes = tw_splat(0.0f);
+          for (long in_l_part = 0; in_l_part < 4; in_l_part++) {
+            const tw_vec load_0 = tw_load_part(partial_E + at_b * 32768 + at_m * 64 + in_m * 64 + in_n + in_l_part * 393216, lanes);
+            const tw_vec load_1 = tw_splat(tw_read(running_P_weights + in_m * 4 + in_l_part));
+            const tw_vec point = (load_0 * load_1);
+            const tw_vec contribution = point;
+            state_sum_lanes = state_sum_lanes + contribution;
+          }
+          const tw_vec state_sum = state_sum_lanes;
+          tw_store_part(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, state_sum, lanes);
+        }
+      }
+    }
+  }
+}
+
+__attribute__((visibility("default"))) long tilewright_run_workspace_bytes(const long *sizes) {
+  (void)sizes;
+  return 6488064;
+}
+
+__attribute__((visibility("default"))) void tilewright_run(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace) {
+  struct tw_call call = {tensors, sizes, workspace};
+  context->parallel_for(context->pool, chain_task, &call, 1056, chain_scratch_bytes(sizes));
+  context->parallel_for(context->pool, chain_merge_task, &call, 768, chain_merge_scratch_bytes(sizes));
+}

@@ -1,0 +1,207 @@
+/*
+ * chain, planned for x86-64-v4
+ *
+ * C[b, m, l] = einsum(A[b, m, k], B[b, k, l]) over k
+ * P[b, m, l] = softmax(C[b, m, l]) over l
+ * E[b, m, n] = einsum(P[b, m, l], D[b, l, n]) over l
+ *
+ *   for b in blocks of 1
+ *     for m in blocks of 24
+ *       for l in blocks of 128
+ *         scores
+ *         weights (online over l by 128)
+ *         out
+ *
+ * predicted 0.0 us on one thread (floor 0.0 us, operator by operator 0.0 us)
+ */
+static void chain_task(void *argument, long begin, long end, char *scratch) {
+  const struct tw_call *call = argument;
+  const long *sizes = call->sizes;
+  const long stride_A_0 = sizes[0];
+  const long stride_A_1 = sizes[1];
+  const long stride_A_2 = sizes[2];
+  const long stride_B_0 = sizes[3];
+  const long stride_B_1 = sizes[4];
+  const long stride_B_2 = sizes[5];
+  const long stride_D_0 = sizes[6];
+  const long stride_D_1 = sizes[7];
+  const long stride_D_2 = sizes[8];
+  const long stride_E_0 = sizes[9];
+  const long stride_E_1 = sizes[10];
+  const float *const A = (const float *)call->tensors[0];
+  const float *const B = (const float *)call->tensors[1];
+  const float *const D = (const float *)call->tensors[2];
+  float *const E = (float *)call->tensors[3];
+  float *const packed_B = (float *)(scratch + 0); /* B packed for scores */
+  float *const C = (float *)(scratch + 32768); /* b block x m block x l block */
+  float *const running_P_row_max = (float *)(scratch + 46592); /* row_max of the rows of weights */
+  float *const running_P_row_sum = (float *)(scratch + 46720); /* row_sum of the rows of weights */
+  float *const running_P_factor = (float *)(scratch + 46848); /* factor of the rows of weights */
+  float *const packed_D = (float *)(scratch + 46976); /* D packed for out */
+  for (long block = begin; block < end; block++) {
+    const long at_b = block / 22;
+    const long at_m = (block % 22) * 24;
+    const long size_m = tw_min(24, 512 - at_m);
+    for (long at_l = 0; at_l < 512; at_l += 128) {
+      tw_pack_rows(packed_B, 128, B + at_b * stride_B_0 + at_l * stride_B_2, stride_B_1, stride_B_2, 64, 128);
+      matmul_avx512_f32_14x32_tiles(size_m, 128, 64, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, packed_B, 32, 128, C, 144, 0);
+      if (at_l == 0) {
+        /* weights_row_max: start */
+        {
+          long in_m = 0;
+          for (; in_m + TW_LANES <= size_m; in_m += TW_LANES) {
+            tw_store(running_P_row_max + in_m, tw_splat(-3.4028234663852886e+38f));
+          }
+          if (in_m < size_m) {
+            const long lanes = size_m - in_m;
+            tw_store_part(running_P_row_max + in_m, tw_splat(-3.4028234663852886e+38f), lanes);
+          }
+        }
+        /* weights_row_sum: start */
+        {
+          long in_m = 0;
+          for (; in_m + TW_LANES <= size_m; in_m += TW_LANES) {
+            tw_store(running_P_row_sum + in_m, tw_splat(0.0f));
+          }
+          if (in_m < size_m) {
+            const long lanes = size_m - in_m;
+            tw_store_part(running_P_row_sum + in_m, tw_splat(0.0f), lanes);
+          }
+        }
+      }
+      /* weights: softmax */
+      for (long in_m = 0; in_m < size_m; in_m++) {
+        {
+          tw_vec state_row_max_lanes = tw_splat(-3.4028234663852886e+38f);
+          tw_vec state_row_max_lanes_1 = tw_splat(-3.4028234663852886e+38f);
+          tw_vec state_row_max_lanes_2 = tw_splat(-3.4028234663852886e+38f);
+          tw_vec state_row_max_lanes_3 = tw_splat(-3.4028234663852886e+38f);
+          {
+            long in_l = 0;
+            for (; in_l + 4 * TW_LANES <= 128; in_l += 4 * TW_LANES) {
+              {
+                const tw_vec load_0 = tw_load(C + in_m * 144 + in_l);
+                const tw_vec point = load_0;
+                const tw_vec contribution = point;
+                state_row_max_lanes = tw_maximum(state_row_max_lanes, contribution);
+              }
+              {
+                const tw_vec load_0 = tw_load(C + in_m * 144 + in_l + TW_LANES);
+                const tw_vec point = load_0;
+                const tw_vec contribution = point;
+                state_row_max_lanes_1 = tw_maximum(state_row_max_lanes_1, contribution);
+              }
+              {
+                const tw_vec load_0 = tw_load(C + in_m * 144 + in_l + TW_LANES * 2);
+                const tw_vec point = load_0;
+                const tw_vec contribution = point;
+                state_row_max_lanes_2 = tw_maximum(state_row_max_lanes_2, contribution);
+              }
+              {
+                const tw_vec load_0 = tw_load(C + in_m * 144 + in_l + TW_LANES * 3);
+                const tw_vec point = load_0;
+                const tw_vec contribution = point;
+                state_row_max_lanes_3 = tw_maximum(state_row_max_lanes_3, contribution);
+              }
+            }
+            for (; in_l + TW_LANES <= 128; in_l += TW_LANES) {
+              const tw_vec load_0 = tw_load(C + in_m * 144 + in_l);
+              const tw_vec point = load_0;
+              const tw_vec contribution = point;
+              state_row_max_lanes = tw_maximum(state_row_max_lanes, contribution);
+            }
+            if (in_l < 128) {
+              const long lanes = 128 - in_l;
+              const tw_vec load_0 = tw_load_part(C + in_m * 144 + in_l, lanes);
+              const tw_vec point = load_0;
+              const tw_vec contribution = point;
+              state_row_max_lanes = tw_maximum(state_row_max_lanes, tw_first(contribution, tw_splat(-3.4028234663852886e+38f), lanes));
+            }
+          }
+          state_row_max_lanes = tw_maximum(state_row_max_lanes, state_row_max_lanes_1);
+          state_row_max_lanes = tw_maximum(state_row_max_lanes, state_row_max_lanes_2);
+          state_row_max_lanes = tw_maximum(state_row_max_lanes, state_row_max_lanes_3);
+          const tw_vec gained_row_max = tw_splat(tw_reduce_maximum(state_row_max_lanes));
+          const tw_vec previous_row_max = tw_splat(tw_read(running_P_row_max + in_m));
+          const tw_vec state_row_max = tw_maximum(previous_row_max, gained_row_max);
+          tw_store_part(running_P_row_max + in_m, state_row_max, 1);
+          tw_vec state_row_sum_lanes = tw_splat(0.0f);
+          {
+            long in_l = 0;
+            for (; in_l + TW_LANES <= 128; in_l += TW_LANES) {
+              const tw_vec load_0 = tw_load(C + in_m * 144 + in_l);
+              const tw_vec point = load_0;
+              const tw_vec contribution = tw_exp((point - state_row_max));
+              tw_store(C + in_m * 144 + in_l, contribution);
+              state_row_sum_lanes = state_row_sum_lanes + contribution;
+            }
+            if (in_l < 128) {
+              const long lanes = 128 - in_l;
+              const tw_vec load_0 = tw_load_part(C + in_m * 144 + in_l, lanes);
+              const tw_vec point = load_0;
+              const tw_vec contribution = tw_exp((point - state_row_max));
+              tw_store_part(C + in_m * 144 + in_l, contribution, lanes);
+              state_row_sum_lanes = state_row_sum_lanes + tw_first(contribution, tw_splat(0.0f), lanes);
+            }
+          }
+          const tw_vec gained_row_sum = tw_splat(tw_reduce_add(state_row_sum_lanes));
+          const tw_vec previous_row_sum = tw_splat(tw_read(running_P_row_sum + in_m));
+          const tw_vec factor_row_sum = tw_exp((previous_row_max - state_row_max));
+          const tw_vec state_row_sum = (previous_row_sum * factor_row_sum) + gained_row_sum;
+          tw_store_part(running_P_row_sum + in_m, state_row_sum, 1);
+          tw_store_part(running_P_factor + in_m, factor_row_sum, 1);
+        }
+      }
+      if (at_l != 0) {
+        /* out_multiply: correct */
+        for (long in_m = 0; in_m < size_m; in_m++) {
+          {
+            long in_n = 0;
+            for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
+              const tw_vec load_0 = tw_load(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n);
+              const tw_vec load_1 = tw_splat(tw_read(running_P_factor + in_m));
+              tw_store(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, (load_0 * load_1));
+            }
+            if (in_n < 64) {
+              const long lanes = 64 - in_n;
+              const tw_vec load_0 = tw_load_part(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, lanes);
+              const tw_vec load_1 = tw_splat(tw_read(running_P_factor + in_m));
+              tw_store_part(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, (load_0 * load_1), lanes);
+            }
+          }
+        }
+      }
+      tw_pack_rows(packed_D, 64, D + at_b * stride_D_0 + at_l * stride_D_1, stride_D_1, stride_D_2, 128, 64);
+      matmul_avx512_f32_14x32_tiles(size_m, 64, 128, C, 144, 1, packed_D, 32, 64, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, at_l != 0);
+      if ((at_l + 128) == 512) {
+        /* out_divide: correct */
+        for (long in_m = 0; in_m < size_m; in_m++) {
+          {
+            long in_n = 0;
+            for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
+              const tw_vec load_0 = tw_load(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n);
+              const tw_vec load_1 = tw_splat(tw_read(running_P_row_sum + in_m));
+              tw_store(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, (load_0 / load_1));
+            }
+            if (in_n < 64) {
+              const long lanes = 64 - in_n;
+              const tw_vec load_0 = tw_load_part(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, lanes);
+              const tw_vec load_1 = tw_splat(tw_read(running_P_row_sum + in_m));
+              tw_store_part(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, (load_0 / load_1), lanes);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+__attribute__((visibility("default"))) long tilewright_run_workspace_bytes(const long *sizes) {
+  (void)sizes;
+  return 0;
+}
+
+__attribute__((visibility("default"))) void tilewright_run(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace) {
+  struct tw_call call = {tensors, sizes, workspace};
+  context->parallel_for(context->pool, chain_task, &call, 264, chain_scratch_bytes(sizes));
+}
