@@ -9,12 +9,13 @@ Nothing in a schedule says so: it follows from the loops.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 import numpy as np
 
 from tilewright.graph.scalar import Previous, Scalar, State, apply, subexpressions
-from tilewright.graph.types import AxisKind, Chain, Operator
+from tilewright.graph.types import AxisKind, Chain, Operator, Reduction
 from tilewright.plan.chains import equal_axes
 from tilewright.plan.memory import live_blocks
 from tilewright.plan.ranges import largest_sizes, trip_counts
@@ -45,11 +46,17 @@ class Shares:
 def shares_of(operator: Operator) -> Shares | None:
     """The laws by which an operator may run in blocks of its reduction; None if it has none, or writes no value per point."""
     reduction = operator.reduction
-    if reduction is None or operator.is_contraction():
+    if reduction is None or not reduction.rescales:
         return None
+    pointwise = all(axis.name in operator.write.axes() for axis in operator.reduction_axes())
+    return _shares(reduction) if pointwise else None
+
+
+@lru_cache(maxsize=64)
+def _shares(reduction: Reduction) -> Shares | None:
     laws = {law.target: law.factor for law in reduction.rescales}
     total, factor = reduction.states[-1], laws.get(reduction.states[-1].name)
-    if factor is None or not {axis.name for axis in operator.reduction_axes()} <= operator.write.axes():
+    if factor is None:
         return None
     old, new = Previous(total.name), State(total.name)
     divided = laws.get(RESULT) == apply("divide", apply("multiply", factor, old), new)
