@@ -59,6 +59,20 @@ def test_rows_need_an_operator_that_sums_their_shares() -> None:
         assert reason.startswith("P needs whole rows"), reason
 
 
+def test_a_product_of_two_softmaxes_needs_whole_rows() -> None:
+    extents = {"m": 5, "k": 4, "l": 6, "n": 3}
+    chain = chain_of(
+        (
+            contraction("C", "mk,kl->ml", "AB", extents),
+            softmax("P", "ml", "C", extents, "l"),
+            softmax("Q", "nl", "D", extents, "l"),
+            contraction("E", "ml,nl->mn", "PQ", extents),
+        )
+    )
+    assert why_not_executable(chain, prefixed(chain, "l", {}, {"l": 2})).startswith("P needs whole rows")
+    assert why_not_executable(chain, Schedule((Loop("l", 3, prefixed(chain, "", {}, {}).body),), split="l"))
+
+
 def test_parts_need_a_loop_around_everything_and_one_operator_that_sums() -> None:
     body = prefixed(ATTENTION, "bm", {}, SMALL).body
     assert is_executable(ATTENTION, Schedule((Loop("l", 3, body),), split="l"))

@@ -8,6 +8,7 @@ Nothing in a schedule says so: it follows from the loops.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -86,10 +87,15 @@ def cut_axes(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[str,
 
 def shares_read(chain: Chain, operator: Operator) -> Operator | None:
     """The row operator with laws whose shares a contraction sums; None for other operators."""
-    if not operator.is_contraction():
-        return None
-    producers = (chain.producer(access.tensor) for access in operator.reads)
-    return next((one for one in producers if one is not None and shares_of(one) is not None), None)
+    return next(_producers_of_shares(chain, operator), None) if operator.is_contraction() else None
+
+
+def _producers_of_shares(chain: Chain, operator: Operator) -> Iterator[Operator]:
+    """The row operator behind every read of shares."""
+    for access in operator.reads:
+        producer = chain.producer(access.tensor)
+        if producer is not None and shares_of(producer) is not None:
+            yield producer
 
 
 def why_rows_must_be_whole(chain: Chain, schedule: Schedule, operator: Operator) -> str:
@@ -111,11 +117,11 @@ def why_rows_must_be_whole(chain: Chain, schedule: Schedule, operator: Operator)
 
 
 def _sums_shares(chain: Chain, schedule: Schedule, operator: Operator, consumer: Operator, cut: tuple[str, ...]) -> bool:
-    """Whether a consumer sums over the cut axes, block after block, is linear in the shares, and keeps the rows apart."""
+    """Whether a consumer sums over the cut axes, block after block, is linear in these shares alone, and keeps the rows apart."""
     tensor = operator.write.tensor
     summed = {axis.name for axis in consumer.reduction_axes()}
     rows = set(row_axes(operator))
-    if not consumer.is_contraction() or sum(access.tensor == tensor for access in consumer.reads) != 1:
+    if not consumer.is_contraction() or tuple(_producers_of_shares(chain, consumer)) != (operator,):
         return False
     shared = common_path(schedule.path(operator.name), schedule.path(consumer.name))
     trips = trip_counts(shared, largest_sizes(chain))
