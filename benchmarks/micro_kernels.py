@@ -2,7 +2,8 @@
 
     python -m benchmarks.micro_kernels [name ...]
 
-Full tiles on packed panels that stay in L1, K = 64 and 256. Every sample stands between two runs of a loop of independent
+Full tiles on panels that stay in L1, K = 64, 256 and 512 (B is given a row
+stride of 0, as a panel of 512 rows would leave L1). Every sample stands between two runs of a loop of independent
 multiply-adds of the kernel's vector width, and is compared with the faster one: so shares hold while the clock drifts. The
 median and the 90th percentile are printed; where they differ much, something else was using the core.
 """
@@ -23,8 +24,10 @@ from tilewright.kernels import MicroKernel, VectorDialect, dialect_for, register
 
 ACCUMULATORS = 12
 PEAK_TRIPS = 20_000
-SAMPLES = 300
-STEPS_PER_RUN = 4096
+SAMPLES = 200
+STEPS_PER_RUN = 32_768
+"""Some 100 us: the 1-2 us that Python takes to start a run must not count."""
+DEPTHS = (64, 256, 512)
 REPEAT = """
 typedef void kernel(long, const float *, long, long, const float *, long, float *, long, long, long, long);
 EXPORT void repeat(kernel *f, long count, long k, const float *a, long a_row, long a_column, const float *b, long b_row,
@@ -64,12 +67,12 @@ def peak(dialect: VectorDialect) -> Run:
 def tiles(kernel: MicroKernel, compiler: str, k: int) -> Run:
     """Calls on the same full tile, from a loop in C."""
     rows, columns, count = kernel.rows, kernel.columns, STEPS_PER_RUN // k
-    a, b, c = aligned(k, rows), aligned(k, columns), aligned(rows, columns)
+    a, b, c = aligned(k, rows), aligned(1, columns), aligned(rows, columns)
     repeat = dialect_library(dialect_for("any", frozenset()), "gcc", REPEAT).repeat
     repeat.argtypes = [ctypes.c_void_p, ctypes.c_long, *MATRIX_ARGUMENTS]
     function = ctypes.cast(load(kernel, compiler), ctypes.c_void_p)  # type: ignore[arg-type]
     pointers = [array.ctypes.data for array in (a, b, c)]
-    arguments = (k, pointers[0], 1, rows, pointers[1], columns, pointers[2], columns, rows, columns, 0)
+    arguments = (k, pointers[0], 1, rows, pointers[1], 0, pointers[2], columns, rows, columns, 0)
     return Run(lambda: (repeat(function, count, *arguments), a, b, c)[0], 2 * rows * columns * k * count)
 
 
@@ -98,7 +101,7 @@ def main(names: list[str]) -> None:
         reference = peak(dialect_for("x86_64", kernel.features))
         print(f"{kernel.name:26} peak {max(reference.rate() for _ in range(SAMPLES)) / 1e9:6.1f} GFLOP/s", end="")
         for compiler in filter(command, COMPILERS):
-            cells = [shares(tiles(kernel, compiler, k), reference) for k in (64, 256)]
+            cells = [shares(tiles(kernel, compiler, k), reference) for k in DEPTHS]
             print(f"   {compiler}: " + ", ".join(f"{median:6.1%} ({high:6.1%})" for median, high in cells), end="", flush=True)
         print()
 

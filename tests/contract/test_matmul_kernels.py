@@ -22,11 +22,16 @@ EPSILON = float(np.finfo(np.float32).eps)
 ALSO_WITH_CLANG = ("6x64", "14x32", "6x16", "6x8")
 """Tiles checked with Clang as well: compiling all shapes of all tiles twice takes longer than all checks."""
 
+PREFETCHING = "6x64_prefetch_left_target", "8x48_prefetch_right"
+"""The same for kernels that prefetch: each kind of prefetch once, with one compiler."""
+
 Call = Callable[..., None]
 
 
 def _cases() -> Iterator[pytest.ParameterSet]:
     for kernel, compiler in product(registered(), COMPILERS):
+        if kernel.prefetch and not (compiler == "gcc" and kernel.name.endswith(PREFETCHING)):
+            continue
         if compiler == "gcc" or kernel.name.endswith(ALSO_WITH_CLANG):
             missing = pytest.mark.skipif(command(compiler) is None, reason=f"{compiler} is missing")
             marks = [missing, pytest.mark.needs(*sorted(kernel.features))]

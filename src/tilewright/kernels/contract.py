@@ -16,6 +16,7 @@ through a C function of this type (the ABI; `float` stands for the declared elem
 - `k` may be 0: then C is zeroed, or left as it is when accumulating (though -0.0 may become 0.0).
 - Sums run over p in increasing order, from zero, one accumulator per element of C, with fused multiply-adds where the ISA
   has them; C is added last. So an element's value depends neither on its place in the tile nor on the size of the tile.
+- Prefetches (see `MicroKernel.prefetch`) may name any address: they read nothing, and never fault.
 - No symbol is imported, no memory is allocated, the floating-point environment is left alone.
 """
 
@@ -29,6 +30,10 @@ MATRIX_ABI = (
     "void {name}(long k, const float *a, long a_row, long a_column, const float *b, long b_row, "
     "float *c, long c_row, long m, long n, long accumulate)"
 )
+
+
+PREFETCHABLE = ("left", "right", "target")
+"""Operands that a kernel may prefetch: A, B and C."""
 
 
 class SourceKind(Enum):
@@ -79,11 +84,17 @@ class MicroKernel:
     emit: Callable[[str, frozenset[tuple[int, int]] | None], KernelSource]
     symbol: str | None = None
     """The symbol that the source defines where it is fixed (an object file): `emit` then ignores the name it is given."""
+    prefetch: tuple[str, ...] = ()
+    """Operands that the code prefetches: "left" (A of the next tile of rows), "right" (later rows of B), "target" (this C)."""
 
     @property
     def lanes(self) -> int:
         """32-bit elements per vector."""
         return self.vector_bits // 32
+
+    def same_tile(self, other: MicroKernel) -> bool:
+        """Whether both compute the same tile with the same vectors: such kernels can stand in for each other in a plan."""
+        return (self.rows, self.columns, self.vector_bits) == (other.rows, other.columns, other.vector_bits)
 
     def declaration(self, name: str) -> str:
         """The C declaration under which a caller in another translation unit calls the kernel by `name`, whatever its symbol.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tilewright.errors import TilewrightError
-from tilewright.kernels.contract import MicroKernel
+from tilewright.kernels.contract import PREFETCHABLE, MicroKernel
 
 OPERATIONS = ("matmul",)
 LANE_BITS = 32
@@ -34,6 +34,8 @@ def _problems(kernel: MicroKernel) -> Iterator[tuple[str, str, str]]:
         yield "features", "is not a frozenset of names", 'write frozenset({"avx2", "fma"}), with names as in /proc/cpuinfo'
     if not 0 < kernel.peak_share <= 1:
         yield "peak_share", "is not a share", "measure it, between 0 and 1: of the peak of vectors of vector_bits"
+    if not set(kernel.prefetch) <= set(PREFETCHABLE):
+        yield "prefetch", "names something else than operands", f"choose from {', '.join(PREFETCHABLE)}"
     if not callable(emit):
         yield "emit", "cannot be called", "give a function of (name, variants) that returns a KernelSource"
 

@@ -3,11 +3,15 @@
 Accumulators for rows x vectors of C stay in registers; a step of K loads one row of B, and for each row broadcasts one element
 of A (an explicit broadcast: with the memory operand folded into the FMA, tiles wider than one vector reach 77-93% of their
 speed). One function per (rows, vectors), in two forms: whole vectors, and a last vector that is loaded and stored in part.
+
+Prefetching is an option. What the hardware does not foresee are the starts of short rows: A of the next tile of rows, and the
+tile of C; and B where it streams through once, as its panels lie further apart in time than the hardware looks ahead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from tilewright.errors import TilewrightError
 from tilewright.kernels.contract import MATRIX_ABI, KernelSource, MicroKernel, SourceKind
@@ -16,12 +20,25 @@ from tilewright.kernels.vectors import VectorDialect
 UNROLL = 4
 ROWS_PER_POINTER = 4
 """Rows are addressed as pointer + {0, 1, 2, 3} * a_row, as addressing modes can: a pointer per row takes too many registers."""
+LINE_FLOATS = 16
+"""Steps of K between prefetches of a row of A, which moves on by a cache line of 64 bytes meanwhile if A is row-major."""
+RIGHT_STEPS_AHEAD = 32
+"""How far ahead B is prefetched: 8 and 64 steps gained half as much (AVX-512 8x48 with B in memory, see docs/kernels.md)."""
 
 
-def outer_product_kernel(dialect: VectorDialect, rows: int, vectors: int, *, peak_share: float) -> MicroKernel:
+def outer_product_kernel(
+    dialect: VectorDialect,
+    rows: int,
+    vectors: int,
+    *,
+    peak_share: float,
+    prefetch: tuple[str, ...] = (),
+    unroll: int = UNROLL,
+) -> MicroKernel:
     """Declare the kernel with a tile of rows x (vectors * dialect.lanes) floats.
 
-    `peak_share` is measured: of the peak of vectors of the dialect's width.
+    `peak_share` is measured: of the peak of vectors of the dialect's width. `prefetch` names operands as
+    `MicroKernel.prefetch` does. `unroll` is the number of steps of K per loop trip.
 
     >>> from tilewright.kernels import dialect_for
     >>> outer_product_kernel(dialect_for("x86_64", frozenset({"avx512f"})), 6, 4, peak_share=0.97).name
@@ -29,26 +46,33 @@ def outer_product_kernel(dialect: VectorDialect, rows: int, vectors: int, *, pea
     """
 
     def emit(name: str, variants: frozenset[tuple[int, int]] | None) -> KernelSource:
-        return KernelSource(SourceKind.C, outer_product_text(dialect, rows, vectors, name, variants))
+        return KernelSource(SourceKind.C, outer_product_text(dialect, rows, vectors, name, variants, prefetch, unroll))
 
     columns = vectors * dialect.lanes
     return MicroKernel(
-        name=f"matmul_{dialect.name}_f32_{rows}x{columns}",
+        name="_".join([f"matmul_{dialect.name}_f32_{rows}x{columns}", *(["prefetch", *prefetch] if prefetch else [])]),
         operation="matmul",
         rows=rows,
         columns=columns,
-        depth=UNROLL,
+        depth=unroll,
         element_types=("float32", "float32", "float32"),
         architecture=dialect.architecture,
         features=dialect.features,
         vector_bits=dialect.vector_bits,
         peak_share=peak_share,
         emit=emit,
+        prefetch=prefetch,
     )
 
 
 def outer_product_text(
-    dialect: VectorDialect, rows: int, vectors: int, name: str, variants: frozenset[tuple[int, int]] | None
+    dialect: VectorDialect,
+    rows: int,
+    vectors: int,
+    name: str,
+    variants: frozenset[tuple[int, int]] | None,
+    prefetch: tuple[str, ...] = (),
+    unroll: int = UNROLL,
 ) -> str:
     """The C of the function `name`, self-contained, with code for `variants` only (None: every shape of the tile).
 
@@ -63,23 +87,20 @@ def outer_product_text(
             hint="ask for (rows, vectors) with 1 <= rows and 1 <= vectors, up to the tile",
         )
     ordered = sorted(wanted, reverse=True)
-    functions = [_variant(name, m, v, edge) for m, v in ordered for edge in (False, True)]
+    functions = [_variant(name, Tile(m, v, edge, prefetch, unroll)) for m, v in ordered for edge in (False, True)]
     return "\n".join([dialect.prelude, *functions, _dispatch(name, ordered)])
 
 
-def _variant(name: str, rows: int, vectors: int, edge: bool) -> str:
+def _variant(name: str, tile: Tile) -> str:
     """One shape: everything in registers. `last` is the number of columns in the last vector of an edge."""
-    tile = Tile(rows, vectors, edge)
+    last = ", long last" if tile.edge else ""
     return "\n".join(
         [
             f"static __attribute__((noinline)) void {name}_{tile.suffix}(long k, const float *a, long a_row, long a_column,",
-            f"    const float *b, long b_row, float *c, long c_row, long accumulate{', long last' if edge else ''}) {{",
-            *(["  const long a_row_3 = 3 * a_row;"] if rows >= ROWS_PER_POINTER else []),
+            f"    const float *b, long b_row, float *c, long c_row, long accumulate{last}) {{",
+            *(["  const long a_row_3 = 3 * a_row;"] if tile.rows >= ROWS_PER_POINTER else []),
             *tile.declarations(),
-            *([] if edge else [f"#pragma GCC unroll {UNROLL}"]),
-            "  for (long p = 0; p < k; p++) {",
-            *tile.step(),
-            "  }",
+            *tile.loop(),
             *tile.finish(),
             "}",
             "",
@@ -90,10 +111,12 @@ def _variant(name: str, rows: int, vectors: int, edge: bool) -> str:
 class Tile:
     """The statements of one shape."""
 
-    def __init__(self, rows: int, vectors: int, edge: bool) -> None:
+    def __init__(self, rows: int, vectors: int, edge: bool, prefetch: tuple[str, ...] = (), unroll: int = UNROLL) -> None:
         self.rows = rows
         self.vectors = vectors
         self.edge = edge
+        self.prefetch = prefetch
+        self.unroll = unroll
 
     @property
     def suffix(self) -> str:
@@ -101,12 +124,30 @@ class Tile:
         return f"{self.rows}x{self.vectors}" + ("_edge" if self.edge else "")
 
     def declarations(self) -> Iterator[str]:
-        """Pointers into A, and the accumulators."""
+        """Pointers into A, the accumulators, and what is prefetched before the first step."""
         for i in self._pointer_rows():
             yield f"  const float *a_{i} = a + {i} * a_row;"
         for i in range(self.rows):
             zeros = ", ".join(f"sum_{i}_{j} = {{0}}" for j in range(self.vectors))
             yield f"  tw_vec {zeros};"
+        if "target" in self.prefetch:
+            for i, j in self._places():
+                yield f"  __builtin_prefetch(c + {i} * c_row + {j} * TW_LANES, 1);"
+
+    def loop(self) -> Iterator[str]:
+        """All steps of K; where A of the next rows is prefetched, in groups of the steps that use up one line of a row."""
+        unroll = [] if self.edge else [f"#pragma GCC unroll {self.unroll}"]
+        if "left" not in self.prefetch:
+            yield from (*unroll, "  for (long p = 0; p < k; p++) {", *self.step(), "  }")
+            return
+        yield f"  for (long group = 0; group < k; group += {LINE_FLOATS}) {{"
+        yield f"    const long end = group + {LINE_FLOATS} < k ? group + {LINE_FLOATS} : k;"
+        yield f"    const float *next = a_0 + {self.rows} * a_row;"
+        for _ in range(self.rows):
+            yield "    __builtin_prefetch(next);"
+            yield "    next += a_row;"
+            yield "    TW_OPAQUE(next);"
+        yield from (*unroll, "  for (long p = group; p < end; p++) {", *self.step(), "  }", "  }")
 
     def step(self) -> Iterator[str]:
         """One step of K. TW_KEEP stops GCC 12 from loading a vector again for each row."""
@@ -119,17 +160,23 @@ class Tile:
         for i in self._pointer_rows():
             yield f"    a_{i} += a_column;"
             yield f"    TW_OPAQUE(a_{i});"
+        if "right" in self.prefetch:
+            for j in range(self.vectors):
+                yield f"    __builtin_prefetch(b + {RIGHT_STEPS_AHEAD} * b_row + {j} * TW_LANES);"
         yield "    b += b_row;"
 
     def finish(self) -> Iterator[str]:
         """Add C where asked to, and store."""
-        places = [(i, j) for i in range(self.rows) for j in range(self.vectors)]
         yield "  if (accumulate) {"
-        for i, j in places:
+        for i, j in self._places():
             yield f"    sum_{i}_{j} = {self._load(f'c + {i} * c_row', j)} + sum_{i}_{j};"
         yield "  }"
-        for i, j in places:
+        for i, j in self._places():
             yield f"  {self._store(f'c + {i} * c_row', j, f'sum_{i}_{j}')};"
+
+    def _places(self) -> Iterator[tuple[int, int]]:
+        """(row, vector) of every accumulator."""
+        return product(range(self.rows), range(self.vectors))
 
     def _pointer_rows(self) -> range:
         return range(0, self.rows, ROWS_PER_POINTER)

@@ -59,6 +59,8 @@ def for_machine(
 ) -> tuple[MicroKernel, ...]:
     """The kernels of an operation that the machine can run: widest vectors first, then by peak share, tile area, and name.
 
+    Of kernels of the same tile those that do not prefetch come first.
+
     >>> [kernel.vector_bits for kernel in for_machine(Machine.named("x86-64-v2"))]
     [128]
     """
@@ -69,7 +71,7 @@ def for_machine(
         and kernel.element_types == element_types
         and kernel.runs_on(machine.architecture, machine.features)
     ]
-    return tuple(sorted(suitable, key=lambda kernel: (-kernel.vector_bits, -kernel.peak_share, -kernel.rows * kernel.columns)))
+    return tuple(sorted(suitable, key=_preference))
 
 
 def dialect_for(architecture: str, features: frozenset[str]) -> VectorDialect:
@@ -83,6 +85,10 @@ def dialect_for(architecture: str, features: frozenset[str]) -> VectorDialect:
     if not runnable:
         raise UnsupportedOperation(f"no vector dialect for {architecture}", hint="add kernels/dialect_<isa>.py")
     return max(runnable, key=lambda dialect: (dialect.vector_bits, len(dialect.features), dialect.name))
+
+
+def _preference(kernel: MicroKernel) -> tuple[int, float, int, bool]:
+    return -kernel.vector_bits, -kernel.peak_share, -kernel.rows * kernel.columns, bool(kernel.prefetch)
 
 
 def _by_name() -> dict[str, MicroKernel]:

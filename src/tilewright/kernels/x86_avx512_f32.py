@@ -1,14 +1,20 @@
-"""float32 matrix kernels for AVX-512. Tiles leave at least one of the 32 registers spare besides accumulators, B and one of A."""
+"""float32 matrix kernels for AVX-512. Tiles leave at least one of the 32 registers spare besides accumulators, B and one of A.
+
+Each tile also comes with prefetches, for rows of A and C that stream through, and for B that does.
+"""
 
 from __future__ import annotations
 
 from tilewright.kernels.dialect_avx512 import DIALECT
 from tilewright.kernels.outer_product import outer_product_kernel
 
-KERNELS = (
-    outer_product_kernel(DIALECT, 6, 4, peak_share=0.85),
-    outer_product_kernel(DIALECT, 8, 3, peak_share=0.85),
-    outer_product_kernel(DIALECT, 14, 2, peak_share=0.85),
-    outer_product_kernel(DIALECT, 12, 2, peak_share=0.85),
-    outer_product_kernel(DIALECT, 28, 1, peak_share=0.76),
+# Measured on one core of an AMD EPYC (Zen 5), GCC 12 and Clang 21: see docs/kernels.md.
+SHARES = {(6, 4): 0.85, (8, 3): 0.85, (14, 2): 0.85, (12, 2): 0.85, (28, 1): 0.76}
+UNROLL = {(): 4, ("left", "target"): 2, ("right",): 4}
+"""Steps per trip by prefetched operands: Clang spills with more in 14x32, where A is prefetched between trips."""
+
+KERNELS = tuple(
+    outer_product_kernel(DIALECT, rows, vectors, peak_share=share, prefetch=prefetch, unroll=UNROLL[prefetch])
+    for (rows, vectors), share in SHARES.items()
+    for prefetch in UNROLL
 )

@@ -18,7 +18,8 @@ from tilewright.graph.types import Chain, Operator
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import axis_names
 from tilewright.plan.kernel_choice import flops, kernel_work
-from tilewright.plan.packing import in_place_seconds, least_packing_seconds, packing_seconds
+from tilewright.plan.packing import in_place_seconds, least_packing_seconds, may_pack, packing_seconds
+from tilewright.plan.prefetch import prefetch_seconds
 from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.row_forms import blocks_of_rows, row_axes, shares_of, shares_read
 from tilewright.plan.setting import ELEMENT_BYTES, Setting, compulsory_bytes
@@ -51,6 +52,8 @@ class Work:
     overhead_s: Count
     traffic_bytes: Mapping[str, Count]
     """Into each cache level, from the one behind it."""
+    prefetch_s: Count = 0.0
+    """Prefetch instructions less the visible traffic that they hide: below 0 where prefetching gains."""
 
 
 def measure(setting: Setting, operator: Operator, tiles: Mapping[str, Count]) -> Block:
@@ -96,14 +99,16 @@ def operator_work(
     moved = elements_into(setting, around, view, block.footprints, inner=inner, conflict=conflict or 1.0)
     traffic = {level: ELEMENT_BYTES * sum(elements) for level, elements in moved.items()}
     functions = row_seconds(setting, view.operator, view.loops[: around.shared_loops], block)
-    return Work(nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic)
+    packed = conflict is None and may_pack(setting, view.operator)
+    prefetching = prefetch_seconds(setting, view.operator, moved, nearest.tiles, nearest.calls * repeats, packed=packed)
+    return Work(nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic, prefetching)
 
 
 def seconds(setting: Setting, work: Work) -> Count:
     """The price of one operator's work."""
     times = traffic_seconds(setting, work)
     longest = reduce(np.maximum, times.values(), work.arithmetic_s + work.functions_s)
-    return longest + visible_seconds(setting, times) + work.packing_s + work.overhead_s
+    return longest + visible_seconds(setting, times) + work.packing_s + work.overhead_s + work.prefetch_s
 
 
 def least_seconds(setting: Setting, operator: Operator, block: Block, repeats: Count) -> Count:

@@ -108,7 +108,8 @@ def choose_kernel(
 ) -> tuple[MicroKernel, tuple[tuple[MicroKernel, float], ...]]:
     """The kernel with the least padded work over its attainable rate, and all with their seconds, best first.
 
-    Extents count as uncut: tiles of rows are multiples of the kernel's. Raises `PlanningError` if there is none.
+    Extents count as uncut: tiles of rows are multiples of the kernel's. Kernels that prefetch are left out where others do the
+    same tile: see `plan.prefetch`. Raises `PlanningError` if there is none.
     """
     if not kernels:
         raise PlanningError(
@@ -116,10 +117,15 @@ def choose_kernel(
             where=operator.name,
             hint="register one with tilewright.kernels.registry.register",
         )
+    kernels = tuple(one for one in kernels if not (one.prefetch and any(_does_without(other, one) for other in kernels)))
     seconds = [float(kernel_work(operator, roles, one, machine, sizes, sizes).seconds) for one in kernels]
     chosen = next(one for one, time in zip(kernels, seconds, strict=True) if time <= min(seconds) * TIE)
     ranked = sorted(zip(kernels, seconds, strict=True), key=lambda pair: pair[1])
     return chosen, tuple(ranked)
+
+
+def _does_without(plain: MicroKernel, prefetching: MicroKernel) -> bool:
+    return not plain.prefetch and plain.same_tile(prefetching)
 
 
 def _step_cycles(rows: Count, vectors: Count, fma_per_cycle: int) -> Count:

@@ -18,6 +18,7 @@ from tilewright.plan.hierarchy import level_plans, movements_by_level
 from tilewright.plan.kernel_choice import choose_kernel, kernel_work, useful_share
 from tilewright.plan.nesting import Blocking, refine, works
 from tilewright.plan.parallel import block_count, imbalance, parallel_axes
+from tilewright.plan.prefetch_choice import choose_prefetches
 from tilewright.plan.ranges import box_sizes, planned_sizes
 from tilewright.plan.recall import Searched, recalled
 from tilewright.plan.roles import contraction_roles
@@ -53,31 +54,40 @@ def plan_chain(
     grows) searching a chain that differs from an earlier one in names only. Raises
     `PlanningError` if no micro kernel or no executable schedule exists.
     """
-    setting, ranked = _setting(chain, machine, kernels, coefficients)
+    available = registry.for_machine(machine) if kernels is None else kernels
+    setting, ranked = _setting(chain, machine, available, coefficients)
     memory: Searched = {} if searched is None else searched
     found = recalled(setting, memory)
     blocking = refine(setting, found)
-    plan = _planned(setting, ranked, found, blocking, unfused_price)
+    unfused = unfused_price or (_unfused_price(setting, available) if len(chain.operators) > 1 else None)
+    plan = _planned(setting, available, ranked, found, blocking, unfused)
     split = split_of(setting, blocking, lambda part: refine(part, recalled(part, memory)))
     return plan if split is None else _in_parts(setting, plan, split)
 
 
 def _planned(
-    setting: Setting, ranked: RankedKernels, found: tuple[Candidate, ...], blocking: Blocking, unfused_price: Price | None
+    plain: Setting,
+    available: tuple[MicroKernel, ...],
+    ranked: RankedKernels,
+    found: tuple[Candidate, ...],
+    blocking: Blocking,
+    unfused_price: Price | None,
 ) -> Plan:
-    """The plan of a refined schedule, with the reasons against all others."""
-    chain, machine = setting.chain, setting.machine
+    """The plan of a refined schedule, with the reasons against all others; without an unfused price it is its own."""
+    chain, machine = plain.chain, plain.machine
+    setting, lost_prefetches = choose_prefetches(plain, blocking, available)
     winner, schedule = blocking.candidate, blocking.schedule
     others = [candidate for candidate in found if candidate is not winner]
     problem = why_not_executable(chain, schedule)
     if problem:
         raise PlanningError(f"no executable schedule for {chain.name}", where=chain.name, why=problem)
     price = price_blocking(setting, blocking)
-    unfused = unfused_price or (price if len(chain.operators) == 1 else _unfused_price(setting))
+    unfused = unfused_price or price
     rejected = (
         *_rejected_fusion(chain, price, unfused),
         *_rejected_candidates(setting, winner, others),
         *_rejected_kernels(setting, ranked),
+        *lost_prefetches,
     )
     return Plan(
         chain=chain,
@@ -125,9 +135,10 @@ def _price_in_parts(setting: Setting, split: Split) -> Price:
 def price_blocking(setting: Setting, blocking: Blocking) -> Price:
     """The price of a plan, term by term: for every operator arithmetic overlaps with the traffic into each level."""
     terms: list[PriceTerm] = []
-    totals = {"packing": 0.0, "blocks and tile ends": 0.0, "visible traffic": 0.0}
+    totals = {"packing": 0.0, "blocks and tile ends": 0.0, "visible traffic": 0.0, "prefetches": 0.0}
     for operator, work in works(setting, blocking):
         terms += _overlapping_terms(setting, operator.name, work)
+        totals["prefetches"] += float(work.prefetch_s)
         totals["packing"] += float(work.packing_s)
         totals["blocks and tile ends"] += float(work.overhead_s)
         totals["visible traffic"] += float(visible_seconds(setting, traffic_seconds(setting, work)))
@@ -152,9 +163,8 @@ def scratch_bytes(setting: Setting, schedule: Schedule) -> int:
 
 
 def _setting(
-    chain: Chain, machine: Machine, kernels: tuple[MicroKernel, ...] | None, coefficients: Coefficients
+    chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], coefficients: Coefficients
 ) -> tuple[Setting, RankedKernels]:
-    available = registry.for_machine(machine) if kernels is None else kernels
     sizes = planned_sizes(chain)
     roles = {op.name: contraction_roles(op) for op in chain.operators if op.is_contraction()}
     chosen: dict[str, MicroKernel] = {}
@@ -220,7 +230,7 @@ def single_operator_chains(chain: Chain) -> tuple[Chain, ...]:
     )
 
 
-def _unfused_price(setting: Setting) -> Price:
+def _unfused_price(setting: Setting, available: tuple[MicroKernel, ...]) -> Price:
     """Every operator planned alone; intermediates are written to memory and read back."""
     prices = []
     for alone in single_operator_chains(setting.chain):
@@ -232,7 +242,8 @@ def _unfused_price(setting: Setting) -> Price:
             {name: roles for name, roles in setting.roles.items() if name == operator.name},
             setting.coefficients,
         )
-        prices.append(price_blocking(own, refine(own, search(own))))
+        blocking = refine(own, search(own))
+        prices.append(price_blocking(choose_prefetches(own, blocking, available)[0], blocking))
     return separate_price(prices)
 
 
@@ -246,8 +257,8 @@ def separate_price(prices: Iterable[Price]) -> Price:
 def _rejected_kernels(setting: Setting, ranked: RankedKernels) -> Iterator[Rejected]:
     for name, kernels in ranked.items():
         chosen = setting.kernels[name]
-        winner_s = next(time for kernel, time in kernels if kernel is chosen)
-        for kernel, time in [pair for pair in kernels if pair[0] is not chosen][:2]:
+        winner_s = next(time for kernel, time in kernels if kernel.same_tile(chosen))
+        for kernel, time in [pair for pair in kernels if not pair[0].same_tile(chosen)][:2]:
             reason = f"{name}: edges and rate" if time > winner_s else f"{name}: equal work, wider tile preferred"
             yield Rejected(f"micro kernel {kernel.name} for {name}", time, winner_s, "s", reason)
 

@@ -57,6 +57,10 @@ class Coefficients:
     """A page that only the second-level TLB knows (same source)."""
     call_s: float = 2e-6
     """From the user's call to the kernel."""
+    prefetch_hides: float = 0.5
+    """Share of the visible traffic of an operand that its prefetch hides: 0.3 to 0.7 on AVX-512 (Zen 5), see docs/kernels.md."""
+    prefetch_cycles_per_line: tuple[tuple[str, float], ...] = (("left", 0.5), ("right", 0.02), ("target", 0.2))
+    """Cost of prefetching one cache line of A, B or C that is in L1 or L2 already (same source)."""
     equal_within: float = 1.01
     """Prices within this factor are equal: measured on AVX-512, blocks of 24 to 224 rows differ by less than timing noise."""
     worth_it: float = 1.02

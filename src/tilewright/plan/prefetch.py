@@ -1,0 +1,70 @@
+"""What a micro kernel that prefetches gains and costs.
+
+A prefetch hides part of what its operand's traffic leaves visible. Of A and B that is the traffic from memory: the caches in
+between answer before the next tile, and hardware prefetchers do the rest. B must lie in panels that nobody has just packed: rows
+of a B in place are too far apart for a prefetch to pay. Of C it is the traffic from behind the fusion level as
+well: rows of a tile of C lie apart, and all of them are asked for at once. Every prefetched line costs issue slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from math import prod
+
+from tilewright.graph.types import Operator
+from tilewright.kernels.contract import MicroKernel
+from tilewright.plan.setting import ELEMENT_BYTES, Setting
+from tilewright.plan.traffic import kernel_tile, row_stride
+from tilewright.plan.views import Count
+
+
+def prefetch_seconds(
+    setting: Setting,
+    operator: Operator,
+    moved: Mapping[str, tuple[Count, ...]],
+    tiles: Mapping[str, Count],
+    calls: Count,
+    *,
+    packed: bool,
+) -> Count:
+    """The price of an operator's prefetches less what they hide; 0 for kernels without.
+
+    `moved` is what `traffic.elements_into` returns; `packed` says whether the right operand is packed.
+    """
+    kernel = setting.kernels.get(operator.name)
+    if kernel is None or not kernel.prefetch:
+        return 0.0
+    _, _, depth = kernel_tile(setting, operator, tiles)
+    cost = calls * sum(_cycles_per_call(setting, kernel, one, depth) for one in kernel.prefetch) / setting.machine.frequency_hz
+    in_panels = not packed and row_stride(setting, operator) <= kernel.columns
+    hiding = [one for one in kernel.prefetch if one != "right" or in_panels]
+    return cost - sum(_hidden_seconds(setting, operator, one, moved) for one in hiding)
+
+
+def _cycles_per_call(setting: Setting, kernel: MicroKernel, operand: str, depth: Count) -> Count:
+    sides: dict[str, tuple[Count, Count]] = {
+        "left": (kernel.rows, depth),
+        "right": (depth, kernel.columns),
+        "target": (kernel.rows, kernel.columns),
+    }
+    lines = prod(sides[operand]) * ELEMENT_BYTES / setting.cache_levels[0].line_bytes
+    return lines * dict(setting.coefficients.prefetch_cycles_per_line)[operand]
+
+
+def _hidden_seconds(setting: Setting, operator: Operator, operand: str, moved: Mapping[str, tuple[Count, ...]]) -> Count:
+    place = _place(setting, operator, operand)
+    served = len(setting.cache_levels) - 1 if operand != "target" else setting.fusion_position
+    seconds: Count = 0.0
+    for level, behind in list(pairwise(setting.machine.levels))[max(served, 1) :]:
+        seconds = seconds + ELEMENT_BYTES * moved[level.name][place] / behind.bandwidth_bytes_per_s
+    return seconds * setting.coefficients.visible_traffic * setting.coefficients.prefetch_hides
+
+
+def _place(setting: Setting, operator: Operator, operand: str) -> int:
+    """The number of an operand among `setting.operands` of its operator."""
+    roles = setting.roles[operator.name]
+    access = {"left": operator.reads[roles.left], "right": operator.reads[roles.right], "target": operator.write}[operand]
+    is_write = operand == "target"
+    operands = setting.operands[operator.name]
+    return next(i for i, one in enumerate(operands) if one.access == access and one.is_write == is_write)

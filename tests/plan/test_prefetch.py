@@ -1,0 +1,72 @@
+"""Kernels that prefetch are chosen where the traffic that they hide costs more than their instructions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.plan.cases import chain_of, contraction
+from tilewright.graph.types import Chain
+from tilewright.kernels.registry import for_machine
+from tilewright.machine import Machine
+from tilewright.plan.planner import plan_chain
+from tilewright.plan.setting import DEFAULT
+from tilewright.plan.types import Plan
+
+ZEN5 = Machine.named("zen5")
+NOTHING_HIDDEN = replace(DEFAULT, prefetch_hides=0.0)
+
+
+def product(m: int, n: int, k: int) -> Chain:
+    return chain_of([contraction("C", "mk,kn->mn", "AB", {"m": m, "n": n, "k": k})])
+
+
+def kernel_of(plan: Plan) -> str:
+    return str(plan.operators[0].micro_kernel)
+
+
+def lost(plan: Plan) -> list[str]:
+    return [one.alternative for one in plan.rejected if "prefetch" in one.alternative or "prefetched" in one.reason]
+
+
+def test_rows_that_stream_through_are_prefetched_and_the_plain_kernel_is_kept_as_the_loser() -> None:
+    plan = plan_chain(product(60_000, 32, 32), ZEN5)
+    assert kernel_of(plan).endswith("_prefetch_left_target")
+    plain = kernel_of(plan).removesuffix("_prefetch_left_target")
+    assert lost(plan) == [f"micro kernel {plain} for C"]
+    term = next(term for term in plan.price.terms if term.name == "prefetches")
+    assert term.seconds < 0
+
+
+def test_no_prefetch_where_arithmetic_dominates_and_the_figures_say_so() -> None:
+    plan = plan_chain(product(504, 512, 512), ZEN5)
+    assert "prefetch" not in kernel_of(plan)
+    (one,) = [one for one in plan.rejected if "prefetch" in one.alternative]
+    assert one.figure * DEFAULT.worth_it >= one.winner_figure
+    assert one.reason == "C: prefetching gains too little"
+
+
+@pytest.mark.parametrize("shape", [(60_000, 32, 32), (28_000, 16, 256)])
+def test_the_coefficient_decides(shape: tuple[int, int, int]) -> None:
+    with_gain, without = (plan_chain(product(*shape), ZEN5, coefficients=one) for one in (DEFAULT, NOTHING_HIDDEN))
+    assert kernel_of(with_gain) == f"{kernel_of(without)}_prefetch_left_target"
+    assert with_gain.price.seconds < without.price.seconds
+
+
+def test_prefetching_changes_no_schedule() -> None:
+    plans = [plan_chain(product(60_000, 32, 32), ZEN5, coefficients=one) for one in (DEFAULT, NOTHING_HIDDEN)]
+    assert plans[0].schedule == plans[1].schedule
+
+
+def test_right_operands_are_prefetched_in_panels_only() -> None:
+    """A B as wide as a tile is a panel; of a wider one, read in place, rows lie too far apart."""
+    eager = replace(DEFAULT, prefetch_cycles_per_line=(("left", 1e3), ("right", 0.0), ("target", 1e3)))
+    assert kernel_of(plan_chain(product(14, 32, 100_000), ZEN5, coefficients=eager)).endswith("_prefetch_right")
+    assert "prefetch" not in kernel_of(plan_chain(product(14, 4096, 512), ZEN5, coefficients=eager))
+
+
+def test_only_kernels_of_the_same_tile_stand_in() -> None:
+    plain = tuple(kernel for kernel in for_machine(ZEN5) if not kernel.prefetch)
+    plan = plan_chain(product(60_000, 32, 32), ZEN5, kernels=plain)
+    assert lost(plan) == []
