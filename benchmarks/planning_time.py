@@ -13,6 +13,8 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise
 
 from tests.plan.cases import TABLE_IV, batch_chain, contraction, elementwise, graph_of
 from tests.plan.convolutions import convolution_chain
@@ -63,7 +65,9 @@ def report(family: str, cases: Iterator[Case], repeats: int) -> None:
         times = [process_seconds(plan) for _ in range(repeats)]
         medians.append(statistics.median(times))
         print(f"{family:<14} {name:<34} {1e3 * medians[-1]:8.1f} ms")
-    print(f"{family:<14} {'median':<34} {1e3 * statistics.median(medians):8.1f} ms, most {1e3 * max(medians):.1f} ms\n", flush=True)
+    print(
+        f"{family:<14} {'median':<34} {1e3 * statistics.median(medians):8.1f} ms, most {1e3 * max(medians):.1f} ms\n", flush=True
+    )
 
 
 def process_seconds(work: Callable[[], object]) -> float:
@@ -87,7 +91,7 @@ def table_iv(machine: Machine) -> Iterator[Case]:
     for with_softmax in (False, True):
         for name, sizes in TABLE_IV.items():
             chain = batch_chain(*sizes, with_softmax=with_softmax)
-            yield f"{name} softmax" if with_softmax else name, lambda chain=chain: plan_chain(chain, machine)
+            yield f"{name} softmax" if with_softmax else name, partial(plan_chain, chain, machine)
 
 
 def convolutions(machine: Machine) -> Iterator[Case]:
@@ -95,14 +99,14 @@ def convolutions(machine: Machine) -> Iterator[Case]:
     for kind, kernels in KERNELS.items():
         for size, (height, width, channels) in CONVOLUTIONS.items():
             chain = convolution_chain(height, width, channels, kernels)
-            yield f"{kind} {size}", lambda chain=chain: plan_chain(chain, machine)
+            yield f"{kind} {size}", partial(plan_chain, chain, machine)
 
 
 def layers(machine: Machine) -> Iterator[Case]:
     """MLPs with relu between the layers, through partition."""
     for name, (rows, widths) in LAYERS.items():
         graph = mlp(rows, widths)
-        yield name, lambda graph=graph: partition(graph, machine)
+        yield name, partial(partition, graph, machine)
 
 
 def mlp(rows: int, widths: tuple[int, ...]) -> Graph:
@@ -111,7 +115,7 @@ def mlp(rows: int, widths: tuple[int, ...]) -> Graph:
     extents: dict[str, Extent] = {"m": rows, **dict(zip(letters, widths, strict=False))}
     operators: list[Operator] = []
     read = "X"
-    for i, (inner, outer) in enumerate(zip(letters, letters[1 : len(widths)], strict=False)):
+    for i, (inner, outer) in enumerate(pairwise(letters[: len(widths)])):
         operators.append(contraction(f"Y{i}", f"m{inner},{inner}{outer}->m{outer}", (read, f"W{i}"), extents))
         read = f"Y{i}"
         if i < len(widths) - 2:

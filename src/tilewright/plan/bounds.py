@@ -1,14 +1,13 @@
 """What every schedule with a prefix costs at least: bounds that let the search skip prefixes and tiles that cannot win.
 
 The parts of an operator's price that no loop order changes (arithmetic with its edges, calls, packing once, every operand once
-into each level, the smallest tiles in memory) are evaluated once, for all combinations of its tiles. The bound of a prefix takes the
-least of every part over the loops that the prefix leaves to the operator, repeats it where it is recomputed, and adds spills.
+into each level, the smallest tiles in memory) are evaluated once, for all combinations of its tiles. The bound of a prefix takes
+the least of every part over the loops that are left to the operator, repeats it where it is recomputed, and adds spills.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import reduce
 
 import numpy as np
 
@@ -46,14 +45,14 @@ class Bounds:
     def __init__(self, space: Space) -> None:
         self.space, self.setting = space, space.setting
         operators = self.setting.chain.operators
-        self.axes = {op.name: tuple(a for a in self.setting.sizes if a in space.tiles and a in axis_names((op,))) for op in operators}
+        self.axes = {
+            op.name: tuple(a for a in self.setting.sizes if a in space.tiles and a in axis_names((op,))) for op in operators
+        }
         self.parts = {operator.name: self._parts(operator) for operator in operators}
-        self.least_used = float("inf")
-        """Elements of the smallest working set of all prefixes asked for."""
         self.least: dict[tuple[str, tuple[str, ...]], tuple[np.ndarray, np.ndarray]] = {}
 
-    def prefix_seconds(self, view: ChainView, trips: Mapping[str, np.ndarray]) -> np.ndarray:
-        """What the operators cost at least for every tile of a prefix, recomputation and spills included.
+    def of_prefix(self, view: ChainView, trips: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """What the operators cost (seconds, recomputation and spills included) and use (elements) at least under a prefix.
 
         `trips` are those of its loops, in the chain's order of axes, each along a dimension of its own.
         """
@@ -63,15 +62,15 @@ class Bounds:
             price, used = self._price_and_use(operator, trips)
             total = total + with_spills(self.setting, price, used + live)
             most = np.maximum(most, used + live)
-        self.least_used = min(self.least_used, float(most.min()))
-        return total
+        return total, most
 
     def _price_and_use(self, operator: Operator, trips: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         dims = tuple(trips)
         key = operator.name, dims
         if key not in self.least:
-            foreign = [trips[axis] for axis in dims if axis not in self.axes[operator.name]]
-            repeats = reduce(lambda total, count: total * count, foreign, 1)
+            repeats: Count = 1
+            for axis in dims:
+                repeats = repeats * (1 if axis in self.axes[operator.name] else trips[axis])
             arithmetic, functions, packing, overhead, moved, used = self._over_own(operator, dims)
             traffic = {level.name: moved for level in self.setting.cache_levels}
             work = Work(arithmetic * repeats, functions * repeats, packing, overhead * repeats, traffic)
@@ -102,5 +101,12 @@ class Bounds:
         block = measure(setting, operator, box)
         work = least_work(setting, operator, block)
         moved = next(iter(work.traffic_bytes.values()))
-        parts = (work.arithmetic_s, work.functions_s, work.packing_s, work.overhead_s, moved, tile_elements(setting, operator, block))
+        parts = (
+            work.arithmetic_s,
+            work.functions_s,
+            work.packing_s,
+            work.overhead_s,
+            moved,
+            tile_elements(setting, operator, block),
+        )
         return tuple(np.reshape(part, np.shape(part) or (1,) * len(axes)) for part in parts)

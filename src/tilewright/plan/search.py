@@ -23,17 +23,19 @@ from tilewright.plan.block_order import prefix_storage, prefixed
 from tilewright.plan.bounds import Bounds, tile_elements, with_spills
 from tilewright.plan.cost import Block, measure, operator_work, seconds
 from tilewright.plan.packing import may_stay
-from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, is_parallel
+from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, is_parallel, threads_seconds
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.space import Space, space_of
 from tilewright.plan.tile_size import best_index, broadcast
 from tilewright.plan.traffic import Surroundings, set_conflict, surroundings
 from tilewright.plan.views import ChainView, Count, LoopView, OperatorView, view_prefix
-from tilewright.plan.working_set import live_intermediates, resident
+from tilewright.plan.working_set import resident
 
 MOST_STAYING = 4
 """Operators of which every combination of stationary and streaming tiles is tried."""
+KEPT_BOUNDS = 8
+"""Prefixes that were not searched of which the bound is kept, shortest first."""
 
 Blocks: TypeAlias = dict[tuple[str, frozenset[str], bool], Block]
 Tiles: TypeAlias = tuple[int, ...]
@@ -48,8 +50,13 @@ class Candidate:
     own_orders: Mapping[str, tuple[str, ...]]
     own_tiles: Mapping[str, Mapping[str, int]]
     seconds: float
+    """On one thread."""
+    cores_s: float
+    """On the machine's cores: what candidates compete by."""
     used_bytes: int
     blocks: int
+    is_bound: bool = False
+    """Whether the figures are only what the prefix costs at least: enough to lose by."""
 
     def schedule(self, setting: Setting) -> Schedule:
         """The schedule, without packing."""
@@ -64,18 +71,19 @@ class Candidate:
 def search(setting: Setting) -> tuple[Candidate, ...]:
     """The best candidate of every prefix that can compete, the winner first, then by price.
 
-    Prefixes are searched in the order of their bounds; that it beats a shorter one is worth a further loop only if it gains enough.
+    Prefixes are searched in the order of their bounds; a longer one must gain what is `worth_it`.
     """
     space = space_of(setting)
-    bounds, blocks = Bounds(space), {}
+    bounds = Bounds(space)
+    blocks: Blocks = {}
     prefixes = [_Prefix(space, prefix, blocks) for prefix in space.prefixes()]
-    least = [prefix.least_seconds(bounds) for prefix in prefixes]
+    least = [prefix.least(bounds) for prefix in prefixes]
+    spills = min(float(used.min()) for _, used in least) * ELEMENT_BYTES > setting.capacity_bytes
     enough = min(ENOUGH_BLOCKS, max(prefix.most_blocks() for prefix in prefixes))
-    spills = ELEMENT_BYTES * bounds.least_used > setting.capacity_bytes
     found: dict[int, Candidate] = {}
-    for number in sorted(range(len(prefixes)), key=lambda number: float(least[number].min())):
+    for number in sorted(range(len(prefixes)), key=lambda number: float(least[number][0].min())):
         bound = _bound(setting, found, number, enough, spills)
-        here = prefixes[number].restricted(least[number] <= bound)
+        here = prefixes[number].restricted(least[number][0] <= bound)
         if here is not None and not (_is_few(setting, here, enough) and bound < np.inf):
             found[number] = here.best()
     unlike: dict[str, Candidate] = {}
@@ -83,18 +91,20 @@ def search(setting: Setting) -> tuple[Candidate, ...]:
         unlike.setdefault(str(found[number]), found[number])
     candidates = list(unlike.values())
     winner = _winner(setting, candidates)
-    return (winner, *sorted((c for c in candidates if c is not winner), key=lambda candidate: candidate.seconds))
+    skipped = [number for number in range(len(prefixes)) if number not in found][:KEPT_BOUNDS]
+    lost = [*(c for c in candidates if c is not winner), *(prefixes[number].at_least(*least[number]) for number in skipped)]
+    return (winner, *sorted(lost, key=lambda candidate: (candidate.is_bound, candidate.cores_s)))
 
 
 def _bound(setting: Setting, found: Mapping[int, Candidate], number: int, enough: int, spills: bool) -> float:
     """The price above which a prefix, or tiles of it, cannot win after those that were found; infinite if there are none.
 
     An earlier prefix may be dearer than the best by `worth_it`, a later one must gain as much. What does not fit counts only
-    where nothing can (`spills`).
+    where nothing can (`spills`). On one thread: no distribution of blocks is better than an even one.
     """
     coefficients = setting.coefficients
     able = {
-        other: candidate.seconds
+        other: candidate.cores_s * setting.machine.cores
         for other, candidate in found.items()
         if (spills or candidate.used_bytes <= setting.capacity_bytes)
         and (candidate.blocks >= enough or candidate.seconds <= WORTH_DISTRIBUTING_S)
@@ -116,8 +126,8 @@ def _winner(setting: Setting, found: Sequence[Candidate]) -> Candidate:
     if min(candidate.seconds for candidate in able) > WORTH_DISTRIBUTING_S:
         most = min(ENOUGH_BLOCKS, max(candidate.blocks for candidate in able))
         able = [candidate for candidate in able if candidate.blocks >= most]
-    fastest = min(candidate.seconds for candidate in able)
-    return next(c for c in able if c.seconds <= fastest * setting.coefficients.worth_it)
+    fastest = min(candidate.cores_s for candidate in able)
+    return next(c for c in able if c.cores_s <= fastest * setting.coefficients.worth_it)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +165,20 @@ class _Prefix:
         self.tiles = broadcast(self.dims, self.choices)
         self.view: ChainView = view_prefix(chain, prefix, {}, self.tiles, prefix_storage(chain, prefix))
 
-    def least_seconds(self, bounds: Bounds) -> np.ndarray:
-        """What the operators cost at least, for all tiles."""
+    def least(self, bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:
+        """What the operators cost (seconds) and use (elements) at least, for all tiles."""
         trips = {axis: -(-self.setting.sizes[axis] // self.tiles[axis]) for axis in self.dims}
-        return np.broadcast_to(bounds.prefix_seconds(self.view, trips), self.shape)
+        price, used = bounds.of_prefix(self.view, trips)
+        return np.broadcast_to(price, self.shape), np.broadcast_to(used, self.shape)
+
+    def at_least(self, price: np.ndarray, used: np.ndarray) -> Candidate:
+        """The prefix with the tiles of its least bound, for what is told of plans that lost."""
+        index = tuple(int(i) for i in np.unravel_index(int(price.argmin()), self.shape))
+        tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
+        least_s, blocks = float(price[index]), int(np.broadcast_to(self._parallel_blocks(), self.shape)[index])
+        cut = tuple(axis for axis in self.prefix if self._cuts(axis, tiles[axis]))
+        used_bytes = int(used[index]) * ELEMENT_BYTES
+        return Candidate(cut, tiles, {}, {}, least_s, least_s / self.setting.machine.cores, used_bytes, blocks, is_bound=True)
 
     def restricted(self, able: np.ndarray) -> _Prefix | None:
         """The same prefix with those tiles of its axes that are part of any able combination; None if there are none."""
@@ -169,7 +189,9 @@ class _Prefix:
         kept = {}
         for position, axis in enumerate(self.dims):
             others = tuple(other for other in range(able.ndim) if other != position)
-            kept[axis] = tuple(tile for tile, any_able in zip(self.choices[axis], able.any(axis=others), strict=True) if any_able)
+            kept[axis] = tuple(
+                tile for tile, any_able in zip(self.choices[axis], np.atleast_1d(able.any(axis=others)), strict=True) if any_able
+            )
         return _Prefix(self.space, self.prefix, {}, kept)
 
     def most_blocks(self) -> int:
@@ -187,7 +209,7 @@ class _Prefix:
             others = {name: sum(elements for other, elements in kept.items() if other != name) for name in options}
             elsewhere = {name: around.live_elements + elements for name, elements in others.items()}
             candidate = self._candidate(options, self._choose(options, elsewhere, streaming))
-            if best is None or candidate.seconds < best.seconds:
+            if best is None or candidate.cores_s < best.cores_s:
                 best = candidate
             if not any(np.any(np.asarray(elements) > 0) for elements in others.values()) or self._is_free(options, around, best):
                 break
@@ -197,8 +219,10 @@ class _Prefix:
     def _is_free(self, options: Mapping[str, Sequence[_Option]], around: Surroundings, best: Candidate) -> bool:
         """Whether nothing could be gained even if no operator left anything on chip while others run."""
         free = self._choose(options, dict.fromkeys(options, around.live_elements), dict.fromkeys(options, False))
-        least = float(np.min(sum(choice.seconds for choice in free.values())))
-        return best.seconds <= least * self.setting.coefficients.equal_within
+        total = sum(choice.seconds for choice in free.values())
+        machine = self.setting.machine
+        least = np.min(threads_seconds(total, self._parallel_blocks(), machine.cores, machine.parallel_region_s))
+        return best.cores_s <= float(least) * self.setting.coefficients.equal_within
 
     def _modes(self, stay: Mapping[str, Count]) -> Iterator[dict[str, bool]]:
         """Every combination of operators whose tiles stream through; first all that may stay do.
@@ -222,7 +246,9 @@ class _Prefix:
         blocks = np.broadcast_to(self._parallel_blocks(), self.shape)
         too_few = (blocks < min(ENOUGH_BLOCKS, blocks.max())) & (total > WORTH_DISTRIBUTING_S)
         volume = prod((np.minimum(self.tiles[axis], setting.sizes[axis]) for axis in self.dims), start=np.ones(self.shape))
-        index = best_index(np.where(too_few, np.inf, total), volume, setting.coefficients.equal_within)
+        machine = setting.machine
+        on_cores = threads_seconds(total, blocks, machine.cores, machine.parallel_region_s)
+        index = best_index(np.where(too_few, np.inf, on_cores), volume, setting.coefficients.equal_within)
         tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
         orders = {name: options[name][int(choice.order[index])].order for name, choice in choices.items()}
         own_tiles = {name: self._own_tiles(order, int(choices[name].index[index])) for name, order in orders.items()}
@@ -234,6 +260,7 @@ class _Prefix:
             },
             own_tiles=own_tiles,
             seconds=float(total[index]),
+            cores_s=float(on_cores[index]),
             used_bytes=int(used[index]) * ELEMENT_BYTES,
             blocks=int(blocks[index]),
         )
