@@ -78,12 +78,13 @@ def search(setting: Setting) -> tuple[Candidate, ...]:
     blocks: Blocks = {}
     prefixes = [_Prefix(space, prefix, blocks) for prefix in space.prefixes()]
     least = [prefix.least(bounds) for prefix in prefixes]
-    spills = min(float(used.min()) for _, used in least) * ELEMENT_BYTES > setting.capacity_bytes
     enough = min(ENOUGH_BLOCKS, max(prefix.most_blocks() for prefix in prefixes))
     found: dict[int, Candidate] = {}
     for number in sorted(range(len(prefixes)), key=lambda number: float(least[number][0].min())):
-        bound = _bound(setting, found, number, enough, spills)
-        here = prefixes[number].restricted(least[number][0] <= bound)
+        price, used = least[number]
+        bound, bound_of_spills = (_bound(setting, found, number, enough, spills) for spills in (False, True))
+        may_fit = used * ELEMENT_BYTES <= setting.capacity_bytes
+        here = prefixes[number].restricted((price <= bound) & (may_fit | (price <= bound_of_spills)))
         if here is not None and not (_is_few(setting, here, enough) and bound < np.inf):
             found[number] = here.best()
     unlike: dict[str, Candidate] = {}
@@ -99,8 +100,8 @@ def search(setting: Setting) -> tuple[Candidate, ...]:
 def _bound(setting: Setting, found: Mapping[int, Candidate], number: int, enough: int, spills: bool) -> float:
     """The price above which a prefix, or tiles of it, cannot win after those that were found; infinite if there are none.
 
-    An earlier prefix may be dearer than the best by `worth_it`, a later one must gain as much. What does not fit counts only
-    where nothing can (`spills`). On one thread: no distribution of blocks is better than an even one.
+    An earlier prefix may be dearer than the best by `worth_it`, a later one must gain as much. What was found but does not fit
+    bounds only what cannot fit (`spills`). On one thread: no distribution of blocks is better than an even one.
     """
     coefficients = setting.coefficients
     able = {
@@ -326,11 +327,10 @@ class _Prefix:
         return tuple(LoopView(axis, -(-sizes[axis] // tiles[axis]), i) for i, axis in enumerate((*self.prefix, *order)))
 
     def _left(self, view: OperatorView) -> Count:
-        """What stays on chip of an operator's tiles while others run."""
-        others = [one for one in self.view.operators if one.operator.name != view.operator.name]
+        """What stays on chip of an operator's tiles while others run: under a prefix that is the same for all of them."""
+        other = next((one for one in self.view.operators if one.operator.name != view.operator.name), None)
         outer = [one.access for one in self.setting.operands[view.operator.name] if not one.is_intermediate]
-        per_other = (sum(resident(self.view, other, view, access) for access in outer) for other in others)
-        return reduce(np.maximum, per_other, 0)
+        return 0 if other is None else sum(resident(self.view, other, view, access) for access in outer)
 
     def _own_tiles(self, order: tuple[str, ...], index: int) -> dict[str, int]:
         dims = self._own_dims(order)
