@@ -99,7 +99,7 @@ def test_prefixes_that_were_skipped_could_not_have_won(kernels: tuple[int, int])
     assert winner.cores_s == min(candidate.cores_s for candidate in able)
     bounds = Bounds(space)
     for prefix, candidate in zip(space.prefixes(), every, strict=True):
-        assert _Prefix(space, prefix, {}).least(bounds)[0].min() <= candidate.seconds
+        assert _Prefix(space, prefix, {}).least(bounds)[0].min() <= candidate.cores_s
 
 
 def packed(plan: Plan) -> set[str]:

@@ -23,7 +23,7 @@ from tilewright.plan.block_order import prefix_storage, prefixed
 from tilewright.plan.bounds import Bounds, tile_elements, with_spills
 from tilewright.plan.cost import Block, measure, operator_work, seconds
 from tilewright.plan.packing import may_stay
-from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, is_parallel, threads_seconds
+from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, imbalance, is_parallel, threads_seconds
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.space import Space, space_of
@@ -101,11 +101,11 @@ def _bound(setting: Setting, found: Mapping[int, Candidate], number: int, enough
     """The price above which a prefix, or tiles of it, cannot win after those that were found; infinite if there are none.
 
     An earlier prefix may be dearer than the best by `worth_it`, a later one must gain as much. What was found but does not fit
-    bounds only what cannot fit (`spills`). On one thread: no distribution of blocks is better than an even one.
+    bounds only what cannot fit (`spills`).
     """
     coefficients = setting.coefficients
     able = {
-        other: candidate.cores_s * setting.machine.cores
+        other: candidate.cores_s
         for other, candidate in found.items()
         if (spills or candidate.used_bytes <= setting.capacity_bytes)
         and (candidate.blocks >= enough or candidate.seconds <= WORTH_DISTRIBUTING_S)
@@ -167,19 +167,21 @@ class _Prefix:
         self.view: ChainView = view_prefix(chain, prefix, {}, self.tiles, prefix_storage(chain, prefix))
 
     def least(self, bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:
-        """What the operators cost (seconds) and use (elements) at least, for all tiles."""
+        """What the operators cost (seconds on the cores) and use (elements) at least, for all tiles."""
         trips = {axis: -(-self.setting.sizes[axis] // self.tiles[axis]) for axis in self.dims}
         price, used = bounds.of_prefix(self.view, trips)
-        return np.broadcast_to(price, self.shape), np.broadcast_to(used, self.shape)
+        return np.broadcast_to(self._on_cores(price), self.shape), np.broadcast_to(used, self.shape)
 
     def at_least(self, price: np.ndarray, used: np.ndarray) -> Candidate:
         """The prefix with the tiles of its least bound, for what is told of plans that lost."""
         index = tuple(int(i) for i in np.unravel_index(int(price.argmin()), self.shape))
         tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
-        least_s, blocks = float(price[index]), int(np.broadcast_to(self._parallel_blocks(), self.shape)[index])
+        blocks = int(np.broadcast_to(self._parallel_blocks(), self.shape)[index])
+        cores = self.setting.machine.cores
+        seconds = float(price[index]) * cores / imbalance(blocks, cores)
         cut = tuple(axis for axis in self.prefix if self._cuts(axis, tiles[axis]))
         used_bytes = int(used[index]) * ELEMENT_BYTES
-        return Candidate(cut, tiles, {}, {}, least_s, least_s / self.setting.machine.cores, used_bytes, blocks, is_bound=True)
+        return Candidate(cut, tiles, {}, {}, seconds, float(price[index]), used_bytes, blocks, is_bound=True)
 
     def restricted(self, able: np.ndarray) -> _Prefix | None:
         """The same prefix with those tiles of its axes that are part of any able combination; None if there are none."""
@@ -221,8 +223,7 @@ class _Prefix:
         """Whether nothing could be gained even if no operator left anything on chip while others run."""
         free = self._choose(options, dict.fromkeys(options, around.live_elements), dict.fromkeys(options, False))
         total = sum(choice.seconds for choice in free.values())
-        machine = self.setting.machine
-        least = np.min(threads_seconds(total, self._parallel_blocks(), machine.cores, machine.parallel_region_s))
+        least = np.min(self._on_cores(total))
         return best.cores_s <= float(least) * self.setting.coefficients.equal_within
 
     def _modes(self, stay: Mapping[str, Count]) -> Iterator[dict[str, bool]]:
@@ -247,8 +248,7 @@ class _Prefix:
         blocks = np.broadcast_to(self._parallel_blocks(), self.shape)
         too_few = (blocks < min(ENOUGH_BLOCKS, blocks.max())) & (total > WORTH_DISTRIBUTING_S)
         volume = prod((np.minimum(self.tiles[axis], setting.sizes[axis]) for axis in self.dims), start=np.ones(self.shape))
-        machine = setting.machine
-        on_cores = threads_seconds(total, blocks, machine.cores, machine.parallel_region_s)
+        on_cores = self._on_cores(total)
         index = best_index(np.where(too_few, np.inf, on_cores), volume, setting.coefficients.equal_within)
         tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
         orders = {name: options[name][int(choice.order[index])].order for name, choice in choices.items()}
@@ -345,6 +345,11 @@ class _Prefix:
                 break
             count = count * loop.trips
         return count
+
+    def _on_cores(self, seconds: Count) -> Count:
+        """The time on the machine's cores of what takes so long on one thread, for all tiles."""
+        machine = self.setting.machine
+        return threads_seconds(seconds, self._parallel_blocks(), machine.cores, machine.parallel_region_s)
 
     def _cuts(self, axis: str, tile: int) -> bool:
         return isinstance(self.setting.chain.extents[axis], SymbolicExtent) or tile < self.setting.sizes[axis]
