@@ -11,6 +11,7 @@ from tilewright.plan.block_order import is_executable, prefixed
 from tilewright.plan.chains import axis_names
 from tilewright.plan.cost import operator_work, seconds
 from tilewright.plan.packing import may_stay
+from tilewright.plan.parallel import block_count
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.space import may_lead
@@ -20,9 +21,20 @@ from tilewright.plan.working_set import working_set
 
 
 def cheapest(setting: Setting, multiples: Mapping[str, int]) -> float:
-    """The least price of all schedules that fit the fusion level, tiles being all multiples up to the extents."""
-    priced = (price(setting, schedule) for schedule in schedules(setting, multiples))
+    """The least time on the cores of all schedules that fit the fusion level, tiles being all multiples up to the extents."""
+    priced = (on_cores(setting, schedule, price(setting, schedule)) for schedule in schedules(setting, multiples))
     return min(priced)
+
+
+def on_cores(setting: Setting, schedule: Schedule, seconds: float) -> float:
+    """The time of the core that gets most blocks when equal blocks are dealt out one by one."""
+    blocks, cores = block_count(setting.chain, schedule), setting.machine.cores
+    if blocks == 1 or cores == 1:
+        return seconds
+    hands = [0.0] * cores
+    for block in range(blocks):
+        hands[block % cores] += seconds / blocks
+    return max(hands) + setting.machine.parallel_region_s
 
 
 def price(setting: Setting, schedule: Schedule) -> float:

@@ -12,11 +12,12 @@ from tests.plan.exhaustive import cheapest
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
 from tilewright.plan.block_order import is_executable
+from tilewright.plan.bounds import Bounds
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.recall import Searched
 from tilewright.plan.roles import contraction_roles
 from tilewright.plan.schedule import Pack
-from tilewright.plan.search import search
+from tilewright.plan.search import _Prefix, search
 from tilewright.plan.setting import DEFAULT, Setting, setting_of
 from tilewright.plan.space import axis_multiple, space_of
 from tilewright.plan.types import Plan
@@ -57,14 +58,15 @@ CHAINS = {
 @pytest.mark.parametrize("name", CHAINS)
 @pytest.mark.parametrize("l2", [3 << 10, 6 << 10, 12 << 10, 40 << 10])
 def test_the_search_finds_the_cheapest_of_all_schedules(name: str, l2: int) -> None:
-    case = setting(CHAINS[name], machine_with(l1=2 << 10, l2=l2, l3=18 * (8 << 10)))
+    machine = replace(machine_with(l1=2 << 10, l2=l2, l3=18 * (8 << 10)), cores=3, parallel_region_s=1e-8)
+    case = setting(CHAINS[name], machine)
     space = space_of(case)
     least = cheapest(case, {axis: axis_multiple(case, axis) for axis in space.tiles})
     winner = search(case)[0]
     if least == float("inf"):
         assert winner.used_bytes > case.capacity_bytes
     else:
-        assert winner.seconds == pytest.approx(least, rel=1e-12)
+        assert winner.cores_s == pytest.approx(least, rel=1e-9)
         assert winner.used_bytes <= case.capacity_bytes
 
 
@@ -74,7 +76,7 @@ def test_the_search_finds_the_cheapest_form_of_a_softmax(l2: int, online: bool) 
     case = setting(chain, machine_with(l1=2 << 10, l2=l2), columns=16)
     winner = search(case)[0]
     least = cheapest(case, {axis: axis_multiple(case, axis) for axis in space_of(case).tiles})
-    assert winner.seconds == pytest.approx(least, rel=1e-12)
+    assert winner.cores_s == pytest.approx(least, rel=1e-9)
     assert ("l" in winner.prefix) == online
 
 
@@ -94,6 +96,20 @@ def test_two_convolutions_plan(kernels: tuple[int, int]) -> None:
     plan = plan_chain(chain, CASCADE_LAKE, kernels=KERNELS)
     assert is_executable(chain, plan.schedule)
     assert plan.predicted_seconds > plan.floor.seconds
+
+
+@pytest.mark.parametrize("kernels", [(3, 1), (1, 3), (3, 3)])
+def test_prefixes_that_were_skipped_could_not_have_won(kernels: tuple[int, int]) -> None:
+    """Every prefix of a small pair of convolutions is searched in full and compared with the winner."""
+    case = setting(convolution_chain(height=6, width=6, channels=(8, 8, 8), kernels=kernels), machine_with(2 << 10, 6 << 10))
+    space = space_of(case)
+    winner = search(case)[0]
+    every = [_Prefix(space, prefix, {}).best() for prefix in space.prefixes()]
+    able = [candidate for candidate in every if candidate.used_bytes <= case.capacity_bytes] or every
+    assert winner.cores_s == min(candidate.cores_s for candidate in able)
+    bounds = Bounds(space)
+    for prefix, candidate in zip(space.prefixes(), every, strict=True):
+        assert _Prefix(space, prefix, {}).least(bounds)[0].min() <= candidate.cores_s
 
 
 def packed(plan: Plan) -> set[str]:

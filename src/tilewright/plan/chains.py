@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from tilewright.errors import PlanningError
 from tilewright.graph.index import Index
@@ -75,12 +77,12 @@ def _check_one_sink(operators: Sequence[Operator]) -> None:
         raise PlanningError("a chain has exactly one sink, its last operator", why=f"results that nothing reads: {found}")
 
 
-def _plain_dimensions(access: Access) -> Iterable[tuple[int, str]]:
+@lru_cache(maxsize=4096)
+def _plain_dimensions(access: Access) -> tuple[tuple[int, str], ...]:
     """(dimension, axis) for every dimension that is one axis of its own, not used by another dimension."""
-    for position, index in enumerate(access.indices):
-        others = (other for number, other in enumerate(access.indices) if number != position)
-        if index.is_axis() and not any(index.axes() & other.axes() for other in others):
-            yield position, next(iter(index.axes()))
+    used = Counter(name for index in access.indices for name in index.axes())
+    plain = ((position, next(iter(index.axes()))) for position, index in enumerate(access.indices) if index.is_axis())
+    return tuple((position, name) for position, name in plain if used[name] == 1)
 
 
 def _merged(operators: Sequence[Operator]) -> dict[Place, Place]:

@@ -111,20 +111,20 @@ def seconds(setting: Setting, work: Work) -> Count:
     return longest + visible_seconds(setting, times) + work.packing_s + work.overhead_s + work.prefetch_s
 
 
-def least_seconds(setting: Setting, operator: Operator, block: Block, repeats: Count) -> Count:
-    """What an operator costs at least in blocks like these: every input and output comes once into each level.
+def least_work(setting: Setting, operator: Operator, block: Block) -> Work:
+    """What an operator does at least in blocks like these: every input and output comes once into each level.
 
     Its right operand is packed once or read in place.
     """
     operands = setting.operands[operator.name]
     once = sum(swept for one, swept in zip(operands, block.footprints.swept, strict=True) if not one.is_intermediate)
     traffic = {level.name: ELEMENT_BYTES * once for level in setting.cache_levels}
-    overhead = block.calls * repeats * setting.coefficients.tile_end_cycles / setting.machine.frequency_hz
-    packing = least_packing_seconds(setting, operator, block.footprints, block.tiles, block.calls * repeats)
+    overhead = block.calls * setting.coefficients.tile_end_cycles / setting.machine.frequency_hz
+    packing = least_packing_seconds(setting, operator, block.footprints, block.tiles, block.calls)
     functions = block.functions_s
     if shares_of(operator) is not None:
         functions = np.minimum(functions, _share_seconds(setting, operator))
-    return seconds(setting, Work(block.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic))
+    return Work(block.arithmetic_s, functions, packing, overhead, traffic)
 
 
 def traffic_seconds(setting: Setting, work: Work) -> dict[str, Count]:

@@ -48,13 +48,16 @@ class Blocking:
 def refine(setting: Setting, found: Sequence[Candidate]) -> Blocking:
     """The best of the first few candidates when each is refined; the earlier of plans that cost about the same."""
     winner = found[0]
-    rivals = [c for c in found[1:] if c.used_bytes <= winner.used_bytes or c.used_bytes <= setting.capacity_bytes]
+    rivals = [c for c in found[1:] if not c.is_bound]
+    rivals = [c for c in rivals if c.used_bytes <= winner.used_bytes or c.used_bytes <= setting.capacity_bytes]
     rivals = [c for c in rivals if c.blocks >= winner.blocks][: BEAM - 1]
     best = _refined(setting, winner)
     for candidate in rivals:
-        if _floor(setting, candidate) * setting.coefficients.worth_it < best.seconds:
+        if _on_cores(candidate, _floor(setting, candidate)) * setting.coefficients.worth_it < _on_cores(
+            best.candidate, best.seconds
+        ):
             other = _refined(setting, candidate)
-            if other.seconds * setting.coefficients.worth_it < best.seconds:
+            if _on_cores(candidate, other.seconds) * setting.coefficients.worth_it < _on_cores(best.candidate, best.seconds):
                 best = other
     return best
 
@@ -157,6 +160,11 @@ def _with_inner(body: tuple[Node, ...], inner: Mapping[str, InnerLoops]) -> tupl
         else:
             nodes.append(node)
     return tuple(nodes)
+
+
+def _on_cores(candidate: Candidate, seconds: float) -> float:
+    """The time on the machine's cores of a plan whose blocks are those of a candidate."""
+    return seconds * candidate.cores_s / candidate.seconds
 
 
 def _floor(setting: Setting, candidate: Candidate) -> float:

@@ -1,7 +1,7 @@
 """Which loops are distributed over threads, and how evenly their blocks divide.
 
-Nothing here depends on a number of threads: tiles are chosen so that blocks are enough for any usual one, and results stay the
-same bit for bit however the blocks are distributed.
+A plan depends on the machine's cores, never on the number of threads that run it: results stay the same bit for bit however the
+blocks are distributed. Threads may be more than the planned cores, or held up by other programs: `ENOUGH_BLOCKS` serves these.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from math import prod
 from tilewright.graph.types import AxisKind, Chain
 from tilewright.plan.ranges import planned_sizes, trip_counts
 from tilewright.plan.schedule import Loop, Node, Pack, Schedule
+from tilewright.plan.views import Count
 
 ENOUGH_BLOCKS = 16
 """Blocks that a plan provides if the work is large enough to be worth distributing."""
@@ -52,10 +53,21 @@ def block_count(chain: Chain, schedule: Schedule) -> int:
     return prod(trip_counts(parallel_loops(chain, schedule), planned_sizes(chain)))
 
 
-def imbalance(blocks: int, threads: int) -> float:
-    """The time of `threads` threads over an even share: ceil(blocks / threads) * threads / blocks.
+def imbalance(blocks: Count, threads: int) -> Count:
+    """The time of `threads` threads over an even share: ceil(blocks / threads) * threads / blocks; blocks may be an array.
 
     >>> imbalance(9, 4)
     1.3333333333333333
     """
-    return -(-blocks // threads) * threads / max(blocks, 1)
+    return -(-blocks // threads) * threads / blocks
+
+
+def threads_seconds(seconds: Count, blocks: Count, threads: int, region_s: float) -> Count:
+    """The time of work of `seconds` on one thread in equal blocks on several; one block, or one thread, opens no region.
+
+    >>> threads_seconds(9.0, 9, 4, 0.5)
+    3.5
+    """
+    if threads == 1:
+        return seconds
+    return seconds * imbalance(blocks, threads) / threads + region_s * (blocks > 1)

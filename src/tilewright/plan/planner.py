@@ -27,14 +27,14 @@ from tilewright.plan.search import Candidate, search
 from tilewright.plan.setting import DEFAULT, ELEMENT_BYTES, Coefficients, Setting, setting_of
 from tilewright.plan.space import recomputes
 from tilewright.plan.split import Split, merge_seconds, split_of
-from tilewright.plan.types import OperatorPlan, Plan, Price, PriceTerm, Rejected
+from tilewright.plan.types import CALL, OperatorPlan, Plan, Price, PriceTerm, Rejected
 from tilewright.plan.views import ChainView, LoopView, view_schedule
 from tilewright.plan.working_set import live_intermediates, working_set
 
 KEPT_REJECTIONS = 8
 """Alternatives that a plan remembers, besides other micro kernels and the unfused plan."""
 
-CALL, REGION = "call", "parallel region"
+REGION = "parallel region"
 RankedKernels = dict[str, tuple[tuple[MicroKernel, float], ...]]
 
 
@@ -129,7 +129,8 @@ def _price_in_parts(setting: Setting, split: Split) -> Price:
     terms = [replace(term, seconds=term.seconds * (1 if term.name == CALL else split.parts)) for term in of_part]
     merge = merge_seconds(setting, split.axis, split.parts)
     note = f"of {split.parts} parts, in a second parallel region"
-    return Price((*terms, PriceTerm("merge", merge, note=note), _region_term(setting, split.schedule())))
+    blocks, regions_s = block_count(setting.chain, split.schedule()), 2 * setting.machine.parallel_region_s
+    return Price((*terms, PriceTerm("merge", merge, note=note), _region_term(setting, split.schedule())), blocks, regions_s)
 
 
 def price_blocking(setting: Setting, blocking: Blocking) -> Price:
@@ -145,7 +146,8 @@ def price_blocking(setting: Setting, blocking: Blocking) -> Price:
     terms += [PriceTerm(name, time) for name, time in totals.items() if time]
     terms += _spill_term(setting, blocking.outer)
     terms.append(PriceTerm(CALL, setting.coefficients.call_s))
-    return Price((*terms, _region_term(setting, blocking.schedule)))
+    blocks = block_count(setting.chain, blocking.schedule)
+    return Price((*terms, _region_term(setting, blocking.schedule)), blocks, setting.machine.parallel_region_s * (blocks > 1))
 
 
 def scratch_bytes(setting: Setting, schedule: Schedule) -> int:
@@ -249,9 +251,11 @@ def _unfused_price(setting: Setting, available: tuple[MicroKernel, ...]) -> Pric
 
 def separate_price(prices: Iterable[Price]) -> Price:
     """Several chains one after the other in one call: the cost of the call itself counts once."""
-    terms = [term for price in prices for term in price.terms]
+    every = tuple(prices)
+    terms = [term for price in every for term in price.terms]
     calls = [term for term in terms if term.name == CALL]
-    return Price((*(term for term in terms if term.name != CALL), *calls[:1]))
+    fewest = min((price.blocks for price in every), default=1)
+    return Price((*(term for term in terms if term.name != CALL), *calls[:1]), fewest, sum(price.region_s for price in every))
 
 
 def _rejected_kernels(setting: Setting, ranked: RankedKernels) -> Iterator[Rejected]:
@@ -274,9 +278,11 @@ def _rejected_candidates(setting: Setting, winner: Candidate, others: list[Candi
         elif candidate.blocks < winner.blocks and candidate.seconds <= winner.seconds:
             yield Rejected(name, candidate.blocks, winner.blocks, "blocks", "too few blocks for threads")
         else:
-            slower = candidate.seconds > winner.seconds
+            slower = candidate.cores_s > winner.cores_s
             reason = "slower" if slower else "gains too little for another loop"
-            yield Rejected(name, candidate.seconds, winner.seconds, "s", reason)
+            yield Rejected(
+                name, candidate.cores_s, winner.cores_s, "s", f"{reason}; the least it can cost" if candidate.is_bound else reason
+            )
 
 
 def _rejected_fusion(chain: Chain, price: Price, unfused: Price) -> Iterator[Rejected]:

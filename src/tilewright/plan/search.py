@@ -14,27 +14,31 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 
 from tilewright.graph.types import Operator, SymbolicExtent
 from tilewright.plan.block_order import prefix_storage, prefixed
-from tilewright.plan.chains import axis_names
-from tilewright.plan.cost import Block, least_seconds, measure, operator_work, seconds
+from tilewright.plan.bounds import Bounds, tile_elements, with_spills
+from tilewright.plan.cost import Block, measure, operator_work, seconds
 from tilewright.plan.packing import may_stay
-from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, is_parallel
+from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, imbalance, is_parallel, threads_seconds
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.space import Space, space_of
 from tilewright.plan.tile_size import best_index, broadcast
 from tilewright.plan.traffic import Surroundings, set_conflict, surroundings
 from tilewright.plan.views import ChainView, Count, LoopView, OperatorView, view_prefix
-from tilewright.plan.working_set import live_intermediates, resident
+from tilewright.plan.working_set import resident
 
-SPILL = 4.0
-"""A working set beyond the capacity multiplies the price at least by this; so plans that fit win wherever there are any."""
 MOST_STAYING = 4
 """Operators of which every combination of stationary and streaming tiles is tried."""
+KEPT_BOUNDS = 8
+"""Prefixes that were not searched of which the bound is kept, shortest first."""
+
+Blocks: TypeAlias = dict[tuple[str, frozenset[str], bool], Block]
+Tiles: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,13 @@ class Candidate:
     own_orders: Mapping[str, tuple[str, ...]]
     own_tiles: Mapping[str, Mapping[str, int]]
     seconds: float
+    """On one thread."""
+    cores_s: float
+    """On the machine's cores: what candidates compete by."""
     used_bytes: int
     blocks: int
+    is_bound: bool = False
+    """Whether the figures are only what the prefix costs at least: enough to lose by."""
 
     def schedule(self, setting: Setting) -> Schedule:
         """The schedule, without packing."""
@@ -60,29 +69,56 @@ class Candidate:
 
 
 def search(setting: Setting) -> tuple[Candidate, ...]:
-    """The best candidate of every prefix that can compete, the winner first, then by price."""
+    """The best candidate of every prefix that can compete, the winner first, then by price.
+
+    Prefixes are searched in the order of their bounds; a longer one must gain what is `worth_it`.
+    """
     space = space_of(setting)
-    blocks: dict[tuple[str, frozenset[str], bool], Block] = {}
-    found: list[Candidate] = []
-    for prefix in space.prefixes():
-        here = _Prefix(space, prefix, blocks)
-        if not _may_win(setting, found, here):
-            continue
-        candidate = here.best()
-        if all(str(candidate) != str(other) for other in found):
-            found.append(candidate)
-    winner = _winner(setting, found)
-    return (winner, *sorted((c for c in found if c is not winner), key=lambda candidate: candidate.seconds))
+    bounds = Bounds(space)
+    blocks: Blocks = {}
+    prefixes = [_Prefix(space, prefix, blocks) for prefix in space.prefixes()]
+    least = [prefix.least(bounds) for prefix in prefixes]
+    enough = min(ENOUGH_BLOCKS, max(prefix.most_blocks() for prefix in prefixes))
+    found: dict[int, Candidate] = {}
+    for number in sorted(range(len(prefixes)), key=lambda number: float(least[number][0].min())):
+        price, used = least[number]
+        bound, bound_of_spills = (_bound(setting, found, number, enough, spills) for spills in (False, True))
+        may_fit = used * ELEMENT_BYTES <= setting.capacity_bytes
+        here = prefixes[number].restricted((price <= bound) & (may_fit | (price <= bound_of_spills)))
+        if here is not None and not (_is_few(setting, here, enough) and bound < np.inf):
+            found[number] = here.best()
+    unlike: dict[str, Candidate] = {}
+    for number in sorted(found):
+        unlike.setdefault(str(found[number]), found[number])
+    candidates = list(unlike.values())
+    winner = _winner(setting, candidates)
+    skipped = [number for number in range(len(prefixes)) if number not in found][:KEPT_BOUNDS]
+    lost = [*(c for c in candidates if c is not winner), *(prefixes[number].at_least(*least[number]) for number in skipped)]
+    return (winner, *sorted(lost, key=lambda candidate: (candidate.is_bound, candidate.cores_s)))
 
 
-def _may_win(setting: Setting, found: Sequence[Candidate], prefix: _Prefix) -> bool:
-    """Whether `_winner` could choose a candidate of this prefix, after those that were found before it."""
-    fitting = [c for c in found if c.used_bytes <= setting.capacity_bytes]
-    enough = any(c.blocks >= ENOUGH_BLOCKS for c in fitting)
-    if enough and prefix.most_blocks() < ENOUGH_BLOCKS and setting.arithmetic_s > WORTH_DISTRIBUTING_S:
-        return False
-    bounds = [c.seconds for c in fitting if c.blocks >= ENOUGH_BLOCKS or c.seconds <= WORTH_DISTRIBUTING_S]
-    return not bounds or prefix.lower_bound() * setting.coefficients.worth_it < min(bounds)
+def _bound(setting: Setting, found: Mapping[int, Candidate], number: int, enough: int, spills: bool) -> float:
+    """The price above which a prefix, or tiles of it, cannot win after those that were found; infinite if there are none.
+
+    An earlier prefix may be dearer than the best by `worth_it`, a later one must gain as much. What was found but does not fit
+    bounds only what cannot fit (`spills`).
+    """
+    coefficients = setting.coefficients
+    able = {
+        other: candidate.cores_s
+        for other, candidate in found.items()
+        if (spills or candidate.used_bytes <= setting.capacity_bytes)
+        and (candidate.blocks >= enough or candidate.seconds <= WORTH_DISTRIBUTING_S)
+    }
+    if not able:
+        return float("inf")
+    before = [seconds / coefficients.worth_it for other, seconds in able.items() if other < number]
+    return min([min(able.values()) * coefficients.worth_it * coefficients.equal_within, *before])
+
+
+def _is_few(setting: Setting, prefix: _Prefix, enough: int) -> bool:
+    """Whether a prefix can only have fewer blocks than the work is worth."""
+    return prefix.most_blocks() < enough and setting.arithmetic_s > WORTH_DISTRIBUTING_S
 
 
 def _winner(setting: Setting, found: Sequence[Candidate]) -> Candidate:
@@ -91,8 +127,8 @@ def _winner(setting: Setting, found: Sequence[Candidate]) -> Candidate:
     if min(candidate.seconds for candidate in able) > WORTH_DISTRIBUTING_S:
         most = min(ENOUGH_BLOCKS, max(candidate.blocks for candidate in able))
         able = [candidate for candidate in able if candidate.blocks >= most]
-    fastest = min(candidate.seconds for candidate in able)
-    return next(c for c in able if c.seconds <= fastest * setting.coefficients.worth_it)
+    fastest = min(candidate.cores_s for candidate in able)
+    return next(c for c in able if c.cores_s <= fastest * setting.coefficients.worth_it)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,45 +156,50 @@ class _Choice:
 class _Prefix:
     """All schedules with one prefix. Arrays have a dimension for every prefix axis, in the order of the chain's axes."""
 
-    def __init__(self, space: Space, prefix: tuple[str, ...], blocks: dict[tuple[str, frozenset[str], bool], Block]) -> None:
+    def __init__(self, space: Space, prefix: tuple[str, ...], blocks: Blocks, choices: Mapping[str, Tiles] | None = None) -> None:
         self.space, self.prefix, self.blocks = space, prefix, blocks
         self.setting = space.setting
         chain = self.setting.chain
         self.dims = tuple(axis for axis in self.setting.sizes if axis in prefix)
-        self.choices = {axis: space.prefix_tiles(axis) for axis in self.dims}
+        self.choices = choices or {axis: space.prefix_tiles(axis) for axis in self.dims}
         self.shape = tuple(len(self.choices[axis]) for axis in self.dims)
         self.tiles = broadcast(self.dims, self.choices)
         self.view: ChainView = view_prefix(chain, prefix, {}, self.tiles, prefix_storage(chain, prefix))
 
-    def lower_bound(self) -> float:
-        """What the operators cost at least if nothing moved twice, repetitions by recomputation and spills included."""
-        live = live_intermediates(self.view)
-        return float(np.min(sum(self._least(one, live) for one in self.view.operators)))
+    def least(self, bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:
+        """What the operators cost (seconds on the cores) and use (elements) at least, for all tiles."""
+        trips = {axis: -(-self.setting.sizes[axis] // self.tiles[axis]) for axis in self.dims}
+        price, used = bounds.of_prefix(self.view, trips)
+        return np.broadcast_to(self._on_cores(price), self.shape), np.broadcast_to(used, self.shape)
+
+    def at_least(self, price: np.ndarray, used: np.ndarray) -> Candidate:
+        """The prefix with the tiles of its least bound, for what is told of plans that lost."""
+        index = tuple(int(i) for i in np.unravel_index(int(price.argmin()), self.shape))
+        tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
+        blocks = int(np.broadcast_to(self._parallel_blocks(), self.shape)[index])
+        cores = self.setting.machine.cores
+        seconds = float(price[index]) * cores / imbalance(blocks, cores)
+        cut = tuple(axis for axis in self.prefix if self._cuts(axis, tiles[axis]))
+        used_bytes = int(used[index]) * ELEMENT_BYTES
+        return Candidate(cut, tiles, {}, {}, seconds, float(price[index]), used_bytes, blocks, is_bound=True)
+
+    def restricted(self, able: np.ndarray) -> _Prefix | None:
+        """The same prefix with those tiles of its axes that are part of any able combination; None if there are none."""
+        if not able.any():
+            return None
+        if able.all():
+            return self
+        kept = {}
+        for position, axis in enumerate(self.dims):
+            others = tuple(other for other in range(able.ndim) if other != position)
+            kept[axis] = tuple(
+                tile for tile, any_able in zip(self.choices[axis], np.atleast_1d(able.any(axis=others)), strict=True) if any_able
+            )
+        return _Prefix(self.space, self.prefix, {}, kept)
 
     def most_blocks(self) -> int:
         """The most independent blocks that any tiles give."""
         return int(np.max(self._parallel_blocks()))
-
-    def _least(self, one: OperatorView, live: Count) -> Count:
-        own = axis_names((one.operator,))
-        repeats = prod((loop.trips for loop in one.loops if loop.axis not in own), start=1)
-        bounds = []
-        for order in self.space.own_orders(one.operator, self.prefix)[:2]:
-            more = len(self._own_dims(order))
-            block = self._block(one.operator, order)
-            price = least_seconds(self.setting, one.operator, block, _expanded(repeats, more))
-            used = self._own_elements(one.operator, block) + _expanded(live, more)
-            bounds.append(self._over_own(self._with_spills(price, used)))
-        return reduce(np.minimum, bounds)
-
-    def _own_elements(self, operator: Operator, block: Block) -> Count:
-        """Elements of an operator's tiles of inputs and outputs."""
-        operands = self.setting.operands[operator.name]
-        return sum(tile for one, tile in zip(operands, block.footprints.tile, strict=True) if not one.is_intermediate)
-
-    def _with_spills(self, price: Count, used: Count) -> Count:
-        excess = used / (self.setting.capacity_bytes / ELEMENT_BYTES)
-        return np.where(excess > 1, price * (SPILL + excess), price)
 
     def best(self) -> Candidate:
         """The best candidate."""
@@ -171,7 +212,7 @@ class _Prefix:
             others = {name: sum(elements for other, elements in kept.items() if other != name) for name in options}
             elsewhere = {name: around.live_elements + elements for name, elements in others.items()}
             candidate = self._candidate(options, self._choose(options, elsewhere, streaming))
-            if best is None or candidate.seconds < best.seconds:
+            if best is None or candidate.cores_s < best.cores_s:
                 best = candidate
             if not any(np.any(np.asarray(elements) > 0) for elements in others.values()) or self._is_free(options, around, best):
                 break
@@ -181,8 +222,9 @@ class _Prefix:
     def _is_free(self, options: Mapping[str, Sequence[_Option]], around: Surroundings, best: Candidate) -> bool:
         """Whether nothing could be gained even if no operator left anything on chip while others run."""
         free = self._choose(options, dict.fromkeys(options, around.live_elements), dict.fromkeys(options, False))
-        least = float(np.min(sum(choice.seconds for choice in free.values())))
-        return best.seconds <= least * self.setting.coefficients.equal_within
+        total = sum(choice.seconds for choice in free.values())
+        least = np.min(self._on_cores(total))
+        return best.cores_s <= float(least) * self.setting.coefficients.equal_within
 
     def _modes(self, stay: Mapping[str, Count]) -> Iterator[dict[str, bool]]:
         """Every combination of operators whose tiles stream through; first all that may stay do.
@@ -206,7 +248,8 @@ class _Prefix:
         blocks = np.broadcast_to(self._parallel_blocks(), self.shape)
         too_few = (blocks < min(ENOUGH_BLOCKS, blocks.max())) & (total > WORTH_DISTRIBUTING_S)
         volume = prod((np.minimum(self.tiles[axis], setting.sizes[axis]) for axis in self.dims), start=np.ones(self.shape))
-        index = best_index(np.where(too_few, np.inf, total), volume, setting.coefficients.equal_within)
+        on_cores = self._on_cores(total)
+        index = best_index(np.where(too_few, np.inf, on_cores), volume, setting.coefficients.equal_within)
         tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
         orders = {name: options[name][int(choice.order[index])].order for name, choice in choices.items()}
         own_tiles = {name: self._own_tiles(order, int(choices[name].index[index])) for name, order in orders.items()}
@@ -218,6 +261,7 @@ class _Prefix:
             },
             own_tiles=own_tiles,
             seconds=float(total[index]),
+            cores_s=float(on_cores[index]),
             used_bytes=int(used[index]) * ELEMENT_BYTES,
             blocks=int(blocks[index]),
         )
@@ -232,7 +276,7 @@ class _Prefix:
             here = _behind(around, len(dims))
             block = self._block(operator, order)
             price = self._price(here, view, block)
-            yield _Option(order, price, self._own_elements(operator, block), np.asarray(self._left(view)) == 0)
+            yield _Option(order, price, tile_elements(self.setting, operator, block), np.asarray(self._left(view)) == 0)
 
     def _price(self, around: Surroundings, view: OperatorView, block: Block) -> Count:
         """The price with the right operand packed, or read in place where that gains enough."""
@@ -256,7 +300,7 @@ class _Prefix:
     def _best_tiles(self, number: int, option: _Option, elsewhere: Count, streams: bool) -> _Choice:
         dims = self._own_dims(option.order)
         used = option.used + _expanded(elsewhere, len(dims))
-        price = self._with_spills(option.seconds, used)
+        price = with_spills(self.setting, option.seconds, used)
         price = np.where(option.streams, price, np.inf) if streams else price
         shape = self.shape + tuple(len(self.space.tiles[axis]) for axis in dims)
         prices, needs = (np.broadcast_to(array, shape).reshape((*self.shape, -1)) for array in (price, used))
@@ -283,16 +327,10 @@ class _Prefix:
         return tuple(LoopView(axis, -(-sizes[axis] // tiles[axis]), i) for i, axis in enumerate((*self.prefix, *order)))
 
     def _left(self, view: OperatorView) -> Count:
-        """What stays on chip of an operator's tiles while others run."""
-        others = [one for one in self.view.operators if one.operator.name != view.operator.name]
+        """What stays on chip of an operator's tiles while others run: under a prefix that is the same for all of them."""
+        other = next((one for one in self.view.operators if one.operator.name != view.operator.name), None)
         outer = [one.access for one in self.setting.operands[view.operator.name] if not one.is_intermediate]
-        per_other = (sum(resident(self.view, other, view, access) for access in outer) for other in others)
-        return reduce(np.maximum, per_other, 0)
-
-    def _over_own(self, figures: Count) -> Count:
-        array = np.asarray(figures)
-        behind = tuple(range(len(self.dims), array.ndim))
-        return array.min(axis=behind) if behind else array
+        return 0 if other is None else sum(resident(self.view, other, view, access) for access in outer)
 
     def _own_tiles(self, order: tuple[str, ...], index: int) -> dict[str, int]:
         dims = self._own_dims(order)
@@ -307,6 +345,11 @@ class _Prefix:
                 break
             count = count * loop.trips
         return count
+
+    def _on_cores(self, seconds: Count) -> Count:
+        """The time on the machine's cores of what takes so long on one thread, for all tiles."""
+        machine = self.setting.machine
+        return threads_seconds(seconds, self._parallel_blocks(), machine.cores, machine.parallel_region_s)
 
     def _cuts(self, axis: str, tile: int) -> bool:
         return isinstance(self.setting.chain.extents[axis], SymbolicExtent) or tile < self.setting.sizes[axis]

@@ -6,7 +6,7 @@ of the output's dimensions, and the orders of such groups are enumerated, not th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import permutations
@@ -54,11 +54,20 @@ class Space:
         free = [tuple(axis for axis in group if axis in able and self.prefix_tiles(axis)) for group in self.groups]
         free = [group for group in free if group]
         found = []
+        checked: dict[Hashable, bool] = {}
         for length in range(min(len(free), LONGEST_PREFIX) + 1):
             for order in permutations(free, length):
                 if self.setting.kernels or order == tuple(free[:length]):
                     found.append((*self.batch, *_joined(order)))
-        return tuple(prefix for prefix in found if len(chain.operators) == 1 or not why_not(chain, prefix))
+        return tuple(prefix for prefix in found if len(chain.operators) == 1 or self._is_executable(prefix, checked))
+
+    def _is_executable(self, prefix: tuple[str, ...], checked: dict[Hashable, bool]) -> bool:
+        """Whether a prefix can be executed; the order of its loops matters only where something is recomputed."""
+        chain = self.setting.chain
+        key = prefix if recomputes(chain, prefix) else frozenset(prefix)
+        if key not in checked:
+            checked[key] = not why_not(chain, prefix)
+        return checked[key]
 
     def own_orders(self, operator: Operator, prefix: Sequence[str]) -> tuple[tuple[str, ...], ...]:
         """The loop orders of one contraction below a prefix: none at first, then all orders of the groups that are left.

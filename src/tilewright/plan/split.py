@@ -13,7 +13,7 @@ from math import prod
 from tilewright.graph.types import Axis, Chain
 from tilewright.plan.block_order import why_not_executable
 from tilewright.plan.nesting import Blocking
-from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, block_count
+from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, block_count, threads_seconds
 from tilewright.plan.row_forms import row_axes, shares_of, shares_read
 from tilewright.plan.schedule import Loop, Schedule
 from tilewright.plan.setting import ELEMENT_BYTES, Setting, setting_of
@@ -53,8 +53,9 @@ def split_of(setting: Setting, blocking: Blocking, refined: Callable[[Setting], 
     split = Split(axis, tile, -(-size // tile), part, refined(part))
     if why_not_executable(setting.chain, split.schedule()):
         return None
-    whole_s = _shared_s(blocking.seconds, blocks)
-    parts_s = _shared_s(split_seconds(setting, split), block_count(setting.chain, split.schedule()))
+    cores, region_s = setting.machine.cores, setting.machine.parallel_region_s
+    whole_s = threads_seconds(blocking.seconds, blocks, cores, region_s)
+    parts_s = threads_seconds(split_seconds(setting, split), block_count(setting.chain, split.schedule()), cores, 2 * region_s)
     return split if parts_s < whole_s else None
 
 
@@ -64,7 +65,7 @@ def split_seconds(setting: Setting, split: Split) -> float:
 
 
 def merge_seconds(setting: Setting, axis: str, parts: int) -> float:
-    """Outputs and states of all parts written to memory and read back, a pass over them, and a second parallel region."""
+    """Outputs and states of all parts written to memory and read back, and a pass over them."""
     sink = setting.chain.operators[-1]
     rows = shares_read(setting.chain, sink)
     laws = shares_of(rows) if rows is not None else None
@@ -75,7 +76,7 @@ def merge_seconds(setting: Setting, axis: str, parts: int) -> float:
     vectors = parts * (written + states) * ELEMENT_BYTES * 8 / setting.machine.vector_bits
     moved = 2 * parts * (written + states) * ELEMENT_BYTES / setting.machine.levels[-1].bandwidth_bytes_per_s
     passing = vectors * setting.coefficients.pass_cycles_per_vector / setting.machine.frequency_hz
-    return moved + passing + setting.machine.parallel_region_s
+    return moved + passing
 
 
 def _axis(chain: Chain) -> str | None:
@@ -95,8 +96,3 @@ def _part(setting: Setting, axis: str, tile: int) -> Setting:
 
 def _shortened(own: Axis, axis: str, tile: int) -> Axis:
     return replace(own, extent=tile) if own.name == axis else own
-
-
-def _shared_s(seconds: float, blocks: int) -> float:
-    """The time if as many threads as blocks, up to those that a plan provides for, share the work."""
-    return seconds / min(blocks, ENOUGH_BLOCKS)

@@ -8,6 +8,9 @@ from tilewright.graph.types import Chain, Graph
 from tilewright.machine.machine import Machine
 from tilewright.plan.schedule import Schedule
 
+CALL = "call"
+"""The term of a price that no thread takes a share of."""
+
 
 @dataclass(frozen=True, slots=True)
 class ContractionRoles:
@@ -68,9 +71,13 @@ class PriceTerm:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Predicted time of one call on one thread, term by term."""
+    """Predicted time of one call on one thread, term by term, and what several threads need to divide it."""
 
     terms: tuple[PriceTerm, ...]
+    blocks: int = 1
+    """Independent blocks; of several chains one after the other the fewest."""
+    region_s: float = 0.0
+    """Of the parallel regions of a call."""
 
     @property
     def seconds(self) -> float:
@@ -80,6 +87,17 @@ class Price:
             if term.overlap:
                 groups[term.overlap] = max(groups.get(term.overlap, 0.0), term.seconds)
         return sum(groups.values()) + sum(term.seconds for term in self.terms if not term.overlap)
+
+    def on(self, threads: int) -> float:
+        """The time on several threads: whole blocks are dealt out, the call itself stays on one.
+
+        >>> Price((PriceTerm("x: arithmetic", 8.0), PriceTerm("call", 1.0)), blocks=6).on(4)
+        3.6666666666666665
+        """
+        if threads <= 1 or self.blocks <= 1:
+            return self.seconds
+        call = sum(term.seconds for term in self.terms if term.name == CALL)
+        return call + (self.seconds - call) * -(-self.blocks // threads) / self.blocks + self.region_s
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def _page(plan: Plan, name: str, room: int) -> list[str]:
         *section("kernels", _kernels(plan)),
         *section("levels", _levels(plan)),
         *section("traffic", _traffic(plan)),
-        *section("price", _price(plan.price)),
+        *section("price", _price(plan.price, plan.machine.cores)),
         *section("floor", _floor(plan)),
         *section("fusion", [_fusion(plan)]),
     ]
@@ -133,9 +133,10 @@ def _traffic(plan: Plan) -> list[str]:
     return columns(rows, right=range(1, len(levels) + 1))
 
 
-def _price(price: Price) -> list[str]:
+def _price(price: Price, cores: int) -> list[str]:
     rows = [[term.name, units.seconds(term.seconds), _remark(term, price)] for term in price.terms]
-    return columns([*rows, ["total", units.seconds(price.seconds), ""]], right=(1,))
+    on_cores = [[f"on {cores} cores", units.seconds(price.on(cores)), f"{price.blocks} blocks"]] if cores > 1 else []
+    return columns([*rows, ["total", units.seconds(price.seconds), ""], *on_cores], right=(1,))
 
 
 def _remark(term: PriceTerm, price: Price) -> str:

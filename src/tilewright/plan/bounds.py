@@ -1,0 +1,112 @@
+"""What every schedule with a prefix costs at least: bounds that let the search skip prefixes and tiles that cannot win.
+
+The parts of an operator's price that no loop order changes (arithmetic with its edges, calls, packing once, every operand once
+into each level, the smallest tiles in memory) are evaluated once, for all combinations of its tiles. The bound of a prefix takes
+the least of every part over the loops that are left to the operator, repeats it where it is recomputed, and adds spills.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from tilewright.graph.types import Operator
+from tilewright.plan.chains import axis_names
+from tilewright.plan.cost import Block, Work, least_work, measure, seconds
+from tilewright.plan.setting import ELEMENT_BYTES, Setting
+from tilewright.plan.space import Space
+from tilewright.plan.tile_size import broadcast
+from tilewright.plan.views import ChainView, Count
+from tilewright.plan.working_set import live_intermediates
+
+SPILL = 4.0
+"""A working set beyond the capacity multiplies the price at least by this; so plans that fit win wherever there are any."""
+
+
+def with_spills(setting: Setting, price: Count, used: Count) -> Count:
+    """The price where `used` elements fit the fusion level, and far more where they do not."""
+    excess = used / (setting.capacity_bytes / ELEMENT_BYTES)
+    return np.where(excess > 1, price * (SPILL + excess), price)
+
+
+def tile_elements(setting: Setting, operator: Operator, block: Block) -> Count:
+    """Elements of an operator's tiles of inputs and outputs."""
+    operands = setting.operands[operator.name]
+    return sum(tile for one, tile in zip(operands, block.footprints.tile, strict=True) if not one.is_intermediate)
+
+
+class Bounds:
+    """Lower bounds of a space; what prefixes have in common is computed once.
+
+    Arrays of a prefix have a dimension for each of its axes, in the chain's order.
+    """
+
+    def __init__(self, space: Space) -> None:
+        self.space, self.setting = space, space.setting
+        operators = self.setting.chain.operators
+        self.axes = {
+            op.name: tuple(a for a in self.setting.sizes if a in space.tiles and a in axis_names((op,))) for op in operators
+        }
+        self.parts = {operator.name: self._parts(operator) for operator in operators}
+        self.least: dict[tuple[str, tuple[str, ...]], tuple[np.ndarray, np.ndarray]] = {}
+
+    def of_prefix(self, view: ChainView, trips: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """What the operators cost (seconds, recomputation and spills included) and use (elements) at least under a prefix.
+
+        `trips` are those of its loops, in the chain's order of axes, each along a dimension of its own.
+        """
+        live = live_intermediates(view)
+        total, most = np.zeros((1,) * len(trips)), np.zeros((1,) * len(trips))
+        for operator in self.setting.chain.operators:
+            price, used = self._price_and_use(operator, trips)
+            total = total + with_spills(self.setting, price, used + live)
+            most = np.maximum(most, used + live)
+        return total, most
+
+    def _price_and_use(self, operator: Operator, trips: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        dims = tuple(trips)
+        key = operator.name, dims
+        if key not in self.least:
+            repeats: Count = 1
+            for axis in dims:
+                repeats = repeats * (1 if axis in self.axes[operator.name] else trips[axis])
+            arithmetic, functions, packing, overhead, moved, used = self._over_own(operator, dims)
+            traffic = {level.name: moved for level in self.setting.cache_levels}
+            work = Work(arithmetic * repeats, functions * repeats, packing, overhead * repeats, traffic)
+            self.least[key] = np.asarray(seconds(self.setting, work)), used
+        return self.least[key]
+
+    def _over_own(self, operator: Operator, dims: tuple[str, ...]) -> Iterator[np.ndarray]:
+        """The parts over the tiles of a prefix: the least over own loops; the whole axis where the operator has none."""
+        axes = self.axes[operator.name]
+        has_own = len(self.space.own_orders(operator, dims)) > 1
+        for part in self.parts[operator.name]:
+            for position, axis in enumerate(axes):
+                if part.shape[position] == 1:
+                    continue
+                if axis in dims:
+                    part = part.take(range(len(self.space.prefix_tiles(axis))), position)
+                else:
+                    part = part.min(axis=position, keepdims=True) if has_own else part.take([-1], position)
+            sizes = dict(zip(axes, part.shape, strict=True))
+            yield part.reshape(tuple(sizes.get(axis, 1) for axis in dims))
+
+    def _parts(self, operator: Operator) -> tuple[np.ndarray, ...]:
+        """Arithmetic, functions, packing, overhead, bytes into each level, elements of tiles: for all tiles of all axes."""
+        setting, axes = self.setting, self.axes[operator.name]
+        choices = {axis: (1,) if axis in self.space.batch else self.space.tiles[axis] for axis in axes}
+        tiles = broadcast(axes, choices)
+        box = {axis: np.minimum(tiles[axis], size) if axis in tiles else size for axis, size in setting.sizes.items()}
+        block = measure(setting, operator, box)
+        work = least_work(setting, operator, block)
+        moved = next(iter(work.traffic_bytes.values()))
+        parts = (
+            work.arithmetic_s,
+            work.functions_s,
+            work.packing_s,
+            work.overhead_s,
+            moved,
+            tile_elements(setting, operator, block),
+        )
+        return tuple(np.reshape(part, np.shape(part) or (1,) * len(axes)) for part in parts)
