@@ -213,7 +213,7 @@ def random_point(space: Space, prefixes: Sequence[tuple[str, ...]], kernels: Ker
 def log_uniform(tiles: Sequence[int], source: random.Random) -> int:
     """A tile from an increasing list: that nearest, by ratio, to a number drawn log-uniformly over its range."""
     wanted = exp(source.uniform(log(tiles[0]), log(tiles[-1])))
-    return min(tiles, key=lambda tile: abs(log(tile / wanted)))
+    return _nearest(tiles, wanted)
 
 
 def shared_loops(schedule: Schedule) -> tuple[Loop, ...]:
@@ -340,23 +340,30 @@ def _with_loops(setting: Setting, point: Point, name: str, loops: InnerLoops) ->
 
 
 def _aligned(space: Space, point: Point) -> Point:
-    """Every tile at the nearest candidate of another space."""
-    setting = space.setting
-
-    def nearest(axis: str, tile: int, tiles: Sequence[int]) -> int:
-        return tile if axis in space.batch else min(tiles or (tile,), key=lambda other: abs(log(other / tile)))
-
-    body = point.outer.body
-    for place, loop in _loops(body):
-        tile = nearest(loop.axis, loop.tile, space.tiles.get(loop.axis, ()))
-        cut = _with_tile(loop, tile)
-        body = _replaced(body, place, lambda here, cut=cut: (replace(cut[0], body=here.body),))  # type: ignore[misc]
-    outer = replace(point.outer, body=body)
+    """Every tile at the nearest candidate of another space, without loops that do not cut there."""
+    outer = replace(point.outer, body=_aligned_body(space, point.outer.body))
     inner = []
     for name, loops in point.inner:
-        choices = _inner_choices(setting, outer, name)
-        inner.append((name, tuple((axis, nearest(axis, tile, choices.get(axis, ()))) for axis, tile in loops)))
-    return _cut_only(setting, replace(point, outer=outer, inner=tuple(inner)))
+        choices = _inner_choices(space.setting, outer, name)
+        inner.append((name, tuple((axis, _nearest(choices[axis], tile)) for axis, tile in loops if axis in choices)))
+    return _sound(space, replace(point, inner=tuple(inner)), outer.body)
+
+
+def _aligned_body(space: Space, body: tuple[Node, ...]) -> tuple[Node, ...]:
+    nodes: list[Node] = []
+    for node in body:
+        if not isinstance(node, Loop):
+            nodes.append(node)
+            continue
+        inside, size = _aligned_body(space, node.body), space.setting.sizes[node.axis]
+        tile = node.tile if node.axis in space.batch else _nearest(space.tiles.get(node.axis, (size,)), node.tile)
+        nodes += [Loop(node.axis, tile, inside)] if tile < size else inside
+    return tuple(nodes)
+
+
+def _nearest(tiles: Sequence[int], tile: float) -> int:
+    """By ratio."""
+    return min(tiles, key=lambda other: abs(log(other / tile)))
 
 
 def _loops(body: tuple[Node, ...], above: Place = ()) -> Iterator[tuple[Place, Loop]]:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from benchmarks.schedule_cases import Case
 from tilewright.codegen.artifact import Artifact
-from tilewright.codegen.emit_c import File, chains_and_entry, emit_file
+from tilewright.codegen.emit_c import chains_and_entry, emit_file
 from tilewright.codegen.program import Program, c_file, lower_program
 from tilewright.graph.types import Graph
 from tilewright.plan.types import ModelPlan, Plan
-from tilewright.runtime import toolchain
+from tilewright.runtime import calibration, measurement, toolchain
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.executable import Executable, load
 
@@ -30,6 +30,15 @@ TOLERANCE = 1e-4
 """Of the largest error over the largest result, as in `cli.bench.cases`."""
 TURN_S = 1e-3
 """A turn lasts at least this long, and one call."""
+PEAK_SAMPLE_S = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Seconds of a call of each plan, and the peak of one core while they were taken: clocks differ from minute to minute."""
+
+    seconds: tuple[float, ...]
+    peak_flops_per_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +83,23 @@ def wrong(case: Case, runnables: Sequence[Runnable]) -> dict[int, float]:
     return {i: error for i, error in errors.items() if error > TOLERANCE}
 
 
-def timed(runnables: Sequence[Runnable], rounds: int) -> list[float]:
+def timed(runnables: Sequence[Runnable], rounds: int, turn_s: float = TURN_S) -> Timed:
     """Seconds per call: medians over rounds in which everyone has a turn."""
+    peak_flops_per_s = _peak()
     samples: list[list[float]] = [[] for _ in runnables]
+    peaks = []
     for _ in range(rounds):
+        peaks.append(peak_flops_per_s())
         for own, runnable in zip(samples, runnables, strict=True):
-            own.append(runnable.seconds())
-    return [median(own) for own in samples]
+            own.append(runnable.seconds(turn_s))
+    peaks.append(peak_flops_per_s())
+    return Timed(tuple(median(own) for own in samples), median(peaks))
 
 
-def measured(case: Case, plans: Sequence[Plan], rounds: int) -> tuple[list[float], dict[int, float]]:
-    """Seconds per call of every plan, and the errors of those that are wrong."""
-    with TemporaryDirectory(prefix="tilewright-schedules-") as directory:
-        runnables = compiled(case, plans, Path(directory))
-        errors = wrong(case, runnables)
-        return timed(runnables, rounds), errors
+@cache
+def _peak() -> Callable[[], float]:
+    measurer = measurement.compiled(toolchain.find(), calibration.ensure())
+    return lambda: measurer.peak_flops_per_s("float32", PEAK_SAMPLE_S)
 
 
 def artifacts(graph: Graph, plans: Sequence[Plan]) -> list[Artifact]:
@@ -132,12 +143,3 @@ def _library(graph: Graph, plans: Sequence[Plan], path: Path) -> list[Executable
     compiler = toolchain.find()
     path.write_bytes(compiler.compile(first.text, linked=first.linked, architecture=first.architecture, features=first.features))
     return [load(entry, threads=1, cache=_OneLibrary(path)) for entry in entries]
-
-
-def in_pieces(count: int, size: int) -> Iterator[range]:
-    """Positions 0..count-1, `size` at a time.
-
-    >>> [list(piece) for piece in in_pieces(5, 2)]
-    [[0, 1], [2, 3], [4]]
-    """
-    return (range(i, min(i + size, count)) for i in range(0, count, size))

@@ -5,7 +5,7 @@
 For every case: the planner's choice, `--count` uniform schedules, as many of the best predicted decile, and `--neighbours` of
 those one step from the choice (all of them for a negative number). An existing FILE keeps its other cases. Each entry has the
 seconds of a call (warm, one thread, median of rounds in which all plans take turns), the predicted ones (null where the model
-refuses the schedule) and `plan.features` by operator. Wrong results are listed and not timed.
+refuses the schedule) and `plan.features` by operator; each case has the peak of one core that was measured between the rounds. Wrong results are listed and not timed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ import time
 from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.schedule_cases import Case, choice, chosen_cases, kernels_for
 from benchmarks.schedule_space import Sampled, Sampler
-from benchmarks.schedule_timing import measured
+from benchmarks.schedule_timing import compiled, timed, wrong
 from tilewright.cli.bench.environment import restart_if_unfair
 from tilewright.runtime import calibration
 
@@ -63,10 +64,14 @@ def document(source: str, step: str, one: Sampled, seconds: float | None, *, wit
 def measure_case(case: Case, named: Sequence[Named], rounds: int) -> dict[str, Any]:
     """The document of one case."""
     start = time.perf_counter()
-    seconds, errors = measured(case, [one.plan for _, _, one in named], rounds)
-    plans = [document(*entry, None if i in errors else seconds[i]) for i, entry in enumerate(named)]
-    wrong = [{"schedule": str(named[i][2].point), "error": error if isfinite(error) else None} for i, error in errors.items()]
-    return {"case": case.name, "wall_s": time.perf_counter() - start, "wrong": wrong, "plans": plans}
+    with TemporaryDirectory(prefix="tilewright-schedules-") as directory:
+        runnables = compiled(case, [one.plan for _, _, one in named], Path(directory))
+        errors = wrong(case, runnables)
+        times = timed(runnables, rounds)
+    plans = [document(*entry, None if i in errors else times.seconds[i]) for i, entry in enumerate(named)]
+    faults = [{"schedule": str(named[i][2].point), "error": error if isfinite(error) else None} for i, error in errors.items()]
+    wall_s = time.perf_counter() - start
+    return {"case": case.name, "wall_s": wall_s, "peak_flops_per_s": times.peak_flops_per_s, "wrong": faults, "plans": plans}
 
 
 def main(arguments: list[str]) -> None:
