@@ -21,7 +21,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.nesting import refine
 from tilewright.plan.search import search
 from tilewright.plan.setting import DEFAULT, Setting, setting_of
-from tilewright.plan.types import Plan
+from tilewright.plan.types import ModelPlan, Plan
 
 Shape: TypeAlias = tuple[int, ...]
 FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
@@ -52,7 +52,7 @@ class Case:
         graph = self.graph
         return evaluate(graph, dict(zip(graph.inputs, self.inputs, strict=True)), dtype="float64")[graph.outputs[0]]
 
-    def model_plan(self, *, fuse: bool | None = True) -> Any:
+    def model_plan(self, *, fuse: bool | None = True) -> ModelPlan:
         """The planner's decisions for this machine."""
         return tw.jit(self.function, fuse=fuse).lower(*map(tw.spec, self.shapes)).model_plan
 

@@ -5,7 +5,8 @@
 For every case: the planner's choice, `--count` uniform schedules, as many of the best predicted decile, and `--neighbours` of
 those one step from the choice (all of them for a negative number). An existing FILE keeps its other cases. Each entry has the
 seconds of a call (warm, one thread, median of rounds in which all plans take turns), the predicted ones (null where the model
-refuses the schedule) and `plan.features` by operator; each case has the peak of one core that was measured between the rounds. Wrong results are listed and not timed.
+refuses the schedule) and `plan.features` by operator; each case has the peak of one core, measured between the rounds. Wrong
+results are listed and not timed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.schedule_cases import Case, choice, chosen_cases, kernels_for
-from benchmarks.schedule_space import Sampled, Sampler
+from benchmarks.schedule_sampling import Sampler
+from benchmarks.schedule_space import Sampled
 from benchmarks.schedule_timing import compiled, timed, wrong
 from tilewright.cli.bench.environment import restart_if_unfair
 from tilewright.runtime import calibration
@@ -32,19 +34,20 @@ Named = tuple[str, str, Sampled]
 
 
 def population(case: Case, *, uniform: int, best: int, neighbours: int, seed: int = 0) -> list[Named]:
-    """The choice first, then everything that it is compared with."""
+    """The choice first, then everything that it is compared with, each schedule once."""
     (plan,) = case.model_plan().plans
     own = choice(plan)
     sampler = Sampler(own, kernels_for(plan.machine), seed)
     beside = sampler.neighbours()
     if 0 <= neighbours < len(beside):
         beside = random.Random(seed).sample(beside, neighbours)
-    return [
+    found: list[Named] = [
         ("choice", "", own),
         *(("uniform", "", one) for one in sampler.uniform(uniform)),
         *(("best decile", "", one) for one in sampler.best_decile(best)),
         *(("neighbour", step, one) for step, one in beside),
     ]
+    return list({named[2].point: named for named in reversed(found)}.values())[::-1]
 
 
 def document(source: str, step: str, one: Sampled, seconds: float | None, *, with_features: bool = True) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from typing import Any
 
 from tilewright.plan.cost import Work
 from tilewright.plan.nesting import Blocking, works
@@ -36,12 +37,11 @@ def unit_coefficients(coefficients: Coefficients) -> dict[str, Coefficients]:
     """
     names = [field.name for field in fields(coefficients) if "cycles" in field.name and field.name != FUNCTIONS]
     functions = [name for name, _ in coefficients.function_cycles_per_vector]
-    none = replace(coefficients, **{FUNCTIONS: tuple((name, 0.0) for name in functions)}, **dict.fromkeys(names, 0.0))
-    units = {name: replace(none, **{name: 1.0}) for name in names}
+    zeros: dict[str, Any] = {FUNCTIONS: tuple((name, 0.0) for name in functions), **dict.fromkeys(names, 0.0)}
+    changes: dict[str, dict[str, Any]] = {name: {name: 1.0} for name in names}
     for one in functions:
-        only = tuple((name, float(name == one)) for name in functions)
-        units[f"{one}_cycles"] = replace(none, function_cycles_per_vector=only)
-    return units
+        changes[f"{one}_cycles"] = {FUNCTIONS: tuple((name, float(name == one)) for name in functions)}
+    return {name: replace(coefficients, **{**zeros, **change}) for name, change in changes.items()}
 
 
 def _times(work: Work) -> dict[str, float]:
