@@ -35,10 +35,18 @@ PEAK_SAMPLE_S = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """Seconds of a call of each plan, and the peak of one core while they were taken: clocks differ from minute to minute."""
+    """Seconds of a call of each plan: by round, in which everyone has a turn. And the peak of one core meanwhile."""
 
-    seconds: tuple[float, ...]
+    rounds: tuple[tuple[float, ...], ...]
     peak_flops_per_s: float
+
+    def median_s(self, plan: int) -> float:
+        """Over the rounds."""
+        return median(times[plan] for times in self.rounds)
+
+    def least_s(self, plan: int) -> float:
+        """What other users of the machine disturbed least."""
+        return min(times[plan] for times in self.rounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +92,13 @@ def wrong(case: Case, runnables: Sequence[Runnable]) -> dict[int, float]:
 
 
 def timed(runnables: Sequence[Runnable], rounds: int, turn_s: float = TURN_S) -> Timed:
-    """Seconds per call: medians over rounds in which everyone has a turn."""
+    """Time all plans in turns."""
     peak_flops_per_s = _peak()
-    samples: list[list[float]] = [[] for _ in runnables]
-    peaks = []
+    times, peaks = [], []
     for _ in range(rounds):
         peaks.append(peak_flops_per_s())
-        for own, runnable in zip(samples, runnables, strict=True):
-            own.append(runnable.seconds(turn_s))
-    peaks.append(peak_flops_per_s())
-    return Timed(tuple(median(own) for own in samples), median(peaks))
+        times.append(tuple(runnable.seconds(turn_s) for runnable in runnables))
+    return Timed(tuple(times), median(peaks))
 
 
 @cache

@@ -4,9 +4,9 @@
 
 For every case: the planner's choice, `--count` uniform schedules, as many of the best predicted decile, and `--neighbours` of
 those one step from the choice (all of them for a negative number). An existing FILE keeps its other cases. Each entry has the
-seconds of a call (warm, one thread, median of rounds in which all plans take turns), the predicted ones (null where the model
-refuses the schedule) and `plan.features` by operator; each case has the peak of one core, measured between the rounds. Wrong
-results are listed and not timed.
+seconds of a call (warm, one thread; the median and the least of rounds in which all plans take turns), the predicted ones (null
+where the model refuses the schedule) and `plan.features` by operator; each case has the peak of one core, measured between the
+rounds. Wrong results are listed and not timed.
 """
 
 from __future__ import annotations
@@ -50,14 +50,13 @@ def population(case: Case, *, uniform: int, best: int, neighbours: int, seed: in
     return list({named[2].point: named for named in reversed(found)}.values())[::-1]
 
 
-def document(source: str, step: str, one: Sampled, seconds: float | None, *, with_features: bool = True) -> dict[str, Any]:
+def document(source: str, step: str, one: Sampled, *, with_features: bool = True) -> dict[str, Any]:
     """One plan, ready for JSON."""
     finite = isfinite(one.predicted_s)
     return {
         "source": source,
         "step": step,
         "schedule": str(one.point),
-        "measured_s": seconds,
         "predicted_s": one.predicted_s if finite else None,
         "price": {term.name: term.seconds for term in one.plan.price.terms} if finite else None,
         "features": one.features() if finite and with_features else None,
@@ -71,7 +70,11 @@ def measure_case(case: Case, named: Sequence[Named], rounds: int) -> dict[str, A
         runnables = compiled(case, [one.plan for _, _, one in named], Path(directory))
         errors = wrong(case, runnables)
         times = timed(runnables, rounds)
-    plans = [document(*entry, None if i in errors else times.seconds[i]) for i, entry in enumerate(named)]
+    plans = []
+    for i, entry in enumerate(named):
+        right = i not in errors
+        seconds = {"measured_s": times.median_s(i) if right else None, "least_s": times.least_s(i) if right else None}
+        plans.append({**seconds, **document(*entry)})
     faults = [{"schedule": str(named[i][2].point), "error": error if isfinite(error) else None} for i, error in errors.items()]
     wall_s = time.perf_counter() - start
     return {"case": case.name, "wall_s": wall_s, "peak_flops_per_s": times.peak_flops_per_s, "wrong": faults, "plans": plans}
