@@ -31,6 +31,8 @@ TOLERANCE = 1e-4
 TURN_S = 1e-3
 """A turn lasts at least this long, and one call."""
 PEAK_SAMPLE_S = 1e-3
+LEAST_PAIRS = 15
+MOST_PAIRS = 101
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +65,13 @@ class Runnable:
     def seconds(self, turn_s: float = TURN_S) -> float:
         """Of one call, after one that is not counted."""
         self()
-        calls, elapsed = 0, 0.0
-        start = time.perf_counter()
-        while elapsed < turn_s:
+        calls, start = 0, time.perf_counter()
+        while True:
             self()
             calls += 1
             elapsed = time.perf_counter() - start
-        return elapsed / calls
+            if elapsed >= turn_s:
+                return elapsed / calls
 
 
 def compiled(case: Case, plans: Sequence[Plan], directory: Path) -> list[Runnable]:
@@ -99,6 +101,23 @@ def timed(runnables: Sequence[Runnable], rounds: int, turn_s: float = TURN_S) ->
         peaks.append(peak_flops_per_s())
         times.append(tuple(runnable.seconds(turn_s) for runnable in runnables))
     return Timed(tuple(times), median(peaks))
+
+
+def ratios(own: Runnable, others: Sequence[Runnable], *, budget_s: float, turn_s: float = TURN_S) -> list[float]:
+    """The time of each plan over that of `own` right before or after it: medians of at least `LEAST_PAIRS` pairs each.
+
+    Pairs are taken in rounds over all plans, up to `MOST_PAIRS` of them while the budget lasts.
+    """
+    samples: list[list[float]] = [[] for _ in others]
+    deadline = time.perf_counter() + budget_s
+    for number in range(MOST_PAIRS):
+        if number >= LEAST_PAIRS and time.perf_counter() > deadline:
+            break
+        for found, other in zip(samples, others, strict=True):
+            first, second = (own, other) if number % 2 else (other, own)
+            times = {id(one): one.seconds(turn_s) for one in (first, second)}
+            found.append(times[id(other)] / times[id(own)])
+    return [median(found) for found in samples]
 
 
 @cache

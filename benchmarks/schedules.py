@@ -12,7 +12,6 @@ rounds. Wrong results are listed and not timed.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
 import time
@@ -22,12 +21,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks import schedule_results
 from benchmarks.schedule_cases import Case, choice, chosen_cases, kernels_for
 from benchmarks.schedule_sampling import Sampler
 from benchmarks.schedule_space import Sampled
 from benchmarks.schedule_timing import compiled, timed, wrong
 from tilewright.cli.bench.environment import restart_if_unfair
-from tilewright.runtime import calibration
 
 Named = tuple[str, str, Sampled]
 """Where a plan comes from, how it differs from the choice (a neighbour's step), and the plan."""
@@ -94,18 +93,8 @@ def main(arguments: list[str]) -> None:
     for case in chosen_cases(options.cases):
         named = population(case, uniform=options.count, best=options.count, neighbours=options.neighbours, seed=options.seed)
         found = measure_case(case, named, options.rounds)
-        save(options.out, found)
+        schedule_results.save(options.out, found)
         print(f"{case.name}: {len(named)} plans in {found['wall_s']:.1f} s, {len(found['wrong'])} wrong", flush=True)
-
-
-def save(path: Path, found: dict[str, Any]) -> None:
-    """Put one case into a file, in the place of what it had of it."""
-    machine = calibration.ensure()
-    content = json.loads(path.read_text()) if path.exists() else {"cases": []}
-    content["machine"] = {"name": machine.name, "peak_flops_per_s": machine.peak("float32"), "hz": machine.frequency_hz}
-    content["machine"]["levels"] = {level.name: level.bandwidth_bytes_per_s for level in machine.levels}
-    content["cases"] = [case for case in content["cases"] if case["case"] != found["case"]] + [found]
-    path.write_text(json.dumps(content, indent=1) + "\n")
 
 
 if __name__ == "__main__":
