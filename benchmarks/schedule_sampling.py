@@ -43,11 +43,11 @@ class Sampler:
         """The plan of a point."""
         return priced(self.choice.plan, self.setting(point.kernels), point)
 
-    def uniform(self, count: int) -> list[Sampled]:
+    def uniform(self, count: int, prefixes: Sequence[tuple[str, ...]] | None = None) -> list[Sampled]:
         """Distinct points (fewer if there are not so many): prefixes and orders alike likely, tiles log-uniform."""
         found: dict[Point, None] = {}
         for _ in range(DRAWS_PER_POINT * count):
-            point = random_point(self.space, self.prefixes, self.choice.point.kernels, self._random)
+            point = random_point(self.space, prefixes or self.prefixes, self.choice.point.kernels, self._random)
             if point is not None and point != self.choice.point:
                 found.setdefault(point)
             if len(found) == count:

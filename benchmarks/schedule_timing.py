@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
@@ -22,6 +22,7 @@ from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime import calibration, measurement, toolchain
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.executable import Executable, load
+from tilewright.runtime.measurement import NativeMeasurer
 
 PLANS_PER_LIBRARY = 12
 COMPILERS = 2
@@ -30,7 +31,8 @@ TOLERANCE = 1e-4
 """Of the largest error over the largest result, as in `cli.bench.cases`."""
 TURN_S = 1e-3
 """A turn lasts at least this long, and one call."""
-PEAK_SAMPLE_S = 1e-3
+PEAK_SAMPLE_S = 5e-3
+SETTLE_S = 2e-2
 LEAST_PAIRS = 15
 MOST_PAIRS = 101
 
@@ -94,13 +96,11 @@ def wrong(case: Case, runnables: Sequence[Runnable]) -> dict[int, float]:
 
 
 def timed(runnables: Sequence[Runnable], rounds: int, turn_s: float = TURN_S) -> Timed:
-    """Time all plans in turns."""
-    peak_flops_per_s = _peak()
-    times, peaks = [], []
-    for _ in range(rounds):
-        peaks.append(peak_flops_per_s())
-        times.append(tuple(runnable.seconds(turn_s) for runnable in runnables))
-    return Timed(tuple(times), median(peaks))
+    """Time all plans in turns. The peak is the larger of those before and after: right behind it the next plan is slow."""
+    before = _peak()
+    runnables[-1].seconds(SETTLE_S)
+    times = tuple(tuple(runnable.seconds(turn_s) for runnable in runnables) for _ in range(rounds))
+    return Timed(times, max(before, _peak()))
 
 
 def ratios(own: Runnable, others: Sequence[Runnable], *, budget_s: float, turn_s: float = TURN_S) -> list[float]:
@@ -120,10 +120,13 @@ def ratios(own: Runnable, others: Sequence[Runnable], *, budget_s: float, turn_s
     return [median(found) for found in samples]
 
 
+def _peak() -> float:
+    return _measurer().peak_flops_per_s("float32", PEAK_SAMPLE_S)
+
+
 @cache
-def _peak() -> Callable[[], float]:
-    measurer = measurement.compiled(toolchain.find(), calibration.ensure())
-    return lambda: measurer.peak_flops_per_s("float32", PEAK_SAMPLE_S)
+def _measurer() -> NativeMeasurer:
+    return measurement.compiled(toolchain.find(), calibration.ensure())
 
 
 def artifacts(graph: Graph, plans: Sequence[Plan]) -> list[Artifact]:
