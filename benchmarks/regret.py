@@ -24,6 +24,7 @@ from tempfile import TemporaryDirectory
 from benchmarks import schedule_results
 from benchmarks.schedule_cases import Case, chosen_cases
 from benchmarks.schedule_results import Document, errors, median_or_nan
+from benchmarks.schedule_space import Sampled
 from benchmarks.schedule_timing import Runnable, compiled, ratios, timed, wrong
 from benchmarks.schedules import Named, document, population
 from tilewright.cli.bench.environment import restart_if_unfair
@@ -51,8 +52,8 @@ def measure_case(case: Case, named: Sequence[Named]) -> Document:
         winners = elected(runnables, sorted(right, key=quick.median_s)[:FINALISTS])
     plans = []
     for i, entry in enumerate(named):
-        shown = {"measured_s": None if i in faults else quick.median_s(i), "ratio": winners.get(i)}
-        plans.append({**shown, **document(*entry, with_features=i == 0 or i in winners)})
+        times = {"measured_s": None if i in faults else rounded(quick.median_s(i)), "ratio": winners.get(i)}
+        plans.append({**times, **(document(*entry) if i == 0 or i in winners or i in faults else brief(*entry))})
     return {
         "case": case.name,
         "wall_s": time.perf_counter() - start,
@@ -61,6 +62,20 @@ def measure_case(case: Case, named: Sequence[Named]) -> Document:
         "wrong": [{"schedule": plans[i]["schedule"], "error": e if isfinite(e) else None} for i, e in faults.items()],
         "plans": plans,
     }
+
+
+def brief(source: str, step: str, one: Sampled) -> Document:
+    """What is kept of a plan that is neither the choice nor among the fastest."""
+    return {"source": source, "step": step, "predicted_s": rounded(one.predicted_s) if isfinite(one.predicted_s) else None}
+
+
+def rounded(seconds: float) -> float:
+    """To four digits: timings are no better.
+
+    >>> rounded(0.00123456)
+    0.001235
+    """
+    return float(f"{seconds:.4g}")
 
 
 def elected(runnables: Sequence[Runnable], finalists: Sequence[int]) -> dict[int, float]:

@@ -36,7 +36,7 @@ def save(path: Path, found: Document) -> Document:
     """Put one case into a file, in the place of what it had of it; the whole document."""
     content = load(path)
     content["cases"] = [*(case for case in content["cases"] if case["case"] != found["case"]), found]
-    path.write_text(json.dumps(content, indent=1) + "\n")
+    path.write_text(json.dumps(content) + "\n")
     return content
 
 

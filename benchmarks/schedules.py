@@ -49,7 +49,7 @@ def population(case: Case, *, uniform: int, best: int, neighbours: int, seed: in
     return list({named[2].point: named for named in reversed(found)}.values())[::-1]
 
 
-def document(source: str, step: str, one: Sampled, *, with_features: bool = True) -> dict[str, Any]:
+def document(source: str, step: str, one: Sampled) -> dict[str, Any]:
     """One plan, ready for JSON."""
     finite = isfinite(one.predicted_s)
     return {
@@ -58,7 +58,7 @@ def document(source: str, step: str, one: Sampled, *, with_features: bool = True
         "schedule": str(one.point),
         "predicted_s": one.predicted_s if finite else None,
         "price": {term.name: term.seconds for term in one.plan.price.terms} if finite else None,
-        "features": one.features() if finite and with_features else None,
+        "features": one.features() if finite else None,
     }
 
 
