@@ -106,7 +106,7 @@ def test_the_choice_keeps_its_schedule_and_its_price() -> None:
 
 def test_sampled_schedules_share_libraries_and_compute_the_chain(tmp_path: Path) -> None:
     case = SMALL[1]
-    named = population(case, uniform=6, best=1, neighbours=5)
+    named = population(case, uniform=3, best=1, neighbours=3)
     assert named[0][0] == "choice"
     runnables = compiled(case, [one.plan for _, _, one in named], tmp_path)
     assert len(runnables) == len(named)
