@@ -1,0 +1,162 @@
+"""What a schedule of a chain is before it is priced, and the plan that it becomes.
+
+A `Point` names the loops of the fusion level, those that cut each operator's block for L1, which right operands are read in
+place, and the micro kernels. `priced` makes a plan of it that can be compiled; packs stand where the planner would put them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from tilewright.plan.features import features
+from tilewright.plan.nesting import Blocking, InnerLoops
+from tilewright.plan.packing import may_pack, pack_depth, with_packs
+from tilewright.plan.parallel import parallel_axes
+from tilewright.plan.planner import price_blocking, scratch_bytes
+from tilewright.plan.schedule import Compute, Loop, Node, Schedule
+from tilewright.plan.search import Candidate
+from tilewright.plan.setting import Setting
+from tilewright.plan.space import axis_multiple
+from tilewright.plan.tile_size import candidates
+from tilewright.plan.traffic import footprints, set_conflict, surroundings
+from tilewright.plan.types import OperatorPlan, Plan
+from tilewright.plan.views import view_schedule
+
+Kernels: TypeAlias = tuple[tuple[str, str], ...]
+"""The micro kernel of every contraction, by names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One schedule. `outer` has no packs; `inner` are the loops for L1 of the operators that have any, outermost first."""
+
+    kernels: Kernels
+    outer: Schedule
+    inner: tuple[tuple[str, InnerLoops], ...] = ()
+    in_place: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        inner = [f"{name} for L1 {_loops_text(loops)}" for name, loops in self.inner]
+        stays = [f"{name} in place" for name in sorted(self.in_place)]
+        kernels = [f"{name} on {kernel}" for name, kernel in self.kernels]
+        return "; ".join([_body_text(self.outer.body), *inner, *stays, *kernels])
+
+
+def point_of(setting: Setting, blocking: Blocking) -> Point:
+    """The point that a blocking of the planner is."""
+    kernels = tuple((name, kernel.name) for name, kernel in setting.kernels.items())
+    inner = {}
+    for operator in setting.chain.operators:
+        loops = blocking.schedule.path(operator.name)[len(blocking.outer.path(operator.name)) :]
+        if loops:
+            inner[operator.name] = tuple((loop.axis, loop.tile) for loop in loops)
+    return Point(kernels, blocking.outer, tuple(inner.items()), frozenset(blocking.conflicts))
+
+
+def blocking_of(setting: Setting, point: Point) -> Blocking:
+    """The blocking of a point, its packs at the planner's own places. `setting` has the point's kernels."""
+    chain, outer = setting.chain, point.outer
+    view = view_schedule(chain, outer)
+    around = surroundings(setting, view)
+    depths = {
+        one.operator.name: pack_depth(setting, around, one, footprints(setting, one.operator, one.tiles))
+        for one in view.operators
+        if may_pack(setting, one.operator) and one.operator.name not in point.in_place
+    }
+    nearest = setting.cache_levels[0]
+    conflicts = {name: set_conflict(setting, chain.operator(name), nearest) for name in sorted(point.in_place)}
+    schedule = replace(outer, body=with_inner(outer.body, dict(point.inner)))
+    shared = tuple(loop.axis for loop in shared_loops(outer))
+    candidate = Candidate(shared, {}, {}, {}, 0.0, 0, 0)
+    return Blocking(candidate, outer, with_packs(setting, schedule, depths), conflicts, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A plan, ready for code generation, and what its price is made of."""
+
+    point: Point
+    plan: Plan
+    blocking: Blocking
+    setting: Setting
+
+    @property
+    def predicted_s(self) -> float:
+        """Of one call on one thread."""
+        return self.plan.predicted_seconds
+
+    def features(self) -> dict[str, dict[str, float]]:
+        """See `plan.features`."""
+        return features(self.setting, self.blocking)
+
+
+def priced(like: Plan, setting: Setting, point: Point) -> Sampled:
+    """The plan of a point, for the chain and machine of another plan."""
+    blocking = blocking_of(setting, point)
+    chain, used = setting.chain, dict(point.kernels)
+    plan = replace(
+        like,
+        schedule=blocking.schedule,
+        operators=tuple(OperatorPlan(op.name, used.get(op.name), setting.roles.get(op.name)) for op in chain.operators),
+        levels=(),
+        parallel_axes=parallel_axes(chain, blocking.schedule),
+        movements=(),
+        scratch_bytes=scratch_bytes(setting, blocking.schedule),
+        price=price_blocking(setting, blocking),
+        rejected=(),
+    )
+    return Sampled(point, plan, blocking, setting)
+
+
+def shared_loops(schedule: Schedule) -> tuple[Loop, ...]:
+    """The loops around everything."""
+    loops: list[Loop] = []
+    body = schedule.body
+    while len(body) == 1 and isinstance(body[0], Loop) and _leaves(body) == _leaves(schedule.body):
+        loops.append(body[0])
+        body = body[0].body
+    return tuple(loops)
+
+
+def _leaves(body: tuple[Node, ...]) -> int:
+    return sum(1 for _ in Schedule(body).leaves())
+
+
+def inner_choices(setting: Setting, outer: Schedule, name: str) -> dict[str, tuple[int, ...]]:
+    """Of the axes of an operator's block that loops for L1 may cut: the tiles, the last one the block's own."""
+    roles, block = setting.roles[name], view_schedule(setting.chain, outer).of(name).tiles
+    found = {}
+    for axis in (roles.row, roles.column, roles.depth):
+        if axis is not None:
+            tiles = candidates(int(block[axis]), axis_multiple(setting, axis))
+            found[axis] = tuple(dict.fromkeys(min(tile, int(block[axis])) for tile in tiles))
+    return {axis: tiles for axis, tiles in found.items() if len(tiles) > 1}
+
+
+def with_inner(body: tuple[Node, ...], inner: Mapping[str, InnerLoops]) -> tuple[Node, ...]:
+    """The tree with loops around the leaves of some operators."""
+    nodes: list[Node] = []
+    for node in body:
+        if isinstance(node, Loop):
+            node = replace(node, body=with_inner(node.body, inner))
+        elif isinstance(node, Compute):
+            for axis, tile in reversed(inner.get(node.operator, ())):
+                node = Loop(axis, tile, (node,))
+        nodes.append(node)
+    return tuple(nodes)
+
+
+def _body_text(body: tuple[Node, ...]) -> str:
+    parts = []
+    for node in body:
+        if isinstance(node, Loop):
+            parts.append(f"{node.axis} by {node.tile} ({_body_text(node.body)})")
+        elif isinstance(node, Compute):
+            parts.append(node.operator)
+    return ", ".join(parts)
+
+
+def _loops_text(loops: InnerLoops) -> str:
+    return ", ".join(f"{axis} by {tile}" for axis, tile in loops)
