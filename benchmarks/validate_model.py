@@ -15,7 +15,8 @@ LRU cache; the prediction is `plan.movement`, in bytes, as it stands. `--packing
     ahead   B and D are packed whole, in panels, before all loops; A, C and E are used in place
     tiles   every operand's tile is copied where the loops fetch it: each copy then passes through L1 twice
 
-`--row-padding` keeps the rows of tensors that are used in place from meeting in few sets (rows of 2048 floats all do).
+`--row-padding` keeps the rows of arguments that are used in place from meeting in few sets (rows of 2048 floats all do): by
+default they lie as the library lays out its own tensors (`codegen.storage.spread_lines`).
 
 Without `--exact`, only some blocks of m, the outermost loop, are replayed. All full blocks but the first few do the same with
 other rows of A and E, so two runs that differ by one block give the traffic of each further one: what is neglected is the state
@@ -37,6 +38,7 @@ import numpy as np
 
 from tests.support.chains import chain, contraction, gemm_chain, hand_plan
 from tilewright.codegen.program import Program, lower_program
+from tilewright.codegen.storage import spread_strides
 from tilewright.graph.types import Chain, Graph
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import registered
@@ -146,8 +148,7 @@ def lowered(setting: Setting, tiles: Tiles, rows: int) -> Program:
     plans = tuple(hand_plan(one, schedule, machine, kernel) for one, schedule in parts)
     tensors = {tensor.name: tensor for one, _ in parts for tensor in one.tensors}
     operators = tuple(operator for one, _ in parts for operator in one.operators)
-    outputs = tuple(one.output for one, _ in parts)
-    graph = Graph("validation", tuple(tensors.values()), operators, ("A", "B", "D"), outputs)
+    graph = Graph("validation", tuple(tensors.values()), operators, ("A", "B", "D"), ("E",))
     return lower_program(ModelPlan(graph, plans, ()))
 
 
@@ -280,7 +281,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--share", type=float, default=0.65, help="of the cache that a working set may take")
     parser.add_argument("--kernel", default="matmul_avx2_f32_6x16", help="micro kernel")
     parser.add_argument("--packing", choices=("ahead", "tiles"), default="ahead", help="see above")
-    parser.add_argument("--row-padding", type=int, default=16, help="floats between the rows of the arguments")
+    parser.add_argument("--row-padding", type=int, help="floats between the rows of the arguments (default: see above)")
     parser.add_argument("--exact", action="store_true", help="replay every block of m")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--json", type=Path, help="write every point to this file")
@@ -292,7 +293,8 @@ def main(words: Sequence[str] | None = None) -> None:
     """Draw, replay, compare."""
     options = arguments(words)
     plain = Setting("d", "32x8", options.size, options.kernel, options.share, options.packing, 0, False)
-    plain = replace(plain, row_padding=options.row_padding, exact=options.exact)
+    spread = spread_strides((2, options.size))[0] - options.size
+    plain = replace(plain, row_padding=spread if options.row_padding is None else options.row_padding, exact=options.exact)
     results = []
     with ProcessPoolExecutor(options.jobs) as pool:
         for case in options.case or "def":

@@ -180,13 +180,13 @@ def _right(
     """(packing to do first, operand, elements between panels, elements between rows)."""
     packed = state.packed.get((operator.name, roles.right))
     if packed is not None:
-        return (), packed.view(scope), packed.panel(scope) or kernel_columns, packed.row
+        return (), packed.view(scope), packed.panel(scope) or kernel_columns, packed.row_step(roles.depth)
     operand = _strided(state.view(operator.reads[roles.right], scope), operator)
     if roles.column is None or operand.stride(roles.column) == 1:
         return (), operand, kernel_columns, operand.stride(roles.depth)
     copies = lower_pack(state, tree.Pack(operator.name, roles.right, tree.Layout.DENSE), scope)
     packed = state.packed.pop((operator.name, roles.right))
-    return copies, packed.view(scope), kernel_columns, packed.row
+    return copies, packed.view(scope), kernel_columns, packed.row_step(roles.depth)
 
 
 def _strided(operand: View | Gather, operator: Operator) -> View:

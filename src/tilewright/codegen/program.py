@@ -13,7 +13,7 @@ from tilewright.codegen.header import header
 from tilewright.codegen.loop_nest import LoopNest
 from tilewright.codegen.lowering import lower
 from tilewright.codegen.state import extent_value
-from tilewright.codegen.storage import Stored, dense_strides
+from tilewright.codegen.storage import Stored, elements, spread_strides
 from tilewright.errors import DTypeError
 from tilewright.graph.types import Graph, SymbolicExtent, Tensor
 from tilewright.kernels.contract import MicroKernel
@@ -125,7 +125,7 @@ def _argument(tensor: Tensor, unit: Mapping[str, int]) -> Stored:
 
 def _between(tensor: Tensor) -> Stored:
     sizes = tuple(extent_value(extent) for extent in tensor.shape)
-    return Stored(names.identifier(tensor.name), dense_strides(sizes), (0,) * len(sizes))
+    return Stored(names.identifier(tensor.name), spread_strides(sizes), (0,) * len(sizes))
 
 
 def _workspace(model_plan: ModelPlan) -> tuple[tuple[tuple[str, Value], ...], Value]:
@@ -136,8 +136,8 @@ def _workspace(model_plan: ModelPlan) -> tuple[tuple[tuple[str, Value], ...], Va
         name = plan.chain.output
         if name not in model_plan.graph.outputs:
             places.append((name, offset))
-            sizes = (extent_value(extent) for extent in model_plan.graph.tensor(name).shape)
-            offset = add(offset, round_up(multiply(1, *sizes), ALIGNMENT_FLOATS))
+            sizes = tuple(extent_value(extent) for extent in model_plan.graph.tensor(name).shape)
+            offset = add(offset, round_up(elements(sizes, spread_strides(sizes)), ALIGNMENT_FLOATS))
     return tuple(places), offset
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tilewright.codegen import names
 from tilewright.codegen.expressions import Value, add, multiply, subtract
 from tilewright.codegen.loop_nest import Buffer, Gather, Range, View
-from tilewright.codegen.storage import CACHE_LINE_FLOATS, Stored, dense_strides, elements, view
+from tilewright.codegen.storage import Stored, elements, spread_strides, view
 from tilewright.graph.index import Index
 from tilewright.graph.types import Access, Chain, Extent, SymbolicExtent
 from tilewright.kernels.contract import MicroKernel
@@ -70,6 +70,10 @@ class Packed:
         """Elements between panels, inside the loop that cuts them; 0 if there are none."""
         return multiply(self._panel_rows(scope), self.width)
 
+    def row_step(self, axis: str | None) -> Value:
+        """Elements between neighbouring rows; 0 if the operand does not depend on their axis."""
+        return self.row if axis in self.starts else 0
+
     def view(self, scope: Scope) -> View:
         """The current box of a scope; blocks of columns start at multiples of `width`, on average `_panel_rows` per column."""
         steps = {**self.steps, self.column: self._panel_rows(scope)} if self.width and self.column else self.steps
@@ -109,7 +113,7 @@ class Lowering:
         blocks = dict(buffer_blocks(self.chain, self.plan.schedule, tensor))
         held = [self._held(index, blocks, scope) for index in self._write_indices(tensor)]
         sizes = tuple(size for _, size in held)
-        strides = dense_strides(sizes, CACHE_LINE_FLOATS, self.lanes)
+        strides = spread_strides(sizes, self.lanes)
         owner = next(group[0] for group in in_place_groups(self.chain) if tensor in group)
         note = " x ".join(f"{axis} {'block' if loop else 'whole'}" for axis, loop in blocks.items())
         buffer = self.scratch(names.identifier(owner), elements(sizes, strides), note)
