@@ -33,6 +33,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -252,9 +253,8 @@ def report(setting: Setting, points: Sequence[Point], seconds: float) -> None:
 
 
 def plot(results: Sequence[tuple[Setting, Sequence[Point]]], path: Path) -> None:
-    """Simulated over predicted, one panel per case and cache, with y = x."""
-    from matplotlib import pyplot
-
+    """Simulated over predicted, one panel per case and cache, with y = x, as a PNG."""
+    pyplot = _pyplot()
     figure, panels = pyplot.subplots(1, len(results), figsize=(4 * len(results), 4), squeeze=False)
     for panel, (setting, points) in zip(panels[0], results, strict=True):
         x = [point.predicted_bytes / 2**20 for point in points]
@@ -263,10 +263,26 @@ def plot(results: Sequence[tuple[Setting, Sequence[Point]]], path: Path) -> None
         panel.loglog(ends, ends, color="grey", linewidth=0.8)
         panel.loglog(x, y, ".", markersize=4)
         best = int(np.argmin(x))
-        panel.loglog(x[best], y[best], "o", color="red", markersize=5)
+        panel.loglog(x[best], y[best], "o", color="red", markersize=5, label="predicted best")
+        for axis in (panel.xaxis, panel.yaxis):
+            axis.set_major_formatter("{x:g}")
+            axis.set_minor_formatter("")
+        panel.legend()
         panel.set(title=f"{setting.case}, {setting.cache}", xlabel="predicted MiB", ylabel="simulated MiB")
     figure.tight_layout()
-    figure.savefig(path)
+    figure.savefig(path, format="png", dpi=150)
+
+
+def _pyplot() -> ModuleType:
+    """Raises `SystemExit` with what to install where matplotlib is missing."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise SystemExit("--plot needs matplotlib: pip install 'tilewright[plot]'") from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
 
 
 def arguments(words: Sequence[str] | None) -> argparse.Namespace:
@@ -292,6 +308,8 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
 def main(words: Sequence[str] | None = None) -> None:
     """Draw, replay, compare."""
     options = arguments(words)
+    if options.plot:
+        _pyplot()
     plain = Setting("d", "32x8", options.size, options.kernel, options.share, options.packing, 0, False)
     spread = spread_strides((2, options.size))[0] - options.size
     plain = replace(plain, row_padding=spread if options.row_padding is None else options.row_padding, exact=options.exact)
