@@ -151,7 +151,7 @@ def test_placement_moves_arguments_and_pads_their_rows() -> None:
 
 @pytest.mark.parametrize("middle", ["", "relu", "softmax"])
 def test_whole_rows_with_an_operator_between_move_what_the_formulas_say_to_the_line(middle: str) -> None:
-    """Blocks of m, rows of C whole and worked on in place; B and D stream by once per block, too large to stay (384 of 160 KiB).
+    """Blocks of m, rows of C whole and worked on in place; B and D stream by once per block, too large to stay (384 of 208 KiB).
 
     Between blocks C is dead, which LRU does not know: it may be written back and fetched, never inside a block.
     """
@@ -161,7 +161,7 @@ def test_whole_rows_with_an_operator_between_move_what_the_formulas_say_to_the_l
     block = (*nest("l", tiles, Compute("scores")), *weights, *nest("n", tiles, Compute("out")))
     one, schedule = gemm_chain(extents, middle=middle), Schedule((*packs, *nest("m", tiles, *block)))
     moved = schedule_movements(one, schedule)
-    level = simulate(program(one, schedule), [CacheLevel(160 << 10)]).levels[0]
+    level = simulate(program(one, schedule), [CacheLevel(208 << 10)]).levels[0]
     sizes = {name: prod(extents[axis] for axis in axes) for name, axes in (("A", "mk"), ("B", "kl"), ("D", "ln"), ("E", "mn"))}
     assert moved == {"A": sizes["A"], "B": 4 * sizes["B"], "D": 4 * sizes["D"], "E": sizes["E"]}
     assert level.of("A").misses * 16 == moved["A"]
