@@ -33,7 +33,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -273,7 +273,7 @@ def plot(results: Sequence[tuple[Setting, Sequence[Point]]], path: Path) -> None
     figure.savefig(path, format="png", dpi=150)
 
 
-def _pyplot() -> ModuleType:
+def _pyplot() -> Any:
     """Raises `SystemExit` with what to install where matplotlib is missing."""
     try:
         import matplotlib
