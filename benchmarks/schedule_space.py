@@ -69,7 +69,7 @@ def blocking_of(setting: Setting, point: Point) -> Blocking:
     conflicts = {name: set_conflict(setting, chain.operator(name), nearest) for name in sorted(point.in_place)}
     schedule = replace(outer, body=with_inner(outer.body, dict(point.inner)))
     shared = tuple(loop.axis for loop in shared_loops(outer))
-    candidate = Candidate(shared, {}, {}, {}, 0.0, 0, 0)
+    candidate = Candidate(shared, {}, {}, {}, 0.0, 0.0, 0, 0)
     return Blocking(candidate, outer, with_packs(setting, schedule, depths), conflicts, 0.0)
 
 

@@ -15,7 +15,8 @@ LRU cache; the prediction is `plan.movement`, in bytes, as it stands. `--packing
     ahead   B and D are packed whole, in panels, before all loops; A, C and E are used in place
     tiles   every operand's tile is copied where the loops fetch it: each copy then passes through L1 twice
 
-`--row-padding` keeps the rows of tensors that are used in place from meeting in few sets (rows of 2048 floats all do).
+`--row-padding` keeps the rows of arguments that are used in place from meeting in few sets (rows of 2048 floats all do): by
+default they lie as the library lays out its own tensors (`codegen.storage.spread_lines`).
 
 Without `--exact`, only some blocks of m, the outermost loop, are replayed. All full blocks but the first few do the same with
 other rows of A and E, so two runs that differ by one block give the traffic of each further one: what is neglected is the state
@@ -32,11 +33,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tests.support.chains import chain, contraction, gemm_chain, hand_plan
 from tilewright.codegen.program import Program, lower_program
+from tilewright.codegen.storage import spread_strides
 from tilewright.graph.types import Chain, Graph
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import registered
@@ -146,8 +149,7 @@ def lowered(setting: Setting, tiles: Tiles, rows: int) -> Program:
     plans = tuple(hand_plan(one, schedule, machine, kernel) for one, schedule in parts)
     tensors = {tensor.name: tensor for one, _ in parts for tensor in one.tensors}
     operators = tuple(operator for one, _ in parts for operator in one.operators)
-    outputs = tuple(one.output for one, _ in parts)
-    graph = Graph("validation", tuple(tensors.values()), operators, ("A", "B", "D"), outputs)
+    graph = Graph("validation", tuple(tensors.values()), operators, ("A", "B", "D"), ("E",))
     return lower_program(ModelPlan(graph, plans, ()))
 
 
@@ -251,9 +253,8 @@ def report(setting: Setting, points: Sequence[Point], seconds: float) -> None:
 
 
 def plot(results: Sequence[tuple[Setting, Sequence[Point]]], path: Path) -> None:
-    """Simulated over predicted, one panel per case and cache, with y = x."""
-    from matplotlib import pyplot
-
+    """Simulated over predicted, one panel per case and cache, with y = x, as a PNG."""
+    pyplot = _pyplot()
     figure, panels = pyplot.subplots(1, len(results), figsize=(4 * len(results), 4), squeeze=False)
     for panel, (setting, points) in zip(panels[0], results, strict=True):
         x = [point.predicted_bytes / 2**20 for point in points]
@@ -262,10 +263,26 @@ def plot(results: Sequence[tuple[Setting, Sequence[Point]]], path: Path) -> None
         panel.loglog(ends, ends, color="grey", linewidth=0.8)
         panel.loglog(x, y, ".", markersize=4)
         best = int(np.argmin(x))
-        panel.loglog(x[best], y[best], "o", color="red", markersize=5)
+        panel.loglog(x[best], y[best], "o", color="red", markersize=5, label="predicted best")
+        for axis in (panel.xaxis, panel.yaxis):
+            axis.set_major_formatter("{x:g}")
+            axis.set_minor_formatter("")
+        panel.legend()
         panel.set(title=f"{setting.case}, {setting.cache}", xlabel="predicted MiB", ylabel="simulated MiB")
     figure.tight_layout()
-    figure.savefig(path)
+    figure.savefig(path, format="png", dpi=150)
+
+
+def _pyplot() -> Any:
+    """Raises `SystemExit` with what to install where matplotlib is missing."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise SystemExit("--plot needs matplotlib: pip install 'tilewright[plot]'") from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
 
 
 def arguments(words: Sequence[str] | None) -> argparse.Namespace:
@@ -280,7 +297,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--share", type=float, default=0.65, help="of the cache that a working set may take")
     parser.add_argument("--kernel", default="matmul_avx2_f32_6x16", help="micro kernel")
     parser.add_argument("--packing", choices=("ahead", "tiles"), default="ahead", help="see above")
-    parser.add_argument("--row-padding", type=int, default=16, help="floats between the rows of the arguments")
+    parser.add_argument("--row-padding", type=int, help="floats between the rows of the arguments (default: see above)")
     parser.add_argument("--exact", action="store_true", help="replay every block of m")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--json", type=Path, help="write every point to this file")
@@ -291,8 +308,11 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
 def main(words: Sequence[str] | None = None) -> None:
     """Draw, replay, compare."""
     options = arguments(words)
+    if options.plot:
+        _pyplot()
     plain = Setting("d", "32x8", options.size, options.kernel, options.share, options.packing, 0, False)
-    plain = replace(plain, row_padding=options.row_padding, exact=options.exact)
+    spread = spread_strides((2, options.size))[0] - options.size
+    plain = replace(plain, row_padding=spread if options.row_padding is None else options.row_padding, exact=options.exact)
     results = []
     with ProcessPoolExecutor(options.jobs) as pool:
         for case in options.case or "def":

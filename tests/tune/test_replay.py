@@ -172,3 +172,25 @@ def test_placement_moves_arguments_and_pads_their_rows() -> None:
     assert a.max() - a.min() == (EVEN["m"] - 1) * (EVEN["k"] + 16) // 16 + EVEN["k"] // 16 - 1
     assert len(dense.lines) == len(padded.lines)
     assert dense.lines.min() == 4096 // 64
+
+
+@pytest.mark.parametrize("middle", ["", "relu", "softmax"])
+def test_whole_rows_with_an_operator_between_move_what_the_formulas_say_to_the_line(middle: str) -> None:
+    """Blocks of m, rows of C whole and worked on in place; B and D stream by once per block, too large to stay (384 of 208 KiB).
+
+    Between blocks C is dead, which LRU does not know: it may be written back and fetched, never inside a block.
+    """
+    extents, tiles = {"m": 45, "n": 256, "k": 128, "l": 256}, {"m": 12, "n": 64, "l": 64}
+    packs = [Pack(name, 1, Layout.PANELS, KERNEL.columns) for name in ("scores", "out")]
+    weights = [Compute("weights")] if middle else []
+    block = (*nest("l", tiles, Compute("scores")), *weights, *nest("n", tiles, Compute("out")))
+    one, schedule = gemm_chain(extents, middle=middle), Schedule((*packs, *nest("m", tiles, *block)))
+    moved = schedule_movements(one, schedule)
+    level = simulate(program(one, schedule), [CacheLevel(208 << 10)]).levels[0]
+    sizes = {name: prod(extents[axis] for axis in axes) for name, axes in (("A", "mk"), ("B", "kl"), ("D", "ln"), ("E", "mn"))}
+    assert moved == {"A": sizes["A"], "B": 4 * sizes["B"], "D": 4 * sizes["D"], "E": sizes["E"]}
+    assert level.of("A").misses * 16 == moved["A"]
+    copies = {name: level.of(f"packed_{name}").misses * 16 for name in "BD"}
+    assert copies == {name: moved[name] + sizes[name] for name in "BD"}
+    assert level.of("E").misses == level.of("E").write_backs == moved["E"] // 16
+    assert level.of("C").misses == level.of("C").write_backs <= 4 * 12 * 256 // 16

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from tilewright.codegen import names
-from tilewright.codegen.expressions import Value, add, any_of, ceil_divide, equal, multiply, round_up, subtract, unequal
+from tilewright.codegen.expressions import Value, add, any_of, equal, multiply, round_up, unequal
 from tilewright.codegen.loop_nest import BlockLoop, Copy, Gather, If, KernelCall, Node, Range, VectorLoops, View
 from tilewright.codegen.state import Lowering, Packed, Scope
 from tilewright.errors import InternalError, PlanningError
@@ -27,27 +28,66 @@ def lower_contraction(state: Lowering, operator: Operator, scope: Scope) -> tupl
 
 def lower_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Node, ...]:
     """A Pack leaf: copy the operand's box; what follows in the tree reads the copy."""
+    major, minor, outer = _packed_axes(state, pack)
+    access = state.chain.operator(pack.operator).reads[pack.read]
+    packed = _layout(state, pack, scope)
+    state.packed[pack.operator, pack.read] = packed
+    loops = tuple((name, scope.ranges[name].size, packed.steps[name]) for name in outer if scope.ranges[name].size != 1)
+
+    def copy(inside: Scope) -> Copy:
+        source = _strided(state.view(access, inside), state.chain.operator(pack.operator))
+        depth, columns = _range(inside, major, access).size, _range(inside, minor, access).size
+        target = packed.view(inside)
+        return Copy(source, target, loops, major, depth, minor, columns, packed.width, packed.panel(inside), packed.row)
+
+    if packed.cut is None:
+        return (copy(scope),)
+    whole, nesting = scope.ranges[packed.cut.axis], scope.nesting(packed.cut.axis)
+    variables = names.axis_start(packed.cut.axis, nesting), names.axis_size(packed.cut.axis, nesting)
+    block = whole.blocks(packed.cut.tile, *variables)
+    size_variable = block.size if isinstance(block.size, str) else ""
+    body = (copy(scope.enter(packed.cut, block)),)
+    stop = add(whole.start, whole.size)
+    return (BlockLoop(packed.cut.axis, variables[0], size_variable, whole.start, stop, packed.cut.tile, False, body),)
+
+
+def _packed_axes(state: Lowering, pack: tree.Pack) -> tuple[str | None, str | None, list[str]]:
+    """(rows, columns, all others from the outside in) of what is copied."""
     operator = state.chain.operator(pack.operator)
-    roles = _roles(state, operator)
-    access = operator.reads[pack.read]
+    roles, axes = _roles(state, operator), operator.reads[pack.read].axes()
     major, minor = (roles.depth, roles.column) if pack.read == roles.right else (roles.row, roles.depth)
-    inner = [name for name in (major, minor) if name is not None and name in access.axes()]
-    outer = [a.name for a in operator.axes if a.name in access.axes() and a.name not in inner]
+    return major, minor, [a.name for a in operator.axes if a.name in axes and a.name not in (major, minor)]
+
+
+def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> Packed:
+    operator = state.chain.operator(pack.operator)
+    access = operator.reads[pack.read]
+    major, minor, outer = _packed_axes(state, pack)
     width = pack.panel_columns if pack.layout is tree.Layout.PANELS else 0
     rows, columns = _range(scope, major, access), _range(scope, minor, access)
     row = width or round_up(columns.capacity, state.lanes)
-    panel = multiply(rows.capacity, width)
-    block = multiply(panel, ceil_divide(columns.capacity, width)) if width else multiply(rows.capacity, row)
-    steps, total = _outer_steps(scope, outer, block)
-    buffer = _packed_name(state, operator, access)
-    state.scratch(buffer, total, f"{access.tensor} packed for {operator.name}")
-    inner_steps = {major: row, minor: rows.capacity if width else 1}
-    all_steps = {**steps, **{name: inner_steps[name] for name in inner}}
+    all_columns = round_up(columns.capacity, width) if width else row
+    steps, total = _outer_steps(scope, outer, multiply(rows.capacity, all_columns))
+    cut = _innermost_cut(state, pack, major, scope) if width and major in access.axes() else None
+    steps |= {major: row if cut is None else all_columns} if major in access.axes() else {}
+    steps |= {minor: 1} if minor in access.axes() else {}
+    buffer = state.scratch(_packed_name(state, operator, access), total, f"{access.tensor} packed for {operator.name}")
     starts = {name: scope.ranges[name].start for name in access.axes()}
-    state.packed[operator.name, pack.read] = Packed(buffer, starts, all_steps, panel)
-    source = _strided(state.view(access, scope), operator)
-    loops = tuple((name, scope.ranges[name].size, steps[name]) for name in outer if scope.ranges[name].size != 1)
-    return (Copy(source, buffer, loops, major, rows.size, minor, columns.size, width, panel, row),)
+    return Packed(buffer, starts, steps, row, rows.capacity, width, minor if minor in steps else None, cut)
+
+
+def _innermost_cut(state: Lowering, pack: tree.Pack, axis: str, scope: Scope) -> tree.Loop | None:
+    """The innermost loop between a Pack and its contraction that cuts an axis; None if blocks do not nest without rest.
+
+    What such a loop works on at a time is then contiguous. Panels of all rows are as often as not a power of two apart, so that
+    the parts of them that one tile uses meet in few sets of a cache.
+    """
+    outer = [loop for loop, _ in scope.loops]
+    loops = [loop for loop in state.plan.schedule.path(pack.operator) if loop.axis == axis and loop not in outer]
+    nested = all(around.tile % inside.tile == 0 for around, inside in pairwise(loops))
+    capacity = scope.ranges[axis].capacity
+    is_whole = not loops or (isinstance(capacity, int) and capacity <= loops[-1].tile)
+    return None if is_whole or not nested else loops[-1]
 
 
 def _roles(state: Lowering, operator: Operator) -> ContractionRoles:
@@ -130,7 +170,7 @@ def _shapes(rows: Range, columns: Range) -> frozenset[tuple[int, int]] | None:
 
 def _left(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[View, Value, Value]:
     packed = state.packed.get((operator.name, roles.left))
-    operand = _strided(state.view(operator.reads[roles.left], scope), operator) if packed is None else _packed_view(packed, scope)
+    operand = _strided(state.view(operator.reads[roles.left], scope), operator) if packed is None else packed.view(scope)
     return operand, operand.stride(roles.row), operand.stride(roles.depth)
 
 
@@ -140,18 +180,13 @@ def _right(
     """(packing to do first, operand, elements between panels, elements between rows)."""
     packed = state.packed.get((operator.name, roles.right))
     if packed is not None:
-        return (), _packed_view(packed, scope), packed.panel or kernel_columns, packed.steps.get(roles.depth or "", 0)
+        return (), packed.view(scope), packed.panel(scope) or kernel_columns, packed.row_step(roles.depth)
     operand = _strided(state.view(operator.reads[roles.right], scope), operator)
     if roles.column is None or operand.stride(roles.column) == 1:
         return (), operand, kernel_columns, operand.stride(roles.depth)
     copies = lower_pack(state, tree.Pack(operator.name, roles.right, tree.Layout.DENSE), scope)
     packed = state.packed.pop((operator.name, roles.right))
-    return copies, _packed_view(packed, scope), kernel_columns, packed.steps.get(roles.depth or "", 0)
-
-
-def _packed_view(packed: Packed, scope: Scope) -> View:
-    moved = (multiply(subtract(scope.ranges[name].start, start), packed.steps[name]) for name, start in packed.starts.items())
-    return View(packed.buffer, add(*moved), tuple(packed.steps.items()))
+    return copies, packed.view(scope), kernel_columns, packed.row_step(roles.depth)
 
 
 def _strided(operand: View | Gather, operator: Operator) -> View:

@@ -269,7 +269,7 @@ def _copy(copy: Copy) -> list[str]:
         for axis, _, stride in copy.outer
     ]
     source = _pointer(copy.source.buffer, add(copy.source.offset, *(step for step, _ in moved)))
-    target = _pointer(copy.target, add(0, *(step for _, step in moved)))
+    target = _pointer(copy.target.buffer, add(copy.target.offset, *(step for _, step in moved)))
     row, column = copy.source.stride(copy.depth_axis), copy.source.stride(copy.column_axis)
     shape = f"{to_c(row)}, {to_c(column)}, {to_c(copy.depth)}, {to_c(copy.columns)}"
     if copy.panel_columns:

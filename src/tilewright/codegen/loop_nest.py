@@ -99,7 +99,7 @@ class Copy:
     """
 
     source: View
-    target: str
+    target: View
     outer: tuple[tuple[str, Value, Value], ...]
     """(axis, size, stride in the target) of every outer axis."""
     depth_axis: str | None

@@ -13,7 +13,7 @@ from tilewright.codegen.header import header
 from tilewright.codegen.loop_nest import LoopNest
 from tilewright.codegen.lowering import lower
 from tilewright.codegen.parts import extent_value, partial_buffers
-from tilewright.codegen.storage import Stored, dense_strides
+from tilewright.codegen.storage import Stored, elements, spread_strides
 from tilewright.errors import DTypeError
 from tilewright.graph.types import Graph, SymbolicExtent, Tensor
 from tilewright.kernels.contract import MicroKernel
@@ -132,15 +132,15 @@ def _argument(tensor: Tensor, unit: Mapping[str, int]) -> Stored:
 
 def _between(tensor: Tensor) -> Stored:
     sizes = tuple(extent_value(extent) for extent in tensor.shape)
-    return Stored(names.identifier(tensor.name), dense_strides(sizes), (0,) * len(sizes))
+    return Stored(names.identifier(tensor.name), spread_strides(sizes), (0,) * len(sizes))
 
 
 def _workspace(model_plan: ModelPlan) -> tuple[tuple[tuple[str, Value], ...], Value]:
     """Tensors between chains and parts of splits, one after the other, each on a cache line of its own."""
     sizes: list[tuple[str, Value]] = []
     for plan in _between_chains(model_plan):
-        shape = model_plan.graph.tensor(plan.chain.output).shape
-        sizes.append((plan.chain.output, multiply(1, *map(extent_value, shape))))
+        shape = tuple(map(extent_value, model_plan.graph.tensor(plan.chain.output).shape))
+        sizes.append((plan.chain.output, elements(shape, spread_strides(shape))))
     sizes += [buffer for plan in model_plan.plans for buffer in partial_buffers(plan)]
     places: list[tuple[str, Value]] = []
     offset: Value = 0

@@ -6,28 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tilewright.codegen import names
-from tilewright.codegen.expressions import Value
+from tilewright.codegen.expressions import Value, add, multiply, subtract
 from tilewright.codegen.loop_nest import Buffer, Gather, Range, View
 from tilewright.codegen.parts import extent_value, stored_part
-from tilewright.codegen.storage import CACHE_LINE_FLOATS, Stored, dense_strides, elements, view
+from tilewright.codegen.storage import Stored, elements, spread_strides, view
 from tilewright.graph.index import Index
 from tilewright.graph.types import Access, Chain, Extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
 from tilewright.plan.memory import buffer_blocks, in_place_groups
 from tilewright.plan.types import Plan
-
-
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """A packed operand of a contraction: `starts` says where the copied block begins along every axis."""
-
-    buffer: str
-    starts: Mapping[str, Value]
-    steps: Mapping[str, Value]
-    """Per axis, elements between neighbours; for the column axis of panels, the average: panels start at multiples of it."""
-    panel: Value
-    """Elements between panels, 0 if there are none."""
 
 
 def whole_range(extent: Extent) -> Range:
@@ -56,6 +44,46 @@ class Scope:
     def nesting(self, axis: str) -> int:
         """How many enclosing loops run over an axis."""
         return sum(loop.axis == axis for loop, _ in self.loops)
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A packed operand of a contraction: rows one after the other, or panels of `width` columns.
+
+    Panels hold all rows, or, where a loop cuts the rows, those of one block: then all panels of the first block come first.
+    """
+
+    buffer: str
+    starts: Mapping[str, Value]
+    """Where the copied box begins along every axis."""
+    steps: Mapping[str, Value]
+    """Elements between neighbours along every axis; along rows that are cut, on average; for the columns of panels see `view`."""
+    row: Value
+    """Elements between neighbouring rows."""
+    rows: Value
+    """Rows of the copied box, at most."""
+    width: int
+    """0 for rows one after the other."""
+    column: str | None
+    cut: tree.Loop | None
+    """The loop that cuts the rows."""
+
+    def panel(self, scope: Scope) -> Value:
+        """Elements between panels, inside the loop that cuts them; 0 if there are none."""
+        return multiply(self._panel_rows(scope), self.width)
+
+    def row_step(self, axis: str | None) -> Value:
+        """Elements between neighbouring rows; 0 if the operand does not depend on their axis."""
+        return self.row if axis in self.starts else 0
+
+    def view(self, scope: Scope) -> View:
+        """The current box of a scope; blocks of columns start at multiples of `width`, on average `_panel_rows` per column."""
+        steps = {**self.steps, self.column: self._panel_rows(scope)} if self.width and self.column else self.steps
+        moved = (multiply(subtract(scope.ranges[name].start, start), steps[name]) for name, start in self.starts.items())
+        return View(self.buffer, add(*moved), tuple(steps.items()))
+
+    def _panel_rows(self, scope: Scope) -> Value:
+        return self.rows if self.cut is None else scope.ranges[self.cut.axis].size
 
 
 @dataclass(slots=True)
@@ -89,7 +117,7 @@ class Lowering:
         blocks = dict(buffer_blocks(self.chain, self.plan.schedule, tensor))
         held = [self._held(index, blocks, scope) for index in self._write_indices(tensor)]
         sizes = tuple(size for _, size in held)
-        strides = dense_strides(sizes, CACHE_LINE_FLOATS, self.lanes)
+        strides = spread_strides(sizes, self.lanes)
         owner = next(group[0] for group in in_place_groups(self.chain) if tensor in group)
         note = " x ".join(f"{axis} {'block' if loop else 'whole'}" for axis, loop in blocks.items())
         buffer = self.scratch(names.identifier(owner), elements(sizes, strides), note)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 
 from tilewright.codegen.expressions import Value, add, multiply, round_up, subtract
 from tilewright.codegen.loop_nest import Gather, Range, View
@@ -11,7 +12,8 @@ from tilewright.graph.index import Index
 from tilewright.graph.types import Access
 
 CACHE_LINE_FLOATS = 16
-"""Scratch rows are padded by one cache line against set conflicts of power-of-two strides (design, kernels.md)."""
+SETS = 64
+"""Of the L1 of x86 cores and most others: a page of lines, so that virtual addresses select the set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,37 @@ def dense_strides(sizes: tuple[Value, ...], padding: int = 0, multiple: int = 1)
         strides.append(running)
         running = multiply(running, add(round_up(size, multiple), padding) if position == 0 else size)
     return tuple(reversed(strides))
+
+
+def spread_strides(sizes: tuple[Value, ...], multiple: int = 1) -> tuple[Value, ...]:
+    """Row-major strides of a tensor whose blocks of rows spread over the sets of a cache (design, kernels.md).
+
+    Rows that fill cache lines are padded as `spread_lines` says, those of run-time length by a line. One row, and rows that are
+    no whole lines, are left alone.
+
+    >>> spread_strides((4, 64)), spread_strides((4, 80)), spread_strides((4, 8)), spread_strides((64,))
+    ((80, 1), (80, 1), (8, 1), (1,))
+    """
+    row = round_up(sizes[-1], multiple) if len(sizes) > 1 else 1
+    if not isinstance(row, int):
+        return dense_strides(sizes, CACHE_LINE_FLOATS, multiple)
+    lines, rest = divmod(row, CACHE_LINE_FLOATS)
+    return dense_strides(sizes, 0 if rest else (spread_lines(lines) - lines) * CACHE_LINE_FLOATS, multiple)
+
+
+def spread_lines(lines: int) -> int:
+    """The least stride, in lines, at which neither a column of lines nor a block of long rows meets in few sets of a cache.
+
+    Numbers of sets are powers of two, so that an odd stride takes a column through all sets. Rows that are longer than the
+    distance to their successors modulo the sets overlap there: twelve rows of eleven lines at a distance of one fill the same
+    set eleven times. At a distance of more than an eighth of the sets, either way, no set gets more than three lines beyond
+    twice its share, whatever the block.
+
+    >>> [spread_lines(lines) for lines in (1, 5, 32, 64, 127, 128)]
+    [1, 5, 33, 73, 137, 137]
+    """
+    least = SETS // 8
+    return next(n for n in count(lines | 1, 2) if n <= SETS - least or least < n % SETS < SETS - least)
 
 
 def elements(sizes: tuple[Value, ...], strides: tuple[Value, ...]) -> Value:

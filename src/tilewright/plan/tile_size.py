@@ -16,7 +16,7 @@ from tilewright.graph.types import Chain
 from tilewright.plan.movement import EXACT, LITERAL, movements, view_permutation
 from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.schedule import Storage
-from tilewright.plan.views import Count
+from tilewright.plan.views import ChainView, Count
 from tilewright.plan.working_set import literal_memory_use, working_set
 
 TIE = 1.001
@@ -83,10 +83,12 @@ def least_movement(
     fixed: Mapping[str, int] | None = None,
     storage: Storage = Storage.KEEP,
     mode: str = EXACT,
+    memory: Callable[[ChainView], Count] | None = None,
 ) -> TileChoice:
     """The tiles of one loop order that move least within a capacity (Chimera, Equation 1), over all candidates.
 
     `fixed` gives tiles that are not searched. In mode "literal" both movement and memory use are Algorithm 1's as printed.
+    `memory` is what must fit the capacity (default: `working_set`, which an ideal cache needs; see `lru.lru_working_set`).
     Raises `PlanningError` if not even the smallest tiles fit.
     """
     sizes, fixed = planned_sizes(chain), fixed or {}
@@ -94,7 +96,7 @@ def least_movement(
     choices = {axis: candidates(sizes[axis], (multiples or {}).get(axis, 1)) for axis in free}
     tiles: dict[str, Count] = {**fixed, **broadcast(free, choices)}
     view = view_permutation(chain, order, tiles, storage=storage)
-    memory: Callable[..., Count] = literal_memory_use if mode == LITERAL else working_set
+    memory = memory or (literal_memory_use if mode == LITERAL else working_set)
     shape = tuple(len(choices[axis]) for axis in free)
     used = np.broadcast_to(np.asarray(memory(view)), shape)
     moved = np.broadcast_to(np.asarray(sum(movements(view, mode=mode).values())), shape)
