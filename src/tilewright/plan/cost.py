@@ -13,8 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from tilewright.graph.scalar import Apply, subexpressions
-from tilewright.graph.types import Chain, Operator
+from tilewright.graph.scalar import Apply, State, subexpressions
+from tilewright.graph.types import AxisKind, Chain, Operator
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import axis_names
 from tilewright.plan.kernel_choice import flops, kernel_work
@@ -60,9 +60,9 @@ def measure(setting: Setting, operator: Operator, tiles: Mapping[str, Count]) ->
     if operator.name in setting.kernels:
         roles, kernel = setting.roles[operator.name], setting.kernels[operator.name]
         work = kernel_work(operator, roles, kernel, setting.machine, setting.sizes, tiles)
-        arithmetic, calls = work.seconds, work.calls
+        arithmetic, calls = setting.coefficients.arithmetic * work.seconds, work.calls
     else:
-        functions = function_seconds(setting, operator)
+        functions = function_seconds(setting, operator) + row_seconds(setting, operator)
     return Block(tiles, footprints(setting, operator, tiles), arithmetic, functions, calls)
 
 
@@ -100,7 +100,8 @@ def operator_work(
 def seconds(setting: Setting, work: Work) -> Count:
     """The price of one operator's work."""
     times = traffic_seconds(setting, work)
-    longest = reduce(np.maximum, times.values(), work.arithmetic_s + work.functions_s)
+    overlapped = (setting.coefficients.overlapped_traffic * time for time in times.values())
+    longest = reduce(np.maximum, overlapped, work.arithmetic_s + work.functions_s)
     return longest + visible_seconds(setting, times) + work.packing_s + work.overhead_s
 
 
@@ -147,12 +148,25 @@ def function_seconds(setting: Setting, operator: Operator) -> float:
     if operator.reduction is not None:
         roots += [*(state.contribution for state in operator.reduction.states), operator.reduction.finish]
     applied = {node for root in roots for node in subexpressions(root) if isinstance(node, Apply)}
-    costs = dict(setting.coefficients.function_cycles_per_vector)
-    functions = sum(costs.get(node.function, setting.coefficients.other_function_cycles) for node in applied)
+    costs, other = dict(setting.coefficients.function_cycles_per_vector), setting.coefficients.other_function_cycles
+    functions = sum(other if _is_once_a_row(node) else costs.get(node.function, other) for node in applied)
     passing = passes(operator) * setting.coefficients.pass_cycles_per_vector
     points = int(_product(setting.sizes[axis.name] for axis in operator.axes))
     vectors = points * ELEMENT_BYTES * 8 / setting.machine.vector_bits
     return vectors * (functions + passing) / setting.machine.frequency_hz
+
+
+def row_seconds(setting: Setting, operator: Operator) -> float:
+    """What every row of a row operator costs besides its vectors: loop ends, and lanes that become one value, state by state."""
+    if operator.reduction is None:
+        return 0.0
+    rows = int(_product(setting.sizes[axis.name] for axis in operator.axes if axis.kind is not AxisKind.REDUCTION))
+    return rows * len(operator.reduction.states) * setting.coefficients.row_cycles / setting.machine.frequency_hz
+
+
+def _is_once_a_row(node: Apply) -> bool:
+    """Whether it divides by a state: its reciprocal is taken once a row, and every point is multiplied by that."""
+    return node.function == "divide" and isinstance(node.operands[1], State)
 
 
 def _product(values: Iterable[Count]) -> Count:

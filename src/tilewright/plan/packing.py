@@ -17,7 +17,7 @@ from tilewright.graph.types import Operator
 from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 from tilewright.plan.setting import ELEMENT_BYTES, Operand, Setting
-from tilewright.plan.traffic import Footprints, Surroundings, kernel_tile, row_stride, set_conflict
+from tilewright.plan.traffic import Footprints, Surroundings, kernel_tile, row_stride
 from tilewright.plan.views import Count, LoopView, OperatorView, either
 
 PAGE_BYTES = 4096
@@ -46,14 +46,12 @@ def may_stay(setting: Setting, operator: Operator) -> bool:
 
 
 def in_place_seconds(setting: Setting, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Count) -> Count:
-    """What reading a right operand in place costs: rows on other pages for each call; infinite if sets of the cache overflow."""
-    coefficients = setting.coefficients
-    _, _, depth = kernel_tile(setting, operator, tiles)
-    pages = depth * min(1.0, ELEMENT_BYTES * row_stride(setting, operator) / PAGE_BYTES)
-    misses = either(pages > coefficients.pages_at_hand, pages, 0) * calls
-    tile = block.tile[setting.operands[operator.name].index(_right(setting, operator))]
-    spread = ELEMENT_BYTES * tile * set_conflict(setting, operator, setting.fusion_level)
-    return either(spread > setting.capacity_bytes, np.inf, misses * coefficients.page_cycles / setting.machine.frequency_hz)
+    """What reading a right operand in place costs: its rows on other pages, once a panel, or at every call if they are too many."""
+    rows, _, depth = kernel_tile(setting, operator, tiles)
+    pages = depth * _page_share(setting, operator)
+    calls_a_panel = -(-rows // setting.kernels[operator.name].rows)
+    again = pages > setting.coefficients.pages_at_hand
+    return pages * either(again, calls, calls / calls_a_panel) * _page_seconds(setting)
 
 
 def least_packing_seconds(
@@ -132,7 +130,18 @@ def _seconds_per_element(setting: Setting, operator: Operator) -> float:
     coefficients = setting.coefficients
     contiguous = has_unit_columns(setting, operator)
     cycles = coefficients.pack_cycles_per_vector if contiguous else coefficients.transpose_cycles_per_vector
-    return cycles * ELEMENT_BYTES * 8 / setting.machine.vector_bits / setting.machine.frequency_hz
+    vectors = cycles * ELEMENT_BYTES * 8 / setting.machine.vector_bits / setting.machine.frequency_hz
+    pages = _page_share(setting, operator) / setting.kernels[operator.name].columns if contiguous else 0.0
+    return vectors + pages * _page_seconds(setting)
+
+
+def _page_share(setting: Setting, operator: Operator) -> float:
+    """The share of the right operand's rows that lie on another page than the row before."""
+    return min(1.0, ELEMENT_BYTES * row_stride(setting, operator) / PAGE_BYTES)
+
+
+def _page_seconds(setting: Setting) -> float:
+    return setting.coefficients.page_cycles / setting.machine.frequency_hz
 
 
 def _insert(body: tuple[Node, ...], pack: Pack, outside: Loop | None, before: Loop | None) -> tuple[Node, ...]:

@@ -11,6 +11,7 @@ from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.block_order import why_not_executable
+from tilewright.plan.coefficients import Coefficients, coefficients_for
 from tilewright.plan.cost import Work, floor, traffic_seconds, visible_seconds
 from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.hierarchy import level_plans, movements_by_level
@@ -22,7 +23,7 @@ from tilewright.plan.recall import Searched, recalled
 from tilewright.plan.roles import contraction_roles
 from tilewright.plan.schedule import Pack, Schedule
 from tilewright.plan.search import Candidate, search
-from tilewright.plan.setting import DEFAULT, ELEMENT_BYTES, Coefficients, Setting, setting_of
+from tilewright.plan.setting import ELEMENT_BYTES, Setting, setting_of
 from tilewright.plan.space import recomputes
 from tilewright.plan.types import OperatorPlan, Plan, Price, PriceTerm, Rejected
 from tilewright.plan.views import ChainView, LoopView, view_schedule
@@ -40,18 +41,19 @@ def plan_chain(
     machine: Machine,
     *,
     kernels: tuple[MicroKernel, ...] | None = None,
-    coefficients: Coefficients = DEFAULT,
+    coefficients: Coefficients | None = None,
     unfused_price: Price | None = None,
     searched: Searched | None = None,
 ) -> Plan:
     """The plan of a chain on a machine, with its price, the price of its operators alone, and the rejected alternatives.
 
-    `kernels` are the micro kernels to choose from (default: all registered ones that the machine can run). Symbolic extents
+    `kernels` are the micro kernels to choose from (default: all registered ones that the machine can run), `coefficients` those
+    of the price (default: as fitted for such machines). Symbolic extents
     are planned with their hints. `unfused_price` saves planning every operator alone where that is known, `searched` (which
     grows) searching a chain that differs from an earlier one in names only. Raises
     `PlanningError` if no micro kernel or no executable schedule exists.
     """
-    setting, ranked = _setting(chain, machine, kernels, coefficients)
+    setting, ranked = _setting(chain, machine, kernels, coefficients or coefficients_for(machine))
     found = recalled(setting, {} if searched is None else searched)
     blocking = refine(setting, found)
     winner, schedule = blocking.candidate, blocking.schedule

@@ -1,0 +1,80 @@
+"""The coefficients of the price: files, families, switches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.plan.cases import CASCADE_LAKE, KERNELS, TABLE_IV, batch_chain
+from tilewright.errors import TilewrightError
+from tilewright.machine import Machine
+from tilewright.plan.coefficients import FITTED, TERMS, Coefficients, Fit, coefficients_for, fits, nearest, parse, to_text
+from tilewright.plan.planner import plan_chain
+
+FIT = Fit("x86_64", 512, "some machine", "2026-01-02", 7, 0.05, 0.2, 0.01, {"exp_cycles": 3.5, "block_cycles": 0.0})
+
+
+def test_a_file_is_read_as_it_was_written() -> None:
+    assert parse("some.toml", to_text(FIT)) == FIT
+
+
+def test_fitted_values_replace_those_of_constants() -> None:
+    found = FIT.coefficients
+    assert found.block_cycles == 0.0
+    assert dict(found.function_cycles_per_vector)["exp"] == 3.5
+    assert dict(found.function_cycles_per_vector)["log"] == dict(Coefficients().function_cycles_per_vector)["log"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "complaint"),
+    [
+        ("coefficients.exp_cycles", "coefficients.sleep_cycles", "sleep_cycles"),
+        ("value = 3.5", "value = -3.5", "exp_cycles must be at least 0"),
+        ("date =", "day =", "Fit"),
+    ],
+)
+def test_a_wrong_file_is_refused(before: str, after: str, complaint: str) -> None:
+    with pytest.raises(TilewrightError, match=complaint):
+        parse("some.toml", to_text(FIT).replace(before, after))
+
+
+def test_the_nearest_family_is_of_the_same_architecture_then_of_the_nearest_width() -> None:
+    narrow, wide, arm = (replace(FIT, vector_bits=256), FIT, replace(FIT, architecture="aarch64", vector_bits=128))
+    assert nearest("x86_64", 512, (narrow, wide, arm)) is wide
+    assert nearest("x86_64", 128, (narrow, wide, arm)) is narrow
+    assert nearest("aarch64", 512, (narrow, wide, arm)) is arm
+    assert nearest("ppc64le", 128, (narrow, wide, arm)) is arm
+
+
+@pytest.mark.parametrize("target", ["zen5", "x86-64-v2", "neoverse-v2", "power10"])
+def test_every_machine_has_coefficients(target: str) -> None:
+    found = coefficients_for(Machine.named(target))
+    assert all(getattr(found, name) >= 0 for name in FITTED if name != "exp_cycles")
+
+
+def test_the_packaged_fits_say_where_they_come_from() -> None:
+    for fit in fits():
+        assert set(fit.values) == set(FITTED)
+        assert fit.kernels >= 100
+        assert 0 < fit.median_error <= 0.15
+        assert fit.regret <= 0.05
+
+
+def test_an_unknown_term_is_refused() -> None:
+    with pytest.raises(TilewrightError, match="choose from arithmetic"):
+        Coefficients().without("luck")
+
+
+@pytest.mark.parametrize("name", ["G2", "G9", "G12"])
+def test_without_its_terms_a_plan_costs_nothing(name: str) -> None:
+    """Every term lowers the price when it is switched off, and together they are all of it."""
+    chain = batch_chain(*TABLE_IV[name], with_softmax=True)
+    left = coefficients_for(CASCADE_LAKE)
+    before = plan_chain(chain, CASCADE_LAKE, kernels=KERNELS, coefficients=left).predicted_seconds
+    for term in TERMS:
+        left = left.without(term)
+        after = plan_chain(chain, CASCADE_LAKE, kernels=KERNELS, coefficients=left).predicted_seconds
+        assert after <= before
+        before = after
+    assert before == 0.0
