@@ -2,14 +2,14 @@
 
     python -m benchmarks.fit_cost MEASUREMENTS.json [--write] [--cases]
 
-MEASUREMENTS is what `python -m benchmarks.schedules` writes: a list of kernels, each with its case, its measured seconds, and the
-features of its plan (`plan.features`) by operator. The price of an operator is the larger of its computing and its traffic into each
-level, plus a share of all traffic, plus what is paid in any case. Given which of these is the largest, a price is linear in the
-coefficients: so both are found in turns, the coefficients by non-negative least squares on relative errors, until nothing changes.
-Large residuals count by their size, not by its square: kernels that hit an effect outside the model do not bend it.
-Coefficients that few kernels depend on stay near the values in use.
+MEASUREMENTS is what `python -m benchmarks.schedules` wrote on this machine: schedules of many chains, each with its measured seconds
+and the features of its plan (`plan.features`) by operator. The price of an operator is the larger of its computing and its traffic
+into each level, plus a share of all traffic, plus what is paid in any case. Given which of these is the largest, a price is linear
+in the coefficients: so both are found in turns, the coefficients by non-negative least squares on relative errors, until nothing
+changes. Residuals beyond a tenth count by their size, not by its square: kernels that hit an effect outside the model do not bend
+it. Coefficients that few kernels depend on stay near the values in use.
 
-Every case is also predicted by a fit to all other cases, and these errors are the ones to quote. `--write` puts the fit in
+Every case is also predicted by a fit to all other cases, and these errors are the ones to quote. `--write` puts the fit into
 `src/tilewright/plan/fits`.
 """
 
@@ -29,11 +29,11 @@ from benchmarks.least_squares import FloatArray, non_negative
 from tilewright.machine.machine import Machine
 from tilewright.plan import coefficients
 from tilewright.plan.coefficients import FITTED, Coefficients, Fit, to_text
+from tilewright.runtime import calibration
 
 FITS = Path(coefficients.__file__).parent / "fits"
 COMPUTING = ("arithmetic", "pass_cycles_per_vector", "exp_cycles", "row_cycles")
 """What overlaps with traffic."""
-TRAFFIC = ("visible_l1_traffic", "visible_traffic")
 NAMES = tuple(FITTED)
 TURNS = 40
 ROBUST = 0.1
@@ -82,14 +82,19 @@ class Quality:
         )
 
 
-def kernel_of(record: Mapping[str, Any]) -> Kernel:
-    """A kernel from its record in the file of measurements."""
-    return Kernel(record["case"], record["measured_s"], tuple(_row(one) for one in record["features"].values()))
+def kernels_of(document: Mapping[str, Any]) -> list[Kernel]:
+    """The kernels of a file of measurements, without those that are wrong or have no price.
 
-
-def is_complete(record: Mapping[str, Any]) -> bool:
-    """Whether a record can be fitted to: all of its features are finite."""
-    return all(np.isfinite(value) for one in record["features"].values() for value in one.values())
+    The clock of a core changes with the temperature and with its neighbours: seconds count as if it had its calibrated peak.
+    """
+    found = []
+    for case in document["cases"]:
+        slower = case["peak_flops_per_s"] / document["machine"]["peak_flops_per_s"]
+        for plan in case["plans"]:
+            if plan["measured_s"] and plan["features"]:
+                rows = tuple(_row(one) for one in plan["features"].values())
+                found.append(Kernel(case["case"], plan["measured_s"] * slower, rows))
+    return found
 
 
 def _row(features: Mapping[str, float]) -> OperatorRow:
@@ -190,12 +195,12 @@ def by_case(kernels: Sequence[Kernel], values: FloatArray, call_s: float) -> Non
         print(f"{case:24} {len(own):4} kernels  predicted/measured {ratio:5.2f}  error {found.median:6.1%}  regret {found.regret:6.1%}")
 
 
-def fitted(machine: Mapping[str, Any], kernels: Sequence[Kernel], values: FloatArray, found: Quality) -> Fit:
+def fitted(machine: Machine, kernels: Sequence[Kernel], values: FloatArray, found: Quality) -> Fit:
     """What is stored; the residuals are those of predictions by fits to other cases."""
     return Fit(
-        architecture=machine["architecture"],
-        vector_bits=machine["vector_bits"],
-        machine=machine["name"],
+        architecture=machine.architecture,
+        vector_bits=machine.vector_bits,
+        machine=machine.name,
         date=datetime.date.today().isoformat(),
         kernels=len(kernels),
         median_error=round(found.median, 4),
@@ -212,10 +217,9 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--write", action="store_true", help="store the fit in the package")
     parser.add_argument("--cases", action="store_true", help="print every case")
     options = parser.parse_args(words)
-    document = json.loads(options.measurements.read_text())
-    machine, records = document["machine"], document["kernels"]
-    kernels = [kernel_of(record) for record in records if is_complete(record)]
-    own = coefficients.nearest(machine["architecture"], machine["vector_bits"], coefficients.fits()).coefficients
+    machine = calibration.ensure()
+    kernels = kernels_of(json.loads(options.measurements.read_text()))
+    own = coefficients.coefficients_for(machine)
     old = values_of(own)
     new = fit(kernels, old, own.call_s)
     found = report(kernels, old, new, own.call_s)

@@ -10,7 +10,12 @@ from tests.plan.cases import CASCADE_LAKE, KERNELS, TABLE_IV, batch_chain
 from tilewright.errors import TilewrightError
 from tilewright.machine import Machine
 from tilewright.plan.coefficients import FITTED, TERMS, Coefficients, Fit, coefficients_for, fits, nearest, parse, to_text
-from tilewright.plan.planner import plan_chain
+from tilewright.plan.features import features
+from tilewright.plan.nesting import Blocking, refine
+from tilewright.plan.planner import price_blocking
+from tilewright.plan.roles import contraction_roles
+from tilewright.plan.search import search
+from tilewright.plan.setting import Setting, setting_of
 
 FIT = Fit("x86_64", 512, "some machine", "2026-01-02", 7, 0.05, 0.2, 0.01, {"exp_cycles": 3.5, "block_cycles": 0.0})
 
@@ -66,15 +71,34 @@ def test_an_unknown_term_is_refused() -> None:
         Coefficients().without("luck")
 
 
-@pytest.mark.parametrize("name", ["G2", "G9", "G12"])
-def test_without_its_terms_a_plan_costs_nothing(name: str) -> None:
-    """Every term lowers the price when it is switched off, and together they are all of it."""
+def blocking_of(name: str) -> tuple[Setting, Blocking]:
     chain = batch_chain(*TABLE_IV[name], with_softmax=True)
-    left = coefficients_for(CASCADE_LAKE)
-    before = plan_chain(chain, CASCADE_LAKE, kernels=KERNELS, coefficients=left).predicted_seconds
+    roles = {operator.name: contraction_roles(operator) for operator in chain.operators if operator.is_contraction()}
+    setting = setting_of(chain, CASCADE_LAKE, dict.fromkeys(roles, KERNELS[0]), roles, coefficients_for(CASCADE_LAKE))
+    return setting, refine(setting, search(setting))
+
+
+@pytest.mark.parametrize("name", ["G2", "G9", "G12"])
+def test_terms_are_switched_off_one_by_one_until_a_plan_costs_nothing(name: str) -> None:
+    setting, blocking = blocking_of(name)
+    before = price_blocking(setting, blocking).seconds
     for term in TERMS:
-        left = left.without(term)
-        after = plan_chain(chain, CASCADE_LAKE, kernels=KERNELS, coefficients=left).predicted_seconds
-        assert after <= before
+        setting = replace(setting, coefficients=setting.coefficients.without(term))
+        after = price_blocking(setting, blocking).seconds
+        assert 0 <= after <= before
         before = after
     assert before == 0.0
+
+
+@pytest.mark.parametrize("name", ["G2", "G9"])
+def test_a_price_is_the_sum_of_its_features_times_their_coefficients(name: str) -> None:
+    setting, blocking = blocking_of(name)
+    found = features(setting, blocking)
+    own = setting.coefficients.without("traffic").without("call")
+    values = {**dict.fromkeys(FITTED, 0.0), **{name: getattr(own, name) for name in FITTED if hasattr(own, name)}}
+    values["exp_cycles"] = dict(own.function_cycles_per_vector)["exp"]
+    expected = sum(values[name] * count for one in found.values() for name, count in one.items() if name in values)
+    others = own.with_values({name: 0.0 for name in values})
+    constant = price_blocking(replace(setting, coefficients=others), blocking).seconds
+    got = price_blocking(replace(setting, coefficients=own), blocking).seconds
+    assert got == pytest.approx(expected + constant)

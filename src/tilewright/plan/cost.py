@@ -20,7 +20,7 @@ from tilewright.plan.chains import axis_names
 from tilewright.plan.kernel_choice import flops, kernel_work
 from tilewright.plan.packing import in_place_seconds, least_packing_seconds, packing_seconds
 from tilewright.plan.ranges import planned_sizes
-from tilewright.plan.setting import ELEMENT_BYTES, Setting, compulsory_bytes
+from tilewright.plan.setting import ELEMENT_BYTES, Setting, compulsory_bytes, source_position
 from tilewright.plan.traffic import Footprints, Surroundings, elements_into, footprints, passes
 from tilewright.plan.types import Floor
 from tilewright.plan.views import Count, OperatorView
@@ -119,10 +119,11 @@ def least_seconds(setting: Setting, operator: Operator, block: Block, repeats: C
 
 
 def traffic_seconds(setting: Setting, work: Work) -> dict[str, Count]:
-    """Traffic into every level over the bandwidth of the level behind it."""
+    """Traffic into every level over the bandwidth of the level behind it; nothing comes from behind the one that has it all."""
+    source = setting.source_position
     return {
-        level.name: work.traffic_bytes[level.name] / behind.bandwidth_bytes_per_s
-        for level, behind in pairwise(setting.machine.levels)
+        level.name: work.traffic_bytes[level.name] / behind.bandwidth_bytes_per_s if position < source else 0.0
+        for position, (level, behind) in enumerate(pairwise(setting.machine.levels))
     }
 
 
@@ -134,11 +135,11 @@ def visible_seconds(setting: Setting, times: Mapping[str, Count]) -> Count:
 
 
 def floor(chain: Chain, machine: Machine) -> Floor:
-    """Flops over peak, and every input and output once over the memory bandwidth."""
+    """Flops over peak, and every input and output once over the bandwidth of the level that holds them all."""
     sizes = planned_sizes(chain)
     useful = sum(flops(operator, sizes) for operator in chain.operators if operator.is_contraction())
     size_bytes = compulsory_bytes(chain, sizes)
-    bandwidth = machine.levels[-1].bandwidth_bytes_per_s
+    bandwidth = machine.levels[source_position(machine, size_bytes)].bandwidth_bytes_per_s
     return Floor(useful, useful / machine.peak("float32"), size_bytes, size_bytes / bandwidth)
 
 

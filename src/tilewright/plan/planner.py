@@ -133,8 +133,9 @@ def _overlapping_terms(setting: Setting, operator: str, work: Work) -> Iterator[
     if work.functions_s:
         yield PriceTerm(f"{operator}: functions", float(work.functions_s), group)
     for level, time in traffic_seconds(setting, work).items():
-        if time:
-            yield PriceTerm(f"{operator}: traffic into {level}", float(time), group)
+        overlapped = setting.coefficients.overlapped_traffic * float(time)
+        if overlapped:
+            yield PriceTerm(f"{operator}: traffic into {level}", overlapped, group)
 
 
 def _region_term(setting: Setting, schedule: Schedule) -> PriceTerm:

@@ -56,6 +56,11 @@ class Setting:
         return min(1, len(self.cache_levels) - 1)
 
     @property
+    def source_position(self) -> int:
+        """Where among the levels all inputs and outputs are when a call begins."""
+        return source_position(self.machine, self.compulsory_bytes)
+
+    @property
     def fusion_level(self) -> MemoryLevel:
         """The level that intermediates stay in."""
         return self.cache_levels[self.fusion_position]
@@ -91,6 +96,17 @@ def setting_of(
     operands = {operator.name: _operands(operator, intermediates) for operator in chain.operators}
     arithmetic = sum(flops(chain.operator(name), sizes) for name in roles) / machine.peak("float32")
     return Setting(chain, machine, kernels, roles, coefficients, sizes, operands, compulsory_bytes(chain, sizes), arithmetic)
+
+
+def source_position(machine: Machine, size_bytes: int) -> int:
+    """The level that tensors of so many bytes are in, between calls: a cache behind the fusion level if half of it holds them.
+
+    >>> machine = Machine.named("cascadelake-6240")
+    >>> [machine.levels[source_position(machine, size)].name for size in (1 << 10, 1 << 24, 1 << 30)]
+    ['L3', 'memory', 'memory']
+    """
+    behind = range(min(2, len(machine.levels) - 1), len(machine.levels) - 1)
+    return next((i for i in behind if 2 * size_bytes <= machine.levels[i].size_bytes), len(machine.levels) - 1)
 
 
 def compulsory_bytes(chain: Chain, sizes: Mapping[str, int]) -> int:
