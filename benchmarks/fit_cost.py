@@ -2,9 +2,9 @@
 
     python -m benchmarks.fit_cost MEASUREMENTS.json [--write] [--cases]
 
-MEASUREMENTS is what `python -m benchmarks.schedules` wrote on this machine: schedules of many chains, each with its measured seconds
-and the features of its plan (`plan.features`) by operator. The price of an operator is the larger of its computing and its traffic
-into each level, plus a share of all traffic, plus what is paid in any case. Given which of these is the largest, a price is linear
+MEASUREMENTS is what `python -m benchmarks.schedules` wrote on this machine: schedules of many chains, each with its seconds
+and the features of its plan (`plan.features`) by operator. An operator's price is the larger of its computing and its traffic
+into each level, plus a share of all traffic, plus what is paid in any case. Given which of these is the largest, it is linear
 in the coefficients: so both are found in turns, the coefficients by non-negative least squares on relative errors, until nothing
 changes. Residuals beyond a tenth count by their size, not by its square: kernels that hit an effect outside the model do not bend
 it. Coefficients that few kernels depend on stay near the values in use.
@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ FITS = Path(coefficients.__file__).parent / "fits"
 COMPUTING = ("arithmetic", "pass_cycles_per_vector", "exp_cycles", "row_cycles")
 """What overlaps with traffic."""
 NAMES = tuple(FITTED)
-TURNS = 40
+TURNS = 15
 ROBUST = 0.1
 """Relative residuals beyond this count by their size."""
 PRIOR = 0.02
@@ -49,6 +49,7 @@ class OperatorRow:
     computing: FloatArray
     paid: FloatArray
     longest_traffic_s: float
+    spilled_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,22 +104,58 @@ def _row(features: Mapping[str, float]) -> OperatorRow:
     known = {**features, "visible_l1_traffic": times.get("L1", 0.0), "visible_traffic": behind}
     computing = np.array([known.get(name, 0.0) if name in COMPUTING else 0.0 for name in NAMES])
     paid = np.array([known.get(name, 0.0) if name not in COMPUTING else 0.0 for name in NAMES])
-    return OperatorRow(computing, paid, max(times.values(), default=0.0))
+    return OperatorRow(computing, paid, max(times.values(), default=0.0), known.get("spilled_s", 0.0))
 
 
-def price(kernel: Kernel, values: FloatArray, call_s: float) -> float:
-    """Predicted seconds."""
-    return call_s + sum(max(float(one.computing @ values), one.longest_traffic_s) + float(one.paid @ values) for one in kernel.operators)
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The operators of many kernels, one a row; `owner` is the number of the kernel."""
+
+    computing: FloatArray
+    paid: FloatArray
+    longest_traffic_s: FloatArray
+    spilled_s: FloatArray
+    owner: np.ndarray[Any, np.dtype[np.int64]]
+    count: int
+
+    def price(self, values: FloatArray, call_s: float) -> FloatArray:
+        """Predicted seconds of every kernel."""
+        overlapping = np.maximum(self.computing @ values, self.longest_traffic_s)
+        return call_s + self._summed(overlapping + self.paid @ values + self.spilled_s)
+
+    def linear(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(seconds per unit of every coefficient, seconds that depend on none) of every kernel, where the largest stays it."""
+        computes = self.computing @ values >= self.longest_traffic_s
+        units = self.paid + np.where(computes[:, None], self.computing, 0.0)
+        return self._summed(units), self._summed(self.spilled_s + np.where(computes, 0.0, self.longest_traffic_s))
+
+    def _summed(self, figures: FloatArray) -> FloatArray:
+        total = np.zeros((self.count, *figures.shape[1:]))
+        np.add.at(total, self.owner, figures)
+        return total
+
+
+def table(kernels: Sequence[Kernel]) -> Table:
+    """All operators of some kernels."""
+    rows = [(number, one) for number, kernel in enumerate(kernels) for one in kernel.operators]
+    return Table(
+        np.array([one.computing for _, one in rows]).reshape(-1, len(NAMES)),
+        np.array([one.paid for _, one in rows]).reshape(-1, len(NAMES)),
+        np.array([one.longest_traffic_s for _, one in rows]),
+        np.array([one.spilled_s for _, one in rows]),
+        np.array([number for number, _ in rows], np.int64),
+        len(kernels),
+    )
 
 
 def fit(kernels: Sequence[Kernel], start: FloatArray, call_s: float) -> FloatArray:
     """The coefficients that explain these kernels best, from `start`, towards which they are held."""
     values, measured = start, np.array([kernel.measured_s for kernel in kernels])
     scale = np.sqrt(PRIOR * len(kernels)) / np.maximum(start, 1e-3)
+    rows = table(kernels)
     for _ in range(TURNS):
-        linear = [_linear(kernel, values) for kernel in kernels]
-        matrix = np.array([row for row, _ in linear]) / measured[:, None]
-        target = 1 - (np.array([constant for _, constant in linear]) + call_s) / measured
+        units, constant = rows.linear(values)
+        matrix, target = units / measured[:, None], 1 - (constant + call_s) / measured
         weights = np.sqrt(ROBUST / np.maximum(np.abs(matrix @ values - target), ROBUST))
         stacked = np.vstack([matrix * weights[:, None], np.diag(scale * ROBUST)])
         found = non_negative(stacked, np.concatenate([target * weights, scale * start * ROBUST]))
@@ -126,18 +163,6 @@ def fit(kernels: Sequence[Kernel], start: FloatArray, call_s: float) -> FloatArr
             break
         values = 0.5 * (values + found)
     return values
-
-
-def _linear(kernel: Kernel, values: FloatArray) -> tuple[FloatArray, float]:
-    """(seconds per unit of every coefficient, seconds that depend on none), where what is the largest stays the largest."""
-    row, constant = np.zeros(len(NAMES)), 0.0
-    for one in kernel.operators:
-        row = row + one.paid
-        if float(one.computing @ values) >= one.longest_traffic_s:
-            row = row + one.computing
-        else:
-            constant += one.longest_traffic_s
-    return row, constant
 
 
 def quality(kernels: Sequence[Kernel], predicted: FloatArray) -> Quality:
@@ -151,19 +176,18 @@ def quality(kernels: Sequence[Kernel], predicted: FloatArray) -> Quality:
     return Quality(float(np.median(errors)), float(np.percentile(errors, 95)), regrets)
 
 
-def prices(kernels: Iterable[Kernel], values: FloatArray, call_s: float) -> FloatArray:
-    """Of every kernel."""
-    return np.array([price(kernel, values, call_s) for kernel in kernels])
+def prices(kernels: Sequence[Kernel], values: FloatArray, call_s: float) -> FloatArray:
+    """Predicted seconds of every kernel."""
+    return table(kernels).price(values, call_s)
 
 
 def crosswise(kernels: Sequence[Kernel], start: FloatArray, call_s: float) -> FloatArray:
     """The price of every kernel by a fit to the kernels of all other cases."""
     predicted = np.zeros(len(kernels))
     for case in dict.fromkeys(kernel.case for kernel in kernels):
+        own = np.array([kernel.case == case for kernel in kernels])
         values = fit([kernel for kernel in kernels if kernel.case != case], start, call_s)
-        for i, kernel in enumerate(kernels):
-            if kernel.case == case:
-                predicted[i] = price(kernel, values, call_s)
+        predicted[own] = prices([kernel for kernel in kernels if kernel.case == case], values, call_s)
     return predicted
 
 
@@ -192,7 +216,7 @@ def by_case(kernels: Sequence[Kernel], values: FloatArray, call_s: float) -> Non
         predicted = prices(own, values, call_s)
         ratio = np.median(predicted / np.array([kernel.measured_s for kernel in own]))
         found = quality(own, predicted)
-        print(f"{case:24} {len(own):4} kernels  predicted/measured {ratio:5.2f}  error {found.median:6.1%}  regret {found.regret:6.1%}")
+        print(f"{case:24} {len(own):4} kernels  ratio {ratio:5.2f}  error {found.median:6.1%}  regret {found.regret:6.1%}")
 
 
 def fitted(machine: Machine, kernels: Sequence[Kernel], values: FloatArray, found: Quality) -> Fit:
@@ -226,7 +250,7 @@ def main(words: Sequence[str] | None = None) -> None:
     if options.cases:
         by_case(kernels, new, own.call_s)
     if options.write:
-        path = FITS / f"{machine['architecture']}-{machine['vector_bits']}{coefficients.SUFFIX}"
+        path = FITS / f"{machine.architecture}-{machine.vector_bits}{coefficients.SUFFIX}"
         path.write_text(to_text(fitted(machine, kernels, new, found)))
         print(f"written to {path}")
 

@@ -28,7 +28,8 @@ def non_negative(matrix: FloatArray, target: FloatArray) -> FloatArray:
             break
         free[np.argmax(gradient)] = True
         x, free = _inside(scaled, target, x, free)
-    return x / lengths
+    found: FloatArray = x / lengths
+    return found
 
 
 def _inside(matrix: FloatArray, target: FloatArray, x: FloatArray, free: Any) -> tuple[FloatArray, Any]:

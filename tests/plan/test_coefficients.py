@@ -63,7 +63,7 @@ def test_the_packaged_fits_say_where_they_come_from() -> None:
         assert set(fit.values) == set(FITTED)
         assert fit.kernels >= 100
         assert 0 < fit.median_error <= 0.15
-        assert fit.regret <= 0.05
+        assert 0 <= fit.regret <= 0.1
 
 
 def test_an_unknown_term_is_refused() -> None:
@@ -94,11 +94,11 @@ def test_terms_are_switched_off_one_by_one_until_a_plan_costs_nothing(name: str)
 def test_a_price_is_the_sum_of_its_features_times_their_coefficients(name: str) -> None:
     setting, blocking = blocking_of(name)
     found = features(setting, blocking)
-    own = setting.coefficients.without("traffic").without("call")
+    own = replace(setting.coefficients.without("traffic").without("call"), arithmetic=1.0)
     values = {**dict.fromkeys(FITTED, 0.0), **{name: getattr(own, name) for name in FITTED if hasattr(own, name)}}
     values["exp_cycles"] = dict(own.function_cycles_per_vector)["exp"]
     expected = sum(values[name] * count for one in found.values() for name, count in one.items() if name in values)
-    others = own.with_values({name: 0.0 for name in values})
+    others = own.with_values(dict.fromkeys(values, 0.0))
     constant = price_blocking(replace(setting, coefficients=others), blocking).seconds
     got = price_blocking(replace(setting, coefficients=own), blocking).seconds
     assert got == pytest.approx(expected + constant)

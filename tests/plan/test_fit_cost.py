@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.fit_cost import NAMES, Kernel, OperatorRow, crosswise, fit, kernels_of, price, prices, quality, values_of
+from benchmarks.fit_cost import NAMES, Kernel, OperatorRow, crosswise, fit, kernels_of, prices, quality, values_of
 from benchmarks.least_squares import non_negative
 from tilewright.plan.coefficients import FITTED, TERMS, Coefficients
 from tilewright.plan.features import unit_coefficients
@@ -46,7 +47,7 @@ def synthetic(values: np.ndarray, seed: int = 0) -> list[Kernel]:
         bound = float(own @ values) * generator.choice([0.2, 0.5, 1.5])
         row = OperatorRow(own, units * ~computing, bound)
         unmeasured = Kernel(f"case {number % 5}", 1.0, (row,))
-        kernels.append(Kernel(unmeasured.case, price(unmeasured, values, CALL_S), (row,)))
+        kernels.append(replace(unmeasured, measured_s=float(prices([unmeasured], values, CALL_S)[0])))
     return kernels
 
 

@@ -11,19 +11,24 @@ from dataclasses import replace
 from tilewright.plan.coefficients import FITTED, TERMS, Coefficients
 from tilewright.plan.cost import Work, traffic_seconds
 from tilewright.plan.nesting import Blocking, works
+from tilewright.plan.planner import spills
 from tilewright.plan.setting import Setting
 
 TRAFFIC = TERMS["traffic"]
 
 
 def features(setting: Setting, blocking: Blocking) -> dict[str, dict[str, float]]:
-    """By operator: `bytes_into_<level>`, `seconds_into_<level>`, and what each fitted coefficient costs per unit, in seconds."""
+    """By operator: `bytes_into_<level>`, `seconds_into_<level>`, and what each fitted coefficient costs per unit, in seconds.
+
+    What does not fit the fusion level is `spilled_s` of the last operator.
+    """
     found = {operator.name: _traffic(setting, work) for operator, work in works(setting, blocking)}
     for name, coefficients in unit_coefficients(setting.coefficients).items():
         for operator, work in works(replace(setting, coefficients=coefficients), blocking):
             paid = float(work.arithmetic_s + work.functions_s + work.packing_s + work.overhead_s)
             if paid:
                 found[operator.name][name] = paid
+    found[setting.chain.operators[-1].name]["spilled_s"] = spills(setting, blocking.outer).seconds
     return found
 
 

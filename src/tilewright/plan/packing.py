@@ -46,12 +46,13 @@ def may_stay(setting: Setting, operator: Operator) -> bool:
 
 
 def in_place_seconds(setting: Setting, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Count) -> Count:
-    """What reading a right operand in place costs: its rows on other pages, once a panel, or at every call if they are too many."""
+    """What reading a right operand in place costs: its rows on other pages, once a panel; many are looked up at every call."""
     rows, _, depth = kernel_tile(setting, operator, tiles)
     pages = depth * _page_share(setting, operator)
-    calls_a_panel = -(-rows // setting.kernels[operator.name].rows)
-    again = pages > setting.coefficients.pages_at_hand
-    return pages * either(again, calls, calls / calls_a_panel) * _page_seconds(setting)
+    panels = calls / -(-rows // setting.kernels[operator.name].rows)
+    again = either(pages > setting.coefficients.pages_at_hand, pages, 0) * (calls - panels)
+    lookups = again * setting.coefficients.lookup_cycles / setting.machine.frequency_hz
+    return pages * panels * _page_seconds(setting) + lookups
 
 
 def least_packing_seconds(

@@ -94,7 +94,9 @@ def price_blocking(setting: Setting, blocking: Blocking) -> Price:
         totals["blocks and tile ends"] += float(work.overhead_s)
         totals["visible traffic"] += float(visible_seconds(setting, traffic_seconds(setting, work)))
     terms += [PriceTerm(name, time) for name, time in totals.items() if time]
-    terms += _spill_term(setting, blocking.outer)
+    spilled = spills(setting, blocking.outer)
+    if spilled.seconds:
+        terms.append(spilled)
     terms.append(PriceTerm(CALL, setting.coefficients.call_s))
     return Price((*terms, _region_term(setting, blocking.schedule)))
 
@@ -147,14 +149,14 @@ def _region_term(setting: Setting, schedule: Schedule) -> PriceTerm:
     return PriceTerm("parallel region", 0.0, note=note)
 
 
-def _spill_term(setting: Setting, schedule: Schedule) -> Iterator[PriceTerm]:
+def spills(setting: Setting, schedule: Schedule) -> PriceTerm:
     """What does not fit the fusion level goes out and comes back once per block of the shared loops."""
     view = view_schedule(setting.chain, schedule)
-    excess = ELEMENT_BYTES * int(working_set(view)) - setting.capacity_bytes
-    if excess > 0:
-        shared = prod(loop.trips for loop in view.operators[0].loops if _is_shared(view, loop))
-        time = 2 * excess * shared / setting.machine.levels[-1].bandwidth_bytes_per_s
-        yield PriceTerm("spills", time, note=f"{excess} bytes beyond the share of {setting.fusion_level.name}")
+    excess = max(0, ELEMENT_BYTES * int(working_set(view)) - setting.capacity_bytes)
+    shared = prod(loop.trips for loop in view.operators[0].loops if _is_shared(view, loop))
+    behind = setting.machine.levels[setting.fusion_position + 1]
+    time = 2 * excess * shared / behind.bandwidth_bytes_per_s
+    return PriceTerm("spills", time, note=f"{excess} bytes beyond the share of {setting.fusion_level.name}")
 
 
 def _is_shared(view: ChainView, loop: LoopView) -> bool:
