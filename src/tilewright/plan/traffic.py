@@ -102,7 +102,7 @@ def elements_into(
 def _overflowing(
     setting: Setting, operator: Operator, block: Footprints, moved: Mapping[str, tuple[Count, ...]]
 ) -> dict[str, tuple[Count, ...]]:
-    """A right operand in place whose tile overflows its sets of the fusion level comes from behind it whenever it goes into L1."""
+    """A right operand in place whose tile overflows its sets of the fusion level comes from behind it whenever it enters L1."""
     access = operator.reads[setting.roles[operator.name].right]
     number = next(i for i, one in enumerate(setting.operands[operator.name]) if one.access == access and not one.is_write)
     fusion, nearest = setting.fusion_level, setting.cache_levels[0]
