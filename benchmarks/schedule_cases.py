@@ -18,9 +18,10 @@ from tilewright.graph.types import Graph
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
+from tilewright.plan.coefficients import coefficients_for
 from tilewright.plan.nesting import refine
 from tilewright.plan.search import search
-from tilewright.plan.setting import DEFAULT, Setting, setting_of
+from tilewright.plan.setting import Setting, setting_of
 from tilewright.plan.types import ModelPlan, Plan
 
 Shape: TypeAlias = tuple[int, ...]
@@ -81,7 +82,7 @@ def setting_for(plan: Plan) -> Setting:
     kernels = {kernel.name: kernel for kernel in registry.registered()}
     used = {one.operator: kernels[one.micro_kernel] for one in plan.operators if one.micro_kernel}
     roles = {one.operator: one.roles for one in plan.operators if one.roles}
-    return setting_of(plan.chain, plan.machine, used, roles, DEFAULT)
+    return setting_of(plan.chain, plan.machine, used, roles, coefficients_for(plan.machine))
 
 
 def kernels_for(machine: Machine) -> tuple[MicroKernel, ...]:

@@ -64,7 +64,7 @@ def test_tensors_with_several_readers_end_a_chain() -> None:
 
 
 def test_branches_join_where_they_meet() -> None:
-    extents = {"m": 256, "k": 64, "l": 64, "n": 64}
+    extents = {"m": 65536, "k": 64, "l": 64, "n": 64}
     graph = graph_of(
         (
             contraction("P", "mk,kl->ml", "AB", extents),

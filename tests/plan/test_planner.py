@@ -23,10 +23,10 @@ from tests.plan.walk import walked_movements
 from tilewright.graph.types import SymbolicExtent
 from tilewright.machine import Machine
 from tilewright.plan.block_order import is_executable, prefixed
+from tilewright.plan.coefficients import DEFAULT
 from tilewright.plan.parallel import block_count, imbalance, parallel_axes
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.schedule import Compute, Layout, Loop, Pack
-from tilewright.plan.setting import DEFAULT
 from tilewright.plan.types import Plan, Price, PriceTerm
 
 CASES = [(name, with_softmax) for name in TABLE_IV for with_softmax in (False, True)]

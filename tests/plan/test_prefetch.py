@@ -10,8 +10,8 @@ from tests.plan.cases import chain_of, contraction
 from tilewright.graph.types import Chain
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
+from tilewright.plan.coefficients import DEFAULT
 from tilewright.plan.planner import plan_chain
-from tilewright.plan.setting import DEFAULT
 from tilewright.plan.types import Plan
 
 ZEN5 = Machine.named("zen5")

@@ -13,12 +13,13 @@ from tilewright.graph.types import Chain
 from tilewright.machine import Machine
 from tilewright.plan.block_order import is_executable
 from tilewright.plan.bounds import Bounds
+from tilewright.plan.coefficients import DEFAULT
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.recall import Searched
 from tilewright.plan.roles import contraction_roles
 from tilewright.plan.schedule import Pack
 from tilewright.plan.search import _Prefix, search
-from tilewright.plan.setting import DEFAULT, Setting, setting_of
+from tilewright.plan.setting import Setting, setting_of
 from tilewright.plan.space import axis_multiple, space_of
 from tilewright.plan.types import Plan
 

@@ -99,7 +99,8 @@ def decode(content: bytes) -> Calibration:
 def merge(machine: Machine, calibration: Calibration) -> Machine:
     """The machine with measured rates in place of default ones.
 
-    Types that were not measured are scaled like float32. The region's cost counts only for the number of cores it was
+    Types that were not measured are scaled like float32. A clock that is too slow for the measured peak (virtual machines
+    report the nominal one) becomes the slowest that reaches it. The region's cost counts only for the number of cores it was
     measured with.
     """
     rates = dict(calibration.peak_flops_per_s)
@@ -107,6 +108,8 @@ def merge(machine: Machine, calibration: Calibration) -> Machine:
     scale = rates.get("float32", defaults["float32"]) / defaults["float32"]
     measured = replace(
         machine,
+        frequency_hz=machine.frequency_hz * max(scale, 1.0),
+        frequency_source=Source.MEASURED if scale > 1 else machine.frequency_source,
         peak_flops_per_s=tuple((dtype, rates.get(dtype, default * scale)) for dtype, default in defaults.items()),
         peak_source=Source.MEASURED if "float32" in rates else machine.peak_source,
         levels=tuple(_merge_level(level, dict(calibration.bandwidth_bytes_per_s)) for level in machine.levels),

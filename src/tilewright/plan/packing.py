@@ -15,9 +15,10 @@ import numpy as np
 
 from tilewright.graph.types import Operator
 from tilewright.plan.footprint import distinct_elements
+from tilewright.plan.kernel_choice import pieces
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 from tilewright.plan.setting import ELEMENT_BYTES, Operand, Setting
-from tilewright.plan.traffic import Footprints, Surroundings, kernel_tile, row_stride, set_conflict
+from tilewright.plan.traffic import Footprints, Surroundings, kernel_tile, row_stride
 from tilewright.plan.views import Count, LoopView, OperatorView, either
 
 PAGE_BYTES = 4096
@@ -46,14 +47,13 @@ def may_stay(setting: Setting, operator: Operator) -> bool:
 
 
 def in_place_seconds(setting: Setting, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Count) -> Count:
-    """What reading a right operand in place costs: rows on other pages for each call; infinite if sets of the cache overflow."""
-    coefficients = setting.coefficients
-    _, _, depth = kernel_tile(setting, operator, tiles)
-    pages = depth * min(1.0, ELEMENT_BYTES * row_stride(setting, operator) / PAGE_BYTES)
-    misses = either(pages > coefficients.pages_at_hand, pages, 0) * calls
-    tile = block.tile[setting.operands[operator.name].index(_right(setting, operator))]
-    spread = ELEMENT_BYTES * tile * set_conflict(setting, operator, setting.fusion_level)
-    return either(spread > setting.capacity_bytes, np.inf, misses * coefficients.page_cycles / setting.machine.frequency_hz)
+    """What reading a right operand in place costs: its rows on other pages, once a panel; many are looked up at every call."""
+    rows, _, depth = kernel_tile(setting, operator, tiles)
+    pages = depth * _page_share(setting, operator)
+    panels = calls / _calls_per_panel(setting, operator, rows)
+    again = either(pages > setting.coefficients.pages_at_hand, pages, 0) * (calls - panels)
+    lookups = again * setting.coefficients.lookup_cycles / setting.machine.frequency_hz
+    return pages * panels * _page_seconds(setting) + lookups
 
 
 def least_packing_seconds(
@@ -132,7 +132,27 @@ def _seconds_per_element(setting: Setting, operator: Operator) -> float:
     coefficients = setting.coefficients
     contiguous = has_unit_columns(setting, operator)
     cycles = coefficients.pack_cycles_per_vector if contiguous else coefficients.transpose_cycles_per_vector
-    return cycles * ELEMENT_BYTES * 8 / setting.machine.vector_bits / setting.machine.frequency_hz
+    vectors = cycles * ELEMENT_BYTES * 8 / setting.machine.vector_bits / setting.machine.frequency_hz
+    pages = _page_share(setting, operator) / setting.kernels[operator.name].columns if contiguous else 0.0
+    return vectors + pages * _page_seconds(setting)
+
+
+def _calls_per_panel(setting: Setting, operator: Operator, rows: Count) -> Count:
+    """How many tiles of rows meet one column panel before the next one, on average over all blocks of `rows`."""
+    row = setting.roles[operator.name].row
+    if row is None:
+        return 1
+    size, step = setting.sizes[row], setting.kernels[operator.name].rows
+    return sum(number for number, _ in pieces(size, rows, step)) / -(-size // np.maximum(rows, 1))
+
+
+def _page_share(setting: Setting, operator: Operator) -> float:
+    """The share of the right operand's rows that lie on another page than the row before."""
+    return min(1.0, ELEMENT_BYTES * row_stride(setting, operator) / PAGE_BYTES)
+
+
+def _page_seconds(setting: Setting) -> float:
+    return setting.coefficients.page_cycles / setting.machine.frequency_hz
 
 
 def _insert(body: tuple[Node, ...], pack: Pack, outside: Loop | None, before: Loop | None) -> tuple[Node, ...]:

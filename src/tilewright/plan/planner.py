@@ -12,6 +12,7 @@ from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.block_order import why_not_executable
+from tilewright.plan.coefficients import Coefficients, coefficients_for
 from tilewright.plan.cost import Work, floor, traffic_seconds, visible_seconds
 from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.hierarchy import level_plans, movements_by_level
@@ -24,7 +25,7 @@ from tilewright.plan.recall import Searched, recalled
 from tilewright.plan.roles import contraction_roles
 from tilewright.plan.schedule import Pack, Schedule
 from tilewright.plan.search import Candidate, search
-from tilewright.plan.setting import DEFAULT, ELEMENT_BYTES, Coefficients, Setting, setting_of
+from tilewright.plan.setting import ELEMENT_BYTES, Setting, setting_of
 from tilewright.plan.space import recomputes
 from tilewright.plan.split import Split, merge_seconds, split_of
 from tilewright.plan.types import CALL, OperatorPlan, Plan, Price, PriceTerm, Rejected
@@ -43,19 +44,20 @@ def plan_chain(
     machine: Machine,
     *,
     kernels: tuple[MicroKernel, ...] | None = None,
-    coefficients: Coefficients = DEFAULT,
+    coefficients: Coefficients | None = None,
     unfused_price: Price | None = None,
     searched: Searched | None = None,
 ) -> Plan:
     """The plan of a chain on a machine, with its price, the price of its operators alone, and the rejected alternatives.
 
-    `kernels` are the micro kernels to choose from (default: all registered ones that the machine can run). Symbolic extents
+    `kernels` are the micro kernels to choose from (default: all registered ones that the machine can run), `coefficients` those
+    of the price (default: as fitted for such machines). Symbolic extents
     are planned with their hints. `unfused_price` saves planning every operator alone where that is known, `searched` (which
     grows) searching a chain that differs from an earlier one in names only. Raises
     `PlanningError` if no micro kernel or no executable schedule exists.
     """
     available = registry.for_machine(machine) if kernels is None else kernels
-    setting, ranked = _setting(chain, machine, available, coefficients)
+    setting, ranked = _setting(chain, machine, available, coefficients or coefficients_for(machine))
     memory: Searched = {} if searched is None else searched
     found = recalled(setting, memory)
     blocking = refine(setting, found)
@@ -144,7 +146,9 @@ def price_blocking(setting: Setting, blocking: Blocking) -> Price:
         totals["blocks and tile ends"] += float(work.overhead_s)
         totals["visible traffic"] += float(visible_seconds(setting, traffic_seconds(setting, work)))
     terms += [PriceTerm(name, time) for name, time in totals.items() if time]
-    terms += _spill_term(setting, blocking.outer)
+    spilled = spills(setting, blocking.outer)
+    if spilled.seconds:
+        terms.append(spilled)
     terms.append(PriceTerm(CALL, setting.coefficients.call_s))
     blocks = block_count(setting.chain, blocking.schedule)
     return Price((*terms, _region_term(setting, blocking.schedule)), blocks, setting.machine.parallel_region_s * (blocks > 1))
@@ -183,8 +187,9 @@ def _overlapping_terms(setting: Setting, operator: str, work: Work) -> Iterator[
     if busy:
         yield PriceTerm(f"{operator}: {busy}", float(work.arithmetic_s + work.functions_s), group)
     for level, time in traffic_seconds(setting, work).items():
-        if time:
-            yield PriceTerm(f"{operator}: traffic into {level}", float(time), group)
+        overlapped = setting.coefficients.overlapped_traffic * float(time)
+        if overlapped:
+            yield PriceTerm(f"{operator}: traffic into {level}", overlapped, group)
 
 
 def _region_term(setting: Setting, schedule: Schedule) -> PriceTerm:
@@ -196,14 +201,14 @@ def _region_term(setting: Setting, schedule: Schedule) -> PriceTerm:
     return PriceTerm(REGION, 0.0, note=note)
 
 
-def _spill_term(setting: Setting, schedule: Schedule) -> Iterator[PriceTerm]:
+def spills(setting: Setting, schedule: Schedule) -> PriceTerm:
     """What does not fit the fusion level goes out and comes back once per block of the shared loops."""
     view = view_schedule(setting.chain, schedule)
-    excess = ELEMENT_BYTES * int(working_set(view)) - setting.capacity_bytes
-    if excess > 0:
-        shared = prod(loop.trips for loop in view.operators[0].loops if _is_shared(view, loop))
-        time = 2 * excess * shared / setting.machine.levels[-1].bandwidth_bytes_per_s
-        yield PriceTerm("spills", time, note=f"{excess} bytes beyond the share of {setting.fusion_level.name}")
+    excess = max(0, ELEMENT_BYTES * int(working_set(view)) - setting.capacity_bytes)
+    shared = prod(loop.trips for loop in view.operators[0].loops if _is_shared(view, loop))
+    behind = setting.machine.levels[setting.fusion_position + 1]
+    time = 2 * excess * shared / behind.bandwidth_bytes_per_s
+    return PriceTerm("spills", time, note=f"{excess} bytes beyond the share of {setting.fusion_level.name}")
 
 
 def _is_shared(view: ChainView, loop: LoopView) -> bool:

@@ -13,11 +13,11 @@ from typing import TypeAlias
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Guard, Operator
-from tilewright.plan.cost import function_seconds
 from tilewright.plan.row_forms import shares_of
 from tilewright.plan.search import Candidate, search
 from tilewright.plan.setting import Setting
 from tilewright.plan.traffic import passes
+from tilewright.plan.vector_work import function_seconds
 
 Searched: TypeAlias = dict[Hashable, tuple[Setting, tuple[Candidate, ...]]]
 """By the key of a chain: the setting that was searched first, and what was found."""

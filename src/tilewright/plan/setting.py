@@ -1,4 +1,4 @@
-"""What a search is about: the coefficients of the price, and a chain on a machine with everything that no schedule changes."""
+"""What a search is about: a chain on a machine, with the coefficients of the price and everything that no schedule changes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine, MemoryLevel
+from tilewright.plan.coefficients import Coefficients
 from tilewright.plan.footprint import swept_elements
 from tilewright.plan.kernel_choice import flops
 from tilewright.plan.ranges import planned_sizes
@@ -15,59 +16,6 @@ from tilewright.plan.types import ContractionRoles
 
 ELEMENT_BYTES = 4
 """Kernels compute in float32 so far; code generation refuses other types."""
-
-
-@dataclass(frozen=True, slots=True)
-class Coefficients:
-    """Every figure of the price that is not the machine's. Sources: measurements on AVX-512 servers, see docs/kernels.md."""
-
-    l1_share: float = 0.65
-    """Usable share of L1: above it packed tiles meet set conflicts (0.95 gave three times the predicted traffic)."""
-    l2_share: float = 0.5
-    """Usable share of the fusion level: the rest is for data that streams through."""
-    visible_l1_traffic: float = 0.05
-    """Share of the time of traffic into L1 that arithmetic does not hide."""
-    visible_traffic: float = 0.25
-    """The same for the levels behind it."""
-    tile_end_cycles: float = 24.0
-    """Call of a micro kernel, start and end of its tile, beyond what full tiles at depth 64 show."""
-    block_cycles: float = 150.0
-    """Loop control and addresses of one run of an operator on one block."""
-    pass_cycles_per_vector: float = 1.5
-    """One load, one operation and one store of a vector in a map or row operator."""
-    function_cycles_per_vector: tuple[tuple[str, float], ...] = (
-        ("exp", 5.0),
-        ("log", 8.0),
-        ("tanh", 9.0),
-        ("erf", 12.0),
-        ("sigmoid", 9.0),
-        ("power", 16.0),
-        ("sqrt", 8.0),
-        ("divide", 5.0),
-    )
-    """Throughput cost of one vector; functions that are not listed cost `other_function_cycles`."""
-    other_function_cycles: float = 0.5
-    pack_cycles_per_vector: float = 2.0
-    """Copying a vector that is contiguous in its source."""
-    transpose_cycles_per_vector: float = 10.0
-    """Gathering a vector of columns that are not contiguous in the source."""
-    pages_at_hand: int = 64
-    """Entries of the first-level data TLB (Intel Optimization Reference Manual, Skylake)."""
-    page_cycles: float = 7.0
-    """A page that only the second-level TLB knows (same source)."""
-    call_s: float = 2e-6
-    """From the user's call to the kernel."""
-    prefetch_hides: float = 0.5
-    """Share of the visible traffic of an operand that its prefetch hides: 0.3 to 0.7 on AVX-512 (Zen 5), see docs/kernels.md."""
-    prefetch_cycles_per_line: tuple[tuple[str, float], ...] = (("left", 0.5), ("right", 0.02), ("target", 0.2))
-    """Cost of prefetching one cache line of A, B or C that is in L1 or L2 already (same source)."""
-    equal_within: float = 1.01
-    """Prices within this factor are equal: measured on AVX-512, blocks of 24 to 224 rows differ by less than timing noise."""
-    worth_it: float = 1.02
-    """What another loop, or reading an operand in place, must gain: below it the price cannot tell them apart."""
-
-
-DEFAULT = Coefficients()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +56,11 @@ class Setting:
         return min(1, len(self.cache_levels) - 1)
 
     @property
+    def source_position(self) -> int:
+        """Where among the levels all inputs and outputs are when a call begins."""
+        return source_position(self.machine, self.compulsory_bytes)
+
+    @property
     def fusion_level(self) -> MemoryLevel:
         """The level that intermediates stay in."""
         return self.cache_levels[self.fusion_position]
@@ -143,6 +96,17 @@ def setting_of(
     operands = {operator.name: _operands(operator, intermediates) for operator in chain.operators}
     arithmetic = sum(flops(chain.operator(name), sizes) for name in roles) / machine.peak("float32")
     return Setting(chain, machine, kernels, roles, coefficients, sizes, operands, compulsory_bytes(chain, sizes), arithmetic)
+
+
+def source_position(machine: Machine, size_bytes: int) -> int:
+    """The level that tensors of so many bytes are in, between calls: a cache behind the fusion level if half of it holds them.
+
+    >>> machine = Machine.named("cascadelake-6240")
+    >>> [machine.levels[source_position(machine, size)].name for size in (1 << 10, 1 << 24, 1 << 30)]
+    ['L3', 'memory', 'memory']
+    """
+    behind = range(min(2, len(machine.levels) - 1), len(machine.levels) - 1)
+    return next((i for i in behind if 2 * size_bytes <= machine.levels[i].size_bytes), len(machine.levels) - 1)
 
 
 def compulsory_bytes(chain: Chain, sizes: Mapping[str, int]) -> int:

@@ -96,7 +96,21 @@ def elements_into(
         else:
             loops = _outside(view.running(), around.held[level.name])
             moved[level.name] = _outer(operands, block.swept, loops)
-    return moved
+    return _overflowing(setting, view.operator, block, moved) if conflict > 1 else moved
+
+
+def _overflowing(
+    setting: Setting, operator: Operator, block: Footprints, moved: Mapping[str, tuple[Count, ...]]
+) -> dict[str, tuple[Count, ...]]:
+    """A right operand in place whose tile overflows its sets of the fusion level comes from behind it whenever it enters L1."""
+    access = operator.reads[setting.roles[operator.name].right]
+    number = next(i for i, one in enumerate(setting.operands[operator.name]) if one.access == access and not one.is_write)
+    fusion, nearest = setting.fusion_level, setting.cache_levels[0]
+    spread = ELEMENT_BYTES * block.tile[number] * set_conflict(setting, operator, fusion)
+    own = list(moved[fusion.name])
+    again = np.maximum(own[number], moved[nearest.name][number])
+    own[number] = either(spread > setting.capacity_bytes, again, own[number])
+    return {**moved, fusion.name: tuple(own)}
 
 
 def set_conflict(setting: Setting, operator: Operator, level: MemoryLevel) -> float:

@@ -1,0 +1,75 @@
+"""What maps and row operators cost, vector by vector: functions, passes over operands, and what every row ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+from tilewright.graph.scalar import Apply, Scalar, State, subexpressions
+from tilewright.graph.types import Operator
+from tilewright.plan.row_forms import blocks_of_rows, row_axes, shares_of, shares_read
+from tilewright.plan.setting import ELEMENT_BYTES, Setting
+from tilewright.plan.traffic import Footprints, passes
+from tilewright.plan.views import Count, LoopView, either
+
+
+def function_seconds(setting: Setting, operator: Operator) -> float:
+    """The time of a map or row operator: its distinct scalar functions and its passes."""
+    roots = [operator.body]
+    if operator.reduction is not None:
+        roots += [*(state.contribution for state in operator.reduction.states), operator.reduction.finish]
+    return _points(setting, operator) * _seconds_per_element(setting, roots, passes(operator))
+
+
+def vector_seconds(
+    setting: Setting, operator: Operator, shared: tuple[LoopView, ...], functions_s: Count, block: Footprints
+) -> Count:
+    """The vector work of an operator inside these shared loops; `functions_s` is that of its functions and passes.
+
+    Every row ends with the lanes of its states folded into one. A row operator whose rows the loops cut makes shares without
+    the last pass, and takes its states along: one vector a row for every state and law. A sum of such shares is corrected at
+    every block but the first, and divided at the last.
+    """
+    rows_of = shares_read(setting.chain, operator)
+    if rows_of is not None:
+        blocks = blocks_of_rows(rows_of, shared)
+        corrected = block.swept[-1] * blocks * _seconds_per_element(setting, (), 1)
+        return functions_s + either(blocks > 1, corrected, 0)
+    if not operator.is_row_operator() or operator.reduction is None:
+        return functions_s
+    blocks = blocks_of_rows(operator, shared)
+    rows = prod(setting.sizes[axis] for axis in row_axes(operator))
+    folding = len(operator.reduction.states) * setting.coefficients.row_cycles / setting.machine.frequency_hz
+    laws = shares_of(operator)
+    if laws is None:
+        return functions_s + rows * folding
+    factors = [factor for _, factor in laws.factors if factor is not None]
+    lanes = setting.machine.vector_bits / 8 / ELEMENT_BYTES
+    taking = lanes * _seconds_per_element(setting, factors, 1 + len(laws.factors))
+    online = share_seconds(setting, operator) + rows * blocks * (taking + folding)
+    return either(blocks > 1, online, functions_s + rows * folding)
+
+
+def share_seconds(setting: Setting, operator: Operator) -> float:
+    """The time in which a row operator makes undivided shares of all its points: a pass for every state."""
+    assert operator.reduction is not None
+    roots = [operator.body, *(state.contribution for state in operator.reduction.states)]
+    return _points(setting, operator) * _seconds_per_element(setting, roots, passes(operator) - 1)
+
+
+def _points(setting: Setting, operator: Operator) -> int:
+    return prod(setting.sizes[axis.name] for axis in operator.axes)
+
+
+def _seconds_per_element(setting: Setting, roots: Iterable[Scalar], over: int) -> float:
+    """The time of the distinct functions of some expressions and of some passes."""
+    applied = {node for root in roots for node in subexpressions(root) if isinstance(node, Apply)}
+    costs, other = dict(setting.coefficients.function_cycles_per_vector), setting.coefficients.other_function_cycles
+    functions = sum(other if _is_once_a_row(node) else costs.get(node.function, other) for node in applied)
+    vectors = ELEMENT_BYTES * 8 / setting.machine.vector_bits
+    return vectors * (functions + over * setting.coefficients.pass_cycles_per_vector) / setting.machine.frequency_hz
+
+
+def _is_once_a_row(node: Apply) -> bool:
+    """Whether it divides by a state: its reciprocal is taken once a row, and every point is multiplied by that."""
+    return node.function == "divide" and isinstance(node.operands[1], State)

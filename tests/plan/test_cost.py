@@ -1,0 +1,76 @@
+"""The price of one operator: never below its lower bound, and what a repeated call finds in a cache costs no memory traffic."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain
+from tilewright.graph.types import Chain
+from tilewright.plan.block_order import prefixed
+from tilewright.plan.coefficients import coefficients_for
+from tilewright.plan.cost import floor, least_work, measure, operator_work, seconds, traffic_seconds
+from tilewright.plan.packing import may_stay
+from tilewright.plan.roles import contraction_roles
+from tilewright.plan.setting import Setting, setting_of
+from tilewright.plan.space import space_of
+from tilewright.plan.traffic import set_conflict, surroundings
+from tilewright.plan.views import view_schedule
+
+
+def setting_for(chain: Chain) -> Setting:
+    roles = {operator.name: contraction_roles(operator) for operator in chain.operators if operator.is_contraction()}
+    return setting_of(chain, CASCADE_LAKE, dict.fromkeys(roles, KERNELS[0]), roles, coefficients_for(CASCADE_LAKE))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), st.integers(1, 3), *(st.sampled_from((1, 17, 64, 131, 512, 640)) for _ in range(4)), st.booleans())
+def test_no_operator_costs_less_than_its_bound(
+    data: st.DataObject, b: int, m: int, n: int, k: int, length: int, with_softmax: bool
+) -> None:
+    setting = setting_for(batch_chain(b, m, n, k, length, with_softmax=with_softmax))
+    space = space_of(setting)
+    prefix = data.draw(st.sampled_from(space.prefixes()))
+    tiles = {axis: data.draw(st.sampled_from(space.prefix_tiles(axis))) for axis in prefix}
+    outer = prefixed(setting.chain, prefix, {}, tiles, {})
+    view = view_schedule(setting.chain, outer)
+    around = surroundings(setting, view)
+    for one in view.operators:
+        own = {axis.name for axis in one.operator.axes}
+        repeats = int(np.prod([loop.trips for loop in one.running() if loop.axis not in own], dtype=np.int64))
+        least = least_work(setting, one.operator, measure(setting, one.operator, one.tiles))
+        bound = seconds(
+            setting,
+            replace(
+                least,
+                arithmetic_s=least.arithmetic_s * repeats,
+                functions_s=least.functions_s * repeats,
+                overhead_s=least.overhead_s * repeats,
+            ),
+        )
+        prices = [seconds(setting, operator_work(setting, around, one))]
+        if may_stay(setting, one.operator):
+            conflict = set_conflict(setting, one.operator, setting.cache_levels[0])
+            prices.append(seconds(setting, operator_work(setting, around, one, conflict=conflict)))
+        assert bound <= min(prices) * (1 + 1e-12)
+
+
+def test_tensors_that_a_cache_holds_between_calls_do_not_come_from_memory() -> None:
+    small, large = (setting_for(batch_chain(b, 512, 64, 64, 512, with_softmax=False)) for b in (2, 64))
+    assert [one.machine.levels[one.source_position].name for one in (small, large)] == ["L3", "memory"]
+    for one, comes_from_memory in ((small, False), (large, True)):
+        view = view_schedule(one.chain, prefixed(one.chain, "bm", {}, {"b": 1, "m": 48}, {}))
+        work = operator_work(one, surroundings(one, view), view.operators[0])
+        assert (traffic_seconds(one, work)["L3"] > 0) is comes_from_memory
+        assert traffic_seconds(one, work)["L2"] > 0
+
+
+def test_the_floor_reads_from_where_the_tensors_are() -> None:
+    chain = batch_chain(2, 512, 64, 64, 512, with_softmax=False)
+    found = floor(chain, CASCADE_LAKE)
+    assert found.memory_s == found.compulsory_bytes / CASCADE_LAKE.level("L3").bandwidth_bytes_per_s
+    no_l3 = replace(CASCADE_LAKE, levels=(*CASCADE_LAKE.levels[:2], CASCADE_LAKE.levels[-1]))
+    assert floor(chain, no_l3).memory_s == found.compulsory_bytes / CASCADE_LAKE.level("memory").bandwidth_bytes_per_s
