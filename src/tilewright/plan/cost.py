@@ -50,6 +50,8 @@ class Work:
     overhead_s: Count
     traffic_bytes: Mapping[str, Count]
     """Into each cache level, from the one behind it."""
+    rolling_s: Count = 0.0
+    """Carrying over what neighbouring blocks share of a rolled result."""
 
 
 def measure(setting: Setting, operator: Operator, tiles: Mapping[str, Count]) -> Block:
@@ -80,6 +82,7 @@ def operator_work(
     `inner` is its view with the loops that cut its blocks for L1. `conflict` (see `traffic.elements_into`) says that
     its right operand is read in place; None that it is packed if it has to be.
     """
+    setting = setting.walked(view.walked(setting.sizes))
     block = block or measure(setting, view.operator, view.tiles)
     nearest = block if inner is None else measure(setting, view.operator, inner.tiles)
     running = view.running() if inner is None else inner.running()
@@ -94,14 +97,15 @@ def operator_work(
         packing = in_place_seconds(setting, view.operator, block.footprints, nearest.tiles, nearest.calls * repeats)
     moved = elements_into(setting, around, view, block.footprints, inner=inner, conflict=conflict or 1.0)
     traffic = {level: ELEMENT_BYTES * sum(elements) for level, elements in moved.items()}
-    return Work(nearest.arithmetic_s * repeats, nearest.functions_s * repeats, packing, overhead, traffic)
+    rolling = view.carried * coefficients.pass_cycles_per_vector * setting.vectors_per_element / hz
+    return Work(nearest.arithmetic_s * repeats, nearest.functions_s * repeats, packing, overhead, traffic, rolling)
 
 
 def seconds(setting: Setting, work: Work) -> Count:
     """The price of one operator's work."""
     times = traffic_seconds(setting, work)
     longest = reduce(np.maximum, times.values(), work.arithmetic_s + work.functions_s)
-    return longest + visible_seconds(setting, times) + work.packing_s + work.overhead_s
+    return longest + visible_seconds(setting, times) + work.packing_s + work.overhead_s + work.rolling_s
 
 
 def least_seconds(setting: Setting, operator: Operator, block: Block, repeats: Count) -> Count:
@@ -141,7 +145,7 @@ def floor(chain: Chain, machine: Machine) -> Floor:
     return Floor(useful, useful / machine.peak("float32"), size_bytes, size_bytes / bandwidth)
 
 
-def function_seconds(setting: Setting, operator: Operator) -> float:
+def function_seconds(setting: Setting, operator: Operator) -> Count:
     """The time of a map or row operator: its distinct scalar functions and its passes, vector by vector."""
     roots = [operator.body]
     if operator.reduction is not None:
@@ -150,8 +154,7 @@ def function_seconds(setting: Setting, operator: Operator) -> float:
     costs = dict(setting.coefficients.function_cycles_per_vector)
     functions = sum(costs.get(node.function, setting.coefficients.other_function_cycles) for node in applied)
     passing = passes(operator) * setting.coefficients.pass_cycles_per_vector
-    points = int(_product(setting.sizes[axis.name] for axis in operator.axes))
-    vectors = points * ELEMENT_BYTES * 8 / setting.machine.vector_bits
+    vectors = _product(setting.sizes[axis.name] for axis in operator.axes) * setting.vectors_per_element
     return vectors * (functions + passing) / setting.machine.frequency_hz
 
 

@@ -10,7 +10,7 @@ compute, along the innermost shared loop, and the overlap is carried to the fron
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
@@ -136,6 +136,11 @@ class Walk:
     hull: tuple[int, int]
     """From the first point to the one after the last."""
     loops: frozenset[str]
+
+    def each(self, change: Callable[[Count], Count]) -> Walk:
+        """The same walk with all figures changed alike."""
+        figures = (self.low, self.first_low, self.high, self.held_low, self.total, self.outer_total)
+        return Walk(*map(change, figures), self.hull, self.loops)
 
     @property
     def tile(self) -> Count:

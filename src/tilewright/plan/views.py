@@ -7,7 +7,7 @@ that broadcast against each other), so that a search evaluates thousands of tile
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -137,6 +137,21 @@ def _own_name(operator: Operator, walked: Mapping[str, Walk], axis: str) -> str:
     if any(own.name == axis for own in operator.axes):
         return axis
     return next((own for own, walk in walked.items() if axis in walk.loops), axis)
+
+
+def view_behind(view: OperatorView, more: int) -> OperatorView:
+    """The same view with so many dimensions behind those of its arrays."""
+    if not more:
+        return view
+    loops = tuple(replace(loop, trips=expanded(loop.trips, more)) for loop in view.loops)
+    tiles = {axis: expanded(tile, more) for axis, tile in view.tiles.items()}
+    walked = {axis: walk.each(lambda figure: expanded(figure, more)) for axis, walk in view.walks.items()}
+    return replace(view, loops=loops, tiles=tiles, walks=walked, carried=expanded(view.carried, more))
+
+
+def expanded(count: Count, more: int) -> Count:
+    """An array with so many dimensions behind its own; plain values stay plain."""
+    return np.reshape(count, np.shape(count) + (1,) * more) if np.ndim(count) else count
 
 
 def either(condition: Count, this: Count, that: Count) -> Count:
