@@ -1,4 +1,4 @@
-"""Producers that follow their consumers: blocks, live state and movement against the walk, and the closed form of recomputation."""
+"""Producers that follow their consumers: blocks, live state and movement against the walk, and a closed form."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import pytest
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction, elementwise, gemm_chain, kernel
 from tests.plan.convolutions import convolution_chain
 from tests.plan.exhaustive import cheapest
+from tests.support.halo_chains import conv, halo_chain
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
 from tilewright.plan.block_order import is_executable
@@ -51,6 +52,7 @@ CHAINS = {
             elementwise("R", "mn", [("C", "mn"), ("bias", "n")], {"m": 6, "n": 12}),
         )
     ),
+    "two convolutions": halo_chain(14, 1, 4, [conv((3, 1), 8), conv((3, 1), 4)]),
 }
 
 

@@ -64,8 +64,10 @@ def _pair(value: int | tuple[int, int]) -> tuple[int, int]:
 
 def _window(shape: Shape, stage: Stage) -> tuple[tuple[int, int], tuple[Index, Index]]:
     sizes = tuple((size - k) // s + 1 for size, k, s in zip(shape[1:3], stage.kernel, stage.stride, strict=True))
-    steps = [axis(a) * s + (axis(k) if width > 1 else constant(0))
-             for a, k, s, width in zip("hw", "yx", stage.stride, stage.kernel, strict=True)]
+    steps = [
+        axis(a) * s + (axis(k) if width > 1 else constant(0))
+        for a, k, s, width in zip("hw", "yx", stage.stride, stage.kernel, strict=True)
+    ]
     return (sizes[0], sizes[1]), (steps[0], steps[1])
 
 

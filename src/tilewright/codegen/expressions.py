@@ -176,7 +176,11 @@ def to_c(value: Value) -> str:
 
 def _parenthesised(operand: Value, parent: str) -> str:
     text = to_c(operand)
-    atomic = not isinstance(operand, Operation) or operand.name in ("tw_min", "tw_max", "?:") or (operand.name == "*" and parent in "+-")
+    atomic = (
+        not isinstance(operand, Operation)
+        or operand.name in ("tw_min", "tw_max", "?:")
+        or (operand.name == "*" and parent in "+-")
+    )
     return text if atomic and not text.startswith("-") else f"({text})"
 
 

@@ -174,16 +174,15 @@ class Images:
 
     def _move(self, operator: Operator, rolled: str, stored: Stored) -> Copy:
         """Rows in increasing order: their places are overwritten when they have been read."""
-        axes = [str(index.terms[0][0]) if index.is_axis() else None for index in operator.write.indices]
-        steps = dict(zip(axes, stored.strides, strict=True))
+        dimensions = zip(operator.write.indices, stored.strides, strict=True)
+        steps = {str(index.terms[0][0]): stride for index, stride in dimensions if index.is_axis()}
         shift = subtract(self.start(operator.name, rolled), self._before.start(operator.name, rolled))
-        sizes = {axis: self._held_size(operator, axis, rolled) for axis in axes if axis is not None}
-        *outer, depth, column = [None, None, *sizes]
-        source = View(stored.buffer, multiply(shift, steps[rolled]), tuple((axis, steps[axis]) for axis in sizes))
-        loops = tuple((axis, sizes[axis], steps[axis]) for axis in outer if axis is not None)
-        size = [sizes[axis] if axis is not None else 1 for axis in (depth, column)]
-        row = steps[depth] if depth is not None else 0
-        return Copy(source, stored.buffer, loops, depth, size[0], column, size[1], 0, 0, row)
+        sizes = {axis: self._held_size(operator, axis, rolled) for axis in steps}
+        *outer, depth, column = ("", *steps) if len(steps) < 2 else tuple(steps)
+        source = View(stored.buffer, multiply(shift, steps[rolled]), tuple(steps.items()))
+        loops = tuple((axis, sizes[axis], steps[axis]) for axis in outer)
+        rows, row = sizes.get(depth, 1), steps.get(depth, 0)
+        return Copy(source, stored.buffer, loops, depth or None, rows, column, sizes[column], 0, 0, row)
 
     def _held_size(self, operator: Operator, axis: str, rolled: str) -> Value:
         if axis == rolled:

@@ -139,8 +139,8 @@ class Walk:
 
     def each(self, change: Callable[[Count], Count]) -> Walk:
         """The same walk with all figures changed alike."""
-        figures = (self.low, self.first_low, self.high, self.held_low, self.total, self.outer_total)
-        return Walk(*map(change, figures), self.hull, self.loops)
+        names = ("low", "first_low", "high", "held_low", "total", "outer_total")
+        return replace(self, **{name: change(getattr(self, name)) for name in names})
 
     @property
     def tile(self) -> Count:
@@ -197,9 +197,7 @@ def carried_elements(
     return reduce(lambda product, size: product * size, held, every - first)
 
 
-def _consumer_walk(
-    found: Mapping[Place, Walk], place: Place, loops: Sequence[SharedLoop], sizes: Mapping[str, int]
-) -> Walk:
+def _consumer_walk(found: Mapping[Place, Walk], place: Place, loops: Sequence[SharedLoop], sizes: Mapping[str, int]) -> Walk:
     """The walk along an axis of a consumer; one that it does not follow anybody along is cut by loops over it."""
     if place in found:
         return found[place]

@@ -69,7 +69,7 @@ class Space:
         Any axis of the last group may be the one to roll along; of more than `MOST_ROLLED` buffers all are rolled together.
         """
         chain, prefixes = self.setting.chain, self.prefixes()
-        found = [(prefix, ()) for prefix in prefixes]
+        found: list[tuple[tuple[str, ...], tuple[str, ...]]] = [(prefix, ()) for prefix in prefixes]
         for prefix in prefixes:
             for turned in self._turned(prefix):
                 for groups in _subsets(may_roll(chain, turned)):
@@ -146,7 +146,7 @@ def axis_multiple(setting: Setting, axis: str) -> int:
 
 
 def may_lead(chain: Chain, axis: str) -> bool:
-    """A shared loop needs an axis of the sink, along which all producers that have it walk like their consumers or follow them."""
+    """A shared loop needs an axis of the sink, along which all producers that have it walk like their consumers, or follow."""
     if axis not in axis_names((chain.operators[-1],)):
         return False
     having = [op for op in chain.operators[:-1] if axis in axis_names((op,))]

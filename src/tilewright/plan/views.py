@@ -117,9 +117,7 @@ def view_prefix(
     node = len(prefix)
     for operator in chain.operators:
         own, walked = own_orders.get(operator.name, ()), _of(found, operator)
-        around = tuple(
-            LoopView(_own_name(operator, walked, loop.axis), loop.trips, number) for number, loop in enumerate(cuts)
-        )
+        around = tuple(LoopView(_own_name(operator, walked, loop.axis), loop.trips, number) for number, loop in enumerate(cuts))
         loops = tuple(LoopView(axis, -(-sizes[axis] // tiles[axis]), node + i) for i, axis in enumerate(own))
         node += len(own)
         box = {axis: np.minimum(tiles[axis], size) if axis in own else shared[axis] for axis, size in sizes.items()}
