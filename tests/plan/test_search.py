@@ -52,7 +52,7 @@ CHAINS = {
             elementwise("R", "mn", [("C", "mn"), ("bias", "n")], {"m": 6, "n": 12}),
         )
     ),
-    "two convolutions": halo_chain(14, 1, 4, [conv((3, 1), 8), conv((3, 1), 4)]),
+    "two convolutions": halo_chain(9, 1, 4, [conv((2, 1), 4), conv((3, 1), 4)]),
 }
 
 
