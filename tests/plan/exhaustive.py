@@ -7,9 +7,10 @@ from functools import cache
 from itertools import permutations, product
 
 from tilewright.graph.types import Chain
-from tilewright.plan.block_order import is_executable, prefixed
+from tilewright.plan.block_order import is_executable, may_roll, prefixed
 from tilewright.plan.chains import axis_names
 from tilewright.plan.cost import operator_work, seconds
+from tilewright.plan.images import schedule_follows
 from tilewright.plan.packing import may_stay
 from tilewright.plan.parallel import block_count
 from tilewright.plan.schedule import Schedule
@@ -60,16 +61,26 @@ def schedules(setting: Setting, multiples: Mapping[str, int]) -> Iterator[Schedu
     cut = {axis: list(range(step, sizes[axis], step)) for axis, step in multiples.items()}
     sink = [axis.name for axis in chain.operators[-1].axes if axis.name in cut and may_lead(chain, axis.name)]
     for prefix in orders(tuple(sink)):
-        own = [orders(tuple(a for a in remaining(chain, i, prefix) if a in cut)) for i in range(len(chain.operators))]
-        for tiles in tilings(prefix, cut):
-            if not is_executable(chain, prefixed(chain, prefix, {}, tiles)):
+        for tiles, rolled in product(tilings(prefix, cut), rollings(chain, prefix)):
+            bare = prefixed(chain, prefix, {}, tiles, rolled=rolled)
+            if not is_executable(chain, bare):
                 continue
+            walked = {axis for _, axis in schedule_follows(chain, bare)}
+            free = [[a for a in remaining(chain, i, prefix) if a in cut and a not in walked] for i in range(len(chain.operators))]
+            own = [orders(tuple(axes)) for axes in free]
             below = [[(order, inner) for order in group for inner in tilings(order, cut)] for group in own]
             for choice in product(*below):
                 names = [operator.name for operator in chain.operators]
                 own_orders = {name: order for name, (order, _) in zip(names, choice, strict=True)}
                 own_tiles = {name: inner for name, (_, inner) in zip(names, choice, strict=True)}
-                yield prefixed(chain, prefix, own_orders, tiles, own_tiles)
+                yield prefixed(chain, prefix, own_orders, tiles, own_tiles, rolled)
+
+
+def rollings(chain: Chain, prefix: tuple[str, ...]) -> list[list[str]]:
+    """Every choice of buffers that are rolled along the last loop."""
+    groups = may_roll(chain, prefix)
+    choices = product((False, True), repeat=len(groups))
+    return [[t for group, chosen in zip(groups, choice, strict=True) if chosen for t in group] for choice in choices]
 
 
 def remaining(chain: Chain, number: int, prefix: tuple[str, ...]) -> tuple[str, ...]:

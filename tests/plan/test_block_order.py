@@ -84,7 +84,7 @@ def test_operators_out_of_order_are_refused() -> None:
 def test_a_shared_buffer_is_kept_or_recomputed_as_a_whole() -> None:
     chain = batch_chain(2, 7, 5, 4, 8, with_softmax=True)
     mixed = permuted(chain, "bnm", SMALL, storage={"C": Storage.KEEP, "P": Storage.RECOMPUTE})
-    assert why_not_executable(chain, mixed) == "C, P share a buffer and must be kept or recomputed together"
+    assert why_not_executable(chain, mixed) == "C, P share a buffer and must be kept, recomputed or rolled together"
 
 
 def five_operators() -> Chain:

@@ -9,6 +9,7 @@ import pytest
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction, elementwise, gemm_chain, kernel
 from tests.plan.convolutions import convolution_chain
 from tests.plan.exhaustive import cheapest
+from tests.support.halo_chains import conv, halo_chain
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
 from tilewright.plan.block_order import is_executable
@@ -53,6 +54,7 @@ CHAINS = {
             elementwise("R", "mn", [("C", "mn"), ("bias", "n")], {"m": 6, "n": 12}),
         )
     ),
+    "two convolutions": halo_chain(9, 1, 4, [conv((2, 1), 4), conv((3, 1), 4)]),
 }
 
 
@@ -105,12 +107,12 @@ def test_prefixes_that_were_skipped_could_not_have_won(kernels: tuple[int, int])
     case = setting(convolution_chain(height=6, width=6, channels=(8, 8, 8), kernels=kernels), machine_with(2 << 10, 6 << 10))
     space = space_of(case)
     winner = search(case)[0]
-    every = [_Prefix(space, prefix, {}).best() for prefix in space.prefixes()]
+    every = [_Prefix(space, prefix, rolled, {}).best() for prefix, rolled in space.variants()]
     able = [candidate for candidate in every if candidate.used_bytes <= case.capacity_bytes] or every
     assert winner.cores_s == min(candidate.cores_s for candidate in able)
     bounds = Bounds(space)
-    for prefix, candidate in zip(space.prefixes(), every, strict=True):
-        assert _Prefix(space, prefix, {}).least(bounds)[0].min() <= candidate.cores_s
+    for (prefix, rolled), candidate in zip(space.variants(), every, strict=True):
+        assert _Prefix(space, prefix, rolled, {}).least(bounds)[0].min() <= candidate.cores_s
 
 
 def packed(plan: Plan) -> set[str]:

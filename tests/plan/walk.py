@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from tilewright.graph.types import Access, Chain, Operator
+from tilewright.plan.images import schedule_follows, shared_loops
 from tilewright.plan.memory import in_place_groups
 from tilewright.plan.ranges import planned_sizes
-from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Trip
+from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Storage, Trip
 
 Ranges = dict[str, tuple[int, int]]
 Element = tuple[int, ...]
@@ -17,21 +18,73 @@ Element = tuple[int, ...]
 
 def blocks(chain: Chain, schedule: Schedule) -> Iterator[tuple[Operator, Ranges]]:
     """Every run of an operator with the current range of every axis, in order of execution."""
-    sizes = planned_sizes(chain)
-    yield from _blocks(chain, schedule.body, {axis: (0, size) for axis, size in sizes.items()}, sizes)
+    yield from _Walk(chain, schedule).blocks()
 
 
-def _blocks(chain: Chain, body: tuple[Node, ...], ranges: Ranges, sizes: dict[str, int]) -> Iterator[tuple[Operator, Ranges]]:
-    for node in body:
-        if isinstance(node, Loop):
-            low, high = ranges[node.axis]
-            for start in range(low, high, node.tile):
-                inner = {**ranges, node.axis: (start, min(start + node.tile, high))}
-                yield from _blocks(chain, node.body, inner, sizes)
-        elif isinstance(node, Compute) and all(
-            ranges[w.axis][0] == 0 if w.trip is Trip.FIRST else ranges[w.axis][1] == sizes[w.axis] for w in node.when
-        ):
-            yield chain.operator(node.operator), ranges
+class _Walk:
+    """Blocks one by one. Producers that follow their consumers work on the hull of what these touch, or on what is new of it."""
+
+    def __init__(self, chain: Chain, schedule: Schedule) -> None:
+        self.chain, self.schedule, self.sizes = chain, schedule, planned_sizes(chain)
+        self.follow = schedule_follows(chain, schedule)
+        self.shared = shared_loops(schedule)
+        self.reached: dict[tuple[str, str], int] = {}
+        """Where the rolled results end, since the innermost shared loop began."""
+
+    def blocks(self) -> Iterator[tuple[Operator, Ranges]]:
+        yield from self._body(self.schedule.body, {axis: (0, size) for axis, size in self.sizes.items()}, 0)
+
+    def _body(self, body: tuple[Node, ...], ranges: Ranges, depth: int) -> Iterator[tuple[Operator, Ranges]]:
+        boxes = self._boxes(ranges) if self.follow and depth == len(self.shared) else {}
+        for node in body:
+            here = {**ranges, **{axis: box for (name, axis), box in boxes.items() if name in _names(node)}}
+            if isinstance(node, Loop):
+                low, high = here[node.axis]
+                if depth == len(self.shared) - 1:
+                    self.reached = {}
+                for start in range(low, high, node.tile):
+                    yield from self._body(node.body, {**here, node.axis: (start, min(start + node.tile, high))}, depth + 1)
+            elif isinstance(node, Compute) and all(
+                here[w.axis][0] == 0 if w.trip is Trip.FIRST else here[w.axis][1] == self.sizes[w.axis] for w in node.when
+            ):
+                yield self.chain.operator(node.operator), here
+
+    def _boxes(self, ranges: Ranges) -> dict[tuple[str, str], tuple[int, int]]:
+        boxes: dict[tuple[str, str], tuple[int, int]] = {}
+        for name, axis in self.follow:
+            write = self.chain.operator(name).write
+            dimension = next(d for d, index in enumerate(write.indices) if axis in index.axes())
+            positions = {
+                element[dimension]
+                for consumer in self.chain.consumers(write.tensor)
+                for access in consumer.reads
+                if access.tensor == write.tensor
+                for element in _real(access, {**ranges, **{a: box for (o, a), box in boxes.items() if o == consumer.name}})
+            }
+            low, high = (min(positions), max(positions) + 1) if positions else (0, 0)
+            if self.schedule.storage_of(write.tensor) is Storage.ROLL and self.shared[-1].axis in self.follow[name, axis].slopes:
+                low = max(low, self.reached.get((name, axis), 0))
+                self.reached[name, axis] = max(high, low)
+            boxes[name, axis] = (low, max(high, low))
+        return boxes
+
+
+def _names(node: Node) -> set[str]:
+    if isinstance(node, Loop):
+        return {name for inner in node.body for name in _names(inner)}
+    return {node.operator}
+
+
+def _real(access: Access, ranges: Ranges) -> frozenset[Element]:
+    """The elements that an access touches where its guard holds."""
+    names = sorted(access.axes())
+    points = (dict(zip(names, point, strict=True)) for point in product(*(range(*ranges[name]) for name in names)))
+    guards = access.guard.constraints if access.guard else ()
+    return frozenset(
+        tuple(index.evaluate(point) for index in access.indices)
+        for point in points
+        if all(guard.evaluate(point) >= 0 for guard in guards)
+    )
 
 
 def touched(access: Access, ranges: Ranges) -> frozenset[Element]:
@@ -105,7 +158,7 @@ def walked_live(chain: Chain, schedule: Schedule, tensors: tuple[str, ...]) -> l
     for time, (operator, ranges) in enumerate(blocks(chain, schedule)):
         for access in operator.reads:
             if access.tensor in tensors:
-                for element in touched(access, ranges):
+                for element in _real(access, ranges):
                     life.read(element, time)
         if operator.write.tensor in tensors and not any(access.tensor in tensors for access in operator.reads):
             anew = all(ranges[axis.name][0] == 0 for axis in operator.reduction_axes())

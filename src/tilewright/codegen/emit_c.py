@@ -25,7 +25,7 @@ from tilewright.codegen.expressions import (
     round_up,
     to_c,
 )
-from tilewright.codegen.loop_nest import BlockLoop, Copy, If, KernelCall, LoopNest, Node, ParallelAxis, VectorLoops, View
+from tilewright.codegen.loop_nest import BlockLoop, Copy, Define, If, KernelCall, LoopNest, Node, ParallelAxis, VectorLoops, View
 from tilewright.kernels.contract import MATRIX_ABI, KernelSource, MicroKernel, SourceKind
 from tilewright.kernels.vectors import VectorDialect
 
@@ -109,6 +109,7 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
         _comment(file.header),
         file.dialect.prelude,
         "TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }",
+        "TW_INLINE long tw_max(long a, long b) { return a > b ? a : b; }",
         CONTEXT_DECLARATION,
         "struct tw_call {\n  void *const *tensors;\n  const long *sizes;\n  char *workspace;\n};\n",
         PACKING,
@@ -244,6 +245,8 @@ def _node(node: Node) -> list[str]:
             return _loop(node)
         case If(condition, body):
             return [f"if ({to_c(condition)}) {{", *_indent(_nodes(body)), "}"]
+        case Define(name, value):
+            return [f"const long {name} = {to_c(value)};"]
         case Copy():
             return _copy(node)
         case KernelCall():

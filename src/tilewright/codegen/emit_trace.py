@@ -165,6 +165,7 @@ TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return mask ? a : 
 TW_INLINE tw_vec tw_first(tw_vec a, tw_vec b, long n) { return n ? a : b; }
 TW_INLINE tw_vec tw_iota(void) { return 0.0f; }
 TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }
+TW_INLINE long tw_max(long a, long b) { return a > b ? a : b; }
 """
 
 KERNEL = """\

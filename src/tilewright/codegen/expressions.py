@@ -72,6 +72,30 @@ def minimum(value: Value, other: Value) -> Value:
     return value if value == other else Operation("tw_min", (value, other))
 
 
+def maximum(value: Value, other: Value) -> Value:
+    """The larger of two values.
+
+    >>> maximum("m", add("m", 2))
+    Operation(name='+', operands=('m', 2))
+    """
+    for this, that in ((value, other), (other, value)):
+        ahead = subtract(this, that)
+        if isinstance(ahead, int):
+            return this if ahead >= 0 else that
+    return Operation("tw_max", (value, other))
+
+
+def choose(condition: Value, this: Value, that: Value) -> Value:
+    """`this` if the condition is not 0, else `that`.
+
+    >>> to_c(choose(equal("m", 0), 3, "m"))
+    '(m == 0 ? 3 : m)'
+    """
+    if this == that or isinstance(condition, int):
+        return this if condition or this == that else that
+    return Operation("?:", (condition, this, that))
+
+
 def ceil_divide(value: Value, divisor: int) -> Value:
     """The quotient, rounded up, for values >= 0."""
     if isinstance(value, int):
@@ -142,15 +166,21 @@ def to_c(value: Value) -> str:
     match value:
         case int() | str():
             return str(value)
-        case Operation("tw_min", operands):
-            return f"tw_min({', '.join(map(to_c, operands))})"
+        case Operation("tw_min" | "tw_max" as name, operands):
+            return f"{name}({', '.join(map(to_c, operands))})"
+        case Operation("?:", (condition, this, that)):
+            return f"({to_c(condition)} ? {to_c(this)} : {to_c(that)})"
         case Operation(name, operands):
             return f" {name} ".join(_parenthesised(operand, name) for operand in operands)
 
 
 def _parenthesised(operand: Value, parent: str) -> str:
     text = to_c(operand)
-    atomic = not isinstance(operand, Operation) or operand.name == "tw_min" or (operand.name == "*" and parent in "+-")
+    atomic = (
+        not isinstance(operand, Operation)
+        or operand.name in ("tw_min", "tw_max", "?:")
+        or (operand.name == "*" and parent in "+-")
+    )
     return text if atomic and not text.startswith("-") else f"({text})"
 
 

@@ -91,11 +91,19 @@ class If:
 
 
 @dataclass(frozen=True, slots=True)
+class Define:
+    """A name for a value, in the rest of the body that it stands in."""
+
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
 class Copy:
     """Packing: copy a depth x columns box, for every position of the outer axes, into panels of `panel_columns`.
 
     Columns that the source lacks are zero in the last panel. With `panel_columns` of 0, rows are copied one after the other with
-    stride `target_row`.
+    stride `target_row`; the target may then lie in the source's buffer, at lower addresses.
     """
 
     source: View
@@ -160,7 +168,7 @@ class VectorLoops:
     running: RunningStates | None = None
 
 
-Node: TypeAlias = BlockLoop | If | Copy | KernelCall | VectorLoops
+Node: TypeAlias = BlockLoop | If | Define | Copy | KernelCall | VectorLoops
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,12 @@ are decided are folded, and every access becomes a view with explicit offset and
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tilewright.codegen import names
 from tilewright.codegen.contraction import lower_contraction, lower_pack
 from tilewright.codegen.expressions import Value, add, all_of, equal
+from tilewright.codegen.images import Images
 from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
 from tilewright.codegen.merge import lower_merge
 from tilewright.codegen.parts import extent_value
@@ -21,6 +23,8 @@ from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.types import AxisKind, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
+from tilewright.plan.images import shared_loops
+from tilewright.plan.memory import in_place_groups
 from tilewright.plan.row_forms import why_rows_must_be_whole
 from tilewright.plan.types import Plan
 
@@ -72,7 +76,51 @@ def _lower_parallel(
 
 
 def _lower_body(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> tuple[Node, ...]:
+    if _is_shared_body(state, body, scope):
+        return _lower_shared(state, body, scope)
     return tuple(lowered for node in body for lowered in _lower_node(state, node, scope))
+
+
+def _is_shared_body(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> bool:
+    """Whether the paths to all operators part here."""
+    operators = [name for node in body for name in _operators(node)]
+    return len(scope.loops) == len(shared_loops(state.plan.schedule)) and len(operators) == len(state.chain.operators)
+
+
+def _lower_shared(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> tuple[Node, ...]:
+    """Inside the shared loops operators work on the images of their consumers' blocks, if they follow them."""
+    images = Images(state.chain, state.plan.schedule, scope.ranges, scope.outer_start())
+    if not images.follows:
+        return tuple(lowered for node in body for lowered in _lower_node(state, node, scope))
+    state.images = images
+    nodes = list(images.defined())
+    for node in body:
+        operators = (node.operator,) if isinstance(node, tree.Pack) else _operators(node)
+        for operator in () if isinstance(node, tree.Pack) else operators:
+            nodes += _carry(state, operator, scope)
+        nodes += _lower_node(state, node, replace(scope, ranges=images.inside(operators)))
+    return tuple(nodes)
+
+
+def _carry(state: Lowering, operator: str, scope: Scope) -> tuple[Node, ...]:
+    """What has to be moved before an operator that is the first to write to a rolled buffer."""
+    tensor = state.chain.operator(operator).write.tensor
+    group = next((group for group in in_place_groups(state.chain) if tensor == group[0]), ())
+    if not group or state.plan.schedule.storage_of(tensor) is not tree.Storage.ROLL or state.images is None:
+        return ()
+    producers = [one.name for one in state.chain.operators if one.write.tensor in group]
+    return state.images.carry(producers, state.stored(tensor, scope))
+
+
+def _operators(node: tree.Node) -> tuple[str, ...]:
+    """The operators at the leaves below a node."""
+    match node:
+        case tree.Loop():
+            return tuple(name for inner in node.body for name in _operators(inner))
+        case tree.Compute():
+            return (node.operator,)
+        case tree.Pack():
+            return ()
 
 
 def _lower_node(state: Lowering, node: tree.Node, scope: Scope) -> tuple[Node, ...]:

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 from tilewright.codegen import names
 from tilewright.codegen.expressions import Value, add, multiply, subtract
+from tilewright.codegen.images import Images
 from tilewright.codegen.loop_nest import Buffer, Gather, Range, View
 from tilewright.codegen.parts import extent_value, stored_part
 from tilewright.codegen.storage import Stored, elements, spread_strides, view
 from tilewright.graph.index import Index
+from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Chain, Extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
@@ -40,6 +42,11 @@ class Scope:
     def origin(self, axis: str) -> Value:
         """Where the reduction along an axis begins."""
         return self.loops[0][1].start if axis == self.split else 0
+
+    def outer_start(self) -> Value:
+        """Where the blocks of the innermost loop begin."""
+        axis = self.loops[-1][0].axis if self.loops else ""
+        return next((block.start for loop, block in reversed(self.loops[:-1]) if loop.axis == axis), 0)
 
     def nesting(self, axis: str) -> int:
         """How many enclosing loops run over an axis."""
@@ -96,6 +103,8 @@ class Lowering:
     arguments: Mapping[str, Stored]
     buffers: dict[str, Buffer] = field(default_factory=dict)
     packed: dict[tuple[str, int], Packed] = field(default_factory=dict)
+    images: Images | None = None
+    """Inside the shared loops, if operators follow their consumers there."""
 
     @property
     def chain(self) -> Chain:
@@ -115,16 +124,25 @@ class Lowering:
 
     def _intermediate(self, tensor: str, scope: Scope) -> Stored:
         blocks = dict(buffer_blocks(self.chain, self.plan.schedule, tensor))
-        held = [self._held(index, blocks, scope) for index in self._write_indices(tensor)]
+        group = next(group for group in in_place_groups(self.chain) if tensor in group)
+        held = [self._image(group, index) or self._held(index, blocks, scope) for index in self._write_indices(tensor)]
         sizes = tuple(size for _, size in held)
         strides = spread_strides(sizes, self.lanes)
-        owner = next(group[0] for group in in_place_groups(self.chain) if tensor in group)
-        note = " x ".join(f"{axis} {'block' if loop else 'whole'}" for axis, loop in blocks.items())
-        buffer = self.scratch(names.identifier(owner), elements(sizes, strides), note)
+        images = {axis for axis in blocks if self._image(group, axis_index(axis))}
+        what = {axis: "image" if axis in images else "block" if loop else "whole" for axis, loop in blocks.items()}
+        note = " x ".join(f"{axis} {part}" for axis, part in what.items())
+        buffer = self.scratch(names.identifier(group[0]), elements(sizes, strides), note)
         return Stored(buffer, strides, tuple(start for start, _ in held))
 
     def _write_indices(self, tensor: str) -> tuple[Index, ...]:
         return next(operator.write.indices for operator in self.chain.operators if operator.write.tensor == tensor)
+
+    def _image(self, group: tuple[str, ...], index: Index) -> tuple[Value, Value] | None:
+        """(start, capacity) of the image that a buffer holds of a dimension, if all that write to it follow their consumers."""
+        if self.images is None or not index.is_axis():
+            return None
+        producers = [operator.name for operator in self.chain.operators if operator.write.tensor in group]
+        return self.images.held(producers, *index.axes())
 
     def _held(self, index: Index, blocks: Mapping[str, tree.Loop | None], scope: Scope) -> tuple[Value, Value]:
         """(start, capacity) of what a buffer holds of a dimension; one that is written at a constant has one element."""

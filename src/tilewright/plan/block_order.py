@@ -7,14 +7,15 @@ executable permutation's movement, and generalises to any number of operators.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from tilewright.graph.types import Chain, Operator
+from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.chains import axis_names, equal_axes, upstream
+from tilewright.plan.images import follows, rolled_axis, schedule_follows, shared_loops
 from tilewright.plan.memory import in_place_groups
 from tilewright.plan.ranges import largest_sizes, trip_counts
 from tilewright.plan.row_forms import why_parts_cannot_merge, why_rows_must_be_whole
-from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Storage, Trip, When
+from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Storage, Trip, When, common_path
 
 
 def permuted(
@@ -39,11 +40,12 @@ def prefixed(
     own_orders: Mapping[str, Sequence[str]],
     tiles: Mapping[str, int],
     own_tiles: Mapping[str, Mapping[str, int]] | None = None,
+    rolled: Collection[str] = (),
 ) -> Schedule:
     """Loops of the prefix around everything, then for every operator the nest of its own order (none if not named).
 
-    Intermediates whose producer lacks a loop of the prefix are recomputed, and so is all that they are computed from.
-    `own_tiles` overrides `tiles` for the own loops of an operator.
+    Intermediates whose producer lacks a loop of the prefix are recomputed, or rolled along the innermost loop, and so is all
+    that they are computed from. `own_tiles` overrides `tiles` for the own loops of an operator.
     """
     own = own_tiles or {}
     body = tuple(
@@ -51,15 +53,27 @@ def prefixed(
         for operator in chain.operators
         for node in nest(own_orders.get(operator.name, ()), {**tiles, **own.get(operator.name, {})}, (Compute(operator.name),))
     )
-    return Schedule(nest(prefix, tiles, body), tuple(prefix_storage(chain, prefix).items()))
+    return Schedule(nest(prefix, tiles, body), tuple(prefix_storage(chain, prefix, rolled).items()))
 
 
-def prefix_storage(chain: Chain, prefix: Sequence[str]) -> dict[str, Storage]:
-    """What a prefix makes of every intermediate: recomputed if its producer lacks one of the loops, else kept."""
-    return {
-        operator.write.tensor: Storage.KEEP if set(prefix) <= axis_names((operator,)) else Storage.RECOMPUTE
-        for operator in chain.operators[:-1]
-    }
+def prefix_storage(chain: Chain, prefix: Sequence[str], rolled: Collection[str] = ()) -> dict[str, Storage]:
+    """What a prefix makes of every intermediate: kept if producer and consumers walk alike along all loops, else recomputed
+    or, where it is named in `rolled`, rolled."""
+    return {tensor: _prefix_storage(chain, prefix, tensor, rolled) for tensor in chain.intermediates}
+
+
+def may_roll(chain: Chain, prefix: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The intermediates that can be rolled along the last loop of a prefix; those that share a buffer together."""
+    storage = prefix_storage(chain, prefix)
+    follow = follows(chain, storage, prefix)
+    able = {tensor for tensor in storage if prefix and rolled_axis(chain, follow, tensor, prefix[-1])}
+    return tuple(group for group in in_place_groups(chain) if able.issuperset(group))
+
+
+def _prefix_storage(chain: Chain, prefix: Sequence[str], tensor: str, rolled: Collection[str]) -> Storage:
+    if set(prefix) <= equal_axes(chain, tensor):
+        return Storage.KEEP
+    return Storage.ROLL if tensor in rolled else Storage.RECOMPUTE
 
 
 def nest(order: Sequence[str], tiles: Mapping[str, int], body: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -79,7 +93,7 @@ def why_not_executable(chain: Chain, schedule: Schedule) -> str:
     leaves = {leaf.operator: loops for loops, leaf in schedule.leaves() if isinstance(leaf, Compute)}
     if tuple(leaves) != tuple(operator.name for operator in chain.operators):
         return "the operators do not run in topological order, each at one place"
-    checks = (_rows_are_whole, _runs_the_right_number_of_times, _operands_are_complete)
+    checks = (_rows_are_whole, _runs_the_right_number_of_times, _operands_are_complete, _images_are_found)
     problems = (check(chain, schedule, operator) for operator in chain.operators for check in checks)
     return next(filter(None, problems), "") or _shared_buffers_agree(chain, schedule) or why_parts_cannot_merge(chain, schedule)
 
@@ -114,7 +128,7 @@ def _rows_are_whole(chain: Chain, schedule: Schedule, operator: Operator) -> str
 def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: Operator) -> str:
     """Along a loop over a foreign axis an operator runs once, or again and again from zero if it is recomputed."""
     conditions = _when(schedule, operator)
-    recomputed = schedule.storage_of(operator.write.tensor) is Storage.RECOMPUTE
+    recomputed = schedule.storage_of(operator.write.tensor) is not Storage.KEEP
     reductions = {axis.name for axis in operator.reduction_axes()}
     own, summing = axis_names((operator,)), False
     for axis in _cutting_axes(chain, schedule, operator):
@@ -129,13 +143,31 @@ def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: 
 
 def _operands_are_complete(chain: Chain, schedule: Schedule, operator: Operator) -> str:
     """At every block a consumer finds the block of each intermediate that it reads finished."""
+    follow = schedule_follows(chain, schedule)
     for tensor in dict.fromkeys(access.tensor for access in operator.reads):
         producer = chain.producer(tensor)
         if producer is None:
             continue
+        alike = {*equal_axes(chain, tensor), *(axis for name, axis in follow if name == producer.name)}
         for axis in _shared_cuts(chain, schedule, producer, operator):
-            if axis not in equal_axes(chain, tensor) and not _in_time(chain, schedule, producer, operator, axis):
+            if axis not in alike and not _in_time(chain, schedule, producer, operator, axis):
                 return f"{operator.name} would read {tensor} before {producer.name} has finished it along {axis}"
+    return ""
+
+
+def _images_are_found(chain: Chain, schedule: Schedule, operator: Operator) -> str:
+    """An operator that works on images of its consumers' blocks shares all loops with them but its own."""
+    tensor, shared = operator.write.tensor, shared_loops(schedule)
+    follow = schedule_follows(chain, schedule)
+    own = {axis: one for (name, axis), one in follow.items() if name == operator.name}
+    for axis, one in own.items():
+        if any(isinstance(chain.extents[other], SymbolicExtent) for other in (axis, *one.slopes)):
+            return f"{operator.name} would follow its consumers along {axis}, whose length is known at run time only"
+    consumers = chain.consumers(tensor)
+    if own and any(len(common_path(schedule.path(operator.name), schedule.path(c.name))) > len(shared) for c in consumers):
+        return f"{operator.name} follows its consumers along {', '.join(own)} inside loops that not all operators share"
+    if schedule.storage_of(tensor) is Storage.ROLL and not (shared and rolled_axis(chain, follow, tensor, shared[-1].axis)):
+        return f"{tensor} cannot be rolled along the innermost shared loop"
     return ""
 
 
@@ -156,5 +188,5 @@ def _in_time(chain: Chain, schedule: Schedule, producer: Operator, consumer: Ope
 def _shared_buffers_agree(chain: Chain, schedule: Schedule) -> str:
     for group in in_place_groups(chain):
         if len({schedule.storage_of(tensor) for tensor in group}) > 1:
-            return f"{', '.join(group)} share a buffer and must be kept or recomputed together"
+            return f"{', '.join(group)} share a buffer and must be kept, recomputed or rolled together"
     return ""

@@ -8,6 +8,7 @@ the least of every part over the loops that are left to the operator, repeats it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from tilewright.plan.cost import Block, Work, least_work, measure, seconds
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.space import Space
 from tilewright.plan.tile_size import broadcast
-from tilewright.plan.views import ChainView, Count
+from tilewright.plan.views import ChainView, Count, OperatorView
 from tilewright.plan.working_set import live_intermediates
 
 SPILL = 4.0
@@ -49,7 +50,7 @@ class Bounds:
             op.name: tuple(a for a in self.setting.sizes if a in space.tiles and a in axis_names((op,))) for op in operators
         }
         self.parts = {operator.name: self._parts(operator) for operator in operators}
-        self.least: dict[tuple[str, tuple[str, ...]], tuple[np.ndarray, np.ndarray]] = {}
+        self.least: dict[tuple[str, tuple[str, ...], tuple[str, ...]], tuple[np.ndarray, np.ndarray]] = {}
 
     def of_prefix(self, view: ChainView, trips: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """What the operators cost (seconds, recomputation and spills included) and use (elements) at least under a prefix.
@@ -58,37 +59,39 @@ class Bounds:
         """
         live = live_intermediates(view)
         total, most = np.zeros((1,) * len(trips)), np.zeros((1,) * len(trips))
-        for operator in self.setting.chain.operators:
-            price, used = self._price_and_use(operator, trips)
+        for one in view.operators:
+            price, used = self._price_and_use(one, tuple(trips))
             total = total + with_spills(self.setting, price, used + live)
             most = np.maximum(most, used + live)
         return total, most
 
-    def _price_and_use(self, operator: Operator, trips: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        dims = tuple(trips)
-        key = operator.name, dims
+    def _price_and_use(self, one: OperatorView, dims: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+        key = one.operator.name, dims, tuple(one.walks)
         if key not in self.least:
-            repeats: Count = 1
-            for axis in dims:
-                repeats = repeats * (1 if axis in self.axes[operator.name] else trips[axis])
-            arithmetic, functions, packing, overhead, moved, used = self._over_own(operator, dims)
+            axes = self.axes[one.operator.name]
+            repeats = reduce(lambda count, loop: count * (1 if loop.axis in axes else loop.trips), one.loops, 1)
+            arithmetic, functions, packing, overhead, moved, used = self._over_own(one, dims)
             traffic = {level.name: moved for level in self.setting.cache_levels}
             work = Work(arithmetic * repeats, functions * repeats, packing, overhead * repeats, traffic)
-            self.least[key] = np.asarray(seconds(self.setting, work)), used
+            self.least[key] = np.asarray(seconds(self.setting, work)), used * (not one.walks)
         return self.least[key]
 
-    def _over_own(self, operator: Operator, dims: tuple[str, ...]) -> Iterator[np.ndarray]:
-        """The parts over the tiles of a prefix: the least over own loops; the whole axis where the operator has none."""
-        axes = self.axes[operator.name]
-        has_own = len(self.space.own_orders(operator, dims)) > 1
-        for part in self.parts[operator.name]:
+    def _over_own(self, one: OperatorView, dims: tuple[str, ...]) -> Iterator[np.ndarray]:
+        """The parts over the tiles of a prefix: the least over own loops; the whole axis where the operator has none.
+
+        Along axes along which it follows its consumers its blocks are images, of any size.
+        """
+        axes = self.axes[one.operator.name]
+        has_own = len(self.space.own_orders(one.operator, (*dims, *one.walks))) > 1
+        for part in self.parts[one.operator.name]:
             for position, axis in enumerate(axes):
                 if part.shape[position] == 1:
                     continue
                 if axis in dims:
                     part = part.take(range(len(self.space.prefix_tiles(axis))), position)
                 else:
-                    part = part.min(axis=position, keepdims=True) if has_own else part.take([-1], position)
+                    least = has_own or axis in one.walks
+                    part = part.min(axis=position, keepdims=True) if least else part.take([-1], position)
             sizes = dict(zip(axes, part.shape, strict=True))
             yield part.reshape(tuple(sizes.get(axis, 1) for axis in dims))
 

@@ -55,6 +55,8 @@ class Work:
     """Into each cache level, from the one behind it."""
     prefetch_s: Count = 0.0
     """Prefetch instructions less the visible traffic that they hide: below 0 where prefetching gains."""
+    rolling_s: Count = 0.0
+    """Carrying over what neighbouring blocks share of a rolled result."""
 
 
 def measure(setting: Setting, operator: Operator, tiles: Mapping[str, Count]) -> Block:
@@ -85,6 +87,7 @@ def operator_work(
     `inner` is its view with the loops that cut its blocks for L1. `conflict` (see `traffic.elements_into`) says that
     its right operand is read in place; None that it is packed if it has to be.
     """
+    setting = setting.walked(view.walked(setting.sizes))
     block = block or measure(setting, view.operator, view.tiles)
     nearest = block if inner is None else measure(setting, view.operator, inner.tiles)
     running = view.running() if inner is None else inner.running()
@@ -102,7 +105,8 @@ def operator_work(
     functions = vector_seconds(setting, view.operator, view.loops[: around.shared_loops], block.functions_s, block.footprints)
     packed = conflict is None and may_pack(setting, view.operator)
     prefetching = prefetch_seconds(setting, view.operator, moved, nearest.tiles, nearest.calls * repeats, packed=packed)
-    return Work(nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic, prefetching)
+    rolling = view.carried * coefficients.pass_cycles_per_vector * setting.vectors_per_element / hz
+    return Work(nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic, prefetching, rolling)
 
 
 def seconds(setting: Setting, work: Work) -> Count:
@@ -110,7 +114,8 @@ def seconds(setting: Setting, work: Work) -> Count:
     times = traffic_seconds(setting, work)
     overlapped = (setting.coefficients.overlapped_traffic * time for time in times.values())
     longest = reduce(np.maximum, overlapped, work.arithmetic_s + work.functions_s)
-    return longest + visible_seconds(setting, times) + work.packing_s + work.overhead_s + work.prefetch_s
+    beside = work.packing_s + work.overhead_s + work.prefetch_s + work.rolling_s
+    return longest + visible_seconds(setting, times) + beside
 
 
 def least_work(setting: Setting, operator: Operator, block: Block) -> Work:

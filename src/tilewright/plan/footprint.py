@@ -47,7 +47,7 @@ def bounding_box(access: Access, tiles: Mapping[str, Count]) -> Count:
     return reduce(lambda total, index: total * _span(index, tiles), access.indices, 1)
 
 
-def swept_elements(access: Access, tiles: Mapping[str, Count], sizes: Mapping[str, int]) -> Count:
+def swept_elements(access: Access, tiles: Mapping[str, Count], sizes: Mapping[str, Count]) -> Count:
     """The sum of `distinct_elements` over all tiles of the whole index space, shorter last tiles included.
 
     For plain axes it is the size of the tensor; where tiles overlap (halos), what they share counts for each of them.
@@ -107,7 +107,7 @@ def _independent(access: Access) -> list[list[Index]]:
     return groups
 
 
-def _pieces(size: int, tile: Count) -> tuple[tuple[Count, Count], tuple[Count, Count]]:
+def _pieces(size: Count, tile: Count) -> tuple[tuple[Count, Count], tuple[Count, Count]]:
     """(number, size) of the full tiles of an axis and of the shorter last one."""
     full, rest = size // tile, size % tile
     return (full, np.minimum(tile, size)), (np.minimum(rest, 1), np.maximum(rest, 1))

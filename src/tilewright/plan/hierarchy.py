@@ -24,7 +24,7 @@ def movements_by_level(setting: Setting, blocking: Blocking) -> tuple[Movement, 
     around = surroundings(setting, view)
     totals: dict[tuple[str, str], int] = {}
     for one, inner in zip(view.operators, view_schedule(setting.chain, blocking.schedule).operators, strict=True):
-        block = footprints(setting, one.operator, one.tiles)
+        block = footprints(setting.walked(one.walked(setting.sizes)), one.operator, one.tiles)
         conflict = blocking.conflicts.get(one.operator.name, 1.0)
         cut = inner if len(inner.loops) > len(one.loops) else None
         moved = elements_into(setting, around, one, block, inner=cut, conflict=conflict)
@@ -51,8 +51,8 @@ def _levels_behind(setting: Setting, view: ChainView) -> tuple[LevelPlan, ...]:
     for level in setting.cache_levels[setting.fusion_position + 1 :]:
         depth = next((depth for depth, fits in enumerate(around.held[level.name]) if fits), None)
         if depth is not None:
-            loops = view.operators[0].loops[:depth]
-            tiles = tuple((loop.axis, int(view.operators[0].tiles[loop.axis])) for loop in loops)
+            loops = view.operators[-1].loops[:depth]
+            tiles = tuple((loop.axis, int(view.operators[-1].tiles[loop.axis])) for loop in loops)
             capacity = level.size_bytes // (level.shared_by_cores if depth else 1)
             used = int(around.touched_bytes[depth])
             plans.append(LevelPlan(level.name, tuple(loop.axis for loop in loops), tiles, used, capacity))

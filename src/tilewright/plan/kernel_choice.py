@@ -40,7 +40,7 @@ def lanes(kernel: MicroKernel) -> int:
     return kernel.vector_bits // (8 * np.dtype(kernel.element_types[2]).itemsize)
 
 
-def pieces(size: int, tile: Count, step: int) -> Pieces:
+def pieces(size: Count, tile: Count, step: int) -> Pieces:
     """How an axis is cut: blocks of `tile` (the last one shorter), each into pieces of `step` and a rest.
 
     >>> pieces(100, 40, 16)
@@ -61,7 +61,7 @@ def kernel_work(
     roles: ContractionRoles,
     kernel: MicroKernel,
     machine: Machine,
-    sizes: Mapping[str, int],
+    sizes: Mapping[str, Count],
     tiles: Mapping[str, Count],
 ) -> KernelWork:
     """Seconds and calls for one full pass over the contraction when its axes are cut into these tiles (arrays allowed)."""
@@ -78,11 +78,11 @@ def kernel_work(
             count = row_count * column_count
             steps = steps + count * _step_cycles(rows, -(-columns // vectors_of), machine.fma_per_cycle) / full
             calls = calls + count
-    depth = sizes[roles.depth] if roles.depth is not None else 1
+    depth: Count = sizes[roles.depth] if roles.depth is not None else 1
     depth_blocks = -(-depth // np.maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
-    outer = 1
+    outer: Count = 1
     for axis in roles.outer:
-        outer *= sizes[axis]
+        outer = outer * sizes[axis]
     rate = machine.peak(kernel.element_types[2]) * kernel.machine_share(machine.vector_bits)
     step_seconds = 2 * kernel.rows * kernel.columns / rate
     return KernelWork(steps * (depth * outer * step_seconds), calls * depth_blocks * outer)

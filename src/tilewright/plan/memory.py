@@ -12,6 +12,7 @@ from math import prod
 
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.plan.chains import equal_axes, tensor_axes
+from tilewright.plan.images import schedule_follows
 from tilewright.plan.ranges import largest_sizes, planned_sizes, trip_counts
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, Trip, common_path
 
@@ -24,13 +25,17 @@ def live_blocks(chain: Chain, schedule: Schedule, tensor: str) -> tuple[tuple[st
     barrier away from loops that only consumers have. An axis is held by the block of its innermost common loop outside
     the first barrier. For a GEMM chain C[m, l] = A B, E = C D that is: m, l before k, n: one tile; m first and l inside
     k or n: T_M x L; k or n outermost: the whole of C.
+    Axes along which the producer follows its consumers hold an image of their block (see `images`), whatever is said here.
     """
     producer = chain.producer(tensor)
     assert producer is not None, f"{tensor} is an input"
     equal = equal_axes(chain, tensor)
     common = _common_loops(chain, schedule, tensor)
+    follow = schedule_follows(chain, schedule)
     held: dict[str, Loop] = {}
     for loop, trips in zip(common, trip_counts(common, largest_sizes(chain)), strict=True):
+        if (producer.name, loop.axis) in follow:
+            continue
         if loop.axis in equal:
             held[loop.axis] = loop
         elif trips > 1 and _is_barrier(chain, schedule, tensor, loop.axis):
@@ -105,7 +110,7 @@ def _is_barrier(chain: Chain, schedule: Schedule, tensor: str, axis: str) -> boo
     if _has(producer, axis):
         return True
     if any(_has(consumer, axis) for consumer in chain.consumers(tensor)):
-        return schedule.storage_of(tensor) is not Storage.RECOMPUTE
+        return schedule.storage_of(tensor) is Storage.KEEP
     runs_once = _condition(schedule, producer.name, axis) is not None
     return runs_once and any(_condition(schedule, c.name, axis) is None for c in chain.consumers(tensor))
 

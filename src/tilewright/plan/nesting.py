@@ -87,7 +87,9 @@ def _refined(setting: Setting, candidate: Candidate) -> Blocking:
     conflicts = {name: decision.conflict for name, decision in decisions.items() if decision.conflict is not None}
     schedule = replace(outer, body=_with_inner(outer.body, inner)) if inner else outer
     depths = {
-        one.operator.name: pack_depth(setting, around, one, footprints(setting, one.operator, one.tiles))
+        one.operator.name: pack_depth(
+            setting, around, one, footprints(setting.walked(one.walked(setting.sizes)), one.operator, one.tiles)
+        )
         for one in view.operators
         if may_pack(setting, one.operator) and one.operator.name not in conflicts
     }

@@ -9,8 +9,9 @@ from __future__ import annotations
 from math import prod
 
 from tilewright.graph.types import AxisKind, Chain
+from tilewright.plan.images import Follows, schedule_follows, shared_loops
 from tilewright.plan.ranges import planned_sizes, trip_counts
-from tilewright.plan.schedule import Loop, Node, Pack, Schedule
+from tilewright.plan.schedule import Loop, Node, Pack, Schedule, Storage
 from tilewright.plan.views import Count
 
 ENOUGH_BLOCKS = 16
@@ -22,7 +23,8 @@ WORTH_DISTRIBUTING_S = 2e-5
 def parallel_axes(chain: Chain, schedule: Schedule) -> tuple[str, ...]:
     """Axes of the outermost loops whose blocks are independent, with only Packs beside them.
 
-    They are parallel in every operator, but for the axis of a split.
+    They are parallel in every operator, but for the axis of a split. A loop along which an intermediate is rolled is not one
+    of them: its blocks need what the ones before have left.
     """
     return tuple(loop.axis for loop in parallel_loops(chain, schedule))
 
@@ -30,22 +32,29 @@ def parallel_axes(chain: Chain, schedule: Schedule) -> tuple[str, ...]:
 def parallel_loops(chain: Chain, schedule: Schedule) -> tuple[Loop, ...]:
     """The loops of `parallel_axes`, outermost first."""
     loops: list[Loop] = []
+    follow = schedule_follows(chain, schedule)
+    rolls = any(schedule.storage_of(tensor) is Storage.ROLL for tensor in chain.intermediates)
+    serial = shared_loops(schedule)[-1:] if rolls else ()
     body: tuple[Node, ...] = schedule.body
     while True:
         others = [node for node in body if not isinstance(node, Pack)]
         if len(others) != 1 or others[0] is not body[-1] or not isinstance(others[0], Loop):
             return tuple(loops)
         loop = others[0]
-        independent = is_parallel(chain, loop.axis) or loop.axis == schedule.split
-        if not independent or any(loop.axis == other.axis for other in loops):
+        independent = is_parallel(chain, loop.axis, follow) or loop.axis == schedule.split
+        if not independent or any(loop.axis == other.axis for other in loops) or loop in serial:
             return tuple(loops)
         loops.append(loop)
         body = loop.body
 
 
-def is_parallel(chain: Chain, axis: str) -> bool:
-    """Whether every operator of a chain has the axis, and none reduces it."""
-    return all(any(own.name == axis and own.kind is AxisKind.PARALLEL for own in operator.axes) for operator in chain.operators)
+def is_parallel(chain: Chain, axis: str, follow: Follows | None = None) -> bool:
+    """Whether every operator of a chain has the axis, or follows its consumers along it, and none reduces it."""
+    moving = {operator for (operator, _), one in (follow or {}).items() if axis in one.slopes}
+    return all(
+        any(own.name == axis and own.kind is AxisKind.PARALLEL for own in operator.axes) or operator.name in moving
+        for operator in chain.operators
+    )
 
 
 def block_count(chain: Chain, schedule: Schedule) -> int:

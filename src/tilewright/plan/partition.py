@@ -15,6 +15,7 @@ from tilewright.graph.types import Graph, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import make_chain
+from tilewright.plan.coefficients import coefficients_for
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, block_count
 from tilewright.plan.planner import plan_chain, separate_price
 from tilewright.plan.recall import Searched
@@ -79,7 +80,7 @@ class _Partition:
         if whole is not None and (self.fuse or len(group) > SMALL_GROUP):
             return [whole]
         parts = self._built_up(group)
-        if whole is not None and whole.predicted_seconds <= separate_price(plan.price for plan in parts).seconds:
+        if whole is not None and not self._is_slower(whole, parts):
             return [whole]
         return parts
 
@@ -124,13 +125,18 @@ class _Partition:
         """Why a joined plan is not wanted; empty if it is."""
         if self.fuse:
             return ""
-        if joined.predicted_seconds >= separate_price(plan.price for plan in apart).seconds:
+        if self._is_slower(joined, apart):
             return "the separate plans are faster"
         blocks = block_count(joined.chain, joined.schedule)
         most = min(ENOUGH_BLOCKS, *(block_count(plan.chain, plan.schedule) for plan in apart))
         if 2 * blocks > most or joined.predicted_seconds < WORTH_DISTRIBUTING_S:
             return ""
         return f"fused, it has {blocks} blocks for threads, apart at least {most}"
+
+    def _is_slower(self, joined: Plan, apart: list[Plan]) -> bool:
+        """Whether apart gains what the price can tell: equal ones are joined, since they need no memory in between."""
+        worth = coefficients_for(self.machine).worth_it
+        return joined.predicted_seconds > separate_price(plan.price for plan in apart).seconds * worth
 
     def _obstacle(self, tensor: str) -> str:
         if self.fuse is False:

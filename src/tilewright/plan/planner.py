@@ -138,12 +138,14 @@ def _price_in_parts(setting: Setting, split: Split) -> Price:
 def price_blocking(setting: Setting, blocking: Blocking) -> Price:
     """The price of a plan, term by term: for every operator arithmetic overlaps with the traffic into each level."""
     terms: list[PriceTerm] = []
-    totals = {"packing": 0.0, "blocks and tile ends": 0.0, "visible traffic": 0.0, "prefetches": 0.0}
+    beside = ("packing", "blocks and tile ends", "carried halos", "visible traffic", "prefetches")
+    totals = dict.fromkeys(beside, 0.0)
     for operator, work in works(setting, blocking):
         terms += _overlapping_terms(setting, operator.name, work)
         totals["prefetches"] += float(work.prefetch_s)
         totals["packing"] += float(work.packing_s)
         totals["blocks and tile ends"] += float(work.overhead_s)
+        totals["carried halos"] += float(work.rolling_s)
         totals["visible traffic"] += float(visible_seconds(setting, traffic_seconds(setting, work)))
     terms += [PriceTerm(name, time) for name, time in totals.items() if time]
     spilled = spills(setting, blocking.outer)
@@ -223,7 +225,7 @@ def _operator_plans(setting: Setting, schedule: Schedule) -> tuple[OperatorPlan,
             plans.append(OperatorPlan(name))
             continue
         roles, kernel = setting.roles[name], setting.kernels[name]
-        work = kernel_work(one.operator, roles, kernel, setting.machine, setting.sizes, one.tiles)
+        work = kernel_work(one.operator, roles, kernel, setting.machine, one.walked(setting.sizes), one.tiles)
         share = useful_share(one.operator, work, kernel, setting.machine, setting.sizes)
         plans.append(OperatorPlan(name, kernel.name, roles, share))
     return tuple(plans)
@@ -274,7 +276,7 @@ def _rejected_kernels(setting: Setting, ranked: RankedKernels) -> Iterator[Rejec
 
 def _rejected_candidates(setting: Setting, winner: Candidate, others: list[Candidate]) -> Iterator[Rejected]:
     for candidate in others[:KEPT_REJECTIONS]:
-        kind = "recompute" if recomputes(setting.chain, candidate.prefix) else "keep"
+        kind = "roll" if candidate.rolled else "recompute" if recomputes(setting.chain, candidate.prefix) else "keep"
         name = f"{kind}, {candidate}"
         if candidate.used_bytes > setting.capacity_bytes >= winner.used_bytes:
             level = setting.fusion_level.name

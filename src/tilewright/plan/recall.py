@@ -33,7 +33,8 @@ def recalled(setting: Setting, searched: Searched) -> tuple[Candidate, ...]:
         return found
     names = dict(zip(first.sizes, setting.sizes, strict=True))
     operators = {old.name: new.name for old, new in zip(first.chain.operators, setting.chain.operators, strict=True)}
-    return tuple(_renamed(candidate, names, operators) for candidate in found)
+    tensors = {old.name: new.name for old, new in zip(first.chain.tensors, setting.chain.tensors, strict=True)}
+    return tuple(_renamed(candidate, names, operators, tensors) for candidate in found)
 
 
 def _key(setting: Setting) -> Hashable:
@@ -66,7 +67,9 @@ def _guard_key(guard: Guard | None, axes: Mapping[str, Index]) -> Hashable:
     return None if guard is None else tuple(constraint.substitute(axes) for constraint in guard.constraints)
 
 
-def _renamed(candidate: Candidate, axes: Mapping[str, str], operators: Mapping[str, str]) -> Candidate:
+def _renamed(
+    candidate: Candidate, axes: Mapping[str, str], operators: Mapping[str, str], tensors: Mapping[str, str]
+) -> Candidate:
     own_tiles = {operators[name]: _keys(tiles, axes) for name, tiles in candidate.own_tiles.items()}
     return replace(
         candidate,
@@ -74,6 +77,7 @@ def _renamed(candidate: Candidate, axes: Mapping[str, str], operators: Mapping[s
         tiles=_keys(candidate.tiles, axes),
         own_orders={operators[name]: tuple(axes[axis] for axis in order) for name, order in candidate.own_orders.items()},
         own_tiles=own_tiles,
+        rolled=tuple(tensors[tensor] for tensor in candidate.rolled),
     )
 
 

@@ -9,7 +9,7 @@ loops. The price of this level counts the nearest level inside a block only: `ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
@@ -18,10 +18,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tilewright.graph.types import Operator, SymbolicExtent
+from tilewright.graph.types import SymbolicExtent
 from tilewright.plan.block_order import prefix_storage, prefixed
 from tilewright.plan.bounds import Bounds, tile_elements, with_spills
 from tilewright.plan.cost import Block, measure, operator_work, seconds
+from tilewright.plan.images import follows
 from tilewright.plan.packing import may_stay
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, imbalance, is_parallel, threads_seconds
 from tilewright.plan.schedule import Schedule
@@ -29,7 +30,7 @@ from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.space import Space, space_of
 from tilewright.plan.tile_size import best_index, broadcast
 from tilewright.plan.traffic import Surroundings, set_conflict, surroundings
-from tilewright.plan.views import ChainView, Count, LoopView, OperatorView, view_prefix
+from tilewright.plan.views import ChainView, Count, LoopView, OperatorView, expanded, view_behind, view_prefix
 from tilewright.plan.working_set import resident
 
 MOST_STAYING = 4
@@ -37,7 +38,7 @@ MOST_STAYING = 4
 KEPT_BOUNDS = 8
 """Prefixes that were not searched of which the bound is kept, shortest first."""
 
-Blocks: TypeAlias = dict[tuple[str, frozenset[str], bool], Block]
+Blocks: TypeAlias = dict[Hashable, Block]
 Tiles: TypeAlias = tuple[int, ...]
 
 
@@ -57,15 +58,18 @@ class Candidate:
     blocks: int
     is_bound: bool = False
     """Whether the figures are only what the prefix costs at least: enough to lose by."""
+    rolled: tuple[str, ...] = ()
+    """Intermediates that are rolled along the last loop of the prefix."""
 
     def schedule(self, setting: Setting) -> Schedule:
         """The schedule, without packing."""
-        return prefixed(setting.chain, self.prefix, self.own_orders, self.tiles, self.own_tiles)
+        return prefixed(setting.chain, self.prefix, self.own_orders, self.tiles, self.own_tiles, self.rolled)
 
     def __str__(self) -> str:
         shared = ", ".join(f"{axis} by {self.tiles[axis]}" for axis in self.prefix) or "no shared loop"
         below = [f"{name}: {', '.join(order)}" for name, order in self.own_orders.items() if order]
-        return "; ".join([shared, *below])
+        rolled = [f"{', '.join(self.rolled)} rolled along {self.prefix[-1]}"] if self.rolled else []
+        return "; ".join([shared, *rolled, *below])
 
 
 def search(setting: Setting) -> tuple[Candidate, ...]:
@@ -76,7 +80,7 @@ def search(setting: Setting) -> tuple[Candidate, ...]:
     space = space_of(setting)
     bounds = Bounds(space)
     blocks: Blocks = {}
-    prefixes = [_Prefix(space, prefix, blocks) for prefix in space.prefixes()]
+    prefixes = [_Prefix(space, prefix, rolled, blocks) for prefix, rolled in space.variants()]
     least = [prefix.least(bounds) for prefix in prefixes]
     enough = min(ENOUGH_BLOCKS, max(prefix.most_blocks() for prefix in prefixes))
     found: dict[int, Candidate] = {}
@@ -156,15 +160,24 @@ class _Choice:
 class _Prefix:
     """All schedules with one prefix. Arrays have a dimension for every prefix axis, in the order of the chain's axes."""
 
-    def __init__(self, space: Space, prefix: tuple[str, ...], blocks: Blocks, choices: Mapping[str, Tiles] | None = None) -> None:
-        self.space, self.prefix, self.blocks = space, prefix, blocks
+    def __init__(
+        self,
+        space: Space,
+        prefix: tuple[str, ...],
+        rolled: tuple[str, ...],
+        blocks: Blocks,
+        choices: Mapping[str, Tiles] | None = None,
+    ) -> None:
+        self.space, self.prefix, self.rolled, self.blocks = space, prefix, rolled, blocks
         self.setting = space.setting
         chain = self.setting.chain
         self.dims = tuple(axis for axis in self.setting.sizes if axis in prefix)
         self.choices = choices or {axis: space.prefix_tiles(axis) for axis in self.dims}
         self.shape = tuple(len(self.choices[axis]) for axis in self.dims)
         self.tiles = broadcast(self.dims, self.choices)
-        self.view: ChainView = view_prefix(chain, prefix, {}, self.tiles, prefix_storage(chain, prefix))
+        storage = prefix_storage(chain, prefix, rolled)
+        self.follow = follows(chain, storage, prefix)
+        self.view: ChainView = view_prefix(chain, prefix, {}, self.tiles, storage)
 
     def least(self, bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:
         """What the operators cost (seconds on the cores) and use (elements) at least, for all tiles."""
@@ -181,7 +194,7 @@ class _Prefix:
         seconds = float(price[index]) * cores / imbalance(blocks, cores)
         cut = tuple(axis for axis in self.prefix if self._cuts(axis, tiles[axis]))
         used_bytes = int(used[index]) * ELEMENT_BYTES
-        return Candidate(cut, tiles, {}, {}, seconds, float(price[index]), used_bytes, blocks, is_bound=True)
+        return Candidate(cut, tiles, {}, {}, seconds, float(price[index]), used_bytes, blocks, True, self.rolled)
 
     def restricted(self, able: np.ndarray) -> _Prefix | None:
         """The same prefix with those tiles of its axes that are part of any able combination; None if there are none."""
@@ -195,7 +208,7 @@ class _Prefix:
             kept[axis] = tuple(
                 tile for tile, any_able in zip(self.choices[axis], np.atleast_1d(able.any(axis=others)), strict=True) if any_able
             )
-        return _Prefix(self.space, self.prefix, {}, kept)
+        return _Prefix(self.space, self.prefix, self.rolled, {}, kept)
 
     def most_blocks(self) -> int:
         """The most independent blocks that any tiles give."""
@@ -264,19 +277,29 @@ class _Prefix:
             cores_s=float(on_cores[index]),
             used_bytes=int(used[index]) * ELEMENT_BYTES,
             blocks=int(blocks[index]),
+            rolled=self.rolled if self.rolled and self._cuts(self.prefix[-1], tiles[self.prefix[-1]]) else (),
         )
 
     def _options(self, around: Surroundings, shared: OperatorView) -> Iterator[_Option]:
         """Every own order of an operator, priced for all tiles."""
-        operator = shared.operator
-        for order in self.space.own_orders(operator, self.prefix):
-            dims = self._own_dims(order)
-            tiles = self._tiles(dims)
-            view = replace(shared, loops=self._loops(tiles, order), tiles=self._box(tiles))
-            here = _behind(around, len(dims))
-            block = self._block(operator, order)
+        for order in self._own_orders(shared):
+            view = self._with_own(shared, order)
+            here = _behind(around, len(self._own_dims(order)))
+            block = self._block(shared, order)
             price = self._price(here, view, block)
-            yield _Option(order, price, tile_elements(self.setting, operator, block), np.asarray(self._left(view)) == 0)
+            yield _Option(order, price, tile_elements(self.setting, shared.operator, block), np.asarray(self._left(view)) == 0)
+
+    def _own_orders(self, one: OperatorView) -> tuple[tuple[str, ...], ...]:
+        """The orders of an operator's own loops; it has none along axes along which it follows its consumers."""
+        return self.space.own_orders(one.operator, (*self.prefix, *one.walks))
+
+    def _with_own(self, shared: OperatorView, order: tuple[str, ...]) -> OperatorView:
+        """The view of an operator with loops of its own in this order, of all tiles."""
+        dims, sizes = self._own_dims(order), self.setting.sizes
+        tiles, one = self._tiles(dims), view_behind(shared, len(dims))
+        loops = (LoopView(axis, -(-sizes[axis] // tiles[axis]), len(self.prefix) + i) for i, axis in enumerate(order))
+        own = {axis: np.minimum(tiles[axis], sizes[axis]) for axis in dims}
+        return replace(one, loops=(*one.loops, *loops), tiles={**one.tiles, **own})
 
     def _price(self, around: Surroundings, view: OperatorView, block: Block) -> Count:
         """The price with the right operand packed, or read in place where that gains enough."""
@@ -299,7 +322,7 @@ class _Prefix:
 
     def _best_tiles(self, number: int, option: _Option, elsewhere: Count, streams: bool) -> _Choice:
         dims = self._own_dims(option.order)
-        used = option.used + _expanded(elsewhere, len(dims))
+        used = option.used + expanded(elsewhere, len(dims))
         price = with_spills(self.setting, option.seconds, used)
         price = np.where(option.streams, price, np.inf) if streams else price
         shape = self.shape + tuple(len(self.space.tiles[axis]) for axis in dims)
@@ -307,10 +330,12 @@ class _Prefix:
         at = prices.argmin(axis=-1)
         return _Choice(_taken(prices, at), _taken(needs, at), np.full(self.shape, number), at)
 
-    def _block(self, operator: Operator, order: tuple[str, ...]) -> Block:
-        key = (operator.name, frozenset(self.prefix), bool(order))
+    def _block(self, one: OperatorView, order: tuple[str, ...]) -> Block:
+        along = self.prefix[-1] if self.rolled else ""
+        key = (one.operator.name, frozenset(self.prefix), self.rolled, along, bool(order))
         if key not in self.blocks:
-            self.blocks[key] = measure(self.setting, operator, self._box(self._tiles(self._own_dims(order))))
+            view = self._with_own(one, order)
+            self.blocks[key] = measure(self.setting.walked(view.walked(self.setting.sizes)), one.operator, view.tiles)
         return self.blocks[key]
 
     def _own_dims(self, order: Sequence[str]) -> tuple[str, ...]:
@@ -318,13 +343,6 @@ class _Prefix:
 
     def _tiles(self, own: tuple[str, ...]) -> dict[str, np.ndarray]:
         return broadcast((*self.dims, *own), {**self.choices, **{axis: self.space.tiles[axis] for axis in own}})
-
-    def _box(self, tiles: Mapping[str, np.ndarray]) -> dict[str, Count]:
-        return {axis: np.minimum(tiles[axis], size) if axis in tiles else size for axis, size in self.setting.sizes.items()}
-
-    def _loops(self, tiles: Mapping[str, np.ndarray], order: tuple[str, ...]) -> tuple[LoopView, ...]:
-        sizes = self.setting.sizes
-        return tuple(LoopView(axis, -(-sizes[axis] // tiles[axis]), i) for i, axis in enumerate((*self.prefix, *order)))
 
     def _left(self, view: OperatorView) -> Count:
         """What stays on chip of an operator's tiles while others run: under a prefix that is the same for all of them."""
@@ -340,8 +358,8 @@ class _Prefix:
 
     def _parallel_blocks(self) -> Count:
         count: Count = 1
-        for loop in self.view.operators[0].loops:
-            if not is_parallel(self.setting.chain, loop.axis):
+        for loop in self.view.operators[-1].loops[: len(self.prefix) - bool(self.rolled)]:
+            if not is_parallel(self.setting.chain, loop.axis, self.follow):
                 break
             count = count * loop.trips
         return count
@@ -363,12 +381,8 @@ def _all_single_none(count: int) -> Iterator[tuple[bool, ...]]:
 
 def _behind(around: Surroundings, more: int) -> Surroundings:
     """Figures over prefix tiles with dimensions for own tiles behind."""
-    held = {level: tuple(_expanded(count, more) for count in counts) for level, counts in around.held.items()}
-    return Surroundings(_expanded(around.live_elements, more), around.shared_loops, held, ())
-
-
-def _expanded(count: Count, more: int) -> Count:
-    return np.reshape(count, np.shape(count) + (1,) * more) if np.ndim(count) else count
+    held = {level: tuple(expanded(count, more) for count in counts) for level, counts in around.held.items()}
+    return Surroundings(expanded(around.live_elements, more), around.shared_loops, held, ())
 
 
 def _where(condition: np.ndarray, this: _Choice, that: _Choice) -> _Choice:

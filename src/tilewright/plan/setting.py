@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import MicroKernel
@@ -45,6 +46,10 @@ class Setting:
     arithmetic_s: float
     """Of all contractions at the machine's peak."""
 
+    def walked(self, sizes: Mapping[str, Any]) -> Setting:
+        """The setting of an operator that walks so many points along every axis: more than the extent where blocks overlap."""
+        return self if sizes is self.sizes else replace(self, sizes=sizes)
+
     @property
     def cache_levels(self) -> tuple[MemoryLevel, ...]:
         """The levels with a size, nearest first."""
@@ -75,6 +80,11 @@ class Setting:
         """Elements that packed tiles may occupy in the level nearest to the core."""
         nearest = self.cache_levels[0]
         return self.coefficients.l1_share * nearest.size_bytes / nearest.shared_by_cores / ELEMENT_BYTES
+
+    @property
+    def vectors_per_element(self) -> float:
+        """One over the elements of a vector."""
+        return ELEMENT_BYTES * 8 / self.machine.vector_bits
 
     @property
     def pack_limit_bytes(self) -> int:

@@ -6,15 +6,16 @@ of the output's dimensions, and the orders of such groups are enumerated, not th
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import permutations
+from itertools import combinations, permutations
 from math import lcm, prod
 
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
-from tilewright.plan.block_order import prefix_storage, prefixed, why_not_executable
+from tilewright.plan.block_order import may_roll, prefix_storage, prefixed, why_not_executable
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
+from tilewright.plan.images import follows
 from tilewright.plan.parallel import is_parallel
 from tilewright.plan.schedule import Storage
 from tilewright.plan.setting import Setting
@@ -26,6 +27,8 @@ MOST_POINTS = 1 << 18
 """Combinations of tiles of one operator. Beyond them the longest lists of candidates are thinned, and the search is not exact."""
 SMALLEST_DEPTH = 64
 """Reduction steps below which the ends of tiles outweigh the tiles; blocks of a reduction are multiples of it."""
+MOST_ROLLED = 2
+"""Buffers of which every choice is tried when some of them can be rolled."""
 LARGEST_MULTIPLE = 64
 """Rows of different kernels are aligned to their common multiple up to here, else to the larger of them."""
 
@@ -68,6 +71,26 @@ class Space:
         if key not in checked:
             checked[key] = not why_not(chain, prefix)
         return checked[key]
+
+    def variants(self) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+        """Every prefix with the intermediates that are rolled along its last loop: none at first, then what may be.
+
+        Any axis of the last group may be the one to roll along; of more than `MOST_ROLLED` buffers all are rolled together.
+        """
+        chain, prefixes = self.setting.chain, self.prefixes()
+        found: list[tuple[tuple[str, ...], tuple[str, ...]]] = [(prefix, ()) for prefix in prefixes]
+        for prefix in prefixes:
+            for turned in self._turned(prefix):
+                for groups in _subsets(may_roll(chain, turned)):
+                    found.append((turned, _joined(groups)))
+        return tuple(found)
+
+    def _turned(self, prefix: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        """The prefix with each axis of its last group at the end."""
+        last = next((group for group in self.groups if prefix and prefix[-1] in group), ())
+        inside = [axis for axis in prefix if axis in last]
+        for axis in inside:
+            yield (*(other for other in prefix if other != axis), axis)
 
     def own_orders(self, operator: Operator, prefix: Sequence[str]) -> tuple[tuple[str, ...], ...]:
         """The loop orders of one contraction below a prefix: none at first, then all orders of the groups that are left.
@@ -132,10 +155,21 @@ def axis_multiple(setting: Setting, axis: str) -> int:
 
 
 def may_lead(chain: Chain, axis: str) -> bool:
-    """A shared loop needs an axis of the sink, along which all producers that have it walk like their consumers."""
+    """A shared loop needs an axis of the sink, along which all producers that have it walk like their consumers, or follow."""
     if axis not in axis_names((chain.operators[-1],)):
         return False
-    return all(axis not in axis_names((op,)) or axis in equal_axes(chain, op.write.tensor) for op in chain.operators[:-1])
+    having = [op for op in chain.operators[:-1] if axis in axis_names((op,))]
+    apart = [op for op in having if axis not in equal_axes(chain, op.write.tensor)]
+    if not apart:
+        return True
+    follow = follows(chain, prefix_storage(chain, (axis,)), (axis,))
+    return all((op.name, axis) in follow for op in apart)
+
+
+def _subsets(groups: Sequence[Group]) -> Iterator[tuple[Group, ...]]:
+    """Every choice of some of the groups, all of them first."""
+    sizes = range(len(groups), 0, -1) if len(groups) <= MOST_ROLLED else [len(groups)]
+    return (chosen for size in sizes for chosen in combinations(groups, size))
 
 
 def _output_first(chain: Chain) -> tuple[str, ...]:

@@ -48,11 +48,10 @@ class Footprints:
 
 def surroundings(setting: Setting, view: ChainView) -> Surroundings:
     """Of all operators under a schedule, or under a family of them."""
-    first = view.operators[0].loops
     paths = [[loop.node for loop in one.loops] for one in view.operators]
     shared = sum(len(set(nodes)) == 1 for nodes in zip(*paths, strict=False))
     behind = setting.cache_levels[setting.fusion_position + 1 :]
-    touched = [_touched_bytes(setting, view, first[:depth]) for depth in range(shared + 1)] if behind else []
+    touched = [_touched_bytes(setting, view, depth) for depth in range(shared + 1)] if behind else []
     held = {}
     for level in behind:
         sizes = [level.size_bytes, *([level.size_bytes // level.shared_by_cores] * shared)]
@@ -140,10 +139,11 @@ def kernel_tile(setting: Setting, operator: Operator, tiles: Mapping[str, Count]
     return rows, columns, depth
 
 
-def _touched_bytes(setting: Setting, view: ChainView, loops: Sequence[LoopView]) -> Count:
-    inside = {loop.axis for loop in loops}
+def _touched_bytes(setting: Setting, view: ChainView, depth: int) -> Count:
+    """What the operators touch of inputs and outputs inside so many of the shared loops."""
     elements: dict[str, Count] = {}
     for one in view.operators:
+        inside = {loop.axis for loop in one.loops[:depth]}
         box = {axis: one.tiles[axis] if axis in inside else size for axis, size in setting.sizes.items()}
         for operand in setting.operands[one.operator.name]:
             if not operand.is_intermediate:

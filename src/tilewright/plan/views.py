@@ -7,12 +7,13 @@ that broadcast against each other), so that a search evaluates thousands of tile
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tilewright.graph.types import Chain, Operator
+from tilewright.plan.images import Place, SharedLoop, Walk, carried_elements, follows, shared_loops, walks
 from tilewright.plan.ranges import box_sizes, planned_sizes, trip_counts
 from tilewright.plan.schedule import Compute, Schedule, Storage, Trip
 
@@ -22,7 +23,10 @@ Count: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class LoopView:
-    """One loop around an operator. Loops with equal `node` are the same loop, shared between operators."""
+    """One loop around an operator. Loops with equal `node` are the same loop, shared between operators.
+
+    For an operator that follows its consumers along an axis of its own, that is the axis of the loop.
+    """
 
     axis: str
     trips: Count
@@ -37,6 +41,18 @@ class OperatorView:
     loops: tuple[LoopView, ...]
     conditions: Mapping[str, Trip]
     tiles: Mapping[str, Count]
+    walks: Mapping[str, Walk] = field(default_factory=dict)
+    """Of the axes along which the operator follows its consumers (see `images`)."""
+    carried: Count = 0
+    """Elements of its rolled result that are moved to the front of the buffer, in all."""
+
+    def walked(self, sizes: Mapping[str, Count]) -> Mapping[str, Count]:
+        """The points along every axis that all blocks have together: the sizes, but where blocks overlap."""
+        return {**sizes, **{axis: walk.total for axis, walk in self.walks.items()}} if self.walks else sizes
+
+    def largest(self) -> Mapping[str, Count]:
+        """The tiles of the largest block: the first one, where a result is rolled."""
+        return {**self.tiles, **{axis: walk.largest for axis, walk in self.walks.items()}} if self.walks else self.tiles
 
     def running(self) -> tuple[LoopView, ...]:
         """The loops at whose every block the operator runs; at the others it runs for one block only."""
@@ -62,16 +78,23 @@ def view_schedule(chain: Chain, schedule: Schedule) -> ChainView:
     sizes = planned_sizes(chain)
     nodes: dict[int, int] = {}
     views = []
+    storage = {tensor: schedule.storage_of(tensor) for tensor in chain.intermediates}
+    shared = shared_loops(schedule)
+    outer, box = trip_counts(shared, sizes), box_sizes(shared, sizes)
+    cuts = tuple(SharedLoop(loop.axis, loop.tile, trips) for loop, trips in zip(shared, outer, strict=True))
+    found = walks(chain, follows(chain, storage, [loop.axis for loop in shared]), storage, cuts, sizes)
     for path, leaf in schedule.leaves():
         if isinstance(leaf, Compute):
-            trips = trip_counts(path, sizes)
-            loops = tuple(
-                LoopView(loop.axis, count, nodes.setdefault(id(loop), len(nodes)))
-                for loop, count in zip(path, trips, strict=True)
-            )
+            operator, own = chain.operator(leaf.operator), path[len(shared) :]
+            walked = _of(found, operator)
+            here = {**box, **{axis: int(walk.tile) for axis, walk in walked.items()}}
+            names = (*(_own_name(operator, walked, loop.axis) for loop in shared), *(loop.axis for loop in own))
+            trips = (*outer, *trip_counts(own, here))
+            numbers = (nodes.setdefault(id(loop), len(nodes)) for loop in path)
+            loops = tuple(LoopView(*one) for one in zip(names, trips, numbers, strict=True))
             conditions = {when.axis: when.trip for when in leaf.when}
-            views.append(OperatorView(chain.operator(leaf.operator), loops, conditions, box_sizes(path, sizes)))
-    storage = {tensor: schedule.storage_of(tensor) for tensor in chain.intermediates}
+            carried = carried_elements(operator, walked, box, cuts)
+            views.append(OperatorView(operator, loops, conditions, box_sizes(own, here), walked, carried))
     return ChainView(chain, tuple(views), storage, sizes)
 
 
@@ -82,19 +105,51 @@ def view_prefix(
     tiles: Mapping[str, Count],
     storage: Mapping[str, Storage],
 ) -> ChainView:
-    """The view of `block_order.prefixed` schedules without building them; tiles may be arrays."""
+    """The view of `block_order.prefixed` schedules without building them; tiles may be arrays.
+
+    Own orders have no axis along which their operator follows its consumers.
+    """
     sizes = planned_sizes(chain)
-    shared = tuple(LoopView(axis, -(-sizes[axis] // tiles[axis]), node) for node, axis in enumerate(prefix))
+    cuts = tuple(SharedLoop(axis, tiles[axis], -(-sizes[axis] // tiles[axis])) for axis in prefix)
+    found = walks(chain, follows(chain, storage, prefix), storage, cuts, sizes)
+    shared = {axis: np.minimum(tiles[axis], size) if axis in prefix else size for axis, size in sizes.items()}
     views = []
     node = len(prefix)
     for operator in chain.operators:
-        own = own_orders.get(operator.name, ())
+        own, walked = own_orders.get(operator.name, ()), _of(found, operator)
+        around = tuple(LoopView(_own_name(operator, walked, loop.axis), loop.trips, number) for number, loop in enumerate(cuts))
         loops = tuple(LoopView(axis, -(-sizes[axis] // tiles[axis]), node + i) for i, axis in enumerate(own))
         node += len(own)
-        cut = {*prefix, *own}
-        box = {axis: np.minimum(tiles[axis], size) if axis in cut else size for axis, size in sizes.items()}
-        views.append(OperatorView(operator, (*shared, *loops), {}, box))
+        box = {axis: np.minimum(tiles[axis], size) if axis in own else shared[axis] for axis, size in sizes.items()}
+        box |= {axis: walk.tile for axis, walk in walked.items()}
+        views.append(OperatorView(operator, (*around, *loops), {}, box, walked, carried_elements(operator, walked, shared, cuts)))
     return ChainView(chain, tuple(views), storage, sizes)
+
+
+def _of(found: Mapping[Place, Walk], operator: Operator) -> dict[str, Walk]:
+    return {axis: walk for (name, axis), walk in found.items() if name == operator.name}
+
+
+def _own_name(operator: Operator, walked: Mapping[str, Walk], axis: str) -> str:
+    """The axis of an operator that moves with a shared loop; the loop's own if none of those that follow others does."""
+    if any(own.name == axis for own in operator.axes):
+        return axis
+    return next((own for own, walk in walked.items() if axis in walk.loops), axis)
+
+
+def view_behind(view: OperatorView, more: int) -> OperatorView:
+    """The same view with so many dimensions behind those of its arrays."""
+    if not more:
+        return view
+    loops = tuple(replace(loop, trips=expanded(loop.trips, more)) for loop in view.loops)
+    tiles = {axis: expanded(tile, more) for axis, tile in view.tiles.items()}
+    walked = {axis: walk.each(lambda figure: expanded(figure, more)) for axis, walk in view.walks.items()}
+    return replace(view, loops=loops, tiles=tiles, walks=walked, carried=expanded(view.carried, more))
+
+
+def expanded(count: Count, more: int) -> Count:
+    """An array with so many dimensions behind its own; plain values stay plain."""
+    return np.reshape(count, np.shape(count) + (1,) * more) if np.ndim(count) else count
 
 
 def either(condition: Count, this: Count, that: Count) -> Count:

@@ -64,12 +64,14 @@ def held_sizes(view: ChainView, tensor: str) -> dict[str, Count]:
         loop = loops[0]
         if any(other.node != loop.node for other in loops):
             break
+        if loop.axis in views[0].walks:
+            continue
         if loop.axis in equal:
             tile = np.minimum(views[0].tiles[loop.axis], view.sizes[loop.axis])
             held[loop.axis] = as_integer(np.where(behind_barrier, held[loop.axis], tile))
         elif _is_barrier(view, tensor, views, loop.axis):
             behind_barrier = behind_barrier | (loop.trips > 1)
-    return held
+    return {**held, **{axis: walk.largest for axis, walk in views[0].walks.items()}}
 
 
 def _group_elements(view: ChainView, group: tuple[str, ...]) -> Count:
@@ -83,13 +85,13 @@ def _is_barrier(view: ChainView, tensor: str, views: list[OperatorView], axis: s
     if axis in axis_names((producer.operator,)):
         return True
     if axis in axis_names(consumer.operator for consumer in consumers):
-        return view.storage[tensor] is not Storage.RECOMPUTE
+        return view.storage[tensor] is Storage.KEEP
     return axis in producer.conditions and any(axis not in consumer.conditions for consumer in consumers)
 
 
 def resident(view: ChainView, running: OperatorView, owner: OperatorView, access: Access) -> Count:
     """What an access's tile occupies while `running` works: all of it for the owner, else only if its reuse spans it."""
-    tile = distinct_elements(access, {axis: np.minimum(size, view.sizes[axis]) for axis, size in owner.tiles.items()})
+    tile = distinct_elements(access, {axis: np.minimum(size, view.sizes[axis]) for axis, size in owner.largest().items()})
     if running.operator.name == owner.operator.name:
         return tile
     reused: Count = False

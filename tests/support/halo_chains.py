@@ -1,0 +1,114 @@
+"""Chains with halos, from index maps: convolutions with stride, padding maps, maps in between, pooling, slices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.graph.index import Index, axis, constant
+from tilewright.graph.scalar import Literal, Load, apply
+from tilewright.graph.types import SUM, Access, Axis, AxisKind, Chain, Graph, Guard, Operator, Tensor
+from tilewright.plan.chains import make_chain
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step over an image: "conv", "pool" (a sum of neighbours), "pad" or "relu"; sizes and steps along both dimensions."""
+
+    kind: str
+    kernel: tuple[int, int] = (1, 1)
+    stride: tuple[int, int] = (1, 1)
+    channels: int = 0
+
+
+def conv(kernel: int | tuple[int, int], channels: int, stride: int | tuple[int, int] = 1) -> Stage:
+    return Stage("conv", _pair(kernel), _pair(stride), channels)
+
+
+def pool(kernel: int | tuple[int, int], stride: int | tuple[int, int] = 1) -> Stage:
+    return Stage("pool", _pair(kernel), _pair(stride))
+
+
+def pad(border: int | tuple[int, int]) -> Stage:
+    """Zeros on all sides."""
+    return Stage("pad", _pair(border))
+
+
+RELU = Stage("relu")
+
+
+def halo_chain(height: int, width: int, channels: int, stages: Sequence[Stage], *, batch: int = 1, suffix: str = "") -> Chain:
+    """The stages over an input `X[n, h, w, c]`; their results are T1, T2, ..., their weights F1, F2, ..."""
+    shape = (batch, height, width, channels)
+    tensors, operators = [Tensor("X", shape)], []
+    for number, stage in enumerate(stages, 1):
+        source, name = tensors[-1].name if number == 1 else f"T{number - 1}{suffix}", f"T{number}{suffix}"
+        weights = f"F{number}"
+        operator, result = _BUILDERS[stage.kind](name, source, weights, shape, stage)
+        if stage.kind == "conv":
+            tensors.append(Tensor(weights, (*stage.kernel, shape[3], stage.channels)))
+        operators.append(operator)
+        tensors.append(Tensor(name, result))
+        shape = result
+    inputs = tuple(tensor.name for tensor in tensors if tensor.name[0] in "XF")
+    graph = Graph(f"halos{suffix}", tuple(tensors), tuple(operators), inputs, (f"T{len(stages)}{suffix}",))
+    return make_chain(graph, graph.operators)
+
+
+Shape = tuple[int, int, int, int]
+
+
+def _pair(value: int | tuple[int, int]) -> tuple[int, int]:
+    return (value, value) if isinstance(value, int) else value
+
+
+def _window(shape: Shape, stage: Stage) -> tuple[tuple[int, int], tuple[Index, Index]]:
+    sizes = tuple((size - k) // s + 1 for size, k, s in zip(shape[1:3], stage.kernel, stage.stride, strict=True))
+    steps = [
+        axis(a) * s + (axis(k) if width > 1 else constant(0))
+        for a, k, s, width in zip("hw", "yx", stage.stride, stage.kernel, strict=True)
+    ]
+    return (sizes[0], sizes[1]), (steps[0], steps[1])
+
+
+def _axes(sizes: dict[str, int], sums: str = "") -> tuple[Axis, ...]:
+    return tuple(Axis(a, size, AxisKind.REDUCTION if a in sums else AxisKind.PARALLEL) for a, size in sizes.items())
+
+
+def _letters(tensor: str, letters: str) -> Access:
+    return Access(tensor, tuple(axis(letter) for letter in letters))
+
+
+def _conv(name: str, source: str, weights: str, shape: Shape, stage: Stage) -> tuple[Operator, Shape]:
+    (h, w), window = _window(shape, stage)
+    sizes = {"n": shape[0], "h": h, "w": w, "o": stage.channels, "y": stage.kernel[0], "x": stage.kernel[1], "c": shape[3]}
+    image = Access(source, (axis("n"), *window, axis("c")))
+    body = apply("multiply", Load(0), Load(1))
+    reads = (image, _letters(weights, "yxco"))
+    return Operator(name, "conv", _axes(sizes, "yxc"), reads, _letters(name, "nhwo"), body, SUM), (shape[0], h, w, stage.channels)
+
+
+def _pool(name: str, source: str, weights: str, shape: Shape, stage: Stage) -> tuple[Operator, Shape]:
+    (h, w), window = _window(shape, stage)
+    sizes = {"n": shape[0], "h": h, "w": w, "c": shape[3], "y": stage.kernel[0], "x": stage.kernel[1]}
+    read = Access(source, (axis("n"), *window, axis("c")))
+    return Operator(name, "pool", _axes(sizes, "yx"), (read,), _letters(name, "nhwc"), Load(0), SUM), (shape[0], h, w, shape[3])
+
+
+def _pad(name: str, source: str, weights: str, shape: Shape, stage: Stage) -> tuple[Operator, Shape]:
+    n, h, w, c = shape
+    up, left = stage.kernel
+    row, column = axis("h") + -up, axis("w") + -left
+    inside = (row, row * -1 + (h - 1), column, column * -1 + (w - 1))
+    read = Access(source, (axis("n"), row, column, axis("c")), Guard(inside, 0.0))
+    sizes = {"n": n, "h": h + 2 * up, "w": w + 2 * left, "c": c}
+    return Operator(name, "pad", _axes(sizes), (read,), _letters(name, "nhwc"), Load(0)), (n, h + 2 * up, w + 2 * left, c)
+
+
+def _relu(name: str, source: str, weights: str, shape: Shape, stage: Stage) -> tuple[Operator, Shape]:
+    body = apply("maximum", Load(0), Literal(0.0))
+    sizes = dict(zip("nhwc", shape, strict=True))
+    return Operator(name, "relu", _axes(sizes), (_letters(source, "nhwc"),), _letters(name, "nhwc"), body), shape
+
+
+_BUILDERS = {"conv": _conv, "pool": _pool, "pad": _pad, "relu": _relu}
