@@ -43,7 +43,7 @@ def test_right_on_one_and_two_threads_as_one_kernel(shape: ChainShape, form: str
     inputs = operands(shape)
     results = []
     for threads in (1, 2):
-        function = tw.jit(FORMS[form], target=TARGET, threads=threads)
+        function = tw.jit(FORMS[form], target=TARGET, threads=threads, fuse=True)
         lowered = function.lower(*inputs.values())
         assert len(lowered.model_plan.plans) == 1, "the chain was cut"
         results.append(lowered.compile()(*inputs.values()))
