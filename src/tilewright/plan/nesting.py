@@ -7,7 +7,7 @@ bare block would move into L1. Both more loops and reading in place must gain wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from math import prod
@@ -62,11 +62,13 @@ def refine(setting: Setting, found: Sequence[Candidate]) -> Blocking:
     return best
 
 
-def works(setting: Setting, blocking: Blocking) -> Iterator[tuple[Operator, Work]]:
-    """What every operator of a blocking costs."""
+def works(setting: Setting, blocking: Blocking, only: Collection[str] | None = None) -> Iterator[tuple[Operator, Work]]:
+    """What every operator of a blocking costs, or each of those named."""
     view = view_schedule(setting.chain, blocking.outer)
     around = surroundings(setting, view)
     for one, inner in zip(view.operators, view_schedule(setting.chain, blocking.schedule).operators, strict=True):
+        if only is not None and one.operator.name not in only:
+            continue
         cut = inner if len(inner.loops) > len(one.loops) else None
         yield one.operator, operator_work(setting, around, one, inner=cut, conflict=blocking.conflicts.get(one.operator.name))
 

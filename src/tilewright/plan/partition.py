@@ -11,15 +11,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tilewright.errors import PlanningError
-from tilewright.graph.types import Graph, Operator
+from tilewright.graph.types import Chain, Graph, Operator
+from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import make_chain
 from tilewright.plan.coefficients import coefficients_for
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, block_count
-from tilewright.plan.planner import plan_chain, separate_price
+from tilewright.plan.planner import chain_setting, plan_chain, separate_price
 from tilewright.plan.recall import Searched
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price
+from tilewright.plan.worth import can_cost
 
 Operators = tuple[Operator, ...]
 
@@ -53,6 +55,8 @@ class _Partition:
     alone: dict[str, Plan] = field(default_factory=dict)
     cuts: dict[str, Cut] = field(default_factory=dict)
     """By the tensor that goes through memory."""
+    chains: dict[tuple[str, ...], Chain] = field(default_factory=dict)
+    """By the names of their operators."""
     searched: Searched = field(default_factory=dict)
 
     def groups(self) -> list[Operators]:
@@ -86,12 +90,22 @@ class _Partition:
 
     def _whole(self, group: Operators) -> Plan | None:
         """The plan of all operators as one chain, if there is one and it is wanted."""
+        separate = self._separate(group)
+        if self.fuse is None and len(group) > SMALL_GROUP and not self._can_pay(group, separate):
+            return None
         try:
-            joined = self.plan(group, self._separate(group))
+            joined = self.plan(group, separate)
         except PlanningError:
             return None
         parts = [self.alone[operator.name] for operator in group]
         return joined if not self._why_apart(joined, parts) else None
+
+    def _can_pay(self, group: Operators, separate: Price) -> bool:
+        """Whether operators as one chain may cost no more than apart: found out without a search."""
+        available = registry.for_machine(self.machine) if self.kernels is None else self.kernels
+        coefficients = coefficients_for(self.machine)
+        setting, _ = chain_setting(self._chain(group), self.machine, available, coefficients)
+        return can_cost(setting, separate.seconds * coefficients.worth_it)
 
     def _built_up(self, group: Operators) -> list[Plan]:
         """Each operator joins the chains that produce its operands, as long as the joined plan is wanted."""
@@ -156,8 +170,15 @@ class _Partition:
 
     def plan(self, operators: Operators, unfused: Price | None) -> Plan:
         """The plan of operators as one chain."""
-        chain = make_chain(self.graph, operators)
+        chain = self._chain(operators)
         return plan_chain(chain, self.machine, kernels=self.kernels, unfused_price=unfused, searched=self.searched)
+
+    def _chain(self, operators: Operators) -> Chain:
+        """The chain of operators, made once."""
+        names = tuple(operator.name for operator in operators)
+        if names not in self.chains:
+            self.chains[names] = make_chain(self.graph, operators)
+        return self.chains[names]
 
     def _operators(self, plan: Plan) -> Iterator[Operator]:
         names = {operator.name for operator in plan.chain.operators}

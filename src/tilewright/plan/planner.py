@@ -57,7 +57,7 @@ def plan_chain(
     `PlanningError` if no micro kernel or no executable schedule exists.
     """
     available = registry.for_machine(machine) if kernels is None else kernels
-    setting, ranked = _setting(chain, machine, available, coefficients or coefficients_for(machine))
+    setting, ranked = chain_setting(chain, machine, available, coefficients or coefficients_for(machine))
     memory: Searched = {} if searched is None else searched
     found = recalled(setting, memory)
     blocking = refine(setting, found)
@@ -170,9 +170,10 @@ def scratch_bytes(setting: Setting, schedule: Schedule) -> int:
     return ELEMENT_BYTES * elements
 
 
-def _setting(
+def chain_setting(
     chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], coefficients: Coefficients
 ) -> tuple[Setting, RankedKernels]:
+    """The setting of a chain with the best of some micro kernels, and how they rank for every contraction."""
     sizes = planned_sizes(chain)
     roles = {op.name: contraction_roles(op) for op in chain.operators if op.is_contraction()}
     chosen: dict[str, MicroKernel] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from tilewright.kernels.contract import MicroKernel
@@ -16,13 +16,13 @@ def choose_prefetches(
     setting: Setting, blocking: Blocking, available: tuple[MicroKernel, ...]
 ) -> tuple[Setting, tuple[Rejected, ...]]:
     """The setting with kernels of the same tiles that prefetch where that gains what is `worth_it`, and the choices that lost."""
-    plain = _operator_seconds(setting, blocking)
+    plain = _operator_seconds(setting, blocking, setting.kernels)
     best: dict[str, tuple[MicroKernel, float]] = {}
     for prefetch in sorted({kernel.prefetch for kernel in available if kernel.prefetch}):
         changed = _prefetching(setting, available, prefetch)
         if not changed:
             continue
-        other = _operator_seconds(replace(setting, kernels={**setting.kernels, **changed}), blocking)
+        other = _operator_seconds(replace(setting, kernels={**setting.kernels, **changed}), blocking, changed)
         for name, kernel in changed.items():
             if name not in best or other[name] < best[name][1]:
                 best[name] = kernel, other[name]
@@ -32,8 +32,8 @@ def choose_prefetches(
     return (replace(setting, kernels={**setting.kernels, **chosen}) if chosen else setting), rejected
 
 
-def _operator_seconds(setting: Setting, blocking: Blocking) -> dict[str, float]:
-    return {operator.name: float(seconds(setting, work)) for operator, work in works(setting, blocking)}
+def _operator_seconds(setting: Setting, blocking: Blocking, only: Collection[str]) -> dict[str, float]:
+    return {operator.name: float(seconds(setting, work)) for operator, work in works(setting, blocking, only)}
 
 
 def _prefetching(setting: Setting, available: tuple[MicroKernel, ...], prefetch: tuple[str, ...]) -> dict[str, MicroKernel]:

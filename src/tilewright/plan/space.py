@@ -15,6 +15,7 @@ from math import lcm, prod
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.block_order import may_roll, prefix_storage, prefixed, why_not_executable
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
+from tilewright.plan.facts import fact
 from tilewright.plan.images import follows
 from tilewright.plan.parallel import is_parallel
 from tilewright.plan.schedule import Storage
@@ -130,6 +131,7 @@ def batch_axes(chain: Chain) -> tuple[str, ...]:
     return tuple(axis for axis in chain.shared_axes if axis in shared and is_parallel(chain, axis) and may_lead(chain, axis))
 
 
+@fact
 def why_not(chain: Chain, prefix: tuple[str, ...]) -> str:
     """Why the blocks of a prefix cannot be executed; empty if they can."""
     return why_not_executable(chain, prefixed(chain, prefix, {}, dict.fromkeys(prefix, 1)))
