@@ -16,7 +16,7 @@ from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import make_chain
-from tilewright.plan.coefficients import coefficients_for
+from tilewright.plan.coefficients import Coefficients, coefficients_for
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, block_count
 from tilewright.plan.planner import chain_setting, plan_chain, separate_price
 from tilewright.plan.recall import Searched
@@ -30,14 +30,20 @@ SMALL_GROUP = 6
 
 
 def partition(
-    graph: Graph, machine: Machine, *, fuse: bool | None = None, kernels: tuple[MicroKernel, ...] | None = None
+    graph: Graph,
+    machine: Machine,
+    *,
+    fuse: bool | None = None,
+    kernels: tuple[MicroKernel, ...] | None = None,
+    coefficients: Coefficients | None = None,
 ) -> ModelPlan:
     """Cut a graph into chains and plan each of them.
 
     `fuse=None` lets the prices decide, `fuse=True` joins whatever can be executed, `fuse=False` nothing. Graph outputs and
-    tensors with several readers end a chain. Every operator can be planned alone.
+    tensors with several readers end a chain. Every operator can be planned alone. `coefficients` are those of the price (default:
+    as fitted for such machines).
     """
-    work = _Partition(graph, machine, fuse, kernels)
+    work = _Partition(graph, machine, fuse, kernels, coefficients or coefficients_for(machine))
     work.alone = {operator.name: work.plan((operator,), None) for operator in graph.operators}
     plans = [plan for group in work.groups() for plan in work.divide(group)]
     order = {operator.name: position for position, operator in enumerate(graph.operators)}
@@ -52,6 +58,7 @@ class _Partition:
     machine: Machine
     fuse: bool | None
     kernels: tuple[MicroKernel, ...] | None
+    coefficients: Coefficients
     alone: dict[str, Plan] = field(default_factory=dict)
     cuts: dict[str, Cut] = field(default_factory=dict)
     """By the tensor that goes through memory."""
@@ -103,9 +110,8 @@ class _Partition:
     def _can_pay(self, group: Operators, separate: Price) -> bool:
         """Whether operators as one chain may cost no more than apart: found out without a search."""
         available = registry.for_machine(self.machine) if self.kernels is None else self.kernels
-        coefficients = coefficients_for(self.machine)
-        setting, _ = chain_setting(self._chain(group), self.machine, available, coefficients)
-        return can_cost(setting, separate.seconds * coefficients.worth_it)
+        setting, _ = chain_setting(self._chain(group), self.machine, available, self.coefficients)
+        return can_cost(setting, separate.seconds * self.coefficients.worth_it)
 
     def _built_up(self, group: Operators) -> list[Plan]:
         """Each operator joins the chains that produce its operands, as long as the joined plan is wanted."""
@@ -149,8 +155,8 @@ class _Partition:
 
     def _is_slower(self, joined: Plan, apart: list[Plan]) -> bool:
         """Whether apart gains what the price can tell: equal ones are joined, since they need no memory in between."""
-        worth = coefficients_for(self.machine).worth_it
-        return joined.predicted_seconds > separate_price(plan.price for plan in apart).seconds * worth
+        separate_s = separate_price(plan.price for plan in apart).seconds
+        return joined.predicted_seconds > separate_s * self.coefficients.worth_it
 
     def _obstacle(self, tensor: str) -> str:
         if self.fuse is False:
@@ -171,7 +177,14 @@ class _Partition:
     def plan(self, operators: Operators, unfused: Price | None) -> Plan:
         """The plan of operators as one chain."""
         chain = self._chain(operators)
-        return plan_chain(chain, self.machine, kernels=self.kernels, unfused_price=unfused, searched=self.searched)
+        return plan_chain(
+            chain,
+            self.machine,
+            kernels=self.kernels,
+            coefficients=self.coefficients,
+            unfused_price=unfused,
+            searched=self.searched,
+        )
 
     def _chain(self, operators: Operators) -> Chain:
         """The chain of operators, made once."""
