@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain
+from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction
 from tilewright.graph.types import Chain
 from tilewright.plan.block_order import prefixed
 from tilewright.plan.coefficients import coefficients_for
@@ -18,7 +19,7 @@ from tilewright.plan.parallel import block_count, blocks_in_view
 from tilewright.plan.roles import contraction_roles
 from tilewright.plan.schedule import Storage
 from tilewright.plan.setting import Setting, setting_of
-from tilewright.plan.space import space_of
+from tilewright.plan.space import space_of, thinned_axes
 from tilewright.plan.traffic import set_conflict, share_bytes, surroundings
 from tilewright.plan.views import view_prefix, view_schedule
 
@@ -94,6 +95,12 @@ def test_a_plan_on_one_core_has_the_whole_cache() -> None:
         setting = replace(setting_for(chain), machine=replace(CASCADE_LAKE, cores=cores, levels=levels))
         view = view_schedule(chain, prefixed(chain, ("b",), {}, {"b": 1}, {}))
         assert surroundings(setting, view).held["L3"] == (False, is_held)
+
+
+@pytest.mark.parametrize(("size", "thinned"), [(8192, ()), (32768, ("m",))])
+def test_axes_of_which_not_every_tile_is_tried_are_named(size: int, thinned: tuple[str, ...]) -> None:
+    product = chain_of([contraction("C", "mk,kn->mn", "AB", dict.fromkeys("mkn", size))])
+    assert thinned_axes(setting_for(product)) == thinned
 
 
 def test_the_floor_reads_from_where_the_tensors_are() -> None:

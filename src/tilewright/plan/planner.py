@@ -26,7 +26,7 @@ from tilewright.plan.roles import contraction_roles
 from tilewright.plan.schedule import Pack, Schedule
 from tilewright.plan.search import Candidate, search
 from tilewright.plan.setting import ELEMENT_BYTES, Setting, setting_of
-from tilewright.plan.space import recomputes
+from tilewright.plan.space import recomputes, thinned_axes
 from tilewright.plan.split import Split, merge_seconds, split_of
 from tilewright.plan.types import CALL, OperatorPlan, Plan, Price, PriceTerm, Rejected
 from tilewright.plan.views import ChainView, LoopView, view_schedule
@@ -104,6 +104,7 @@ def _planned(
         unfused_price=unfused,
         floor=floor(chain, machine),
         rejected=rejected,
+        thinned_axes=thinned_axes(setting),
     )
 
 

@@ -116,11 +116,17 @@ class Space:
 def space_of(setting: Setting) -> Space:
     """The space of a chain: axes with one candidate, which a loop would cover in one trip, are left out."""
     chain = setting.chain
-    every = {axis: candidates(size, axis_multiple(setting, axis)) for axis, size in setting.sizes.items()}
+    every = _candidates(setting)
     loops = {a: t for a, t in every.items() if len(t) > 1 or isinstance(chain.extents[a], SymbolicExtent)}
     batch = tuple(axis for axis in batch_axes(chain) if axis in loops)
     free = [axis for axis in _output_first(chain) if axis in loops and axis not in batch]
     return Space(setting, batch, _groups(setting, free), _thinned(setting, batch, loops))
+
+
+def thinned_axes(setting: Setting) -> tuple[str, ...]:
+    """The axes of which the space has not every tile that matters."""
+    every = _candidates(setting)
+    return tuple(axis for axis, tiles in space_of(setting).tiles.items() if len(tiles) < len(every[axis]))
 
 
 def batch_axes(chain: Chain) -> tuple[str, ...]:
@@ -166,6 +172,11 @@ def may_lead(chain: Chain, axis: str) -> bool:
         return True
     follow = follows(chain, prefix_storage(chain, (axis,)), (axis,))
     return all((op.name, axis) in follow for op in apart)
+
+
+def _candidates(setting: Setting) -> dict[str, tuple[int, ...]]:
+    """Of every axis: the smallest aligned tile for each number of trips."""
+    return {axis: candidates(size, axis_multiple(setting, axis)) for axis, size in setting.sizes.items()}
 
 
 def _subsets(groups: Sequence[Group]) -> Iterator[tuple[Group, ...]]:
