@@ -18,7 +18,8 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.chains import make_chain
 from tilewright.plan.coefficients import Coefficients, coefficients_for
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, block_count
-from tilewright.plan.planner import chain_setting, plan_chain, separate_price
+from tilewright.plan.planner import chain_setting, plan_chain
+from tilewright.plan.pricing import separate_price
 from tilewright.plan.recall import Searched
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price
 from tilewright.plan.worth import can_cost
