@@ -7,7 +7,7 @@ bare block would move into L1. Both more loops and reading in place must gain wh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from math import prod
@@ -30,6 +30,8 @@ BEAM = 3
 
 InnerLoops = tuple[tuple[str, int], ...]
 """(axis, tile) of the loops that cut an operator's block for L1, outermost first."""
+Works = Iterable[tuple[Operator, Work]]
+"""Operators with what each costs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from tilewright.plan.cost import floor
 from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.hierarchy import level_plans, movements_by_level
 from tilewright.plan.kernel_choice import choose_kernel, kernel_work, useful_share
-from tilewright.plan.nesting import Blocking, refine
+from tilewright.plan.nesting import Blocking, refine, works
 from tilewright.plan.parallel import block_count, parallel_axes
 from tilewright.plan.prefetch_choice import choose_prefetches
 from tilewright.plan.pricing import price_blocking, price_in_parts, separate_price
@@ -71,13 +71,12 @@ def _planned(
 ) -> Plan:
     """The plan of a refined schedule, with the reasons against all others; without an unfused price it is its own."""
     chain, machine = plain.chain, plain.machine
-    setting, lost_prefetches = choose_prefetches(plain, blocking, available)
+    setting, price, lost_prefetches = _prefetching(plain, available, blocking)
     winner, schedule = blocking.candidate, blocking.schedule
     others = [candidate for candidate in found if candidate is not winner]
     problem = why_not_executable(chain, schedule)
     if problem:
         raise PlanningError(f"no executable schedule for {chain.name}", where=chain.name, why=problem)
-    price = price_blocking(setting, blocking)
     unfused = unfused_price or price
     rejected = (
         *lost_fusion(chain, price, unfused),
@@ -100,6 +99,15 @@ def _planned(
         rejected=rejected,
         thinned_axes=thinned_axes(setting),
     )
+
+
+def _prefetching(
+    plain: Setting, available: tuple[MicroKernel, ...], blocking: Blocking
+) -> tuple[Setting, Price, tuple[Rejected, ...]]:
+    """The setting with kernels that prefetch where that pays, its price, and the choices that lost."""
+    done = tuple(works(plain, blocking))
+    setting, lost = choose_prefetches(plain, blocking, available, done)
+    return setting, price_blocking(setting, blocking, done if setting is plain else None), lost
 
 
 def _in_parts(setting: Setting, plan: Plan, split: Split) -> Plan:
@@ -183,5 +191,5 @@ def _unfused_price(setting: Setting, available: tuple[MicroKernel, ...]) -> Pric
             setting.coefficients,
         )
         blocking = refine(own, search(own))
-        prices.append(price_blocking(choose_prefetches(own, blocking, available)[0], blocking))
+        prices.append(_prefetching(own, available, blocking)[1])
     return separate_price(prices)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 
 from tilewright.plan.cost import Work, traffic_seconds, visible_seconds
-from tilewright.plan.nesting import Blocking, works
+from tilewright.plan.nesting import Blocking, Works, works
 from tilewright.plan.parallel import block_count, imbalance
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
@@ -19,12 +19,15 @@ from tilewright.plan.working_set import working_set
 REGION = "parallel region"
 
 
-def price_blocking(setting: Setting, blocking: Blocking) -> Price:
-    """The price of a plan, term by term: for every operator arithmetic overlaps with the traffic into each level."""
+def price_blocking(setting: Setting, blocking: Blocking, done: Works | None = None) -> Price:
+    """The price of a plan, term by term: for every operator arithmetic overlaps with the traffic into each level.
+
+    `done` is what the operators cost, where that is known.
+    """
     terms: list[PriceTerm] = []
     beside = ("packing", "blocks and tile ends", "carried halos", "visible traffic", "prefetches")
     totals = dict.fromkeys(beside, 0.0)
-    for operator, work in works(setting, blocking):
+    for operator, work in works(setting, blocking) if done is None else done:
         terms += _overlapping_terms(setting, operator.name, work)
         totals["prefetches"] += float(work.prefetch_s)
         totals["packing"] += float(work.packing_s)
