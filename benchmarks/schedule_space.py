@@ -14,7 +14,8 @@ from tilewright.plan.features import features
 from tilewright.plan.nesting import Blocking, InnerLoops
 from tilewright.plan.packing import may_pack, pack_depth, with_packs
 from tilewright.plan.parallel import parallel_axes
-from tilewright.plan.planner import price_blocking, scratch_bytes
+from tilewright.plan.planner import scratch_bytes
+from tilewright.plan.pricing import price_blocking
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
 from tilewright.plan.search import Candidate
 from tilewright.plan.setting import Setting

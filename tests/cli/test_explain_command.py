@@ -150,3 +150,11 @@ def test_every_stage_can_be_dumped(capsys: pytest.CaptureFixture[str]) -> None:
     headers = [line.split()[2].rstrip(":") for line in captured.err.splitlines() if line.startswith("---- after ")]
     assert headers == list(stages)
     assert "---- after" not in captured.out
+
+
+def test_terms_of_the_price_are_printed_and_can_be_switched_off(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "G10", *TARGET]) == 0
+    assert "blocks and tile ends" in capsys.readouterr().out
+    assert main(["explain", "G10", "--without", "tile ends", "--without", "block runs", *TARGET]) == 0
+    assert "blocks and tile ends" not in capsys.readouterr().out
+    assert main(["explain", "G10", "--without", "luck", *TARGET]) == 2

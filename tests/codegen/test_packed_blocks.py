@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.codegen.test_single_operators import KERNEL, MACHINE, run_all
+from tests.codegen.test_single_operators import KERNEL, MACHINE, artifact_of, run_all
 from tests.support.chains import chain, contraction, hand_plan
 from tests.support.expected import EPS
+from tilewright.errors import PlanningError
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Plan
 
@@ -42,3 +43,10 @@ def test_blocks_of_depth_give_the_product(right: str) -> None:
         x, y = inputs[f"x{number}"].astype("f8"), inputs[f"y{number}"].astype("f8")
         bound = 150 * EPS * np.einsum(f"bmk,{right}->bmn", np.abs(x), np.abs(y))
         assert (np.abs(got - np.einsum(f"bmk,{right}->bmn", x, y)) <= bound).all(), plans[number].schedule
+
+
+def test_a_loop_that_cuts_panels_is_refused() -> None:
+    plan = plan_of(0, [("n", KERNEL.columns - 1)], "kn")
+    with pytest.raises(PlanningError, match="a loop over n cuts the packed panels of f0") as problem:
+        artifact_of([plan])
+    assert f"multiple of {KERNEL.columns}" in problem.value.hint

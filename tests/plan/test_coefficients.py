@@ -12,7 +12,7 @@ from tilewright.machine import Machine
 from tilewright.plan.coefficients import FITTED, TERMS, Coefficients, Fit, coefficients_for, fits, nearest, parse, to_text
 from tilewright.plan.features import features
 from tilewright.plan.nesting import Blocking, refine
-from tilewright.plan.planner import price_blocking
+from tilewright.plan.pricing import price_blocking
 from tilewright.plan.roles import contraction_roles
 from tilewright.plan.search import search
 from tilewright.plan.setting import Setting, setting_of

@@ -5,20 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain
+from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction
 from tilewright.graph.types import Chain
 from tilewright.plan.block_order import prefixed
 from tilewright.plan.coefficients import coefficients_for
 from tilewright.plan.cost import floor, least_work, measure, operator_work, seconds, traffic_seconds
 from tilewright.plan.packing import may_stay
+from tilewright.plan.parallel import block_count, blocks_in_view
 from tilewright.plan.roles import contraction_roles
+from tilewright.plan.schedule import Storage
 from tilewright.plan.setting import Setting, setting_of
-from tilewright.plan.space import space_of
-from tilewright.plan.traffic import set_conflict, surroundings
-from tilewright.plan.views import view_schedule
+from tilewright.plan.space import space_of, thinned_axes
+from tilewright.plan.traffic import set_conflict, share_bytes, surroundings
+from tilewright.plan.views import view_prefix, view_schedule
 
 
 def setting_for(chain: Chain) -> Setting:
@@ -66,6 +69,38 @@ def test_tensors_that_a_cache_holds_between_calls_do_not_come_from_memory() -> N
         work = operator_work(one, surroundings(one, view), view.operators[0])
         assert (traffic_seconds(one, work)["L3"] > 0) is comes_from_memory
         assert traffic_seconds(one, work)["L2"] > 0
+
+
+def test_a_cache_is_shared_by_no_more_cores_than_have_a_block() -> None:
+    chain = batch_chain(12, 512, 64, 64, 512, with_softmax=False)
+    level = CASCADE_LAKE.level("L3")
+    view = view_prefix(chain, ("b", "m"), {}, {"b": np.array([[1], [12], [12]]), "m": np.array([[512, 48]])}, {"C": Storage.KEEP})
+    blocks = blocks_in_view(view, 2)
+    assert np.array_equal(blocks, [[12, 132], [1, 11], [1, 11]])
+    for cores in (1, 4, CASCADE_LAKE.cores):
+        setting = replace(setting_for(chain), machine=replace(CASCADE_LAKE, cores=cores))
+        for count in np.ravel(blocks):
+            sharing = min(level.shared_by_cores, cores, int(count))
+            assert share_bytes(setting, level, int(count)) == level.size_bytes // sharing
+        for prefix, tiles in ((("m",), {"m": 48}), (("b", "m"), {"b": 12, "m": 512}), (("b", "m"), {"b": 1, "m": 48})):
+            schedule = prefixed(chain, prefix, {}, tiles, {})
+            assert blocks_in_view(view_schedule(chain, schedule), len(prefix)) == block_count(chain, schedule)
+
+
+def test_a_plan_on_one_core_has_the_whole_cache() -> None:
+    """What one of two blocks touches, 1 MiB and a bit, fits L3, but not a core's share of it if another runs beside it."""
+    chain = batch_chain(2, 512, 64, 64, 512, with_softmax=False)
+    for cores, is_held in ((1, True), (2, False)):
+        levels = tuple(replace(one, size_bytes=3 << 18) if one.name == "L3" else one for one in CASCADE_LAKE.levels)
+        setting = replace(setting_for(chain), machine=replace(CASCADE_LAKE, cores=cores, levels=levels))
+        view = view_schedule(chain, prefixed(chain, ("b",), {}, {"b": 1}, {}))
+        assert surroundings(setting, view).held["L3"] == (False, is_held)
+
+
+@pytest.mark.parametrize(("size", "thinned"), [(8192, ()), (32768, ("m",))])
+def test_axes_of_which_not_every_tile_is_tried_are_named(size: int, thinned: tuple[str, ...]) -> None:
+    product = chain_of([contraction("C", "mk,kn->mn", "AB", dict.fromkeys("mkn", size))])
+    assert thinned_axes(setting_for(product)) == thinned
 
 
 def test_the_floor_reads_from_where_the_tensors_are() -> None:

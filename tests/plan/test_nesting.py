@@ -94,11 +94,18 @@ def test_a_cache_behind_moves_what_the_walk_of_the_blocks_that_it_holds_moves(de
 
 
 def test_threads_share_what_they_all_read_and_divide_the_rest() -> None:
-    """A cache that all cores share holds the whole chain's tensors if these fit it; of a block it holds a core's share."""
-    outer = prefixed(CHAIN, "lm", OWN, OUTER)
+    """A cache that all cores share holds the whole chain's tensors if these fit it; of a block it holds a core's share.
+
+    One of two blocks has half of it; all of it if there is one block, here because nothing is distributed along l.
+    """
     whole = 4 * (16 * 8 + 8 * 16 + 16 * 8 + 16 * 8)
-    assert moved(setting(machine_with(l3=whole)), outer)["L3"]["E"] == 16 * 8
-    assert moved(setting(machine_with(l3=whole - 4)), outer)["L3"] == moved(setting(machine_with(l3=4)), outer)["L3"]
+    fits, almost, nothing = (setting(machine_with(l3=size)) for size in (whole, whole - 4, 4))
+    two_blocks, one_block = prefixed(CHAIN, "ml", OWN, OUTER), prefixed(CHAIN, "lm", OWN, OUTER)
+    for outer in (two_blocks, one_block):
+        assert moved(fits, outer)["L3"]["E"] == 16 * 8
+    assert moved(almost, two_blocks)["L3"] == moved(nothing, two_blocks)["L3"]
+    assert moved(almost, one_block)["L3"] == walked_movements(CHAIN, prefixed(CHAIN, "l", {}, OUTER))
+    assert moved(almost, one_block)["L3"] != moved(nothing, one_block)["L3"]
 
 
 def slow_l2(share: float) -> Machine:

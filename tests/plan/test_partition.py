@@ -6,9 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.planning_time import mlp
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_operators, contraction, elementwise, graph_of, softmax
+from tilewright.kernels import registry
 from tilewright.machine import Machine
+from tilewright.plan.chains import make_chain
+from tilewright.plan.coefficients import coefficients_for
 from tilewright.plan.partition import partition
+from tilewright.plan.planner import chain_setting, plan_chain
+from tilewright.plan.worth import can_cost
 
 ATTENTION = batch_operators(12, 512, 64, 64, 512, with_softmax=True)
 
@@ -99,3 +105,25 @@ def test_every_operator_is_in_exactly_one_chain_and_chains_are_in_order(fuse: bo
     if fuse is True:
         assert len(model.plans) == 1
     assert model.predicted_seconds == sum(plan.predicted_seconds for plan in model.plans)
+
+
+@pytest.mark.parametrize("widths", [(64,) * 4, (768, 3072, 768, 3072), (128, 4096, 128)])
+@pytest.mark.parametrize("rows", [128, 4096])
+def test_a_chain_that_cannot_pay_is_found_without_a_search(rows: int, widths: tuple[int, ...]) -> None:
+    """The bound is never above what the search finds, whatever may be prefetched."""
+    graph = mlp(rows, widths)
+    chain = make_chain(graph, graph.operators)
+    plan = plan_chain(chain, CASCADE_LAKE)
+    setting, _ = chain_setting(chain, CASCADE_LAKE, registry.for_machine(CASCADE_LAKE), coefficients_for(CASCADE_LAKE))
+    assert not any(term.name == "spills" for term in plan.price.terms)
+    assert can_cost(setting, plan.predicted_seconds)
+    assert not can_cost(setting, plan.floor.compute_s / 2)
+
+
+def test_layers_too_wide_for_one_chain_are_not_searched_as_one() -> None:
+    graph = mlp(4096, (128, 4096, 128, 4096, 128))
+    names = [plan.chain.name for plan in partition(graph, CASCADE_LAKE).plans]
+    assert len(names) > 1
+    assert names == [
+        plan.chain.name for plan in partition(graph, CASCADE_LAKE, coefficients=coefficients_for(CASCADE_LAKE)).plans
+    ]

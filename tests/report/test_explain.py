@@ -88,3 +88,9 @@ def test_symbolic_extents_say_what_was_planned() -> None:
     text = explain_plan(alone)
     assert "m s (planned as 512)" in text
     assert "one operator: nothing to fuse" in text
+
+
+def test_a_search_that_left_out_tiles_says_so() -> None:
+    plan = dataclasses.replace(attention_plan(), thinned_axes=("m", "l"))
+    assert "not every tile of m, l was tried" in explain_plan(plan)
+    assert "was tried" not in explain_plan(attention_plan())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import click
@@ -10,7 +11,10 @@ import click
 from tilewright.cli import parameters, user_code
 from tilewright.cli.parameters import Spec
 from tilewright.cli.shapes import TABLE_IV, chain_shape
+from tilewright.plan.coefficients import TERMS, Coefficients, coefficients_for
+from tilewright.plan.partition import partition
 from tilewright.plan.types import ModelPlan
+from tilewright.report import explain as report
 
 FUSE = {"prices": None, "always": True, "never": False}
 
@@ -28,8 +32,18 @@ FUSE = {"prices": None, "always": True, "never": False}
 )
 @click.option("--target", callback=parameters.target, help="Plan for this machine, by its name, instead of the one at hand.")
 @click.option("--fuse", type=click.Choice(sorted(FUSE)), default="prices", show_default=True, help="What decides on fusion.")
+@click.option(
+    "--without",
+    "terms",
+    multiple=True,
+    metavar="TERM",
+    type=click.Choice(tuple(TERMS)),
+    help=f"Plan as if this cost nothing: {', '.join(TERMS)}. Can be repeated.",
+)
 @click.option("--source", is_flag=True, help="Print the generated C instead.")
-def explain(what: str, softmax: bool, arguments: tuple[Spec, ...], target: str | None, fuse: str, source: bool) -> None:
+def explain(
+    what: str, softmax: bool, arguments: tuple[Spec, ...], target: str | None, fuse: str, terms: tuple[str, ...], source: bool
+) -> None:
     """Say how WHAT will run, and why: a Table IV chain (G1 to G12), or FILE.py:FUNCTION or MODULE:FUNCTION with --arg's."""
     import tilewright as tw
 
@@ -38,7 +52,15 @@ def explain(what: str, softmax: bool, arguments: tuple[Spec, ...], target: str |
     user_code.check_arguments(function, specs)
     with user_code.blamed(what):
         lowered = tw.jit(function, target=target, fuse=FUSE[fuse]).lower(*specs)
-    click.echo(_source(lowered.model_plan) if source else lowered.explain())
+        model_plan = _without(terms, lowered.model_plan, FUSE[fuse]) if terms and lowered.model_plan.plans else lowered.model_plan
+    click.echo(_source(model_plan) if source else report.explain(model_plan))
+
+
+def _without(terms: tuple[str, ...], planned: ModelPlan, fuse: bool | None) -> ModelPlan:
+    """The same graph planned by a price without these terms."""
+    machine = planned.plans[0].machine
+    coefficients = reduce(Coefficients.without, terms, coefficients_for(machine))
+    return partition(planned.graph, machine, fuse=fuse, coefficients=coefficients)
 
 
 def _is_chain(what: str) -> bool:

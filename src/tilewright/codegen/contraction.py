@@ -64,6 +64,8 @@ def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> Packed:
     access = operator.reads[pack.read]
     major, minor, outer = _packed_axes(state, pack)
     width = pack.panel_columns if pack.layout is tree.Layout.PANELS else 0
+    if width and minor in access.axes():
+        _check_columns(state, pack, minor, scope)
     rows, columns = _range(scope, major, access), _range(scope, minor, access)
     row = width or round_up(columns.capacity, state.lanes)
     all_columns = round_up(columns.capacity, width) if width else row
@@ -74,6 +76,20 @@ def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> Packed:
     buffer = state.scratch(_packed_name(state, operator, access), total, f"{access.tensor} packed for {operator.name}")
     starts = {name: scope.ranges[name].start for name in access.axes()}
     return Packed(buffer, starts, steps, row, rows.capacity, width, minor if minor in steps else None, cut)
+
+
+def _check_columns(state: Lowering, pack: tree.Pack, axis: str, scope: Scope) -> None:
+    """Below a Pack, blocks of columns begin where panels do."""
+    outer, capacity = [loop for loop, _ in scope.loops], scope.ranges[axis].capacity
+    for loop in state.plan.schedule.path(pack.operator):
+        has_one_trip = isinstance(capacity, int) and capacity <= loop.tile
+        if loop.axis == axis and loop not in outer and loop.tile % pack.panel_columns and not has_one_trip:
+            raise PlanningError(
+                f"a loop over {axis} cuts the packed panels of {pack.operator}",
+                where=state.chain.name,
+                why=f"its tile is {loop.tile} columns, and panels have {pack.panel_columns}",
+                hint=f"use a multiple of {pack.panel_columns} as the tile of {axis}, or pack inside the loop",
+            )
 
 
 def _innermost_cut(state: Lowering, pack: tree.Pack, axis: str, scope: Scope) -> tree.Loop | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -226,6 +226,8 @@ class Chain:
     name: str
     tensors: tuple[Tensor, ...]
     operators: tuple[Operator, ...]
+    facts: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Answers about the chain that do not change, by question: see `plan.facts`."""
 
     @property
     def output(self) -> str:

@@ -12,6 +12,7 @@ from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import AxisValue, Scalar, rewrite
 from tilewright.graph.types import Access, Axis, Chain, Graph, Guard, Operator, Reduction
+from tilewright.plan.facts import fact
 
 Place = tuple[int, str]
 """An axis of one operator: the operator's position and the axis's own name."""
@@ -32,6 +33,7 @@ def make_chain(graph: Graph, operators: Sequence[Operator]) -> Chain:
     return Chain("_".join(operator.name for operator in operators), tensors, renamed)
 
 
+@fact
 def equal_axes(chain: Chain, tensor: str) -> frozenset[str]:
     """The axes of an intermediate along which producer and all consumers walk alike: block i of one is block i of all.
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from tilewright.plan.coefficients import FITTED, TERMS, Coefficients
 from tilewright.plan.cost import Work, traffic_seconds
 from tilewright.plan.nesting import Blocking, works
-from tilewright.plan.planner import spills
+from tilewright.plan.pricing import spills
 from tilewright.plan.setting import Setting
 
 TRAFFIC = TERMS["traffic"]

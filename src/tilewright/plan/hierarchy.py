@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tilewright.plan.nesting import Blocking
+from tilewright.plan.parallel import blocks_in_view
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
-from tilewright.plan.traffic import elements_into, footprints, kernel_tile, surroundings
+from tilewright.plan.traffic import elements_into, footprints, kernel_tile, share_bytes, surroundings
 from tilewright.plan.types import LevelPlan, Movement
 from tilewright.plan.views import ChainView, OperatorView, view_schedule
 from tilewright.plan.working_set import working_set
@@ -53,7 +54,8 @@ def _levels_behind(setting: Setting, view: ChainView) -> tuple[LevelPlan, ...]:
         if depth is not None:
             loops = view.operators[-1].loops[:depth]
             tiles = tuple((loop.axis, int(view.operators[-1].tiles[loop.axis])) for loop in loops)
-            capacity = level.size_bytes // (level.shared_by_cores if depth else 1)
+            blocks = blocks_in_view(view, around.shared_loops)
+            capacity = int(share_bytes(setting, level, blocks)) if depth else level.size_bytes
             used = int(around.touched_bytes[depth])
             plans.append(LevelPlan(level.name, tuple(loop.axis for loop in loops), tiles, used, capacity))
     return tuple(plans)

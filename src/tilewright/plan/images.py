@@ -20,6 +20,7 @@ import numpy as np
 
 from tilewright.graph.index import Index
 from tilewright.graph.types import AxisKind, Chain, Operator
+from tilewright.plan.facts import fact
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, common_path
 
 Count = Any
@@ -64,9 +65,16 @@ def follows(chain: Chain, storage: Mapping[str, Storage], loops: Sequence[str]) 
 
     They are the dimensions of results that are not kept which are read at affine positions that depend on the loops.
     """
+    moving = tuple(tensor for tensor in chain.intermediates if storage.get(tensor, Storage.KEEP) is not Storage.KEEP)
+    return _follows(chain, moving, frozenset(loops))
+
+
+@fact
+def _follows(chain: Chain, moving: tuple[str, ...], loops: frozenset[str]) -> Follows:
+    """The same for intermediates that are not kept."""
     found: dict[Place, Follow] = {}
     for operator in reversed(chain.operators[:-1]):
-        if storage.get(operator.write.tensor, Storage.KEEP) is Storage.KEEP:
+        if operator.write.tensor not in moving:
             continue
         for axis, readings in _readings(chain, operator).items():
             slopes = [_slopes(found, reading, loops) for reading in readings]
@@ -104,7 +112,7 @@ def _readings(chain: Chain, operator: Operator) -> dict[str, tuple[Reading, ...]
     return found
 
 
-def _slopes(found: Follows, reading: Reading, loops: Sequence[str]) -> dict[str, int]:
+def _slopes(found: Follows, reading: Reading, loops: frozenset[str]) -> dict[str, int]:
     """How far the position that is read moves for a step along every loop's axis; 0 left out, opposite directions negative."""
     slopes: dict[str, int] = {}
     for atom, factor in reading.index.terms:

@@ -12,6 +12,7 @@ from math import prod
 
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.plan.chains import equal_axes, tensor_axes
+from tilewright.plan.facts import fact
 from tilewright.plan.images import schedule_follows
 from tilewright.plan.ranges import largest_sizes, planned_sizes, trip_counts
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, Trip, common_path
@@ -55,6 +56,7 @@ def buffer_blocks(chain: Chain, schedule: Schedule, tensor: str) -> tuple[tuple[
     return tuple((axis, _larger([blocks[axis] for blocks in members])) for axis in tensor_axes(producer.write))
 
 
+@fact
 def in_place_groups(chain: Chain) -> tuple[tuple[str, ...], ...]:
     """Intermediates that share one buffer: maps and row operators overwrite an input that nothing else reads.
 

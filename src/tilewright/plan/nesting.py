@@ -7,7 +7,7 @@ bare block would move into L1. Both more loops and reading in place must gain wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from math import prod
@@ -30,6 +30,8 @@ BEAM = 3
 
 InnerLoops = tuple[tuple[str, int], ...]
 """(axis, tile) of the loops that cut an operator's block for L1, outermost first."""
+Works = Iterable[tuple[Operator, Work]]
+"""Operators with what each costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +64,13 @@ def refine(setting: Setting, found: Sequence[Candidate]) -> Blocking:
     return best
 
 
-def works(setting: Setting, blocking: Blocking) -> Iterator[tuple[Operator, Work]]:
-    """What every operator of a blocking costs."""
+def works(setting: Setting, blocking: Blocking, only: Collection[str] | None = None) -> Iterator[tuple[Operator, Work]]:
+    """What every operator of a blocking costs, or each of those named."""
     view = view_schedule(setting.chain, blocking.outer)
     around = surroundings(setting, view)
     for one, inner in zip(view.operators, view_schedule(setting.chain, blocking.schedule).operators, strict=True):
+        if only is not None and one.operator.name not in only:
+            continue
         cut = inner if len(inner.loops) > len(one.loops) else None
         yield one.operator, operator_work(setting, around, one, inner=cut, conflict=blocking.conflicts.get(one.operator.name))
 

@@ -6,13 +6,15 @@ blocks are distributed. Threads may be more than the planned cores, or held up b
 
 from __future__ import annotations
 
+from functools import reduce
+from itertools import takewhile
 from math import prod
 
 from tilewright.graph.types import AxisKind, Chain
-from tilewright.plan.images import Follows, schedule_follows, shared_loops
+from tilewright.plan.images import Follows, follows, schedule_follows, shared_loops
 from tilewright.plan.ranges import planned_sizes, trip_counts
 from tilewright.plan.schedule import Loop, Node, Pack, Schedule, Storage
-from tilewright.plan.views import Count
+from tilewright.plan.views import ChainView, Count
 
 ENOUGH_BLOCKS = 16
 """Blocks that a plan provides if the work is large enough to be worth distributing."""
@@ -60,6 +62,15 @@ def is_parallel(chain: Chain, axis: str, follow: Follows | None = None) -> bool:
 def block_count(chain: Chain, schedule: Schedule) -> int:
     """The number of independent blocks, at planned sizes."""
     return prod(trip_counts(parallel_loops(chain, schedule), planned_sizes(chain)))
+
+
+def blocks_in_view(view: ChainView, shared: int) -> Count:
+    """The independent blocks of the first `shared` loops, which all operators share; an array where tiles are."""
+    loops = view.operators[-1].loops[:shared]
+    follow = follows(view.chain, view.storage, [loop.axis for loop in loops])
+    rolls = Storage.ROLL in view.storage.values()
+    distributed = takewhile(lambda loop: is_parallel(view.chain, loop.axis, follow), loops[: shared - rolls] if shared else ())
+    return reduce(lambda count, loop: count * loop.trips, distributed, 1)
 
 
 def imbalance(blocks: Count, threads: int) -> Count:

@@ -11,15 +11,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tilewright.errors import PlanningError
-from tilewright.graph.types import Graph, Operator
+from tilewright.graph.types import Chain, Graph, Operator
+from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import make_chain
-from tilewright.plan.coefficients import coefficients_for
+from tilewright.plan.coefficients import Coefficients, coefficients_for
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, block_count
-from tilewright.plan.planner import plan_chain, separate_price
+from tilewright.plan.planner import chain_setting, plan_chain
+from tilewright.plan.pricing import separate_price
 from tilewright.plan.recall import Searched
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price
+from tilewright.plan.worth import can_cost
 
 Operators = tuple[Operator, ...]
 
@@ -28,14 +31,20 @@ SMALL_GROUP = 6
 
 
 def partition(
-    graph: Graph, machine: Machine, *, fuse: bool | None = None, kernels: tuple[MicroKernel, ...] | None = None
+    graph: Graph,
+    machine: Machine,
+    *,
+    fuse: bool | None = None,
+    kernels: tuple[MicroKernel, ...] | None = None,
+    coefficients: Coefficients | None = None,
 ) -> ModelPlan:
     """Cut a graph into chains and plan each of them.
 
     `fuse=None` lets the prices decide, `fuse=True` joins whatever can be executed, `fuse=False` nothing. Graph outputs and
-    tensors with several readers end a chain. Every operator can be planned alone.
+    tensors with several readers end a chain. Every operator can be planned alone. `coefficients` are those of the price (default:
+    as fitted for such machines).
     """
-    work = _Partition(graph, machine, fuse, kernels)
+    work = _Partition(graph, machine, fuse, kernels, coefficients or coefficients_for(machine))
     work.alone = {operator.name: work.plan((operator,), None) for operator in graph.operators}
     plans = [plan for group in work.groups() for plan in work.divide(group)]
     order = {operator.name: position for position, operator in enumerate(graph.operators)}
@@ -50,9 +59,12 @@ class _Partition:
     machine: Machine
     fuse: bool | None
     kernels: tuple[MicroKernel, ...] | None
+    coefficients: Coefficients
     alone: dict[str, Plan] = field(default_factory=dict)
     cuts: dict[str, Cut] = field(default_factory=dict)
     """By the tensor that goes through memory."""
+    chains: dict[tuple[str, ...], Chain] = field(default_factory=dict)
+    """By the names of their operators."""
     searched: Searched = field(default_factory=dict)
 
     def groups(self) -> list[Operators]:
@@ -86,12 +98,21 @@ class _Partition:
 
     def _whole(self, group: Operators) -> Plan | None:
         """The plan of all operators as one chain, if there is one and it is wanted."""
+        separate = self._separate(group)
+        if self.fuse is None and len(group) > SMALL_GROUP and not self._can_pay(group, separate):
+            return None
         try:
-            joined = self.plan(group, self._separate(group))
+            joined = self.plan(group, separate)
         except PlanningError:
             return None
         parts = [self.alone[operator.name] for operator in group]
         return joined if not self._why_apart(joined, parts) else None
+
+    def _can_pay(self, group: Operators, separate: Price) -> bool:
+        """Whether operators as one chain may cost no more than apart: found out without a search."""
+        available = registry.for_machine(self.machine) if self.kernels is None else self.kernels
+        setting, _ = chain_setting(self._chain(group), self.machine, available, self.coefficients)
+        return can_cost(setting, separate.seconds * self.coefficients.worth_it)
 
     def _built_up(self, group: Operators) -> list[Plan]:
         """Each operator joins the chains that produce its operands, as long as the joined plan is wanted."""
@@ -135,8 +156,8 @@ class _Partition:
 
     def _is_slower(self, joined: Plan, apart: list[Plan]) -> bool:
         """Whether apart gains what the price can tell: equal ones are joined, since they need no memory in between."""
-        worth = coefficients_for(self.machine).worth_it
-        return joined.predicted_seconds > separate_price(plan.price for plan in apart).seconds * worth
+        separate_s = separate_price(plan.price for plan in apart).seconds
+        return joined.predicted_seconds > separate_s * self.coefficients.worth_it
 
     def _obstacle(self, tensor: str) -> str:
         if self.fuse is False:
@@ -156,8 +177,22 @@ class _Partition:
 
     def plan(self, operators: Operators, unfused: Price | None) -> Plan:
         """The plan of operators as one chain."""
-        chain = make_chain(self.graph, operators)
-        return plan_chain(chain, self.machine, kernels=self.kernels, unfused_price=unfused, searched=self.searched)
+        chain = self._chain(operators)
+        return plan_chain(
+            chain,
+            self.machine,
+            kernels=self.kernels,
+            coefficients=self.coefficients,
+            unfused_price=unfused,
+            searched=self.searched,
+        )
+
+    def _chain(self, operators: Operators) -> Chain:
+        """The chain of operators, made once."""
+        names = tuple(operator.name for operator in operators)
+        if names not in self.chains:
+            self.chains[names] = make_chain(self.graph, operators)
+        return self.chains[names]
 
     def _operators(self, plan: Plan) -> Iterator[Operator]:
         names = {operator.name for operator in plan.chain.operators}

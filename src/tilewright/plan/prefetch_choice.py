@@ -7,22 +7,26 @@ from dataclasses import replace
 
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.cost import seconds
-from tilewright.plan.nesting import Blocking, works
+from tilewright.plan.nesting import Blocking, Works, works
 from tilewright.plan.setting import Setting
 from tilewright.plan.types import Rejected
 
 
 def choose_prefetches(
-    setting: Setting, blocking: Blocking, available: tuple[MicroKernel, ...]
+    setting: Setting, blocking: Blocking, available: tuple[MicroKernel, ...], done: Works
 ) -> tuple[Setting, tuple[Rejected, ...]]:
-    """The setting with kernels of the same tiles that prefetch where that gains what is `worth_it`, and the choices that lost."""
-    plain = _operator_seconds(setting, blocking)
+    """The setting with kernels of the same tiles that prefetch where that gains what is `worth_it`, and the choices that lost.
+
+    `done` is what the operators cost with the kernels of the setting.
+    """
+    plain = _operator_seconds(setting, done)
     best: dict[str, tuple[MicroKernel, float]] = {}
     for prefetch in sorted({kernel.prefetch for kernel in available if kernel.prefetch}):
         changed = _prefetching(setting, available, prefetch)
         if not changed:
             continue
-        other = _operator_seconds(replace(setting, kernels={**setting.kernels, **changed}), blocking)
+        prefetching = replace(setting, kernels={**setting.kernels, **changed})
+        other = _operator_seconds(prefetching, works(prefetching, blocking, changed))
         for name, kernel in changed.items():
             if name not in best or other[name] < best[name][1]:
                 best[name] = kernel, other[name]
@@ -32,8 +36,8 @@ def choose_prefetches(
     return (replace(setting, kernels={**setting.kernels, **chosen}) if chosen else setting), rejected
 
 
-def _operator_seconds(setting: Setting, blocking: Blocking) -> dict[str, float]:
-    return {operator.name: float(seconds(setting, work)) for operator, work in works(setting, blocking)}
+def _operator_seconds(setting: Setting, done: Works) -> dict[str, float]:
+    return {operator.name: float(seconds(setting, work)) for operator, work in done}
 
 
 def _prefetching(setting: Setting, available: tuple[MicroKernel, ...], prefetch: tuple[str, ...]) -> dict[str, MicroKernel]:

@@ -15,6 +15,7 @@ from math import lcm, prod
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.block_order import may_roll, prefix_storage, prefixed, why_not_executable
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
+from tilewright.plan.facts import fact
 from tilewright.plan.images import follows
 from tilewright.plan.parallel import is_parallel
 from tilewright.plan.schedule import Storage
@@ -115,11 +116,17 @@ class Space:
 def space_of(setting: Setting) -> Space:
     """The space of a chain: axes with one candidate, which a loop would cover in one trip, are left out."""
     chain = setting.chain
-    every = {axis: candidates(size, axis_multiple(setting, axis)) for axis, size in setting.sizes.items()}
+    every = _candidates(setting)
     loops = {a: t for a, t in every.items() if len(t) > 1 or isinstance(chain.extents[a], SymbolicExtent)}
     batch = tuple(axis for axis in batch_axes(chain) if axis in loops)
     free = [axis for axis in _output_first(chain) if axis in loops and axis not in batch]
     return Space(setting, batch, _groups(setting, free), _thinned(setting, batch, loops))
+
+
+def thinned_axes(setting: Setting) -> tuple[str, ...]:
+    """The axes of which the space has not every tile that matters."""
+    every = _candidates(setting)
+    return tuple(axis for axis, tiles in space_of(setting).tiles.items() if len(tiles) < len(every[axis]))
 
 
 def batch_axes(chain: Chain) -> tuple[str, ...]:
@@ -130,6 +137,7 @@ def batch_axes(chain: Chain) -> tuple[str, ...]:
     return tuple(axis for axis in chain.shared_axes if axis in shared and is_parallel(chain, axis) and may_lead(chain, axis))
 
 
+@fact
 def why_not(chain: Chain, prefix: tuple[str, ...]) -> str:
     """Why the blocks of a prefix cannot be executed; empty if they can."""
     return why_not_executable(chain, prefixed(chain, prefix, {}, dict.fromkeys(prefix, 1)))
@@ -164,6 +172,11 @@ def may_lead(chain: Chain, axis: str) -> bool:
         return True
     follow = follows(chain, prefix_storage(chain, (axis,)), (axis,))
     return all((op.name, axis) in follow for op in apart)
+
+
+def _candidates(setting: Setting) -> dict[str, tuple[int, ...]]:
+    """Of every axis: the smallest aligned tile for each number of trips."""
+    return {axis: candidates(size, axis_multiple(setting, axis)) for axis, size in setting.sizes.items()}
 
 
 def _subsets(groups: Sequence[Group]) -> Iterator[tuple[Group, ...]]:

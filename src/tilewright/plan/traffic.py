@@ -20,6 +20,7 @@ from tilewright.graph.types import Operator, planned_extent
 from tilewright.machine.machine import MemoryLevel
 from tilewright.plan.footprint import distinct_elements, swept_elements
 from tilewright.plan.movement import tile_visits
+from tilewright.plan.parallel import blocks_in_view
 from tilewright.plan.setting import ELEMENT_BYTES, Operand, Setting
 from tilewright.plan.views import ChainView, Count, LoopView, OperatorView, either
 from tilewright.plan.working_set import live_intermediates
@@ -53,11 +54,17 @@ def surroundings(setting: Setting, view: ChainView) -> Surroundings:
     behind = setting.cache_levels[setting.fusion_position + 1 :]
     touched = [_touched_bytes(setting, view, depth) for depth in range(shared + 1)] if behind else []
     held = {}
+    blocks = blocks_in_view(view, shared)
     for level in behind:
-        sizes = [level.size_bytes, *([level.size_bytes // level.shared_by_cores] * shared)]
+        sizes = [level.size_bytes, *([share_bytes(setting, level, blocks)] * shared)]
         fits = [bytes_inside <= size for bytes_inside, size in zip(touched, sizes, strict=True)]
         held[level.name] = tuple(reduce(lambda one, other: one | other, fits[: depth + 1]) for depth in range(shared + 1))
     return Surroundings(live_intermediates(view), shared, held, tuple(touched))
+
+
+def share_bytes(setting: Setting, level: MemoryLevel, blocks: Count) -> Count:
+    """What one core has of a cache while the blocks of a plan run: cores that do not exist, or have no block, take no share."""
+    return level.size_bytes // np.minimum(min(level.shared_by_cores, setting.machine.cores), blocks)
 
 
 def footprints(setting: Setting, operator: Operator, tiles: Mapping[str, Count]) -> Footprints:

@@ -85,7 +85,9 @@ def _schedule(plan: Plan) -> list[str]:
     storage = f"{', '.join(stored)}; " if stored else ""
     parallel = f"parallel over {', '.join(plan.parallel_axes)}" if plan.parallel_axes else "not parallel"
     scratch = f"scratch per thread {units.size(plan.scratch_bytes)}"
-    return [*columns(rows), *wrapped(f"{storage}{scratch}; {parallel}")]
+    thinned = f"not every tile of {', '.join(plan.thinned_axes)} was tried: an operator has too many combinations"
+    searched = wrapped(thinned) if plan.thinned_axes else []
+    return [*columns(rows), *wrapped(f"{storage}{scratch}; {parallel}"), *searched]
 
 
 def _kernels(plan: Plan) -> list[str]:
