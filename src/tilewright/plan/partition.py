@@ -17,7 +17,6 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import make_chain
 from tilewright.plan.coefficients import Coefficients, coefficients_for
-from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, block_count
 from tilewright.plan.planner import chain_setting, plan_chain
 from tilewright.plan.pricing import separate_price
 from tilewright.plan.recall import Searched
@@ -146,18 +145,21 @@ class _Partition:
         """Why a joined plan is not wanted; empty if it is."""
         if self.fuse:
             return ""
-        if self._is_slower(joined, apart):
-            return "the separate plans are faster"
-        blocks = block_count(joined.chain, joined.schedule)
-        most = min(ENOUGH_BLOCKS, *(block_count(plan.chain, plan.schedule) for plan in apart))
-        if 2 * blocks > most or joined.predicted_seconds < WORTH_DISTRIBUTING_S:
+        if not self._is_slower(joined, apart):
             return ""
-        return f"fused, it has {blocks} blocks for threads, apart at least {most}"
+        if joined.predicted_seconds > separate_price(plan.price for plan in apart).seconds:
+            return "the separate plans are faster"
+        cores = self.machine.cores
+        fused_us, apart_us = joined.price.on(cores) * 1e6, self._apart_s(apart) * 1e6
+        return f"fused, it has fewer blocks for threads: {fused_us:.3g} us on {cores} cores, apart {apart_us:.3g} us"
 
     def _is_slower(self, joined: Plan, apart: list[Plan]) -> bool:
-        """Whether apart gains what the price can tell: equal ones are joined, since they need no memory in between."""
-        separate_s = separate_price(plan.price for plan in apart).seconds
-        return joined.predicted_seconds > separate_s * self.coefficients.worth_it
+        """Whether apart gains what the price can tell on all cores: equal ones are joined, they need no memory in between."""
+        return joined.price.on(self.machine.cores) > self._apart_s(apart) * self.coefficients.worth_it
+
+    def _apart_s(self, plans: list[Plan]) -> float:
+        """The time of several chains one after the other on all cores, in one call."""
+        return sum(plan.price.on(self.machine.cores) for plan in plans) - (len(plans) - 1) * self.coefficients.call_s
 
     def _obstacle(self, tensor: str) -> str:
         if self.fuse is False:
