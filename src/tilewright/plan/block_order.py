@@ -8,6 +8,7 @@ executable permutation's movement, and generalises to any number of operators.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
 
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.chains import axis_names, equal_axes, upstream
@@ -15,7 +16,7 @@ from tilewright.plan.images import follows, rolled_axis, schedule_follows, share
 from tilewright.plan.memory import in_place_groups
 from tilewright.plan.ranges import largest_sizes, trip_counts
 from tilewright.plan.row_forms import why_parts_cannot_merge, why_rows_must_be_whole
-from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Storage, Trip, When, common_path
+from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Segment, Storage, Trip, When, common_path, segment_of
 
 
 def permuted(
@@ -41,19 +42,21 @@ def prefixed(
     tiles: Mapping[str, int],
     own_tiles: Mapping[str, Mapping[str, int]] | None = None,
     rolled: Collection[str] = (),
+    segments: Sequence[Segment] = (),
 ) -> Schedule:
     """Loops of the prefix around everything, then for every operator the nest of its own order (none if not named).
+
+    The operators of a segment stand together in its loops.
 
     Intermediates whose producer lacks a loop of the prefix are recomputed, or rolled along the innermost loop, and so is all
     that they are computed from. `own_tiles` overrides `tiles` for the own loops of an operator.
     """
     own = own_tiles or {}
-    body = tuple(
-        node
-        for operator in chain.operators
-        for node in nest(own_orders.get(operator.name, ()), {**tiles, **own.get(operator.name, {})}, (Compute(operator.name),))
-    )
-    return Schedule(nest(prefix, tiles, body), tuple(prefix_storage(chain, prefix, rolled).items()))
+    body: list[Node] = []
+    for segment, members in groupby((op.name for op in chain.operators), lambda name: segment_of(segments, name)):
+        nests = [nest(own_orders.get(name, ()), {**tiles, **own.get(name, {})}, (Compute(name),)) for name in members]
+        body += nest(segment.axes if segment else (), tiles, tuple(node for nodes in nests for node in nodes))
+    return Schedule(nest(prefix, tiles, tuple(body)), tuple(prefix_storage(chain, prefix, rolled).items()))
 
 
 def prefix_storage(chain: Chain, prefix: Sequence[str], rolled: Collection[str] = ()) -> dict[str, Storage]:

@@ -9,7 +9,7 @@ loops. The price of this level counts the nearest level inside a block only: `ne
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
@@ -19,19 +19,22 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.graph.types import SymbolicExtent
-from tilewright.plan.block_order import prefix_storage, prefixed
-from tilewright.plan.bounds import Bounds, tile_elements, with_spills
+from tilewright.plan.block_order import prefix_storage
+from tilewright.plan.bounds import Bounds, Choices, tile_elements, with_spills
+from tilewright.plan.candidate import Candidate
 from tilewright.plan.cost import Block, measure, operator_work, seconds
 from tilewright.plan.images import follows
 from tilewright.plan.packing import may_stay
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, imbalance, is_parallel, threads_seconds
-from tilewright.plan.schedule import Schedule
+from tilewright.plan.row_forms import state_elements
+from tilewright.plan.schedule import Segment, segment_of
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.space import Space, space_of
 from tilewright.plan.tile_size import best_index, broadcast
 from tilewright.plan.traffic import Surroundings, set_conflict, surroundings
+from tilewright.plan.trees import executable_segments, possible_segments, segmentations, tree_choices
 from tilewright.plan.views import ChainView, Count, LoopView, OperatorView, expanded, view_behind, view_prefix
-from tilewright.plan.working_set import resident
+from tilewright.plan.working_set import live_intermediates, resident
 
 MOST_STAYING = 4
 """Operators of which every combination of stationary and streaming tiles is tried."""
@@ -39,37 +42,8 @@ KEPT_BOUNDS = 8
 """Prefixes that were not searched of which the bound is kept, shortest first."""
 
 Blocks: TypeAlias = dict[Hashable, Block]
-Tiles: TypeAlias = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """The best schedule of one prefix, with the figures that it competes by. Loops that always have one trip are left out."""
-
-    prefix: tuple[str, ...]
-    tiles: Mapping[str, int]
-    own_orders: Mapping[str, tuple[str, ...]]
-    own_tiles: Mapping[str, Mapping[str, int]]
-    seconds: float
-    """On one thread."""
-    cores_s: float
-    """On the machine's cores: what candidates compete by."""
-    used_bytes: int
-    blocks: int
-    is_bound: bool = False
-    """Whether the figures are only what the prefix costs at least: enough to lose by."""
-    rolled: tuple[str, ...] = ()
-    """Intermediates that are rolled along the last loop of the prefix."""
-
-    def schedule(self, setting: Setting) -> Schedule:
-        """The schedule, without packing."""
-        return prefixed(setting.chain, self.prefix, self.own_orders, self.tiles, self.own_tiles, self.rolled)
-
-    def __str__(self) -> str:
-        shared = ", ".join(f"{axis} by {self.tiles[axis]}" for axis in self.prefix) or "no shared loop"
-        below = [f"{name}: {', '.join(order)}" for name, order in self.own_orders.items() if order]
-        rolled = [f"{', '.join(self.rolled)} rolled along {self.prefix[-1]}"] if self.rolled else []
-        return "; ".join([shared, *rolled, *below])
+Staying: TypeAlias = tuple[Count, Count]
+"""Elements of an operator's tiles that stay on chip while another runs: outside its segment, and inside it."""
 
 
 def search(setting: Setting) -> tuple[Candidate, ...]:
@@ -84,13 +58,10 @@ def search(setting: Setting) -> tuple[Candidate, ...]:
     least = [prefix.least(bounds) for prefix in prefixes]
     enough = min(ENOUGH_BLOCKS, max(prefix.most_blocks() for prefix in prefixes))
     found: dict[int, Candidate] = {}
-    for number in sorted(range(len(prefixes)), key=lambda number: float(least[number][0].min())):
-        price, used = least[number]
-        bound, bound_of_spills = (_bound(setting, found, number, enough, spills) for spills in (False, True))
-        may_fit = used * ELEMENT_BYTES <= setting.capacity_bytes
-        here = prefixes[number].restricted((price <= bound) & (may_fit | (price <= bound_of_spills)))
-        if here is not None and not (_is_few(setting, here, enough) and bound < np.inf):
-            found[number] = here.best()
+    _search(setting, prefixes, least, found, enough)
+    trees = list(_trees(space, bounds, prefixes, found, enough))
+    prefixes, least = [*prefixes, *trees], [*least, *(tree.least(bounds) for tree in trees)]
+    _search(setting, prefixes, least, found, enough)
     unlike: dict[str, Candidate] = {}
     for number in sorted(found):
         unlike.setdefault(str(found[number]), found[number])
@@ -99,6 +70,42 @@ def search(setting: Setting) -> tuple[Candidate, ...]:
     skipped = [number for number in range(len(prefixes)) if number not in found][:KEPT_BOUNDS]
     lost = [*(c for c in candidates if c is not winner), *(prefixes[number].at_least(*least[number]) for number in skipped)]
     return (winner, *sorted(lost, key=lambda candidate: (candidate.is_bound, candidate.cores_s)))
+
+
+def _search(
+    setting: Setting,
+    prefixes: Sequence[_Prefix],
+    least: Sequence[tuple[np.ndarray, np.ndarray]],
+    found: dict[int, Candidate],
+    enough: int,
+) -> None:
+    """Add to `found` what prefixes that can still win give, in the order of their bounds."""
+    for number in sorted(set(range(len(prefixes))) - set(found), key=lambda number: float(least[number][0].min())):
+        price, used = least[number]
+        bound, bound_of_spills = (_bound(setting, found, number, enough, spills) for spills in (False, True))
+        may_fit = used * ELEMENT_BYTES <= setting.capacity_bytes
+        here = prefixes[number].restricted((price <= bound) & (may_fit | (price <= bound_of_spills)))
+        if here is not None and not (_is_few(setting, here, enough) and bound < np.inf):
+            found[number] = here.best()
+
+
+def _trees(
+    space: Space, bounds: Bounds, prefixes: Sequence[_Prefix], found: Mapping[int, Candidate], enough: int
+) -> Iterator[_Prefix]:
+    """Every prefix with segments below it, where what they save can matter: memory, of the fusion level or of L1.
+
+    No operator gets cheaper by a segment than it is with the best loops of its own and as much memory.
+    """
+    segments = possible_segments(space)
+    bound = _bound(space.setting, found, len(prefixes), enough, spills=False)
+    for prefix in prefixes if segments else ():
+        here = None if prefix.rolled else prefix.restricted(prefix.least(bounds, live=0)[0] <= bound)
+        if here is None or (_is_few(space.setting, here, enough) and bound < np.inf):
+            continue
+        able = tuple(segmentations(executable_segments(space, prefix.prefix, segments)))
+        here = here.restricted(here.at_best(here.least_live(able)) <= bound) if able else None
+        for below in able if here is not None else ():
+            yield _Prefix(space, prefix.prefix, (), {}, tree_choices(space, here.choices, below), below)
 
 
 def _bound(setting: Setting, found: Mapping[int, Candidate], number: int, enough: int, spills: bool) -> float:
@@ -166,24 +173,42 @@ class _Prefix:
         prefix: tuple[str, ...],
         rolled: tuple[str, ...],
         blocks: Blocks,
-        choices: Mapping[str, Tiles] | None = None,
+        choices: Choices | None = None,
+        segments: tuple[Segment, ...] = (),
     ) -> None:
-        self.space, self.prefix, self.rolled, self.blocks = space, prefix, rolled, blocks
+        self.space, self.prefix, self.rolled, self.blocks, self.segments = space, prefix, rolled, blocks, segments
         self.setting = space.setting
         chain = self.setting.chain
-        self.dims = tuple(axis for axis in self.setting.sizes if axis in prefix)
-        self.choices = choices or {axis: space.prefix_tiles(axis) for axis in self.dims}
+        self.shared = (*prefix, *(axis for segment in segments for axis in segment.axes))
+        self.dims = tuple(axis for axis in self.setting.sizes if axis in self.shared)
+        self.choices: Choices = choices or {axis: space.prefix_tiles(axis) for axis in self.dims}
         self.shape = tuple(len(self.choices[axis]) for axis in self.dims)
         self.tiles = broadcast(self.dims, self.choices)
         storage = prefix_storage(chain, prefix, rolled)
         self.follow = follows(chain, storage, prefix)
-        self.view: ChainView = view_prefix(chain, prefix, {}, self.tiles, storage)
+        self.view: ChainView = view_prefix(chain, prefix, {}, self.tiles, storage, segments)
 
-    def least(self, bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:
-        """What the operators cost (seconds on the cores) and use (elements) at least, for all tiles."""
-        trips = {axis: -(-self.setting.sizes[axis] // self.tiles[axis]) for axis in self.dims}
-        price, used = bounds.of_prefix(self.view, trips)
+    def least(self, bounds: Bounds, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """What the operators cost (seconds on the cores) and use (elements) at least, for all tiles (see `Bounds.of_prefix`)."""
+        price, used = bounds.of_prefix(self.view, self.choices, live)
         return np.broadcast_to(self._on_cores(price), self.shape), np.broadcast_to(used, self.shape)
+
+    def least_live(self, able: Iterable[tuple[Segment, ...]]) -> Count:
+        """What intermediates take at least (elements) if one of these choices of segments shares loops below, for all tiles."""
+        space, prefix, live = self.space, self.prefix, live_intermediates(self.view)
+        for segments in able:
+            smallest = {axis: space.tiles[axis][0] for segment in segments for axis in segment.axes}
+            view = view_prefix(self.view.chain, prefix, {}, {**self.tiles, **smallest}, self.view.storage, segments)
+            live = np.minimum(live, live_intermediates(view) - state_elements(view))
+        return live
+
+    def at_best(self, live: Count) -> np.ndarray:
+        """What the operators cost (seconds on the cores) if intermediates took so much and nothing stayed of other operators."""
+        around = replace(surroundings(self.setting, self.view), live_elements=live)
+        options = {one.operator.name: tuple(self._options(around, one)) for one in self.view.operators}
+        choices = self._choose(options, dict.fromkeys(options, live), dict.fromkeys(options, False))
+        total = sum((choice.seconds for choice in choices.values()), np.zeros(self.shape))
+        return np.broadcast_to(self._on_cores(total), self.shape)
 
     def at_least(self, price: np.ndarray, used: np.ndarray) -> Candidate:
         """The prefix with the tiles of its least bound, for what is told of plans that lost."""
@@ -194,7 +219,8 @@ class _Prefix:
         seconds = float(price[index]) * cores / imbalance(blocks, cores)
         cut = tuple(axis for axis in self.prefix if self._cuts(axis, tiles[axis]))
         used_bytes = int(used[index]) * ELEMENT_BYTES
-        return Candidate(cut, tiles, {}, {}, seconds, float(price[index]), used_bytes, blocks, True, self.rolled)
+        segments = self._cut_segments(tiles)
+        return Candidate(cut, tiles, {}, {}, seconds, float(price[index]), used_bytes, blocks, True, self.rolled, segments)
 
     def restricted(self, able: np.ndarray) -> _Prefix | None:
         """The same prefix with those tiles of its axes that are part of any able combination; None if there are none."""
@@ -208,7 +234,7 @@ class _Prefix:
             kept[axis] = tuple(
                 tile for tile, any_able in zip(self.choices[axis], np.atleast_1d(able.any(axis=others)), strict=True) if any_able
             )
-        return _Prefix(self.space, self.prefix, self.rolled, {}, kept)
+        return _Prefix(self.space, self.prefix, self.rolled, {}, kept, self.segments)
 
     def most_blocks(self) -> int:
         """The most independent blocks that any tiles give."""
@@ -221,8 +247,7 @@ class _Prefix:
         stay = {one.operator.name: self._left(one) for one in self.view.operators}
         best: Candidate | None = None
         for streaming in self._modes(stay):
-            kept = {name: 0 if streaming[name] else elements for name, elements in stay.items()}
-            others = {name: sum(elements for other, elements in kept.items() if other != name) for name in options}
+            others = {name: self._beside(name, stay, streaming) for name in options}
             elsewhere = {name: around.live_elements + elements for name, elements in others.items()}
             candidate = self._candidate(options, self._choose(options, elsewhere, streaming))
             if best is None or candidate.cores_s < best.cores_s:
@@ -239,12 +264,12 @@ class _Prefix:
         least = np.min(self._on_cores(total))
         return best.cores_s <= float(least) * self.setting.coefficients.equal_within
 
-    def _modes(self, stay: Mapping[str, Count]) -> Iterator[dict[str, bool]]:
+    def _modes(self, stay: Mapping[str, Staying]) -> Iterator[dict[str, bool]]:
         """Every combination of operators whose tiles stream through; first all that may stay do.
 
         In chains where more than `MOST_STAYING` operators could keep a tile: all of them, one by one, none.
         """
-        able = [name for name, elements in stay.items() if np.any(np.asarray(elements) > 0)]
+        able = [name for name, elements in stay.items() if np.any(np.asarray(sum(elements)) > 0)]
         every = product((False, True), repeat=len(able)) if len(able) <= MOST_STAYING else _all_single_none(len(able))
         for streaming in sorted(every, key=sum):
             yield {**dict.fromkeys(stay, False), **dict(zip(able, streaming, strict=True))}
@@ -278,6 +303,7 @@ class _Prefix:
             used_bytes=int(used[index]) * ELEMENT_BYTES,
             blocks=int(blocks[index]),
             rolled=self.rolled if self.rolled and self._cuts(self.prefix[-1], tiles[self.prefix[-1]]) else (),
+            segments=self._cut_segments(tiles),
         )
 
     def _options(self, around: Surroundings, shared: OperatorView) -> Iterator[_Option]:
@@ -287,17 +313,19 @@ class _Prefix:
             here = _behind(around, len(self._own_dims(order)))
             block = self._block(shared, order)
             price = self._price(here, view, block)
-            yield _Option(order, price, tile_elements(self.setting, shared.operator, block), np.asarray(self._left(view)) == 0)
+            yield _Option(
+                order, price, tile_elements(self.setting, shared.operator, block), np.asarray(sum(self._left(view))) == 0
+            )
 
     def _own_orders(self, one: OperatorView) -> tuple[tuple[str, ...], ...]:
         """The orders of an operator's own loops; it has none along axes along which it follows its consumers."""
-        return self.space.own_orders(one.operator, (*self.prefix, *one.walks))
+        return self.space.own_orders(one.operator, (*self.shared, *one.walks))
 
     def _with_own(self, shared: OperatorView, order: tuple[str, ...]) -> OperatorView:
         """The view of an operator with loops of its own in this order, of all tiles."""
         dims, sizes = self._own_dims(order), self.setting.sizes
         tiles, one = self._tiles(dims), view_behind(shared, len(dims))
-        loops = (LoopView(axis, -(-sizes[axis] // tiles[axis]), len(self.prefix) + i) for i, axis in enumerate(order))
+        loops = (LoopView(axis, -(-sizes[axis] // tiles[axis]), len(self.shared) + i) for i, axis in enumerate(order))
         own = {axis: np.minimum(tiles[axis], sizes[axis]) for axis in dims}
         return replace(one, loops=(*one.loops, *loops), tiles={**one.tiles, **own})
 
@@ -332,7 +360,7 @@ class _Prefix:
 
     def _block(self, one: OperatorView, order: tuple[str, ...]) -> Block:
         along = self.prefix[-1] if self.rolled else ""
-        key = (one.operator.name, frozenset(self.prefix), self.rolled, along, bool(order))
+        key = (one.operator.name, self.dims, self.rolled, along, bool(order))
         if key not in self.blocks:
             view = self._with_own(one, order)
             self.blocks[key] = measure(self.setting.walked(view.walked(self.setting.sizes)), one.operator, view.tiles)
@@ -344,11 +372,32 @@ class _Prefix:
     def _tiles(self, own: tuple[str, ...]) -> dict[str, np.ndarray]:
         return broadcast((*self.dims, *own), {**self.choices, **{axis: self.space.tiles[axis] for axis in own}})
 
-    def _left(self, view: OperatorView) -> Count:
-        """What stays on chip of an operator's tiles while others run: under a prefix that is the same for all of them."""
-        other = next((one for one in self.view.operators if one.operator.name != view.operator.name), None)
+    def _left(self, view: OperatorView) -> Staying:
+        """What stays on chip of an operator's tiles while others run: the same for all of its segment, and for all others."""
         outer = [one.access for one in self.setting.operands[view.operator.name] if not one.is_intermediate]
-        return 0 if other is None else sum(resident(self.view, other, view, access) for access in outer)
+        others = [one for one in self.view.operators if one.operator.name != view.operator.name]
+        beside, within = (
+            next((one for one in others if self._is_beside(one.operator.name, view.operator.name) == is_beside), None)
+            for is_beside in (True, False)
+        )
+        stays = (
+            0 if one is None else sum(resident(self.view, one, view, access) for access in outer) for one in (beside, within)
+        )
+        return next(stays), next(stays)
+
+    def _beside(self, name: str, stay: Mapping[str, Staying], streaming: Mapping[str, bool]) -> Count:
+        """What stays of the tiles of all other operators while one runs, unless they stream through."""
+        others = (other for other in stay if other != name and not streaming[other])
+        return sum(stay[other][not self._is_beside(name, other)] for other in others)
+
+    def _is_beside(self, one: str, other: str) -> bool:
+        """Whether two operators share the loops of the prefix only."""
+        segment = segment_of(self.segments, one)
+        return segment is None or segment != segment_of(self.segments, other)
+
+    def _cut_segments(self, tiles: Mapping[str, int]) -> tuple[Segment, ...]:
+        cut = (replace(one, axes=tuple(a for a in one.axes if self._cuts(a, tiles[a]))) for one in self.segments)
+        return tuple(segment for segment in cut if segment.axes)
 
     def _own_tiles(self, order: tuple[str, ...], index: int) -> dict[str, int]:
         dims = self._own_dims(order)
