@@ -12,7 +12,7 @@ from itertools import groupby
 
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.chains import axis_names, equal_axes, upstream
-from tilewright.plan.images import follows, rolled_axis, schedule_follows, shared_loops
+from tilewright.plan.images import Follows, follows, rolled_axis, schedule_follows, shared_loops
 from tilewright.plan.memory import in_place_groups
 from tilewright.plan.ranges import largest_sizes, trip_counts
 from tilewright.plan.row_forms import why_parts_cannot_merge, why_rows_must_be_whole
@@ -96,8 +96,9 @@ def why_not_executable(chain: Chain, schedule: Schedule) -> str:
     leaves = {leaf.operator: loops for loops, leaf in schedule.leaves() if isinstance(leaf, Compute)}
     if tuple(leaves) != tuple(operator.name for operator in chain.operators):
         return "the operators do not run in topological order, each at one place"
+    follow = schedule_follows(chain, schedule)
     checks = (_rows_are_whole, _runs_the_right_number_of_times, _operands_are_complete, _images_are_found)
-    problems = (check(chain, schedule, operator) for operator in chain.operators for check in checks)
+    problems = (check(chain, schedule, operator, follow) for operator in chain.operators for check in checks)
     return next(filter(None, problems), "") or _shared_buffers_agree(chain, schedule) or why_parts_cannot_merge(chain, schedule)
 
 
@@ -124,11 +125,11 @@ def _when(schedule: Schedule, operator: Operator) -> dict[str, Trip]:
     return {when.axis: when.trip for when in leaf.when}
 
 
-def _rows_are_whole(chain: Chain, schedule: Schedule, operator: Operator) -> str:
+def _rows_are_whole(chain: Chain, schedule: Schedule, operator: Operator, _: Follows) -> str:
     return why_rows_must_be_whole(chain, schedule, operator)
 
 
-def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: Operator) -> str:
+def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: Operator, _: Follows) -> str:
     """Along a loop over a foreign axis an operator runs once, or again and again from zero if it is recomputed."""
     conditions = _when(schedule, operator)
     recomputed = schedule.storage_of(operator.write.tensor) is not Storage.KEEP
@@ -144,9 +145,8 @@ def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: 
     return ""
 
 
-def _operands_are_complete(chain: Chain, schedule: Schedule, operator: Operator) -> str:
+def _operands_are_complete(chain: Chain, schedule: Schedule, operator: Operator, follow: Follows) -> str:
     """At every block a consumer finds the block of each intermediate that it reads finished."""
-    follow = schedule_follows(chain, schedule)
     for tensor in dict.fromkeys(access.tensor for access in operator.reads):
         producer = chain.producer(tensor)
         if producer is None:
@@ -158,10 +158,9 @@ def _operands_are_complete(chain: Chain, schedule: Schedule, operator: Operator)
     return ""
 
 
-def _images_are_found(chain: Chain, schedule: Schedule, operator: Operator) -> str:
+def _images_are_found(chain: Chain, schedule: Schedule, operator: Operator, follow: Follows) -> str:
     """An operator that works on images of its consumers' blocks shares all loops with them but its own."""
     tensor, shared = operator.write.tensor, shared_loops(schedule)
-    follow = schedule_follows(chain, schedule)
     own = {axis: one for (name, axis), one in follow.items() if name == operator.name}
     for axis, one in own.items():
         if any(isinstance(chain.extents[other], SymbolicExtent) for other in (axis, *one.slopes)):

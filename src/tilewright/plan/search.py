@@ -27,7 +27,7 @@ from tilewright.plan.images import follows
 from tilewright.plan.packing import may_stay
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, imbalance, is_parallel, threads_seconds
 from tilewright.plan.row_forms import state_elements
-from tilewright.plan.schedule import Segment, segment_of
+from tilewright.plan.schedule import Segment, Storage, segment_of
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.space import Space, space_of
 from tilewright.plan.tile_size import best_index, broadcast
@@ -92,14 +92,16 @@ def _search(
 def _trees(
     space: Space, bounds: Bounds, prefixes: Sequence[_Prefix], found: Mapping[int, Candidate], enough: int
 ) -> Iterator[_Prefix]:
-    """Every prefix with segments below it, where what they save can matter: memory, of the fusion level or of L1.
+    """Every prefix that keeps all results, with segments below it, where the memory that they save can matter.
 
     No operator gets cheaper by a segment than it is with the best loops of its own and as much memory.
     """
     segments = possible_segments(space)
     bound = _bound(space.setting, found, len(prefixes), enough, spills=False)
     for prefix in prefixes if segments else ():
-        here = None if prefix.rolled else prefix.restricted(prefix.least(bounds, live=0)[0] <= bound)
+        if set(prefix.view.storage.values()) != {Storage.KEEP}:
+            continue
+        here = prefix.restricted(prefix.least(bounds, live=0)[0] <= bound)
         if here is None or (_is_few(space.setting, here, enough) and bound < np.inf):
             continue
         able = tuple(segmentations(executable_segments(space, prefix.prefix, segments)))
