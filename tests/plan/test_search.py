@@ -6,7 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction, elementwise, gemm_chain, kernel
+from tests.plan.cases import (
+    CASCADE_LAKE,
+    KERNELS,
+    batch_chain,
+    batch_operators,
+    chain_of,
+    contraction,
+    elementwise,
+    gemm_chain,
+    kernel,
+)
 from tests.plan.convolutions import convolution_chain
 from tests.plan.exhaustive import cheapest
 from tests.support.halo_chains import conv, halo_chain
@@ -88,13 +98,29 @@ def wide_layers(m: int, width: int, *hidden: int) -> Chain:
     return chain_of(operators)
 
 
-@pytest.mark.parametrize(("l2", "segments"), [(4 << 10, 2), (5 << 10, 2), (8 << 10, 2), (12 << 10, 1), (24 << 10, 0)])
-def test_the_search_finds_the_cheapest_tree(l2: int, segments: int) -> None:
+def projected_attention(m: int, k: int, n: int, length: int, p: int) -> Chain:
+    """Attention of one head and a product behind it."""
+    extents: dict[str, Extent] = {"m": m, "k": k, "l": length, "n": n, "p": p}
+    attention = batch_operators(1, m, n, k, length, with_softmax=True)
+    return chain_of((*attention, contraction("G", "bmn,np->bmp", "EF", {"b": 1, **extents})))
+
+
+TREES = {
+    "layers": (wide_layers(48, 16, 48, 32), 24),
+    "attention": (projected_attention(48, 8, 16, 48, 16), 24),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "l2", "segments"),
+    [("layers", 16 << 10, 2), ("layers", 32 << 10, 1), ("attention", 16 << 10, 1), ("attention", 32 << 10, 0)],
+)
+def test_the_search_finds_the_cheapest_tree(name: str, l2: int, segments: int) -> None:
+    chain, rows = TREES[name]
     machine = replace(machine_with(l1=2 << 10, l2=l2), cores=2, parallel_region_s=1e-8)
-    case = setting(wide_layers(4, 16, 48, 48), machine, columns=16)
+    case = setting(chain, machine, columns=16, rows=rows)
     winner = search(case)[0]
     least = cheapest(case, {axis: axis_multiple(case, axis) for axis in space_of(case).tiles})
-    print(l2, winner, winner.cores_s, least, winner.used_bytes, case.capacity_bytes)
     assert winner.cores_s == pytest.approx(least, rel=1e-9)
     assert winner.used_bytes <= case.capacity_bytes
     assert len(winner.segments) == segments
