@@ -15,7 +15,7 @@ from tilewright.plan.bounds import Bounds
 from tilewright.plan.candidate import Candidate
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S
 from tilewright.plan.prefix import Blocks, Prefix
-from tilewright.plan.schedule import Storage
+from tilewright.plan.schedule import Segment, Storage
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.space import Space, space_of
 from tilewright.plan.trees import executable_segments, possible_segments, segmentations, tree_choices
@@ -77,16 +77,22 @@ def _trees(
     segments = possible_segments(space)
     bound = _bound(space.setting, found, len(prefixes), enough, spills=False)
     for prefix in prefixes if segments else ():
-        if set(prefix.view.storage.values()) != {Storage.KEEP}:
+        free = [segment for segment in segments if not set(segment.axes) & set(prefix.prefix)]
+        if not free or set(prefix.view.storage.values()) != {Storage.KEEP}:
             continue
         here = prefix.restricted(prefix.least(bounds, live=0)[0] <= bound)
-        if here is None or (_is_few(space.setting, here, enough) and bound < np.inf):
-            continue
-        able = executable_segments(space, prefix.prefix, segments)
-        trees = tuple(segmentations(able)) if able else ()
-        rest = here.restricted(here.at_best(here.least_live(trees)) <= bound) if able else None
-        if rest is not None:
-            yield from (Prefix(space, prefix.prefix, (), {}, tree_choices(space, rest.choices, below), below) for below in trees)
+        if here is not None and not (_is_few(space.setting, here, enough) and bound < np.inf):
+            yield from _trees_below(here, free, bound)
+
+
+def _trees_below(prefix: Prefix, segments: Sequence[Segment], bound: float) -> Iterator[Prefix]:
+    """The prefix with every choice of segments that can be executed, and the tiles that may cost no more than the bound."""
+    space = prefix.space
+    here = prefix.restricted(prefix.at_best(prefix.least_live(segmentations(segments))) <= bound)
+    able = executable_segments(space, prefix.prefix, segments) if here is not None else ()
+    if here is not None and able:
+        for below in segmentations(able):
+            yield Prefix(space, prefix.prefix, (), {}, tree_choices(space, here.choices, below), below)
 
 
 def _bound(setting: Setting, found: Mapping[int, Candidate], number: int, enough: int, spills: bool) -> float:

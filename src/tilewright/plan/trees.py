@@ -31,10 +31,9 @@ def possible_segments(space: Space) -> tuple[Segment, ...]:
 
 
 def executable_segments(space: Space, prefix: tuple[str, ...], segments: Sequence[Segment]) -> tuple[Segment, ...]:
-    """Those of the segments that a prefix leaves room for and that can be executed below it."""
+    """Those of the segments that can be executed below a prefix."""
     chain = space.setting.chain
-    free = [segment for segment in segments if not set(segment.axes) & set(prefix)]
-    bare = ((one, prefixed(chain, prefix, {}, dict.fromkeys((*prefix, *one.axes), 1), segments=(one,))) for one in free)
+    bare = ((one, prefixed(chain, prefix, {}, dict.fromkeys((*prefix, *one.axes), 1), segments=(one,))) for one in segments)
     return tuple(segment for segment, schedule in bare if is_executable(chain, schedule))
 
 
