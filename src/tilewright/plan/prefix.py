@@ -25,7 +25,7 @@ from tilewright.plan.images import follows
 from tilewright.plan.packing import may_stay
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, imbalance, is_parallel, threads_seconds
 from tilewright.plan.row_forms import state_elements
-from tilewright.plan.schedule import Segment, segment_of
+from tilewright.plan.schedule import Segment, Storage, segment_of
 from tilewright.plan.setting import ELEMENT_BYTES
 from tilewright.plan.space import Space
 from tilewright.plan.tile_size import best_index, broadcast
@@ -134,6 +134,10 @@ class Prefix:
                 tile for tile, any_able in zip(self.choices[axis], np.atleast_1d(able.any(axis=others)), strict=True) if any_able
             )
         return Prefix(self.space, self.prefix, self.rolled, {}, kept, self.segments)
+
+    def keeps_all(self) -> bool:
+        """Whether no intermediate is computed again, or rolled."""
+        return all(storage is Storage.KEEP for storage in self.view.storage.values())
 
     def most_blocks(self) -> int:
         """The most independent blocks that any tiles give."""

@@ -7,7 +7,7 @@ level counts the nearest level inside a block only: `nesting` refines the best f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from tilewright.plan.bounds import Bounds
 from tilewright.plan.candidate import Candidate
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S
 from tilewright.plan.prefix import Blocks, Prefix
-from tilewright.plan.schedule import Segment, Storage
+from tilewright.plan.schedule import Segment
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
-from tilewright.plan.space import Space, space_of
+from tilewright.plan.space import space_of
 from tilewright.plan.trees import executable_segments, possible_segments, segmentations, tree_choices
 
 KEPT_BOUNDS = 8
@@ -36,10 +36,12 @@ def search(setting: Setting) -> tuple[Candidate, ...]:
     least = [prefix.least(bounds) for prefix in prefixes]
     enough = min(ENOUGH_BLOCKS, max(prefix.most_blocks() for prefix in prefixes))
     found: dict[int, Candidate] = {}
-    _search(setting, prefixes, least, found, enough)
-    trees = list(_trees(space, bounds, prefixes, found, enough))
-    prefixes, least = [*prefixes, *trees], [*least, *(tree.least(bounds) for tree in trees)]
-    _search(setting, prefixes, least, found, enough)
+    if segments := possible_segments(space):
+        keeping = [number for number, prefix in enumerate(prefixes) if prefix.keeps_all()]
+        _search(setting, prefixes, least, found, keeping, enough)
+        trees = list(_trees(bounds, [prefixes[number] for number in keeping], segments, found, enough))
+        prefixes, least = [*prefixes, *trees], [*least, *(tree.least(bounds) for tree in trees)]
+    _search(setting, prefixes, least, found, range(len(prefixes)), enough)
     unlike: dict[str, Candidate] = {}
     for number in sorted(found):
         unlike.setdefault(str(found[number]), found[number])
@@ -55,10 +57,11 @@ def _search(
     prefixes: Sequence[Prefix],
     least: Sequence[tuple[np.ndarray, np.ndarray]],
     found: dict[int, Candidate],
+    numbers: Iterable[int],
     enough: int,
 ) -> None:
-    """Add to `found` what prefixes that can still win give, in the order of their bounds."""
-    for number in sorted(set(range(len(prefixes))) - set(found), key=lambda number: float(least[number][0].min())):
+    """Add to `found` what those of some prefixes give that can still win, in the order of their bounds."""
+    for number in sorted(set(numbers) - set(found), key=lambda number: float(least[number][0].min())):
         price, used = least[number]
         bound, bound_of_spills = (_bound(setting, found, number, enough, spills) for spills in (False, True))
         may_fit = used * ELEMENT_BYTES <= setting.capacity_bytes
@@ -68,20 +71,18 @@ def _search(
 
 
 def _trees(
-    space: Space, bounds: Bounds, prefixes: Sequence[Prefix], found: Mapping[int, Candidate], enough: int
+    bounds: Bounds, prefixes: Sequence[Prefix], segments: Sequence[Segment], found: Mapping[int, Candidate], enough: int
 ) -> Iterator[Prefix]:
-    """Every prefix that keeps all results, with segments below it, where the memory that they save can matter.
+    """Every one of some prefixes with segments below it, where the memory that they save can matter.
 
     No operator gets cheaper by a segment than it is with the best loops of its own and as much memory.
     """
-    segments = possible_segments(space)
-    bound = _bound(space.setting, found, len(prefixes), enough, spills=False)
-    for prefix in prefixes if segments else ():
+    setting = bounds.setting
+    bound = _bound(setting, found, max(found, default=0) + 1, enough, spills=False)
+    for prefix in prefixes:
         free = [segment for segment in segments if not set(segment.axes) & set(prefix.prefix)]
-        if not free or set(prefix.view.storage.values()) != {Storage.KEEP}:
-            continue
-        here = prefix.restricted(prefix.least(bounds, live=0)[0] <= bound)
-        if here is not None and not (_is_few(space.setting, here, enough) and bound < np.inf):
+        here = prefix.restricted(prefix.least(bounds, live=0)[0] <= bound) if free else None
+        if here is not None and not (_is_few(setting, here, enough) and bound < np.inf):
             yield from _trees_below(here, free, bound)
 
 
