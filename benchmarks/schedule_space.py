@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from tilewright.plan.candidate import Candidate
 from tilewright.plan.features import features
 from tilewright.plan.nesting import Blocking, InnerLoops
 from tilewright.plan.packing import may_pack, pack_depth, with_packs
@@ -17,7 +18,6 @@ from tilewright.plan.parallel import parallel_axes
 from tilewright.plan.planner import scratch_bytes
 from tilewright.plan.pricing import price_blocking
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
-from tilewright.plan.search import Candidate
 from tilewright.plan.setting import Setting
 from tilewright.plan.space import axis_multiple
 from tilewright.plan.tile_size import candidates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 
 from tilewright.graph.types import Chain
 from tilewright.plan.block_order import is_executable, may_roll, prefixed
@@ -13,7 +13,7 @@ from tilewright.plan.cost import operator_work, seconds
 from tilewright.plan.images import schedule_follows
 from tilewright.plan.packing import may_stay
 from tilewright.plan.parallel import block_count
-from tilewright.plan.schedule import Schedule
+from tilewright.plan.schedule import Schedule, Segment, Storage
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.space import may_lead
 from tilewright.plan.traffic import set_conflict, surroundings
@@ -56,7 +56,10 @@ def price(setting: Setting, schedule: Schedule) -> float:
 
 
 def schedules(setting: Setting, multiples: Mapping[str, int]) -> Iterator[Schedule]:
-    """Every executable prefix of loops, with every nest of every subset of its remaining axes below for each operator."""
+    """Every executable prefix of loops, with every nest of every subset of its remaining axes below for each operator.
+
+    Below prefixes that keep every intermediate also every tree: any operators that have an axis in a loop over it together.
+    """
     chain, sizes = setting.chain, setting.sizes
     cut = {axis: list(range(step, sizes[axis], step)) for axis, step in multiples.items()}
     sink = [axis.name for axis in chain.operators[-1].axes if axis.name in cut and may_lead(chain, axis.name)]
@@ -66,14 +69,49 @@ def schedules(setting: Setting, multiples: Mapping[str, int]) -> Iterator[Schedu
             if not is_executable(chain, bare):
                 continue
             walked = {axis for _, axis in schedule_follows(chain, bare)}
-            free = [[a for a in remaining(chain, i, prefix) if a in cut and a not in walked] for i in range(len(chain.operators))]
-            own = [orders(tuple(axes)) for axes in free]
-            below = [[(order, inner) for order in group for inner in tilings(order, cut)] for group in own]
-            for choice in product(*below):
-                names = [operator.name for operator in chain.operators]
-                own_orders = {name: order for name, (order, _) in zip(names, choice, strict=True)}
-                own_tiles = {name: inner for name, (_, inner) in zip(names, choice, strict=True)}
-                yield prefixed(chain, prefix, own_orders, tiles, own_tiles, rolled)
+            keeps = all(storage is Storage.KEEP for _, storage in bare.storage)
+            for segments in trees(chain, prefix, tuple(cut)) if keeps else ((),):
+                yield from nests(chain, prefix, tiles, cut, walked, rolled, segments)
+
+
+def nests(
+    chain: Chain,
+    prefix: tuple[str, ...],
+    tiles: dict[str, int],
+    cut: Mapping[str, list[int]],
+    walked: set[str],
+    rolled: list[str],
+    segments: tuple[Segment, ...],
+) -> Iterator[Schedule]:
+    """All nests of all operators' own below a prefix and some segments, with all tiles of both."""
+    names = [operator.name for operator in chain.operators]
+    shared = (*prefix, *(axis for segment in segments for axis in segment.axes))
+    free = [[a for a in remaining(chain, i, shared) if a in cut and a not in walked] for i in range(len(names))]
+    own = [orders(tuple(axes)) for axes in free]
+    below = [[(order, inner) for order in group for inner in tilings(order, cut)] for group in own]
+    for within in tilings(shared[len(prefix) :], cut):
+        for choice in product(*below):
+            own_orders = {name: order for name, (order, _) in zip(names, choice, strict=True)}
+            own_tiles = {name: inner for name, (_, inner) in zip(names, choice, strict=True)}
+            yield prefixed(chain, prefix, own_orders, {**tiles, **within}, own_tiles, rolled, segments)
+
+
+def trees(chain: Chain, prefix: tuple[str, ...], axes: tuple[str, ...]) -> list[tuple[Segment, ...]]:
+    """Every choice of segments that makes an executable tree; a segment has one axis, and the operators that have it."""
+    having = {axis: tuple(op.name for op in chain.operators if axis in axis_names((op,))) for axis in axes if axis not in prefix}
+    able = [Segment(names, (axis,)) for axis, names in having.items() if 1 < len(names) < len(chain.operators)]
+    names = [operator.name for operator in chain.operators]
+    found = []
+    for size in range(len(able) + 1):
+        for chosen in combinations(able, size):
+            inside = sorted((one for one in chosen), key=lambda one: names.index(one.operators[0]))
+            members = [name for one in inside for name in one.operators]
+            together = all(one.operators == tuple(names[names.index(one.operators[0]) :][: len(one.operators)]) for one in inside)
+            apart = len(set(members)) == len(members)
+            tiles = dict.fromkeys((*prefix, *axes), 1)
+            if together and apart and is_executable(chain, prefixed(chain, prefix, {}, tiles, segments=inside)):
+                found.append(tuple(inside))
+    return found
 
 
 def rollings(chain: Chain, prefix: tuple[str, ...]) -> list[list[str]]:

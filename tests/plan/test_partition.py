@@ -121,7 +121,7 @@ def test_a_chain_that_cannot_pay_is_found_without_a_search(rows: int, widths: tu
 
 
 def test_layers_too_wide_for_one_chain_are_not_searched_as_one() -> None:
-    graph = mlp(4096, (128, 4096, 128, 4096, 128))
+    graph = mlp(128, (768, 3072, 768, 3072, 768))
     names = [plan.chain.name for plan in partition(graph, CASCADE_LAKE).plans]
     assert len(names) > 1
     assert names == [

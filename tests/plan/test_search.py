@@ -6,20 +6,31 @@ from dataclasses import replace
 
 import pytest
 
-from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction, elementwise, gemm_chain, kernel
+from tests.plan.cases import (
+    CASCADE_LAKE,
+    KERNELS,
+    batch_chain,
+    batch_operators,
+    chain_of,
+    contraction,
+    elementwise,
+    gemm_chain,
+    kernel,
+)
 from tests.plan.convolutions import convolution_chain
 from tests.plan.exhaustive import cheapest
 from tests.support.halo_chains import conv, halo_chain
-from tilewright.graph.types import Chain
+from tilewright.graph.types import Chain, Extent
 from tilewright.machine import Machine
 from tilewright.plan.block_order import is_executable
 from tilewright.plan.bounds import Bounds
 from tilewright.plan.coefficients import DEFAULT
 from tilewright.plan.planner import plan_chain
+from tilewright.plan.prefix import Prefix
 from tilewright.plan.recall import Searched
 from tilewright.plan.roles import contraction_roles
 from tilewright.plan.schedule import Pack
-from tilewright.plan.search import _Prefix, search
+from tilewright.plan.search import search
 from tilewright.plan.setting import Setting, setting_of
 from tilewright.plan.space import axis_multiple, space_of
 from tilewright.plan.types import Plan
@@ -34,9 +45,9 @@ def machine_with(l1: int = 32 << 10, l2: int = 1 << 20, l3: int | None = None) -
     return replace(CASCADE_LAKE, levels=levels)
 
 
-def setting(chain: Chain, machine: Machine, columns: int = 4) -> Setting:
+def setting(chain: Chain, machine: Machine, columns: int = 4, rows: int = 2) -> Setting:
     contractions = [operator for operator in chain.operators if operator.is_contraction()]
-    kernels = {operator.name: kernel(2, columns) for operator in contractions}
+    kernels = {operator.name: kernel(rows, columns) for operator in contractions}
     return setting_of(chain, machine, kernels, {op.name: contraction_roles(op) for op in contractions}, STRICT)
 
 
@@ -73,6 +84,48 @@ def test_the_search_finds_the_cheapest_of_all_schedules(name: str, l2: int) -> N
         assert winner.used_bytes <= case.capacity_bytes
 
 
+def wide_layers(m: int, width: int, *hidden: int) -> Chain:
+    """Pairs of products with a wide layer between them, and a map behind the first product."""
+    extents: dict[str, Extent] = {"m": m, **dict.fromkeys("acegi", width), **dict(zip("bdfh", hidden, strict=False))}
+    operators, read = [], "X"
+    for number, (wide, narrow, before) in enumerate(zip("bdfh"[: len(hidden)], "cegi", "aceg", strict=False)):
+        operators.append(contraction(f"U{number}", f"m{before},{before}{wide}->m{wide}", (read, f"A{number}"), extents))
+        if not number:
+            operators.append(elementwise("R", f"m{wide}", [("U0", f"m{wide}")], extents))
+        read = "R" if not number else f"U{number}"
+        operators.append(contraction(f"V{number}", f"m{wide},{wide}{narrow}->m{narrow}", (read, f"B{number}"), extents))
+        read = f"V{number}"
+    return chain_of(operators)
+
+
+def projected_attention(m: int, k: int, n: int, length: int, p: int) -> Chain:
+    """Attention of one head and a product behind it."""
+    extents: dict[str, Extent] = {"m": m, "k": k, "l": length, "n": n, "p": p}
+    attention = batch_operators(1, m, n, k, length, with_softmax=True)
+    return chain_of((*attention, contraction("G", "bmn,np->bmp", "EF", {"b": 1, **extents})))
+
+
+TREES = {
+    "layers": (wide_layers(48, 16, 48, 32), 24),
+    "attention": (projected_attention(48, 8, 16, 48, 16), 24),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "l2", "segments"),
+    [("layers", 16 << 10, 2), ("layers", 32 << 10, 1), ("attention", 16 << 10, 1), ("attention", 32 << 10, 0)],
+)
+def test_the_search_finds_the_cheapest_tree(name: str, l2: int, segments: int) -> None:
+    chain, rows = TREES[name]
+    machine = replace(machine_with(l1=2 << 10, l2=l2), cores=2, parallel_region_s=1e-8)
+    case = setting(chain, machine, columns=16, rows=rows)
+    winner = search(case)[0]
+    least = cheapest(case, {axis: axis_multiple(case, axis) for axis in space_of(case).tiles})
+    assert winner.cores_s == pytest.approx(least, rel=1e-9)
+    assert winner.used_bytes <= case.capacity_bytes
+    assert len(winner.segments) == segments
+
+
 @pytest.mark.parametrize(("l2", "online"), [(3 << 10, True), (6 << 10, True), (12 << 10, False)])
 def test_the_search_finds_the_cheapest_form_of_a_softmax(l2: int, online: bool) -> None:
     chain = batch_chain(1, 4, 16, 8, 128, with_softmax=True)
@@ -107,12 +160,12 @@ def test_prefixes_that_were_skipped_could_not_have_won(kernels: tuple[int, int])
     case = setting(convolution_chain(height=6, width=6, channels=(8, 8, 8), kernels=kernels), machine_with(2 << 10, 6 << 10))
     space = space_of(case)
     winner = search(case)[0]
-    every = [_Prefix(space, prefix, rolled, {}).best() for prefix, rolled in space.variants()]
+    every = [Prefix(space, prefix, rolled, {}).best() for prefix, rolled in space.variants()]
     able = [candidate for candidate in every if candidate.used_bytes <= case.capacity_bytes] or every
     assert winner.cores_s == min(candidate.cores_s for candidate in able)
     bounds = Bounds(space)
     for (prefix, rolled), candidate in zip(space.variants(), every, strict=True):
-        assert _Prefix(space, prefix, rolled, {}).least(bounds)[0].min() <= candidate.cores_s
+        assert Prefix(space, prefix, rolled, {}).least(bounds)[0].min() <= candidate.cores_s
 
 
 def packed(plan: Plan) -> set[str]:

@@ -7,7 +7,8 @@ executable permutation's movement, and generalises to any number of operators.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
 
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.chains import axis_names, equal_axes, upstream
@@ -15,7 +16,7 @@ from tilewright.plan.images import Follows, follows, rolled_axis, schedule_follo
 from tilewright.plan.memory import in_place_groups
 from tilewright.plan.ranges import largest_sizes, trip_counts
 from tilewright.plan.row_forms import why_parts_cannot_merge, why_rows_must_be_whole
-from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Storage, Trip, When, common_path
+from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Segment, Storage, Trip, When, common_path, segment_of
 
 
 def permuted(
@@ -41,19 +42,21 @@ def prefixed(
     tiles: Mapping[str, int],
     own_tiles: Mapping[str, Mapping[str, int]] | None = None,
     rolled: Collection[str] = (),
+    segments: Sequence[Segment] = (),
 ) -> Schedule:
     """Loops of the prefix around everything, then for every operator the nest of its own order (none if not named).
+
+    The operators of a segment stand together in its loops.
 
     Intermediates whose producer lacks a loop of the prefix are recomputed, or rolled along the innermost loop, and so is all
     that they are computed from. `own_tiles` overrides `tiles` for the own loops of an operator.
     """
     own = own_tiles or {}
-    body = tuple(
-        node
-        for operator in chain.operators
-        for node in nest(own_orders.get(operator.name, ()), {**tiles, **own.get(operator.name, {})}, (Compute(operator.name),))
-    )
-    return Schedule(nest(prefix, tiles, body), tuple(prefix_storage(chain, prefix, rolled).items()))
+    body: list[Node] = []
+    for segment, members in groupby((op.name for op in chain.operators), lambda name: segment_of(segments, name)):
+        nests = [nest(own_orders.get(name, ()), {**tiles, **own.get(name, {})}, (Compute(name),)) for name in members]
+        body += nest(segment.axes if segment else (), tiles, tuple(node for nodes in nests for node in nodes))
+    return Schedule(nest(prefix, tiles, tuple(body)), tuple(prefix_storage(chain, prefix, rolled).items()))
 
 
 def prefix_storage(chain: Chain, prefix: Sequence[str], rolled: Collection[str] = ()) -> dict[str, Storage]:
@@ -94,15 +97,9 @@ def why_not_executable(chain: Chain, schedule: Schedule) -> str:
     if tuple(leaves) != tuple(operator.name for operator in chain.operators):
         return "the operators do not run in topological order, each at one place"
     follow = schedule_follows(chain, schedule)
-    problems = (problem for operator in chain.operators for problem in _problems(chain, schedule, follow, operator))
+    checks = (_rows_are_whole, _runs_the_right_number_of_times, _operands_are_complete, _images_are_found)
+    problems = (check(chain, schedule, operator, follow) for operator in chain.operators for check in checks)
     return next(filter(None, problems), "") or _shared_buffers_agree(chain, schedule) or why_parts_cannot_merge(chain, schedule)
-
-
-def _problems(chain: Chain, schedule: Schedule, follow: Follows, operator: Operator) -> Iterator[str]:
-    yield why_rows_must_be_whole(chain, schedule, operator)
-    yield _runs_the_right_number_of_times(chain, schedule, operator)
-    yield _operands_are_complete(chain, schedule, follow, operator)
-    yield _images_are_found(chain, schedule, follow, operator)
 
 
 def _conditions(chain: Chain, operator: Operator, order: Sequence[str], storage: Mapping[str, Storage]) -> tuple[When, ...]:
@@ -128,7 +125,11 @@ def _when(schedule: Schedule, operator: Operator) -> dict[str, Trip]:
     return {when.axis: when.trip for when in leaf.when}
 
 
-def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: Operator) -> str:
+def _rows_are_whole(chain: Chain, schedule: Schedule, operator: Operator, _: Follows) -> str:
+    return why_rows_must_be_whole(chain, schedule, operator)
+
+
+def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: Operator, _: Follows) -> str:
     """Along a loop over a foreign axis an operator runs once, or again and again from zero if it is recomputed."""
     conditions = _when(schedule, operator)
     recomputed = schedule.storage_of(operator.write.tensor) is not Storage.KEEP
@@ -144,7 +145,7 @@ def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: 
     return ""
 
 
-def _operands_are_complete(chain: Chain, schedule: Schedule, follow: Follows, operator: Operator) -> str:
+def _operands_are_complete(chain: Chain, schedule: Schedule, operator: Operator, follow: Follows) -> str:
     """At every block a consumer finds the block of each intermediate that it reads finished."""
     for tensor in dict.fromkeys(access.tensor for access in operator.reads):
         producer = chain.producer(tensor)
@@ -157,7 +158,7 @@ def _operands_are_complete(chain: Chain, schedule: Schedule, follow: Follows, op
     return ""
 
 
-def _images_are_found(chain: Chain, schedule: Schedule, follow: Follows, operator: Operator) -> str:
+def _images_are_found(chain: Chain, schedule: Schedule, operator: Operator, follow: Follows) -> str:
     """An operator that works on images of its consumers' blocks shares all loops with them but its own."""
     tensor, shared = operator.write.tensor, shared_loops(schedule)
     own = {axis: one for (name, axis), one in follow.items() if name == operator.name}

@@ -7,8 +7,9 @@ the least of every part over the loops that are left to the operator, repeats it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import reduce
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from tilewright.plan.space import Space
 from tilewright.plan.tile_size import broadcast
 from tilewright.plan.views import ChainView, Count, OperatorView
 from tilewright.plan.working_set import live_intermediates
+
+Choices: TypeAlias = Mapping[str, tuple[int, ...]]
+"""Tiles to try, by axis."""
 
 SPILL = 4.0
 """A working set beyond the capacity multiplies the price at least by this; so plans that fit win wherever there are any."""
@@ -50,50 +54,51 @@ class Bounds:
             op.name: tuple(a for a in self.setting.sizes if a in space.tiles and a in axis_names((op,))) for op in operators
         }
         self.parts = {operator.name: self._parts(operator) for operator in operators}
-        self.least: dict[tuple[str, tuple[str, ...], tuple[str, ...]], tuple[np.ndarray, np.ndarray]] = {}
+        self.least: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {}
 
-    def of_prefix(self, view: ChainView, trips: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def of_prefix(self, view: ChainView, choices: Choices, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
         """What the operators cost (seconds, recomputation and spills included) and use (elements) at least under a prefix.
 
-        `trips` are those of its loops, in the chain's order of axes, each along a dimension of its own.
+        `choices` are the tiles of its loops, in the chain's order of axes, each along a dimension of its own. `live` is what
+        intermediates take at least (default: what they take without further loops).
         """
-        live = live_intermediates(view)
-        total, most = np.zeros((1,) * len(trips)), np.zeros((1,) * len(trips))
+        live = live_intermediates(view) if live is None else live
+        total, most = np.zeros((1,) * len(choices)), np.zeros((1,) * len(choices))
         for one in view.operators:
-            price, used = self._price_and_use(one, tuple(trips))
+            price, used = self._price_and_use(one, choices)
             total = total + with_spills(self.setting, price, used + live)
             most = np.maximum(most, used + live)
         return total, most
 
-    def _price_and_use(self, one: OperatorView, dims: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-        key = one.operator.name, dims, tuple(one.walks)
+    def _price_and_use(self, one: OperatorView, choices: Choices) -> tuple[np.ndarray, np.ndarray]:
+        key = one.operator.name, tuple(choices.items()), tuple(one.walks)
         if key not in self.least:
             axes = self.axes[one.operator.name]
             repeats = reduce(lambda count, loop: count * (1 if loop.axis in axes else loop.trips), one.loops, 1)
-            arithmetic, functions, packing, overhead, moved, used = self._over_own(one, dims)
+            arithmetic, functions, packing, overhead, moved, used = self._over_own(one, choices)
             traffic = {level.name: moved for level in self.setting.cache_levels}
             work = Work(arithmetic * repeats, functions * repeats, packing, overhead * repeats, traffic)
             self.least[key] = np.asarray(seconds(self.setting, work)), used * (not one.walks)
         return self.least[key]
 
-    def _over_own(self, one: OperatorView, dims: tuple[str, ...]) -> Iterator[np.ndarray]:
+    def _over_own(self, one: OperatorView, choices: Choices) -> Iterator[np.ndarray]:
         """The parts over the tiles of a prefix: the least over own loops; the whole axis where the operator has none.
 
         Along axes along which it follows its consumers its blocks are images, of any size.
         """
         axes = self.axes[one.operator.name]
-        has_own = len(self.space.own_orders(one.operator, (*dims, *one.walks))) > 1
+        has_own = len(self.space.own_orders(one.operator, (*choices, *one.walks))) > 1
         for part in self.parts[one.operator.name]:
             for position, axis in enumerate(axes):
                 if part.shape[position] == 1:
                     continue
-                if axis in dims:
-                    part = part.take(range(len(self.space.prefix_tiles(axis))), position)
+                if axis in choices:
+                    part = part.take([self.space.tiles[axis].index(tile) for tile in choices[axis]], position)
                 else:
                     least = has_own or axis in one.walks
                     part = part.min(axis=position, keepdims=True) if least else part.take([-1], position)
             sizes = dict(zip(axes, part.shape, strict=True))
-            yield part.reshape(tuple(sizes.get(axis, 1) for axis in dims))
+            yield part.reshape(tuple(sizes.get(axis, 1) for axis in choices))
 
     def _parts(self, operator: Operator) -> tuple[np.ndarray, ...]:
         """Arithmetic, functions, packing, overhead, bytes into each level, elements of tiles: for all tiles of all axes."""

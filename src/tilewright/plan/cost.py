@@ -102,7 +102,8 @@ def operator_work(
         packing = in_place_seconds(setting, view.operator, block.footprints, nearest.tiles, nearest.calls * repeats)
     moved = elements_into(setting, around, view, block.footprints, inner=inner, conflict=conflict or 1.0)
     traffic = {level: ELEMENT_BYTES * sum(elements) for level, elements in moved.items()}
-    functions = vector_seconds(setting, view.operator, view.loops[: around.shared_loops], block.functions_s, block.footprints)
+    shared = view.loops[: around.shared_loops[view.operator.name]]
+    functions = vector_seconds(setting, view.operator, shared, block.functions_s, block.footprints)
     packed = conflict is None and may_pack(setting, view.operator)
     prefetching = prefetch_seconds(setting, view.operator, moved, nearest.tiles, nearest.calls * repeats, packed=packed)
     rolling = view.carried * coefficients.pass_cycles_per_vector * setting.vectors_per_element / hz

@@ -54,7 +54,7 @@ def _levels_behind(setting: Setting, view: ChainView) -> tuple[LevelPlan, ...]:
         if depth is not None:
             loops = view.operators[-1].loops[:depth]
             tiles = tuple((loop.axis, int(view.operators[-1].tiles[loop.axis])) for loop in loops)
-            blocks = blocks_in_view(view, around.shared_loops)
+            blocks = blocks_in_view(view, len(around.touched_bytes) - 1)
             capacity = int(share_bytes(setting, level, blocks)) if depth else level.size_bytes
             used = int(around.touched_bytes[depth])
             plans.append(LevelPlan(level.name, tuple(loop.axis for loop in loops), tiles, used, capacity))

@@ -15,10 +15,10 @@ from math import prod
 import numpy as np
 
 from tilewright.graph.types import Operator
+from tilewright.plan.candidate import Candidate
 from tilewright.plan.cost import Work, operator_work, seconds
 from tilewright.plan.packing import may_pack, may_stay, pack_depth, with_packs
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
-from tilewright.plan.search import Candidate
 from tilewright.plan.setting import Setting
 from tilewright.plan.space import axis_multiple
 from tilewright.plan.tile_size import best_index, broadcast, candidates

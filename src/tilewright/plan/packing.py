@@ -116,7 +116,7 @@ def _places(setting: Setting, around: Surroundings, view: OperatorView, block: F
 def _first_place(setting: Setting, around: Surroundings, view: OperatorView) -> int:
     """Outside a leading loop that indexes the operand nothing is saved, and an intermediate must be there first."""
     operand = _right(setting, view.operator)
-    return around.shared_loops if operand.is_intermediate else _leading(view.running(), operand.axes)
+    return around.shared_loops[view.operator.name] if operand.is_intermediate else _leading(view.running(), operand.axes)
 
 
 def _leading(loops: Sequence[LoopView], axes: frozenset[str]) -> int:

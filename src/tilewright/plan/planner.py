@@ -10,6 +10,7 @@ from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.block_order import why_not_executable
+from tilewright.plan.candidate import Candidate
 from tilewright.plan.coefficients import Coefficients, coefficients_for
 from tilewright.plan.cost import floor
 from tilewright.plan.footprint import distinct_elements
@@ -24,7 +25,7 @@ from tilewright.plan.reasons import RankedKernels, lost_candidates, lost_fusion,
 from tilewright.plan.recall import Searched, recalled
 from tilewright.plan.roles import contraction_roles
 from tilewright.plan.schedule import Pack, Schedule
-from tilewright.plan.search import Candidate, search
+from tilewright.plan.search import search
 from tilewright.plan.setting import ELEMENT_BYTES, Setting, setting_of
 from tilewright.plan.space import thinned_axes
 from tilewright.plan.split import Split, split_of

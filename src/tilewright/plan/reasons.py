@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tilewright.graph.types import Chain
 from tilewright.kernels.contract import MicroKernel
-from tilewright.plan.search import Candidate
+from tilewright.plan.candidate import Candidate
 from tilewright.plan.setting import Setting
 from tilewright.plan.space import recomputes
 from tilewright.plan.types import Price, Rejected

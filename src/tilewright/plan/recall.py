@@ -13,8 +13,10 @@ from typing import TypeAlias
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Guard, Operator
+from tilewright.plan.candidate import Candidate
 from tilewright.plan.row_forms import shares_of
-from tilewright.plan.search import Candidate, search
+from tilewright.plan.schedule import Segment
+from tilewright.plan.search import search
 from tilewright.plan.setting import Setting
 from tilewright.plan.traffic import passes
 from tilewright.plan.vector_work import function_seconds
@@ -78,6 +80,10 @@ def _renamed(
         own_orders={operators[name]: tuple(axes[axis] for axis in order) for name, order in candidate.own_orders.items()},
         own_tiles=own_tiles,
         rolled=tuple(tensors[tensor] for tensor in candidate.rolled),
+        segments=tuple(
+            Segment(tuple(operators[name] for name in one.operators), tuple(axes[axis] for axis in one.axes))
+            for one in candidate.segments
+        ),
     )
 
 

@@ -8,7 +8,7 @@ at the first block of loops that only consumers have, the consumer at the last b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -70,6 +70,20 @@ class Loop:
 
 
 Node: TypeAlias = Loop | Compute | Pack
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Consecutive operators, by name, that share loops over some axes inside the loops that all operators share."""
+
+    operators: tuple[str, ...]
+    axes: tuple[str, ...]
+    """Of its loops, outermost first."""
+
+
+def segment_of(segments: Sequence[Segment], operator: str) -> Segment | None:
+    """The segment that an operator is in, if it is in one."""
+    return next((segment for segment in segments if operator in segment.operators), None)
 
 
 class Storage(Enum):

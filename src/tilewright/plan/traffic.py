@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import pairwise
 from math import gcd, prod
 
 import numpy as np
@@ -32,7 +33,8 @@ class Surroundings:
 
     live_elements: Count
     """Of all intermediates."""
-    shared_loops: int
+    shared_loops: Mapping[str, int]
+    """In how many of an operator's outermost loops another one stands as well."""
     held: Mapping[str, tuple[Count, ...]]
     """For every cache behind the fusion level: whether it holds all that is touched inside the first 0, 1, ... shared loops."""
     touched_bytes: tuple[Count, ...]
@@ -51,6 +53,8 @@ def surroundings(setting: Setting, view: ChainView) -> Surroundings:
     """Of all operators under a schedule, or under a family of them."""
     paths = [[loop.node for loop in one.loops] for one in view.operators]
     shared = sum(len(set(nodes)) == 1 for nodes in zip(*paths, strict=False))
+    beside = [shared, *(_alike(*pair) for pair in pairwise(paths)), shared]
+    together = {one.operator.name: max(pair) for one, pair in zip(view.operators, pairwise(beside), strict=True)}
     behind = setting.cache_levels[setting.fusion_position + 1 :]
     touched = [_touched_bytes(setting, view, depth) for depth in range(shared + 1)] if behind else []
     held = {}
@@ -59,7 +63,7 @@ def surroundings(setting: Setting, view: ChainView) -> Surroundings:
         sizes = [level.size_bytes, *([share_bytes(setting, level, blocks)] * shared)]
         fits = [bytes_inside <= size for bytes_inside, size in zip(touched, sizes, strict=True)]
         held[level.name] = tuple(reduce(lambda one, other: one | other, fits[: depth + 1]) for depth in range(shared + 1))
-    return Surroundings(live_intermediates(view), shared, held, tuple(touched))
+    return Surroundings(live_intermediates(view), together, held, tuple(touched))
 
 
 def share_bytes(setting: Setting, level: MemoryLevel, blocks: Count) -> Count:
@@ -144,6 +148,11 @@ def kernel_tile(setting: Setting, operator: Operator, tiles: Mapping[str, Count]
     roles = setting.roles[operator.name]
     rows, columns, depth = (tiles[axis] if axis is not None else 1 for axis in (roles.row, roles.column, roles.depth))
     return rows, columns, depth
+
+
+def _alike(first: Sequence[int], second: Sequence[int]) -> int:
+    """How many loops two neighbours share."""
+    return sum(one == other for one, other in zip(first, second, strict=False))
 
 
 def _touched_bytes(setting: Setting, view: ChainView, depth: int) -> Count:

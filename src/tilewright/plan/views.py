@@ -15,7 +15,7 @@ import numpy as np
 from tilewright.graph.types import Chain, Operator
 from tilewright.plan.images import Place, SharedLoop, Walk, carried_elements, follows, shared_loops, walks
 from tilewright.plan.ranges import box_sizes, planned_sizes, trip_counts
-from tilewright.plan.schedule import Compute, Schedule, Storage, Trip
+from tilewright.plan.schedule import Compute, Schedule, Segment, Storage, Trip, segment_of
 
 Count: TypeAlias = Any
 """A number of elements or trips: an integer, or an integer array with one value per candidate."""
@@ -104,6 +104,7 @@ def view_prefix(
     own_orders: Mapping[str, Sequence[str]],
     tiles: Mapping[str, Count],
     storage: Mapping[str, Storage],
+    segments: Sequence[Segment] = (),
 ) -> ChainView:
     """The view of `block_order.prefixed` schedules without building them; tiles may be arrays.
 
@@ -114,13 +115,17 @@ def view_prefix(
     found = walks(chain, follows(chain, storage, prefix), storage, cuts, sizes)
     shared = {axis: np.minimum(tiles[axis], size) if axis in prefix else size for axis, size in sizes.items()}
     views = []
-    node = len(prefix)
+    inside = [axis for segment in segments for axis in segment.axes]
+    node = len(prefix) + len(inside)
     for operator in chain.operators:
-        own, walked = own_orders.get(operator.name, ()), _of(found, operator)
+        segment, own, walked = segment_of(segments, operator.name), own_orders.get(operator.name, ()), _of(found, operator)
+        together = segment.axes if segment else ()
         around = tuple(LoopView(_own_name(operator, walked, loop.axis), loop.trips, number) for number, loop in enumerate(cuts))
-        loops = tuple(LoopView(axis, -(-sizes[axis] // tiles[axis]), node + i) for i, axis in enumerate(own))
+        numbers = [*(len(prefix) + inside.index(axis) for axis in together), *range(node, node + len(own))]
+        below = (*together, *own)
+        loops = tuple(LoopView(axis, -(-sizes[axis] // tiles[axis]), i) for axis, i in zip(below, numbers, strict=True))
         node += len(own)
-        box = {axis: np.minimum(tiles[axis], size) if axis in own else shared[axis] for axis, size in sizes.items()}
+        box = {axis: np.minimum(tiles[axis], size) if axis in below else shared[axis] for axis, size in sizes.items()}
         box |= {axis: walk.tile for axis, walk in walked.items()}
         views.append(OperatorView(operator, (*around, *loops), {}, box, walked, carried_elements(operator, walked, shared, cuts)))
     return ChainView(chain, tuple(views), storage, sizes)

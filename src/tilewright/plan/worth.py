@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from tilewright.plan.block_order import prefix_storage
 from tilewright.plan.bounds import Bounds
+from tilewright.plan.prefix import Prefix
+from tilewright.plan.schedule import Segment
 from tilewright.plan.setting import Setting
-from tilewright.plan.space import Space, space_of
-from tilewright.plan.tile_size import broadcast
-from tilewright.plan.views import view_prefix
+from tilewright.plan.space import space_of
+from tilewright.plan.trees import possible_segments, segmentations
 
 
 def can_cost(setting: Setting, limit_s: float) -> bool:
@@ -23,15 +24,13 @@ def can_cost(setting: Setting, limit_s: float) -> bool:
     visible = coefficients.visible_traffic * (1 - coefficients.prefetch_hides)
     hidden = replace(setting, coefficients=replace(coefficients, visible_traffic=visible))
     space = space_of(hidden)
-    bounds = Bounds(space)
-    return any(least_seconds(space, bounds, *variant) <= limit_s for variant in space.variants())
+    bounds, segments = Bounds(space), possible_segments(space)
+    return any(least_seconds(bounds, segments, Prefix(space, *variant, {})) <= limit_s for variant in space.variants())
 
 
-def least_seconds(space: Space, bounds: Bounds, prefix: tuple[str, ...], rolled: tuple[str, ...]) -> float:
-    """What a prefix costs at least, whatever its tiles, on one thread."""
-    setting = space.setting
-    dims = tuple(axis for axis in setting.sizes if axis in prefix)
-    tiles = broadcast(dims, {axis: space.prefix_tiles(axis) for axis in dims})
-    view = view_prefix(setting.chain, prefix, {}, tiles, prefix_storage(setting.chain, prefix, rolled))
-    price, _ = bounds.of_prefix(view, {axis: -(-setting.sizes[axis] // tiles[axis]) for axis in dims})
+def least_seconds(bounds: Bounds, segments: Sequence[Segment], prefix: Prefix) -> float:
+    """What a prefix and the trees below it cost at least on one thread, whatever the tiles."""
+    free = [segment for segment in segments if not set(segment.axes) & set(prefix.prefix)]
+    live = prefix.least_live(segmentations(free)) if free else None
+    price, _ = bounds.of_prefix(prefix.view, prefix.choices, live)
     return float(np.min(price))
