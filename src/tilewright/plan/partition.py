@@ -3,8 +3,8 @@
 Edges that can be fused at all (the tensor has one reader and is no output of the graph) connect operators to groups. A group is
 planned as a whole first: one plan, however many operators it has. Where that does not pay it is built from its operators up,
 edge by edge. Small groups are planned both ways, since the best partition may lie between whole and apart. A large one is
-planned as a whole only where two contractions that follow each other in it are better joined: a whole that no such join
-suggests is not looked for, though it could pay by what it saves over several edges together.
+planned as a whole only where some contraction in it, planned as one chain with what leads to it from the contractions before,
+is better than its operators alone. A whole that no such pair suggests is not looked for, though it might pay over all edges.
 """
 
 from __future__ import annotations
@@ -123,9 +123,9 @@ class _Partition:
         return joined if not self._why_apart(joined, parts) else None
 
     def _is_suggested(self, group: Operators) -> bool:
-        """Whether some contractions of a group are better joined to those before them; True where there is no such pair."""
+        """Whether some contraction of a group is better joined to those before it; True where none follows another."""
         pairs = [pair for pair in self._pairs(group) if len(pair) < len(group)]
-        return not pairs or any(len(self.divide(pair)) == 1 for pair in pairs)
+        return not pairs or any(self._whole(pair) is not None for pair in pairs)
 
     def _pairs(self, group: Operators) -> Iterator[Operators]:
         """Every contraction of a group with what leads to it from the contractions before it, these included."""
