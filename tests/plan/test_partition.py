@@ -14,6 +14,7 @@ from tilewright.plan.chains import make_chain
 from tilewright.plan.coefficients import coefficients_for
 from tilewright.plan.partition import partition
 from tilewright.plan.planner import chain_setting, plan_chain
+from tilewright.plan.recall import structure
 from tilewright.plan.worth import can_cost
 
 ATTENTION = batch_operators(12, 512, 64, 64, 512, with_softmax=True)
@@ -127,3 +128,36 @@ def test_layers_too_wide_for_one_chain_are_not_searched_as_one() -> None:
     assert names == [
         plan.chain.name for plan in partition(graph, CASCADE_LAKE, coefficients=coefficients_for(CASCADE_LAKE)).plans
     ]
+
+
+def test_layers_that_differ_in_names_only_have_the_plans_that_each_would_have_alone() -> None:
+    model = partition(mlp(128, (96, 384, 96, 384, 96)), CASCADE_LAKE)
+    assert len({plan.chain.name for plan in model.plans}) == len(model.plans)
+    assert all(plan == plan_chain(replace(plan.chain), CASCADE_LAKE) for plan in model.plans)
+    for fuse in (True, False):
+        plans = partition(mlp(40, (48, 96, 48, 96)), CASCADE_LAKE, fuse=fuse).plans
+        assert all(plan == plan_chain(replace(plan.chain), CASCADE_LAKE) for plan in plans)
+
+
+def test_a_large_whole_is_planned_only_where_joined_neighbours_suggest_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[int] = []
+
+    def counted(chain, *arguments, **options):
+        planned.append(len(chain.operators))
+        return plan_chain(chain, *arguments, **options)
+
+    monkeypatch.setattr("tilewright.plan.partition.plan_chain", counted)
+    assert len(partition(mlp(128, (768, 3072, 768, 3072, 768)), CASCADE_LAKE).plans) > 1
+    assert max(planned) == 3
+    assert len(partition(mlp(65536, (64,) * 5), CASCADE_LAKE).plans) == 1
+    assert max(planned) == 7
+
+
+def test_names_are_no_part_of_a_structure_but_sizes_and_what_is_read_are() -> None:
+    def of(names: str, m: int = 8, right: str = "kl") -> object:
+        operators = (contraction(names[0], f"mk,{right}->ml", names[1:], {"m": m, "k": 16, "l": 16}),)
+        graph = graph_of(operators)
+        return structure(make_chain(graph, graph.operators))
+
+    assert of("CAB") == of("ZXY")
+    assert len({of("CAB"), of("CAB", m=9), of("CAA"), of("CAB", right="lk")}) == 4

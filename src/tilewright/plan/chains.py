@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -27,7 +27,10 @@ def make_chain(graph: Graph, operators: Sequence[Operator]) -> Chain:
     """
     _check_one_sink(operators)
     names = _names(operators, _merged(operators))
-    renamed = tuple(_rename(operator, names, position) for position, operator in enumerate(operators))
+    renamed = tuple(
+        with_axes(operator, {axis.name: names[position, axis.name] for axis in operator.axes})
+        for position, operator in enumerate(operators)
+    )
     used = dict.fromkeys(access.tensor for op in operators for access in (*op.reads, op.write))
     tensors = tuple(graph.tensor(name) for name in used)
     return Chain("_".join(operator.name for operator in operators), tensors, renamed)
@@ -142,9 +145,9 @@ def _free_name(wanted: str, taken: set[str]) -> str:
     return name
 
 
-def _rename(operator: Operator, names: dict[Place, str], position: int) -> Operator:
-    new = {axis.name: names[position, axis.name] for axis in operator.axes}
-    values = {old: axis_index(name) for old, name in new.items()}
+def with_axes(operator: Operator, new: Mapping[str, str]) -> Operator:
+    """An operator whose axes have other names."""
+    values = {axis.name: axis_index(new[axis.name]) for axis in operator.axes}
     return replace(
         operator,
         axes=tuple(Axis(new[axis.name], axis.extent, axis.kind) for axis in operator.axes),
@@ -163,11 +166,11 @@ def _rename_access(access: Access, values: dict[str, Index]) -> Access:
     return Access(access.tensor, indices, guard)
 
 
-def _rename_scalar(scalar: Scalar, new: dict[str, str]) -> Scalar:
+def _rename_scalar(scalar: Scalar, new: Mapping[str, str]) -> Scalar:
     return rewrite(scalar, lambda node: AxisValue(new[node.axis]) if isinstance(node, AxisValue) else None)
 
 
-def _rename_reduction(reduction: Reduction | None, new: dict[str, str]) -> Reduction | None:
+def _rename_reduction(reduction: Reduction | None, new: Mapping[str, str]) -> Reduction | None:
     if reduction is None:
         return None
     states = tuple(replace(state, contribution=_rename_scalar(state.contribution, new)) for state in reduction.states)

@@ -2,12 +2,14 @@
 
 Edges that can be fused at all (the tensor has one reader and is no output of the graph) connect operators to groups. A group is
 planned as a whole first: one plan, however many operators it has. Where that does not pay it is built from its operators up,
-edge by edge. Small groups are planned both ways, since the best partition may lie between whole and apart.
+edge by edge. Small groups are planned both ways, since the best partition may lie between whole and apart. A large one is
+planned as a whole only where some contraction in it, planned as one chain with what leads to it from the contractions before,
+is better than its operators alone. A whole that no such pair suggests is not looked for, though it might pay over all edges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tilewright.errors import PlanningError
@@ -18,8 +20,8 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.chains import make_chain
 from tilewright.plan.coefficients import Coefficients, coefficients_for
 from tilewright.plan.planner import chain_setting, plan_chain
-from tilewright.plan.pricing import separate_price
-from tilewright.plan.recall import Searched
+from tilewright.plan.pricing import renamed_price, separate_price
+from tilewright.plan.recall import Searched, structure
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price
 from tilewright.plan.worth import can_cost
 
@@ -44,12 +46,21 @@ def partition(
     as fitted for such machines).
     """
     work = _Partition(graph, machine, fuse, kernels, coefficients or coefficients_for(machine))
-    work.alone = {operator.name: work.plan((operator,), None) for operator in graph.operators}
-    plans = [plan for group in work.groups() for plan in work.divide(group)]
+    work.alone = {operator.name: work.part((operator,)) for operator in graph.operators}
+    plans = [work.plan(part.operators) for group in work.groups() for part in work.divide(group)]
     order = {operator.name: position for position, operator in enumerate(graph.operators)}
     plans.sort(key=lambda plan: order[plan.chain.operators[-1].name])
     cuts = (work.cuts[tensor] for plan in plans if (tensor := plan.chain.output) in work.cuts)
     return ModelPlan(graph, tuple(plans), tuple(cuts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Operators as one chain, with its price: what partitions are compared by."""
+
+    operators: Operators
+    chain: Chain
+    price: Price
 
 
 @dataclass(slots=True)
@@ -59,11 +70,15 @@ class _Partition:
     fuse: bool | None
     kernels: tuple[MicroKernel, ...] | None
     coefficients: Coefficients
-    alone: dict[str, Plan] = field(default_factory=dict)
+    alone: dict[str, _Part] = field(default_factory=dict)
     cuts: dict[str, Cut] = field(default_factory=dict)
     """By the tensor that goes through memory."""
     chains: dict[tuple[str, ...], Chain] = field(default_factory=dict)
     """By the names of their operators."""
+    plans: dict[tuple[str, ...], Plan] = field(default_factory=dict)
+    """By the names of their operators."""
+    priced: dict[Hashable, tuple[Chain, Price]] = field(default_factory=dict)
+    """By the structure of a chain: the one that was planned first, and its price."""
     searched: Searched = field(default_factory=dict)
 
     def groups(self) -> list[Operators]:
@@ -83,8 +98,8 @@ class _Partition:
             members.append(group)
         return [self._sorted(group) for group in members]
 
-    def divide(self, group: Operators) -> list[Plan]:
-        """The cheapest plans found for a group."""
+    def divide(self, group: Operators) -> list[_Part]:
+        """The cheapest parts found for a group."""
         if len(group) == 1:
             return [self.alone[group[0].name]]
         whole = self._whole(group)
@@ -95,71 +110,83 @@ class _Partition:
             return [whole]
         return parts
 
-    def _whole(self, group: Operators) -> Plan | None:
-        """The plan of all operators as one chain, if there is one and it is wanted."""
-        separate = self._separate(group)
-        if self.fuse is None and len(group) > SMALL_GROUP and not self._can_pay(group, separate):
+    def _whole(self, group: Operators) -> _Part | None:
+        """All operators as one chain, if that can be executed and is wanted."""
+        is_large = self.fuse is None and len(group) > SMALL_GROUP
+        if is_large and not (self._is_suggested(group) and self._can_pay(group)):
             return None
         try:
-            joined = self.plan(group, separate)
+            joined = self.part(group)
         except PlanningError:
             return None
         parts = [self.alone[operator.name] for operator in group]
         return joined if not self._why_apart(joined, parts) else None
 
-    def _can_pay(self, group: Operators, separate: Price) -> bool:
+    def _is_suggested(self, group: Operators) -> bool:
+        """Whether some contraction of a group is better joined to those before it; True where none follows another."""
+        pairs = [pair for pair in self._pairs(group) if len(pair) < len(group)]
+        return not pairs or any(self._whole(pair) is not None for pair in pairs)
+
+    def _pairs(self, group: Operators) -> Iterator[Operators]:
+        """Every contraction of a group with what leads to it from the contractions before it, these included."""
+        producers = {operator.write.tensor: operator for operator in group}
+        for operator in filter(Operator.is_contraction, group):
+            before = tuple(_leading_to(operator, producers))
+            if any(other.is_contraction() for other in before):
+                yield self._sorted((*before, operator))
+
+    def _can_pay(self, group: Operators) -> bool:
         """Whether operators as one chain may cost no more than apart: found out without a search."""
         available = registry.for_machine(self.machine) if self.kernels is None else self.kernels
         setting, _ = chain_setting(self._chain(group), self.machine, available, self.coefficients)
-        return can_cost(setting, separate.seconds * self.coefficients.worth_it)
+        return can_cost(setting, self._separate(group).seconds * self.coefficients.worth_it)
 
-    def _built_up(self, group: Operators) -> list[Plan]:
-        """Each operator joins the chains that produce its operands, as long as the joined plan is wanted."""
-        plans: list[Plan] = []
+    def _built_up(self, group: Operators) -> list[_Part]:
+        """Each operator joins the chains that produce its operands, as long as the joined chain is wanted."""
+        parts: list[_Part] = []
         for operator in group:
             current = self.alone[operator.name]
             for tensor in dict.fromkeys(access.tensor for access in operator.reads):
-                producer = next((plan for plan in plans if plan.chain.output == tensor), None)
+                producer = next((part for part in parts if part.chain.output == tensor), None)
                 joined = self._join(producer, current, tensor) if producer is not None else None
                 if producer is not None and joined is not None:
-                    plans.remove(producer)
+                    parts.remove(producer)
                     current = joined
-            plans.append(current)
-        return plans
+            parts.append(current)
+        return parts
 
-    def _join(self, producer: Plan, consumer: Plan, tensor: str) -> Plan | None:
-        """The joined plan if it is wanted; else None, and a cut that says why."""
-        operators = self._sorted((*self._operators(producer), *self._operators(consumer)))
+    def _join(self, producer: _Part, consumer: _Part, tensor: str) -> _Part | None:
+        """The joined chain if it is wanted; else None, and a cut that says why."""
         try:
-            joined = self.plan(operators, self._separate(operators))
+            joined = self.part(self._sorted((*producer.operators, *consumer.operators)))
         except PlanningError as problem:
             self.cuts[tensor] = self._cut(tensor, problem.why or problem.message)
             return None
         if reason := self._why_apart(joined, [producer, consumer]):
             apart = separate_price((producer.price, consumer.price)).seconds
-            self.cuts[tensor] = Cut(tensor, joined.predicted_seconds, apart, reason)
+            self.cuts[tensor] = Cut(tensor, joined.price.seconds, apart, reason)
             return None
         return joined
 
-    def _why_apart(self, joined: Plan, apart: list[Plan]) -> str:
-        """Why a joined plan is not wanted; empty if it is."""
+    def _why_apart(self, joined: _Part, apart: list[_Part]) -> str:
+        """Why a joined chain is not wanted; empty if it is."""
         if self.fuse:
             return ""
         if not self._is_slower(joined, apart):
             return ""
-        if joined.predicted_seconds > separate_price(plan.price for plan in apart).seconds:
+        if joined.price.seconds > separate_price(part.price for part in apart).seconds:
             return "the separate plans are faster"
         cores = self.machine.cores
         fused_us, apart_us = joined.price.on(cores) * 1e6, self._apart_s(apart) * 1e6
         return f"fused, it has fewer blocks for threads: {fused_us:.3g} us on {cores} cores, apart {apart_us:.3g} us"
 
-    def _is_slower(self, joined: Plan, apart: list[Plan]) -> bool:
+    def _is_slower(self, joined: _Part, apart: list[_Part]) -> bool:
         """Whether apart gains what the price can tell on all cores: equal ones are joined, they need no memory in between."""
         return joined.price.on(self.machine.cores) > self._apart_s(apart) * self.coefficients.worth_it
 
-    def _apart_s(self, plans: list[Plan]) -> float:
+    def _apart_s(self, parts: list[_Part]) -> float:
         """The time of several chains one after the other on all cores, in one call."""
-        return sum(plan.price.on(self.machine.cores) for plan in plans) - (len(plans) - 1) * self.coefficients.call_s
+        return sum(part.price.on(self.machine.cores) for part in parts) - (len(parts) - 1) * self.coefficients.call_s
 
     def _obstacle(self, tensor: str) -> str:
         if self.fuse is False:
@@ -177,17 +204,29 @@ class _Partition:
     def _separate(self, operators: Iterable[Operator]) -> Price:
         return separate_price(self.alone[operator.name].price for operator in operators)
 
-    def plan(self, operators: Operators, unfused: Price | None) -> Plan:
-        """The plan of operators as one chain."""
+    def part(self, operators: Operators) -> _Part:
+        """Operators as one chain: planned unless a chain of the same structure was."""
         chain = self._chain(operators)
-        return plan_chain(
-            chain,
-            self.machine,
-            kernels=self.kernels,
-            coefficients=self.coefficients,
-            unfused_price=unfused,
-            searched=self.searched,
-        )
+        key = structure(chain)
+        if key not in self.priced:
+            self.priced[key] = chain, self.plan(operators).price
+        first, price = self.priced[key]
+        names = {old.name: new.name for old, new in zip(first.operators, chain.operators, strict=True)}
+        return _Part(operators, chain, renamed_price(price, names))
+
+    def plan(self, operators: Operators) -> Plan:
+        """The plan of operators as one chain, made once."""
+        names = tuple(operator.name for operator in operators)
+        if names not in self.plans:
+            self.plans[names] = plan_chain(
+                self._chain(operators),
+                self.machine,
+                kernels=self.kernels,
+                coefficients=self.coefficients,
+                unfused_price=self._separate(operators) if len(operators) > 1 else None,
+                searched=self.searched,
+            )
+        return self.plans[names]
 
     def _chain(self, operators: Operators) -> Chain:
         """The chain of operators, made once."""
@@ -196,10 +235,15 @@ class _Partition:
             self.chains[names] = make_chain(self.graph, operators)
         return self.chains[names]
 
-    def _operators(self, plan: Plan) -> Iterator[Operator]:
-        names = {operator.name for operator in plan.chain.operators}
-        return (operator for operator in self.graph.operators if operator.name in names)
-
     def _sorted(self, operators: tuple[Operator, ...] | list[Operator]) -> Operators:
         names = {operator.name for operator in operators}
         return tuple(operator for operator in self.graph.operators if operator.name in names)
+
+
+def _leading_to(operator: Operator, producers: Mapping[str, Operator]) -> Iterator[Operator]:
+    """The operators that an operator depends on, back to the first contractions."""
+    for access in operator.reads:
+        if producer := producers.get(access.tensor):
+            yield producer
+            if not producer.is_contraction():
+                yield from _leading_to(producer, producers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from math import prod
 
@@ -17,6 +17,8 @@ from tilewright.plan.views import ChainView, LoopView, view_schedule
 from tilewright.plan.working_set import working_set
 
 REGION = "parallel region"
+_GROUP = "time of "
+"""Before the operator whose terms overlap."""
 
 
 def price_blocking(setting: Setting, blocking: Blocking, done: Works | None = None) -> Price:
@@ -62,6 +64,17 @@ def separate_price(prices: Iterable[Price]) -> Price:
     return Price((*(term for term in terms if term.name != CALL), *calls[:1]), fewest, sum(price.region_s for price in every))
 
 
+def renamed_price(price: Price, operators: Mapping[str, str]) -> Price:
+    """The price of a chain that differs from another in the names of its operators only."""
+    return replace(price, terms=tuple(_renamed_term(term, operators) if term.overlap else term for term in price.terms))
+
+
+def _renamed_term(term: PriceTerm, operators: Mapping[str, str]) -> PriceTerm:
+    old = term.overlap.removeprefix(_GROUP)
+    new = operators[old]
+    return replace(term, name=new + term.name.removeprefix(old), overlap=_GROUP + new)
+
+
 def spills(setting: Setting, schedule: Schedule) -> PriceTerm:
     """What does not fit the fusion level goes out and comes back once per block of the shared loops."""
     view = view_schedule(setting.chain, schedule)
@@ -73,7 +86,7 @@ def spills(setting: Setting, schedule: Schedule) -> PriceTerm:
 
 
 def _overlapping_terms(setting: Setting, operator: str, work: Work) -> Iterator[PriceTerm]:
-    group = f"time of {operator}"
+    group = f"{_GROUP}{operator}"
     named = {"arithmetic": work.arithmetic_s, "functions": work.functions_s}
     busy = " and ".join(name for name, time in named.items() if time)
     if busy:

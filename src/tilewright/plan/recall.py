@@ -12,8 +12,10 @@ from typing import TypeAlias
 
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.types import Access, Guard, Operator
+from tilewright.graph.types import Access, Chain, Guard, Operator
 from tilewright.plan.candidate import Candidate
+from tilewright.plan.chains import with_axes
+from tilewright.plan.facts import fact
 from tilewright.plan.row_forms import shares_of
 from tilewright.plan.schedule import Segment
 from tilewright.plan.search import search
@@ -37,6 +39,20 @@ def recalled(setting: Setting, searched: Searched) -> tuple[Candidate, ...]:
     operators = {old.name: new.name for old, new in zip(first.chain.operators, setting.chain.operators, strict=True)}
     tensors = {old.name: new.name for old, new in zip(first.chain.tensors, setting.chain.tensors, strict=True)}
     return tuple(_renamed(candidate, names, operators, tensors) for candidate in found)
+
+
+@fact
+def structure(chain: Chain) -> Hashable:
+    """A chain without the names in it: chains of equal structure have the same plans on the same machine, but for names."""
+    axes = {name: str(number) for number, name in enumerate(dict.fromkeys(a.name for op in chain.operators for a in op.axes))}
+    tensors = {tensor.name: str(number) for number, tensor in enumerate(chain.tensors)}
+    shapes = tuple((tensor.shape, tensor.dtype) for tensor in chain.tensors)
+    return shapes, tuple(_nameless(with_axes(operator, axes), tensors) for operator in chain.operators)
+
+
+def _nameless(operator: Operator, tensors: Mapping[str, str]) -> Operator:
+    reads = tuple(replace(access, tensor=tensors[access.tensor]) for access in operator.reads)
+    return replace(operator, name="", reads=reads, write=replace(operator.write, tensor=tensors[operator.write.tensor]))
 
 
 def _key(setting: Setting) -> Hashable:

@@ -110,7 +110,7 @@ class Schedule:
 
     def storage_of(self, tensor: str) -> Storage:
         """The decision for a tensor; KEEP unless said otherwise."""
-        return dict(self.storage).get(tensor, Storage.KEEP)
+        return next((storage for name, storage in self.storage if name == tensor), Storage.KEEP)
 
     def leaves(self) -> Iterator[tuple[tuple[Loop, ...], Compute | Pack]]:
         """Every leaf in execution order with the loops around it, outermost first."""
