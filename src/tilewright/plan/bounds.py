@@ -7,14 +7,15 @@ the least of every part over the loops that are left to the operator, repeats it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import reduce
 
 import numpy as np
 
 from tilewright.graph.types import Operator
 from tilewright.plan.chains import axis_names
-from tilewright.plan.cost import Block, Work, least_work, measure, seconds
+from tilewright.plan.cost import Block, Work, arithmetic_work, least_work, measure, seconds, useful_seconds
+from tilewright.plan.schedule import Storage
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.space import Space
 from tilewright.plan.tile_size import broadcast
@@ -50,7 +51,7 @@ class Bounds:
             op.name: tuple(a for a in self.setting.sizes if a in space.tiles and a in axis_names((op,))) for op in operators
         }
         self.parts = {operator.name: self._parts(operator) for operator in operators}
-        self.least: dict[tuple[str, tuple[str, ...], tuple[str, ...]], tuple[np.ndarray, np.ndarray]] = {}
+        self.least: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {}
 
     def of_prefix(self, view: ChainView, trips: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """What the operators cost (seconds, recomputation and spills included) and use (elements) at least under a prefix.
@@ -58,23 +59,44 @@ class Bounds:
         `trips` are those of its loops, in the chain's order of axes, each along a dimension of its own.
         """
         live = live_intermediates(view)
+        rolled = tuple(tensor for tensor, storage in view.storage.items() if storage is Storage.ROLL)
+        rolling = (*rolled, view.operators[-1].loops[-1].axis) if rolled else ()
         total, most = np.zeros((1,) * len(trips)), np.zeros((1,) * len(trips))
         for one in view.operators:
-            price, used = self._price_and_use(one, tuple(trips))
+            price, used = self._price_and_use(one, tuple(trips), rolling)
             total = total + with_spills(self.setting, price, used + live)
             most = np.maximum(most, used + live)
         return total, most
 
-    def _price_and_use(self, one: OperatorView, dims: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-        key = one.operator.name, dims, tuple(one.walks)
+    def _price_and_use(
+        self, one: OperatorView, dims: tuple[str, ...], rolling: tuple[str, ...]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Those of one operator; `rolling` has the tensors that are rolled, and the axis along which they are."""
+        key = one.operator.name, dims, tuple(one.walks), rolling if one.walks else ()
         if key not in self.least:
             axes = self.axes[one.operator.name]
             repeats = reduce(lambda count, loop: count * (1 if loop.axis in axes else loop.trips), one.loops, 1)
             arithmetic, functions, packing, overhead, moved, used = self._over_own(one, dims)
+            if one.walks:
+                arithmetic, functions = self._of_images(one, arithmetic, functions)
             traffic = {level.name: moved for level in self.setting.cache_levels}
             work = Work(arithmetic * repeats, functions * repeats, packing, overhead * repeats, traffic)
             self.least[key] = np.asarray(seconds(self.setting, work)), used * (not one.walks)
         return self.least[key]
+
+    def _of_images(self, one: OperatorView, arithmetic: Count, functions: Count) -> tuple[Count, Count]:
+        """The least arithmetic and functions of all images together, given those of every point once.
+
+        Images may have fewer edges than the whole axis: their edges count along rows, only useful work where columns follow.
+        """
+        setting, operator = self.setting.walked(one.walked(self.setting.sizes)), one.operator
+        repeated = reduce(lambda all_, axis: all_ * (one.walks[axis].total / self.setting.sizes[axis]), one.walks, 1.0)
+        if operator.name not in setting.kernels:
+            return arithmetic, functions * repeated
+        roles = setting.roles[operator.name]
+        if roles.column in one.walks:
+            return useful_seconds(setting, operator), functions
+        return arithmetic_work(setting, operator, one.tiles).seconds if roles.row in one.walks else arithmetic * repeated, functions
 
     def _over_own(self, one: OperatorView, dims: tuple[str, ...]) -> Iterator[np.ndarray]:
         """The parts over the tiles of a prefix: the least over own loops; the whole axis where the operator has none.

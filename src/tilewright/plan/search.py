@@ -25,12 +25,12 @@ from tilewright.plan.cost import Block, measure, operator_work, seconds
 from tilewright.plan.images import follows
 from tilewright.plan.packing import may_stay
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, imbalance, is_parallel, threads_seconds
-from tilewright.plan.schedule import Schedule
+from tilewright.plan.schedule import Schedule, Storage
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.space import Space, space_of
 from tilewright.plan.tile_size import best_index, broadcast
 from tilewright.plan.traffic import Surroundings, set_conflict, surroundings
-from tilewright.plan.views import ChainView, Count, LoopView, OperatorView, expanded, view_behind, view_prefix
+from tilewright.plan.views import ChainView, Count, LoopView, OperatorView, expanded, reordered, view_behind, view_prefix
 from tilewright.plan.working_set import resident
 
 MOST_STAYING = 4
@@ -40,6 +40,8 @@ KEPT_BOUNDS = 8
 
 Blocks: TypeAlias = dict[Hashable, Block]
 Tiles: TypeAlias = tuple[int, ...]
+Views: TypeAlias = dict[Hashable, tuple[tuple[str, ...], ChainView]]
+"""Of prefixes with all their tiles: the first order of the same loops, and its view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +77,22 @@ class Candidate:
 def search(setting: Setting) -> tuple[Candidate, ...]:
     """The best candidate of every prefix that can compete, the winner first, then by price.
 
-    Prefixes are searched in the order of their bounds; a longer one must gain what is `worth_it`.
+    Prefixes are searched in the order of their bounds, those that roll nothing first; a longer one must gain what is `worth_it`.
     """
     space = space_of(setting)
     bounds = Bounds(space)
     blocks: Blocks = {}
-    prefixes = [_Prefix(space, prefix, rolled, blocks) for prefix, rolled in space.variants()]
+    views: Views = {}
+    prefixes = [_Prefix(space, prefix, rolled, blocks, views=views) for prefix, rolled in space.variants()]
     least = [prefix.least(bounds) for prefix in prefixes]
     enough = min(ENOUGH_BLOCKS, max(prefix.most_blocks() for prefix in prefixes))
     found: dict[int, Candidate] = {}
-    for number in sorted(range(len(prefixes)), key=lambda number: float(least[number][0].min())):
+    for number in sorted(range(len(prefixes)), key=lambda number: (bool(prefixes[number].rolled), least[number][0].min())):
         price, used = least[number]
         bound, bound_of_spills = (_bound(setting, found, number, enough, spills) for spills in (False, True))
         may_fit = used * ELEMENT_BYTES <= setting.capacity_bytes
-        here = prefixes[number].restricted((price <= bound) & (may_fit | (price <= bound_of_spills)))
+        able = (price <= bound) & (may_fit | (price <= bound_of_spills))
+        here = prefixes[number].restricted(able & prefixes[number].is_cut()) if able.any() else None
         if here is not None and not (_is_few(setting, here, enough) and bound < np.inf):
             found[number] = here.best()
     unlike: dict[str, Candidate] = {}
@@ -167,6 +171,7 @@ class _Prefix:
         rolled: tuple[str, ...],
         blocks: Blocks,
         choices: Mapping[str, Tiles] | None = None,
+        views: Views | None = None,
     ) -> None:
         self.space, self.prefix, self.rolled, self.blocks = space, prefix, rolled, blocks
         self.setting = space.setting
@@ -177,7 +182,15 @@ class _Prefix:
         self.tiles = broadcast(self.dims, self.choices)
         storage = prefix_storage(chain, prefix, rolled)
         self.follow = follows(chain, storage, prefix)
-        self.view: ChainView = view_prefix(chain, prefix, {}, self.tiles, storage)
+        self.view = self._view(storage, {} if views is None else views)
+
+    def _view(self, storage: Mapping[str, Storage], views: Views) -> ChainView:
+        """The view without own loops; orders of the same loops have one in common."""
+        key = frozenset(self.prefix), self.rolled, self.prefix[-1] if self.rolled else ""
+        if key not in views:
+            views[key] = self.prefix, view_prefix(self.setting.chain, self.prefix, {}, self.tiles, storage)
+        order, view = views[key]
+        return view if order == self.prefix else reordered(view, [order.index(axis) for axis in self.prefix])
 
     def least(self, bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:
         """What the operators cost (seconds on the cores) and use (elements) at least, for all tiles."""
@@ -185,9 +198,18 @@ class _Prefix:
         price, used = bounds.of_prefix(self.view, trips)
         return np.broadcast_to(self._on_cores(price), self.shape), np.broadcast_to(used, self.shape)
 
+    def is_cut(self) -> np.ndarray:
+        """Where the tiles are no case of a prefix with fewer loops: they cut some axis of every group, and one to roll along."""
+        groups = [[axis for axis in group if axis in self.dims] for group in self.space.groups]
+        together = [group for group in groups if len(group) > 1]
+        parts = [*together, self.prefix[-1:]] if self.rolled else together
+        cut = {axis: np.reshape([self._cuts(axis, tile) for tile in self.choices[axis]], self.tiles[axis].shape) for axis in self.dims}
+        every = (reduce(np.logical_or, (cut[axis] for axis in part)) for part in parts)
+        return np.broadcast_to(reduce(np.logical_and, every, np.True_), self.shape)
+
     def at_least(self, price: np.ndarray, used: np.ndarray) -> Candidate:
         """The prefix with the tiles of its least bound, for what is told of plans that lost."""
-        index = tuple(int(i) for i in np.unravel_index(int(price.argmin()), self.shape))
+        index = tuple(int(i) for i in np.unravel_index(int(np.where(self.is_cut(), price, np.inf).argmin()), self.shape))
         tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
         blocks = int(np.broadcast_to(self._parallel_blocks(), self.shape)[index])
         cores = self.setting.machine.cores
