@@ -68,9 +68,7 @@ class Bounds:
             most = np.maximum(most, used + live)
         return total, most
 
-    def _price_and_use(
-        self, one: OperatorView, dims: tuple[str, ...], rolling: tuple[str, ...]
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _price_and_use(self, one: OperatorView, dims: tuple[str, ...], rolling: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Those of one operator; `rolling` has the tensors that are rolled, and the axis along which they are."""
         key = one.operator.name, dims, tuple(one.walks), rolling if one.walks else ()
         if key not in self.least:
@@ -90,13 +88,15 @@ class Bounds:
         Images may have fewer edges than the whole axis: their edges count along rows, only useful work where columns follow.
         """
         setting, operator = self.setting.walked(one.walked(self.setting.sizes)), one.operator
-        repeated = reduce(lambda all_, axis: all_ * (one.walks[axis].total / self.setting.sizes[axis]), one.walks, 1.0)
+        repeated = reduce(lambda times, axis: times * (one.walks[axis].total / self.setting.sizes[axis]), one.walks, 1.0)
         if operator.name not in setting.kernels:
             return arithmetic, functions * repeated
         roles = setting.roles[operator.name]
         if roles.column in one.walks:
             return useful_seconds(setting, operator), functions
-        return arithmetic_work(setting, operator, one.tiles).seconds if roles.row in one.walks else arithmetic * repeated, functions
+        if roles.row in one.walks:
+            return arithmetic_work(setting, operator, one.tiles).seconds, functions
+        return arithmetic * repeated, functions
 
     def _over_own(self, one: OperatorView, dims: tuple[str, ...]) -> Iterator[np.ndarray]:
         """The parts over the tiles of a prefix: the least over own loops; the whole axis where the operator has none.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import product
 from math import prod
 from typing import TypeAlias
@@ -25,7 +25,7 @@ from tilewright.plan.cost import Block, measure, operator_work, seconds
 from tilewright.plan.images import follows
 from tilewright.plan.packing import may_stay
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, imbalance, is_parallel, threads_seconds
-from tilewright.plan.schedule import Schedule, Storage
+from tilewright.plan.schedule import Schedule
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.space import Space, space_of
 from tilewright.plan.tile_size import best_index, broadcast
@@ -175,20 +175,19 @@ class _Prefix:
     ) -> None:
         self.space, self.prefix, self.rolled, self.blocks = space, prefix, rolled, blocks
         self.setting = space.setting
-        chain = self.setting.chain
         self.dims = tuple(axis for axis in self.setting.sizes if axis in prefix)
         self.choices = choices or {axis: space.prefix_tiles(axis) for axis in self.dims}
         self.shape = tuple(len(self.choices[axis]) for axis in self.dims)
         self.tiles = broadcast(self.dims, self.choices)
-        storage = prefix_storage(chain, prefix, rolled)
-        self.follow = follows(chain, storage, prefix)
-        self.view = self._view(storage, {} if views is None else views)
+        self.view = self._view({} if views is None else views)
+        self.follow = follows(self.setting.chain, self.view.storage, prefix)
 
-    def _view(self, storage: Mapping[str, Storage], views: Views) -> ChainView:
+    def _view(self, views: Views) -> ChainView:
         """The view without own loops; orders of the same loops have one in common."""
-        key = frozenset(self.prefix), self.rolled, self.prefix[-1] if self.rolled else ""
+        chain, key = self.setting.chain, (frozenset(self.prefix), self.rolled, self.prefix[-1] if self.rolled else "")
         if key not in views:
-            views[key] = self.prefix, view_prefix(self.setting.chain, self.prefix, {}, self.tiles, storage)
+            storage = prefix_storage(chain, self.prefix, self.rolled)
+            views[key] = self.prefix, view_prefix(chain, self.prefix, {}, self.tiles, storage)
         order, view = views[key]
         return view if order == self.prefix else reordered(view, [order.index(axis) for axis in self.prefix])
 
@@ -201,11 +200,11 @@ class _Prefix:
     def is_cut(self) -> np.ndarray:
         """Where the tiles are no case of a prefix with fewer loops: they cut some axis of every group, and one to roll along."""
         groups = [[axis for axis in group if axis in self.dims] for group in self.space.groups]
-        together = [group for group in groups if len(group) > 1]
-        parts = [*together, self.prefix[-1:]] if self.rolled else together
-        cut = {axis: np.reshape([self._cuts(axis, tile) for tile in self.choices[axis]], self.tiles[axis].shape) for axis in self.dims}
-        every = (reduce(np.logical_or, (cut[axis] for axis in part)) for part in parts)
-        return np.broadcast_to(reduce(np.logical_and, every, np.True_), self.shape)
+        every = np.ones(self.shape, dtype=bool)
+        for group in [*(group for group in groups if len(group) > 1), self.prefix[-1:] if self.rolled else ()]:
+            cut = [np.vectorize(partial(self._cuts, axis), otypes=[bool])(self.tiles[axis]) for axis in group]
+            every = every & reduce(np.logical_or, cut) if cut else every
+        return every
 
     def at_least(self, price: np.ndarray, used: np.ndarray) -> Candidate:
         """The prefix with the tiles of its least bound, for what is told of plans that lost."""
@@ -242,6 +241,7 @@ class _Prefix:
         options = {one.operator.name: tuple(self._options(around, one)) for one in self.view.operators}
         stay = {one.operator.name: self._left(one) for one in self.view.operators}
         best: Candidate | None = None
+        least = float("inf")
         for streaming in self._modes(stay):
             kept = {name: 0 if streaming[name] else elements for name, elements in stay.items()}
             others = {name: sum(elements for other, elements in kept.items() if other != name) for name in options}
@@ -249,17 +249,19 @@ class _Prefix:
             candidate = self._candidate(options, self._choose(options, elsewhere, streaming))
             if best is None or candidate.cores_s < best.cores_s:
                 best = candidate
-            if not any(np.any(np.asarray(elements) > 0) for elements in others.values()) or self._is_free(options, around, best):
+            if not any(np.any(np.asarray(elements) > 0) for elements in others.values()):
+                break
+            least = self._free(options, around) if np.isinf(least) else least
+            if best.cores_s <= least * self.setting.coefficients.equal_within:
                 break
         assert best is not None
         return best
 
-    def _is_free(self, options: Mapping[str, Sequence[_Option]], around: Surroundings, best: Candidate) -> bool:
-        """Whether nothing could be gained even if no operator left anything on chip while others run."""
+    def _free(self, options: Mapping[str, Sequence[_Option]], around: Surroundings) -> float:
+        """What could be reached if no operator left anything on chip while others run."""
         free = self._choose(options, dict.fromkeys(options, around.live_elements), dict.fromkeys(options, False))
         total = sum(choice.seconds for choice in free.values())
-        least = np.min(self._on_cores(total))
-        return best.cores_s <= float(least) * self.setting.coefficients.equal_within
+        return float(np.min(self._on_cores(total)))
 
     def _modes(self, stay: Mapping[str, Count]) -> Iterator[dict[str, bool]]:
         """Every combination of operators whose tiles stream through; first all that may stay do.

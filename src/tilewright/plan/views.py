@@ -131,10 +131,11 @@ def reordered(view: ChainView, places: Sequence[int]) -> ChainView:
 
     Where an intermediate is rolled the last one stays: all that images are like depends on it, and not on the others' order.
     """
-    operators = tuple(
-        replace(one, loops=tuple(replace(one.loops[place], node=node) for node, place in enumerate(places)))
-        for one in view.operators
-    )
+
+    def loops(one: OperatorView) -> tuple[LoopView, ...]:
+        return tuple(LoopView(one.loops[place].axis, one.loops[place].trips, node) for node, place in enumerate(places))
+
+    operators = tuple(replace(one, loops=loops(one)) for one in view.operators)
     return replace(view, operators=operators)
 
 
