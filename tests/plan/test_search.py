@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 
@@ -21,7 +22,7 @@ from tilewright.plan.roles import contraction_roles
 from tilewright.plan.schedule import Pack
 from tilewright.plan.search import _Prefix, search
 from tilewright.plan.setting import Setting, setting_of
-from tilewright.plan.space import axis_multiple, space_of
+from tilewright.plan.space import axis_multiple, space_of, why_not
 from tilewright.plan.types import Plan
 
 STRICT = replace(DEFAULT, equal_within=1.0, worth_it=1.0)
@@ -91,6 +92,20 @@ def test_axes_with_one_signature_are_one_group() -> None:
     assert len(chain.extents) == 10
     assert space.groups == (("h", "w"), ("o2",), ("o",), ("y", "x"))
     assert len(space.prefixes()) == 16
+
+
+@pytest.mark.parametrize("kernels", [(1, 3), (3, 3)])
+def test_what_a_prefix_can_execute_does_not_depend_on_the_order_of_its_loops(kernels: tuple[int, int]) -> None:
+    chain = convolution_chain(height=6, width=6, channels=(8, 8, 8), kernels=kernels)
+    space = space_of(setting(chain, machine_with()))
+    found = set(space.prefixes())
+    assert found == {order for prefix in found for order in group_orders(space.groups, prefix) if not why_not(chain, order)}
+
+
+def group_orders(groups: tuple[tuple[str, ...], ...], prefix: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The prefix with its groups in every order."""
+    inside = [[axis for axis in group if axis in prefix] for group in groups]
+    return [tuple(axis for group in order for axis in group) for order in permutations(group for group in inside if group)]
 
 
 @pytest.mark.parametrize("kernels", [(1, 1), (3, 1), (1, 3)])

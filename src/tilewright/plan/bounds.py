@@ -52,6 +52,7 @@ class Bounds:
         }
         self.parts = {operator.name: self._parts(operator) for operator in operators}
         self.least: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {}
+        self.sums: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {}
 
     def of_prefix(self, view: ChainView, trips: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """What the operators cost (seconds, recomputation and spills included) and use (elements) at least under a prefix.
@@ -61,9 +62,19 @@ class Bounds:
         live = live_intermediates(view)
         rolled = tuple(tensor for tensor, storage in view.storage.items() if storage is Storage.ROLL)
         rolling = (*rolled, view.operators[-1].loops[-1].axis) if rolled else ()
-        total, most = np.zeros((1,) * len(trips)), np.zeros((1,) * len(trips))
+        held = np.asarray(live)
+        key = tuple(trips), rolling, held.shape, held.tobytes()
+        if key not in self.sums:
+            self.sums[key] = self._sum(view, tuple(trips), rolling, live)
+        return self.sums[key]
+
+    def _sum(
+        self, view: ChainView, dims: tuple[str, ...], rolling: tuple[str, ...], live: Count
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The price of all operators and the most elements that one uses, where intermediates hold `live` ones."""
+        total, most = np.zeros((1,) * len(dims)), np.zeros((1,) * len(dims))
         for one in view.operators:
-            price, used = self._price_and_use(one, tuple(trips), rolling)
+            price, used = self._price_and_use(one, dims, rolling)
             total = total + with_spills(self.setting, price, used + live)
             most = np.maximum(most, used + live)
         return total, most

@@ -66,9 +66,10 @@ class Space:
         return tuple(prefix for prefix in found if len(chain.operators) == 1 or self._is_executable(prefix, checked))
 
     def _is_executable(self, prefix: tuple[str, ...], checked: dict[Hashable, bool]) -> bool:
-        """Whether a prefix can be executed; the order of its loops matters only where something is recomputed."""
+        """Whether a prefix can be executed; the order of its loops matters only where what is recomputed is summed along one."""
         chain = self.setting.chain
-        key = prefix if recomputes(chain, prefix) else frozenset(prefix)
+        sums = any(axis.name in prefix for op in chain.operators[:-1] for axis in op.reduction_axes())
+        key = prefix if sums and recomputes(chain, prefix) else frozenset(prefix)
         if key not in checked:
             checked[key] = not why_not(chain, prefix)
         return checked[key]
@@ -102,8 +103,22 @@ class Space:
             return ((),)
         own = axis_names((operator,)) - set(prefix)
         free = [tuple(axis for axis in group if axis in own) for group in self.groups]
-        free = [group for group in free if group]
+        free = self._together(operator, [group for group in free if group])
         return ((), *map(_joined, permutations(free))) if free else ((),)
+
+    def _together(self, operator: Operator, groups: Sequence[Group]) -> list[Group]:
+        """Groups that an operator's own accesses do not tell apart as one, where all of them index its right operand.
+
+        Only then does the place of its Pack not depend on what stands between them.
+        """
+        operands, right = self.setting.operands[operator.name], operator.reads[self.setting.roles[operator.name].right]
+        if not all(right.axes().issuperset(group) for group in groups):
+            return list(groups)
+        found: dict[frozenset[int], Group] = {}
+        for group in groups:
+            signature = frozenset(number for number, one in enumerate(operands) if group[0] in one.axes)
+            found[signature] = (*found.get(signature, ()), *group)
+        return list(found.values())
 
     def prefix_tiles(self, axis: str) -> tuple[int, ...]:
         """The tiles of a shared loop. One that covers its axis is no loop, but the rest of its group may be."""
