@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from itertools import product
 from math import prod
 from typing import TypeAlias
@@ -19,7 +19,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.graph.types import SymbolicExtent
-from tilewright.plan.block_order import prefix_storage, prefixed
+from tilewright.plan.block_order import prefixed
 from tilewright.plan.bounds import Bounds, tile_elements, with_spills
 from tilewright.plan.cost import Block, measure, operator_work, seconds
 from tilewright.plan.images import follows
@@ -27,10 +27,10 @@ from tilewright.plan.packing import may_stay
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, imbalance, is_parallel, threads_seconds
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
-from tilewright.plan.space import Space, space_of
+from tilewright.plan.space import Space, Views, are_cut, shared_view, space_of
 from tilewright.plan.tile_size import best_index, broadcast
 from tilewright.plan.traffic import Surroundings, set_conflict, surroundings
-from tilewright.plan.views import ChainView, Count, LoopView, OperatorView, expanded, reordered, view_behind, view_prefix
+from tilewright.plan.views import Count, LoopView, OperatorView, expanded, view_behind
 from tilewright.plan.working_set import resident
 
 MOST_STAYING = 4
@@ -40,8 +40,6 @@ KEPT_BOUNDS = 8
 
 Blocks: TypeAlias = dict[Hashable, Block]
 Tiles: TypeAlias = tuple[int, ...]
-Views: TypeAlias = dict[Hashable, tuple[tuple[str, ...], ChainView]]
-"""Of prefixes with all their tiles: the first order of the same loops, and its view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +79,7 @@ def search(setting: Setting) -> tuple[Candidate, ...]:
     """
     space = space_of(setting)
     bounds = Bounds(space)
-    blocks: Blocks = {}
-    views: Views = {}
+    blocks, views = Blocks(), Views()
     prefixes = [_Prefix(space, prefix, rolled, blocks, views=views) for prefix, rolled in space.variants()]
     least = [prefix.least(bounds) for prefix in prefixes]
     enough = min(ENOUGH_BLOCKS, max(prefix.most_blocks() for prefix in prefixes))
@@ -91,8 +88,7 @@ def search(setting: Setting) -> tuple[Candidate, ...]:
         price, used = least[number]
         bound, bound_of_spills = (_bound(setting, found, number, enough, spills) for spills in (False, True))
         may_fit = used * ELEMENT_BYTES <= setting.capacity_bytes
-        able = (price <= bound) & (may_fit | (price <= bound_of_spills))
-        here = prefixes[number].restricted(able & prefixes[number].is_cut()) if able.any() else None
+        here = prefixes[number].restricted((price <= bound) & (may_fit | (price <= bound_of_spills)))
         if here is not None and not (_is_few(setting, here, enough) and bound < np.inf):
             found[number] = here.best()
     unlike: dict[str, Candidate] = {}
@@ -179,17 +175,8 @@ class _Prefix:
         self.choices = choices or {axis: space.prefix_tiles(axis) for axis in self.dims}
         self.shape = tuple(len(self.choices[axis]) for axis in self.dims)
         self.tiles = broadcast(self.dims, self.choices)
-        self.view = self._view({} if views is None else views)
+        self.view = shared_view(space, prefix, rolled, self.tiles, {} if views is None else views)
         self.follow = follows(self.setting.chain, self.view.storage, prefix)
-
-    def _view(self, views: Views) -> ChainView:
-        """The view without own loops; orders of the same loops have one in common."""
-        chain, key = self.setting.chain, (frozenset(self.prefix), self.rolled, self.prefix[-1] if self.rolled else "")
-        if key not in views:
-            storage = prefix_storage(chain, self.prefix, self.rolled)
-            views[key] = self.prefix, view_prefix(chain, self.prefix, {}, self.tiles, storage)
-        order, view = views[key]
-        return view if order == self.prefix else reordered(view, [order.index(axis) for axis in self.prefix])
 
     def least(self, bounds: Bounds) -> tuple[np.ndarray, np.ndarray]:
         """What the operators cost (seconds on the cores) and use (elements) at least, for all tiles."""
@@ -198,13 +185,8 @@ class _Prefix:
         return np.broadcast_to(self._on_cores(price), self.shape), np.broadcast_to(used, self.shape)
 
     def is_cut(self) -> np.ndarray:
-        """Where the tiles are no case of a prefix with fewer loops: they cut some axis of every group, and one to roll along."""
-        groups = [[axis for axis in group if axis in self.dims] for group in self.space.groups]
-        every = np.ones(self.shape, dtype=bool)
-        for group in [*(group for group in groups if len(group) > 1), self.prefix[-1:] if self.rolled else ()]:
-            cut = [np.vectorize(partial(self._cuts, axis), otypes=[bool])(self.tiles[axis]) for axis in group]
-            every = every & reduce(np.logical_or, cut) if cut else every
-        return every
+        """Where the tiles are no case of a prefix with fewer loops."""
+        return np.broadcast_to(are_cut(self.space, self.prefix, self.rolled, self.tiles), self.shape)
 
     def at_least(self, price: np.ndarray, used: np.ndarray) -> Candidate:
         """The prefix with the tiles of its least bound, for what is told of plans that lost."""
@@ -219,7 +201,7 @@ class _Prefix:
 
     def restricted(self, able: np.ndarray) -> _Prefix | None:
         """The same prefix with those tiles of its axes that are part of any able combination; None if there are none."""
-        if not able.any():
+        if not able.any() or not (able := able & self.is_cut()).any():
             return None
         if able.all():
             return self
@@ -260,8 +242,7 @@ class _Prefix:
     def _free(self, options: Mapping[str, Sequence[_Option]], around: Surroundings) -> float:
         """What could be reached if no operator left anything on chip while others run."""
         free = self._choose(options, dict.fromkeys(options, around.live_elements), dict.fromkeys(options, False))
-        total = sum(choice.seconds for choice in free.values())
-        return float(np.min(self._on_cores(total)))
+        return float(np.min(self._on_cores(sum(choice.seconds for choice in free.values()))))
 
     def _modes(self, stay: Mapping[str, Count]) -> Iterator[dict[str, bool]]:
         """Every combination of operators whose tiles stream through; first all that may stay do.

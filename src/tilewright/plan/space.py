@@ -12,6 +12,8 @@ from functools import reduce
 from itertools import combinations, permutations
 from math import lcm, prod
 
+import numpy as np
+
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.block_order import may_roll, prefix_storage, prefixed, why_not_executable
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
@@ -21,6 +23,7 @@ from tilewright.plan.parallel import is_parallel
 from tilewright.plan.schedule import Storage
 from tilewright.plan.setting import Setting
 from tilewright.plan.tile_size import candidates, thinned
+from tilewright.plan.views import ChainView, reordered, view_prefix
 
 LONGEST_PREFIX = 4
 """Shared groups of loops besides those over batch axes. A contraction has at most three; only maps can have more."""
@@ -34,6 +37,8 @@ LARGEST_MULTIPLE = 64
 """Rows of different kernels are aligned to their common multiple up to here, else to the larger of them."""
 
 Group = tuple[str, ...]
+Views = dict[Hashable, tuple[tuple[str, ...], ChainView]]
+"""Of prefixes with the same tiles: the first order of the same loops, and its view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +180,28 @@ def axis_multiple(setting: Setting, axis: str) -> int:
     required = lcm(*columns)
     preferred = lcm(*columns, *rows, *(depths if required == 1 else ()))
     return preferred if preferred <= max(LARGEST_MULTIPLE, required) else max(required, *rows)
+
+
+def are_cut(space: Space, prefix: Sequence[str], rolled: Sequence[str], tiles: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Where tiles are no case of a prefix with fewer loops: they cut an axis of every group, and the one to roll along."""
+    groups = [[axis for axis in group if axis in prefix] for group in space.groups]
+    every = np.array(True)
+    for group in [*(group for group in groups if len(group) > 1), list(prefix[-1:] if rolled else ())]:
+        loops = [axis for axis in group if not isinstance(space.setting.chain.extents[axis], SymbolicExtent)]
+        if group and loops == group:
+            every = every & reduce(np.logical_or, [tiles[axis] < space.setting.sizes[axis] for axis in group])
+    return every
+
+
+def shared_view(
+    space: Space, prefix: tuple[str, ...], rolled: tuple[str, ...], tiles: Mapping[str, np.ndarray], views: Views
+) -> ChainView:
+    """The view of a prefix without own loops; orders of the same loops have one in common."""
+    chain, key = space.setting.chain, (frozenset(prefix), rolled, prefix[-1] if rolled else "")
+    if key not in views:
+        views[key] = prefix, view_prefix(chain, prefix, {}, tiles, prefix_storage(chain, prefix, rolled))
+    order, view = views[key]
+    return view if order == prefix else reordered(view, [order.index(axis) for axis in prefix])
 
 
 def may_lead(chain: Chain, axis: str) -> bool:
