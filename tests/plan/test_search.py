@@ -125,9 +125,23 @@ def test_prefixes_that_were_skipped_could_not_have_won(kernels: tuple[int, int])
     every = [_Prefix(space, prefix, rolled, {}).best() for prefix, rolled in space.variants()]
     able = [candidate for candidate in every if candidate.used_bytes <= case.capacity_bytes] or every
     assert winner.cores_s == min(candidate.cores_s for candidate in able)
+    assert_bounds_hold(case)
+
+
+def assert_bounds_hold(case: Setting) -> None:
+    """No best schedule of a prefix costs less than the bound of its tiles."""
+    space = space_of(case)
     bounds = Bounds(space)
-    for (prefix, rolled), candidate in zip(space.variants(), every, strict=True):
-        assert _Prefix(space, prefix, rolled, {}).least(bounds)[0].min() <= candidate.cores_s
+    for prefix, rolled in space.variants():
+        every = _Prefix(space, prefix, rolled, {})
+        best = every.best()
+        index = tuple(every.choices[axis].index(best.tiles[axis]) for axis in every.dims)
+        assert every.least(bounds)[0][index] <= best.cores_s * (1 + 1e-9)
+
+
+def test_bounds_hold_where_strides_skip_points() -> None:
+    chain = halo_chain(14, 14, 4, [conv(3, 8), conv(1, 8, 2)])
+    assert_bounds_hold(setting(chain, machine_with(2 << 10, 6 << 10)))
 
 
 def packed(plan: Plan) -> set[str]:

@@ -88,6 +88,7 @@ class Bounds:
             arithmetic, functions, packing, overhead, moved, used = self._over_own(one, dims)
             if one.walks:
                 arithmetic, functions = self._of_images(one, arithmetic, functions)
+                packing, overhead, moved = (part * self._read_whole(one) for part in (packing, overhead, moved))
             traffic = {level.name: moved for level in self.setting.cache_levels}
             work = Work(arithmetic * repeats, functions * repeats, packing, overhead * repeats, traffic)
             self.least[key] = np.asarray(seconds(self.setting, work)), used * (not one.walks)
@@ -108,6 +109,10 @@ class Bounds:
         if roles.row in one.walks:
             return arithmetic_work(setting, operator, one.tiles).seconds, functions
         return arithmetic * repeated, functions
+
+    def _read_whole(self, one: OperatorView) -> Count:
+        """Whether images have every point at least once: where strides skip some, nothing is known of what is left."""
+        return reduce(lambda whole, axis: whole & (one.walks[axis].total >= self.setting.sizes[axis]), one.walks, True)
 
     def _over_own(self, one: OperatorView, dims: tuple[str, ...]) -> Iterator[np.ndarray]:
         """The parts over the tiles of a prefix: the least over own loops; the whole axis where the operator has none.
