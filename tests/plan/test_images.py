@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import permutations, product
 from math import prod
 
 import pytest
@@ -19,7 +19,7 @@ from tilewright.plan.parallel import parallel_axes
 from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.space import may_lead
-from tilewright.plan.views import view_prefix, view_schedule
+from tilewright.plan.views import reordered, view_prefix, view_schedule
 from tilewright.plan.working_set import held_sizes, live_intermediates
 
 PREFIXES = [("h2",), ("w2",), ("h2", "w2"), ("w2", "h2")]
@@ -128,6 +128,19 @@ def test_views_of_prefixes_are_those_of_their_trees(rolled: tuple[str, ...]) -> 
             assert one.tiles == other.tiles
             assert one.carried == other.carried
             assert one.loops == other.loops
+
+
+@pytest.mark.parametrize(("order", "rolled"), [(("h3", "w3"), ()), (("w3", "h3"), ()), (("o3", "h3", "w3"), ("T1", "T2"))])
+def test_loops_of_a_view_can_be_reordered(order: tuple[str, ...], rolled: tuple[str, ...]) -> None:
+    chain = LONG["three convolutions"]
+    last = len(order) - bool(rolled)
+    for prefix in ((*head, *order[last:]) for head in permutations(order[:last])):
+        tiles = {**planned_sizes(chain), "h3": 2, "w3": 1}
+        storage = dict(prefixed(chain, prefix, {}, tiles, rolled=rolled).storage)
+        there = reordered(view_prefix(chain, order, {}, tiles, storage), [order.index(axis) for axis in prefix])
+        for one, other in zip(view_prefix(chain, prefix, {}, tiles, storage).operators, there.operators, strict=True):
+            assert (one.loops, one.tiles, one.carried) == (other.loops, other.tiles, other.carried)
+            assert {axis: walk.total for axis, walk in one.walks.items()} == {axis: w.total for axis, w in other.walks.items()}
 
 
 def test_blocks_are_independent_unless_they_are_rolled() -> None:

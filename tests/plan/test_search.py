@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 
@@ -32,7 +33,7 @@ from tilewright.plan.roles import contraction_roles
 from tilewright.plan.schedule import Pack
 from tilewright.plan.search import search
 from tilewright.plan.setting import Setting, setting_of
-from tilewright.plan.space import axis_multiple, space_of
+from tilewright.plan.space import axis_multiple, space_of, why_not
 from tilewright.plan.types import Plan
 
 STRICT = replace(DEFAULT, equal_within=1.0, worth_it=1.0)
@@ -146,6 +147,20 @@ def test_axes_with_one_signature_are_one_group() -> None:
     assert len(space.prefixes()) == 16
 
 
+@pytest.mark.parametrize("kernels", [(1, 3), (3, 3)])
+def test_what_a_prefix_can_execute_does_not_depend_on_the_order_of_its_loops(kernels: tuple[int, int]) -> None:
+    chain = convolution_chain(height=6, width=6, channels=(8, 8, 8), kernels=kernels)
+    space = space_of(setting(chain, machine_with()))
+    found = set(space.prefixes())
+    assert found == {order for prefix in found for order in group_orders(space.groups, prefix) if not why_not(chain, order)}
+
+
+def group_orders(groups: tuple[tuple[str, ...], ...], prefix: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The prefix with its groups in every order."""
+    inside = [[axis for axis in group if axis in prefix] for group in groups]
+    return [tuple(axis for group in order for axis in group) for order in permutations(group for group in inside if group)]
+
+
 @pytest.mark.parametrize("kernels", [(1, 1), (3, 1), (1, 3)])
 def test_two_convolutions_plan(kernels: tuple[int, int]) -> None:
     chain = convolution_chain(height=28, width=28, channels=(32, 64, 64), kernels=kernels)
@@ -163,9 +178,23 @@ def test_prefixes_that_were_skipped_could_not_have_won(kernels: tuple[int, int])
     every = [Prefix(space, prefix, rolled, {}).best() for prefix, rolled in space.variants()]
     able = [candidate for candidate in every if candidate.used_bytes <= case.capacity_bytes] or every
     assert winner.cores_s == min(candidate.cores_s for candidate in able)
+    assert_bounds_hold(case)
+
+
+def assert_bounds_hold(case: Setting) -> None:
+    """No best schedule of a prefix costs less than the bound of its tiles."""
+    space = space_of(case)
     bounds = Bounds(space)
-    for (prefix, rolled), candidate in zip(space.variants(), every, strict=True):
-        assert Prefix(space, prefix, rolled, {}).least(bounds)[0].min() <= candidate.cores_s
+    for prefix, rolled in space.variants():
+        every = Prefix(space, prefix, rolled, {})
+        best = every.best()
+        index = tuple(every.choices[axis].index(best.tiles[axis]) for axis in every.dims)
+        assert every.least(bounds)[0][index] <= best.cores_s * (1 + 1e-9)
+
+
+def test_bounds_hold_where_strides_skip_points() -> None:
+    chain = halo_chain(14, 14, 4, [conv(3, 8), conv(1, 8, 2)])
+    assert_bounds_hold(setting(chain, machine_with(2 << 10, 6 << 10)))
 
 
 def packed(plan: Plan) -> set[str]:

@@ -15,7 +15,8 @@ import numpy as np
 
 from tilewright.graph.types import Operator
 from tilewright.plan.chains import axis_names
-from tilewright.plan.cost import Block, Work, least_work, measure, seconds
+from tilewright.plan.cost import Block, Work, arithmetic_work, least_work, measure, seconds, useful_seconds
+from tilewright.plan.schedule import Storage
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.space import Space
 from tilewright.plan.tile_size import broadcast
@@ -55,6 +56,7 @@ class Bounds:
         }
         self.parts = {operator.name: self._parts(operator) for operator in operators}
         self.least: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {}
+        self.sums: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {}
 
     def of_prefix(self, view: ChainView, choices: Choices, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
         """What the operators cost (seconds, recomputation and spills included) and use (elements) at least under a prefix.
@@ -63,23 +65,57 @@ class Bounds:
         intermediates take at least (default: what they take without further loops).
         """
         live = live_intermediates(view) if live is None else live
+        rolled = tuple(tensor for tensor, storage in view.storage.items() if storage is Storage.ROLL)
+        rolling = (*rolled, view.operators[-1].loops[-1].axis) if rolled else ()
+        held = np.asarray(live)
+        key = tuple(choices.items()), rolling, held.shape, held.tobytes(), tuple(len(one.loops) for one in view.operators)
+        if key not in self.sums:
+            self.sums[key] = self._sum(view, choices, rolling, live)
+        return self.sums[key]
+
+    def _sum(self, view: ChainView, choices: Choices, rolling: tuple[str, ...], live: Count) -> tuple[np.ndarray, np.ndarray]:
+        """The price of all operators and the most elements that one uses, where intermediates hold `live` ones."""
         total, most = np.zeros((1,) * len(choices)), np.zeros((1,) * len(choices))
         for one in view.operators:
-            price, used = self._price_and_use(one, choices)
+            price, used = self._price_and_use(one, choices, rolling)
             total = total + with_spills(self.setting, price, used + live)
             most = np.maximum(most, used + live)
         return total, most
 
-    def _price_and_use(self, one: OperatorView, choices: Choices) -> tuple[np.ndarray, np.ndarray]:
-        key = one.operator.name, tuple(choices.items()), tuple(one.walks)
+    def _price_and_use(self, one: OperatorView, choices: Choices, rolling: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Those of one operator; `rolling` has the tensors that are rolled, and the axis along which they are."""
+        key = one.operator.name, tuple(choices.items()), tuple(one.walks), rolling if one.walks else ()
         if key not in self.least:
             axes = self.axes[one.operator.name]
             repeats = reduce(lambda count, loop: count * (1 if loop.axis in axes else loop.trips), one.loops, 1)
             arithmetic, functions, packing, overhead, moved, used = self._over_own(one, choices)
+            if one.walks:
+                arithmetic, functions = self._of_images(one, arithmetic, functions)
+                packing, overhead, moved = (part * self._read_whole(one) for part in (packing, overhead, moved))
             traffic = {level.name: moved for level in self.setting.cache_levels}
             work = Work(arithmetic * repeats, functions * repeats, packing, overhead * repeats, traffic)
             self.least[key] = np.asarray(seconds(self.setting, work)), used * (not one.walks)
         return self.least[key]
+
+    def _of_images(self, one: OperatorView, arithmetic: Count, functions: Count) -> tuple[Count, Count]:
+        """The least arithmetic and functions of all images together, given those of every point once.
+
+        Images may have fewer edges than the whole axis: their edges count along rows, only useful work where columns follow.
+        """
+        setting, operator = self.setting.walked(one.walked(self.setting.sizes)), one.operator
+        repeated = reduce(lambda times, axis: times * (one.walks[axis].total / self.setting.sizes[axis]), one.walks, 1.0)
+        if operator.name not in setting.kernels:
+            return arithmetic, functions * repeated
+        roles = setting.roles[operator.name]
+        if roles.column in one.walks:
+            return useful_seconds(setting, operator), functions
+        if roles.row in one.walks:
+            return arithmetic_work(setting, operator, one.tiles).seconds, functions
+        return arithmetic * repeated, functions
+
+    def _read_whole(self, one: OperatorView) -> Count:
+        """Whether images have every point at least once: where strides skip some, nothing is known of what is left."""
+        return reduce(lambda whole, axis: whole & (one.walks[axis].total >= self.setting.sizes[axis]), one.walks, True)
 
     def _over_own(self, one: OperatorView, choices: Choices) -> Iterator[np.ndarray]:
         """The parts over the tiles of a prefix: the least over own loops; the whole axis where the operator has none.

@@ -17,7 +17,7 @@ from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import axis_names
-from tilewright.plan.kernel_choice import flops, kernel_work
+from tilewright.plan.kernel_choice import KernelWork, flops, kernel_work
 from tilewright.plan.packing import in_place_seconds, least_packing_seconds, may_pack, packing_seconds
 from tilewright.plan.prefetch import prefetch_seconds
 from tilewright.plan.ranges import planned_sizes
@@ -61,16 +61,19 @@ class Work:
 
 def measure(setting: Setting, operator: Operator, tiles: Mapping[str, Count]) -> Block:
     """The blocks of an operator with these tiles."""
-    arithmetic: Count = 0.0
-    functions: Count = 0.0
-    calls: Count = 0
+    work, functions = KernelWork(0.0, 0), 0.0
     if operator.name in setting.kernels:
-        roles, kernel = setting.roles[operator.name], setting.kernels[operator.name]
-        work = kernel_work(operator, roles, kernel, setting.machine, setting.sizes, tiles)
-        arithmetic, calls = _attained(setting, kernel) * work.seconds, work.calls
+        work = arithmetic_work(setting, operator, tiles)
     else:
         functions = function_seconds(setting, operator)
-    return Block(tiles, footprints(setting, operator, tiles), arithmetic, functions, calls)
+    return Block(tiles, footprints(setting, operator, tiles), work.seconds, functions, work.calls)
+
+
+def arithmetic_work(setting: Setting, operator: Operator, tiles: Mapping[str, Count]) -> KernelWork:
+    """Arithmetic and calls of one full pass over a contraction in blocks of these tiles."""
+    roles, kernel = setting.roles[operator.name], setting.kernels[operator.name]
+    work = kernel_work(operator, roles, kernel, setting.machine, setting.sizes, tiles)
+    return KernelWork(_attained(setting, kernel) * work.seconds, work.calls)
 
 
 def operator_work(
@@ -158,6 +161,13 @@ def floor(chain: Chain, machine: Machine) -> Floor:
     size_bytes = compulsory_bytes(chain, sizes)
     bandwidth = machine.levels[source_position(machine, size_bytes)].bandwidth_bytes_per_s
     return Floor(useful, useful / machine.peak("float32"), size_bytes, size_bytes / bandwidth)
+
+
+def useful_seconds(setting: Setting, operator: Operator) -> Count:
+    """Arithmetic of a contraction without any edges: all its points at the full rate of its micro kernel."""
+    kernel = setting.kernels[operator.name]
+    rate = setting.machine.peak(kernel.element_types[2]) * kernel.machine_share(setting.machine.vector_bits)
+    return _product(setting.sizes[axis.name] for axis in operator.axes) * (2 * _attained(setting, kernel) / rate)
 
 
 def _attained(setting: Setting, kernel: MicroKernel) -> float:

@@ -17,7 +17,6 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.graph.types import SymbolicExtent
-from tilewright.plan.block_order import prefix_storage
 from tilewright.plan.bounds import Bounds, Choices, tile_elements, with_spills
 from tilewright.plan.candidate import Candidate
 from tilewright.plan.cost import Block, measure, operator_work, seconds
@@ -27,10 +26,10 @@ from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, imbala
 from tilewright.plan.row_forms import state_elements
 from tilewright.plan.schedule import Segment, Storage, segment_of
 from tilewright.plan.setting import ELEMENT_BYTES
-from tilewright.plan.space import Space
+from tilewright.plan.space import Space, Views, are_cut, shared_view
 from tilewright.plan.tile_size import best_index, broadcast
 from tilewright.plan.traffic import Surroundings, set_conflict, surroundings
-from tilewright.plan.views import ChainView, Count, LoopView, OperatorView, expanded, view_behind, view_prefix
+from tilewright.plan.views import Count, LoopView, OperatorView, expanded, view_behind, view_prefix
 from tilewright.plan.working_set import live_intermediates, resident
 
 MOST_STAYING = 4
@@ -74,18 +73,17 @@ class Prefix:
         blocks: Blocks,
         choices: Choices | None = None,
         segments: tuple[Segment, ...] = (),
+        views: Views | None = None,
     ) -> None:
         self.space, self.prefix, self.rolled, self.blocks, self.segments = space, prefix, rolled, blocks, segments
         self.setting = space.setting
-        chain = self.setting.chain
         self.shared = (*prefix, *(axis for segment in segments for axis in segment.axes))
         self.dims = tuple(axis for axis in self.setting.sizes if axis in self.shared)
         self.choices: Choices = choices or {axis: space.prefix_tiles(axis) for axis in self.dims}
         self.shape = tuple(len(self.choices[axis]) for axis in self.dims)
         self.tiles = broadcast(self.dims, self.choices)
-        storage = prefix_storage(chain, prefix, rolled)
-        self.follow = follows(chain, storage, prefix)
-        self.view: ChainView = view_prefix(chain, prefix, {}, self.tiles, storage, segments)
+        self.view = shared_view(space, prefix, rolled, self.tiles, segments, {} if views is None else views)
+        self.follow = follows(self.setting.chain, self.view.storage, prefix)
 
     def least(self, bounds: Bounds, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
         """What the operators cost (seconds on the cores) and use (elements) at least, for all tiles (see `Bounds.of_prefix`)."""
@@ -101,6 +99,10 @@ class Prefix:
             live = np.minimum(live, live_intermediates(view) - state_elements(view))
         return live
 
+    def is_cut(self) -> np.ndarray:
+        """Where the tiles are no case of a prefix with fewer loops."""
+        return np.broadcast_to(are_cut(self.space, self.prefix, self.rolled, self.tiles), self.shape)
+
     def at_best(self, live: Count) -> np.ndarray:
         """What the operators cost (seconds on the cores) if intermediates took so much and nothing stayed of other operators."""
         around = replace(surroundings(self.setting, self.view), live_elements=live)
@@ -111,7 +113,7 @@ class Prefix:
 
     def at_least(self, price: np.ndarray, used: np.ndarray) -> Candidate:
         """The prefix with the tiles of its least bound, for what is told of plans that lost."""
-        index = tuple(int(i) for i in np.unravel_index(int(price.argmin()), self.shape))
+        index = tuple(int(i) for i in np.unravel_index(int(np.where(self.is_cut(), price, np.inf).argmin()), self.shape))
         tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
         blocks = int(np.broadcast_to(self._parallel_blocks(), self.shape)[index])
         cores = self.setting.machine.cores
@@ -123,7 +125,7 @@ class Prefix:
 
     def restricted(self, able: np.ndarray) -> Prefix | None:
         """The same prefix with those tiles of its axes that are part of any able combination; None if there are none."""
-        if not able.any():
+        if not able.any() or not (able := able & self.is_cut()).any():
             return None
         if able.all():
             return self
@@ -149,23 +151,25 @@ class Prefix:
         options = {one.operator.name: tuple(self._options(around, one)) for one in self.view.operators}
         stay = {one.operator.name: self._left(one) for one in self.view.operators}
         best: Candidate | None = None
+        least = float("inf")
         for streaming in self._modes(stay):
             others = {name: self._beside(name, stay, streaming) for name in options}
             elsewhere = {name: around.live_elements + elements for name, elements in others.items()}
             candidate = self._candidate(options, self._choose(options, elsewhere, streaming))
             if best is None or candidate.cores_s < best.cores_s:
                 best = candidate
-            if not any(np.any(np.asarray(elements) > 0) for elements in others.values()) or self._is_free(options, around, best):
+            if not any(np.any(np.asarray(elements) > 0) for elements in others.values()):
+                break
+            least = self._free(options, around) if np.isinf(least) else least
+            if best.cores_s <= least * self.setting.coefficients.equal_within:
                 break
         assert best is not None
         return best
 
-    def _is_free(self, options: Mapping[str, Sequence[_Option]], around: Surroundings, best: Candidate) -> bool:
-        """Whether nothing could be gained even if no operator left anything on chip while others run."""
+    def _free(self, options: Mapping[str, Sequence[_Option]], around: Surroundings) -> float:
+        """What could be reached if no operator left anything on chip while others run."""
         free = self._choose(options, dict.fromkeys(options, around.live_elements), dict.fromkeys(options, False))
-        total = sum(choice.seconds for choice in free.values())
-        least = np.min(self._on_cores(total))
-        return best.cores_s <= float(least) * self.setting.coefficients.equal_within
+        return float(np.min(self._on_cores(sum(choice.seconds for choice in free.values()))))
 
     def _modes(self, stay: Mapping[str, Staying]) -> Iterator[dict[str, bool]]:
         """Every combination of operators whose tiles stream through; first all that may stay do.

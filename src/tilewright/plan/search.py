@@ -17,7 +17,7 @@ from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S
 from tilewright.plan.prefix import Blocks, Prefix
 from tilewright.plan.schedule import Segment
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
-from tilewright.plan.space import space_of
+from tilewright.plan.space import Views, space_of
 from tilewright.plan.trees import executable_segments, possible_segments, segmentations, tree_choices
 
 KEPT_BOUNDS = 8
@@ -31,8 +31,8 @@ def search(setting: Setting) -> tuple[Candidate, ...]:
     """
     space = space_of(setting)
     bounds = Bounds(space)
-    blocks: Blocks = {}
-    prefixes = [Prefix(space, prefix, rolled, blocks) for prefix, rolled in space.variants()]
+    blocks, views = Blocks(), Views()
+    prefixes = [Prefix(space, prefix, rolled, blocks, views=views) for prefix, rolled in space.variants()]
     least = [prefix.least(bounds) for prefix in prefixes]
     enough = min(ENOUGH_BLOCKS, max(prefix.most_blocks() for prefix in prefixes))
     found: dict[int, Candidate] = {}
@@ -61,7 +61,7 @@ def _search(
     enough: int,
 ) -> None:
     """Add to `found` what those of some prefixes give that can still win, in the order of their bounds."""
-    for number in sorted(set(numbers) - set(found), key=lambda number: float(least[number][0].min())):
+    for number in sorted(set(numbers) - set(found), key=lambda number: (bool(prefixes[number].rolled), least[number][0].min())):
         price, used = least[number]
         bound, bound_of_spills = (_bound(setting, found, number, enough, spills) for spills in (False, True))
         may_fit = used * ELEMENT_BYTES <= setting.capacity_bytes

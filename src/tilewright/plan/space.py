@@ -12,15 +12,18 @@ from functools import reduce
 from itertools import combinations, permutations
 from math import lcm, prod
 
+import numpy as np
+
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.block_order import may_roll, prefix_storage, prefixed, why_not_executable
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
 from tilewright.plan.facts import fact
 from tilewright.plan.images import follows
 from tilewright.plan.parallel import is_parallel
-from tilewright.plan.schedule import Storage
+from tilewright.plan.schedule import Segment, Storage
 from tilewright.plan.setting import Setting
 from tilewright.plan.tile_size import candidates, thinned
+from tilewright.plan.views import ChainView, reordered, view_prefix
 
 LONGEST_PREFIX = 4
 """Shared groups of loops besides those over batch axes. A contraction has at most three; only maps can have more."""
@@ -34,6 +37,8 @@ LARGEST_MULTIPLE = 64
 """Rows of different kernels are aligned to their common multiple up to here, else to the larger of them."""
 
 Group = tuple[str, ...]
+Views = dict[Hashable, tuple[tuple[str, ...], ChainView]]
+"""Of prefixes with the same tiles: the first order of the same loops, and its view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +71,10 @@ class Space:
         return tuple(prefix for prefix in found if len(chain.operators) == 1 or self._is_executable(prefix, checked))
 
     def _is_executable(self, prefix: tuple[str, ...], checked: dict[Hashable, bool]) -> bool:
-        """Whether a prefix can be executed; the order of its loops matters only where something is recomputed."""
+        """Whether a prefix can be executed; the order of its loops matters only where what is recomputed is summed along one."""
         chain = self.setting.chain
-        key = prefix if recomputes(chain, prefix) else frozenset(prefix)
+        sums = any(axis.name in prefix for op in chain.operators[:-1] for axis in op.reduction_axes())
+        key = prefix if sums and recomputes(chain, prefix) else frozenset(prefix)
         if key not in checked:
             checked[key] = not why_not(chain, prefix)
         return checked[key]
@@ -102,8 +108,22 @@ class Space:
             return ((),)
         own = axis_names((operator,)) - set(prefix)
         free = [tuple(axis for axis in group if axis in own) for group in self.groups]
-        free = [group for group in free if group]
+        free = self._together(operator, [group for group in free if group])
         return ((), *map(_joined, permutations(free))) if free else ((),)
+
+    def _together(self, operator: Operator, groups: Sequence[Group]) -> list[Group]:
+        """Groups that an operator's own accesses do not tell apart as one, where all of them index its right operand.
+
+        Only then does the place of its Pack not depend on what stands between them.
+        """
+        operands, right = self.setting.operands[operator.name], operator.reads[self.setting.roles[operator.name].right]
+        if not all(right.axes().issuperset(group) for group in groups):
+            return list(groups)
+        found: dict[frozenset[int], Group] = {}
+        for group in groups:
+            signature = frozenset(number for number, one in enumerate(operands) if group[0] in one.axes)
+            found[signature] = (*found.get(signature, ()), *group)
+        return list(found.values())
 
     def prefix_tiles(self, axis: str) -> tuple[int, ...]:
         """The tiles of a shared loop. One that covers its axis is no loop, but the rest of its group may be."""
@@ -160,6 +180,35 @@ def axis_multiple(setting: Setting, axis: str) -> int:
     required = lcm(*columns)
     preferred = lcm(*columns, *rows, *(depths if required == 1 else ()))
     return preferred if preferred <= max(LARGEST_MULTIPLE, required) else max(required, *rows)
+
+
+def are_cut(space: Space, prefix: Sequence[str], rolled: Sequence[str], tiles: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Where tiles are no case of a prefix with fewer loops: they cut an axis of every group, and the one to roll along."""
+    groups = [[axis for axis in group if axis in prefix] for group in space.groups]
+    every = np.array(True)
+    for group in [*(group for group in groups if len(group) > 1), list(prefix[-1:] if rolled else ())]:
+        loops = [axis for axis in group if not isinstance(space.setting.chain.extents[axis], SymbolicExtent)]
+        if group and loops == group:
+            every = every & reduce(np.logical_or, [tiles[axis] < space.setting.sizes[axis] for axis in group])
+    return every
+
+
+def shared_view(
+    space: Space,
+    prefix: tuple[str, ...],
+    rolled: tuple[str, ...],
+    tiles: Mapping[str, np.ndarray],
+    segments: tuple[Segment, ...],
+    views: Views,
+) -> ChainView:
+    """The view of a prefix without own loops; orders of the same loops have one in common, but for trees."""
+    chain, key = space.setting.chain, (frozenset(prefix), rolled, prefix[-1] if rolled else "")
+    if segments:
+        return view_prefix(chain, prefix, {}, tiles, prefix_storage(chain, prefix, rolled), segments)
+    if key not in views:
+        views[key] = prefix, view_prefix(chain, prefix, {}, tiles, prefix_storage(chain, prefix, rolled))
+    order, view = views[key]
+    return view if order == prefix else reordered(view, [order.index(axis) for axis in prefix])
 
 
 def may_lead(chain: Chain, axis: str) -> bool:

@@ -131,6 +131,19 @@ def view_prefix(
     return ChainView(chain, tuple(views), storage, sizes)
 
 
+def reordered(view: ChainView, places: Sequence[int]) -> ChainView:
+    """The view of a prefix with its loops in another order: the i-th one stands at `places[i]` in this one.
+
+    Where an intermediate is rolled the last one stays: all that images are like depends on it, and not on the others' order.
+    """
+
+    def loops(one: OperatorView) -> tuple[LoopView, ...]:
+        return tuple(LoopView(one.loops[place].axis, one.loops[place].trips, node) for node, place in enumerate(places))
+
+    operators = tuple(replace(one, loops=loops(one)) for one in view.operators)
+    return replace(view, operators=operators)
+
+
 def _of(found: Mapping[Place, Walk], operator: Operator) -> dict[str, Walk]:
     return {axis: walk for (name, axis), walk in found.items() if name == operator.name}
 
