@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.plan.cases import chain_of, contraction
 from tilewright.graph.types import Chain
@@ -31,7 +33,7 @@ def lost(plan: Plan) -> list[str]:
 
 
 def test_rows_that_stream_through_are_prefetched_and_the_plain_kernel_is_kept_as_the_loser() -> None:
-    plan = plan_chain(product(60_000, 32, 32), ZEN5)
+    plan = plan_chain(product(600_000, 32, 32), ZEN5)
     assert kernel_of(plan).endswith("_prefetch_left_target")
     plain = kernel_of(plan).removesuffix("_prefetch_left_target")
     assert lost(plan) == [f"micro kernel {plain} for C"]
@@ -47,7 +49,7 @@ def test_no_prefetch_where_arithmetic_dominates_and_the_figures_say_so() -> None
     assert one.reason == "C: prefetching gains too little"
 
 
-@pytest.mark.parametrize("shape", [(60_000, 32, 32), (28_000, 16, 256)])
+@pytest.mark.parametrize("shape", [(600_000, 32, 32), (28_000, 16, 256)])
 def test_the_coefficient_decides(shape: tuple[int, int, int]) -> None:
     with_gain, without = (plan_chain(product(*shape), ZEN5, coefficients=one) for one in (DEFAULT, NOTHING_HIDDEN))
     assert kernel_of(with_gain) == f"{kernel_of(without)}_prefetch_left_target"
@@ -55,7 +57,7 @@ def test_the_coefficient_decides(shape: tuple[int, int, int]) -> None:
 
 
 def test_prefetching_changes_no_schedule() -> None:
-    plans = [plan_chain(product(60_000, 32, 32), ZEN5, coefficients=one) for one in (DEFAULT, NOTHING_HIDDEN)]
+    plans = [plan_chain(product(600_000, 32, 32), ZEN5, coefficients=one) for one in (DEFAULT, NOTHING_HIDDEN)]
     assert plans[0].schedule == plans[1].schedule
 
 
@@ -68,5 +70,14 @@ def test_right_operands_are_prefetched_in_panels_only() -> None:
 
 def test_only_kernels_of_the_same_tile_stand_in() -> None:
     plain = tuple(kernel for kernel in for_machine(ZEN5) if not kernel.prefetch)
-    plan = plan_chain(product(60_000, 32, 32), ZEN5, kernels=plain)
+    plan = plan_chain(product(600_000, 32, 32), ZEN5, kernels=plain)
     assert lost(plan) == []
+
+
+@settings(max_examples=25, deadline=None)
+@given(*(st.sampled_from((1, 16, 61, 512, 4000)) for _ in range(3)), st.sampled_from(("cascadelake-6240", "zen5", "icelake")))
+def test_prefetches_hide_no_more_than_there_is_to_hide(m: int, n: int, k: int, target: str) -> None:
+    plan = plan_chain(product(m, n, k), Machine.named(target))
+    terms = {term.name: term.seconds for term in plan.price.terms}
+    assert -terms.get("prefetches", 0.0) <= terms.get("visible traffic", 0.0)
+    assert plan.predicted_seconds >= plan.floor.compute_s

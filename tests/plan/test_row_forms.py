@@ -12,6 +12,7 @@ from tilewright.graph.operators.softmax import ROW_SOFTMAX
 from tilewright.graph.scalar import Point, State, apply
 from tilewright.graph.types import Chain, SymbolicExtent
 from tilewright.plan.block_order import is_executable, permuted, prefixed, why_not_executable
+from tilewright.plan.coefficients import coefficients_for
 from tilewright.plan.parallel import ENOUGH_BLOCKS, block_count, parallel_axes
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.row_forms import cut_axes, row_forms, shares_of
@@ -136,3 +137,17 @@ def test_a_chain_with_a_scale_and_a_bias_before_the_softmax_is_taken_online() ->
     )
     plan = plan_chain(chain, CASCADE_LAKE, kernels=KERNELS)
     assert is_online(plan)
+
+
+def test_a_split_plan_tells_its_own_figures() -> None:
+    chain = batch_chain(1, 1, 64, 64, 20_000, with_softmax=True)
+    plan = plan_chain(chain, CASCADE_LAKE, kernels=KERNELS)
+    assert plan.schedule.split == "l"
+    of_k = [one.size_bytes for one in plan.movements if one.tensor == "B" and one.level == "L3"]
+    assert of_k == [pytest.approx(4 * 64 * 20_000, rel=1e-6)]
+    fused = next(one for one in plan.rejected if one.alternative == "every operator alone")
+    assert fused.winner_figure == plan.price.seconds
+    merge = next(term.seconds for term in plan.price.terms if term.name == "merge")
+    assert merge > 0
+    free = plan_chain(chain, CASCADE_LAKE, kernels=KERNELS, coefficients=coefficients_for(CASCADE_LAKE).without("merge"))
+    assert all(term.seconds == 0 for term in free.price.terms if term.name == "merge")

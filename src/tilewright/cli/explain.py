@@ -53,6 +53,8 @@ def explain(
     with user_code.blamed(what):
         lowered = tw.jit(function, target=target, fuse=FUSE[fuse]).lower(*specs)
         model_plan = _without(terms, lowered.model_plan, FUSE[fuse]) if terms and lowered.model_plan.plans else lowered.model_plan
+    if terms and not source:
+        click.echo(f"planned as if these cost nothing: {', '.join(terms)}\n")
     click.echo(_source(model_plan) if source else report.explain(model_plan))
 
 

@@ -69,6 +69,10 @@ class Coefficients:
     """A page that only the second-level TLB knows, beyond what other work hides of it."""
     call_s: float = 2e-6
     """From the user's call to the kernel."""
+    spilling: float = 1.0
+    """Share of the time of moving what does not fit the fusion level that counts."""
+    merging: float = 1.0
+    """Share of the time of merging the parts of split keys that counts."""
     prefetch_hides: float = 0.5
     """Share of the visible traffic of an operand that its prefetch hides: 0.3 to 0.7 on AVX-512 (Zen 5), see docs/kernels.md."""
     prefetch_cycles_per_line: tuple[tuple[str, float], ...] = (("left", 0.5), ("right", 0.02), ("target", 0.2))
@@ -107,6 +111,8 @@ TERMS: Mapping[str, tuple[str, ...]] = {
     "tile ends": ("tile_end_cycles",),
     "block runs": ("block_cycles",),
     "pages": ("page_cycles", "lookup_cycles"),
+    "spills": ("spilling",),
+    "merge": ("merging",),
     "prefetches": ("prefetch_cycles_per_line", "prefetch_hides"),
     "call": ("call_s",),
 }

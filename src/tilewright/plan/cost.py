@@ -73,7 +73,7 @@ def arithmetic_work(setting: Setting, operator: Operator, tiles: Mapping[str, Co
     """Arithmetic and calls of one full pass over a contraction in blocks of these tiles."""
     roles, kernel = setting.roles[operator.name], setting.kernels[operator.name]
     work = kernel_work(operator, roles, kernel, setting.machine, setting.sizes, tiles)
-    return KernelWork(_attained(setting, kernel) * work.seconds, work.calls)
+    return KernelWork(attained(setting, kernel) * work.seconds, work.calls)
 
 
 def operator_work(
@@ -167,10 +167,10 @@ def useful_seconds(setting: Setting, operator: Operator) -> Count:
     """Arithmetic of a contraction without any edges: all its points at the full rate of its micro kernel."""
     kernel = setting.kernels[operator.name]
     rate = setting.machine.peak(kernel.element_types[2]) * kernel.machine_share(setting.machine.vector_bits)
-    return _product(setting.sizes[axis.name] for axis in operator.axes) * (2 * _attained(setting, kernel) / rate)
+    return _product(setting.sizes[axis.name] for axis in operator.axes) * (2 * attained(setting, kernel) / rate)
 
 
-def _attained(setting: Setting, kernel: MicroKernel) -> float:
+def attained(setting: Setting, kernel: MicroKernel) -> float:
     """Time of a micro kernel over its time at its declared share of the peak: none is faster than the peak."""
     fitted = setting.coefficients.arithmetic
     return max(fitted, kernel.peak_share) if fitted else 0.0

@@ -25,7 +25,7 @@ def features(setting: Setting, blocking: Blocking) -> dict[str, dict[str, float]
     found = {operator.name: _traffic(setting, work) for operator, work in works(setting, blocking)}
     for name, coefficients in unit_coefficients(setting.coefficients).items():
         for operator, work in works(replace(setting, coefficients=coefficients), blocking):
-            paid = float(work.arithmetic_s + work.functions_s + work.packing_s + work.overhead_s)
+            paid = float(work.arithmetic_s + work.functions_s + work.packing_s + work.overhead_s + work.rolling_s)
             if paid:
                 found[operator.name][name] = paid
     found[setting.chain.operators[-1].name]["spilled_s"] = spills(setting, blocking.outer).seconds

@@ -117,16 +117,19 @@ def _in_parts(setting: Setting, plan: Plan, split: Split) -> Plan:
     schedule = split.schedule()
     blocks = block_count(chain, schedule), block_count(chain, plan.schedule)
     whole = Rejected(f"{split.axis} in one part", blocks[1], blocks[0], "blocks", "too few blocks for threads")
+    price = price_in_parts(setting, split)
     return replace(
         plan,
         schedule=schedule,
         operators=_operator_plans(part, blocking.schedule),
         levels=level_plans(part, blocking),
         parallel_axes=parallel_axes(chain, schedule),
-        movements=tuple(replace(one, size_bytes=split.parts * one.size_bytes) for one in movements_by_level(part, blocking)),
+        movements=tuple(
+            replace(one, size_bytes=int(split.passes * one.size_bytes)) for one in movements_by_level(part, blocking)
+        ),
         scratch_bytes=scratch_bytes(part, blocking.schedule),
-        price=price_in_parts(setting, split),
-        rejected=(whole, *plan.rejected),
+        price=price,
+        rejected=(whole, *lost_fusion(chain, price, plan.unfused_price)),
     )
 
 

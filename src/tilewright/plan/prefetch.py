@@ -56,7 +56,7 @@ def _hidden_seconds(setting: Setting, operator: Operator, operand: str, moved: M
     place = _place(setting, operator, operand)
     served = len(setting.cache_levels) - 1 if operand != "target" else setting.fusion_position
     seconds: Count = 0.0
-    for level, behind in list(pairwise(setting.machine.levels))[max(served, 1) :]:
+    for level, behind in list(pairwise(setting.machine.levels))[max(served, 1) : setting.source_position]:
         seconds = seconds + ELEMENT_BYTES * moved[level.name][place] / behind.bandwidth_bytes_per_s
     return seconds * setting.coefficients.visible_traffic * setting.coefficients.prefetch_hides
 

@@ -27,12 +27,12 @@ def price_blocking(setting: Setting, blocking: Blocking, done: Works | None = No
     `done` is what the operators cost, where that is known.
     """
     terms: list[PriceTerm] = []
-    beside = ("packing", "blocks and tile ends", "carried halos", "visible traffic", "prefetches")
+    beside = ("packing and pages", "blocks and tile ends", "carried halos", "visible traffic", "prefetches")
     totals = dict.fromkeys(beside, 0.0)
     for operator, work in works(setting, blocking) if done is None else done:
         terms += _overlapping_terms(setting, operator.name, work)
         totals["prefetches"] += float(work.prefetch_s)
-        totals["packing"] += float(work.packing_s)
+        totals["packing and pages"] += float(work.packing_s)
         totals["blocks and tile ends"] += float(work.overhead_s)
         totals["carried halos"] += float(work.rolling_s)
         totals["visible traffic"] += float(visible_seconds(setting, traffic_seconds(setting, work)))
@@ -46,9 +46,9 @@ def price_blocking(setting: Setting, blocking: Blocking, done: Works | None = No
 
 
 def price_in_parts(setting: Setting, split: Split) -> Price:
-    """The price of a chain whose reduction is split: every part costs the same, then their merge."""
+    """The price of a chain whose reduction is split: parts cost what they have of it, then their merge."""
     of_part = [term for term in price_blocking(split.setting, split.blocking).terms if term.name != REGION]
-    terms = [replace(term, seconds=term.seconds * (1 if term.name == CALL else split.parts)) for term in of_part]
+    terms = [replace(term, seconds=term.seconds * (1 if term.name == CALL else split.passes)) for term in of_part]
     merge = merge_seconds(setting, split.axis, split.parts)
     note = f"of {split.parts} parts, in a second parallel region"
     blocks, regions_s = block_count(setting.chain, split.schedule()), 2 * setting.machine.parallel_region_s
@@ -81,7 +81,7 @@ def spills(setting: Setting, schedule: Schedule) -> PriceTerm:
     excess = max(0, ELEMENT_BYTES * int(working_set(view)) - setting.capacity_bytes)
     shared = prod(loop.trips for loop in view.operators[0].loops if _is_shared(view, loop))
     behind = setting.machine.levels[setting.fusion_position + 1]
-    time = 2 * excess * shared / behind.bandwidth_bytes_per_s
+    time = setting.coefficients.spilling * 2 * excess * shared / behind.bandwidth_bytes_per_s
     return PriceTerm("spills", time, note=f"{excess} bytes beyond the share of {setting.fusion_level.name}")
 
 

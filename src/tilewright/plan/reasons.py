@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from tilewright.graph.types import Chain
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.candidate import Candidate
+from tilewright.plan.cost import attained
+from tilewright.plan.parallel import ENOUGH_BLOCKS
 from tilewright.plan.setting import Setting
 from tilewright.plan.space import recomputes
 from tilewright.plan.types import Price, Rejected
@@ -20,7 +22,7 @@ KEPT_REJECTIONS = 8
 def lost_fusion(chain: Chain, price: Price, unfused: Price) -> Iterator[Rejected]:
     """The unfused plan of a chain."""
     if len(chain.operators) > 1:
-        reason = "intermediates go through memory" if unfused.seconds > price.seconds else "fusion was asked for"
+        reason = "intermediates go through memory" if unfused.seconds > price.seconds else "fused it needs no memory in between"
         yield Rejected("every operator alone", unfused.seconds, price.seconds, "s", reason)
 
 
@@ -33,7 +35,7 @@ def lost_candidates(setting: Setting, winner: Candidate, others: Sequence[Candid
             level = setting.fusion_level.name
             reason = f"does not fit its share of {level}"
             yield Rejected(name, candidate.used_bytes, setting.capacity_bytes, "bytes", reason)
-        elif candidate.blocks < winner.blocks and candidate.seconds <= winner.seconds:
+        elif candidate.blocks < min(ENOUGH_BLOCKS, winner.blocks) and candidate.seconds <= winner.seconds:
             yield Rejected(name, candidate.blocks, winner.blocks, "blocks", "too few blocks for threads")
         else:
             slower = candidate.cores_s > winner.cores_s
@@ -47,7 +49,9 @@ def lost_kernels(setting: Setting, ranked: RankedKernels) -> Iterator[Rejected]:
     """The next best micro kernels of other tiles."""
     for name, kernels in ranked.items():
         chosen = setting.kernels[name]
+        chosen_times = attained(setting, chosen)
         winner_s = next(time for kernel, time in kernels if kernel.same_tile(chosen))
         for kernel, time in [pair for pair in kernels if not pair[0].same_tile(chosen)][:2]:
-            reason = f"{name}: edges and rate" if time > winner_s else f"{name}: equal work, wider tile preferred"
-            yield Rejected(f"micro kernel {kernel.name} for {name}", time, winner_s, "s", reason)
+            reason = f"{name}: edges and rate" if time > winner_s else f"{name}: equal, and behind it in the registry's order"
+            own_s = time * attained(setting, kernel)
+            yield Rejected(f"micro kernel {kernel.name} for {name}", own_s, winner_s * chosen_times, "s", reason)

@@ -27,10 +27,17 @@ class Split:
     axis: str
     tile: int
     parts: int
+    size: int
+    """Points of the whole axis."""
     setting: Setting
     """Of one part."""
     blocking: Blocking
     """Of one part."""
+
+    @property
+    def passes(self) -> float:
+        """Parts, the last one counted by its length."""
+        return self.size / self.tile
 
     def schedule(self) -> Schedule:
         """The schedule of all parts."""
@@ -50,7 +57,7 @@ def split_of(setting: Setting, blocking: Blocking, refined: Callable[[Setting], 
     if tile >= size:
         return None
     part = _part(setting, axis, tile)
-    split = Split(axis, tile, -(-size // tile), part, refined(part))
+    split = Split(axis, tile, -(-size // tile), size, part, refined(part))
     if why_not_executable(setting.chain, split.schedule()):
         return None
     cores, region_s = setting.machine.cores, setting.machine.parallel_region_s
@@ -61,7 +68,7 @@ def split_of(setting: Setting, blocking: Blocking, refined: Callable[[Setting], 
 
 def split_seconds(setting: Setting, split: Split) -> float:
     """The price of all parts and of their merge, on one thread."""
-    return split.parts * split.blocking.seconds + merge_seconds(setting, split.axis, split.parts)
+    return split.passes * split.blocking.seconds + merge_seconds(setting, split.axis, split.parts)
 
 
 def merge_seconds(setting: Setting, axis: str, parts: int) -> float:
@@ -76,7 +83,7 @@ def merge_seconds(setting: Setting, axis: str, parts: int) -> float:
     vectors = parts * (written + states) * ELEMENT_BYTES * 8 / setting.machine.vector_bits
     moved = 2 * parts * (written + states) * ELEMENT_BYTES / setting.machine.levels[-1].bandwidth_bytes_per_s
     passing = vectors * setting.coefficients.pass_cycles_per_vector / setting.machine.frequency_hz
-    return moved + passing
+    return setting.coefficients.merging * (moved + passing)
 
 
 def _axis(chain: Chain) -> str | None:
@@ -87,11 +94,12 @@ def _axis(chain: Chain) -> str | None:
 
 
 def _part(setting: Setting, axis: str, tile: int) -> Setting:
-    """The setting of one part. Tensors keep their shapes, and with them the strides of their rows."""
+    """The setting of one part. Tensors keep their shapes, hence the strides of their rows, and come from where the whole lies."""
     chain = setting.chain
     operators = tuple(replace(op, axes=tuple(_shortened(own, axis, tile) for own in op.axes)) for op in chain.operators)
     part = replace(chain, operators=operators)
-    return setting_of(part, setting.machine, setting.kernels, setting.roles, setting.coefficients)
+    own = setting_of(part, setting.machine, setting.kernels, setting.roles, setting.coefficients)
+    return replace(own, compulsory_bytes=setting.compulsory_bytes)
 
 
 def _shortened(own: Axis, axis: str, tile: int) -> Axis:

@@ -178,5 +178,6 @@ class ModelPlan:
 
     @property
     def predicted_seconds(self) -> float:
-        """The sum over the chains, one thread."""
-        return sum(plan.predicted_seconds for plan in self.plans)
+        """Of one call on one thread: the chains one after the other, the cost of the call itself once."""
+        calls = [term.seconds for plan in self.plans for term in plan.price.terms if term.name == CALL]
+        return sum(plan.predicted_seconds for plan in self.plans) - sum(calls[1:])
