@@ -10,7 +10,7 @@ is better than its operators alone. A whole that no such pair suggests is not lo
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain, Graph, Operator
@@ -108,7 +108,19 @@ class _Partition:
         parts = self._built_up(group)
         if whole is not None and not self._is_slower(whole, parts):
             return [whole]
+        self._tell_of_whole(group, parts)
         return parts
+
+    def _tell_of_whole(self, group: Operators, parts: list[_Part]) -> None:
+        """Add to the cuts between parts of a group what all of it costs as one chain, where that was found out."""
+        if len(group) == 2 or structure(self._chain(group)) not in self.priced:
+            return
+        cores = self.machine.cores
+        whole_us, parts_us = self.part(group).price.on(cores) * 1e6, self._apart_s(parts) * 1e6
+        text = f"; all {len(group)} operators as one chain: {whole_us:.4g} us on {cores} cores, in these parts {parts_us:.4g} us"
+        for part in parts:
+            if cut := self.cuts.get(part.chain.output):
+                self.cuts[cut.tensor] = replace(cut, reason=cut.reason + text)
 
     def _whole(self, group: Operators) -> _Part | None:
         """All operators as one chain, if that can be executed and is wanted."""

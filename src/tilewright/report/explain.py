@@ -20,7 +20,7 @@ FEATURES_SHOWN = ("amx_tile", "avx512_bf16", "avx512_vnni", "avx512f", "avx2", "
 def explain(model_plan: ModelPlan) -> str:
     """Every chain of the model with its reasons, then every place where two chains were not fused.
 
-    A model of one chain fits on a page: at most 60 lines of 120 columns.
+    A model of one chain of a few operators fits on a page of 60 lines of 120 columns: fewer rejected alternatives are shown.
     """
     name, plans, cuts = model_plan.graph.name, model_plan.plans, model_plan.cuts
     if len(plans) == 1 and not cuts:
@@ -33,7 +33,7 @@ def explain(model_plan: ModelPlan) -> str:
 
 
 def explain_plan(plan: Plan) -> str:
-    """One chain on at most 60 lines of 120 columns: the list of rejected alternatives is cut to what is left of the page."""
+    """One chain on lines of 120 columns: the list of rejected alternatives is cut to what is left of a page of 60."""
     return "\n".join(_page(plan, plan.chain.name, PAGE_LINES))
 
 
