@@ -15,7 +15,6 @@ file is written after every case; `--missing` leaves out the cases that it has. 
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Sequence
@@ -110,13 +109,7 @@ def table(cases: Sequence[Document]) -> list[str]:
 
 def main(arguments: list[str]) -> None:
     """Measure, save after every case, print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.ablation", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--cases", default=",".join(shape.name for shape in TABLE_IV))
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--missing", action="store_true")
-    options = parser.parse_args(arguments)
+    options = schedule_results.parsed("ablation", __doc__ or "", arguments, cases=",".join(shape.name for shape in TABLE_IV))
     restart_if_unfair(1)
     path = options.out or schedule_results.default_path("ablation")
     for case in chosen_cases(options.cases):

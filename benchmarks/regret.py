@@ -13,7 +13,6 @@ Beside it stands the table, which is printed, with the errors of the prediction 
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Sequence
@@ -163,13 +162,7 @@ def _summary(content: Document) -> list[str]:
 
 def main(arguments: list[str]) -> None:
     """Measure, save after every case, print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.regret", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--cases")
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--missing", action="store_true")
-    options = parser.parse_args(arguments)
+    options = schedule_results.parsed("regret", __doc__ or "", arguments)
     restart_if_unfair(1)
     path = options.out or schedule_results.default_path("regret")
     for case in chosen_cases(options.cases):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import json
 from pathlib import Path
@@ -14,6 +15,17 @@ from tilewright.runtime import calibration, toolchain
 
 Document = dict[str, Any]
 """What JSON can hold."""
+
+
+def parsed(what: str, description: str, arguments: list[str], cases: str | None = None) -> argparse.Namespace:
+    """The options of a program that measures case after case; `cases` are measured where none are named (default: all)."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{what}", description=description.splitlines()[0])
+    parser.add_argument("--cases", default=cases)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--missing", action="store_true")
+    return parser.parse_args(arguments)
 
 
 def default_path(what: str) -> Path:
