@@ -20,9 +20,8 @@ from tilewright.graph.types import SymbolicExtent
 from tilewright.plan.bounds import Bounds, Choices, tile_elements, with_spills
 from tilewright.plan.candidate import Candidate
 from tilewright.plan.cost import Block, measure, operator_work, seconds
-from tilewright.plan.images import follows
 from tilewright.plan.packing import may_stay
-from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, imbalance, is_parallel, threads_seconds
+from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, blocks_in_view, imbalance, threads_seconds
 from tilewright.plan.row_forms import state_elements
 from tilewright.plan.schedule import Segment, Storage, segment_of
 from tilewright.plan.setting import ELEMENT_BYTES
@@ -83,7 +82,6 @@ class Prefix:
         self.shape = tuple(len(self.choices[axis]) for axis in self.dims)
         self.tiles = broadcast(self.dims, self.choices)
         self.view = shared_view(space, prefix, rolled, self.tiles, segments, {} if views is None else views)
-        self.follow = follows(self.setting.chain, self.view.storage, prefix)
 
     def least(self, bounds: Bounds, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
         """What the operators cost (seconds on the cores) and use (elements) at least, for all tiles (see `Bounds.of_prefix`)."""
@@ -107,9 +105,7 @@ class Prefix:
         """What the operators cost (seconds on the cores) if intermediates took so much and nothing stayed of other operators."""
         around = replace(surroundings(self.setting, self.view), live_elements=live)
         options = {one.operator.name: tuple(self._options(around, one)) for one in self.view.operators}
-        choices = self._choose(options, dict.fromkeys(options, live), dict.fromkeys(options, False))
-        total = sum((choice.seconds for choice in choices.values()), np.zeros(self.shape))
-        return np.broadcast_to(self._on_cores(total), self.shape)
+        return self._unhindered(options, live)
 
     def at_least(self, price: np.ndarray, used: np.ndarray) -> Candidate:
         """The prefix with the tiles of its least bound, for what is told of plans that lost."""
@@ -160,16 +156,17 @@ class Prefix:
                 best = candidate
             if not any(np.any(np.asarray(elements) > 0) for elements in others.values()):
                 break
-            least = self._free(options, around) if np.isinf(least) else least
+            least = float(self._unhindered(options, around.live_elements).min()) if np.isinf(least) else least
             if best.cores_s <= least * self.setting.coefficients.equal_within:
                 break
         assert best is not None
         return best
 
-    def _free(self, options: Mapping[str, Sequence[_Option]], around: Surroundings) -> float:
-        """What could be reached if no operator left anything on chip while others run."""
-        free = self._choose(options, dict.fromkeys(options, around.live_elements), dict.fromkeys(options, False))
-        return float(np.min(self._on_cores(sum(choice.seconds for choice in free.values()))))
+    def _unhindered(self, options: Mapping[str, Sequence[_Option]], live: Count) -> np.ndarray:
+        """The time on the cores if intermediates took so much and no operator left anything on chip while others run."""
+        choices = self._choose(options, dict.fromkeys(options, live), dict.fromkeys(options, False))
+        total = sum((choice.seconds for choice in choices.values()), np.zeros(self.shape))
+        return np.broadcast_to(self._on_cores(total), self.shape)
 
     def _modes(self, stay: Mapping[str, Staying]) -> Iterator[dict[str, bool]]:
         """Every combination of operators whose tiles stream through; first all that may stay do.
@@ -313,12 +310,7 @@ class Prefix:
         return {axis: tiles[int(i)] for axis, tiles, i in zip(dims, choices, position, strict=True)}
 
     def _parallel_blocks(self) -> Count:
-        count: Count = 1
-        for loop in self.view.operators[-1].loops[: len(self.prefix) - bool(self.rolled)]:
-            if not is_parallel(self.setting.chain, loop.axis, self.follow):
-                break
-            count = count * loop.trips
-        return count
+        return blocks_in_view(self.view, len(self.prefix))
 
     def _on_cores(self, seconds: Count) -> Count:
         """The time on the machine's cores of what takes so long on one thread, for all tiles."""
