@@ -120,18 +120,13 @@ def _cutting_axes(chain: Chain, schedule: Schedule, operator: Operator) -> tuple
     return tuple(loop.axis for loop, count in zip(path, trips, strict=True) if count > 1)
 
 
-def _when(schedule: Schedule, operator: Operator) -> dict[str, Trip]:
-    leaf = next(leaf for _, leaf in schedule.leaves() if isinstance(leaf, Compute) and leaf.operator == operator.name)
-    return {when.axis: when.trip for when in leaf.when}
-
-
 def _rows_are_whole(chain: Chain, schedule: Schedule, operator: Operator, _: Follows) -> str:
     return why_rows_must_be_whole(chain, schedule, operator)
 
 
 def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: Operator, _: Follows) -> str:
     """Along a loop over a foreign axis an operator runs once, or again and again from zero if it is recomputed."""
-    conditions = _when(schedule, operator)
+    conditions = schedule.conditions(operator.name)
     recomputed = schedule.storage_of(operator.write.tensor) is not Storage.KEEP
     reductions = {axis.name for axis in operator.reduction_axes()}
     own, summing = axis_names((operator,)), False
@@ -181,7 +176,7 @@ def _shared_cuts(chain: Chain, schedule: Schedule, producer: Operator, consumer:
 
 
 def _in_time(chain: Chain, schedule: Schedule, producer: Operator, consumer: Operator, axis: str) -> bool:
-    made, used = _when(schedule, producer).get(axis), _when(schedule, consumer).get(axis)
+    made, used = schedule.conditions(producer.name).get(axis), schedule.conditions(consumer.name).get(axis)
     if axis in axis_names((producer,)) or made is Trip.LAST:
         return used is Trip.LAST
     return True

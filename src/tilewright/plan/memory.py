@@ -15,7 +15,7 @@ from tilewright.plan.chains import equal_axes, tensor_axes
 from tilewright.plan.facts import fact
 from tilewright.plan.images import schedule_follows
 from tilewright.plan.ranges import largest_sizes, planned_sizes, trip_counts
-from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, Trip, common_path
+from tilewright.plan.schedule import Loop, Schedule, Storage, common_path
 
 
 def live_blocks(chain: Chain, schedule: Schedule, tensor: str) -> tuple[tuple[str, Loop | None], ...]:
@@ -113,15 +113,9 @@ def _is_barrier(chain: Chain, schedule: Schedule, tensor: str, axis: str) -> boo
         return True
     if any(_has(consumer, axis) for consumer in chain.consumers(tensor)):
         return schedule.storage_of(tensor) is Storage.KEEP
-    runs_once = _condition(schedule, producer.name, axis) is not None
-    return runs_once and any(_condition(schedule, c.name, axis) is None for c in chain.consumers(tensor))
+    runs_once = axis in schedule.conditions(producer.name)
+    return runs_once and any(axis not in schedule.conditions(c.name) for c in chain.consumers(tensor))
 
 
 def _has(operator: Operator, axis: str) -> bool:
     return any(own.name == axis for own in operator.axes)
-
-
-def _condition(schedule: Schedule, operator: str, axis: str) -> Trip | None:
-    """At which block of a loop over `axis` an operator runs; None for every block."""
-    leaf = next(leaf for _, leaf in schedule.leaves() if isinstance(leaf, Compute) and leaf.operator == operator)
-    return next((when.trip for when in leaf.when if when.axis == axis), None)

@@ -20,7 +20,7 @@ from tilewright.graph.types import AxisKind, Chain, Operator, Reduction
 from tilewright.plan.chains import equal_axes
 from tilewright.plan.memory import live_blocks
 from tilewright.plan.ranges import largest_sizes, trip_counts
-from tilewright.plan.schedule import Compute, Loop, Schedule, Trip, common_path
+from tilewright.plan.schedule import Compute, Loop, Schedule, common_path
 from tilewright.plan.views import ChainView, Count, LoopView, OperatorView
 
 RESULT = "result"
@@ -133,14 +133,9 @@ def _sums_shares(chain: Chain, schedule: Schedule, operator: Operator, consumer:
 
 def _run_together(schedule: Schedule, operator: Operator, consumer: Operator, cutting: list[str], cut: tuple[str, ...]) -> bool:
     """Whether both run at the same trips of all loops outside the cuts."""
-    one, other = (_when(schedule, name) for name in (operator.name, consumer.name))
+    one, other = (schedule.conditions(name) for name in (operator.name, consumer.name))
     last = max(position for position, axis in enumerate(cutting) if axis in cut)
     return all(one.get(axis) == other.get(axis) for axis in cutting[:last])
-
-
-def _when(schedule: Schedule, operator: str) -> dict[str, Trip]:
-    leaf = next(leaf for _, leaf in schedule.leaves() if isinstance(leaf, Compute) and leaf.operator == operator)
-    return {when.axis: when.trip for when in leaf.when}
 
 
 def why_parts_cannot_merge(chain: Chain, schedule: Schedule) -> str:

@@ -116,6 +116,11 @@ class Schedule:
         """Every leaf in execution order with the loops around it, outermost first."""
         yield from _leaves((), self.body)
 
+    def conditions(self, operator: str) -> dict[str, Trip]:
+        """By axis, at which block of a loop an operator runs; axes that are not there: at every block."""
+        leaf = next(leaf for _, leaf in self.leaves() if isinstance(leaf, Compute) and leaf.operator == operator)
+        return {when.axis: when.trip for when in leaf.when}
+
     def path(self, operator: str) -> tuple[Loop, ...]:
         """The loops around an operator's Compute leaf, outermost first."""
         return next(loops for loops, leaf in self.leaves() if isinstance(leaf, Compute) and leaf.operator == operator)
