@@ -82,6 +82,7 @@ class Prefix:
         self.shape = tuple(len(self.choices[axis]) for axis in self.dims)
         self.tiles = broadcast(self.dims, self.choices)
         self.view = shared_view(space, prefix, rolled, self.tiles, segments, {} if views is None else views)
+        self.parallel_blocks: Count = blocks_in_view(self.view, len(prefix))
 
     def least(self, bounds: Bounds, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
         """What the operators cost (seconds on the cores) and use (elements) at least, for all tiles (see `Bounds.of_prefix`)."""
@@ -111,7 +112,7 @@ class Prefix:
         """The prefix with the tiles of its least bound, for what is told of plans that lost."""
         index = tuple(int(i) for i in np.unravel_index(int(np.where(self.is_cut(), price, np.inf).argmin()), self.shape))
         tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
-        blocks = int(np.broadcast_to(self._parallel_blocks(), self.shape)[index])
+        blocks = int(np.broadcast_to(self.parallel_blocks, self.shape)[index])
         cores = self.setting.machine.cores
         seconds = float(price[index]) * cores / imbalance(blocks, cores)
         cut = tuple(axis for axis in self.prefix if self._cuts(axis, tiles[axis]))
@@ -139,7 +140,7 @@ class Prefix:
 
     def most_blocks(self) -> int:
         """The most independent blocks that any tiles give."""
-        return int(np.max(self._parallel_blocks()))
+        return int(np.max(self.parallel_blocks))
 
     def best(self) -> Candidate:
         """The best candidate."""
@@ -187,7 +188,7 @@ class Prefix:
         setting = self.setting
         total = sum((choice.seconds for choice in choices.values()), np.zeros(self.shape))
         used = reduce(np.maximum, (choice.used for choice in choices.values()))
-        blocks = np.broadcast_to(self._parallel_blocks(), self.shape)
+        blocks = np.broadcast_to(self.parallel_blocks, self.shape)
         too_few = (blocks < min(ENOUGH_BLOCKS, blocks.max())) & (total > WORTH_DISTRIBUTING_S)
         volume = prod((np.minimum(self.tiles[axis], setting.sizes[axis]) for axis in self.dims), start=np.ones(self.shape))
         on_cores = self._on_cores(total)
@@ -309,13 +310,10 @@ class Prefix:
         position = np.unravel_index(index, tuple(len(tiles) for tiles in choices)) if dims else ()
         return {axis: tiles[int(i)] for axis, tiles, i in zip(dims, choices, position, strict=True)}
 
-    def _parallel_blocks(self) -> Count:
-        return blocks_in_view(self.view, len(self.prefix))
-
     def _on_cores(self, seconds: Count) -> Count:
         """The time on the machine's cores of what takes so long on one thread, for all tiles."""
         machine = self.setting.machine
-        return threads_seconds(seconds, self._parallel_blocks(), machine.cores, machine.parallel_region_s)
+        return threads_seconds(seconds, self.parallel_blocks, machine.cores, machine.parallel_region_s)
 
     def _cuts(self, axis: str, tile: int) -> bool:
         return isinstance(self.setting.chain.extents[axis], SymbolicExtent) or tile < self.setting.sizes[axis]
