@@ -26,4 +26,4 @@ def prepare(case: ChainCase, threads: int) -> Iterator[Contender]:
     yield Contender("numpy", call, lambda: out)
 
 
-PEER = Peer("numpy", ("numpy",), prepare, "results and scores in arrays made ahead")
+PEER = Peer("numpy", ("numpy",), prepare, "results and scores in arrays made ahead", prepacked_note="as any other operand")
