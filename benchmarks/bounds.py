@@ -18,16 +18,17 @@ GAPS = Path(__file__).parent / "results" / "gaps.md"
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The least share of the peak (of the bandwidth, where that binds) and the least ratio of the best peer's time to ours."""
+    """The least shares of the peak and of the bandwidth, and the least ratio of the best peer's time to ours."""
 
     share: float = 0.0
+    read_share: float = 0.0
     ratio: float = 0.0
 
 
 PLAIN, SOFTMAX, GEMM = Bound(share=0.92, ratio=0.98), Bound(share=0.84), Bound(ratio=0.97)
 SINGLE = {
-    "1024x16x500000": Bound(share=0.65, ratio=0.97),
-    "2048x1x128": Bound(share=0.70, ratio=0.97),
+    "1024x16x500000": Bound(read_share=0.65, ratio=0.97),
+    "2048x1x128": Bound(read_share=0.70, ratio=0.97),
     "35x8457x2560": Bound(share=0.70, ratio=0.97),
 }
 
@@ -37,21 +38,14 @@ class Gap:
     """A case under its bound."""
 
     result: CaseResult
-    bound: Bound
-    share: float
-    ratio: float | None
+    missed: tuple[str, ...]
+    """What was measured and what was wanted, for people."""
 
     @property
     def heading(self) -> str:
         """Of the section that explains it: `G3, plain chains, nothing prepacked`."""
         packing = "prepacked" if self.result.prepacked else "nothing prepacked"
         return f"{self.result.case}, {self.result.table.partition(',')[0]}, {packing}"
-
-    def __str__(self) -> str:
-        parts = [f"{self.share:.1%} of its bound ({self.bound.share:.0%} wanted)"] if self.share < self.bound.share else []
-        if self.ratio is not None and self.ratio < self.bound.ratio:
-            parts.append(f"{self.ratio:.3f} times as fast as the best peer ({self.bound.ratio:.2f} wanted)")
-        return " and ".join(parts)
 
 
 def bound_of(result: CaseResult) -> Bound:
@@ -64,11 +58,18 @@ def bound_of(result: CaseResult) -> Bound:
 def gaps(results: Sequence[CaseResult]) -> Iterator[Gap]:
     """The cases under their bounds."""
     for result in results:
-        own, bound, factor = result.timing(OWN), bound_of(result), ratio(result)
-        if own is None or own.share is None:
-            continue
-        if own.share < bound.share or (factor is not None and factor < bound.ratio):
-            yield Gap(result, bound, own.share, factor)
+        if missed := tuple(_missed(result, bound_of(result))):
+            yield Gap(result, missed)
+
+
+def _missed(result: CaseResult, bound: Bound) -> Iterator[str]:
+    own, factor = result.timing(OWN), ratio(result)
+    if own is not None and own.share is not None and own.share < bound.share:
+        yield f"{own.share:.1%} of the peak ({bound.share:.0%} wanted)"
+    if own is not None and own.read_share is not None and own.read_share < bound.read_share:
+        yield f"{own.read_share:.1%} of the bandwidth ({bound.read_share:.0%} wanted)"
+    if factor is not None and factor < bound.ratio:
+        yield f"{factor:.3f} of the best peer's speed ({bound.ratio:.2f} wanted)"
 
 
 def explained(results: Sequence[CaseResult], file: Path = GAPS) -> list[str]:
@@ -78,7 +79,7 @@ def explained(results: Sequence[CaseResult], file: Path = GAPS) -> list[str]:
         return []
     text = file.read_text() if file.exists() else ""
     headings = {line.removeprefix("## ").strip() for line in text.splitlines() if line.startswith("## ")}
-    lines = [f"- {gap.heading}: {gap}; {_pointer(gap.heading, headings, file)}" for gap in found]
+    lines = [f"- {gap.heading}: {' and '.join(gap.missed)}; {_pointer(gap.heading, headings, file)}" for gap in found]
     return ["", "## Under the bound", "", *lines]
 
 

@@ -87,8 +87,11 @@ class ChainCase:
     def operands(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Standard normal data, the first operand scaled by 1/sqrt(k) as attention does; the same in every run."""
         generator = np.random.default_rng(SEED)
-        a, b, d = (generator.standard_normal(shape, np.float32) for shape in self.shape.operands)
-        return a / np.float32(np.sqrt(self.shape.k)), b, d
+        a, b, d = (aligned(shape) for shape in self.shape.operands)
+        for operand in (a, b, d):
+            generator.standard_normal(dtype=np.float32, out=operand)
+        a /= np.float32(np.sqrt(self.shape.k))
+        return a, b, d
 
     @cached_property
     def reference(self) -> DoubleArray:
@@ -107,7 +110,7 @@ class ChainCase:
 
 @dataclass(frozen=True)
 class GemmCase:
-    """One product c = a b and its operands, which begin at multiples of 64 bytes."""
+    """One product c = a b and its operands."""
 
     shape: GemmShape
     prepacked: bool = False

@@ -39,6 +39,7 @@ def _timing(timings: Sequence[Timing]) -> Timing:
         seconds=median(timing.seconds for timing in timings if timing.seconds is not None),
         error=max(timing.error for timing in timings),
         share=_median_of([timing.share for timing in timings]),
+        read_share=_median_of([timing.read_share for timing in timings]),
         to_own=_median_of([timing.to_own for timing in timings]),
     )
 

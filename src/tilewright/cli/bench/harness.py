@@ -13,6 +13,8 @@ from tilewright.cli.bench.rates import Rates
 
 TURN_S = 2e-3
 """Each turn lasts at least this long, and one call."""
+LONG_CALL_S = 0.1
+"""A call so long needs no warm caches, and none before it."""
 PAUSE_S = 5e-3
 """Before a turn with several threads: the worker threads of whoever ran before spin for some milliseconds."""
 CASE_S = 30.0
@@ -29,7 +31,9 @@ class Timing:
     seconds: float | None
     error: float
     share: float | None = None
-    """Of what the machine can do at most, measured before and after each turn."""
+    """Of the peak, the larger of those measured before and after each turn."""
+    read_share: float | None = None
+    """Of the bandwidth with which the case's memory level is read, the larger of those before and after all turns."""
     to_own: float | None = None
     """Its time over ours in the same round; above 1 we are faster."""
     failure: str = ""
@@ -55,6 +59,10 @@ class CaseResult:
     def is_memory_bound(self) -> bool:
         """Whether its bytes take longer than its operations."""
         return memory_bound(self.flops, self.moved_bytes, self.peak_flops_per_s, self.bandwidth_bytes_per_s)
+
+    def bound_share(self, timing: Timing) -> float | None:
+        """The share of what binds: the peak or the bandwidth."""
+        return timing.read_share if self.is_memory_bound else timing.share
 
     def timing(self, contender: str) -> Timing | None:
         """The timing of that contender, None where it did not take part."""
@@ -87,7 +95,7 @@ def measure(case: CaseT, peers: Sequence[Peer[CaseT]], *, threads: int, rounds: 
     turns = _rounds(right, rounds, PAUSE_S if threads > 1 else 0.0, rates.peak_flops_per_s)
     bandwidth = max(before, rates.bandwidth_bytes_per_s(level))
     peak = median(turn.peak_flops_per_s for one in turns for turn in one.values()) if right else rates.peak_flops_per_s()
-    work = _Work(case.flops, case.moved_bytes, memory_bound(case.flops, case.moved_bytes, peak, bandwidth), bandwidth, threads)
+    work = _Work(case.flops / threads, case.moved_bytes / (bandwidth * threads))
     timings = [_timing(name, error, turns, work) for name, error in errors.items()]
     return CaseResult(
         case.name,
@@ -112,17 +120,11 @@ class _Turn:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    flops: int
-    moved_bytes: int
-    is_memory_bound: bool
-    bandwidth_bytes_per_s: float
-    threads: int
+    """Of each core."""
 
-    def share(self, turn: _Turn) -> float:
-        """Of the least time that the machine needs."""
-        operations_s = self.flops / (turn.peak_flops_per_s * self.threads)
-        movement_s = self.moved_bytes / (self.bandwidth_bytes_per_s * self.threads)
-        return (movement_s if self.is_memory_bound else operations_s) / turn.seconds
+    flops: float
+    read_s: float
+    """What moving the bytes takes at least."""
 
 
 _Round = dict[str, _Turn]
@@ -156,7 +158,8 @@ def _timing(name: str, error: float, rounds: Sequence[_Round], work: _Work) -> T
         name,
         median(turn.seconds for turn in turns),
         error,
-        median(map(work.share, turns)),
+        median(work.flops / turn.peak_flops_per_s / turn.seconds for turn in turns),
+        median(work.read_s / turn.seconds for turn in turns),
         median(pairs) if pairs else None,
     )
 
@@ -175,10 +178,12 @@ def _prepared(peer: Peer[CaseT], case: CaseT, threads: int) -> Iterator[Contende
 
 
 def _turn(contender: Contender, pause_s: float) -> float:
-    """Seconds per execution, after one call that is not counted."""
+    """Seconds per execution, after one call that is not counted unless it is a long one."""
     time.sleep(pause_s)
     call = contender.call
-    call()
+    first_s = _elapsed_s(call)
+    if first_s >= LONG_CALL_S:
+        return first_s / contender.executions
     calls, elapsed = 0, 0.0
     start = time.perf_counter()
     while elapsed < TURN_S:
@@ -186,3 +191,9 @@ def _turn(contender: Contender, pause_s: float) -> float:
         calls += 1
         elapsed = time.perf_counter() - start
     return elapsed / (calls * contender.executions)
+
+
+def _elapsed_s(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start

@@ -45,6 +45,7 @@ class Provenance:
         over = f"medians over {self.processes} fresh processes of " if self.processes > 1 else ""
         return [
             f"figures are {over}medians over rounds in which everyone has a turn; a ratio is that of the turns of one round",
+            "operands and results begin at multiples of 64 bytes, where a contender does not make its own",
             "nothing prepacked: all operands may change between calls; prepacked: all but the first are constants, known ahead",
         ]
 

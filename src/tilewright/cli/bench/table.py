@@ -18,6 +18,9 @@ STOCK = "torch"
 """The contenders of this name, and of names that begin with it and a space, are PyTorch as its users have it."""
 
 
+SHOWN_READ_SHARE = 0.2
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """One run of the benchmark."""
@@ -39,10 +42,11 @@ class Report:
     def as_text(self) -> str:
         """A table for each kind of case and packing."""
         lines, threads = self.provenance.lines(), self.provenance.threads
-        bound = "the bound" if threads == 1 else f"{threads} times one core's bound"
+        bound = "the peak or the read" if threads == 1 else f"{threads} times one core's peak or read"
         for title in dict.fromkeys(result.table for result in self.results):
             results = [result for result in self.results if result.table == title]
-            lines += ["", f"{title}: {_unit(results)[1]} per call (share of {bound} measured beside it)", *_table(results)]
+            lines += ["", f"{title}: {_unit(results)[1]} per call (share of {bound} beside it, whichever binds)"]
+            lines += _table(results)
         return "\n".join([*lines, *_failures(self.results)])
 
     def wrong(self) -> tuple[str, ...]:
@@ -73,12 +77,12 @@ def geometric_mean(values: Sequence[float]) -> float:
 
 def _table(results: Sequence[CaseResult]) -> list[str]:
     names = list(dict.fromkeys(timing.contender for result in results for timing in result.timings if not timing.failure))
-    rows = [["case", "bound", *names, "best peer", "peer/ours", "torch/ours"]]
+    rows = [["case", "peak", "read", *names, "best peer", "peer/ours", "torch/ours"]]
     for result in results:
         best = result.best_peer()
-        cells = [_cell(result.timing(name), _unit(results)[0]) for name in names]
+        cells = [_cell(result, result.timing(name), _unit(results)[0]) for name in names]
         last = [best.contender if best else "-", _factor(ratio(result)), _factor(stock_ratio(result))]
-        rows.append([result.case, _bound(result), *cells, *last])
+        rows.append([result.case, units.flop_rate(result.peak_flops_per_s), _read(result), *cells, *last])
     width = len(rows[0])
     return [*columns(rows, right=[1, width - 2, width - 1]), *_means(results)]
 
@@ -96,18 +100,21 @@ def _unit(results: Sequence[CaseResult]) -> tuple[float, str]:
     return (1e-6, "us") if seconds and max(seconds) < 1e-4 else (1e-3, "ms")
 
 
-def _bound(result: CaseResult) -> str:
-    if result.is_memory_bound:
-        return f"{result.level} {units.byte_rate(result.bandwidth_bytes_per_s)}"
-    return units.flop_rate(result.peak_flops_per_s)
+def _read(result: CaseResult) -> str:
+    """The level and its bandwidth, with our share of it where the bytes count: next to nothing in most products."""
+    own = result.timing(OWN)
+    share = own.read_share if own is not None else None
+    shown = f" ({share:.1%})" if share is not None and share >= SHOWN_READ_SHARE else ""
+    return f"{result.level} {units.byte_rate(result.bandwidth_bytes_per_s)}{shown}"
 
 
-def _cell(timing: Timing | None, unit_s: float) -> str:
+def _cell(result: CaseResult, timing: Timing | None, unit_s: float) -> str:
     if timing is None or timing.failure:
         return "-"
-    if timing.seconds is None or timing.share is None:
+    share = result.bound_share(timing)
+    if timing.seconds is None or share is None:
         return f"WRONG by {timing.error:.1g}"
-    return f"{_digits(timing.seconds / unit_s)} ({timing.share:.1%})"
+    return f"{_digits(timing.seconds / unit_s)} ({share:.1%})"
 
 
 def _digits(value: float) -> str:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 import tilewright as tw
 from tilewright.cli import chain_functions
-from tilewright.cli.bench.cases import ChainCase, FloatArray
+from tilewright.cli.bench.cases import ChainCase, FloatArray, aligned
 from tilewright.cli.bench.contender import OWN, Contender, Peer
 
 
@@ -19,7 +17,7 @@ def prepare(case: ChainCase, threads: int) -> Iterator[Contender]:
     _, b, d = case.operands
     given = case.operands[:1] if case.prepacked else case.operands
     kernel = tw.jit(_with_constants(function, b, d) if case.prepacked else function, threads=threads).lower(*given).compile()
-    out = np.empty(case.reference.shape, np.float32)
+    out = aligned(case.reference.shape)
     yield Contender(OWN, lambda: kernel(*given, out=out), lambda: out)
 
 
