@@ -32,9 +32,9 @@ class Benchmark(Generic[CaseT]):
     peers: Mapping[str, Peer[CaseT]]
 
     def chosen_peers(self, names: Sequence[str] | None) -> tuple[Peer[CaseT], ...]:
-        """The peers of these names, in order; None means all that are installed. Raises `TilewrightError` for others."""
+        """The peers of these names (None: all that matter). Raises `TilewrightError` for one that is not installed."""
         if names is None:
-            return tuple(peer for peer in self.peers.values() if not peer.missing())
+            return tuple(peer for peer in self.peers.values() if not peer.missing() and peer.matters())
         for name in names:
             if missing := self.peers[name].missing():
                 raise TilewrightError(

@@ -22,7 +22,7 @@ def prepare(case: GemmCase, threads: int) -> Iterator[Contender]:
     """The kernel that `tw.jit` makes."""
     given = case.operands[:1] if case.prepacked else case.operands
     lowered = tw.jit(_with_constant(case.operands[1]) if case.prepacked else gemm, threads=threads).lower(*given)
-    out = aligned(case.reference.shape)
+    out = aligned(case.result_shape)
     if case.shape.is_square:
         runs = call_loops.executions(case)
         loop = _loop(lowered.model_plan, threads, given, out)
