@@ -13,11 +13,11 @@ TEXT = (
 #define EXPORT __attribute__((visibility("default")))
 struct arguments { const float *a; float *b, *e; const long *sizes; };
 
-static void rows(void *argument, long begin, long end, char *scratch) {
+static void rows(void *argument, struct tw_blocks *blocks, char *scratch) {
   struct arguments *x = argument;
   float *row = (float *)scratch;
   const long *s = x->sizes, *strides = s + 2;
-  for (long i = begin; i < end; i++) {
+  for (long i; (i = blocks->next(blocks)) >= 0;) {
     float sum = 0;
     for (long j = 0; j < s[1]; j++)
       row[j] = x->a[i * strides[0] + j];

@@ -124,8 +124,10 @@ TW_EXPORT void flush_bytes(const char *begin, long bytes, long line_bytes) {
   __sync_synchronize();
 }
 
-static void do_nothing(void *argument, long begin, long end, char *scratch) {
-  (void)argument, (void)begin, (void)end, (void)scratch;
+static void do_nothing(void *argument, struct tw_blocks *blocks, char *scratch) {
+  (void)argument, (void)scratch;
+  while (blocks->next(blocks) >= 0)
+    ;
 }
 
 TW_EXPORT void run_regions(void (*parallel_for)(void *, tw_task, void *, long, long), struct tw_pool *pool, long threads,

@@ -4,7 +4,11 @@
 
 #define TW_EXPORT __attribute__((visibility("default")))
 
-typedef void (*tw_task)(void *argument, long begin, long end, char *scratch);
+struct tw_blocks { /* what one thread has of a region; the ABI of generated code */
+  long (*next)(struct tw_blocks *blocks); /* the number of its next block; negative: there are no more */
+};
+
+typedef void (*tw_task)(void *argument, struct tw_blocks *blocks, char *scratch);
 
 struct tw_context { /* the ABI of generated code */
   void *pool;
