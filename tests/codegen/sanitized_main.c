@@ -17,7 +17,7 @@ typedef void task_function(void *argument, struct blocks *blocks, char *scratch)
 
 struct context {
   void *pool;
-  void (*parallel_for)(void *pool, task_function *task, void *argument, long count, long scratch_bytes);
+  void (*parallel_for)(void *pool, task_function *task, void *argument, long count, long scratch_bytes, long expected_ns);
 };
 
 static long next_block(struct blocks *blocks) {
@@ -34,8 +34,8 @@ static void run_range(task_function *task, void *argument, struct blocks blocks,
   free(scratch);
 }
 
-static void in_two_ranges(void *pool, task_function *task, void *argument, long count, long scratch_bytes) {
-  (void)pool;
+static void in_two_ranges(void *pool, task_function *task, void *argument, long count, long scratch_bytes, long expected_ns) {
+  (void)pool, (void)expected_ns;
   run_range(task, argument, (struct blocks){next_block, 0, count / 2, 1}, scratch_bytes);
   run_range(task, argument, (struct blocks){next_block, count - 1, count - count / 2, -1}, scratch_bytes);
 }

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COUNT = 1000, ROUNDS = 300, FEW = 60, MANY = 300007 };
+enum { COUNT = 1000, ROUNDS = 300, FEW = 60, MANY = 300007, LONG_NS = 1000000000 };
 
 struct sum {
   void *call;
@@ -34,7 +34,7 @@ static void add_one(void *argument, struct tw_blocks *blocks, char *scratch) {
 static void nest(void *argument, struct tw_blocks *blocks, char *scratch) {
   struct sum *sums = argument;
   for (long i; (i = blocks->next(blocks)) >= 0;)
-    tw_parallel_for(sums[i].call, add_one, &sums[i], COUNT, 256);
+    tw_parallel_for(sums[i].call, add_one, &sums[i], COUNT, 256, 0);
   scratch[0] = 1;
 }
 
@@ -52,7 +52,7 @@ static void *many_rounds(void *pool) {
   struct sum *sum = calloc(1, sizeof *sum);
   tw_pool_enter(pool);
   for (long round = 0; round < ROUNDS; round++) {
-    tw_parallel_for(&call, add_one, sum, 1 + round % COUNT, 256 + 64 * round);
+    tw_parallel_for(&call, add_one, sum, 1 + round % COUNT, 256 + 64 * round, round % 3 ? LONG_NS : 0);
     if (round % 100 == 50)
       usleep(2000); /* let the workers fall asleep */
     if (round % 100 == 70)
@@ -70,7 +70,7 @@ static void nested(struct tw_pool *pool) {
   struct sum *sums = calloc(8, sizeof *sums);
   for (int i = 0; i < 8; i++)
     sums[i].call = &call;
-  tw_parallel_for(&call, nest, sums, 8, 64);
+  tw_parallel_for(&call, nest, sums, 8, 64, LONG_NS);
   for (int i = 0; i < 8; i++)
     check(sums[i].values[COUNT - 1] == 1, "nested regions ran");
   free(sums);
@@ -90,21 +90,21 @@ static void wait_in_first(void *argument, struct tw_blocks *blocks, char *scratc
 static void held_up(struct tw_pool *pool) {
   struct tw_call call = {pool, 0};
   long done = 0;
-  tw_parallel_for(&call, wait_in_first, &done, FEW, 64);
+  tw_parallel_for(&call, wait_in_first, &done, FEW, 64, LONG_NS);
   check(done == FEW, "the other threads took over");
 }
 
 static void many_blocks(struct tw_pool *pool) {
   struct tw_call call = {pool, 0};
   long counted[2] = {0, 0};
-  tw_parallel_for(&call, count_up, counted, MANY, 64);
+  tw_parallel_for(&call, count_up, counted, MANY, 64, LONG_NS);
   check(counted[0] == MANY && counted[1] == (MANY - 1L) * MANY / 2, "every block ran once");
 }
 
 static void no_memory(struct tw_pool *pool) {
   struct tw_call call = {pool, 0};
   struct sum *sum = calloc(1, sizeof *sum);
-  tw_parallel_for(&call, add_one, sum, COUNT, 1L << 62);
+  tw_parallel_for(&call, add_one, sum, COUNT, 1L << 62, LONG_NS);
   check(call.out_of_memory, "the lack of memory is reported");
   free(sum);
 }

@@ -8,7 +8,7 @@ The ABI of an entry point `NAME`:
     struct tw_context {
         void *pool;
         void (*parallel_for)(void *pool, void (*task)(void *argument, struct tw_blocks *blocks, char *scratch), void *argument,
-                             long count, long scratch_bytes);
+                             long count, long scratch_bytes, long expected_ns);
     };
     long NAME_workspace_bytes(const long *sizes);
     void NAME(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace);
@@ -18,7 +18,8 @@ The ABI of an entry point `NAME`:
 - `workspace`: `NAME_workspace_bytes(sizes)` bytes for one call, 64-byte aligned (intermediates between chains).
 - `parallel_for` calls `task` at most once on every thread, each with its own `scratch` of at least `scratch_bytes` bytes, 64-byte
   aligned, contents undefined. `next` gives a thread its next block, until it is negative: every number of 0..count-1 goes to one
-  thread, to each at least one, in runs of ascending or descending numbers.
+  thread, to each at least one, in runs of ascending or descending numbers. `expected_ns` is what all blocks take on one thread:
+  for short work nobody is woken.
 - The text imports no symbol.
 """
 
@@ -36,7 +37,7 @@ struct tw_blocks {
 struct tw_context {
   void *pool;
   void (*parallel_for)(void *pool, void (*task)(void *argument, struct tw_blocks *blocks, char *scratch), void *argument,
-                       long count, long scratch_bytes);
+                       long count, long scratch_bytes, long expected_ns);
 };
 """
 

@@ -305,9 +305,8 @@ def _entry(file: File) -> list[str]:
     lines = ["struct tw_call call = {tensors, sizes, workspace};"]
     for nest, _ in file.nests:
         count = multiply(1, *(_trips(axis) for axis in nest.parallel)) if nest.parallel else 1
-        lines.append(
-            f"context->parallel_for(context->pool, {nest.name}_task, &call, {to_c(count)}, {nest.name}_scratch_bytes(sizes));"
-        )
+        rest = f"{to_c(count)}, {nest.name}_scratch_bytes(sizes), {to_c(multiply(count, nest.block_ns))}"
+        lines.append(f"context->parallel_for(context->pool, {nest.name}_task, &call, {rest});")
     exported = '__attribute__((visibility("default")))'
     arguments = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"
     return [

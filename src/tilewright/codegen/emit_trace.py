@@ -202,9 +202,9 @@ static long tw_next_in_order(struct tw_blocks *blocks) {{
   return order->next < order->count ? order->next++ : -1;
 }}
 static void tw_run_in_order(void *pool, void (*task)(void *argument, struct tw_blocks *blocks, char *scratch), void *argument,
-                            long count, long scratch_bytes) {{
+                            long count, long scratch_bytes, long expected_ns) {{
   struct tw_in_order order = {{{{tw_next_in_order}}, 0, count}};
-  (void)scratch_bytes;
+  (void)scratch_bytes, (void)expected_ns;
   if (count > 0)
     task(argument, &order.blocks, pool);
 }}

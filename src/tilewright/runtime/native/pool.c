@@ -4,6 +4,7 @@
      that is held up holds up no more than the blocks that it has begun, and undisturbed threads keep to their shares.
    - The thread that calls takes share 0; workers are started when first needed, and wait by a bounded spin, then a futex.
    - `busy` has one owner. Whoever finds it taken (a second Python thread, a nested call) runs all blocks itself.
+   - Schedulers wake a worker on the caller's CPU now and then, where neither gets ahead: it is told to keep off.
    - `job` and the shares are written by the owner of `busy` before it calls the workers, and read by those that answered: who
      has not when all blocks are taken is not waited for, but called off. `remaining` hands them back.
    - A forked child has none of the threads: `tw_pool_enter`, at the start of every call, notices and starts afresh. What the
@@ -20,6 +21,10 @@ int posix_memalign(void **memory, size alignment, size bytes);
 void free(void *memory);
 void *memset(void *memory, int value, size bytes);
 int getpid(void);
+int clock_gettime(int clock, void *time);
+int sched_getcpu(void);
+int sched_getaffinity(int process, size bytes, void *cpus);
+int pthread_setaffinity_np(unsigned long thread, size bytes, const void *cpus);
 int sched_yield(void);
 long syscall(long number, ...);
 
@@ -45,7 +50,12 @@ enum {
   SIGNAL_SET_BYTES = 128,
   SIG_SETMASK_NUMBER = 2,
   RESETTING = -1,
-  MOST_GRAINS = 256    /* of a share: few enough that taking them costs nothing */
+  CPU_WORDS = 16,      /* 1024 CPUs; on larger machines threads run where the system puts them */
+  WORD_BITS = 64,
+  MOST_GRAINS = 256,   /* of a share: few enough that taking them costs nothing */
+  WAKE_NS = 25000,     /* what the caller loses by a sleeping worker, from the futex to its first block */
+  SOON_NS = 100000,    /* who calls again so soon will do so once more, and finds awake whom it wakes */
+  MONOTONIC = 1
 };
 #define FROM_FRONT 1UL
 #define FROM_BACK (1UL << 32)
@@ -59,7 +69,7 @@ struct job {
   struct tw_call *call;
   tw_task task;
   void *argument;
-  long scratch_bytes, share_count;
+  long count, scratch_bytes, expected_ns, share_count;
   struct share *shares;
 };
 
@@ -74,6 +84,7 @@ enum state { IDLE, CALLED, RUNNING };
 struct worker {
   unsigned state; /* the futex the worker sleeps on while it is `IDLE` */
   int asleep;
+  int cpu; /* that it ran its last share on; negative: unknown */
   long share;
   struct tw_pool *pool;
   struct tw_block *scratch;
@@ -85,6 +96,7 @@ struct tw_pool {
   int process; /* of the threads; RESETTING while a forked child starts afresh */
   long threads, started;
   int stopping;
+  long slept_through_ns; /* when the last region ended that was not worth waking anybody for */
   struct job job;
   struct share *shares;
   unsigned remaining __attribute__((aligned(LINE_BYTES))); /* shares of workers not yet done; the futex of the caller */
@@ -271,6 +283,34 @@ static int change(struct worker *worker, unsigned from, unsigned to) {
   return __atomic_compare_exchange_n(&worker->state, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
+static int used_before(unsigned long *used, int cpu) {
+  if (cpu < 0 || cpu >= CPU_WORDS * WORD_BITS)
+    return 0;
+  unsigned long bit = 1UL << cpu % WORD_BITS, before = used[cpu / WORD_BITS];
+  used[cpu / WORD_BITS] |= bit;
+  return (before & bit) != 0;
+}
+
+/* Let a worker run on what the calling thread may use, apart from CPUs that others of the region run on; if there are any. */
+static void move_worker(struct worker *worker, const unsigned long *used) {
+  unsigned long cpus[CPU_WORDS] = {0}, any = 0;
+  if (sched_getaffinity(0, sizeof cpus, cpus) < 0)
+    return;
+  for (long i = 0; i < CPU_WORDS; i++)
+    any |= cpus[i] &= ~used[i];
+  if (any && !pthread_setaffinity_np(worker->thread, sizeof cpus, cpus))
+    worker->cpu = -1;
+}
+
+/* Before workers are called: no two threads of a region on one CPU, by where they ran last. */
+static void spread_workers(struct tw_pool *pool, long count) {
+  unsigned long used[CPU_WORDS] = {0};
+  used_before(used, sched_getcpu());
+  for (long i = 0; i < count; i++)
+    if (used_before(used, pool->workers[i].cpu))
+      move_worker(&pool->workers[i], used);
+}
+
 static void *work(void *argument) {
   struct worker *worker = argument;
   struct tw_pool *pool = worker->pool;
@@ -280,6 +320,7 @@ static void *work(void *argument) {
       continue;
     if (pool->stopping)
       return 0;
+    worker->cpu = sched_getcpu();
     run_on_worker(worker);
     __atomic_store_n(&worker->state, IDLE, __ATOMIC_SEQ_CST); /* while the caller still waits: it calls no one before */
     if (__atomic_sub_fetch(&pool->remaining, 1, __ATOMIC_SEQ_CST) == 0 &&
@@ -288,9 +329,11 @@ static void *work(void *argument) {
   }
 }
 
+static int is_asleep(const struct worker *worker) { return __atomic_load_n(&worker->asleep, __ATOMIC_SEQ_CST); }
+
 static void call_worker(struct worker *worker) {
   __atomic_store_n(&worker->state, CALLED, __ATOMIC_SEQ_CST);
-  if (__atomic_load_n(&worker->asleep, __ATOMIC_SEQ_CST))
+  if (is_asleep(worker))
     futex_wake(&worker->state);
 }
 
@@ -326,6 +369,7 @@ static long start_workers(struct tw_pool *pool, long wanted) {
     worker->share = pool->started + 1;
     worker->state = IDLE;
     worker->asleep = 0;
+    worker->cpu = -1;
     if (pthread_create(&worker->thread, 0, work, worker))
       break;
   }
@@ -339,21 +383,22 @@ static int acquire(struct tw_pool *pool) {
 
 static void release(struct tw_pool *pool) { __atomic_store_n(&pool->busy, 0, __ATOMIC_RELEASE); }
 
-static void run_alone(struct job *job, long count) {
+static void run_alone(struct job *job) {
   struct share all;
-  fill_share(&all, 0, count);
+  fill_share(&all, 0, job->count);
   job->share_count = 1;
   job->shares = &all;
   run_on_caller(job);
 }
 
 /* The owner of `busy` divides the blocks among as many threads as there are. */
-static void run_together(struct tw_pool *pool, struct job *job, long count, long threads) {
+static void run_together(struct tw_pool *pool, struct job *job, long threads) {
   job->share_count = 1 + start_workers(pool, threads - 1);
   job->shares = pool->shares;
   for (long i = 0; i < job->share_count; i++)
-    fill_share(&pool->shares[i], count * i / job->share_count, count * (i + 1) / job->share_count);
+    fill_share(&pool->shares[i], job->count * i / job->share_count, job->count * (i + 1) / job->share_count);
   pool->job = *job;
+  spread_workers(pool, job->share_count - 1);
   __atomic_store_n(&pool->remaining, (unsigned)(job->share_count - 1), __ATOMIC_SEQ_CST);
   for (long i = 0; i < job->share_count - 1; i++)
     call_worker(&pool->workers[i]);
@@ -362,18 +407,43 @@ static void run_together(struct tw_pool *pool, struct job *job, long count, long
   wait_for_workers(pool);
 }
 
-TW_EXPORT void tw_parallel_for(void *handle, tw_task task, void *argument, long count, long scratch_bytes) {
+static long now_ns(void) {
+  long time[2];
+  clock_gettime(MONOTONIC, time);
+  return time[0] * 1000000000 + time[1];
+}
+
+/* Whether a region is too short to wake workers for it, and all of them sleep: what each takes over must be worth it. */
+static int is_better_alone(struct tw_pool *pool, const struct job *job, long threads) {
+  if (job->expected_ns / threads >= WAKE_NS)
+    return 0;
+  for (long i = 0; i < threads - 1 && i < pool->started; i++)
+    if (!is_asleep(&pool->workers[i]))
+      return 0;
+  return now_ns() - pool->slept_through_ns > SOON_NS;
+}
+
+static void run_as_owner(struct tw_pool *pool, struct job *job, long threads) {
+  if (!is_better_alone(pool, job, threads)) {
+    run_together(pool, job, threads);
+    return;
+  }
+  run_alone(job);
+  pool->slept_through_ns = now_ns();
+}
+
+TW_EXPORT void tw_parallel_for(void *handle, tw_task task, void *argument, long count, long scratch_bytes, long expected_ns) {
   struct tw_call *call = handle;
   struct tw_pool *pool = call->pool;
-  struct job job = {call, task, argument, scratch_bytes, 0, 0};
+  struct job job = {call, task, argument, count, scratch_bytes, expected_ns, 0, 0};
   if (count <= 0)
     return;
   long threads = count < pool->threads ? count : pool->threads;
   if (threads == 1 || !acquire(pool)) {
-    run_alone(&job, count);
+    run_alone(&job);
     return;
   }
-  run_together(pool, &job, count, threads);
+  run_as_owner(pool, &job, threads);
   release(pool);
 }
 
