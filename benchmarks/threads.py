@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -52,6 +53,7 @@ class Found:
 
     case: str
     blocks: int
+    """Of the chain that has the fewest."""
     one_s: float
     several_s: float
     ratio: float
@@ -93,11 +95,11 @@ def measured(name: str, threads: int, rounds: int, peaks: Peaks) -> Found:
     one, several, ceilings = [], [], []
     for number in range(rounds):
         ceilings.append(peaks.ceiling(threads))
-        times = {i: turn(lambda i=i: kernels[i](*operands, out=out)) for i in ((0, 1) if number % 2 else (1, 0))}
-        one.append(times[0])
-        several.append(times[1])
+        times = {kernel: turn(partial(kernel, *operands, out=out)) for kernel in (kernels if number % 2 else kernels[::-1])}
+        one.append(times[kernels[0]])
+        several.append(times[kernels[1]])
     ratio = median(first / second for first, second in zip(one, several, strict=True))
-    blocks = lowered[1].plan.price.blocks
+    blocks = min(plan.price.blocks for plan in lowered[1].model_plan.plans)
     return Found(name, blocks, median(one), median(several), ratio, median(ceilings))
 
 
