@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from tilewright.codegen import emit_fetch
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
 from tilewright.codegen.emit_c import PACKING, chains_and_entry, kernel_calls
 from tilewright.codegen.emit_tiles import tiles_functions
@@ -75,6 +76,7 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
             CONTEXT_DECLARATION,
             "struct tw_call {\n  void *const *tensors;\n  const long *sizes;\n  char *workspace;\n};\n",
             PACKING,
+            emit_fetch.FETCHING,
             *_kernels(program, every_step),
             *chains_and_entry(file),
             ENTRY.format(entry_point=file.entry_point),

@@ -12,6 +12,7 @@ from dataclasses import replace
 from tilewright.codegen import names
 from tilewright.codegen.contraction import lower_contraction, lower_pack
 from tilewright.codegen.expressions import Value, add, all_of, equal
+from tilewright.codegen.fetch import with_fetches
 from tilewright.codegen.images import Images
 from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
 from tilewright.codegen.merge import lower_merge
@@ -44,9 +45,9 @@ def lower(
     if scope.split and scope.split not in plan.parallel_axes[:1]:
         raise PlanningError(f"the parts of {scope.split} are not distributed", why="the outermost parallel axis is another one")
     setup_nodes = _lower_body(state, setup, scope)
-    parallel, body = _lower_parallel(state, plan.parallel_axes, rest, scope)
+    parallel, body, block = _lower_parallel(state, plan.parallel_axes, rest, scope)
     nest = LoopNest(names.identifier(plan.chain.name), header, setup_nodes, parallel, tuple(state.buffers.values()), body)
-    nest = replace(nest, block_ns=round(plan.price.seconds / plan.price.blocks * 1e9))
+    nest = with_fetches(state, replace(nest, block_ns=round(plan.price.seconds / plan.price.blocks * 1e9)), block)
     return (nest, lower_merge(Lowering(plan, kernels, lanes, arguments))) if plan.schedule.split else (nest,)
 
 
@@ -57,9 +58,10 @@ def _split_packs(body: tuple[tree.Node, ...]) -> tuple[tuple[tree.Node, ...], tu
 
 def _lower_parallel(
     state: Lowering, axes: tuple[str, ...], body: tuple[tree.Node, ...], scope: Scope
-) -> tuple[tuple[ParallelAxis, ...], tuple[Node, ...]]:
+) -> tuple[tuple[ParallelAxis, ...], tuple[Node, ...], Scope]:
+    """The parallel axes, the body of a block, and its scope."""
     if not axes:
-        return (), _lower_body(state, body, scope)
+        return (), _lower_body(state, body, scope), scope
     loop = body[0]
     if len(body) != 1 or not isinstance(loop, tree.Loop) or loop.axis != axes[0]:
         raise PlanningError(
@@ -70,10 +72,10 @@ def _lower_parallel(
     inside = scope.enter(loop, inner)
     packs, rest = _split_packs(loop.body)
     prologue = _lower_body(state, packs, inside)
-    deeper, innermost = _lower_parallel(state, axes[1:], rest, inside)
+    deeper, innermost, block = _lower_parallel(state, axes[1:], rest, inside)
     variable = str(inner.start) if inner.start != 0 else ""
     this = ParallelAxis(loop.axis, variable, _variable(inner.size), outer.size, loop.tile, prologue)
-    return (this, *deeper), innermost
+    return (this, *deeper), innermost, block
 
 
 def _lower_body(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> tuple[Node, ...]:

@@ -87,7 +87,9 @@ def _schedule(plan: Plan) -> list[str]:
     scratch = f"scratch per thread {units.size(plan.scratch_bytes)}"
     thinned = f"not every tile of {', '.join(plan.thinned_axes)} was tried: an operator has too many combinations"
     searched = wrapped(thinned) if plan.thinned_axes else []
-    return [*columns(rows), *wrapped(f"{storage}{scratch}; {parallel}"), *searched]
+    ahead = f"micro tiles ask for {', '.join(plan.fetched)} of the next block"
+    fetched = wrapped(ahead) if plan.fetched else []
+    return [*columns(rows), *wrapped(f"{storage}{scratch}; {parallel}"), *fetched, *searched]
 
 
 def _kernels(plan: Plan) -> list[str]:
