@@ -108,7 +108,9 @@ def operator_work(
     shared = view.loops[: around.shared_loops[view.operator.name]]
     functions = vector_seconds(setting, view.operator, shared, block.functions_s, block.footprints)
     packed = conflict is None and may_pack(setting, view.operator)
-    prefetching = prefetch_seconds(setting, view.operator, moved, nearest.tiles, nearest.calls * repeats, packed=packed)
+    pages_s = 0.0 if conflict is None else packing
+    calls = nearest.calls * repeats
+    prefetching = prefetch_seconds(setting, view.operator, moved, nearest.tiles, calls, packed=packed, pages_s=pages_s)
     rolling = view.carried * coefficients.pass_cycles_per_vector * setting.vectors_per_element / hz
     return Work(nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic, prefetching, rolling)
 

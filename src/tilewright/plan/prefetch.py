@@ -1,8 +1,8 @@
 """What a micro kernel that prefetches gains and costs.
 
 A prefetch hides part of what its operand's traffic leaves visible. Of A and B that is the traffic from memory: the caches in
-between answer before the next tile, and hardware prefetchers do the rest. B must lie in panels that nobody has just packed: rows
-of a B in place are too far apart for a prefetch to pay. Of C it is the traffic from behind the fusion level as
+between answer before the next tile, and hardware prefetchers do the rest. A B that was just packed leaves nothing to hide; of one
+in place, rows on other pages wait as well. Of C it is the traffic from behind the fusion level as
 well: rows of a tile of C lie apart, and all of them are asked for at once. Every prefetched line costs issue slots.
 """
 
@@ -15,7 +15,7 @@ from math import prod
 from tilewright.graph.types import Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
-from tilewright.plan.traffic import kernel_tile, row_stride
+from tilewright.plan.traffic import kernel_tile
 from tilewright.plan.views import Count
 
 
@@ -27,19 +27,22 @@ def prefetch_seconds(
     calls: Count,
     *,
     packed: bool,
+    pages_s: Count,
 ) -> Count:
     """The price of an operator's prefetches less what they hide; 0 for kernels without.
 
-    `moved` is what `traffic.elements_into` returns; `packed` says whether the right operand is packed.
+    `moved` is what `traffic.elements_into` returns; `packed` says whether the right operand is packed, `pages_s` what its rows on
+    other pages cost if it is read in place.
     """
     kernel = setting.kernels.get(operator.name)
     if kernel is None or not kernel.prefetch:
         return 0.0
     _, _, depth = kernel_tile(setting, operator, tiles)
     cost = calls * sum(_cycles_per_call(setting, kernel, one, depth) for one in kernel.prefetch) / setting.machine.frequency_hz
-    in_panels = not packed and row_stride(setting, operator) <= kernel.columns
-    hiding = [one for one in kernel.prefetch if one != "right" or in_panels]
-    return cost - sum(_hidden_seconds(setting, operator, one, moved) for one in hiding)
+    hiding = [one for one in kernel.prefetch if one != "right" or not packed]
+    hidden = sum(_hidden_seconds(setting, operator, one, moved) for one in hiding)
+    in_memory = setting.source_position == len(setting.cache_levels)
+    return cost - hidden - setting.coefficients.prefetch_hides * pages_s * ("right" in hiding and in_memory)
 
 
 def _cycles_per_call(setting: Setting, kernel: MicroKernel, operand: str, depth: Count) -> Count:
