@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.graph.types import Operator
+from tilewright.kernels.contract import DEPTH
 from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.kernel_choice import pieces
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
@@ -35,8 +36,13 @@ def with_packs(setting: Setting, schedule: Schedule, depths: dict[str, int]) -> 
 
 
 def may_pack(setting: Setting, operator: Operator) -> bool:
-    """Whether a right operand is packed at all: an intermediate whose columns lie side by side never is."""
+    """Whether a right operand is packed at all: an intermediate whose columns lie side by side never is.
+
+    Kernels whose lanes run along the depth have no panels.
+    """
     if operator.name not in setting.kernels or setting.roles[operator.name].column is None:
+        return False
+    if setting.kernels[operator.name].lanes_along == DEPTH:
         return False
     return not (_right(setting, operator).is_intermediate and has_unit_columns(setting, operator))
 
