@@ -27,6 +27,9 @@ VARIANT = """\
 UNROLL = 4
 ROWS_PER_POINTER = 4
 """Rows are addressed as pointer + {0, 1, 2, 3} * a_row, as addressing modes can: a pointer per row takes too many registers."""
+LEFT_LONG, LEFT_AHEAD = 512, 64
+"""Rows of at least so many steps are prefetched so many floats ahead, shorter ones in the next tile: 32 to 128 floats gained the
+same (28x16 and 14x32, k of 2048 and 4096, A in memory, Zen 5), where the next tile's rows would leave L1 before they are used."""
 LINE_FLOATS = 16
 """Steps of K between prefetches of a row of A, which moves on by a cache line of 64 bytes meanwhile if A is row-major."""
 RIGHT_STEPS_AHEAD = 32
@@ -152,9 +155,10 @@ class Tile:
         if "left" not in self.prefetch:
             yield from (*unroll, "  for (long p = 0; p < k; p++) {", *self.step(), "  }")
             return
+        yield f"  const long next_left = k < {LEFT_LONG} ? {self.rows} * a_row : {LEFT_AHEAD} * a_column;"
         yield f"  for (long group = 0; group < k; group += {LINE_FLOATS}) {{"
         yield f"    const long end = group + {LINE_FLOATS} < k ? group + {LINE_FLOATS} : k;"
-        yield f"    const float *next = a_0 + {self.rows} * a_row;"
+        yield f"    const float *next = a_0 + next_left;"
         for _ in range(self.rows):
             yield "    __builtin_prefetch(next);"
             yield "    next += a_row;"

@@ -18,7 +18,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import axis_names
 from tilewright.plan.kernel_choice import KernelWork, flops, kernel_work
-from tilewright.plan.packing import in_place_seconds, least_packing_seconds, may_pack, packing_seconds
+from tilewright.plan.packing import in_place_seconds, least_packing_seconds, left_page_seconds, may_pack, packing_seconds
 from tilewright.plan.prefetch import prefetch_seconds
 from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.row_forms import shares_of
@@ -108,9 +108,11 @@ def operator_work(
     shared = view.loops[: around.shared_loops[view.operator.name]]
     functions = vector_seconds(setting, view.operator, shared, block.functions_s, block.footprints)
     packed = conflict is None and may_pack(setting, view.operator)
-    pages_s = 0.0 if conflict is None else packing
+    pages = {"right": 0.0 if conflict is None else packing}
+    pages["left"] = left_page_seconds(setting, view.operator, moved, nearest.tiles)
     calls = nearest.calls * repeats
-    prefetching = prefetch_seconds(setting, view.operator, moved, nearest.tiles, calls, packed=packed, pages_s=pages_s)
+    prefetching = prefetch_seconds(setting, view.operator, moved, nearest.tiles, calls, packed=packed, pages_s=pages)
+    packing = packing + pages["left"]
     rolling = view.carried * coefficients.pass_cycles_per_vector * setting.vectors_per_element / hz
     return Work(nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic, prefetching, rolling)
 

@@ -19,7 +19,7 @@ from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.kernel_choice import pieces
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 from tilewright.plan.setting import ELEMENT_BYTES, Operand, Setting
-from tilewright.plan.traffic import Footprints, Surroundings, kernel_tile, row_stride
+from tilewright.plan.traffic import Footprints, Surroundings, axis_stride, kernel_tile, row_stride
 from tilewright.plan.views import Count, LoopView, OperatorView, either
 
 PAGE_BYTES = 4096
@@ -60,6 +60,25 @@ def in_place_seconds(setting: Setting, operator: Operator, block: Footprints, ti
     again = either(pages > setting.coefficients.pages_at_hand, pages, 0) * (calls - panels)
     lookups = again * setting.coefficients.lookup_cycles / setting.machine.frequency_hz
     return pages * panels * _page_seconds(setting) + lookups
+
+
+def left_page_seconds(
+    setting: Setting, operator: Operator, moved: Mapping[str, tuple[Count, ...]], tiles: Mapping[str, Count]
+) -> Count:
+    """What the pages of a left operand cost that come from memory: each begins a stream that shows after a miss only.
+
+    `moved` is what `traffic.elements_into` returns, `tiles` are those of the block around the micro kernel.
+    """
+    if operator.name not in setting.kernels or setting.source_position < len(setting.cache_levels):
+        return 0.0
+    roles = setting.roles[operator.name]
+    access = operator.reads[roles.left]
+    place = next(i for i, one in enumerate(setting.operands[operator.name]) if one.access == access and not one.is_write)
+    _, _, depth = kernel_tile(setting, operator, tiles)
+    rows = moved[setting.cache_levels[-1].name][place] / depth
+    apart = min(1.0, ELEMENT_BYTES * axis_stride(setting, access, roles.row) / PAGE_BYTES)
+    pages = rows * np.maximum(apart, ELEMENT_BYTES * depth / PAGE_BYTES)
+    return pages * setting.coefficients.stream_cycles / setting.machine.frequency_hz
 
 
 def least_packing_seconds(

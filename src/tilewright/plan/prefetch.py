@@ -2,7 +2,7 @@
 
 A prefetch hides part of what its operand's traffic leaves visible. Of A and B that is the traffic from memory: the caches in
 between answer before the next tile, and hardware prefetchers do the rest. A B that was just packed leaves nothing to hide; of one
-in place, rows on other pages wait as well. Of C it is the traffic from behind the fusion level as
+in place, rows on other pages wait as well, as do the pages of A. Of C it is the traffic from behind the fusion level as
 well: rows of a tile of C lie apart, and all of them are asked for at once. Every prefetched line costs issue slots.
 """
 
@@ -27,12 +27,12 @@ def prefetch_seconds(
     calls: Count,
     *,
     packed: bool,
-    pages_s: Count,
+    pages_s: Mapping[str, Count],
 ) -> Count:
     """The price of an operator's prefetches less what they hide; 0 for kernels without.
 
-    `moved` is what `traffic.elements_into` returns; `packed` says whether the right operand is packed, `pages_s` what its rows on
-    other pages cost if it is read in place.
+    `moved` is what `traffic.elements_into` returns; `packed` says whether the right operand is packed, `pages_s` what the
+    pages of operands cost.
     """
     kernel = setting.kernels.get(operator.name)
     if kernel is None or not kernel.prefetch:
@@ -42,7 +42,8 @@ def prefetch_seconds(
     hiding = [one for one in kernel.prefetch if one != "right" or not packed]
     hidden = sum(_hidden_seconds(setting, operator, one, moved) for one in hiding)
     in_memory = setting.source_position == len(setting.cache_levels)
-    return cost - hidden - setting.coefficients.prefetch_hides * pages_s * ("right" in hiding and in_memory)
+    pages = sum(pages_s.get(one, 0.0) for one in hiding) if in_memory else 0.0
+    return cost - hidden - setting.coefficients.prefetch_hides * pages
 
 
 def _cycles_per_call(setting: Setting, kernel: MicroKernel, operand: str, depth: Count) -> Count:

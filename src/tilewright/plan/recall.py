@@ -61,7 +61,7 @@ def _key(setting: Setting) -> Hashable:
     tensors = {tensor.name: str(number) for number, tensor in enumerate(chain.tensors)}
     shapes = tuple((tensor.shape, tensor.dtype) for tensor in chain.tensors)
     operators = tuple(_operator_key(setting, operator, axes, tensors) for operator in chain.operators)
-    return tuple(chain.extents.values()), shapes, operators, setting.machine, setting.coefficients
+    return tuple(chain.extents.values()), shapes, operators, setting.machine, setting.coefficients, setting.enough_blocks
 
 
 def _operator_key(setting: Setting, operator: Operator, axes: Mapping[str, Index], tensors: Mapping[str, str]) -> Hashable:
