@@ -6,15 +6,23 @@ The ABI of an entry point `NAME`:
         void *pool;
         void (*parallel_for)(void *pool, void (*task)(void *argument, long begin, long end, char *scratch), void *argument,
                              long count, long scratch_bytes);
+        const char *constants;
     };
     long NAME_workspace_bytes(const long *sizes);
     void NAME(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace);
+
+and, where the signature has constants, once for all calls:
+
+    long NAME_constant_bytes(void);
+    void NAME_prepare(const void *const *constants, char *packed);
 
 - `tensors`: the data pointers of the inputs, then of the outputs, in the order of the `Signature`.
 - `sizes`: the value of each symbol, then the strides of every input and every output in elements, dimension by dimension.
 - `workspace`: `NAME_workspace_bytes(sizes)` bytes for one call, 64-byte aligned (intermediates between chains).
 - `parallel_for` calls `task` on disjoint ranges that cover 0..count-1, from several threads, each with its own
   `scratch` of at least `scratch_bytes` bytes, 64-byte aligned, contents undefined.
+- `NAME_prepare` packs constants, row-major, in the order of the `Signature`, into `NAME_constant_bytes()` bytes, 64-byte
+  aligned. Every call finds these in the `constants` of its context.
 - The text imports no symbol.
 """
 
@@ -30,6 +38,7 @@ struct tw_context {
   void *pool;
   void (*parallel_for)(void *pool, void (*task)(void *argument, long begin, long end, char *scratch), void *argument,
                        long count, long scratch_bytes);
+  const char *constants;
 };
 """
 
@@ -55,11 +64,12 @@ class TensorSlot:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The arguments of an entry point, in order."""
+    """The arguments of an entry point, in order; `constants` are those of its preparation, of integer extents."""
 
     symbols: tuple[Symbol, ...]
     inputs: tuple[TensorSlot, ...]
     outputs: tuple[TensorSlot, ...]
+    constants: tuple[TensorSlot, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ typedef void (*tw_task)(void *argument, long begin, long end, char *scratch);
 struct tw_context { /* the ABI of generated code */
   void *pool;
   void (*parallel_for)(void *pool, tw_task task, void *argument, long count, long scratch_bytes);
+  const char *constants;
 };
 
 struct tw_pool;
