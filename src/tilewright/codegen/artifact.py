@@ -22,7 +22,7 @@ and, where the signature has constants, once for all calls:
 - `parallel_for` calls `task` on disjoint ranges that cover 0..count-1, from several threads, each with its own
   `scratch` of at least `scratch_bytes` bytes, 64-byte aligned, contents undefined.
 - `NAME_prepare` packs constants, row-major, in the order of the `Signature`, into `NAME_constant_bytes()` bytes, 64-byte
-  aligned. Every call finds these in the `constants` of its context.
+  aligned. Every call finds these in the `constants` of its context; without constants nobody looks there.
 - The text imports no symbol.
 """
 

@@ -337,7 +337,8 @@ def _pointer(buffer: str, offset: Value) -> str:
 
 def _entry(file: File) -> list[str]:
     workspace = [f"return {to_c(multiply(file.workspace_elements, FLOAT_BYTES))};"]
-    lines = ["struct tw_call call = {tensors, sizes, workspace, context->constants};"]
+    constants = ", context->constants" if file.prepared else ""
+    lines = [f"struct tw_call call = {{tensors, sizes, workspace{constants}}};"]
     for nest, _ in file.nests:
         count = multiply(1, *(_trips(axis) for axis in nest.parallel)) if nest.parallel else 1
         lines.append(

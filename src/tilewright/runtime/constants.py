@@ -57,4 +57,7 @@ def allocate(size_bytes: int) -> Array:
 
 
 def _mapped(size_bytes: int) -> mmap.mmap:
-    return mmap.mmap(-1, size_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        return mmap.mmap(-1, size_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except (OSError, OverflowError) as problem:
+        raise MemoryError(f"no memory for {size_bytes} bytes of packed constants") from problem
