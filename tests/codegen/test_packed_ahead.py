@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 import pytest
 
+from tests.codegen.test_halos import cases, interpreted, planned
 from tests.codegen.test_single_operators import KERNEL, MACHINE
 from tests.support.chains import artifact_of, chain, contraction, hand_plan, random_inputs
 from tests.support.expected import EPS
 from tests.support.guarded import GuardedMemory, in_child
+from tests.support.halo_chains import conv, halo_chain
 from tilewright.codegen.artifact import Artifact
 from tilewright.errors import DTypeError, PlanningError, ShapeError
+from tilewright.graph.index import axis
+from tilewright.graph.types import Access, Tensor
+from tilewright.plan.block_order import prefixed
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import Executable, load
@@ -31,9 +37,9 @@ SIZES = {
 
 def random_loops(random: np.random.Generator, tree: tuple[Node, ...]) -> tuple[Node, ...]:
     """Up to five loops in any order, over the depth up to three times, with and without rests."""
-    for axis in random.permutation(list("bmnkkk"))[: random.integers(0, 6)]:
-        tile = COLUMNS * int(random.integers(1, 3)) if axis == "n" else int(random.integers(1, 20))
-        tree = (Loop(str(axis), tile, tree),)
+    for letter in random.permutation(list("bmnkkk"))[: random.integers(0, 6)]:
+        tile = COLUMNS * int(random.integers(1, 3)) if letter == "n" else int(random.integers(1, 20))
+        tree = (Loop(str(letter), tile, tree),)
     return tree
 
 
@@ -123,6 +129,33 @@ def test_preparation_touches_nothing_else(right: str) -> None:
     plans = products(right, extents={**SQUARE, "n": 2 * COLUMNS - 3})
     y = random_inputs(plans[0].chain)["y"]
     in_child(prepare_between_guards, loaded(plans, {"y": y}), y)
+
+
+def test_a_part_of_a_constant() -> None:
+    """Every other row, and columns that start behind the first."""
+    (plan,) = products("kn", extents=SQUARE)
+    (operator,) = plan.chain.operators
+    part = Access("y", (axis("k") * 2 + 1, axis("n") + 3))
+    tensors = tuple(Tensor("y", (75, 40)) if tensor.name == "y" else tensor for tensor in plan.chain.tensors)
+    operators = (replace(operator, reads=(operator.reads[0], part)),)
+    sliced = hand_plan(replace(plan.chain, tensors=tensors, operators=operators), plan.schedule, MACHINE, KERNEL)
+    inputs = random_inputs(sliced.chain)
+    (got,) = run(loaded([sliced], {"y": inputs["y"]}), inputs)
+    np.testing.assert_allclose(got, inputs["x0"] @ inputs["y"][1:75:2, 3:], rtol=1e-4, atol=1e-4)
+
+
+def test_weights_of_images_that_are_kept_recomputed_and_rolled() -> None:
+    stages = [conv(3, 3), conv((4, 2), COLUMNS + 3, (3, 1))]
+    plans = []
+    for number, (prefix, tiles, rolled) in enumerate(cases(halo_chain(11, 7, 2, stages))):
+        one = halo_chain(11, 7, 2, stages, suffix=f"_{number}", batch=2)
+        schedule = prefixed(one, prefix, {}, tiles, rolled=[f"{tensor}_{number}" for tensor in rolled])
+        ahead = tuple(Pack(operator.name, 1, Layout.PANELS, COLUMNS) for operator in one.operators)
+        plans.append(planned(replace(schedule, ahead=ahead), one))
+    inputs = random_inputs(plans[0].chain)
+    outputs = run(loaded(plans, {name: inputs[name] for name in ("F1", "F2")}, threads=2), inputs)
+    expected = interpreted(plans[0].chain, inputs)
+    assert all(np.allclose(got, expected, 1e-4, 1e-4) for got in outputs)
 
 
 LAYOUTS = {

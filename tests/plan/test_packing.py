@@ -77,6 +77,14 @@ def test_what_is_not_packed_ahead(chain: Chain, reason: str) -> None:
     assert plan.constant_bytes == 0
 
 
+def test_a_part_of_a_constant_is_packed_ahead() -> None:
+    chain = product(500, 700, 1000)
+    (operator,) = chain.operators
+    part = replace(operator, reads=(operator.reads[0], Access("B", (axis("k") * 2 + 1, axis("n") + 3))))
+    tensors = tuple(Tensor("B", (1401, 1003)) if tensor.name == "B" else tensor for tensor in chain.tensors)
+    assert packed_ahead(planned(replace(chain, operators=(part,), tensors=tensors))) == {"C"}
+
+
 def test_overlapping_reads_of_a_constant_are_not_packed_ahead() -> None:
     """As a matrix of windows a constant would be as many times its size as a window is long."""
     chain = product(500, 700, 1000)
