@@ -101,7 +101,7 @@ def _access(state: Lowering, pack: tree.Pack) -> Access:
 
 def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, Value]:
     """How the packed operand lies, and its elements."""
-    access = _access(state, pack)
+    operator, access = state.chain.operator(pack.operator), _access(state, pack)
     major, minor, outer = _packed_axes(state, pack)
     width = pack.panel_columns if pack.layout is tree.Layout.PANELS else 0
     if width and minor in access.axes():
@@ -114,7 +114,7 @@ def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, Val
     steps |= {major: row if cut is None else all_columns} if major in access.axes() else {}
     steps |= {minor: 1} if minor in access.axes() else {}
     buffer = _packed_name(state, pack.operator, access)
-    starts = {name: scope.ranges[name].start for name in access.axes()}
+    starts = {own.name: scope.ranges[own.name].start for own in operator.axes if own.name in access.axes()}
     return Packed(buffer, starts, steps, row, rows.capacity, width, minor if minor in steps else None, cut), total
 
 

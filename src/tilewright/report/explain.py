@@ -94,7 +94,7 @@ def _schedule(plan: Plan) -> list[str]:
 def _kernels(plan: Plan) -> list[str]:
     packs = [leaf for _, leaf in plan.schedule.leaves() if isinstance(leaf, Pack)]
     texts = [(pack, f"packed {layout_text(pack)}") for pack in packs]
-    texts += [(pack, f"packed ahead, {layout_text(pack)}") for pack in plan.schedule.ahead]
+    texts += [(pack, "packed ahead") for pack in plan.schedule.ahead]
     return columns([_kernel_row(plan, operator, texts) for operator in plan.operators])
 
 
