@@ -4,8 +4,8 @@
  * C[b, m, l] = einsum(A[b, m, k], B[b, k, l]) over k
  * E[b, m, n] = einsum(C[b, m, l], D[b, l, n]) over l
  *
- *   pack operand 1 of scores into panels of 32 columns, when the kernel is loaded
- *   pack operand 1 of out into panels of 32 columns, when the kernel is loaded
+ *   pack operand 1 of scores into panels of 64 columns, when the kernel is loaded
+ *   pack operand 1 of out into panels of 64 columns, when the kernel is loaded
  *   for b in blocks of 1
  *     for m in blocks of 24
  *       for k in blocks of 24
@@ -33,9 +33,9 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
     const long size_m = tw_min(24, 512 - at_m);
     for (long at_k = 0; at_k < 64; at_k += 24) {
       const long size_k = tw_min(24, 64 - at_k);
-      matmul_avx512_f32_14x32_tiles(size_m, 512, size_k, A + at_b * stride_A_0 + at_m * stride_A_1 + at_k * stride_A_2, stride_A_1, stride_A_2, packed_B + at_b * 32768 + at_k * 512, size_k * 32, 32, C, 528, at_k != 0);
+      matmul_avx512_f32_6x64_tiles_8_24x512_n512_br64_cr528(size_m, size_k, A + at_b * stride_A_0 + at_m * stride_A_1 + at_k * stride_A_2, stride_A_1, stride_A_2, packed_B + at_b * 32768 + at_k * 512, size_k * 64, C, at_k != 0);
     }
-    matmul_avx512_f32_14x32_tiles(size_m, 64, 512, C, 528, 1, packed_D + at_b * 32768, 16384, 32, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, 0);
+    matmul_avx512_f32_6x64_tiles_8_24x64_n64_k512_ar528_ac1_bp32768_br64_a0(size_m, C, packed_D + at_b * 32768, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1);
   }
 }
 
@@ -60,7 +60,7 @@ __attribute__((visibility("default"))) void tilewright_run_prepare(const void *c
     for (long at_k = 0; at_k < 64; at_k += 24) {
       const long size_k = tw_min(24, 64 - at_k);
       for (long in_b = 0; in_b < 12; in_b++) {
-        tw_pack_panels(packed_B + at_k * 512 + in_b * 32768, size_k * 32, 32, B + at_k * 512 + in_b * 32768, 512, 1, size_k, 512);
+        tw_pack_panels(packed_B + at_k * 512 + in_b * 32768, size_k * 64, 64, B + at_k * 512 + in_b * 32768, 512, 1, size_k, 512);
       }
     }
   }
@@ -68,7 +68,7 @@ __attribute__((visibility("default"))) void tilewright_run_prepare(const void *c
     const float *const D = (const float *)constants[1];
     float *const packed_D = (float *)(packed + 1572864); /* D packed ahead */
     for (long in_b = 0; in_b < 12; in_b++) {
-      tw_pack_panels(packed_D + in_b * 32768, 16384, 32, D + in_b * 32768, 64, 1, 512, 64);
+      tw_pack_panels(packed_D + in_b * 32768, 32768, 64, D + in_b * 32768, 64, 1, 512, 64);
     }
   }
 }
