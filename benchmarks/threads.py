@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import tilewright as tw
-from benchmarks.chains import RESULTS, slug
+from benchmarks.bench_results import RESULTS, slug
 from benchmarks.schedule_cases import product
 from tilewright.cli.bench.cases import ChainCase, FloatArray
 from tilewright.cli.bench.provenance import provenance
