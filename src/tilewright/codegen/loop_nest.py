@@ -204,6 +204,15 @@ class Fetch:
 
 
 @dataclass(frozen=True, slots=True)
+class PackedConstant:
+    """A constant that is packed when the kernel is loaded: the copies that fill its buffer from the tensor, row-major."""
+
+    tensor: str
+    buffer: Buffer
+    copies: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LoopNest:
     """One chain: blocks of the parallel axes, and what is done in each."""
 
@@ -215,6 +224,8 @@ class LoopNest:
     parallel: tuple[ParallelAxis, ...]
     buffers: tuple[Buffer, ...]
     body: tuple[Node, ...]
+    constants: tuple[PackedConstant, ...] = ()
+    """Which all threads read."""
     block_ns: int = 0
     """What one block is expected to take."""
     fetches: tuple[Fetch, ...] = ()
