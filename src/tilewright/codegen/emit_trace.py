@@ -23,6 +23,7 @@ from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
 from tilewright.codegen.emit_c import PACKING, TILES, chains_and_entry, kernel_calls
 from tilewright.codegen.program import Program, c_file
 from tilewright.kernels.contract import MicroKernel
+from tilewright.kernels.vectors import ways_text
 
 TAG_SHIFT = 48
 ENTRY_POINT = "tw_trace"
@@ -70,7 +71,7 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
     file = replace(c_file(program, tensor_tags), buffer_tags=buffer_tags)
     text = "\n".join(
         [
-            VOCABULARY.replace("@LANES@", str(program.dialect.lanes)).replace("@SHIFT@", str(_shift(line_bytes))),
+            ways_text() + VOCABULARY.replace("@LANES@", str(program.dialect.lanes)).replace("@SHIFT@", str(_shift(line_bytes))),
             CONTEXT_DECLARATION,
             "struct tw_call {\n  void *const *tensors;\n  const long *sizes;\n  char *workspace;\n};\n",
             PACKING,
@@ -158,7 +159,9 @@ TW_INLINE void tw_store_strided(float *p, long stride, tw_vec v, long n) {
 #define TW_COMPARISON(name) TW_INLINE tw_mask name(tw_vec a, tw_vec b) { return a < b; }
 TW_ONE(tw_splat) TW_ONE(tw_sqrt) TW_ONE(tw_abs) TW_ONE(tw_floor) TW_ONE(tw_exp)
 TW_ONE(tw_reduce_add) TW_ONE(tw_reduce_multiply) TW_ONE(tw_reduce_maximum) TW_ONE(tw_reduce_minimum)
-TW_TWO(tw_maximum) TW_TWO(tw_minimum)
+TW_ONE(tw_reduce_larger) TW_ONE(tw_reduce_smaller)
+TW_TWO(tw_maximum) TW_TWO(tw_minimum) TW_TWO(tw_larger) TW_TWO(tw_smaller)
+TW_INLINE void tw_exp_ways(tw_vec *v) { (void)v; }
 TW_COMPARISON(tw_less) TW_COMPARISON(tw_less_equal) TW_COMPARISON(tw_greater)
 TW_COMPARISON(tw_greater_equal) TW_COMPARISON(tw_equal) TW_COMPARISON(tw_not_equal)
 TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return mask ? a : b; }

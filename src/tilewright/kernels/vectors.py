@@ -15,7 +15,11 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
     tw_sqrt tw_abs tw_floor tw_exp
     tw_less tw_less_equal tw_greater tw_greater_equal tw_equal tw_not_equal     -> tw_mask; & | ~ combine masks
     tw_where(mask, a, b)
+    tw_larger tw_smaller                            the same without care for NaN: one operand, if either is NaN
     tw_reduce_add tw_reduce_multiply tw_reduce_maximum tw_reduce_minimum        -> float, by halves: lane i with i + lanes/2
+    tw_reduce_larger tw_reduce_smaller
+    TW_WAYS  TW_EACH_WAY(statement)                 the statement TW_WAYS times, with the constant way = 0, 1, ... in each
+    tw_exp_ways(v)                                  v[way] = tw_exp(v[way]), step by step for all ways
     TW_KEEP(v)  TW_OPAQUE(p)                        keep a vector, or a pointer, in a register (compiles to nothing)
 
 Nothing outside the lanes named is read or written. The compiler's flags must include -fno-math-errno and -ffp-contract=fast
@@ -24,6 +28,7 @@ and must not include -ffast-math (the exponential relies on rounding).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -71,14 +76,30 @@ def vector_dialect(
 
 
 def _types(vector_bits: int) -> str:
-    return TYPES.replace("@LANES@", str(vector_bits // 32)).replace("@BYTES@", str(vector_bits // 8))
+    return ways_text() + TYPES.replace("@LANES@", str(vector_bits // 32)).replace("@BYTES@", str(vector_bits // 8))
+
+
+def ways_text() -> str:
+    """The definitions of TW_WAYS and TW_EACH_WAY."""
+    each = " ".join(f"{{ enum {{ way = {way} }}; __VA_ARGS__ }}" for way in range(WAYS))
+    return f"#define TW_WAYS {WAYS}\n#define TW_EACH_WAY(...) {{ {each} }}\n"
 
 
 def _shared(lanes: int) -> str:
     every = range(lanes)
     text = MEMORY.replace("@STRIDED@", ", ".join(f"p[{i} * stride]" if i else "p[0]" for i in every))
     text += VALUES.replace("@IOTA@", ", ".join(f"{i}.0f" for i in every))
-    return text + EXPONENTIAL + "".join(_reduction(name, expression, lanes) for name, expression in REDUCTIONS)
+    return text + _exponential() + "".join(_reduction(name, expression, lanes) for name, expression in REDUCTIONS)
+
+
+def _exponential() -> str:
+    """`tw_exp`, and `tw_exp_ways` with every step taken for all ways: a chain of dependent steps leaves the units idle."""
+    one = "".join(f"  {line}\n" for line in EXPONENTIAL.replace("$", "").splitlines())
+    ways = "".join(f"  TW_EACH_WAY({line})\n" for line in re.sub(r"\$(\w)", r"\1[way]", EXPONENTIAL).splitlines())
+    return (
+        f"TW_INLINE tw_vec tw_exp(tw_vec x) {{\n  tw_vec n;\n  tw_vec e;\n{one}  return x;\n}}\n"
+        f"TW_INLINE void tw_exp_ways(tw_vec *x) {{\n  tw_vec n[TW_WAYS];\n  tw_vec e[TW_WAYS];\n{ways}}}\n"
+    )
 
 
 def _reduction(name: str, expression: str, lanes: int) -> str:
@@ -97,7 +118,13 @@ REDUCTIONS = (
     ("multiply", "v * upper"),
     ("maximum", "tw_maximum(v, upper)"),
     ("minimum", "tw_minimum(v, upper)"),
+    ("larger", "tw_larger(v, upper)"),
+    ("smaller", "tw_smaller(v, upper)"),
 )
+
+WAYS = 4
+"""Rows that a row operator works on at a time. Measured on AVX-512 (Zen 5), softmax of 24 rows of 512: 7.9 cycles a vector with 2
+ways, 6.7 with 4; row by row 11.7."""
 
 TYPES = """\
 #define TW_LANES @LANES@
@@ -147,20 +174,17 @@ TW_INLINE tw_vec tw_abs(tw_vec v) { return (tw_vec)((tw_int)v & 0x7fffffff); }
 # exp(x) = 2^n * e^r with n = round(x * log2(e)) and r = x - n * ln(2), |r| <= ln(2)/2. ln(2) is split in two (Cody and Waite,
 # "Software Manual for the Elementary Functions", 1980, chapter 6): the upper part has 15 significant bits, so that n times it is
 # exact even without fused operations. Below -105 the result rounds to 0, above 89 it overflows: the clamps keep n small, and
-# let NaN through.
+# let NaN through. The names behind a $ are one vector each, or one for each way.
 EXPONENTIAL = """\
-TW_INLINE tw_vec tw_exp(tw_vec x) {
-  x = tw_larger(tw_splat(-105.0f), x);
-  x = tw_smaller(tw_splat(89.0f), x);
-  tw_vec n = tw_round(x * 1.44269504f);
-  tw_vec r = x - n * 0.693145752f;
-  r = r - n * 1.42860677e-6f;
-  tw_vec e = tw_splat(0.00828949921f);
-  e = e * r + 0.0418981761f;
-  e = e * r + 0.166676506f;
-  e = e * r + 0.499991477f;
-  e = e * r + 0.999999702f;
-  e = e * r + 1.0f;
-  return tw_scale(e, n);
-}
+$x = tw_larger(tw_splat(-105.0f), $x);
+$x = tw_smaller(tw_splat(89.0f), $x);
+$n = tw_round($x * 1.44269504f);
+$x = $x - $n * 0.693145752f;
+$x = $x - $n * 1.42860677e-6f;
+$e = $x * 0.00828949921f + 0.0418981761f;
+$e = $e * $x + 0.166676506f;
+$e = $e * $x + 0.499991477f;
+$e = $e * $x + 0.999999702f;
+$e = $e * $x + 1.0f;
+$x = tw_scale($e, $n);
 """
