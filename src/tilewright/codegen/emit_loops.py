@@ -16,10 +16,10 @@ from tilewright.codegen import names
 from tilewright.codegen.emit_scalar import CARELESS, COMBINE, literal_text, vector_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, Range, RunningStates, VectorLoops, View
-from tilewright.codegen.row_expressions import exponentials, hoist_division, inverses, may_lose_nan
+from tilewright.codegen.row_expressions import exponentials, hoist_division, inverses, is_falling, may_lose_nan
 from tilewright.errors import InternalError
 from tilewright.graph.index import FloorDiv, Index, Mod
-from tilewright.graph.scalar import AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, subexpressions
+from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, subexpressions
 from tilewright.graph.types import Reduction, StateVariable
 
 Lines = list[str]
@@ -269,11 +269,19 @@ class _Emitter:
     def compute(self, name: str, scalar: Scalar, known: Known = MappingProxyType({})) -> Lines:
         """A new variable with the value of an expression; exponentials are taken for all ways together."""
         lines: Lines = []
-        for number, power in enumerate(exponentials(scalar) if self.rows else ()):
+        for number, power in enumerate(exponentials(scalar) if scalar not in known else ()):
             variable = name if power == scalar else f"{name}_power_{number}"
-            lines += [*self.define(variable, self.value(power.operands[0], known)), f"tw_exp_ways({variable});"]
+            lines += self.exponential(variable, power, known)
             known = {**known, power: self.var(variable)}
-        return lines if scalar in known and lines else [*lines, *self.define(name, self.value(scalar, known))]
+        return lines if lines and scalar in known else [*lines, *self.define(name, self.value(scalar, known))]
+
+    def exponential(self, name: str, power: Apply, known: Known) -> Lines:
+        """A new variable with the value of an exponential."""
+        function = "tw_exp_down" if is_falling(power, self.loops.operator.reduction) else "tw_exp"
+        exponent = self.value(power.operands[0], known)
+        if self.rows:
+            return [*self.define(name, exponent), f"{function}_ways({name});"]
+        return self.define(name, f"{function}({exponent})")
 
     def address(self, view: View) -> str:
         """The pointer to the current point."""

@@ -43,6 +43,17 @@ def exponentials(scalar: Scalar) -> tuple[Apply, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def is_falling(power: Scalar, reduction: Reduction | None) -> bool:
+    """Whether an expression is the exponential of a point less the largest of all points: of a rounded difference, at most 0.
+
+    >>> from tilewright.graph.operators.softmax import ROW_SOFTMAX
+    >>> [is_falling(state.contribution, ROW_SOFTMAX) for state in ROW_SOFTMAX.states]
+    [False, True]
+    """
+    largest = [one for one in (reduction.states if reduction else ()) if one.combine == "maximum" and one.contribution == Point()]
+    return power in [apply("exp", apply("subtract", Point(), State(one.name))) for one in largest]
+
+
 def may_lose_nan(reduction: Reduction, state: StateVariable) -> bool:
     """Whether results are NaN where a point is, whatever this state makes of it.
 

@@ -19,7 +19,9 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
     tw_reduce_add tw_reduce_multiply tw_reduce_maximum tw_reduce_minimum        -> float, by halves: lane i with i + lanes/2
     tw_reduce_larger tw_reduce_smaller
     TW_WAYS  TW_EACH_WAY(statement)                 the statement TW_WAYS times, with the constant way = 0, 1, ... in each
-    tw_exp_ways(v)                                  v[way] = tw_exp(v[way]), step by step for all ways
+    tw_exp_down                                     the exponential of a rounded difference that is not above 0 (softmax): to
+                                                    2e-7 + 7.3e-8 |x|, relative; 0 below 2^-125.5; NaN for NaN
+    tw_exp_ways(v)  tw_exp_down_ways(v)             v[way] = tw_exp(v[way]), step by step for all ways
     TW_KEEP(v)  TW_OPAQUE(p)                        keep a vector, or a pointer, in a register (compiles to nothing)
 
 Nothing outside the lanes named is read or written. The compiler's flags must include -fno-math-errno and -ffp-contract=fast
@@ -67,7 +69,8 @@ def vector_dialect(
 
     `instructions` defines tw_mask, tw_load_part, tw_store_part, the comparisons, tw_where, tw_prefix (a mask of the first n
     lanes), tw_larger and tw_smaller (the second operand where the two are unordered), tw_sqrt, tw_floor, tw_round (to
-    nearest even, for |x| < 2^22), tw_scale (p * 2^n, rounded once, for 0.5 < p < 2 and integral -152 <= n <= 129), TW_KEEP.
+    nearest even, for |x| < 2^22), tw_scale (p * 2^n, rounded once, for 0.5 < p < 2 and integral -152 <= n <= 129), tw_scale_down
+    (p * 2^n for 0.5 < p < 2 and integral -125 <= n <= 0, 0 for n < -125 and any p, NaN if both are), TW_KEEP.
     """
     lanes = vector_bits // 32
     guard = f"TW_DIALECT_{name.upper()}"
@@ -89,17 +92,22 @@ def _shared(lanes: int) -> str:
     every = range(lanes)
     text = MEMORY.replace("@STRIDED@", ", ".join(f"p[{i} * stride]" if i else "p[0]" for i in every))
     text += VALUES.replace("@IOTA@", ", ".join(f"{i}.0f" for i in every))
-    return text + _exponential() + "".join(_reduction(name, expression, lanes) for name, expression in REDUCTIONS)
+    return text + _exponentials() + "".join(_reduction(name, expression, lanes) for name, expression in REDUCTIONS)
 
 
-def _exponential() -> str:
-    """`tw_exp`, and `tw_exp_ways` with every step taken for all ways: a chain of dependent steps leaves the units idle."""
-    one = "".join(f"  {line}\n" for line in EXPONENTIAL.replace("$", "").splitlines())
-    ways = "".join(f"  TW_EACH_WAY({line})\n" for line in re.sub(r"\$(\w)", r"\1[way]", EXPONENTIAL).splitlines())
-    return (
-        f"TW_INLINE tw_vec tw_exp(tw_vec x) {{\n  tw_vec n;\n  tw_vec e;\n{one}  return x;\n}}\n"
-        f"TW_INLINE void tw_exp_ways(tw_vec *x) {{\n  tw_vec n[TW_WAYS];\n  tw_vec e[TW_WAYS];\n{ways}}}\n"
-    )
+def _exponentials() -> str:
+    """Every exponential for one vector, and for all ways step by step: a chain of dependent steps leaves the units idle."""
+    return "".join(_one(name, steps) + _for_ways(name, steps) for name, steps in EXPONENTIALS.items())
+
+
+def _one(name: str, steps: str) -> str:
+    lines = "".join(f"  {line}\n" for line in steps.replace("$", "").splitlines())
+    return f"TW_INLINE tw_vec {name}(tw_vec x) {{\n  tw_vec n;\n  tw_vec e;\n{lines}  return x;\n}}\n"
+
+
+def _for_ways(name: str, steps: str) -> str:
+    lines = "".join(f"  TW_EACH_WAY({line})\n" for line in re.sub(r"\$(\w)", r"\1[way]", steps).splitlines())
+    return f"TW_INLINE void {name}_ways(tw_vec *x) {{\n  tw_vec n[TW_WAYS];\n  tw_vec e[TW_WAYS];\n{lines}}}\n"
 
 
 def _reduction(name: str, expression: str, lanes: int) -> str:
@@ -175,7 +183,7 @@ TW_INLINE tw_vec tw_abs(tw_vec v) { return (tw_vec)((tw_int)v & 0x7fffffff); }
 # "Software Manual for the Elementary Functions", 1980, chapter 6): the upper part has 15 significant bits, so that n times it is
 # exact even without fused operations. Below -105 the result rounds to 0, above 89 it overflows: the clamps keep n small, and
 # let NaN through. The names behind a $ are one vector each, or one for each way.
-EXPONENTIAL = """\
+EXP = """\
 $x = tw_larger(tw_splat(-105.0f), $x);
 $x = tw_smaller(tw_splat(89.0f), $x);
 $n = tw_round($x * 1.44269504f);
@@ -188,3 +196,18 @@ $e = $e * $x + 0.999999702f;
 $e = $e * $x + 1.0f;
 $x = tw_scale($e, $n);
 """
+
+# 2^n * 2^f with n = round(t), f = t - n, which is exact, and t = x * log2(e): its two roundings cost 7.3e-8 |x|, relative, about
+# as much as the rounding of the difference that x is. What is below 2^-125.5 becomes 0.
+EXP_DOWN = """\
+$x = $x * 1.44269504f;
+$n = tw_round($x);
+$x = $x - $n;
+$e = $x * 0.00132764725f + 0.00967554096f;
+$e = $e * $x + 0.0555071309f;
+$e = $e * $x + 0.240221202f;
+$e = $e * $x + 0.693146944f;
+$e = $e * $x + 1.0f;
+$x = tw_scale_down($e, $n);
+"""
+EXPONENTIALS = {"tw_exp": EXP, "tw_exp_down": EXP_DOWN}
