@@ -269,7 +269,7 @@ class _Emitter:
     def compute(self, name: str, scalar: Scalar, known: Known = MappingProxyType({})) -> Lines:
         """A new variable with the value of an expression; exponentials are taken for all ways together."""
         lines: Lines = []
-        for number, power in enumerate(exponentials(scalar) if scalar not in known else ()):
+        for number, power in enumerate(exponentials(scalar, known)):
             variable = name if power == scalar else f"{name}_power_{number}"
             lines += self.exponential(variable, power, known)
             known = {**known, power: self.var(variable)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from tilewright.graph.scalar import Apply, Point, Scalar, State, apply, rewrite, subexpressions
 from tilewright.graph.types import Reduction, StateVariable
 
@@ -37,10 +39,16 @@ def _state_divisor(node: Scalar) -> State | None:
     return None
 
 
-def exponentials(scalar: Scalar) -> tuple[Apply, ...]:
-    """The distinct exponentials in an expression, the innermost first."""
-    found = (node for node in reversed(subexpressions(scalar)) if isinstance(node, Apply) and node.function == "exp")
-    return tuple(dict.fromkeys(found))
+def exponentials(scalar: Scalar, known: Collection[Scalar] = ()) -> tuple[Apply, ...]:
+    """The distinct exponentials in an expression, the innermost first, but for those inside of what is known.
+
+    >>> exponentials(apply("exp", apply("square", Point()))) == (apply("exp", apply("square", Point())),)
+    True
+    """
+    if scalar in known or not isinstance(scalar, Apply):
+        return ()
+    inside = [power for operand in scalar.operands for power in exponentials(operand, known)]
+    return tuple(dict.fromkeys([*inside, *([scalar] if scalar.function == "exp" else [])]))
 
 
 def is_falling(power: Scalar, reduction: Reduction | None) -> bool:
