@@ -12,21 +12,21 @@ from dataclasses import dataclass, field
 from tilewright.codegen import names
 from tilewright.codegen.artifact import CONTEXT_DECLARATION
 from tilewright.codegen.emit_loops import emit_vector_loops
+from tilewright.codegen.emit_tiles import function_declaration, inlined_declaration, may_inline, tiles_call, tiles_functions
 from tilewright.codegen.expressions import (
     Value,
     add,
-    any_of,
     ceil_divide,
     divide,
-    equal,
     minimum,
     multiply,
     remainder,
     round_up,
     to_c,
+    unequal,
 )
-from tilewright.codegen.loop_nest import BlockLoop, Copy, Define, If, KernelCall, LoopNest, Node, ParallelAxis, VectorLoops, View
-from tilewright.kernels.contract import MATRIX_ABI, KernelSource, MicroKernel, SourceKind
+from tilewright.codegen.loop_nest import BlockLoop, Copy, Define, If, KernelCall, LoopNest, Node, ParallelAxis, VectorLoops
+from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
 from tilewright.kernels.vectors import VectorDialect
 
 FLOAT_BYTES = 4
@@ -35,20 +35,29 @@ ALIGNMENT_FLOATS = 16
 PACKING = """\
 /* Column panels of `width`: target[j / width * panel_stride + p * width + j % width] = source[p * row + j * column]; the columns
    that the last panel lacks are zero. */
-static __attribute__((unused)) void tw_pack_panels(float *target, long panel_stride, long width, const float *source, long row,
-                                                   long column, long rows, long columns) {
-  for (long j = 0; j < columns; j += width, target += panel_stride)
-    for (long p = 0; p < rows; p++)
-      for (long i = 0; i < width; i += TW_LANES) {
-        const long lanes = tw_min(columns - j - i, TW_LANES);
-        const float *from = source + p * row + (j + i) * column;
-        if (lanes <= 0)
-          tw_store(target + p * width + i, tw_splat(0.0f));
-        else if (column != 1)
-          tw_store(target + p * width + i, tw_load_strided(from, column, lanes));
-        else
-          tw_store(target + p * width + i, lanes == TW_LANES ? tw_load(from) : tw_load_part(from, lanes));
-      }
+TW_INLINE void tw_pack_part(float *target, long width, const float *source, long row, long column, long rows, long columns) {
+  for (long p = 0; p < rows; p++)
+    for (long i = 0; i < width; i += TW_LANES) {
+      const long lanes = tw_min(columns - i, TW_LANES);
+      const float *from = source + p * row + i * column;
+      if (lanes <= 0)
+        tw_store(target + p * width + i, tw_splat(0.0f));
+      else if (column != 1)
+        tw_store(target + p * width + i, tw_load_strided(from, column, lanes));
+      else
+        tw_store(target + p * width + i, lanes == TW_LANES ? tw_load(from) : tw_load_part(from, lanes));
+    }
+}
+TW_INLINE void tw_pack_panels(float *target, long panel_stride, long width, const float *source, long row, long column, long rows,
+                              long columns) {
+  long j = 0;
+  if (column == 1)
+    for (; j + width <= columns; j += width, target += panel_stride)
+      for (long p = 0; p < rows; p++)
+        for (long i = 0; i < width; i += TW_LANES)
+          tw_store(target + p * width + i, tw_load(source + p * row + j + i));
+  for (; j < columns; j += width, target += panel_stride)
+    tw_pack_part(target, width, source + j * column, row, column, rows, columns - j);
 }
 /* Rows one after the other: target[p * target_row + j] = source[p * row + j * column]. */
 static __attribute__((unused)) void tw_pack_rows(float *target, long target_row, const float *source, long row, long column,
@@ -62,17 +71,6 @@ static __attribute__((unused)) void tw_pack_rows(float *target, long target_row,
       tw_store_part(target + p * target_row + j, values, lanes);
     }
 }
-"""
-
-TILES = """\
-/* Micro tiles of {rows} x {columns}: column panels outside, so that one panel of B stays in L1 while the rows of A pass by. */
-static void {symbol}_tiles(long m, long n, long k, const float *a, long a_row, long a_column, const float *b, long b_panel,
-                           long b_row, float *c, long c_row, long accumulate) {{
-  for (long j = 0; j < n; j += {columns}, b += b_panel)
-    for (long i = 0; i < m; i += {rows})
-      {symbol}(k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row, tw_min(m - i, {rows}),
-          tw_min(n - j, {columns}), accumulate);
-}}
 """
 
 
@@ -145,15 +143,15 @@ def _kernels(file: File, calls: list[KernelCall]) -> tuple[list[str], tuple[Kern
     """The text of every kernel used; kernels in the file's own dialect stand in it, others are declared and linked."""
     text, linked = [], []
     for name, symbol in dict.fromkeys((call.kernel, call.symbol) for call in calls):
-        kernel = file.kernels[name]
-        source = kernel.emit(symbol, _variants(kernel, [call for call in calls if call.kernel == name]))
+        kernel, own = file.kernels[name], [call for call in calls if call.kernel == name]
+        source = kernel.emit(symbol, _variants(kernel, own))
         if source.kind is SourceKind.C and str(source.content).startswith(file.dialect.prelude):
-            text.append("static " + MATRIX_ABI.format(name=symbol) + ";")
+            text.append(inlined_declaration(symbol) if may_inline(kernel, own) else function_declaration(symbol))
             text.append(str(source.content).removeprefix(file.dialect.prelude))
         else:
             text.append(kernel.declaration(symbol))
             linked.append(source)
-        text.append(TILES.format(symbol=symbol, rows=kernel.rows, columns=kernel.columns))
+        text += tiles_functions(kernel, own)
     return text, tuple(dict.fromkeys(linked))
 
 
@@ -185,14 +183,16 @@ def _scratch_function(file: File, nest: LoopNest) -> str:
 
 
 def _task(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> str:
-    body = [*_nodes(nest.setup), "for (long block = begin; block < end; block++) {", *_indent(_block(nest)), "}"]
+    last = [f"long {names.last_block(axis.axis)} = -1;" for axis, inner in _with_inner_blocks(nest) if _repacks(axis, inner)]
+    loop = ["for (long block; (block = blocks->next(blocks)) >= 0;) {", *_indent(_block(nest)), "}"]
+    body = [*_nodes(nest.setup), *last, *loop]
     text = "\n".join(body)
     lines: list[str] = []
     for argument in (one for one in arguments if re.search(rf"\b{one.name}\b", text)):
         qualifier = "" if argument.is_written else "const "
         lines.append(f"{qualifier}float *const {argument.name} = ({qualifier}float *){argument.pointer};")
     lines += [*_buffers(file, nest), *body]
-    signature = f"static void {nest.name}_task(void *argument, long begin, long end, char *scratch)"
+    signature = f"static void {nest.name}_task(void *argument, struct tw_blocks *blocks, char *scratch)"
     opening = ["const struct tw_call *call = argument;", "const long *sizes = call->sizes;"]
     return _comment(nest.header) + "\n" + _function(signature, [*opening, *_defined(file, lines)])
 
@@ -210,14 +210,25 @@ def _buffers(file: File, nest: LoopNest) -> list[str]:
 def _block(nest: LoopNest) -> list[str]:
     """What is done for one block: decode its number, refresh packed operands that changed, run the body."""
     lines = []
-    for position, axis in enumerate(nest.parallel):
-        inner = multiply(1, *(_trips(other) for other in nest.parallel[position + 1 :]))
-        lines += _decode(axis, divide("block", inner), is_outermost=position == 0)
-        if axis.prologue:
-            moved = any_of(equal("block", "begin"), equal(remainder("block", inner), 0))
-            body = _nodes(axis.prologue)
-            lines += body if moved == 1 else [f"if ({to_c(moved)}) {{", *_indent(body), "}"]
+    for axis, inner in _with_inner_blocks(nest):
+        number, last = divide("block", inner), names.last_block(axis.axis)
+        lines += _decode(axis, number, is_outermost=axis is nest.parallel[0])
+        body = _nodes(axis.prologue)
+        if _repacks(axis, inner):
+            body = [f"if ({to_c(unequal(number, last))}) {{", *_indent([f"{last} = {to_c(number)};", *body]), "}"]
+        lines += body
     return [*lines, *_nodes(nest.body)]
+
+
+def _with_inner_blocks(nest: LoopNest) -> Iterator[tuple[ParallelAxis, Value]]:
+    """The parallel axes, each with the number of blocks of all axes inside it."""
+    for position, axis in enumerate(nest.parallel):
+        yield axis, multiply(1, *(_trips(other) for other in nest.parallel[position + 1 :]))
+
+
+def _repacks(axis: ParallelAxis, inner: Value) -> bool:
+    """Whether an axis has operands packed for several blocks in a row: a thread may be given any blocks."""
+    return bool(axis.prologue) and inner != 1
 
 
 def _trips(axis: ParallelAxis) -> Value:
@@ -250,7 +261,7 @@ def _node(node: Node) -> list[str]:
         case Copy():
             return _copy(node)
         case KernelCall():
-            return _kernel_call(node)
+            return [tiles_call(node)]
         case VectorLoops():
             return emit_vector_loops(node)
 
@@ -285,18 +296,6 @@ def _copy(copy: Copy) -> list[str]:
     return lines
 
 
-def _kernel_call(call: KernelCall) -> list[str]:
-    left = f"{_place(call.left)}, {to_c(call.left_row)}, {to_c(call.left_depth)}"
-    right = f"{_place(call.right)}, {to_c(call.right_panel)}, {to_c(call.right_row)}"
-    target = f"{_place(call.target)}, {to_c(call.target_row)}"
-    size = ", ".join(map(to_c, (call.rows, call.columns, call.depth)))
-    return [f"{call.symbol}_tiles({size}, {left}, {right}, {target}, {to_c(call.accumulate)});"]
-
-
-def _place(view: View) -> str:
-    return _pointer(view.buffer, view.offset)
-
-
 def _pointer(buffer: str, offset: Value) -> str:
     return buffer if offset == 0 else f"{buffer} + {to_c(offset)}"
 
@@ -306,9 +305,8 @@ def _entry(file: File) -> list[str]:
     lines = ["struct tw_call call = {tensors, sizes, workspace};"]
     for nest, _ in file.nests:
         count = multiply(1, *(_trips(axis) for axis in nest.parallel)) if nest.parallel else 1
-        lines.append(
-            f"context->parallel_for(context->pool, {nest.name}_task, &call, {to_c(count)}, {nest.name}_scratch_bytes(sizes));"
-        )
+        rest = f"{to_c(count)}, {nest.name}_scratch_bytes(sizes), {to_c(multiply(count, nest.block_ns))}"
+        lines.append(f"context->parallel_for(context->pool, {nest.name}_task, &call, {rest});")
     exported = '__attribute__((visibility("default")))'
     arguments = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"
     return [

@@ -20,7 +20,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
-from tilewright.codegen.emit_c import PACKING, TILES, chains_and_entry, kernel_calls
+from tilewright.codegen.emit_c import PACKING, chains_and_entry, kernel_calls
+from tilewright.codegen.emit_tiles import tiles_functions
 from tilewright.codegen.program import Program, c_file
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.vectors import ways_text
@@ -87,13 +88,13 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
 def _kernels(program: Program, every_step: bool) -> Iterator[str]:
     calls = [call for nest in program.nests for call in kernel_calls(nest)]
     for name, symbol in dict.fromkeys((call.kernel, call.symbol) for call in calls):
-        yield _kernel(program.kernels[name], symbol, every_step)
+        kernel = program.kernels[name]
+        yield _kernel(kernel, symbol, every_step)
+        yield from tiles_functions(kernel, [call for call in calls if call.kernel == name])
 
 
 def _kernel(kernel: MicroKernel, symbol: str, every_step: bool) -> str:
-    stays = "0" if every_step else "line == seen[i]"
-    driver = TILES.format(symbol=symbol, rows=kernel.rows, columns=kernel.columns)
-    return KERNEL.format(symbol=symbol, rows=kernel.rows, stays=stays) + driver
+    return KERNEL.format(symbol=symbol, rows=kernel.rows, stays="0" if every_step else "line == seen[i]")
 
 
 def _shift(line_bytes: int) -> int:
@@ -196,14 +197,24 @@ static void {symbol}(long k, const float *a, long a_row, long a_column, const fl
 """
 
 ENTRY = """\
-static void tw_in_order(void *pool, void (*task)(void *argument, long begin, long end, char *scratch), void *argument, long count,
-                        long scratch_bytes) {{
-  (void)scratch_bytes;
-  task(argument, 0, count, pool);
+struct tw_in_order {{
+  struct tw_blocks blocks;
+  long next, count;
+}};
+static long tw_next_in_order(struct tw_blocks *blocks) {{
+  struct tw_in_order *order = (struct tw_in_order *)blocks;
+  return order->next < order->count ? order->next++ : -1;
+}}
+static void tw_run_in_order(void *pool, void (*task)(void *argument, struct tw_blocks *blocks, char *scratch), void *argument,
+                            long count, long scratch_bytes, long expected_ns) {{
+  struct tw_in_order order = {{{{tw_next_in_order}}, 0, count}};
+  (void)scratch_bytes, (void)expected_ns;
+  if (count > 0)
+    task(argument, &order.blocks, pool);
 }}
 __attribute__((visibility("default"))) void tw_trace(tw_sink *sink, void *state, void *const *tensors, const long *sizes,
                                                      char *workspace, char *scratch) {{
-  const struct tw_context context = {{scratch, tw_in_order}};
+  const struct tw_context context = {{scratch, tw_run_in_order}};
   tw_current_sink = sink;
   tw_state = state;
   tw_count = 0;

@@ -15,7 +15,7 @@
  *
  * predicted 0.0 us on one thread (floor 0.0 us, operator by operator 0.0 us)
  */
-static void chain_task(void *argument, long begin, long end, char *scratch) {
+static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) {
   const struct tw_call *call = argument;
   const long *sizes = call->sizes;
   const long stride_A_0 = sizes[0];
@@ -23,28 +23,23 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
   const long stride_A_2 = sizes[2];
   const long stride_B_0 = sizes[3];
   const long stride_B_1 = sizes[4];
-  const long stride_B_2 = sizes[5];
   const long stride_D_0 = sizes[6];
   const long stride_D_1 = sizes[7];
-  const long stride_D_2 = sizes[8];
   const float *const A = (const float *)call->tensors[0];
   const float *const B = (const float *)call->tensors[1];
   const float *const D = (const float *)call->tensors[2];
   float *const partial_E = (float *)(call->workspace + 0);
   float *const partial_P_row_max = (float *)(call->workspace + 6291456);
   float *const partial_P_row_sum = (float *)(call->workspace + 6389760);
-  float *const packed_B = (float *)(scratch + 0); /* B packed for scores */
-  float *const C = (float *)(scratch + 16384); /* b block x m block x l block */
-  float *const running_P_factor = (float *)(scratch + 24064); /* factor of the rows of weights */
-  float *const packed_D = (float *)(scratch + 24192); /* D packed for out */
-  for (long block = begin; block < end; block++) {
+  float *const C = (float *)(scratch + 0); /* b block x m block x l block */
+  float *const running_P_factor = (float *)(scratch + 7680); /* factor of the rows of weights */
+  for (long block; (block = blocks->next(blocks)) >= 0;) {
     const long at_l = (block / 264) * 128;
     const long at_b = (block / 22) % 12;
     const long at_m = (block % 22) * 24;
     const long size_m = tw_min(24, 512 - at_m);
     for (long at_l_1 = at_l; at_l_1 < at_l + 128; at_l_1 += 64) {
-      tw_pack_rows(packed_B, 64, B + at_b * stride_B_0 + at_l_1 * stride_B_2, stride_B_1, stride_B_2, 64, 64);
-      matmul_avx512_f32_14x32_tiles(size_m, 64, 64, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, packed_B, 32, 64, C, 80, 0);
+      matmul_avx512_f32_6x64_tiles_8_24x64_n64_k64_bp64_cr80_a0(size_m, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, B + at_b * stride_B_0 + at_l_1, stride_B_1, C);
       if (at_l_1 == at_l) {
         /* weights_row_max: start */
         {
@@ -171,8 +166,7 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
           }
         }
       }
-      tw_pack_rows(packed_D, 64, D + at_b * stride_D_0 + at_l_1 * stride_D_1, stride_D_1, stride_D_2, 64, 64);
-      matmul_avx512_f32_14x32_tiles(size_m, 64, 64, C, 80, 1, packed_D, 32, 64, partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64, 64, at_l_1 != at_l);
+      matmul_avx512_f32_6x64_tiles_8_24x64_n64_k64_ar80_ac1_bp64_cr64(size_m, C, D + at_b * stride_D_0 + at_l_1 * stride_D_1, stride_D_1, partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64, at_l_1 != at_l);
     }
   }
 }
@@ -185,7 +179,7 @@ static long chain_merge_scratch_bytes(const long *sizes) {
 /*
  * merges the parts of chain: states of weights, then E
  */
-static void chain_merge_task(void *argument, long begin, long end, char *scratch) {
+static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scratch) {
   const struct tw_call *call = argument;
   const long *sizes = call->sizes;
   const long stride_E_0 = sizes[9];
@@ -197,7 +191,7 @@ static void chain_merge_task(void *argument, long begin, long end, char *scratch
   float *const running_P_row_max = (float *)(scratch + 0); /* row_max of a block of rows */
   float *const running_P_row_sum = (float *)(scratch + 64); /* row_sum of a block of rows */
   float *const running_P_weights = (float *)(scratch + 128); /* weights of a block of rows */
-  for (long block = begin; block < end; block++) {
+  for (long block; (block = blocks->next(blocks)) >= 0;) {
     const long at_b = block / 64;
     const long at_m = (block % 64) * 8;
     /* weights_row_max: merge */
@@ -318,6 +312,6 @@ __attribute__((visibility("default"))) long tilewright_run_workspace_bytes(const
 
 __attribute__((visibility("default"))) void tilewright_run(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace) {
   struct tw_call call = {tensors, sizes, workspace};
-  context->parallel_for(context->pool, chain_task, &call, 1056, chain_scratch_bytes(sizes));
-  context->parallel_for(context->pool, chain_merge_task, &call, 768, chain_merge_scratch_bytes(sizes));
+  context->parallel_for(context->pool, chain_task, &call, 1056, chain_scratch_bytes(sizes), 0);
+  context->parallel_for(context->pool, chain_merge_task, &call, 768, chain_merge_scratch_bytes(sizes), 0);
 }

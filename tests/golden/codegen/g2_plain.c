@@ -5,15 +5,15 @@
  * E[b, m, n] = einsum(C[b, m, l], D[b, l, n]) over l
  *
  *   for b in blocks of 1
- *     pack operand 1 of scores into panels of 32 columns
- *     pack operand 1 of out into panels of 32 columns
+ *     pack operand 1 of scores into panels of 64 columns
+ *     pack operand 1 of out into panels of 64 columns
  *     for m in blocks of 24
  *       scores
  *       out
  *
  * predicted 0.0 us on one thread (floor 0.0 us, operator by operator 0.0 us)
  */
-static void chain_task(void *argument, long begin, long end, char *scratch) {
+static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) {
   const struct tw_call *call = argument;
   const long *sizes = call->sizes;
   const long stride_A_0 = sizes[0];
@@ -34,16 +34,18 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
   float *const packed_B = (float *)(scratch + 0); /* B packed for scores */
   float *const packed_D = (float *)(scratch + 131072); /* D packed for out */
   float *const C = (float *)(scratch + 262144); /* b block x m block x l whole */
-  for (long block = begin; block < end; block++) {
+  long last_b = -1;
+  for (long block; (block = blocks->next(blocks)) >= 0;) {
     const long at_b = block / 22;
-    if ((block == begin) || ((block % 22) == 0)) {
-      tw_pack_panels(packed_B, 2048, 32, B + at_b * stride_B_0, stride_B_1, stride_B_2, 64, 512);
-      tw_pack_panels(packed_D, 16384, 32, D + at_b * stride_D_0, stride_D_1, stride_D_2, 512, 64);
+    if ((block / 22) != last_b) {
+      last_b = block / 22;
+      tw_pack_panels(packed_B, 4096, 64, B + at_b * stride_B_0, stride_B_1, stride_B_2, 64, 512);
+      tw_pack_panels(packed_D, 32768, 64, D + at_b * stride_D_0, stride_D_1, stride_D_2, 512, 64);
     }
     const long at_m = (block % 22) * 24;
     const long size_m = tw_min(24, 512 - at_m);
-    matmul_avx512_f32_14x32_tiles(size_m, 512, 64, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, packed_B, 2048, 32, C, 528, 0);
-    matmul_avx512_f32_14x32_tiles(size_m, 64, 512, C, 528, 1, packed_D, 16384, 32, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, 0);
+    matmul_avx512_f32_6x64_tiles_8_24x512_n512_k64_bp4096_br64_cr528_a0(size_m, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, packed_B, C);
+    matmul_avx512_f32_6x64_tiles_8_24x64_n64_k512_ar528_ac1_bp32768_br64_a0(size_m, C, packed_D, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1);
   }
 }
 
@@ -54,5 +56,5 @@ __attribute__((visibility("default"))) long tilewright_run_workspace_bytes(const
 
 __attribute__((visibility("default"))) void tilewright_run(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace) {
   struct tw_call call = {tensors, sizes, workspace};
-  context->parallel_for(context->pool, chain_task, &call, 264, chain_scratch_bytes(sizes));
+  context->parallel_for(context->pool, chain_task, &call, 264, chain_scratch_bytes(sizes), 0);
 }
