@@ -175,11 +175,23 @@ class _Emitter:
 
     def state_step(self, state: StateVariable, total: str, keep: bool, part: bool, *, masked: bool) -> Lines:
         """Take one vector of points into an accumulator; `keep` stores the contribution too."""
-        lines = [*self.point(part), *self.compute("contribution", state.contribution)]
+        lines = [*self.rows_to_come(state), *self.point(part), *self.compute("contribution", state.contribution)]
         contribution, total = self.var("contribution"), self.var(total)
         lines += [self.store(contribution, part)] if keep else []
         taken = f"tw_first({contribution}, {_identity(state)}, lanes)" if masked else contribution
         return [*lines, self.each(f"{total} = {self.combined(state).format(total, taken)};")]
+
+    def rows_to_come(self, state: StateVariable) -> Lines:
+        """Prefetches in the last of several passes: the first one over the next rows does too little to hide where they lie."""
+        states = self.loops.operator.reduction.states if self.loops.operator.reduction is not None else ()
+        if not self.rows or len(states) == 1 or state is not states[-1]:
+            return []
+        steps = {
+            to_c(add(self.address(read), multiply("TW_WAYS", read.stride(self.rows))))
+            for read in self.loops.reads
+            if isinstance(read, View) and read.stride(self.loops.vector_axis) == 1 and read.stride(self.rows) != 0
+        }
+        return [self.each(f"tw_prefetch({step});") for step in sorted(steps)]
 
     def combined(self, state: StateVariable) -> str:
         """The text that combines two vectors of a state."""

@@ -140,6 +140,7 @@ TW_INLINE void tw_touch(const float *p, long n, tw_word write) {
 
 typedef float tw_vec;
 typedef int tw_mask;
+TW_INLINE void tw_prefetch(const float *p) { (void)p; }
 TW_INLINE float tw_read(const float *p) { tw_touch(p, 1, 0); return 0.0f; }
 TW_INLINE tw_vec tw_load(const float *p) { tw_touch(p, TW_LANES, 0); return 0.0f; }
 TW_INLINE void tw_store(float *p, tw_vec v) { (void)v; tw_touch(p, TW_LANES, 1); }

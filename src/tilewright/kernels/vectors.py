@@ -4,7 +4,7 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
 
     TW_LANES, tw_vec, tw_mask                       lane count, a vector, the result of a comparison
     tw_load(p)  tw_store(p, v)                      unaligned
-    tw_read(p)                                      one float
+    tw_read(p)  tw_prefetch(p)                      one float; its cache line, wherever p points
     tw_load_part(p, n)  tw_store_part(p, v, n)      the first n lanes, 0 <= n <= TW_LANES; loaded lanes >= n are 0
     tw_load_strided(p, stride, n)                   lane i is p[i * stride]; lanes >= n are 0
     tw_store_strided(p, stride, v, n)
@@ -147,6 +147,7 @@ typedef float tw_vec __attribute__((vector_size(@BYTES@)));
 typedef int tw_int __attribute__((vector_size(@BYTES@)));
 typedef float tw_vec_unaligned __attribute__((vector_size(@BYTES@), aligned(4), may_alias));
 TW_INLINE float tw_read(const float *p) { return *p; }
+TW_INLINE void tw_prefetch(const float *p) { __builtin_prefetch(p); }
 TW_INLINE tw_vec tw_load(const float *p) { return *(const tw_vec_unaligned *)p; }
 TW_INLINE void tw_store(float *p, tw_vec v) { *(tw_vec_unaligned *)p = v; }
 TW_INLINE tw_vec tw_splat(float x) { return x - (tw_vec){0}; }
