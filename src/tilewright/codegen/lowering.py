@@ -17,7 +17,7 @@ from tilewright.codegen.images import Images
 from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
 from tilewright.codegen.merge import lower_merge
 from tilewright.codegen.parts import extent_value
-from tilewright.codegen.rows import correct_sums, is_cut, lower_cut_rows
+from tilewright.codegen.rows import correct_sums, is_cut, lower_cut_rows, lower_whole_rows
 from tilewright.codegen.state import Lowering, Scope, whole_range
 from tilewright.codegen.storage import Stored
 from tilewright.errors import InternalError, PlanningError
@@ -192,7 +192,7 @@ def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[N
         return lower_cut_rows(state, operator, loops, scope)
     for axis in operator.reduction_axes():
         _require_whole(operator, axis.name, axis.extent, scope)
-    return (loops,)
+    return (lower_whole_rows(state, operator, loops, scope),)
 
 
 def _vector_loops(state: Lowering, operator: Operator, scope: Scope) -> VectorLoops:
