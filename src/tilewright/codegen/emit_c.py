@@ -25,12 +25,33 @@ from tilewright.codegen.expressions import (
     to_c,
     unequal,
 )
-from tilewright.codegen.loop_nest import BlockLoop, Copy, Define, If, KernelCall, LoopNest, Node, ParallelAxis, VectorLoops
+from tilewright.codegen.loop_nest import (
+    BlockLoop,
+    Copy,
+    Define,
+    If,
+    KernelCall,
+    LoopNest,
+    Node,
+    PackedConstant,
+    ParallelAxis,
+    VectorLoops,
+)
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
 from tilewright.kernels.vectors import VectorDialect
 
+EXPORTED = '__attribute__((visibility("default")))'
 FLOAT_BYTES = 4
 ALIGNMENT_FLOATS = 16
+
+CALL_DECLARATION = """\
+struct tw_call {
+  void *const *tensors;
+  const long *sizes;
+  char *workspace;
+  const char *constants;
+};
+"""
 
 PACKING = """\
 /* Column panels of `width`: target[j / width * panel_stride + p * width + j % width] = source[p * row + j * column]; the columns
@@ -90,6 +111,15 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
+class Prepared:
+    """A constant that is packed ahead: `source` in `NAME_prepare`, `offset_bytes` behind the start of all packed constants."""
+
+    constant: PackedConstant
+    source: Argument
+    offset_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class File:
     """All that one C file is made of."""
 
@@ -101,6 +131,8 @@ class File:
     """Run-time extents and strides: (variable, C expression over `sizes`)."""
     nests: tuple[tuple[LoopNest, tuple[Argument, ...]], ...]
     workspace_elements: Value
+    prepared: tuple[Prepared, ...] = ()
+    constant_bytes: int = 0
     buffer_tags: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """Bytes added to the address of a scratch buffer, by (nest, buffer): traces mark buffers in the upper bits."""
 
@@ -115,7 +147,7 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
         "TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }",
         "TW_INLINE long tw_max(long a, long b) { return a > b ? a : b; }",
         CONTEXT_DECLARATION,
-        "struct tw_call {\n  void *const *tensors;\n  const long *sizes;\n  char *workspace;\n};\n",
+        CALL_DECLARATION,
         PACKING,
         *([emit_fetch.FETCHING] if any(nest.fetches for nest, _ in file.nests) else []),
         *kernel_text,
@@ -125,8 +157,9 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
 
 
 def chains_and_entry(file: File) -> list[str]:
-    """The functions of all chains and the entry point: what follows the vocabulary, the packing and the kernels in a file."""
-    return [*(part for nest, arguments in file.nests for part in _chain(file, nest, arguments)), *_entry(file)]
+    """The functions of all chains and the entry points: what follows the vocabulary, the packing and the kernels in a file."""
+    chains = (part for nest, arguments in file.nests for part in _chain(file, nest, arguments))
+    return [*chains, *_entry(file), *(_preparation(file) if file.prepared else [])]
 
 
 def kernel_calls(nest: LoopNest) -> list[KernelCall]:
@@ -338,16 +371,33 @@ def _pointer(buffer: str, offset: Value) -> str:
 
 def _entry(file: File) -> list[str]:
     workspace = [f"return {to_c(multiply(file.workspace_elements, FLOAT_BYTES))};"]
-    lines = ["struct tw_call call = {tensors, sizes, workspace};"]
+    constants = ", context->constants" if file.prepared else ""
+    lines = [f"struct tw_call call = {{tensors, sizes, workspace{constants}}};"]
     for nest, _ in file.nests:
         count = multiply(1, *(_trips(axis) for axis in nest.parallel)) if nest.parallel else 1
         rest = f"{to_c(count)}, {nest.name}_scratch_bytes(sizes), {to_c(multiply(count, nest.block_ns))}"
         lines.append(f"context->parallel_for(context->pool, {nest.name}_task, &call, {rest});")
-    exported = '__attribute__((visibility("default")))'
     arguments = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"
     return [
-        _function(f"{exported} long {file.entry_point}_workspace_bytes(const long *sizes)", _defined(file, workspace)),
-        _function(f"{exported} void {file.entry_point}({arguments})", _defined(file, lines)),
+        _function(f"{EXPORTED} long {file.entry_point}_workspace_bytes(const long *sizes)", _defined(file, workspace)),
+        _function(f"{EXPORTED} void {file.entry_point}({arguments})", _defined(file, lines)),
+    ]
+
+
+def _preparation(file: File) -> list[str]:
+    """What packs the constants, once for all calls."""
+    lines: list[str] = []
+    for one in file.prepared:
+        source, buffer = one.source, one.constant.buffer
+        pointers = [
+            f"const float *const {source.name} = (const float *){source.pointer};",
+            f"float *const {buffer.name} = (float *)(packed + {one.offset_bytes}); /* {buffer.note} */",
+        ]
+        lines += ["{", *_indent([*pointers, *_nodes(one.constant.copies)]), "}"]
+    size = [f"return {file.constant_bytes};"]
+    return [
+        _function(f"{EXPORTED} long {file.entry_point}_constant_bytes(void)", size),
+        _function(f"{EXPORTED} void {file.entry_point}_prepare(const void *const *constants, char *packed)", lines),
     ]
 
 

@@ -159,7 +159,8 @@ class VectorLoops:
     """A map or a row operator over a box, as vector loops along `vector_axis` inside loops over the other axes.
 
     `box` gives every axis its range. A write may lie in the buffer of a read, element upon element. With `running`, the box is
-    a block of rows: states continue from what they were, and undivided shares are written.
+    a block of rows: states continue from what they were, and undivided shares are written. With `inverse`, rows are whole, and
+    undivided shares are written too.
     """
 
     operator: Operator
@@ -168,6 +169,8 @@ class VectorLoops:
     write: View
     vector_axis: str | None
     running: RunningStates | None = None
+    inverse: View | None = None
+    """Receives what every row's shares, or sums of them, are to be multiplied by."""
 
 
 Node: TypeAlias = BlockLoop | If | Define | Copy | KernelCall | VectorLoops
@@ -204,6 +207,15 @@ class Fetch:
 
 
 @dataclass(frozen=True, slots=True)
+class PackedConstant:
+    """A constant that is packed when the kernel is loaded: the copies that fill its buffer from the tensor, row-major."""
+
+    tensor: str
+    buffer: Buffer
+    copies: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LoopNest:
     """One chain: blocks of the parallel axes, and what is done in each."""
 
@@ -215,6 +227,8 @@ class LoopNest:
     parallel: tuple[ParallelAxis, ...]
     buffers: tuple[Buffer, ...]
     body: tuple[Node, ...]
+    constants: tuple[PackedConstant, ...] = ()
+    """Which all threads read."""
     block_ns: int = 0
     """What one block is expected to take."""
     fetches: tuple[Fetch, ...] = ()

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tilewright.codegen import names
-from tilewright.codegen.contraction import lower_contraction, lower_pack
+from tilewright.codegen.contraction import lower_constant, lower_contraction, lower_pack
 from tilewright.codegen.expressions import Value, add, all_of, equal
 from tilewright.codegen.fetch import with_fetches
 from tilewright.codegen.images import Images
@@ -18,7 +18,7 @@ from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, 
 from tilewright.codegen.merge import lower_merge
 from tilewright.codegen.merge_sums import lower_addition
 from tilewright.codegen.parts import extent_value, sums_shares
-from tilewright.codegen.rows import correct_sums, is_cut, lower_cut_rows
+from tilewright.codegen.rows import correct_sums, is_cut, lower_cut_rows, lower_whole_rows
 from tilewright.codegen.state import Lowering, Scope, whole_range
 from tilewright.codegen.storage import Stored
 from tilewright.errors import InternalError, PlanningError
@@ -36,8 +36,8 @@ def lower(
 ) -> tuple[LoopNest, ...]:
     """The loop nest of a plan, and that of the merge if the plan splits a reduction.
 
-    `arguments` says where the chain's inputs and its output lie; `lanes` is the vector length. Raises PlanningError where the
-    schedule cannot be executed.
+    `arguments` says where the chain's inputs and its output lie, but for constants that are only packed ahead; `lanes` is the
+    vector length. Raises PlanningError where the schedule cannot be executed.
     """
     state = Lowering(plan, kernels, lanes, arguments)
     whole = {axis: whole_range(extent) for axis, extent in plan.chain.extents.items()}
@@ -45,10 +45,14 @@ def lower(
     scope = Scope(whole, split=plan.schedule.split)
     if scope.split and scope.split not in plan.parallel_axes[:1]:
         raise PlanningError(f"the parts of {scope.split} are not distributed", why="the outermost parallel axis is another one")
+    for pack in plan.schedule.ahead:
+        lower_constant(state, pack, scope)
     setup_nodes = _lower_body(state, setup, scope)
     parallel, body, block = _lower_parallel(state, plan.parallel_axes, rest, scope)
-    nest = LoopNest(names.identifier(plan.chain.name), header, setup_nodes, parallel, tuple(state.buffers.values()), body)
-    nest = with_fetches(state, replace(nest, block_ns=round(plan.price.seconds / plan.price.blocks * 1e9)), block)
+    buffers, constants = tuple(state.buffers.values()), tuple(state.constants.values())
+    block_ns = round(plan.price.seconds / plan.price.blocks * 1e9)
+    nest = LoopNest(names.identifier(plan.chain.name), header, setup_nodes, parallel, buffers, body, constants, block_ns)
+    nest = with_fetches(state, nest, block)
     if not plan.schedule.split:
         return (nest,)
     merge = lower_merge if sums_shares(plan) else lower_addition
@@ -192,7 +196,7 @@ def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[N
         return lower_cut_rows(state, operator, loops, scope)
     for axis in operator.reduction_axes():
         _require_whole(operator, axis.name, axis.extent, scope)
-    return (loops,)
+    return (lower_whole_rows(state, operator, loops, scope),)
 
 
 def _vector_loops(state: Lowering, operator: Operator, scope: Scope) -> VectorLoops:

@@ -15,7 +15,9 @@ KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return
 short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof
 """
-LOCALS = "block blocks call context contribution fetches lane lanes next point scratch sizes tensors workspace"
+LOCALS = """
+block blocks call constants context contribution fetches lane lanes next packed point scratch sizes tensors workspace
+"""
 TAKEN = frozenset(f"{KEYWORDS} {LOCALS}".split())
 PREFIXES = (
     "at_ in_ size_ stride_ extent_ load_ state_ tw_ packed_ staged_ running_ partial_ previous_ gained_ factor_ last_ fetched_ __"

@@ -68,7 +68,7 @@ class Coefficients:
     lookup_cycles: float = 2.0
     """A page that only the second-level TLB knows, beyond what other work hides of it."""
     stream_cycles: float = 300.0
-    """A page of a left operand that comes from memory: one latency that shows (1024x16x500000 on Zen 5: 106 ms, 62 of arithmetic)."""
+    """A page of a left operand that comes from memory: a latency that shows (1024x16x500000, Zen 5: 106 ms, 62 of arithmetic)."""
     call_s: float = 2e-6
     """From the user's call to the kernel."""
     spilling: float = 1.0

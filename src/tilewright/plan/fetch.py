@@ -33,10 +33,13 @@ def fetched_inputs(setting: Setting, schedule: Schedule, scratch_bytes: int) -> 
     if 2 * setting.compulsory_bytes <= setting.fusion_level.size_bytes or overlaps:
         return ()
     blocks = {loop.axis: loop.tile for loop in parallel_loops(setting.chain, schedule)}
+    packed_ahead = {(pack.operator, pack.read) for pack in schedule.ahead}
     found: dict[str, int] = {}
     for operator in setting.chain.operators:
-        for access in operator.reads if operator.name in setting.kernels else ():
-            if access.tensor in setting.chain.inputs and _moves_on(setting, operator, access, blocks):
+        for number, access in enumerate(operator.reads if operator.name in setting.kernels else ()):
+            if (operator.name, number) in packed_ahead or access.tensor not in setting.chain.inputs:
+                continue
+            if _moves_on(setting, operator, access, blocks):
                 found.setdefault(access.tensor, _block_bytes(setting, access, blocks))
     room = setting.fusion_level.size_bytes - scratch_bytes
     fitting = tuple(tensor for i, tensor in enumerate(found) if sum(list(found.values())[: i + 1]) <= room)

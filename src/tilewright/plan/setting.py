@@ -18,6 +18,7 @@ from tilewright.plan.types import ContractionRoles
 
 ELEMENT_BYTES = 4
 """Kernels compute in float32 so far; code generation refuses other types."""
+PAGE_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
