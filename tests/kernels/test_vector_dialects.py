@@ -15,7 +15,8 @@ from tilewright.kernels import VectorDialect, dialect_for
 
 AVX512 = frozenset({"avx512f"})
 AVX2 = frozenset({"avx2", "fma"})
-DIALECTS = tuple(dialect_for("x86_64", features) for features in (AVX512, AVX2, frozenset()))
+AVX = frozenset({"avx"})
+DIALECTS = tuple(dialect_for("x86_64", features) for features in (AVX512, AVX2, AVX, frozenset()))
 
 UNARY = {
     "sqrt": ("tw_sqrt(a)", np.sqrt),
