@@ -15,10 +15,11 @@ from tilewright.codegen.lowering import lower
 from tilewright.codegen.parts import extent_value, partial_buffers
 from tilewright.codegen.storage import Stored, elements, spread_strides
 from tilewright.errors import DTypeError
-from tilewright.graph.types import Graph, SymbolicExtent, Tensor
+from tilewright.graph.types import Access, Graph, SymbolicExtent, Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import dialect_for, registered
 from tilewright.kernels.vectors import VectorDialect
+from tilewright.plan.schedule import Pack
 from tilewright.plan.types import ModelPlan, Plan
 
 ENTRY_POINT = "tilewright_run"
@@ -87,17 +88,29 @@ def c_file(program: Program, tags: Mapping[str, int] | None = None) -> File:
 def unit_stride_dims(model_plan: ModelPlan) -> dict[str, int]:
     """The dimension of each argument that must have a stride of one element: those that vector loops run along.
 
-    Outputs have it in their last dimension. Operands of contractions are broadcast or packed: any strides will do.
+    Outputs have it in their last dimension, and so do right operands that micro kernels read in place. Other operands of
+    contractions are broadcast or packed: any strides will do.
     """
     graph = model_plan.graph
     dims = {tensor: len(graph.tensor(tensor).shape) - 1 for tensor in graph.outputs if graph.tensor(tensor).shape}
-    for operator in graph.operators:
-        if operator.is_contraction():
-            continue
-        for access in operator.reads:
-            if access.is_affine() and access.indices and access.indices[-1].is_axis():
-                dims.setdefault(access.tensor, len(access.indices) - 1)
+    along_vectors = [access for operator in graph.operators if not operator.is_contraction() for access in operator.reads]
+    for access in (*along_vectors, *_read_in_place(model_plan)):
+        if access.is_affine() and access.indices and access.indices[-1].is_axis():
+            dims.setdefault(access.tensor, len(access.indices) - 1)
     return {tensor: dim for tensor, dim in dims.items() if tensor in _argument_names(graph)}
+
+
+def _read_in_place(model_plan: ModelPlan) -> Iterator[Access]:
+    """The right operands of contractions that no Pack copies and whose last dimension is the columns."""
+    for plan in model_plan.plans:
+        packed = {(leaf.operator, leaf.read) for _, leaf in plan.schedule.leaves() if isinstance(leaf, Pack)}
+        for operator in plan.chain.operators:
+            roles = plan.operator_plan(operator.name).roles
+            if roles is None or roles.column is None or (operator.name, roles.right) in packed:
+                continue
+            access = operator.reads[roles.right]
+            if access.indices and roles.column in access.indices[-1].axes():
+                yield access
 
 
 def _argument_names(graph: Graph) -> tuple[str, ...]:

@@ -23,28 +23,23 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
   const long stride_A_2 = sizes[2];
   const long stride_B_0 = sizes[3];
   const long stride_B_1 = sizes[4];
-  const long stride_B_2 = sizes[5];
   const long stride_D_0 = sizes[6];
   const long stride_D_1 = sizes[7];
-  const long stride_D_2 = sizes[8];
   const float *const A = (const float *)call->tensors[0];
   const float *const B = (const float *)call->tensors[1];
   const float *const D = (const float *)call->tensors[2];
   float *const partial_E = (float *)(call->workspace + 0);
   float *const partial_P_row_max = (float *)(call->workspace + 6291456);
   float *const partial_P_row_sum = (float *)(call->workspace + 6389760);
-  float *const packed_B = (float *)(scratch + 0); /* B packed for scores */
-  float *const C = (float *)(scratch + 16384); /* b block x m block x l block */
-  float *const running_P_factor = (float *)(scratch + 24064); /* factor of the rows of weights */
-  float *const packed_D = (float *)(scratch + 24192); /* D packed for out */
+  float *const C = (float *)(scratch + 0); /* b block x m block x l block */
+  float *const running_P_factor = (float *)(scratch + 7680); /* factor of the rows of weights */
   for (long block = begin; block < end; block++) {
     const long at_l = (block / 264) * 128;
     const long at_b = (block / 22) % 12;
     const long at_m = (block % 22) * 24;
     const long size_m = tw_min(24, 512 - at_m);
     for (long at_l_1 = at_l; at_l_1 < at_l + 128; at_l_1 += 64) {
-      tw_pack_rows(packed_B, 64, B + at_b * stride_B_0 + at_l_1 * stride_B_2, stride_B_1, stride_B_2, 64, 64);
-      matmul_avx512_f32_14x32_tiles(size_m, 64, 64, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, packed_B, 32, 64, C, 80, 0);
+      matmul_avx512_f32_6x64_tiles_8_24x64_n64_k64_bp64_cr80_a0(size_m, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, B + at_b * stride_B_0 + at_l_1, stride_B_1, C);
       if (at_l_1 == at_l) {
         /* weights_row_max: start */
         {
@@ -171,8 +166,7 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
           }
         }
       }
-      tw_pack_rows(packed_D, 64, D + at_b * stride_D_0 + at_l_1 * stride_D_1, stride_D_1, stride_D_2, 64, 64);
-      matmul_avx512_f32_14x32_tiles(size_m, 64, 64, C, 80, 1, packed_D, 32, 64, partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64, 64, at_l_1 != at_l);
+      matmul_avx512_f32_6x64_tiles_8_24x64_n64_k64_ar80_ac1_bp64_cr64(size_m, C, D + at_b * stride_D_0 + at_l_1 * stride_D_1, stride_D_1, partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64, at_l_1 != at_l);
     }
   }
 }

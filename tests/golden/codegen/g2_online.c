@@ -22,29 +22,24 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
   const long stride_A_2 = sizes[2];
   const long stride_B_0 = sizes[3];
   const long stride_B_1 = sizes[4];
-  const long stride_B_2 = sizes[5];
   const long stride_D_0 = sizes[6];
   const long stride_D_1 = sizes[7];
-  const long stride_D_2 = sizes[8];
   const long stride_E_0 = sizes[9];
   const long stride_E_1 = sizes[10];
   const float *const A = (const float *)call->tensors[0];
   const float *const B = (const float *)call->tensors[1];
   const float *const D = (const float *)call->tensors[2];
   float *const E = (float *)call->tensors[3];
-  float *const packed_B = (float *)(scratch + 0); /* B packed for scores */
-  float *const C = (float *)(scratch + 32768); /* b block x m block x l block */
-  float *const running_P_row_max = (float *)(scratch + 46592); /* row_max of the rows of weights */
-  float *const running_P_row_sum = (float *)(scratch + 46720); /* row_sum of the rows of weights */
-  float *const running_P_factor = (float *)(scratch + 46848); /* factor of the rows of weights */
-  float *const packed_D = (float *)(scratch + 46976); /* D packed for out */
+  float *const C = (float *)(scratch + 0); /* b block x m block x l block */
+  float *const running_P_row_max = (float *)(scratch + 13824); /* row_max of the rows of weights */
+  float *const running_P_row_sum = (float *)(scratch + 13952); /* row_sum of the rows of weights */
+  float *const running_P_factor = (float *)(scratch + 14080); /* factor of the rows of weights */
   for (long block = begin; block < end; block++) {
     const long at_b = block / 22;
     const long at_m = (block % 22) * 24;
     const long size_m = tw_min(24, 512 - at_m);
     for (long at_l = 0; at_l < 512; at_l += 128) {
-      tw_pack_rows(packed_B, 128, B + at_b * stride_B_0 + at_l * stride_B_2, stride_B_1, stride_B_2, 64, 128);
-      matmul_avx512_f32_14x32_tiles(size_m, 128, 64, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, packed_B, 32, 128, C, 144, 0);
+      matmul_avx512_f32_6x64_tiles_8_24x128_n128_k64_bp64_cr144_a0(size_m, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, B + at_b * stride_B_0 + at_l, stride_B_1, C);
       if (at_l == 0) {
         /* weights_row_max: start */
         {
@@ -171,8 +166,7 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
           }
         }
       }
-      tw_pack_rows(packed_D, 64, D + at_b * stride_D_0 + at_l * stride_D_1, stride_D_1, stride_D_2, 128, 64);
-      matmul_avx512_f32_14x32_tiles(size_m, 64, 128, C, 144, 1, packed_D, 32, 64, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, at_l != 0);
+      matmul_avx512_f32_6x64_tiles_8_24x64_n64_k128_ar144_ac1_bp64(size_m, C, D + at_b * stride_D_0 + at_l * stride_D_1, stride_D_1, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, at_l != 0);
       if ((at_l + 128) == 512) {
         /* out_divide: correct */
         for (long in_m = 0; in_m < size_m; in_m++) {
