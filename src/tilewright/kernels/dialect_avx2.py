@@ -5,8 +5,8 @@ from __future__ import annotations
 from tilewright.kernels.vectors import vector_dialect
 
 # Builtins where GCC and Clang agree on the name, one instruction of inline assembly where they do not.
-# tw_scale: 2^n is 2^64 (2^-64 where n < 0) times a rest that is normal, too, so that only the last product rounds. The low bits of
-# n + 12583166 = 1.5 * 2^23 + 254 + n are n and twice the bias of an exponent.
+# tw_scale: 2^n is 2^64 (2^-64 where n < 0) times a rest that is normal, too, so that only the last product rounds. The low bits
+# of n + 12583166 = 1.5 * 2^23 + 254 + n are n and twice the bias of an exponent.
 INSTRUCTIONS = """\
 typedef tw_int tw_mask;
 #define TW_KEEP(v) __asm__("" : "+x"(v))

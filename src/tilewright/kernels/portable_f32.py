@@ -1,7 +1,7 @@
 """float32 matrix kernels for any GCC or Clang target, in 16-byte vectors (plain SSE2, NEON, VSX), and in 32-byte ones for AVX.
 
-SSE2 has no broadcast from memory and no FMA: each row costs a shuffle, each product a copy. Two rows of four vectors have a third
-of the shuffles of 6x8; elsewhere their six loads for eight FMAs would cost more. With AVX alone Clang spills in 6x16 unrolled by 4.
+SSE2 has no broadcast from memory and no FMA: each row costs a shuffle, each product a copy. Two rows of four vectors need half of
+the shuffles of 6x8; elsewhere their six loads for eight FMAs would cost more. With AVX alone Clang spills in 6x16 unrolled by 4.
 """
 
 from __future__ import annotations
