@@ -7,6 +7,36 @@ from __future__ import annotations
 
 from tilewright.kernels.vectors import VectorDialect, vector_dialect
 
+# Of four lanes: the compiler turns each case into a few scalar loads and stores.
+PARTS_OF_4 = """\
+TW_INLINE tw_vec tw_load_part(const float *p, long n) {
+  switch (n) {
+  case 0:
+    return (tw_vec){0};
+  case 1:
+    return (tw_vec){p[0]};
+  case 2:
+    return (tw_vec){p[0], p[1]};
+  case 3:
+    return (tw_vec){p[0], p[1], p[2]};
+  default:
+    return tw_load(p);
+  }
+}
+TW_INLINE void tw_store_part(float *p, tw_vec v, long n) {
+  if (n >= 4)
+    tw_store(p, v);
+  else {
+    if (n > 0)
+      p[0] = v[0];
+    if (n > 1)
+      p[1] = v[1];
+    if (n > 2)
+      p[2] = v[2];
+  }
+}
+"""
+
 INSTRUCTIONS = """\
 typedef tw_int tw_mask;
 #if defined(__x86_64__)
@@ -55,36 +85,6 @@ TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
   tw_int part = 0x5f800000 - ((tw_int)n >> 1 & 0x40000000);
   tw_int rest = ((tw_int)(n + 12583166.0f) << 23) - part;
   return p * (tw_vec)rest * (tw_vec)part;
-}
-"""
-
-# Of four lanes: the compiler turns each case into a few scalar loads and stores.
-PARTS_OF_4 = """\
-TW_INLINE tw_vec tw_load_part(const float *p, long n) {
-  switch (n) {
-  case 0:
-    return (tw_vec){0};
-  case 1:
-    return (tw_vec){p[0]};
-  case 2:
-    return (tw_vec){p[0], p[1]};
-  case 3:
-    return (tw_vec){p[0], p[1], p[2]};
-  default:
-    return tw_load(p);
-  }
-}
-TW_INLINE void tw_store_part(float *p, tw_vec v, long n) {
-  if (n >= 4)
-    tw_store(p, v);
-  else {
-    if (n > 0)
-      p[0] = v[0];
-    if (n > 1)
-      p[1] = v[1];
-    if (n > 2)
-      p[2] = v[2];
-  }
 }
 """
 
