@@ -16,15 +16,14 @@ from tilewright.codegen.emit_tiles import function_declaration, inlined_declarat
 from tilewright.codegen.expressions import (
     Value,
     add,
-    any_of,
     ceil_divide,
     divide,
-    equal,
     minimum,
     multiply,
     remainder,
     round_up,
     to_c,
+    unequal,
 )
 from tilewright.codegen.loop_nest import BlockLoop, Copy, Define, If, KernelCall, LoopNest, Node, ParallelAxis, VectorLoops
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
@@ -184,14 +183,16 @@ def _scratch_function(file: File, nest: LoopNest) -> str:
 
 
 def _task(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> str:
-    body = [*_nodes(nest.setup), "for (long block = begin; block < end; block++) {", *_indent(_block(nest)), "}"]
+    last = [f"long {names.last_block(axis.axis)} = -1;" for axis, inner in _with_inner_blocks(nest) if _repacks(axis, inner)]
+    loop = ["for (long block; (block = blocks->next(blocks)) >= 0;) {", *_indent(_block(nest)), "}"]
+    body = [*_nodes(nest.setup), *last, *loop]
     text = "\n".join(body)
     lines: list[str] = []
     for argument in (one for one in arguments if re.search(rf"\b{one.name}\b", text)):
         qualifier = "" if argument.is_written else "const "
         lines.append(f"{qualifier}float *const {argument.name} = ({qualifier}float *){argument.pointer};")
     lines += [*_buffers(file, nest), *body]
-    signature = f"static void {nest.name}_task(void *argument, long begin, long end, char *scratch)"
+    signature = f"static void {nest.name}_task(void *argument, struct tw_blocks *blocks, char *scratch)"
     opening = ["const struct tw_call *call = argument;", "const long *sizes = call->sizes;"]
     return _comment(nest.header) + "\n" + _function(signature, [*opening, *_defined(file, lines)])
 
@@ -209,14 +210,25 @@ def _buffers(file: File, nest: LoopNest) -> list[str]:
 def _block(nest: LoopNest) -> list[str]:
     """What is done for one block: decode its number, refresh packed operands that changed, run the body."""
     lines = []
-    for position, axis in enumerate(nest.parallel):
-        inner = multiply(1, *(_trips(other) for other in nest.parallel[position + 1 :]))
-        lines += _decode(axis, divide("block", inner), is_outermost=position == 0)
-        if axis.prologue:
-            moved = any_of(equal("block", "begin"), equal(remainder("block", inner), 0))
-            body = _nodes(axis.prologue)
-            lines += body if moved == 1 else [f"if ({to_c(moved)}) {{", *_indent(body), "}"]
+    for axis, inner in _with_inner_blocks(nest):
+        number, last = divide("block", inner), names.last_block(axis.axis)
+        lines += _decode(axis, number, is_outermost=axis is nest.parallel[0])
+        body = _nodes(axis.prologue)
+        if _repacks(axis, inner):
+            body = [f"if ({to_c(unequal(number, last))}) {{", *_indent([f"{last} = {to_c(number)};", *body]), "}"]
+        lines += body
     return [*lines, *_nodes(nest.body)]
+
+
+def _with_inner_blocks(nest: LoopNest) -> Iterator[tuple[ParallelAxis, Value]]:
+    """The parallel axes, each with the number of blocks of all axes inside it."""
+    for position, axis in enumerate(nest.parallel):
+        yield axis, multiply(1, *(_trips(other) for other in nest.parallel[position + 1 :]))
+
+
+def _repacks(axis: ParallelAxis, inner: Value) -> bool:
+    """Whether an axis has operands packed for several blocks in a row: a thread may be given any blocks."""
+    return bool(axis.prologue) and inner != 1
 
 
 def _trips(axis: ParallelAxis) -> Value:
@@ -293,9 +305,8 @@ def _entry(file: File) -> list[str]:
     lines = ["struct tw_call call = {tensors, sizes, workspace};"]
     for nest, _ in file.nests:
         count = multiply(1, *(_trips(axis) for axis in nest.parallel)) if nest.parallel else 1
-        lines.append(
-            f"context->parallel_for(context->pool, {nest.name}_task, &call, {to_c(count)}, {nest.name}_scratch_bytes(sizes));"
-        )
+        rest = f"{to_c(count)}, {nest.name}_scratch_bytes(sizes), {to_c(multiply(count, nest.block_ns))}"
+        lines.append(f"context->parallel_for(context->pool, {nest.name}_task, &call, {rest});")
     exported = '__attribute__((visibility("default")))'
     arguments = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"
     return [

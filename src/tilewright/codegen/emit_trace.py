@@ -193,14 +193,24 @@ static void {symbol}(long k, const float *a, long a_row, long a_column, const fl
 """
 
 ENTRY = """\
-static void tw_in_order(void *pool, void (*task)(void *argument, long begin, long end, char *scratch), void *argument, long count,
-                        long scratch_bytes) {{
-  (void)scratch_bytes;
-  task(argument, 0, count, pool);
+struct tw_in_order {{
+  struct tw_blocks blocks;
+  long next, count;
+}};
+static long tw_next_in_order(struct tw_blocks *blocks) {{
+  struct tw_in_order *order = (struct tw_in_order *)blocks;
+  return order->next < order->count ? order->next++ : -1;
+}}
+static void tw_run_in_order(void *pool, void (*task)(void *argument, struct tw_blocks *blocks, char *scratch), void *argument,
+                            long count, long scratch_bytes, long expected_ns) {{
+  struct tw_in_order order = {{{{tw_next_in_order}}, 0, count}};
+  (void)scratch_bytes, (void)expected_ns;
+  if (count > 0)
+    task(argument, &order.blocks, pool);
 }}
 __attribute__((visibility("default"))) void tw_trace(tw_sink *sink, void *state, void *const *tensors, const long *sizes,
                                                      char *workspace, char *scratch) {{
-  const struct tw_context context = {{scratch, tw_in_order}};
+  const struct tw_context context = {{scratch, tw_run_in_order}};
   tw_current_sink = sink;
   tw_state = state;
   tw_count = 0;

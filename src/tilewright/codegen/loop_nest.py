@@ -196,3 +196,5 @@ class LoopNest:
     parallel: tuple[ParallelAxis, ...]
     buffers: tuple[Buffer, ...]
     body: tuple[Node, ...]
+    block_ns: int = 0
+    """What one block is expected to take."""

@@ -46,6 +46,7 @@ def lower(
     setup_nodes = _lower_body(state, setup, scope)
     parallel, body = _lower_parallel(state, plan.parallel_axes, rest, scope)
     nest = LoopNest(names.identifier(plan.chain.name), header, setup_nodes, parallel, tuple(state.buffers.values()), body)
+    nest = replace(nest, block_ns=round(plan.price.seconds / plan.price.blocks * 1e9))
     return (nest, lower_merge(Lowering(plan, kernels, lanes, arguments))) if plan.schedule.split else (nest,)
 
 

@@ -15,7 +15,7 @@
  *
  * predicted 0.0 us on one thread (floor 0.0 us, operator by operator 0.0 us)
  */
-static void chain_task(void *argument, long begin, long end, char *scratch) {
+static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) {
   const struct tw_call *call = argument;
   const long *sizes = call->sizes;
   const long stride_A_0 = sizes[0];
@@ -33,7 +33,7 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
   float *const partial_P_row_sum = (float *)(call->workspace + 6389760);
   float *const C = (float *)(scratch + 0); /* b block x m block x l block */
   float *const running_P_factor = (float *)(scratch + 7680); /* factor of the rows of weights */
-  for (long block = begin; block < end; block++) {
+  for (long block; (block = blocks->next(blocks)) >= 0;) {
     const long at_l = (block / 264) * 128;
     const long at_b = (block / 22) % 12;
     const long at_m = (block % 22) * 24;
@@ -179,7 +179,7 @@ static long chain_merge_scratch_bytes(const long *sizes) {
 /*
  * merges the parts of chain: states of weights, then E
  */
-static void chain_merge_task(void *argument, long begin, long end, char *scratch) {
+static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scratch) {
   const struct tw_call *call = argument;
   const long *sizes = call->sizes;
   const long stride_E_0 = sizes[9];
@@ -191,7 +191,7 @@ static void chain_merge_task(void *argument, long begin, long end, char *scratch
   float *const running_P_row_max = (float *)(scratch + 0); /* row_max of a block of rows */
   float *const running_P_row_sum = (float *)(scratch + 64); /* row_sum of a block of rows */
   float *const running_P_weights = (float *)(scratch + 128); /* weights of a block of rows */
-  for (long block = begin; block < end; block++) {
+  for (long block; (block = blocks->next(blocks)) >= 0;) {
     const long at_b = block / 64;
     const long at_m = (block % 64) * 8;
     /* weights_row_max: merge */
@@ -312,6 +312,6 @@ __attribute__((visibility("default"))) long tilewright_run_workspace_bytes(const
 
 __attribute__((visibility("default"))) void tilewright_run(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace) {
   struct tw_call call = {tensors, sizes, workspace};
-  context->parallel_for(context->pool, chain_task, &call, 1056, chain_scratch_bytes(sizes));
-  context->parallel_for(context->pool, chain_merge_task, &call, 768, chain_merge_scratch_bytes(sizes));
+  context->parallel_for(context->pool, chain_task, &call, 1056, chain_scratch_bytes(sizes), 0);
+  context->parallel_for(context->pool, chain_merge_task, &call, 768, chain_merge_scratch_bytes(sizes), 0);
 }

@@ -14,7 +14,7 @@
  *
  * predicted 0.0 us on one thread (floor 0.0 us, operator by operator 0.0 us)
  */
-static void chain_task(void *argument, long begin, long end, char *scratch) {
+static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) {
   const struct tw_call *call = argument;
   const long *sizes = call->sizes;
   const long stride_A_0 = sizes[0];
@@ -34,7 +34,7 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
   float *const running_P_row_max = (float *)(scratch + 13824); /* row_max of the rows of weights */
   float *const running_P_row_sum = (float *)(scratch + 13952); /* row_sum of the rows of weights */
   float *const running_P_factor = (float *)(scratch + 14080); /* factor of the rows of weights */
-  for (long block = begin; block < end; block++) {
+  for (long block; (block = blocks->next(blocks)) >= 0;) {
     const long at_b = block / 22;
     const long at_m = (block % 22) * 24;
     const long size_m = tw_min(24, 512 - at_m);
@@ -197,5 +197,5 @@ __attribute__((visibility("default"))) long tilewright_run_workspace_bytes(const
 
 __attribute__((visibility("default"))) void tilewright_run(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace) {
   struct tw_call call = {tensors, sizes, workspace};
-  context->parallel_for(context->pool, chain_task, &call, 264, chain_scratch_bytes(sizes));
+  context->parallel_for(context->pool, chain_task, &call, 264, chain_scratch_bytes(sizes), 0);
 }

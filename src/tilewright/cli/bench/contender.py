@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from tilewright.cli.bench.cases import ChainCase
+from tilewright.cli.bench.cases import Case
+
+OWN = "tilewright"
+CaseT = TypeVar("CaseT", bound=Case)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +22,24 @@ class Contender:
     name: str
     call: Callable[[], object]
     result: Callable[[], np.ndarray[Any, Any]]
+    executions: int = 1
+    """Of the case in one call: more than one where a loop in C makes them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(Generic[CaseT]):
     """A library that is measured. `packages` are the distributions that it needs; the first one gives its version."""
 
     name: str
     packages: tuple[str, ...]
-    prepare: Callable[[ChainCase, int], Iterable[Contender]]
+    prepare: Callable[[CaseT, int], Iterable[Contender]]
     """Of a case and a number of threads; what this makes before it returns is not measured."""
     note: str
     """What is done ahead of the measurement, and in which settings it runs."""
+    prepacked_note: str = ""
+    """What becomes of the constants where right-hand sides are constant."""
+    hint: str = "pip install tilewright[bench]"
+    """How to get it."""
 
     def missing(self) -> tuple[str, ...]:
         """The packages that are not installed."""

@@ -34,4 +34,10 @@ def prepare(case: ChainCase, threads: int) -> Iterator[Contender]:
     yield Contender("torch sdpa", attend, lambda: attended[0].numpy())
 
 
-PEER = Peer("torch", ("torch",), prepare, "inference mode; for sdpa the keys are transposed ahead")
+PEER = Peer(
+    "torch",
+    ("torch",),
+    prepare,
+    "as installed, inference mode; for sdpa the keys are transposed ahead",
+    prepacked_note="as any other operand: it has no prepacked batched product",
+)
