@@ -249,7 +249,7 @@ def test_lack_of_memory_is_reported() -> None:
     greedy = executable.load(dot(TEXT.replace("return sizes[1] * 4", "return 1L << 61")), threads=1)
     with pytest.raises(MemoryError, match="scratch of dot"):
         greedy.run([numbers(3, 4), numbers(4)], [out()])
-    greedy = executable.load(dot(TEXT.replace("sizes[0], sizes[1] * 4)", "sizes[0], 1L << 61)")), threads=2)
+    greedy = executable.load(dot(TEXT.replace("sizes[0], sizes[1] * 4,", "sizes[0], 1L << 61,")), threads=2)
     with pytest.raises(MemoryError, match="scratch of dot"):
         greedy.run([numbers(3, 4), numbers(4)], [out()])
 
@@ -282,13 +282,13 @@ def test_memory_is_accounted(kernel: Executable) -> None:
     kernel.pool.trim()
     kernel.pool.reset_peak()
     assert kernel.memory_stats().current_bytes == kernel.memory_stats().peak_bytes == 0
-    check(kernel, numbers(10, 256), numbers(256), np.empty((10, 2), np.float32))
-    assert kernel.memory_stats().peak_bytes == 3 * 1024  # the workspace, and two threads' scratch
-    check(kernel, numbers(10, 256), numbers(256), np.empty((10, 2), np.float32))
-    assert kernel.memory_stats().peak_bytes == 3 * 1024
+    for _ in range(2):
+        check(kernel, numbers(10, 256), numbers(256), np.empty((10, 2), np.float32))
+        peak_bytes = kernel.memory_stats().peak_bytes
+        assert peak_bytes in {2 * 1024, 3 * 1024}  # the workspace, and the scratch of one or two threads: who comes in time
     kernel.pool.trim()
     assert kernel.memory_stats().current_bytes == 0
-    assert kernel.memory_stats().peak_bytes == 3 * 1024
+    assert kernel.memory_stats().peak_bytes == peak_bytes
 
 
 def test_save_and_source(kernel: Executable, tmp_path: Path) -> None:

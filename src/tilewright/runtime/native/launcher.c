@@ -48,6 +48,7 @@ struct tw_record {
   long symbol_count, input_count, tensor_count, size_count;
   const struct symbol_rule *symbols;
   const struct tensor_rule *tensors;
+  const char *constants; /* packed when the kernel was loaded */
 };
 
 static struct python python;
@@ -154,7 +155,7 @@ static int overlaps(const struct span *spans, long number) {
 
 static enum reason call(const struct tw_record *record, void *const *tensors, const long *sizes) {
   struct tw_call state = {record->pool, 0};
-  struct tw_context context = {&state, tw_parallel_for};
+  struct tw_context context = {&state, tw_parallel_for, record->constants};
   tw_pool_enter(record->pool);
   struct tw_block *workspace = 0;
   long bytes = record->workspace_bytes(sizes);
