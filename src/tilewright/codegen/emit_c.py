@@ -202,8 +202,8 @@ def _variants(kernel: MicroKernel, calls: list[KernelCall]) -> frozenset[tuple[i
         if call.shapes is None:
             return None
         for rows, columns in call.shapes:
-            vectors = [-(-part // kernel.lanes) for part in _parts(columns, kernel.columns)]
-            wanted |= {(m, v) for m in _parts(rows, kernel.rows) for v in vectors}
+            for part in _parts(columns, kernel.columns):
+                wanted |= {(m, -(-part // kernel.lanes)) for m in _parts(rows, kernel.rows_for(part))}
     return frozenset(wanted) or frozenset({(1, 1)})
 
 

@@ -101,7 +101,7 @@ def _kernels(program: Program, every_step: bool) -> Iterator[str]:
 
 
 def _kernel(kernel: MicroKernel, symbol: str, every_step: bool) -> str:
-    return KERNEL.format(symbol=symbol, rows=kernel.rows, stays="0" if every_step else "line == seen[i]")
+    return KERNEL.format(symbol=symbol, rows=kernel.rows_for(1), stays="0" if every_step else "line == seen[i]")
 
 
 def _shift(line_bytes: int) -> int:
