@@ -52,7 +52,7 @@ def prefetch_seconds(
 def stream_seconds(setting: Setting, view: OperatorView, moved: Mapping[str, tuple[Count, ...]]) -> Count:
     """What of the traffic of panels packed ahead shows if the kernel does not prefetch them.
 
-    Hardware loses its stream at every panel, when the rows behind the first tile come back to it; prefetches hide all of it.
+    That it shows, and that prefetches hide it, is measured (docs/kernels.md), not derived.
     """
     kernel = setting.kernels.get(view.operator.name)
     if kernel is None or "right" in kernel.prefetch or not packs_ahead(setting, view):
