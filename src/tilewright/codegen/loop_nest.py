@@ -209,3 +209,5 @@ class LoopNest:
     """Which all threads read."""
     block_ns: int = 0
     """What one block is expected to take."""
+    shared: tuple[Buffer, ...] = ()
+    """In the workspace of the call: what a nest of its own packs for all threads of the chain."""
