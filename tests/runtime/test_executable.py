@@ -46,6 +46,19 @@ def test_result(kernel: Executable) -> None:
     check(kernel, numbers(50, 60), numbers(60), np.full((50, 2), np.nan, np.float32))
 
 
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_loop_of_calls_leaves_the_same_result(kernel: Executable, count: int) -> None:
+    a, b, e = numbers(5, 6), numbers(6), np.zeros((5, 2), np.float32)
+    kernel.run_repeatedly(count, [a, b], [e])
+    np.testing.assert_allclose(e, expected(a, b) if count else 0, rtol=1e-4, atol=1e-4)
+
+
+def test_a_loop_of_calls_copies_nothing(kernel: Executable) -> None:
+    a, b, e = numbers(5, 12)[:, ::2], numbers(6), np.zeros((5, 2), np.float32)
+    with pytest.raises(TilewrightError, match=r"refuses argument 0\n.*\n  why: LAYOUT"):
+        kernel.run_repeatedly(1, [a, b], [e])
+
+
 def test_every_compiler_serves(compiler: Toolchain, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(toolchain, "find", lambda: compiler)
     loaded = executable.load(dot(), threads=2, cache=KernelCache(tmp_path))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tilewright.codegen import names
+from tilewright.codegen import emit_fetch, names
 from tilewright.codegen.artifact import CONTEXT_DECLARATION
 from tilewright.codegen.emit_loops import emit_vector_loops
 from tilewright.codegen.emit_tiles import function_declaration, inlined_declaration, may_inline, tiles_call, tiles_functions
@@ -143,6 +143,7 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
         CONTEXT_DECLARATION,
         CALL_DECLARATION,
         PACKING,
+        *([emit_fetch.FETCHING] if any(nest.fetches for nest, _ in file.nests) else []),
         *kernel_text,
         *chains_and_entry(file),
     ]
@@ -217,6 +218,12 @@ def _scratch_function(file: File, nest: LoopNest) -> str:
 
 def _task(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> str:
     last = [f"long {names.last_block(axis.axis)} = -1;" for axis, inner in _with_inner_blocks(nest) if _repacks(axis, inner)]
+    last += [
+        f"long {names.fetched_block(axis.axis)} = -1;"
+        for axis, inner in _with_inner_blocks(nest)
+        if _refetches(nest, axis, inner)
+    ]
+    last += emit_fetch.declaration(nest.fetches)
     loop = ["for (long block; (block = blocks->next(blocks)) >= 0;) {", *_indent(_block(nest)), "}"]
     body = [*_nodes(nest.setup), *last, *loop]
     text = "\n".join(body)
@@ -250,7 +257,30 @@ def _block(nest: LoopNest) -> list[str]:
         if _repacks(axis, inner):
             body = [f"if ({to_c(unequal(number, last))}) {{", *_indent([f"{last} = {to_c(number)};", *body]), "}"]
         lines += body
-    return [*lines, *_nodes(nest.body)]
+    fetches = [line for axis, inner in _with_inner_blocks(nest) for line in _fetches(nest, axis, inner)]
+    return [*lines, *fetches, *_nodes(nest.body)]
+
+
+def _fetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> list[str]:
+    """Where blocks begin that read something else of an axis: from now on ask for what the blocks after these read."""
+    position = nest.parallel.index(axis)
+    starts = [emit_fetch.start(i, fetch) for i, fetch in enumerate(nest.fetches) if fetch.position == position]
+    if not starts:
+        return []
+    number, fetched = divide("block", inner), names.fetched_block(axis.axis)
+    following = multiply(add(number, 1), inner)
+    lines = [f"{fetched} = {to_c(number)};"] if _refetches(nest, axis, inner) else []
+    lines.append(f"const long next = {to_c(following)};")
+    for other, inside in _with_inner_blocks(nest):
+        lines += _decode(other, divide("next", inside), is_outermost=other is nest.parallel[0])
+    conditions = [f"{to_c(following)} < {to_c(multiply(1, *(_trips(one) for one in nest.parallel)))}"]
+    conditions += [to_c(unequal(number, fetched))] if _refetches(nest, axis, inner) else []
+    return [f"if ({' && '.join(conditions)}) {{", *_indent([*lines, *starts]), "}"]
+
+
+def _refetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> bool:
+    """Whether several blocks in a row read the same of what is fetched ahead."""
+    return inner != 1 and any(nest.parallel[fetch.position] is axis for fetch in nest.fetches)
 
 
 def _with_inner_blocks(nest: LoopNest) -> Iterator[tuple[ParallelAxis, Value]]:

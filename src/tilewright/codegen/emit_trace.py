@@ -19,11 +19,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from tilewright.codegen import emit_fetch
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
 from tilewright.codegen.emit_c import CALL_DECLARATION, PACKING, chains_and_entry, kernel_calls
 from tilewright.codegen.emit_tiles import tiles_functions
 from tilewright.codegen.program import Program, c_file
 from tilewright.kernels.contract import MicroKernel
+from tilewright.kernels.vectors import ways_text
 
 TAG_SHIFT = 48
 ENTRY_POINT = "tw_trace"
@@ -76,10 +78,11 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
     file = replace(c_file(program, {**tensor_tags, **constant_tags}), buffer_tags=buffer_tags)
     text = "\n".join(
         [
-            VOCABULARY.replace("@LANES@", str(program.dialect.lanes)).replace("@SHIFT@", str(_shift(line_bytes))),
+            ways_text() + VOCABULARY.replace("@LANES@", str(program.dialect.lanes)).replace("@SHIFT@", str(_shift(line_bytes))),
             CONTEXT_DECLARATION,
             CALL_DECLARATION,
             PACKING,
+            emit_fetch.FETCHING,
             *_kernels(program, every_step),
             *chains_and_entry(file),
             ENTRY.format(entry_point=file.entry_point),
@@ -144,6 +147,7 @@ TW_INLINE void tw_touch(const float *p, long n, tw_word write) {
 
 typedef float tw_vec;
 typedef int tw_mask;
+TW_INLINE void tw_prefetch(const float *p) { (void)p; }
 TW_INLINE float tw_read(const float *p) { tw_touch(p, 1, 0); return 0.0f; }
 TW_INLINE tw_vec tw_load(const float *p) { tw_touch(p, TW_LANES, 0); return 0.0f; }
 TW_INLINE void tw_store(float *p, tw_vec v) { (void)v; tw_touch(p, TW_LANES, 1); }
@@ -162,9 +166,12 @@ TW_INLINE void tw_store_strided(float *p, long stride, tw_vec v, long n) {
 #define TW_ONE(name) TW_INLINE tw_vec name(tw_vec v) { return v; }
 #define TW_TWO(name) TW_INLINE tw_vec name(tw_vec a, tw_vec b) { return a + b; }
 #define TW_COMPARISON(name) TW_INLINE tw_mask name(tw_vec a, tw_vec b) { return a < b; }
-TW_ONE(tw_splat) TW_ONE(tw_sqrt) TW_ONE(tw_abs) TW_ONE(tw_floor) TW_ONE(tw_exp)
+TW_ONE(tw_splat) TW_ONE(tw_sqrt) TW_ONE(tw_abs) TW_ONE(tw_floor) TW_ONE(tw_exp) TW_ONE(tw_exp_down)
 TW_ONE(tw_reduce_add) TW_ONE(tw_reduce_multiply) TW_ONE(tw_reduce_maximum) TW_ONE(tw_reduce_minimum)
-TW_TWO(tw_maximum) TW_TWO(tw_minimum)
+TW_ONE(tw_reduce_larger) TW_ONE(tw_reduce_smaller)
+TW_TWO(tw_maximum) TW_TWO(tw_minimum) TW_TWO(tw_larger) TW_TWO(tw_smaller)
+TW_INLINE void tw_exp_ways(tw_vec *v) { (void)v; }
+TW_INLINE void tw_exp_down_ways(tw_vec *v) { (void)v; }
 TW_COMPARISON(tw_less) TW_COMPARISON(tw_less_equal) TW_COMPARISON(tw_greater)
 TW_COMPARISON(tw_greater_equal) TW_COMPARISON(tw_equal) TW_COMPARISON(tw_not_equal)
 TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return mask ? a : b; }

@@ -13,11 +13,12 @@ from itertools import takewhile
 from tilewright.codegen import names
 from tilewright.codegen.contraction import lower_constant, lower_contraction, lower_pack, lower_shared_pack
 from tilewright.codegen.expressions import Value, add, all_of, equal
+from tilewright.codegen.fetch import with_fetches
 from tilewright.codegen.images import Images
 from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
 from tilewright.codegen.merge import lower_merge
 from tilewright.codegen.parts import extent_value
-from tilewright.codegen.rows import correct_sums, is_cut, lower_cut_rows
+from tilewright.codegen.rows import correct_sums, is_cut, lower_cut_rows, lower_whole_rows
 from tilewright.codegen.state import Lowering, Scope, whole_range
 from tilewright.codegen.storage import Stored
 from tilewright.errors import InternalError, PlanningError
@@ -49,7 +50,7 @@ def lower(
         lower_constant(state, pack, scope)
     together = tuple(lower_shared_pack(state, pack, scope) for pack in setup) if _packs_together(plan) else ()
     setup_nodes = () if together else _lower_body(state, setup, scope)
-    parallel, body = _lower_parallel(state, plan.parallel_axes, rest, scope)
+    parallel, body, block = _lower_parallel(state, plan.parallel_axes, rest, scope)
     nest = LoopNest(
         names.identifier(plan.chain.name),
         header,
@@ -59,10 +60,10 @@ def lower(
         body,
         tuple(state.constants.values()),
         round(plan.price.seconds / plan.price.blocks * 1e9),
-        tuple(state.shared.values()),
+        shared=tuple(state.shared.values()),
     )
     merge = (lower_merge(Lowering(plan, kernels, lanes, arguments)),) if plan.schedule.split else ()
-    return (*together, nest, *merge)
+    return (*together, with_fetches(state, nest, block), *merge)
 
 
 def _packs_together(plan: Plan) -> bool:
@@ -77,9 +78,10 @@ def _split_packs(body: tuple[tree.Node, ...]) -> tuple[tuple[tree.Pack, ...], tu
 
 def _lower_parallel(
     state: Lowering, axes: tuple[str, ...], body: tuple[tree.Node, ...], scope: Scope
-) -> tuple[tuple[ParallelAxis, ...], tuple[Node, ...]]:
+) -> tuple[tuple[ParallelAxis, ...], tuple[Node, ...], Scope]:
+    """The parallel axes, the body of a block, and its scope."""
     if not axes:
-        return (), _lower_body(state, body, scope)
+        return (), _lower_body(state, body, scope), scope
     loop = body[0]
     if len(body) != 1 or not isinstance(loop, tree.Loop) or loop.axis != axes[0]:
         raise PlanningError(
@@ -90,10 +92,10 @@ def _lower_parallel(
     inside = scope.enter(loop, inner)
     packs, rest = _split_packs(loop.body)
     prologue = _lower_body(state, packs, inside)
-    deeper, innermost = _lower_parallel(state, axes[1:], rest, inside)
+    deeper, innermost, block = _lower_parallel(state, axes[1:], rest, inside)
     variable = str(inner.start) if inner.start != 0 else ""
     this = ParallelAxis(loop.axis, variable, _variable(inner.size), outer.size, loop.tile, prologue)
-    return (this, *deeper), innermost
+    return (this, *deeper), innermost, block
 
 
 def _lower_body(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> tuple[Node, ...]:
@@ -206,7 +208,7 @@ def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[N
         return lower_cut_rows(state, operator, loops, scope)
     for axis in operator.reduction_axes():
         _require_whole(operator, axis.name, axis.extent, scope)
-    return (loops,)
+    return (lower_whole_rows(state, operator, loops, scope),)
 
 
 def _vector_loops(state: Lowering, operator: Operator, scope: Scope) -> VectorLoops:

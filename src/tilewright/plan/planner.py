@@ -13,6 +13,7 @@ from tilewright.plan.block_order import why_not_executable
 from tilewright.plan.candidate import Candidate
 from tilewright.plan.coefficients import Coefficients, coefficients_for
 from tilewright.plan.cost import floor
+from tilewright.plan.fetch import fetched_inputs
 from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.hierarchy import level_plans, movements_by_level
 from tilewright.plan.kernel_choice import choose_kernel, kernel_work, useful_share
@@ -85,6 +86,7 @@ def _planned(
         *lost_kernels(setting, ranked),
         *lost_prefetches,
     )
+    scratch = scratch_bytes(setting, schedule)
     return Plan(
         chain=chain,
         machine=machine,
@@ -93,13 +95,14 @@ def _planned(
         levels=level_plans(setting, blocking),
         parallel_axes=parallel_axes(chain, schedule),
         movements=movements_by_level(setting, blocking),
-        scratch_bytes=scratch_bytes(setting, schedule),
+        scratch_bytes=scratch,
         constant_bytes=constant_bytes(setting, schedule),
         price=price,
         unfused_price=unfused,
         floor=floor(chain, machine),
         rejected=rejected,
         thinned_axes=thinned_axes(setting),
+        fetched=fetched_inputs(setting, schedule, scratch),
     )
 
 
@@ -132,6 +135,7 @@ def _in_parts(setting: Setting, plan: Plan, split: Split) -> Plan:
         constant_bytes=constant_bytes(setting, schedule),
         price=price,
         rejected=(whole, *lost_fusion(chain, price, plan.unfused_price)),
+        fetched=(),
     )
 
 

@@ -88,7 +88,9 @@ def _schedule(plan: Plan) -> list[str]:
     ahead = f"; constants packed ahead {units.size(plan.constant_bytes)}" if plan.schedule.ahead else ""
     thinned = f"not every tile of {', '.join(plan.thinned_axes)} was tried: an operator has too many combinations"
     searched = wrapped(thinned) if plan.thinned_axes else []
-    return [*columns(rows), *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *searched]
+    asked = f"micro tiles ask for {', '.join(plan.fetched)} of the next block"
+    fetched = wrapped(asked) if plan.fetched else []
+    return [*columns(rows), *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *fetched, *searched]
 
 
 def _kernels(plan: Plan) -> list[str]:
