@@ -226,11 +226,7 @@ class _Emitter:
             if stored is None:
                 return [*self.point(partial), *self.compute("result", value), self.store(self.var("result"), partial)]
             again = self.define("contribution", self.load(self.loops.write, partial))
-            return [
-                *again,
-                *self.compute("result", value, {stored: self.var("contribution")}),
-                self.store(self.var("result"), partial),
-            ]
+            return [*again, *self.compute("result", value, {stored: self.var("contribution")}), self.store(self.var("result"), partial)]
 
         return [*lines, *self.over_reduction(step, lanes_are_reduced, part)]
 
