@@ -17,7 +17,8 @@ from tilewright.codegen.fetch import with_fetches
 from tilewright.codegen.images import Images
 from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
 from tilewright.codegen.merge import lower_merge
-from tilewright.codegen.parts import extent_value
+from tilewright.codegen.merge_sums import lower_addition
+from tilewright.codegen.parts import extent_value, sums_shares
 from tilewright.codegen.rows import correct_sums, is_cut, lower_cut_rows, lower_whole_rows
 from tilewright.codegen.state import Lowering, Scope, whole_range
 from tilewright.codegen.storage import Stored
@@ -62,8 +63,11 @@ def lower(
         round(plan.price.seconds / plan.price.blocks * 1e9),
         shared=tuple(state.shared.values()),
     )
-    merge = (lower_merge(Lowering(plan, kernels, lanes, arguments)),) if plan.schedule.split else ()
-    return (*together, with_fetches(state, nest, block), *merge)
+    nests = (*together, with_fetches(state, nest, block))
+    if not plan.schedule.split:
+        return nests
+    merge = lower_merge if sums_shares(plan) else lower_addition
+    return (*nests, merge(Lowering(plan, kernels, lanes, arguments)))
 
 
 def _packs_together(plan: Plan) -> bool:
