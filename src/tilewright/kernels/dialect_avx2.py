@@ -42,6 +42,10 @@ TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
   tw_int rest = ((tw_int)(n + 12583166.0f) << 23) - (tw_int)part;
   return p * (tw_vec)rest * part;
 }
+TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
+  tw_int exponent = __builtin_convertvector(n, tw_int);
+  return (tw_vec)(((tw_int)p + (exponent << 23)) & ~(n < -125.0f));
+}
 """
 
 DIALECT = vector_dialect("avx2", 256, 16, frozenset({"avx2", "fma"}), "x86_64", INSTRUCTIONS)

@@ -86,6 +86,10 @@ TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
   tw_int rest = ((tw_int)(n + 12583166.0f) << 23) - part;
   return p * (tw_vec)rest * (tw_vec)part;
 }
+TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
+  tw_int exponent = __builtin_convertvector(n, tw_int);
+  return (tw_vec)(((tw_int)p + (exponent << 23)) & ~(n < -125.0f));
+}
 """
 
 

@@ -18,8 +18,9 @@ import numpy as np
 from tilewright.graph.scalar import Previous, Scalar, State, apply, subexpressions
 from tilewright.graph.types import AxisKind, Chain, Operator, Reduction
 from tilewright.plan.chains import equal_axes
+from tilewright.plan.facts import fact
 from tilewright.plan.memory import live_blocks
-from tilewright.plan.ranges import largest_sizes, trip_counts
+from tilewright.plan.ranges import largest_sizes, planned_sizes, trip_counts
 from tilewright.plan.schedule import Compute, Loop, Schedule, common_path
 from tilewright.plan.views import ChainView, Count, LoopView, OperatorView
 
@@ -98,6 +99,34 @@ def _producers_of_shares(chain: Chain, operator: Operator) -> Iterator[Operator]
             yield producer
 
 
+@fact
+def divided_by_readers(chain: Chain, name: str) -> bool:
+    """Whether the row operator of this name, if its rows are whole, leaves the division by their totals to those who sum its shares.
+
+    All readers must be contractions that sum whole rows of these shares alone, keep the rows apart, and write fewer elements
+    for a row than it has.
+    """
+    operator = chain.operator(name)
+    if shares_of(operator) is None or operator.write.tensor not in chain.intermediates:
+        return False
+    consumers = chain.consumers(operator.write.tensor)
+    return all(_divides_less(chain, operator, consumer) for consumer in consumers)
+
+
+def _divides_less(chain: Chain, operator: Operator, consumer: Operator) -> bool:
+    rows, keys = set(row_axes(operator)), {axis.name for axis in operator.reduction_axes()}
+    sizes = planned_sizes(chain)
+    columns = prod(sizes[axis] for axis in consumer.write.axes() - rows)
+    sums_shares = consumer.is_contraction() and tuple(_producers_of_shares(chain, consumer)) == (operator,)
+    kept_apart = rows <= equal_axes(chain, operator.write.tensor) and rows <= consumer.write.axes()
+    return (
+        sums_shares
+        and kept_apart
+        and keys <= {axis.name for axis in consumer.reduction_axes()}
+        and columns < prod(sizes[axis] for axis in keys)
+    )
+
+
 def why_rows_must_be_whole(chain: Chain, schedule: Schedule, operator: Operator) -> str:
     """Why a row operator cannot run in the blocks that a schedule cuts its rows into; empty if it can."""
     cut = cut_axes(chain, schedule, operator)
@@ -139,7 +168,10 @@ def _run_together(schedule: Schedule, operator: Operator, consumer: Operator, cu
 
 
 def why_parts_cannot_merge(chain: Chain, schedule: Schedule) -> str:
-    """Why the parts of a split cannot be merged by the laws of one row operator; empty if they can, or without a split."""
+    """Why the parts of a split cannot be merged; empty if they can, or without a split.
+
+    Parts of a sum are added; parts of shares are merged by the laws of their row operator.
+    """
     axis = schedule.split
     if not axis:
         return ""
@@ -149,16 +181,22 @@ def why_parts_cannot_merge(chain: Chain, schedule: Schedule) -> str:
     if len(schedule.body) != 1 or not outermost or outermost[0].axis != axis:
         return f"the loop over {axis} is split, but does not stand around everything else"
     reducing = {op.name for op in chain.operators if any(own.name == axis for own in op.reduction_axes())}
+    if reducing == {sink.name} and sink.is_contraction():
+        return ""
     if rows is None or reducing != {rows.name, sink.name} or cut_axes(chain, schedule, rows) != (axis,):
-        return f"parts of {axis} cannot be merged: that takes shares of rows along {axis} alone, summed by the last operator"
+        return f"parts of {axis} cannot be merged: the last operator sums, alone or shares of rows along {axis} alone"
     return ""
 
 
 def state_blocks(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[tuple[str, Loop | None], ...]:
-    """For every row axis the loop whose rows have their states kept: the innermost outside all cuts, None for all rows.
+    """For every row axis the loop whose rows have their states kept, None for all rows.
 
-    The parts of a split have states of their own.
+    It is the innermost outside all cuts; the parts of a split have states of their own. Of whole rows it is the loop whose
+    shares wait for their readers.
     """
+    if not cut_axes(chain, schedule, operator):
+        held_rows = dict(live_blocks(chain, schedule, operator.write.tensor))
+        return tuple((axis, held_rows[axis]) for axis in row_axes(operator))
     rows, reduced = row_axes(operator), {axis.name for axis in operator.reduction_axes()}
     path = schedule.path(operator.name)
     held: dict[str, Loop] = {}
