@@ -66,12 +66,21 @@ static __attribute__((unused)) void tw_pack_rows(float *target, long target_row,
 
 TILES = """\
 /* Micro tiles of {rows} x {columns}: column panels outside, so that one panel of B stays in L1 while the rows of A pass by. */
-static void {symbol}_tiles(long m, long n, long k, const float *a, long a_row, long a_column, const float *b, long b_panel,
+{linkage} void {symbol}_panel(long m, long n, long k, const float *a, long a_row, long a_column, const float *b, long b_row,
+                           float *c, long c_row, long accumulate) {{
+  long i = 0;
+  for (; i + {rows} <= m; i += {rows})
+    {symbol}(k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row, c_row, {rows}, n, accumulate);
+  if (i < m)
+    {symbol}(k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row, c_row, m - i, n, accumulate);
+}}
+{linkage} void {symbol}_tiles(long m, long n, long k, const float *a, long a_row, long a_column, const float *b, long b_panel,
                            long b_row, float *c, long c_row, long accumulate) {{
-  for (long j = 0; j < n; j += {columns}, b += b_panel)
-    for (long i = 0; i < m; i += {rows})
-      {symbol}(k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row, tw_min(m - i, {rows}),
-          tw_min(n - j, {columns}), accumulate);
+  long j = 0;
+  for (; j + {columns} <= n; j += {columns}, b += b_panel)
+    {symbol}_panel(m, {columns}, k, a, a_row, a_column, b, b_row, c + j, c_row, accumulate);
+  if (j < n)
+    {symbol}_panel(m, n - j, k, a, a_row, a_column, b, b_row, c + j, c_row, accumulate);
 }}
 """
 
@@ -142,18 +151,23 @@ def _comment(lines: tuple[str, ...]) -> str:
 
 
 def _kernels(file: File, calls: list[KernelCall]) -> tuple[list[str], tuple[KernelSource, ...]]:
-    """The text of every kernel used; kernels in the file's own dialect stand in it, others are declared and linked."""
+    """The text of every kernel used; kernels in the file's own dialect stand in it, others are declared and linked.
+
+    Where all shapes are known the choice among them is inlined: whole tiles are then called directly.
+    """
     text, linked = [], []
     for name, symbol in dict.fromkeys((call.kernel, call.symbol) for call in calls):
         kernel = file.kernels[name]
-        source = kernel.emit(symbol, _variants(kernel, [call for call in calls if call.kernel == name]))
+        variants = _variants(kernel, [call for call in calls if call.kernel == name])
+        source = kernel.emit(symbol, variants)
+        linkage = "static" if variants is None else "TW_INLINE"
         if source.kind is SourceKind.C and str(source.content).startswith(file.dialect.prelude):
-            text.append("static " + MATRIX_ABI.format(name=symbol) + ";")
+            text.append(f"{linkage} {MATRIX_ABI.format(name=symbol)};")
             text.append(str(source.content).removeprefix(file.dialect.prelude))
         else:
             text.append(kernel.declaration(symbol))
             linked.append(source)
-        text.append(TILES.format(symbol=symbol, rows=kernel.rows, columns=kernel.columns))
+        text.append(TILES.format(linkage=linkage, symbol=symbol, rows=kernel.rows, columns=kernel.columns))
     return text, tuple(dict.fromkeys(linked))
 
 
@@ -174,8 +188,9 @@ def _parts(size: int, tile: int) -> set[int]:
     return ({tile} if size >= tile else set()) | ({size % tile} - {0})
 
 
-def _chain(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> tuple[str, str]:
-    return _scratch_function(file, nest), _task(file, nest, arguments)
+def _chain(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> tuple[str, ...]:
+    task = _task(file, nest, arguments)
+    return (task,) if _is_simple(nest) else (_scratch_function(file, nest), task)
 
 
 def _scratch_function(file: File, nest: LoopNest) -> str:
@@ -304,17 +319,31 @@ def _pointer(buffer: str, offset: Value) -> str:
 def _entry(file: File) -> list[str]:
     workspace = [f"return {to_c(multiply(file.workspace_elements, FLOAT_BYTES))};"]
     lines = ["struct tw_call call = {tensors, sizes, workspace};"]
-    for nest, _ in file.nests:
-        count = multiply(1, *(_trips(axis) for axis in nest.parallel)) if nest.parallel else 1
-        lines.append(
-            f"context->parallel_for(context->pool, {nest.name}_task, &call, {to_c(count)}, {nest.name}_scratch_bytes(sizes));"
-        )
+    lines += [_run(nest) for nest, _ in file.nests]
+    if not any("context" in line for line in lines):
+        lines.append("(void)context;")
     exported = '__attribute__((visibility("default")))'
     arguments = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"
     return [
         _function(f"{exported} long {file.entry_point}_workspace_bytes(const long *sizes)", _defined(file, workspace)),
         _function(f"{exported} void {file.entry_point}({arguments})", _defined(file, lines)),
     ]
+
+
+def _is_simple(nest: LoopNest) -> bool:
+    """Whether a chain is one block that needs no scratch: the pool, whose locks cost as much as 16 x 16 x 16, is left out."""
+    return _block_count(nest) == 1 and not nest.buffers
+
+
+def _block_count(nest: LoopNest) -> Value:
+    return multiply(1, *(_trips(axis) for axis in nest.parallel))
+
+
+def _run(nest: LoopNest) -> str:
+    if _is_simple(nest):
+        return f"{nest.name}_task(&call, 0, 1, 0);"
+    count = _block_count(nest)
+    return f"context->parallel_for(context->pool, {nest.name}_task, &call, {to_c(count)}, {nest.name}_scratch_bytes(sizes));"
 
 
 def _defined(file: File, lines: list[str]) -> list[str]:
