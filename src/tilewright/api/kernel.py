@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,28 +13,37 @@ import numpy as np
 
 from tilewright.api import pytree
 from tilewright.api.calling import Array, Binder, TracedCall, is_array
+from tilewright.codegen.artifact import Artifact
 from tilewright.errors import ShapeError, TilewrightError
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
-from tilewright.plan.types import ModelPlan, Plan
+from tilewright.runtime import artifacts
 from tilewright.runtime.arrays import as_array, like, views
+from tilewright.runtime.executable import Executable, load
+from tilewright.runtime.pool import MemoryStats
 
 if TYPE_CHECKING:
-    from tilewright.runtime.executable import Executable
-    from tilewright.runtime.pool import MemoryStats
+    from tilewright.plan.types import ModelPlan, Plan
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Lowered:
-    """A function planned for one signature; no compiler has run."""
+    """A function traced for one signature and planned for a machine; no compiler has run."""
 
     traced: TracedCall
-    model_plan: ModelPlan
-    """The graph cut into chains, the plan of each, and the reasons for the cuts."""
+    machine: Machine
+    fuse: bool | None
     binder: Binder
     threads: int | None
-    foreign: Machine | None
-    """The machine that was named as target, which may not be this one."""
+    is_foreign: bool
+    """Whether the machine was named as target: it may not be this one."""
+
+    @cached_property
+    def model_plan(self) -> ModelPlan:
+        """The graph cut into chains, the plan of each, and the reasons for the cuts. Planned when first asked for."""
+        from tilewright import compiler
+
+        return compiler.plan(self.traced.graph, self.machine, fuse=self.fuse)
 
     @property
     def graph(self) -> Graph:
@@ -60,11 +70,21 @@ class Lowered:
 
     def compile(self) -> Kernel:
         """Generate C, compile it (or find it in the cache) and load it. Raises `ToolchainError` without a working compiler."""
+        artifact = self._artifact()
+        if self.is_foreign:
+            _check_runs_here(artifact.features, self.machine)
+        return Kernel(self, load(artifact, threads=self.threads))
+
+    def _artifact(self) -> Artifact:
+        """The C of the plan, if there is one already; else from the cache, where neither planning nor generation is needed."""
+        if "model_plan" in self.__dict__:
+            return self._generate()
+        return artifacts.remembered(self.traced.graph, self.machine, self.fuse, self._generate)
+
+    def _generate(self) -> Artifact:
         from tilewright import compiler
 
-        if self.foreign is not None:
-            _check_runs_here(compiler.generate(self.model_plan).features, self.foreign)
-        return Kernel(self, compiler.build(self.model_plan, threads=self.threads))
+        return compiler.generate(self.model_plan)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +108,9 @@ class Kernel:
         self._executable = executable
         self._structure = lowered.traced.call
         self._result = lowered.traced.result
-        self._constants = tuple(constant.array for _, constant in lowered.model_plan.graph.constants)
+        constants = dict(lowered.graph.constants)
+        after_inputs = executable.signature.inputs[len(lowered.graph.inputs) :]
+        self._constants = tuple(constants[slot.name].array for slot in after_inputs)
         self._is_single = isinstance(self._result, pytree.Leaf)
         self._parameter_count = _plain_parameters(self._structure)
 
