@@ -66,21 +66,12 @@ static __attribute__((unused)) void tw_pack_rows(float *target, long target_row,
 
 TILES = """\
 /* Micro tiles of {rows} x {columns}: column panels outside, so that one panel of B stays in L1 while the rows of A pass by. */
-{linkage} void {symbol}_panel(long m, long n, long k, const float *a, long a_row, long a_column, const float *b, long b_row,
-                           float *c, long c_row, long accumulate) {{
-  long i = 0;
-  for (; i + {rows} <= m; i += {rows})
-    {symbol}(k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row, c_row, {rows}, n, accumulate);
-  if (i < m)
-    {symbol}(k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row, c_row, m - i, n, accumulate);
-}}
-{linkage} void {symbol}_tiles(long m, long n, long k, const float *a, long a_row, long a_column, const float *b, long b_panel,
+static void {symbol}_tiles(long m, long n, long k, const float *a, long a_row, long a_column, const float *b, long b_panel,
                            long b_row, float *c, long c_row, long accumulate) {{
-  long j = 0;
-  for (; j + {columns} <= n; j += {columns}, b += b_panel)
-    {symbol}_panel(m, {columns}, k, a, a_row, a_column, b, b_row, c + j, c_row, accumulate);
-  if (j < n)
-    {symbol}_panel(m, n - j, k, a, a_row, a_column, b, b_row, c + j, c_row, accumulate);
+  for (long j = 0; j < n; j += {columns}, b += b_panel)
+    for (long i = 0; i < m; i += {rows})
+      {symbol}(k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row, tw_min(m - i, {rows}),
+          tw_min(n - j, {columns}), accumulate);
 }}
 """
 
@@ -151,23 +142,18 @@ def _comment(lines: tuple[str, ...]) -> str:
 
 
 def _kernels(file: File, calls: list[KernelCall]) -> tuple[list[str], tuple[KernelSource, ...]]:
-    """The text of every kernel used; kernels in the file's own dialect stand in it, others are declared and linked.
-
-    Where all shapes are known the choice among them is inlined: whole tiles are then called directly.
-    """
+    """The text of every kernel used; kernels in the file's own dialect stand in it, others are declared and linked."""
     text, linked = [], []
     for name, symbol in dict.fromkeys((call.kernel, call.symbol) for call in calls):
         kernel = file.kernels[name]
-        variants = _variants(kernel, [call for call in calls if call.kernel == name])
-        source = kernel.emit(symbol, variants)
-        linkage = "static" if variants is None else "TW_INLINE"
+        source = kernel.emit(symbol, _variants(kernel, [call for call in calls if call.kernel == name]))
         if source.kind is SourceKind.C and str(source.content).startswith(file.dialect.prelude):
-            text.append(f"{linkage} {MATRIX_ABI.format(name=symbol)};")
+            text.append("static " + MATRIX_ABI.format(name=symbol) + ";")
             text.append(str(source.content).removeprefix(file.dialect.prelude))
         else:
             text.append(kernel.declaration(symbol))
             linked.append(source)
-        text.append(TILES.format(linkage=linkage, symbol=symbol, rows=kernel.rows, columns=kernel.columns))
+        text.append(TILES.format(symbol=symbol, rows=kernel.rows, columns=kernel.columns))
     return text, tuple(dict.fromkeys(linked))
 
 

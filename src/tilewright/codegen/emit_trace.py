@@ -91,7 +91,7 @@ def _kernels(program: Program, every_step: bool) -> Iterator[str]:
 
 def _kernel(kernel: MicroKernel, symbol: str, every_step: bool) -> str:
     stays = "0" if every_step else "line == seen[i]"
-    driver = TILES.format(linkage="static", symbol=symbol, rows=kernel.rows, columns=kernel.columns)
+    driver = TILES.format(symbol=symbol, rows=kernel.rows, columns=kernel.columns)
     return KERNEL.format(symbol=symbol, rows=kernel.rows, stays=stays) + driver
 
 
