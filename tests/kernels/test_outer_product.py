@@ -31,7 +31,7 @@ def test_all_shapes_without_a_choice() -> None:
 
 def test_whole_vectors_use_no_masks() -> None:
     text = outer_product_text(AVX512, 6, 4, "product", frozenset({(6, 4)}))
-    whole, edge = re.findall(r"^static .*?^}", text.removeprefix(AVX512.prelude), re.MULTILINE | re.DOTALL)
+    whole, edge = re.findall(r"^TW_VARIANT .*?^}", text.removeprefix(AVX512.prelude), re.MULTILINE | re.DOTALL)
     assert "_part(" not in whole
     assert edge.count("tw_load_part(b ") == 1
 

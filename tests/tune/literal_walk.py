@@ -37,13 +37,6 @@ class Walker:
                         self.touch(source, origin + p * row + j + i, lanes)
                     self.touch(target, number * panel + p * width + i, LANES, write=True)
 
-    def pack_rows(self, target: str, target_row: int, source: str, origin: int, row: int, rows: int, columns: int) -> None:
-        for p in range(rows):
-            for j in range(0, columns, LANES):
-                lanes = min(columns - j, LANES)
-                self.touch(source, origin + p * row + j, lanes)
-                self.touch(target, p * target_row + j, lanes, write=True)
-
     def micro_tile(self, k: int, a: Operand, b: Operand, c: Operand, m: int, n: int, *, accumulate: bool) -> None:
         seen: dict[int, int] = {}
         for p in range(k):
@@ -76,18 +69,16 @@ def blocks(extent: int, tile: int) -> Iterator[tuple[int, int]]:
 def fused_chain(
     walker: Walker, extents: Mapping[str, int], tiles: Mapping[str, int], kernel: tuple[int, int], c_row: int, d_panel: int
 ) -> None:
-    """Order m, l; then k with C = A B, B's rows copied, then n with E += C D, D's tile in panels. Dense arguments."""
+    """Order m, l; then k with C = A B, B in place, then n with E += C D, D's tile in panels. Dense arguments."""
     m_size, n_size, k_size, l_size = (extents[axis] for axis in "mnkl")
     rows, columns = kernel
     for m, m_block in blocks(m_size, tiles["m"]):
         for length, l_block in blocks(l_size, tiles["l"]):
             for k, k_block in blocks(k_size, tiles["k"]):
-                b_row = -(-min(tiles["l"], l_size) // LANES) * LANES
-                walker.pack_rows("packed_B", b_row, "B", k * l_size + length, l_size, k_block, l_block)
                 for j, width in blocks(l_block, columns):
                     for i, height in blocks(m_block, rows):
                         a = Operand("A", (m + i) * k_size + k, k_size)
-                        b = Operand("packed_B", j, b_row)
+                        b = Operand("B", k * l_size + length + j, l_size)
                         c = Operand("C", i * c_row + j, c_row)
                         walker.micro_tile(k_block, a, b, c, height, width, accumulate=k > 0)
             for n, n_block in blocks(n_size, tiles["n"]):

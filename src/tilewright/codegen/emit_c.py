@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from tilewright.codegen import names
 from tilewright.codegen.artifact import CONTEXT_DECLARATION
 from tilewright.codegen.emit_loops import emit_vector_loops
+from tilewright.codegen.emit_tiles import function_declaration, inlined_declaration, may_inline, tiles_call, tiles_functions
 from tilewright.codegen.expressions import (
     Value,
     add,
@@ -25,8 +26,8 @@ from tilewright.codegen.expressions import (
     round_up,
     to_c,
 )
-from tilewright.codegen.loop_nest import BlockLoop, Copy, Define, If, KernelCall, LoopNest, Node, ParallelAxis, VectorLoops, View
-from tilewright.kernels.contract import MATRIX_ABI, KernelSource, MicroKernel, SourceKind
+from tilewright.codegen.loop_nest import BlockLoop, Copy, Define, If, KernelCall, LoopNest, Node, ParallelAxis, VectorLoops
+from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
 from tilewright.kernels.vectors import VectorDialect
 
 FLOAT_BYTES = 4
@@ -35,20 +36,29 @@ ALIGNMENT_FLOATS = 16
 PACKING = """\
 /* Column panels of `width`: target[j / width * panel_stride + p * width + j % width] = source[p * row + j * column]; the columns
    that the last panel lacks are zero. */
-static __attribute__((unused)) void tw_pack_panels(float *target, long panel_stride, long width, const float *source, long row,
-                                                   long column, long rows, long columns) {
-  for (long j = 0; j < columns; j += width, target += panel_stride)
-    for (long p = 0; p < rows; p++)
-      for (long i = 0; i < width; i += TW_LANES) {
-        const long lanes = tw_min(columns - j - i, TW_LANES);
-        const float *from = source + p * row + (j + i) * column;
-        if (lanes <= 0)
-          tw_store(target + p * width + i, tw_splat(0.0f));
-        else if (column != 1)
-          tw_store(target + p * width + i, tw_load_strided(from, column, lanes));
-        else
-          tw_store(target + p * width + i, lanes == TW_LANES ? tw_load(from) : tw_load_part(from, lanes));
-      }
+TW_INLINE void tw_pack_part(float *target, long width, const float *source, long row, long column, long rows, long columns) {
+  for (long p = 0; p < rows; p++)
+    for (long i = 0; i < width; i += TW_LANES) {
+      const long lanes = tw_min(columns - i, TW_LANES);
+      const float *from = source + p * row + i * column;
+      if (lanes <= 0)
+        tw_store(target + p * width + i, tw_splat(0.0f));
+      else if (column != 1)
+        tw_store(target + p * width + i, tw_load_strided(from, column, lanes));
+      else
+        tw_store(target + p * width + i, lanes == TW_LANES ? tw_load(from) : tw_load_part(from, lanes));
+    }
+}
+TW_INLINE void tw_pack_panels(float *target, long panel_stride, long width, const float *source, long row, long column, long rows,
+                              long columns) {
+  long j = 0;
+  if (column == 1)
+    for (; j + width <= columns; j += width, target += panel_stride)
+      for (long p = 0; p < rows; p++)
+        for (long i = 0; i < width; i += TW_LANES)
+          tw_store(target + p * width + i, tw_load(source + p * row + j + i));
+  for (; j < columns; j += width, target += panel_stride)
+    tw_pack_part(target, width, source + j * column, row, column, rows, columns - j);
 }
 /* Rows one after the other: target[p * target_row + j] = source[p * row + j * column]. */
 static __attribute__((unused)) void tw_pack_rows(float *target, long target_row, const float *source, long row, long column,
@@ -62,17 +72,6 @@ static __attribute__((unused)) void tw_pack_rows(float *target, long target_row,
       tw_store_part(target + p * target_row + j, values, lanes);
     }
 }
-"""
-
-TILES = """\
-/* Micro tiles of {rows} x {columns}: column panels outside, so that one panel of B stays in L1 while the rows of A pass by. */
-static void {symbol}_tiles(long m, long n, long k, const float *a, long a_row, long a_column, const float *b, long b_panel,
-                           long b_row, float *c, long c_row, long accumulate) {{
-  for (long j = 0; j < n; j += {columns}, b += b_panel)
-    for (long i = 0; i < m; i += {rows})
-      {symbol}(k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row, tw_min(m - i, {rows}),
-          tw_min(n - j, {columns}), accumulate);
-}}
 """
 
 
@@ -145,15 +144,15 @@ def _kernels(file: File, calls: list[KernelCall]) -> tuple[list[str], tuple[Kern
     """The text of every kernel used; kernels in the file's own dialect stand in it, others are declared and linked."""
     text, linked = [], []
     for name, symbol in dict.fromkeys((call.kernel, call.symbol) for call in calls):
-        kernel = file.kernels[name]
-        source = kernel.emit(symbol, _variants(kernel, [call for call in calls if call.kernel == name]))
+        kernel, own = file.kernels[name], [call for call in calls if call.kernel == name]
+        source = kernel.emit(symbol, _variants(kernel, own))
         if source.kind is SourceKind.C and str(source.content).startswith(file.dialect.prelude):
-            text.append("static " + MATRIX_ABI.format(name=symbol) + ";")
+            text.append(inlined_declaration(symbol) if may_inline(kernel, own) else function_declaration(symbol))
             text.append(str(source.content).removeprefix(file.dialect.prelude))
         else:
             text.append(kernel.declaration(symbol))
             linked.append(source)
-        text.append(TILES.format(symbol=symbol, rows=kernel.rows, columns=kernel.columns))
+        text += tiles_functions(kernel, own)
     return text, tuple(dict.fromkeys(linked))
 
 
@@ -251,7 +250,7 @@ def _node(node: Node) -> list[str]:
         case Copy():
             return _copy(node)
         case KernelCall():
-            return _kernel_call(node)
+            return [tiles_call(node)]
         case VectorLoops():
             return emit_vector_loops(node)
 
@@ -284,18 +283,6 @@ def _copy(copy: Copy) -> list[str]:
         index = names.axis_offset(axis)
         lines = [f"for (long {index} = 0; {index} < {to_c(size)}; {index}++) {{", *_indent(lines), "}"]
     return lines
-
-
-def _kernel_call(call: KernelCall) -> list[str]:
-    left = f"{_place(call.left)}, {to_c(call.left_row)}, {to_c(call.left_depth)}"
-    right = f"{_place(call.right)}, {to_c(call.right_panel)}, {to_c(call.right_row)}"
-    target = f"{_place(call.target)}, {to_c(call.target_row)}"
-    size = ", ".join(map(to_c, (call.rows, call.columns, call.depth)))
-    return [f"{call.symbol}_tiles({size}, {left}, {right}, {target}, {to_c(call.accumulate)});"]
-
-
-def _place(view: View) -> str:
-    return _pointer(view.buffer, view.offset)
 
 
 def _pointer(buffer: str, offset: Value) -> str:

@@ -20,7 +20,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
-from tilewright.codegen.emit_c import PACKING, TILES, chains_and_entry, kernel_calls
+from tilewright.codegen.emit_c import PACKING, chains_and_entry, kernel_calls
+from tilewright.codegen.emit_tiles import tiles_functions
 from tilewright.codegen.program import Program, c_file
 from tilewright.kernels.contract import MicroKernel
 
@@ -86,13 +87,13 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
 def _kernels(program: Program, every_step: bool) -> Iterator[str]:
     calls = [call for nest in program.nests for call in kernel_calls(nest)]
     for name, symbol in dict.fromkeys((call.kernel, call.symbol) for call in calls):
-        yield _kernel(program.kernels[name], symbol, every_step)
+        kernel = program.kernels[name]
+        yield _kernel(kernel, symbol, every_step)
+        yield from tiles_functions(kernel, [call for call in calls if call.kernel == name])
 
 
 def _kernel(kernel: MicroKernel, symbol: str, every_step: bool) -> str:
-    stays = "0" if every_step else "line == seen[i]"
-    driver = TILES.format(symbol=symbol, rows=kernel.rows, columns=kernel.columns)
-    return KERNEL.format(symbol=symbol, rows=kernel.rows, stays=stays) + driver
+    return KERNEL.format(symbol=symbol, rows=kernel.rows, stays="0" if every_step else "line == seen[i]")
 
 
 def _shift(line_bytes: int) -> int:

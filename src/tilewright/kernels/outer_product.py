@@ -17,6 +17,12 @@ from tilewright.errors import TilewrightError
 from tilewright.kernels.contract import MATRIX_ABI, KernelSource, MicroKernel, SourceKind
 from tilewright.kernels.vectors import VectorDialect
 
+VARIANT = """\
+#ifndef TW_VARIANT
+#define TW_VARIANT static __attribute__((noinline))
+#endif
+"""
+"""How the function of one shape is declared: whoever includes the text may have it inlined."""
 UNROLL = 4
 ROWS_PER_POINTER = 4
 """Rows are addressed as pointer + {0, 1, 2, 3} * a_row, as addressing modes can: a pointer per row takes too many registers."""
@@ -88,7 +94,7 @@ def outer_product_text(
         )
     ordered = sorted(wanted, reverse=True)
     functions = [_variant(name, Tile(m, v, edge, prefetch, unroll)) for m, v in ordered for edge in (False, True)]
-    return "\n".join([dialect.prelude, *functions, _dispatch(name, ordered)])
+    return "\n".join([dialect.prelude, VARIANT, *functions, _dispatch(name, ordered)])
 
 
 def _variant(name: str, tile: Tile) -> str:
@@ -96,7 +102,7 @@ def _variant(name: str, tile: Tile) -> str:
     last = ", long last" if tile.edge else ""
     return "\n".join(
         [
-            f"static __attribute__((noinline)) void {name}_{tile.suffix}(long k, const float *a, long a_row, long a_column,",
+            f"TW_VARIANT void {name}_{tile.suffix}(long k, const float *a, long a_row, long a_column,",
             f"    const float *b, long b_row, float *c, long c_row, long accumulate{last}) {{",
             *(["  const long a_row_3 = 3 * a_row;"] if tile.rows >= ROWS_PER_POINTER else []),
             *tile.declarations(),

@@ -147,8 +147,9 @@ def _calls_per_panel(setting: Setting, operator: Operator, rows: Count) -> Count
 
 
 def _page_share(setting: Setting, operator: Operator) -> float:
-    """The share of the right operand's rows that lie on another page than the row before."""
-    return min(1.0, ELEMENT_BYTES * row_stride(setting, operator) / PAGE_BYTES)
+    """The share of the right operand's rows that lie on another page than the row before, beyond that of a packed panel."""
+    apart, packed = row_stride(setting, operator), setting.kernels[operator.name].columns
+    return max(0.0, min(1.0, ELEMENT_BYTES * apart / PAGE_BYTES) - ELEMENT_BYTES * packed / PAGE_BYTES)
 
 
 def _page_seconds(setting: Setting) -> float:

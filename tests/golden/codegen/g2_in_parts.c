@@ -39,7 +39,7 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
     const long at_m = (block % 22) * 24;
     const long size_m = tw_min(24, 512 - at_m);
     for (long at_l_1 = at_l; at_l_1 < at_l + 128; at_l_1 += 64) {
-      matmul_avx512_f32_14x32_tiles(size_m, 64, 64, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, B + at_b * stride_B_0 + at_l_1, 32, stride_B_1, C, 80, 0);
+      matmul_avx512_f32_6x64_tiles_8_24x64_n64_k64_bp64_cr80_a0(size_m, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, B + at_b * stride_B_0 + at_l_1, stride_B_1, C);
       if (at_l_1 == at_l) {
         /* weights_row_max: start */
         {
@@ -166,7 +166,7 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
           }
         }
       }
-      matmul_avx512_f32_14x32_tiles(size_m, 64, 64, C, 80, 1, D + at_b * stride_D_0 + at_l_1 * stride_D_1, 32, stride_D_1, partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64, 64, at_l_1 != at_l);
+      matmul_avx512_f32_6x64_tiles_8_24x64_n64_k64_ar80_ac1_bp64_cr64(size_m, C, D + at_b * stride_D_0 + at_l_1 * stride_D_1, stride_D_1, partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64, at_l_1 != at_l);
     }
   }
 }

@@ -39,7 +39,7 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
     const long at_m = (block % 22) * 24;
     const long size_m = tw_min(24, 512 - at_m);
     for (long at_l = 0; at_l < 512; at_l += 128) {
-      matmul_avx512_f32_14x32_tiles(size_m, 128, 64, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, B + at_b * stride_B_0 + at_l, 32, stride_B_1, C, 144, 0);
+      matmul_avx512_f32_6x64_tiles_8_24x128_n128_k64_bp64_cr144_a0(size_m, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, B + at_b * stride_B_0 + at_l, stride_B_1, C);
       if (at_l == 0) {
         /* weights_row_max: start */
         {
@@ -166,7 +166,7 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
           }
         }
       }
-      matmul_avx512_f32_14x32_tiles(size_m, 64, 128, C, 144, 1, D + at_b * stride_D_0 + at_l * stride_D_1, 32, stride_D_1, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, at_l != 0);
+      matmul_avx512_f32_6x64_tiles_8_24x64_n64_k128_ar144_ac1_bp64(size_m, C, D + at_b * stride_D_0 + at_l * stride_D_1, stride_D_1, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, at_l != 0);
       if ((at_l + 128) == 512) {
         /* out_divide: correct */
         for (long in_m = 0; in_m < size_m; in_m++) {

@@ -6,8 +6,8 @@
  * E[b, m, n] = einsum(P[b, m, l], D[b, l, n]) over l
  *
  *   for b in blocks of 1
- *     pack operand 1 of scores into panels of 32 columns
- *     pack operand 1 of out into panels of 32 columns
+ *     pack operand 1 of scores into panels of 64 columns
+ *     pack operand 1 of out into panels of 64 columns
  *     for m in blocks of 24
  *       scores
  *       weights
@@ -39,12 +39,12 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
   for (long block = begin; block < end; block++) {
     const long at_b = block / 22;
     if ((block == begin) || ((block % 22) == 0)) {
-      tw_pack_panels(packed_B, 2048, 32, B + at_b * stride_B_0, stride_B_1, stride_B_2, 64, 512);
-      tw_pack_panels(packed_D, 16384, 32, D + at_b * stride_D_0, stride_D_1, stride_D_2, 512, 64);
+      tw_pack_panels(packed_B, 4096, 64, B + at_b * stride_B_0, stride_B_1, stride_B_2, 64, 512);
+      tw_pack_panels(packed_D, 32768, 64, D + at_b * stride_D_0, stride_D_1, stride_D_2, 512, 64);
     }
     const long at_m = (block % 22) * 24;
     const long size_m = tw_min(24, 512 - at_m);
-    matmul_avx512_f32_14x32_tiles(size_m, 512, 64, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, packed_B, 2048, 32, C, 528, 0);
+    matmul_avx512_f32_6x64_tiles_8_24x512_n512_k64_bp4096_br64_cr528_a0(size_m, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, packed_B, C);
     /* weights: softmax */
     for (long in_m = 0; in_m < size_m; in_m++) {
       tw_vec state_row_max_lanes = tw_splat(-3.4028234663852886e+38f);
@@ -131,7 +131,7 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
         }
       }
     }
-    matmul_avx512_f32_14x32_tiles(size_m, 64, 512, C, 528, 1, packed_D, 16384, 32, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, 0);
+    matmul_avx512_f32_6x64_tiles_8_24x64_n64_k512_ar528_ac1_bp32768_br64_a0(size_m, C, packed_D, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1);
   }
 }
 

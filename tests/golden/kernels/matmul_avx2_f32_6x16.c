@@ -126,7 +126,11 @@ TW_INLINE float tw_reduce_minimum(tw_vec v) {
 }
 #endif
 
-static __attribute__((noinline)) void matmul_avx2_f32_6x16_6x2(long k, const float *a, long a_row, long a_column,
+#ifndef TW_VARIANT
+#define TW_VARIANT static __attribute__((noinline))
+#endif
+
+TW_VARIANT void matmul_avx2_f32_6x16_6x2(long k, const float *a, long a_row, long a_column,
     const float *b, long b_row, float *c, long c_row, long accumulate) {
   const long a_row_3 = 3 * a_row;
   const float *a_0 = a + 0 * a_row;
@@ -189,7 +193,7 @@ static __attribute__((noinline)) void matmul_avx2_f32_6x16_6x2(long k, const flo
   tw_store(c + 5 * c_row + 1 * TW_LANES, sum_5_1);
 }
 
-static __attribute__((noinline)) void matmul_avx2_f32_6x16_6x2_edge(long k, const float *a, long a_row, long a_column,
+TW_VARIANT void matmul_avx2_f32_6x16_6x2_edge(long k, const float *a, long a_row, long a_column,
     const float *b, long b_row, float *c, long c_row, long accumulate, long last) {
   const long a_row_3 = 3 * a_row;
   const float *a_0 = a + 0 * a_row;
@@ -251,7 +255,7 @@ static __attribute__((noinline)) void matmul_avx2_f32_6x16_6x2_edge(long k, cons
   tw_store_part(c + 5 * c_row + 1 * TW_LANES, sum_5_1, last);
 }
 
-static __attribute__((noinline)) void matmul_avx2_f32_6x16_1x1(long k, const float *a, long a_row, long a_column,
+TW_VARIANT void matmul_avx2_f32_6x16_1x1(long k, const float *a, long a_row, long a_column,
     const float *b, long b_row, float *c, long c_row, long accumulate) {
   const float *a_0 = a + 0 * a_row;
   tw_vec sum_0_0 = {0};
@@ -271,7 +275,7 @@ static __attribute__((noinline)) void matmul_avx2_f32_6x16_1x1(long k, const flo
   tw_store(c + 0 * c_row + 0 * TW_LANES, sum_0_0);
 }
 
-static __attribute__((noinline)) void matmul_avx2_f32_6x16_1x1_edge(long k, const float *a, long a_row, long a_column,
+TW_VARIANT void matmul_avx2_f32_6x16_1x1_edge(long k, const float *a, long a_row, long a_column,
     const float *b, long b_row, float *c, long c_row, long accumulate, long last) {
   const float *a_0 = a + 0 * a_row;
   tw_vec sum_0_0 = {0};

@@ -150,7 +150,11 @@ TW_INLINE float tw_reduce_minimum(tw_vec v) {
 }
 #endif
 
-static __attribute__((noinline)) void matmul_avx512_f32_6x64_6x4(long k, const float *a, long a_row, long a_column,
+#ifndef TW_VARIANT
+#define TW_VARIANT static __attribute__((noinline))
+#endif
+
+TW_VARIANT void matmul_avx512_f32_6x64_6x4(long k, const float *a, long a_row, long a_column,
     const float *b, long b_row, float *c, long c_row, long accumulate) {
   const long a_row_3 = 3 * a_row;
   const float *a_0 = a + 0 * a_row;
@@ -241,7 +245,7 @@ static __attribute__((noinline)) void matmul_avx512_f32_6x64_6x4(long k, const f
   tw_store(c + 5 * c_row + 3 * TW_LANES, sum_5_3);
 }
 
-static __attribute__((noinline)) void matmul_avx512_f32_6x64_6x4_edge(long k, const float *a, long a_row, long a_column,
+TW_VARIANT void matmul_avx512_f32_6x64_6x4_edge(long k, const float *a, long a_row, long a_column,
     const float *b, long b_row, float *c, long c_row, long accumulate, long last) {
   const long a_row_3 = 3 * a_row;
   const float *a_0 = a + 0 * a_row;

@@ -147,7 +147,11 @@ TW_INLINE float tw_reduce_minimum(tw_vec v) {
 }
 #endif
 
-static __attribute__((noinline)) void matmul_portable_f32_6x8_2x2(long k, const float *a, long a_row, long a_column,
+#ifndef TW_VARIANT
+#define TW_VARIANT static __attribute__((noinline))
+#endif
+
+TW_VARIANT void matmul_portable_f32_6x8_2x2(long k, const float *a, long a_row, long a_column,
     const float *b, long b_row, float *c, long c_row, long accumulate) {
   const float *a_0 = a + 0 * a_row;
   tw_vec sum_0_0 = {0}, sum_0_1 = {0};
@@ -178,7 +182,7 @@ static __attribute__((noinline)) void matmul_portable_f32_6x8_2x2(long k, const 
   tw_store(c + 1 * c_row + 1 * TW_LANES, sum_1_1);
 }
 
-static __attribute__((noinline)) void matmul_portable_f32_6x8_2x2_edge(long k, const float *a, long a_row, long a_column,
+TW_VARIANT void matmul_portable_f32_6x8_2x2_edge(long k, const float *a, long a_row, long a_column,
     const float *b, long b_row, float *c, long c_row, long accumulate, long last) {
   const float *a_0 = a + 0 * a_row;
   tw_vec sum_0_0 = {0}, sum_0_1 = {0};

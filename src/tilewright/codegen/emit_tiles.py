@@ -1,0 +1,141 @@
+"""C text of the loops that tile a block by a micro kernel: one function for each way in which a nest calls it.
+
+Whatever of a call is known (extents, strides, whether to accumulate) stands in the function as a constant. A kernel in C is
+inlined there, so that its addresses become displacements, its last rows and columns are chosen at compile time, and a tile's
+stores overlap the next one's loads: 2% of G2's time (AVX-512 6x64, Zen 5). Kernels with many shapes stay functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tilewright.codegen.expressions import Value, to_c
+from tilewright.codegen.loop_nest import KernelCall, View
+from tilewright.kernels.contract import MATRIX_ABI, MicroKernel
+
+MOST_INLINED = 6
+"""Shapes of a micro kernel that one function may inline: each is a copy of its text."""
+POINTERS = ("a", "b", "c")
+TYPES = {"a": "const float *", "b": "const float *", "c": "float *"}
+
+
+def may_inline(kernel: MicroKernel, calls: Iterable[KernelCall]) -> bool:
+    """Whether the shapes of all these calls are known, and few."""
+    return all(call.shapes is not None and 0 < _copies(kernel, call) <= MOST_INLINED for call in calls)
+
+
+def tiles_name(call: KernelCall) -> str:
+    """The function that a call needs; its name says what it takes for granted."""
+    tags = [f"{_tag(name)}{value}".replace("-", "m") for name, value in _constants(call).items()]
+    shapes = "x".join("_".join(map(str, sizes)) for sizes in map(sorted, _sizes(call)))
+    return "_".join([call.symbol, "tiles", *([shapes] if shapes != "x" else []), *tags])
+
+
+def tiles_call(call: KernelCall) -> str:
+    """The statement that runs a block."""
+    constants = _constants(call)
+    given = [text for name, text in _arguments(call).items() if name not in constants]
+    return f"{tiles_name(call)}({', '.join(given)});"
+
+
+def tiles_functions(kernel: MicroKernel, calls: Iterable[KernelCall]) -> Iterator[str]:
+    """The function of every way in which these calls use a kernel."""
+    for name, call in {tiles_name(call): call for call in calls}.items():
+        constants = _constants(call)
+        free = [f"{TYPES.get(argument, 'long ')}{argument}" for argument in _arguments(call) if argument not in constants]
+        known = [f"  const long {', '.join(f'{one} = {value}' for one, value in constants.items())};"] if constants else []
+        yield "\n".join(
+            [
+                f"/* Tiles of {kernel.rows} x {kernel.columns}: column panels outside, one stays in L1 while rows pass. */",
+                f"static __attribute__((noinline)) void {name}({', '.join(free)}) {{",
+                *known,
+                *(f"  {line}" for line in _columns(kernel, call)),
+                "}",
+                "",
+            ]
+        )
+
+
+def inlined_declaration(symbol: str) -> str:
+    """What stands in front of a kernel's text to have it inlined wherever it is called."""
+    return f"#undef TW_VARIANT\n#define TW_VARIANT TW_INLINE\nTW_INLINE {MATRIX_ABI.format(name=symbol)};"
+
+
+def function_declaration(symbol: str) -> str:
+    """What stands in front of a kernel's text to keep it a function of the file."""
+    return f"#undef TW_VARIANT\n#define TW_VARIANT static __attribute__((noinline))\nstatic {MATRIX_ABI.format(name=symbol)};"
+
+
+def _arguments(call: KernelCall) -> dict[str, str]:
+    values: dict[str, Value] = {"m": call.rows, "n": call.columns, "k": call.depth}
+    values |= {"a": _place(call.left), "a_row": call.left_row, "a_column": call.left_depth}
+    values |= {"b": _place(call.right), "b_panel": call.right_panel, "b_row": call.right_row}
+    values |= {"c": _place(call.target), "c_row": call.target_row, "accumulate": call.accumulate}
+    return {name: to_c(value) for name, value in values.items()}
+
+
+def _constants(call: KernelCall) -> dict[str, int]:
+    return {name: int(text) for name, text in _arguments(call).items() if name not in POINTERS and _is_number(text)}
+
+
+def _is_number(text: str) -> bool:
+    return text.removeprefix("-").isdigit()
+
+
+def _tag(name: str) -> str:
+    return "".join(part[0] for part in name.split("_"))
+
+
+def _sizes(call: KernelCall) -> tuple[set[int], set[int]]:
+    shapes = call.shapes or frozenset()
+    return {rows for rows, _ in shapes}, {columns for _, columns in shapes}
+
+
+def _copies(kernel: MicroKernel, call: KernelCall) -> int:
+    rows, columns = _sizes(call)
+    return len(_pieces(rows, kernel.rows)) * len(_pieces(columns, kernel.columns))
+
+
+def _pieces(sizes: set[int], tile: int) -> list[int]:
+    """The sizes of the pieces that a tile cuts any of these sizes into, the whole tile first.
+
+    >>> _pieces({24, 8}, 6)
+    [6, 2]
+    """
+    return sorted({part for size in sizes for part in ({tile} if size >= tile else set()) | ({size % tile} - {0})}, reverse=True)
+
+
+def _columns(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
+    rows, columns = _sizes(call)
+    step = kernel.columns
+    if call.shapes is None:
+        yield f"for (long j = 0; j < n; j += {step}, b += b_panel)"
+        yield from (f"  {line}" for line in _rows_of_any_shape(kernel, call))
+        return
+    yield "long j = 0;"
+    for piece in _pieces(columns, step):
+        whole = piece == step
+        yield f"for (; j + {step} <= n; j += {step}, b += b_panel) {{" if whole else f"if (n - j == {piece}) {{"
+        yield from (f"  {line}" for line in _rows(kernel, call, _pieces(rows, kernel.rows), piece))
+        yield "}"
+
+
+def _rows(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int) -> Iterator[str]:
+    yield "long i = 0;"
+    for piece in pieces:
+        whole = piece == kernel.rows
+        yield f"for (; i + {piece} <= m; i += {piece})" if whole else f"if (m - i == {piece})"
+        yield f"  {_tile(call, str(piece), str(columns))}"
+
+
+def _rows_of_any_shape(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
+    yield f"for (long i = 0; i < m; i += {kernel.rows})"
+    yield f"  {_tile(call, f'tw_min(m - i, {kernel.rows})', f'tw_min(n - j, {kernel.columns})')}"
+
+
+def _tile(call: KernelCall, rows: str, columns: str) -> str:
+    return f"{call.symbol}(k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row, {rows}, {columns}, accumulate);"
+
+
+def _place(view: View) -> str:
+    return view.buffer if view.offset == 0 else f"{view.buffer} + {to_c(view.offset)}"
