@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.chains import RESULTS, slug
+from benchmarks.bench_results import RESULTS, slug
 from tilewright.cli.bench.provenance import provenance
 from tilewright.runtime import calibration, toolchain
 

@@ -14,17 +14,18 @@ import numpy as np
 import pytest
 
 from tests.golden.reports_golden import golden
-from tests.support.hand_results import PROVENANCE, results
-from tilewright.cli.bench import environment
+from tests.support.hand_results import PLAIN, PROVENANCE, results
+from tests.support.hand_results import case as case_of
+from tilewright.cli.bench import environment, run
 from tilewright.cli.bench.cases import ChainCase
-from tilewright.cli.bench.chains import Options, chain_cases, chosen_peers
-from tilewright.cli.bench.command import CASE_NAMES, PEER_NAMES, _names
+from tilewright.cli.bench.chains import CHAINS, chain_cases
+from tilewright.cli.bench.combination import combined
+from tilewright.cli.bench.command import CHAIN_NAMES, CHAIN_PEERS, _names
 from tilewright.cli.bench.contender import Contender, Peer
-from tilewright.cli.bench.harness import Timing, measure
-from tilewright.cli.bench.peers import numpy as numpy_peer
-from tilewright.cli.bench.peers import torch as torch_peer
+from tilewright.cli.bench.harness import CaseResult, Timing, measure
 from tilewright.cli.bench.provenance import commit
-from tilewright.cli.bench.table import Report, ratio
+from tilewright.cli.bench.run import Benchmark
+from tilewright.cli.bench.table import Report, ratio, stock_ratio
 from tilewright.cli.main import main
 from tilewright.cli.shapes import ChainShape
 from tilewright.errors import TilewrightError
@@ -32,7 +33,24 @@ from tilewright.errors import TilewrightError
 TINY = ChainShape("tiny", batch=2, m=5, n=3, k=4, l=6)
 
 
-def fixed(name: str, result: Callable[[], Any], calls: list[str] | None = None) -> Peer:
+class RoundRates:
+    """A machine that does a GFLOP/s and reads a GB/s."""
+
+    def peak_flops_per_s(self) -> float:
+        return 1e9
+
+    def level_of(self, size_bytes: int) -> str:
+        return "L1"
+
+    def bandwidth_bytes_per_s(self, level: str) -> float:
+        return 1e9
+
+
+def measured(case: ChainCase, peers: list[Peer[ChainCase]], rounds: int = 1) -> CaseResult:
+    return measure(case, peers, threads=1, rounds=rounds, rates=RoundRates())
+
+
+def fixed(name: str, result: Callable[[], Any], calls: list[str] | None = None) -> Peer[ChainCase]:
     """A peer with one contender that always has the same result."""
 
     def prepare(case: ChainCase, threads: int) -> Iterator[Contender]:
@@ -41,10 +59,13 @@ def fixed(name: str, result: Callable[[], Any], calls: list[str] | None = None) 
     return Peer(name, (), prepare, "")
 
 
+@pytest.mark.parametrize("prepacked", [False, True])
 @pytest.mark.parametrize("softmax", [False, True])
-@pytest.mark.parametrize("peer", [numpy_peer.PEER, torch_peer.PEER], ids=lambda peer: peer.name)
-def test_the_peers_compute_what_the_reference_says(peer: Peer, softmax: bool) -> None:
-    case = ChainCase(TINY, softmax)
+@pytest.mark.parametrize("peer", [CHAINS.own, *CHAINS.peers.values()], ids=lambda peer: peer.name)
+def test_the_peers_compute_what_the_reference_says(peer: Peer[ChainCase], softmax: bool, prepacked: bool) -> None:
+    if peer.missing():
+        pytest.skip(f"{', '.join(peer.missing())} not installed")
+    case = ChainCase(TINY, softmax, prepacked)
     for contender in peer.prepare(case, 1):
         contender.call()
         assert case.error(contender.result()) < 1e-5
@@ -68,7 +89,7 @@ def test_nan_and_wrong_shapes_are_infinitely_wrong() -> None:
 def test_wrong_contenders_are_checked_out_before_anything_is_timed() -> None:
     case, calls = ChainCase(TINY, False), list[str]()
     right, wrong = fixed("right", lambda: case.reference), fixed("wrong", lambda: case.reference * 1.01, calls)
-    result = measure(case, [right, wrong], threads=1, rounds=2, peak_flops_per_s=lambda: 1e9)
+    result = measured(case, [right, wrong], rounds=2)
     assert result.timing("right").seconds > 0
     assert result.timing("wrong").seconds is None
     assert result.timing("wrong").error == pytest.approx(0.01)
@@ -79,8 +100,8 @@ def test_a_peer_that_fails_takes_no_part_and_says_why() -> None:
     def prepare(case: ChainCase, threads: int) -> Iterator[Contender]:
         raise RuntimeError("not on this CPU\nmore")
 
-    result = measure(ChainCase(TINY, False), [Peer("sick", (), prepare, "")], threads=1, rounds=1, peak_flops_per_s=lambda: 1e9)
-    assert result.timings == (Timing("sick", None, float("inf"), "RuntimeError: not on this CPU"),)
+    result = measured(ChainCase(TINY, False), [Peer("sick", (), prepare, "")])
+    assert result.timings == (Timing("sick", None, float("inf"), failure="RuntimeError: not on this CPU"),)
 
 
 def test_our_own_failure_is_not_hidden() -> None:
@@ -88,7 +109,7 @@ def test_our_own_failure_is_not_hidden() -> None:
         raise RuntimeError("broken")
 
     with pytest.raises(RuntimeError, match="broken"):
-        measure(ChainCase(TINY, False), [Peer("tilewright", (), prepare, "")], threads=1, rounds=1, peak_flops_per_s=lambda: 1e9)
+        measured(ChainCase(TINY, False), [Peer("tilewright", (), prepare, "")])
 
 
 def test_the_table_reads_as_it_always_did() -> None:
@@ -99,44 +120,83 @@ def test_the_table_reads_as_it_always_did() -> None:
 def test_wrong_results_of_ours_are_reported_and_have_no_ratio() -> None:
     report = Report(PROVENANCE, results())
     assert report.wrong() == ("G1",)
-    assert [ratio(result) for result in report.results] == [1.6, 0.5, None]
+    assert [ratio(result) for result in report.results] == [1.6, 0.5, None, 2.0]
+    assert [stock_ratio(result) for result in report.results] == [3.2, 0.5, None, None]
 
 
 def test_the_document_holds_every_timing() -> None:
     document = Report(PROVENANCE, results()).as_document()
     assert document["provenance"]["commit"] == "abc123"
-    assert document["results"][0]["timings"][1] == {"contender": "numpy", "seconds": 2e-3, "error": 1e-7, "failure": ""}
+    assert document["results"][0]["timings"][1] == {
+        "contender": "numpy",
+        "seconds": 2e-3,
+        "error": 1e-7,
+        "share": 0.5,
+        "read_share": 0.01,
+        "to_own": 1.6,
+        "failure": "",
+    }
     assert document["results"][2]["timings"][2]["error"] is None
+
+
+def test_several_processes_are_reported_by_medians() -> None:
+    def report(seconds: float) -> Report:
+        own = Timing("tilewright", seconds, 1e-7, share=seconds, read_share=seconds, to_own=1.0)
+        return Report(PROVENANCE, (case_of("G1", PLAIN, own, Timing("numpy", 2.0, 1e-6, 0.5, 0.5, to_own=2.0 / seconds)),))
+
+    together = combined([report(1.0), report(4.0), report(2.0)])
+    assert together.provenance.processes == 3
+    assert "medians over 3 fresh processes" in together.as_text()
+    (result,) = together.results
+    assert result.timing("tilewright") == Timing("tilewright", 2.0, 1e-7, 2.0, 2.0, 1.0)
+    assert ratio(result) == 1.0
+
+
+def test_wrong_in_one_process_is_wrong() -> None:
+    right, wrong = (case_of("G1", PLAIN, Timing("numpy", seconds, error)) for seconds, error in ((1.0, 1e-7), (None, 0.5)))
+    together = combined([Report(PROVENANCE, (result,)) for result in (right, wrong, right)])
+    assert together.results[0].timings == (Timing("numpy", None, 0.5),)
+
+
+def test_processes_measure_the_same_and_are_put_together(capsys: pytest.CaptureFixture[str]) -> None:
+    benchmark = Benchmark("hand-made", CHAINS.own, {"numpy": CHAINS.peers["numpy"]})
+    report = run.measured(benchmark, [ChainCase(TINY, False)], run.Settings(rounds=1, processes=2))
+    assert report.provenance.processes == 2
+    assert [timing.contender for timing in report.results[0].timings] == ["tilewright", "numpy"]
 
 
 def test_names_are_known_and_in_any_case() -> None:
     context, parameter = click.Context(click.Command("x")), click.Option(["--cases"])
-    assert _names(CASE_NAMES)(context, parameter, "g2, G10") == ("G2", "G10")
-    assert _names(PEER_NAMES)(context, parameter, None) is None
+    assert _names(CHAIN_NAMES)(context, parameter, "g2, G10") == ("G2", "G10")
+    assert _names(CHAIN_PEERS)(context, parameter, None) is None
     with pytest.raises(click.BadParameter, match="mkl: choose from numpy, torch"):
-        _names(PEER_NAMES)(context, parameter, "mkl")
+        _names(CHAIN_PEERS)(context, parameter, "mkl")
 
 
 @pytest.mark.parametrize("file", ["/nonexistent/x.json", "/"])
 def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(
     file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("tilewright.cli.bench.command.measured", None)
+    monkeypatch.setattr("tilewright.cli.bench.command.measured_chains", None)
     assert main(["bench", "chains", "--json", file]) == 2
     assert file in capsys.readouterr().err
 
 
-def test_plain_cases_come_first() -> None:
-    cases = chain_cases(Options(cases=("G1", "G2")))
-    assert [(case.name, case.softmax) for case in cases] == [("G1", False), ("G2", False), ("G1", True), ("G2", True)]
+def test_plain_cases_come_first_and_of_each_kind_those_that_may_change() -> None:
+    cases = chain_cases(("G1", "G2"), "both", (False, True))
+    plain = [("G1", False, False), ("G2", False, False), ("G1", False, True), ("G2", False, True)]
+    assert [(case.name, case.softmax, case.prepacked) for case in cases] == [
+        *plain,
+        *((name, True, prepacked) for name, _, prepacked in plain),
+    ]
 
 
 def test_a_peer_that_is_not_installed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tilewright.cli.bench.contender.installed", lambda package: None)
     with pytest.raises(TilewrightError, match="openvino cannot be measured") as caught:
-        chosen_peers(("openvino",))
+        CHAINS.chosen_peers(("openvino",))
     assert "pip install tilewright[bench]" in str(caught.value)
-    assert chosen_peers(None) == ()
+    assert CHAINS.chosen_peers(None) == ()
 
 
 def test_the_environment_is_fair_after_one_restart(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,12 +221,13 @@ def test_the_command_prints_a_document_that_can_be_piped(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("tilewright.cli.bench.command.restart_if_unfair", lambda threads: None)
-    assert main(["bench", "chains", "--cases", "G10", "--plain", "--peers", "numpy", "--repeats", "1", "--json", "-"]) == 0
+    command = "bench chains --cases G10 --plain --not-prepacked --peers numpy --repeats 1 --json -"
+    assert main(command.split()) == 0
     captured = capsys.readouterr()
     (result,) = json.loads(captured.out)["results"]
     assert [timing["contender"] for timing in result["timings"]] == ["tilewright", "numpy"]
     assert all(timing["seconds"] > 0 for timing in result["timings"])
-    assert "[1/1] G10: " in captured.err
+    assert "chains [1/1] G10 (plain chains): " in captured.err
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

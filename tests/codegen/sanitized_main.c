@@ -1,4 +1,5 @@
-/* Calls tilewright_run on heap arrays of exactly the sizes given, in two ranges of blocks with a scratch each.
+/* Calls tilewright_run on heap arrays of exactly the sizes given, in two ranges of blocks with a scratch each: the first
+   from its front, the second from its back.
    argv: symbols, then per tensor its number of dimensions and its extents; tensors are dense. The last tensor is the output. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,19 +8,36 @@ struct tw_context;
 long tilewright_run_workspace_bytes(const long *sizes);
 void tilewright_run(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace);
 
-struct context {
-  void *pool;
-  void (*parallel_for)(void *pool, void (*task)(void *argument, long begin, long end, char *scratch), void *argument, long count,
-                       long scratch_bytes);
+struct blocks {
+  long (*next)(struct blocks *blocks);
+  long first, left, step;
 };
 
-static void in_two_ranges(void *pool, void (*task)(void *, long, long, char *), void *argument, long count, long scratch_bytes) {
-  (void)pool;
-  for (int half = 0; half < 2; half++) {
-    char *scratch = aligned_alloc(64, (scratch_bytes + 63) / 64 * 64);
-    task(argument, half ? count / 2 : 0, half ? count : count / 2, scratch);
-    free(scratch);
-  }
+typedef void task_function(void *argument, struct blocks *blocks, char *scratch);
+
+struct context {
+  void *pool;
+  void (*parallel_for)(void *pool, task_function *task, void *argument, long count, long scratch_bytes, long expected_ns);
+};
+
+static long next_block(struct blocks *blocks) {
+  if (blocks->left-- <= 0)
+    return -1;
+  blocks->first += blocks->step;
+  return blocks->first - blocks->step;
+}
+
+static void run_range(task_function *task, void *argument, struct blocks blocks, long scratch_bytes) {
+  char *scratch = aligned_alloc(64, (scratch_bytes + 63) / 64 * 64);
+  if (blocks.left > 0)
+    task(argument, &blocks, scratch);
+  free(scratch);
+}
+
+static void in_two_ranges(void *pool, task_function *task, void *argument, long count, long scratch_bytes, long expected_ns) {
+  (void)pool, (void)expected_ns;
+  run_range(task, argument, (struct blocks){next_block, 0, count / 2, 1}, scratch_bytes);
+  run_range(task, argument, (struct blocks){next_block, count - 1, count - count / 2, -1}, scratch_bytes);
 }
 
 int main(int argc, char **argv) {

@@ -12,6 +12,7 @@ from tests.support.exponential import largest_error
 from tests.support.guarded import Floats, GuardedMemory, in_child
 from tests.support.kernel_build import COMPILERS, command, dialect_library
 from tilewright.kernels import VectorDialect, dialect_for
+from tilewright.kernels.vectors import WAYS
 
 AVX512 = frozenset({"avx512f"})
 AVX2 = frozenset({"avx2", "fma"})
@@ -41,6 +42,8 @@ BINARY = {
     "arithmetic": ("(a + b) * (a - b) / (tw_abs(b) + 1.0f)", None),
 }
 REDUCTIONS = {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
+CARELESS = {"larger": np.maximum, "smaller": np.minimum}
+"""Which do not say what they make of NaN."""
 SPECIALS = np.array(
     [
         *(0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5, 1e-42, -1e-42, 8388607.5, -8388607.5, 8388609.0),
@@ -58,7 +61,7 @@ BODY = (
     + "\n".join(
         f"EXPORT void reduce_{name}(const float *p, const float *q, float *out) {{\n"
         f"  (void)q;\n  out[0] = tw_reduce_{name}(tw_load(p));\n}}"
-        for name in REDUCTIONS
+        for name in (*REDUCTIONS, *CARELESS)
     )
     + """
 EXPORT void copy_part(const float *p, float *out, long n) { tw_store_part(out, tw_load_part(p, n), n); }
@@ -70,6 +73,18 @@ EXPORT void exponentials(const float *p, float *out, long count) {
   for (long i = 0; i < count; i += TW_LANES)
     tw_store_part(out + i, tw_exp(tw_load_part(p + i, count - i < TW_LANES ? count - i : TW_LANES)),
                   count - i < TW_LANES ? count - i : TW_LANES);
+}
+EXPORT void exponentials_down(const float *p, float *out, long count) {
+  for (long i = 0; i < count; i += TW_LANES)
+    tw_store_part(out + i, tw_exp_down(tw_load_part(p + i, count - i < TW_LANES ? count - i : TW_LANES)),
+                  count - i < TW_LANES ? count - i : TW_LANES);
+}
+EXPORT void ways(const float *p, float *out, float *down) {
+  tw_vec x[TW_WAYS], y[TW_WAYS];
+  TW_EACH_WAY(x[way] = y[way] = tw_load(p + way * TW_LANES);)
+  tw_exp_ways(x);
+  tw_exp_down_ways(y);
+  TW_EACH_WAY(tw_store(out + way * TW_LANES, x[way]); tw_store(down + way * TW_LANES, y[way]);)
 }
 """
 )
@@ -190,9 +205,20 @@ def test_strided_access_touches_nothing_else(dialect: VectorDialect, compiler: s
     in_child(check_strided, dialect, compiler)
 
 
-def exponentials(dialect: VectorDialect, compiler: str, x: Floats) -> Floats:
+@every_dialect
+@pytest.mark.parametrize("name", CARELESS)
+def test_careless_reductions_fold_numbers(dialect: VectorDialect, compiler: str, name: str) -> None:
+    function = getattr(library(dialect, compiler), f"reduce_{name}")
+    for left, right in pairs(dialect.lanes):
+        if not np.isnan(left).any():
+            out = np.empty(1, np.float32)
+            function(pointer(left), pointer(right), pointer(out))
+            assert out[0] == CARELESS[name].reduce(left)
+
+
+def exponentials(dialect: VectorDialect, compiler: str, x: Floats, function: str = "exponentials") -> Floats:
     out = np.empty_like(x)
-    library(dialect, compiler).exponentials(pointer(x), pointer(out), ctypes.c_long(x.size))
+    getattr(library(dialect, compiler), function)(pointer(x), pointer(out), ctypes.c_long(x.size))
     return out
 
 
@@ -210,3 +236,26 @@ def test_exponential_is_accurate(dialect: VectorDialect, compiler: str) -> None:
     for sign in (0, 0x80000000):
         x = (bits | np.uint32(sign)).view(np.float32)
         assert largest_error(exponentials(dialect, compiler, x), x) <= 2e-7
+
+
+@every_dialect
+def test_exponential_of_differences(dialect: VectorDialect, compiler: str) -> None:
+    """Every 1021st float down to -105, and what is special."""
+    x = (np.arange(0, 0x42D00000, 1021, dtype=np.uint32) | np.uint32(0x80000000)).view(np.float32)
+    found, exact = exponentials(dialect, compiler, x, "exponentials_down"), np.exp(x.astype(np.float64))
+    normal = exact > 2.0**-125
+    assert (np.abs(found / exact - 1)[normal] <= 2e-7 + 7.3e-8 * np.abs(x[normal])).all()
+    assert (found[exact < 2.0**-126] == 0).all()
+    x = np.array([0, -0.0, -np.inf, -3e38, -3e9, -105, -1e-42, np.nan], np.float32)
+    x = np.append(x, np.array([0x7F800001, 0xFFFFFFFF, 0x7FC00101], np.uint32).view(np.float32))
+    expected = np.array([1, 1, 0, 0, 0, 0, 1, *[np.nan] * 4], np.float32)
+    np.testing.assert_array_equal(exponentials(dialect, compiler, x, "exponentials_down"), expected)
+
+
+@every_dialect
+def test_ways_are_taken_alike(dialect: VectorDialect, compiler: str) -> None:
+    x = -20 * np.random.default_rng(1).random(WAYS * dialect.lanes, np.float32)
+    results = np.empty((2, x.size), np.float32)
+    library(dialect, compiler).ways(pointer(x), pointer(results[0]), pointer(results[1]))
+    for result, function in zip(results, ("exponentials", "exponentials_down"), strict=True):
+        np.testing.assert_array_equal(result, exponentials(dialect, compiler, x, function))

@@ -13,11 +13,11 @@ TEXT = (
 #define EXPORT __attribute__((visibility("default")))
 struct arguments { const float *a; float *b, *e; const long *sizes; };
 
-static void rows(void *argument, long begin, long end, char *scratch) {
+static void rows(void *argument, struct tw_blocks *blocks, char *scratch) {
   struct arguments *x = argument;
   float *row = (float *)scratch;
   const long *s = x->sizes, *strides = s + 2;
-  for (long i = begin; i < end; i++) {
+  for (long i; (i = blocks->next(blocks)) >= 0;) {
     float sum = 0;
     for (long j = 0; j < s[1]; j++)
       row[j] = x->a[i * strides[0] + j];
@@ -34,7 +34,7 @@ EXPORT void dot(const struct tw_context *context, void *const *tensors, const lo
   struct arguments x = {tensors[0], (float *)workspace, tensors[2], sizes};
   for (long j = 0; j < sizes[1]; j++)
     x.b[j] = ((const float *)tensors[1])[j * sizes[4]];
-  context->parallel_for(context->pool, rows, &x, sizes[0], sizes[1] * 4);
+  context->parallel_for(context->pool, rows, &x, sizes[0], sizes[1] * 4, 1L << 30);
 }
 """
 )

@@ -1,4 +1,4 @@
-/* Drives pool.c under the sanitizers: regions of many sizes, two callers at once, nested regions, stop, trim, and fork. */
+/* Drives pool.c under the sanitizers: regions of many sizes, two callers at once, nested regions, threads that are held up, stop, trim, and fork. */
 #include "pool.h"
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COUNT = 1000, ROUNDS = 300 };
+enum { COUNT = 1000, ROUNDS = 300, FEW = 60, MANY = 300007, LONG_NS = 1000000000 };
 
 struct sum {
   void *call;
@@ -22,20 +22,29 @@ static void check(int holds, const char *what) {
   }
 }
 
-static void add_one(void *argument, long begin, long end, char *scratch) {
+static void add_one(void *argument, struct tw_blocks *blocks, char *scratch) {
   struct sum *sum = argument;
   check((unsigned long)scratch % 64 == 0, "scratch is aligned");
   for (int i = 0; i < 256; i++)
     scratch[i] = (char)i;
-  for (long i = begin; i < end; i++)
+  for (long i; (i = blocks->next(blocks)) >= 0;)
     sum->values[i] += 1;
 }
 
-static void nest(void *argument, long begin, long end, char *scratch) {
+static void nest(void *argument, struct tw_blocks *blocks, char *scratch) {
   struct sum *sums = argument;
-  for (long i = begin; i < end; i++)
-    tw_parallel_for(sums[i].call, add_one, &sums[i], COUNT, 256);
+  for (long i; (i = blocks->next(blocks)) >= 0;)
+    tw_parallel_for(sums[i].call, add_one, &sums[i], COUNT, 256, 0);
   scratch[0] = 1;
+}
+
+static void count_up(void *argument, struct tw_blocks *blocks, char *scratch) {
+  long *counted = argument;
+  scratch[0] = 1;
+  for (long i; (i = blocks->next(blocks)) >= 0;) {
+    __atomic_add_fetch(&counted[0], 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&counted[1], i, __ATOMIC_RELAXED);
+  }
 }
 
 static void *many_rounds(void *pool) {
@@ -43,7 +52,7 @@ static void *many_rounds(void *pool) {
   struct sum *sum = calloc(1, sizeof *sum);
   tw_pool_enter(pool);
   for (long round = 0; round < ROUNDS; round++) {
-    tw_parallel_for(&call, add_one, sum, 1 + round % COUNT, 256 + 64 * round);
+    tw_parallel_for(&call, add_one, sum, 1 + round % COUNT, 256 + 64 * round, round % 3 ? LONG_NS : 0);
     if (round % 100 == 50)
       usleep(2000); /* let the workers fall asleep */
     if (round % 100 == 70)
@@ -61,16 +70,41 @@ static void nested(struct tw_pool *pool) {
   struct sum *sums = calloc(8, sizeof *sums);
   for (int i = 0; i < 8; i++)
     sums[i].call = &call;
-  tw_parallel_for(&call, nest, sums, 8, 64);
+  tw_parallel_for(&call, nest, sums, 8, 64, LONG_NS);
   for (int i = 0; i < 8; i++)
     check(sums[i].values[COUNT - 1] == 1, "nested regions ran");
   free(sums);
 }
 
+/* The first block ends when all others have: they must not be kept for the thread that runs it. */
+static void wait_in_first(void *argument, struct tw_blocks *blocks, char *scratch) {
+  long *done = argument;
+  for (long i; (i = blocks->next(blocks)) >= 0;) {
+    while (i == 0 && __atomic_load_n(done, __ATOMIC_SEQ_CST) < FEW - 1)
+      usleep(100);
+    __atomic_add_fetch(done, 1, __ATOMIC_SEQ_CST);
+  }
+  scratch[0] = 1;
+}
+
+static void held_up(struct tw_pool *pool) {
+  struct tw_call call = {pool, 0};
+  long done = 0;
+  tw_parallel_for(&call, wait_in_first, &done, FEW, 64, LONG_NS);
+  check(done == FEW, "the other threads took over");
+}
+
+static void many_blocks(struct tw_pool *pool) {
+  struct tw_call call = {pool, 0};
+  long counted[2] = {0, 0};
+  tw_parallel_for(&call, count_up, counted, MANY, 64, LONG_NS);
+  check(counted[0] == MANY && counted[1] == (MANY - 1L) * MANY / 2, "every block ran once");
+}
+
 static void no_memory(struct tw_pool *pool) {
   struct tw_call call = {pool, 0};
   struct sum *sum = calloc(1, sizeof *sum);
-  tw_parallel_for(&call, add_one, sum, COUNT, 1L << 62);
+  tw_parallel_for(&call, add_one, sum, COUNT, 1L << 62, LONG_NS);
   check(call.out_of_memory, "the lack of memory is reported");
   free(sum);
 }
@@ -86,6 +120,8 @@ int main(void) {
   for (int i = 0; i < 2; i++)
     pthread_join(others[i], 0);
   nested(pool);
+  held_up(pool);
+  many_blocks(pool);
 #ifdef WITHOUT_MEMORY
   no_memory(pool);
 #else

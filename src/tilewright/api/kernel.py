@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,7 +73,9 @@ class Lowered:
         artifact = self._artifact()
         if self.is_foreign:
             _check_runs_here(artifact.features, self.machine)
-        return Kernel(self, load(artifact, threads=self.threads))
+        values = {name: constant.array for name, constant in self.graph.constants}
+        constants = [values[slot.name] for slot in artifact.signature.constants]
+        return Kernel(self, load(artifact, threads=self.threads, constants=constants))
 
     def _artifact(self) -> Artifact:
         """The C of the plan, if there is one already; else from the cache, where neither planning nor generation is needed."""
@@ -104,13 +106,11 @@ class Kernel:
     """A compiled function: call it like the function, with arrays that fit its signature. Safe from several threads at once."""
 
     def __init__(self, lowered: Lowered, executable: Executable) -> None:
-        self._lowered = lowered
+        self._lowered = _without_constants(lowered)
         self._executable = executable
         self._structure = lowered.traced.call
         self._result = lowered.traced.result
-        constants = dict(lowered.graph.constants)
-        after_inputs = executable.signature.inputs[len(lowered.graph.inputs) :]
-        self._constants = tuple(constants[slot.name].array for slot in after_inputs)
+        self._constants = _constants_of_calls(lowered.graph, executable)
         self._is_single = isinstance(self._result, pytree.Leaf)
         self._parameter_count = _plain_parameters(self._structure)
 
@@ -159,8 +159,20 @@ class Kernel:
         return self._lowered.explain()
 
     def memory_stats(self) -> MemoryStats:
-        """Scratch and workspace that calls have needed so far, in bytes."""
+        """Scratch and workspace that calls have needed so far, and the constants that were packed, in bytes."""
         return self._executable.memory_stats()
+
+
+def _constants_of_calls(graph: Graph, executable: Executable) -> tuple[Array, ...]:
+    """The constants that calls read as they are, in the order of the executable's inputs."""
+    values = {name: constant.array for name, constant in graph.constants}
+    return tuple(values[slot.name] for slot in executable.signature.inputs[len(graph.inputs) :])
+
+
+def _without_constants(lowered: Lowered) -> Lowered:
+    """The same for whoever asks for names and reasons: a kernel keeps no array that it has packed."""
+    constants = tuple((name, constant.without_values()) for name, constant in lowered.graph.constants)
+    return replace(lowered, traced=replace(lowered.traced, graph=replace(lowered.graph, constants=constants)))
 
 
 def output_arrays(result: pytree.Structure, out: Any) -> list[Array]:

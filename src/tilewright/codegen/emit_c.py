@@ -9,29 +9,49 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tilewright.codegen import names
+from tilewright.codegen import emit_fetch, names
 from tilewright.codegen.artifact import CONTEXT_DECLARATION
 from tilewright.codegen.emit_loops import emit_vector_loops
 from tilewright.codegen.emit_tiles import function_declaration, inlined_declaration, may_inline, tiles_call, tiles_functions
 from tilewright.codegen.expressions import (
     Value,
     add,
-    any_of,
     ceil_divide,
     divide,
-    equal,
     minimum,
     multiply,
     remainder,
     round_up,
     to_c,
+    unequal,
 )
-from tilewright.codegen.loop_nest import BlockLoop, Copy, Define, If, KernelCall, LoopNest, Node, ParallelAxis, VectorLoops
+from tilewright.codegen.loop_nest import (
+    BlockLoop,
+    Copy,
+    Define,
+    If,
+    KernelCall,
+    LoopNest,
+    Node,
+    PackedConstant,
+    ParallelAxis,
+    VectorLoops,
+)
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
 from tilewright.kernels.vectors import VectorDialect
 
+EXPORTED = '__attribute__((visibility("default")))'
 FLOAT_BYTES = 4
 ALIGNMENT_FLOATS = 16
+
+CALL_DECLARATION = """\
+struct tw_call {
+  void *const *tensors;
+  const long *sizes;
+  char *workspace;
+  const char *constants;
+};
+"""
 
 PACKING = """\
 /* Column panels of `width`: target[j / width * panel_stride + p * width + j % width] = source[p * row + j * column]; the columns
@@ -85,6 +105,15 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
+class Prepared:
+    """A constant that is packed ahead: `source` in `NAME_prepare`, `offset_bytes` behind the start of all packed constants."""
+
+    constant: PackedConstant
+    source: Argument
+    offset_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class File:
     """All that one C file is made of."""
 
@@ -96,6 +125,8 @@ class File:
     """Run-time extents and strides: (variable, C expression over `sizes`)."""
     nests: tuple[tuple[LoopNest, tuple[Argument, ...]], ...]
     workspace_elements: Value
+    prepared: tuple[Prepared, ...] = ()
+    constant_bytes: int = 0
     buffer_tags: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """Bytes added to the address of a scratch buffer, by (nest, buffer): traces mark buffers in the upper bits."""
 
@@ -110,8 +141,9 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
         "TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }",
         "TW_INLINE long tw_max(long a, long b) { return a > b ? a : b; }",
         CONTEXT_DECLARATION,
-        "struct tw_call {\n  void *const *tensors;\n  const long *sizes;\n  char *workspace;\n};\n",
+        CALL_DECLARATION,
         PACKING,
+        *([emit_fetch.FETCHING] if any(nest.fetches for nest, _ in file.nests) else []),
         *kernel_text,
         *chains_and_entry(file),
     ]
@@ -119,8 +151,9 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
 
 
 def chains_and_entry(file: File) -> list[str]:
-    """The functions of all chains and the entry point: what follows the vocabulary, the packing and the kernels in a file."""
-    return [*(part for nest, arguments in file.nests for part in _chain(file, nest, arguments)), *_entry(file)]
+    """The functions of all chains and the entry points: what follows the vocabulary, the packing and the kernels in a file."""
+    chains = (part for nest, arguments in file.nests for part in _chain(file, nest, arguments))
+    return [*chains, *_entry(file), *(_preparation(file) if file.prepared else [])]
 
 
 def kernel_calls(nest: LoopNest) -> list[KernelCall]:
@@ -185,16 +218,29 @@ def _scratch_function(file: File, nest: LoopNest) -> str:
 
 
 def _task(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> str:
-    body = [*_nodes(nest.setup), "for (long block = begin; block < end; block++) {", *_indent(_block(nest)), "}"]
+    last = [f"long {names.last_block(axis.axis)} = -1;" for axis, inner in _with_inner_blocks(nest) if _repacks(axis, inner)]
+    last += [
+        f"long {names.fetched_block(axis.axis)} = -1;"
+        for axis, inner in _with_inner_blocks(nest)
+        if _refetches(nest, axis, inner)
+    ]
+    last += emit_fetch.declaration(nest.fetches)
+    body = [*_nodes(nest.setup), *last, *_blocks(nest)]
     text = "\n".join(body)
     lines: list[str] = []
     for argument in (one for one in arguments if re.search(rf"\b{one.name}\b", text)):
         qualifier = "" if argument.is_written else "const "
         lines.append(f"{qualifier}float *const {argument.name} = ({qualifier}float *){argument.pointer};")
     lines += [*_buffers(file, nest), *body]
-    signature = f"static void {nest.name}_task(void *argument, long begin, long end, char *scratch)"
+    signature = f"static void {nest.name}_task(void *argument, struct tw_blocks *blocks, char *scratch)"
     opening = ["const struct tw_call *call = argument;", "const long *sizes = call->sizes;"]
     return _comment(nest.header) + "\n" + _function(signature, [*opening, *_defined(file, lines)])
+
+
+def _blocks(nest: LoopNest) -> list[str]:
+    """All blocks of a thread's share."""
+    head = "const long block = 0;" if _is_simple(nest) else "for (long block; (block = blocks->next(blocks)) >= 0;)"
+    return [f"{head} {{", *_indent(_block(nest)), "}"]
 
 
 def _buffers(file: File, nest: LoopNest) -> list[str]:
@@ -210,14 +256,48 @@ def _buffers(file: File, nest: LoopNest) -> list[str]:
 def _block(nest: LoopNest) -> list[str]:
     """What is done for one block: decode its number, refresh packed operands that changed, run the body."""
     lines = []
+    for axis, inner in _with_inner_blocks(nest):
+        number, last = divide("block", inner), names.last_block(axis.axis)
+        lines += _decode(axis, number, is_outermost=axis is nest.parallel[0])
+        body = _nodes(axis.prologue)
+        if _repacks(axis, inner):
+            body = [f"if ({to_c(unequal(number, last))}) {{", *_indent([f"{last} = {to_c(number)};", *body]), "}"]
+        lines += body
+    fetches = [line for axis, inner in _with_inner_blocks(nest) for line in _fetches(nest, axis, inner)]
+    return [*lines, *fetches, *_nodes(nest.body)]
+
+
+def _fetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> list[str]:
+    """Where blocks begin that read something else of an axis: from now on ask for what the blocks after these read."""
+    position = nest.parallel.index(axis)
+    starts = [emit_fetch.start(i, fetch) for i, fetch in enumerate(nest.fetches) if fetch.position == position]
+    if not starts:
+        return []
+    number, fetched = divide("block", inner), names.fetched_block(axis.axis)
+    following = multiply(add(number, 1), inner)
+    lines = [f"{fetched} = {to_c(number)};"] if _refetches(nest, axis, inner) else []
+    lines.append(f"const long next = {to_c(following)};")
+    for other, inside in _with_inner_blocks(nest):
+        lines += _decode(other, divide("next", inside), is_outermost=other is nest.parallel[0])
+    conditions = [f"{to_c(following)} < {to_c(multiply(1, *(_trips(one) for one in nest.parallel)))}"]
+    conditions += [to_c(unequal(number, fetched))] if _refetches(nest, axis, inner) else []
+    return [f"if ({' && '.join(conditions)}) {{", *_indent([*lines, *starts]), "}"]
+
+
+def _refetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> bool:
+    """Whether several blocks in a row read the same of what is fetched ahead."""
+    return inner != 1 and any(nest.parallel[fetch.position] is axis for fetch in nest.fetches)
+
+
+def _with_inner_blocks(nest: LoopNest) -> Iterator[tuple[ParallelAxis, Value]]:
+    """The parallel axes, each with the number of blocks of all axes inside it."""
     for position, axis in enumerate(nest.parallel):
-        inner = multiply(1, *(_trips(other) for other in nest.parallel[position + 1 :]))
-        lines += _decode(axis, divide("block", inner), is_outermost=position == 0)
-        if axis.prologue:
-            moved = any_of(equal("block", "begin"), equal(remainder("block", inner), 0))
-            body = _nodes(axis.prologue)
-            lines += body if moved == 1 else [f"if ({to_c(moved)}) {{", *_indent(body), "}"]
-    return [*lines, *_nodes(nest.body)]
+        yield axis, multiply(1, *(_trips(other) for other in nest.parallel[position + 1 :]))
+
+
+def _repacks(axis: ParallelAxis, inner: Value) -> bool:
+    """Whether an axis has operands packed for several blocks in a row: a thread may be given any blocks."""
+    return bool(axis.prologue) and inner != 1
 
 
 def _trips(axis: ParallelAxis) -> Value:
@@ -291,15 +371,31 @@ def _pointer(buffer: str, offset: Value) -> str:
 
 def _entry(file: File) -> list[str]:
     workspace = [f"return {to_c(multiply(file.workspace_elements, FLOAT_BYTES))};"]
-    lines = ["struct tw_call call = {tensors, sizes, workspace};"]
-    lines += [_run(nest) for nest, _ in file.nests]
+    constants = ", context->constants" if file.prepared else ""
+    lines = [f"struct tw_call call = {{tensors, sizes, workspace{constants}}};", *(_run(nest) for nest, _ in file.nests)]
     if not any("context" in line for line in lines):
         lines.append("(void)context;")
-    exported = '__attribute__((visibility("default")))'
     arguments = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"
     return [
-        _function(f"{exported} long {file.entry_point}_workspace_bytes(const long *sizes)", _defined(file, workspace)),
-        _function(f"{exported} void {file.entry_point}({arguments})", _defined(file, lines)),
+        _function(f"{EXPORTED} long {file.entry_point}_workspace_bytes(const long *sizes)", _defined(file, workspace)),
+        _function(f"{EXPORTED} void {file.entry_point}({arguments})", _defined(file, lines)),
+    ]
+
+
+def _preparation(file: File) -> list[str]:
+    """What packs the constants, once for all calls."""
+    lines: list[str] = []
+    for one in file.prepared:
+        source, buffer = one.source, one.constant.buffer
+        pointers = [
+            f"const float *const {source.name} = (const float *){source.pointer};",
+            f"float *const {buffer.name} = (float *)(packed + {one.offset_bytes}); /* {buffer.note} */",
+        ]
+        lines += ["{", *_indent([*pointers, *_nodes(one.constant.copies)]), "}"]
+    size = [f"return {file.constant_bytes};"]
+    return [
+        _function(f"{EXPORTED} long {file.entry_point}_constant_bytes(void)", size),
+        _function(f"{EXPORTED} void {file.entry_point}_prepare(const void *const *constants, char *packed)", lines),
     ]
 
 
@@ -313,10 +409,12 @@ def _block_count(nest: LoopNest) -> Value:
 
 
 def _run(nest: LoopNest) -> str:
+    """The statement that runs a chain."""
     if _is_simple(nest):
-        return f"{nest.name}_task(&call, 0, 1, 0);"
+        return f"{nest.name}_task(&call, 0, 0);"
     count = _block_count(nest)
-    return f"context->parallel_for(context->pool, {nest.name}_task, &call, {to_c(count)}, {nest.name}_scratch_bytes(sizes));"
+    rest = f"{to_c(count)}, {nest.name}_scratch_bytes(sizes), {to_c(multiply(count, nest.block_ns))}"
+    return f"context->parallel_for(context->pool, {nest.name}_task, &call, {rest});"
 
 
 def _defined(file: File, lines: list[str]) -> list[str]:

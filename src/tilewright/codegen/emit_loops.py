@@ -1,41 +1,32 @@
 """C text of `VectorLoops`: maps and row operators as vector loops, with whole vectors first and one partial vector at the end.
 
 A row operator takes one pass over its row per state variable, then one to finish. Where the finishing value contains the last
-state's contribution (softmax: the exponential), the pass that sums it also stores it, and the last pass only finishes.
+state's contribution (softmax: the exponential), the pass that sums it also stores it, and the last pass only finishes; there is
+none where readers divide. TW_WAYS rows at a time hide what a row waits for: steps that depend on each other, and its ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TypeAlias
 
 from tilewright.codegen import names
-from tilewright.codegen.emit_scalar import COMBINE, literal_text, vector_text
+from tilewright.codegen.emit_scalar import CARELESS, COMBINE, literal_text, vector_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, Range, RunningStates, VectorLoops, View
+from tilewright.codegen.row_expressions import exponentials, hoist_division, inverses, is_falling, may_lose_nan
 from tilewright.errors import InternalError
 from tilewright.graph.index import FloorDiv, Index, Mod
-from tilewright.graph.scalar import (
-    Apply,
-    AxisValue,
-    Literal,
-    Load,
-    Parameter,
-    Point,
-    Previous,
-    Scalar,
-    State,
-    apply,
-    rewrite,
-    subexpressions,
-)
+from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, subexpressions
 from tilewright.graph.types import Reduction, StateVariable
 
 Lines = list[str]
 UNROLLED = 4
 """Vectors per step of a loop whose latency would show: the maximum of a row takes 8 cycles a vector with one accumulator."""
-STORED = State("stored contribution")
-"""Stands for the value that an earlier pass left in the written tensor."""
+Known: TypeAlias = Mapping[Scalar, str]
+"""Texts of expressions that have a name."""
 
 
 def emit_vector_loops(loops: VectorLoops) -> Lines:
@@ -53,6 +44,8 @@ class _Emitter:
     loops: VectorLoops
     ahead: int = 0
     """Vectors between the loop's position and what is emitted, in unrolled loops."""
+    rows: str = ""
+    """The axis of which `TW_WAYS` rows are emitted together, each statement for all of them."""
 
     @property
     def reduced(self) -> tuple[str, ...]:
@@ -72,11 +65,24 @@ class _Emitter:
             body = self.over(vector, self.map_body)
         elif vector in self.reduced:
             body = self.row_body(self.loops.operator.reduction, lanes_are_reduced=True, part=False)
+            around, body = self.by_ways(around, self.loops.operator.reduction, body)
         else:
             reduction = self.loops.operator.reduction
             body = self.over(vector, lambda part: self.row_body(reduction, lanes_are_reduced=False, part=part))
         nested = self.nest(around, body)
         return ["{", *_indent(nested), "}"] if nested is body and body[0] != "{" else nested
+
+    def by_ways(self, around: list[str], reduction: Reduction, one: Lines) -> tuple[list[str], Lines]:
+        """The axes that are left, and the loop over the innermost: some rows at a time, then the rest one by one."""
+        several = [axis for axis in around if self.ranges[axis].size != 1]
+        if not several or not all(isinstance(read, View) for read in self.loops.reads):
+            return around, one
+        *left, rows = several
+        index, size = names.axis_offset(rows), to_c(self.ranges[rows].size)
+        ways = replace(self, rows=rows).row_body(reduction, lanes_are_reduced=True, part=False)
+        together = [f"for (; {index} + TW_WAYS <= {size}; {index} += TW_WAYS) {{", *_indent(ways), "}"]
+        rest = [f"for (; {index} < {size}; {index}++) {{", *_indent(one), "}"]
+        return left, ["{", f"  long {index} = 0;", *_indent(together), *_indent(rest), "}"]
 
     def nest(self, axes: list[str], body: Lines) -> Lines:
         """Loops point by point."""
@@ -109,10 +115,10 @@ class _Emitter:
         """All passes of a row operator for one row, or for one vector of rows."""
         if self.loops.running is not None:
             return self.running_body(reduction, self.loops.running, lanes_are_reduced, part)
-        stored = self.stored_contribution(reduction)
+        stored, divided_later = self.stored_contribution(reduction), self.loops.inverse is not None
         lines: Lines = []
         for state in reduction.states:
-            keep = stored is not None and state is reduction.states[-1]
+            keep = state is reduction.states[-1] and (stored is not None or divided_later)
             lines += self.state_pass(state, lanes_are_reduced, part, keep)
         return [*lines, *self.finish(reduction, stored, lanes_are_reduced, part)]
 
@@ -122,12 +128,12 @@ class _Emitter:
         for state, (name, place, factor) in zip(reduction.states, running.states, strict=True):
             keep = state is reduction.states[-1]
             lines += self.state_pass(state, lanes_are_reduced, part, keep, into=f"gained_{name}")
-            lines.append(f"const tw_vec previous_{name} = {self.load(place, part)};")
-            before = f"previous_{name}"
+            lines += self.define(f"previous_{name}", self.load(place, part))
+            before = self.var(f"previous_{name}")
             if factor is not None:
-                lines.append(f"const tw_vec factor_{name} = {self.value(factor)};")
-                before = f"({before} * factor_{name})"
-            lines.append(f"const tw_vec state_{name} = {COMBINE[state.combine].format(before, f'gained_{name}')};")
+                lines += self.compute(f"factor_{name}", factor)
+                before = f"({before} * {self.var(f'factor_{name}')})"
+            lines += self.define(f"state_{name}", self.combined(state).format(before, self.var(f"gained_{name}")))
             lines.append(self.store_state(place, f"state_{name}", lanes_are_reduced, part))
         lines.append(self.store_state(running.factor, f"factor_{reduction.states[-1].name}", lanes_are_reduced, part))
         return ["{", *_indent(lines), "}"]
@@ -135,7 +141,7 @@ class _Emitter:
     def store_state(self, place: View, value: str, lanes_are_reduced: bool, part: bool) -> str:
         """The statement that stores one value per row: of one row, or of a vector of rows."""
         if lanes_are_reduced:
-            return f"tw_store_part({self.address(place)}, {value}, 1);"
+            return self.each(f"tw_store_part({self.address(place)}, {self.var(value)}, 1);")
         return self.store(value, part, place)
 
     def stored_contribution(self, reduction: Reduction) -> Scalar | None:
@@ -151,8 +157,9 @@ class _Emitter:
         Where a step is no more than combining, its latency would show: then several accumulators take turns.
         """
         total = f"state_{state.name}_lanes"
-        others = [f"{total}_{i}" for i in range(1, UNROLLED)] if lanes_are_reduced and state.contribution == Point() else []
-        lines = [f"tw_vec {name} = {_identity(state)};" for name in (total, *others)]
+        in_turns = lanes_are_reduced and state.contribution == Point() and not self.rows
+        others = [f"{total}_{i}" for i in range(1, UNROLLED)] if in_turns else []
+        lines = [line for name in (total, *others) for line in self.define(name, _identity(state), "")]
 
         def step(partial: bool) -> Lines:
             return self.state_step(state, total, keep, partial, masked=partial and lanes_are_reduced)
@@ -162,16 +169,39 @@ class _Emitter:
             shifted = replace(self, ahead=ahead)
             several += ["{", *_indent(shifted.state_step(state, name, keep, False, masked=False)), "}"]
         lines += self.over_reduction(step, lanes_are_reduced, part, several)
-        lines += [f"{total} = {COMBINE[state.combine].format(total, other)};" for other in others]
-        result = f"tw_splat(tw_reduce_{state.combine}({total}))" if lanes_are_reduced else total
-        return [*lines, f"const tw_vec {into or f'state_{state.name}'} = {result};"]
+        lines += [f"{total} = {self.combined(state).format(total, other)};" for other in others]
+        result = f"tw_splat(tw_reduce_{self.combine(state)}({self.var(total)}))" if lanes_are_reduced else total
+        return [*lines, *self.define(into or f"state_{state.name}", result)]
 
     def state_step(self, state: StateVariable, total: str, keep: bool, part: bool, *, masked: bool) -> Lines:
         """Take one vector of points into an accumulator; `keep` stores the contribution too."""
-        lines = [*self.point(part), f"const tw_vec contribution = {self.value(state.contribution)};"]
-        lines += [self.store("contribution", part)] if keep else []
-        taken = f"tw_first(contribution, {_identity(state)}, lanes)" if masked else "contribution"
-        return [*lines, f"{total} = {COMBINE[state.combine].format(total, taken)};"]
+        lines = [*self.rows_to_come(state), *self.point(part), *self.compute("contribution", state.contribution)]
+        contribution, total = self.var("contribution"), self.var(total)
+        lines += [self.store(contribution, part)] if keep else []
+        taken = f"tw_first({contribution}, {_identity(state)}, lanes)" if masked else contribution
+        return [*lines, self.each(f"{total} = {self.combined(state).format(total, taken)};")]
+
+    def rows_to_come(self, state: StateVariable) -> Lines:
+        """Prefetches in the last of several passes: the first one over the next rows does too little to hide where they lie."""
+        states = self.loops.operator.reduction.states if self.loops.operator.reduction is not None else ()
+        if not self.rows or len(states) == 1 or state is not states[-1]:
+            return []
+        steps = {
+            to_c(add(self.address(read), multiply("TW_WAYS", read.stride(self.rows))))
+            for read in self.loops.reads
+            if isinstance(read, View) and read.stride(self.loops.vector_axis) == 1 and read.stride(self.rows) != 0
+        }
+        return [self.each(f"tw_prefetch({step});") for step in sorted(steps)]
+
+    def combined(self, state: StateVariable) -> str:
+        """The text that combines two vectors of a state."""
+        return COMBINE[self.combine(state)]
+
+    def combine(self, state: StateVariable) -> str:
+        """What a state is combined by; NaN may get lost where results are NaN in any case."""
+        reduction = self.loops.operator.reduction
+        careless = reduction is not None and may_lose_nan(reduction, state)
+        return CARELESS.get(state.combine, state.combine) if careless else state.combine
 
     def over_reduction(
         self, step: Callable[[bool], Lines], lanes_are_reduced: bool, part: bool, several: Lines | None = None
@@ -184,23 +214,26 @@ class _Emitter:
     def finish(self, reduction: Reduction, stored: Scalar | None, lanes_are_reduced: bool, part: bool) -> Lines:
         """Write one value per point, or one per row."""
         if not set(self.reduced) <= self.loops.operator.write.axes():
-            result = self.value(reduction.finish)
-            return [self.store_row(result) if lanes_are_reduced else self.store(result, part)]
-        value = _hoist_division(reduction.finish)
+            result = self.compute("result", reduction.finish)
+            return [*result, self.store_state(self.loops.write, "result", lanes_are_reduced, part)]
+        value, once_a_row = hoist_division(reduction.finish), inverses(reduction.finish)
+        lines = [line for name, scalar in once_a_row for line in self.compute(f"state_{name}", scalar)]
+        if self.loops.inverse is not None:
+            ((name, _),) = once_a_row
+            return [*lines, self.store_state(self.loops.inverse, f"state_{name}", lanes_are_reduced, part)]
 
         def step(partial: bool) -> Lines:
             if stored is None:
-                return [*self.point(partial), self.store(self.value(value), partial)]
-            again = f"const tw_vec contribution = {self.load(self.loops.write, partial)};"
-            return [again, self.store(self.value(value, stored), partial)]
+                return [*self.point(partial), *self.compute("result", value), self.store(self.var("result"), partial)]
+            again = self.define("contribution", self.load(self.loops.write, partial))
+            return [*again, *self.compute("result", value, {stored: self.var("contribution")}), self.store(self.var("result"), partial)]
 
-        inverses = [f"const tw_vec state_{name} = {self.value(scalar)};" for name, scalar in _inverses(reduction.finish)]
-        return [*inverses, *self.over_reduction(step, lanes_are_reduced, part)]
+        return [*lines, *self.over_reduction(step, lanes_are_reduced, part)]
 
     def point(self, part: bool) -> Lines:
         """Load what the body reads, and compute it."""
         body = self.loops.operator.body
-        return [*self.loads(body, part), f"const tw_vec point = {self.value(body)};"]
+        return [*self.loads(body, part), *self.compute("point", body)]
 
     def loads(self, scalar: Scalar, part: bool) -> Lines:
         """Declare one vector per read of an expression."""
@@ -211,7 +244,7 @@ class _Emitter:
         """Declare the vector of one read."""
         operand = self.loops.reads[read]
         if isinstance(operand, View):
-            return [f"const tw_vec load_{read} = {self.load(operand, part)};"]
+            return self.define(f"load_{read}", self.load(operand, part))
         return self.gather_lines(read, operand, "lanes" if part else "TW_LANES")
 
     def load(self, operand: View, part: bool) -> str:
@@ -228,12 +261,39 @@ class _Emitter:
         place = place or self.loops.write
         address, stride = self.address(place), place.stride(self.loops.vector_axis)
         if stride == 1 or self.loops.vector_axis is None:
-            return f"tw_store_part({address}, {value}, lanes);" if part else f"tw_store({address}, {value});"
-        return f"tw_store_strided({address}, {to_c(stride)}, {value}, {'lanes' if part else 'TW_LANES'});"
+            return self.each(f"tw_store_part({address}, {value}, lanes);" if part else f"tw_store({address}, {value});")
+        return self.each(f"tw_store_strided({address}, {to_c(stride)}, {value}, {'lanes' if part else 'TW_LANES'});")
 
-    def store_row(self, value: str) -> str:
-        """The statement that stores the one result of a row."""
-        return f"tw_store_part({self.address(self.loops.write)}, {value}, 1);"
+    def var(self, name: str) -> str:
+        """A variable of the current row, or of the current way."""
+        return f"{name}[way]" if self.rows else name
+
+    def each(self, statement: str) -> str:
+        """A statement for the current row, or for every way."""
+        return f"TW_EACH_WAY({statement})" if self.rows else statement
+
+    def define(self, name: str, value: str, constant: str = "const ") -> Lines:
+        """A new variable."""
+        if self.rows:
+            return [f"tw_vec {name}[TW_WAYS];", self.each(f"{name}[way] = {value};")]
+        return [f"{constant}tw_vec {name} = {value};"]
+
+    def compute(self, name: str, scalar: Scalar, known: Known = MappingProxyType({})) -> Lines:
+        """A new variable with the value of an expression; exponentials are taken for all ways together."""
+        lines: Lines = []
+        for number, power in enumerate(exponentials(scalar, known)):
+            variable = name if power == scalar else f"{name}_power_{number}"
+            lines += self.exponential(variable, power, known)
+            known = {**known, power: self.var(variable)}
+        return lines if lines and scalar in known else [*lines, *self.define(name, self.value(scalar, known))]
+
+    def exponential(self, name: str, power: Apply, known: Known) -> Lines:
+        """A new variable with the value of an exponential."""
+        function = "tw_exp_down" if is_falling(power, self.loops.operator.reduction) else "tw_exp"
+        exponent = self.value(power.operands[0], known)
+        if self.rows:
+            return [*self.define(name, exponent), f"{function}_ways({name});"]
+        return self.define(name, f"{function}({exponent})")
 
     def address(self, view: View) -> str:
         """The pointer to the current point."""
@@ -245,6 +305,8 @@ class _Emitter:
         """The position inside the box, 0 along axes of one point (which have no loop)."""
         if axis == self.loops.vector_axis:
             return add(names.axis_offset(axis), multiply(self.ahead, "TW_LANES"))
+        if axis == self.rows:
+            return add(names.axis_offset(axis), "way")
         return 0 if self.ranges[axis].size == 1 else names.axis_offset(axis)
 
     def gather_lines(self, read: int, operand: Gather, lanes: str) -> Lines:
@@ -281,31 +343,27 @@ class _Emitter:
         lane = ["lane"] if axis == self.loops.vector_axis else []
         return to_c(add(self.ranges[axis].start, self.offset(axis), *lane))
 
-    def value(self, scalar: Scalar, stored: Scalar | None = None) -> str:
-        """The vector expression of a scalar; occurrences of `stored` are the variable `contribution`."""
-        if stored is not None:
-            scalar = rewrite(scalar, lambda node: STORED if node == stored else None)
-        return vector_text(scalar, self.leaf)
+    def value(self, scalar: Scalar, known: Known = MappingProxyType({})) -> str:
+        """The vector expression of a scalar."""
+        return vector_text(scalar, self.leaf, known)
 
     def leaf(self, scalar: Scalar) -> str:
         """The vector expression of a leaf."""
         match scalar:
             case Literal(value):
                 return f"tw_splat({literal_text(value)})"
-            case State() if scalar is STORED:
-                return "contribution"
             case Load(read):
-                return f"load_{read}"
+                return self.var(f"load_{read}")
             case Point():
-                return "point"
+                return self.var("point")
             case State(name):
-                return f"state_{name}"
+                return self.var(f"state_{name}")
             case AxisValue(axis):
                 return self.axis_value(axis)
             case Parameter(name):
                 return f"tw_splat((float){names.extent(name)})"
             case Previous(name) if self.loops.running is not None:
-                return f"previous_{name}"
+                return self.var(f"previous_{name}")
             case Previous():
                 raise InternalError("a rescaling law was asked for outside an online schedule")
             case _:
@@ -319,27 +377,3 @@ class _Emitter:
 
 def _identity(state: StateVariable) -> str:
     return f"tw_splat({literal_text(state.identity)})"
-
-
-def _inverses(finish: Scalar) -> list[tuple[str, Scalar]]:
-    """Reciprocals of the states that a finishing value divides by."""
-    divisors = {divisor.name for node in subexpressions(finish) if (divisor := _state_divisor(node)) is not None}
-    return [(f"{name}_inverse", apply("reciprocal", State(name))) for name in sorted(divisors)]
-
-
-def _hoist_division(finish: Scalar) -> Scalar:
-    """Multiply by the reciprocal, computed once per row, where a point is divided by a state."""
-
-    def by_inverse(node: Scalar) -> Scalar | None:
-        divisor = _state_divisor(node)
-        if divisor is None or not isinstance(node, Apply):
-            return None
-        return apply("multiply", _hoist_division(node.operands[0]), State(f"{divisor.name}_inverse"))
-
-    return rewrite(finish, by_inverse)
-
-
-def _state_divisor(node: Scalar) -> State | None:
-    if isinstance(node, Apply) and node.function == "divide" and isinstance(node.operands[1], State):
-        return node.operands[1]
-    return None

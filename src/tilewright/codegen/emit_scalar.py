@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
 
@@ -35,29 +37,35 @@ CONDITIONS: Mapping[str, str] = {
 }
 
 
-def vector_text(scalar: Scalar, leaf: Callable[[Scalar], str]) -> str:
-    """The C expression of type tw_vec for a scalar expression; `leaf` names what is not an `Apply`.
+Leaf: TypeAlias = Callable[[Scalar], str]
+
+
+def vector_text(scalar: Scalar, leaf: Leaf, known: Mapping[Scalar, str] = MappingProxyType({})) -> str:
+    """The C expression of type tw_vec for a scalar expression; `leaf` names what is not an `Apply`, `known` what has a name.
 
     >>> from tilewright.graph.scalar import Load, apply
     >>> vector_text(apply("maximum", Load(0), Load(1)), lambda load: f"x{load.read}")
     'tw_maximum(x0, x1)'
     """
+    if scalar in known:
+        return known[scalar]
     if not isinstance(scalar, Apply):
         return leaf(scalar)
     if scalar.function == "where":
         condition, yes, no = scalar.operands
-        return f"tw_where({_mask_text(condition, leaf)}, {vector_text(yes, leaf)}, {vector_text(no, leaf)})"
+        chosen = (vector_text(value, leaf, known) for value in (yes, no))
+        return f"tw_where({', '.join((_mask_text(condition, leaf, known), *chosen))})"
     if scalar.function in CONDITIONS:
-        return f"tw_where({_mask_text(scalar, leaf)}, tw_splat(1.0f), tw_splat(0.0f))"
+        return f"tw_where({_mask_text(scalar, leaf, known)}, tw_splat(1.0f), tw_splat(0.0f))"
     if scalar.function not in VALUES:
         raise InternalError(f"no C text for the scalar function {scalar.function}")
-    return VALUES[scalar.function].format(*(vector_text(operand, leaf) for operand in scalar.operands))
+    return VALUES[scalar.function].format(*(vector_text(operand, leaf, known) for operand in scalar.operands))
 
 
-def _mask_text(condition: Scalar, leaf: Callable[[Scalar], str]) -> str:
+def _mask_text(condition: Scalar, leaf: Leaf, known: Mapping[Scalar, str]) -> str:
     if isinstance(condition, Apply) and condition.function in CONDITIONS:
-        return CONDITIONS[condition.function].format(*(vector_text(operand, leaf) for operand in condition.operands))
-    return f"tw_not_equal({vector_text(condition, leaf)}, tw_splat(0.0f))"
+        return CONDITIONS[condition.function].format(*(vector_text(operand, leaf, known) for operand in condition.operands))
+    return f"tw_not_equal({vector_text(condition, leaf, known)}, tw_splat(0.0f))"
 
 
 def literal_text(value: float) -> str:
@@ -79,7 +87,8 @@ def literal_text(value: float) -> str:
 COMBINE: Mapping[str, str] = {
     "add": "{} + {}",
     "multiply": "{} * {}",
-    "maximum": "tw_maximum({}, {})",
-    "minimum": "tw_minimum({}, {})",
+    **{name: f"tw_{name}({{}}, {{}})" for name in ("maximum", "minimum", "larger", "smaller")},
 }
 """The associative functions of reductions, on vectors; `tw_reduce_<name>` folds the lanes of one."""
+CARELESS: Mapping[str, str] = {"maximum": "larger", "minimum": "smaller"}
+"""What takes their place where it does not matter what becomes of NaN: one instruction instead of three."""

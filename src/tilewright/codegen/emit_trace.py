@@ -19,11 +19,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from tilewright.codegen import emit_fetch
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
-from tilewright.codegen.emit_c import PACKING, chains_and_entry, kernel_calls
+from tilewright.codegen.emit_c import CALL_DECLARATION, PACKING, chains_and_entry, kernel_calls
 from tilewright.codegen.emit_tiles import tiles_functions
 from tilewright.codegen.program import Program, c_file
 from tilewright.kernels.contract import MicroKernel
+from tilewright.kernels.vectors import ways_text
 
 TAG_SHIFT = 48
 ENTRY_POINT = "tw_trace"
@@ -34,13 +36,15 @@ class Trace:
     """C text that replays a program's accesses on one thread, blocks in order. It imports no symbol.
 
     `buffers` names what is told apart, in the order of numbers from 1: inputs, constants and outputs, tensors between chains,
-    then the scratch buffers of every chain. The ABI:
+    then the scratch buffers and the packed constants of every chain. The ABI:
 
         typedef void tw_sink(void *state, const unsigned long *touches, long count);
-        void tw_trace(tw_sink *sink, void *state, void *const *tensors, const long *sizes, char *workspace, char *scratch);
+        void tw_trace(tw_sink *sink, void *state, void *const *tensors, const long *sizes, char *workspace, char *constants,
+                      char *scratch);
         long tilewright_run_workspace_bytes(const long *sizes);
 
-    `tensors` are tagged addresses (see `tag`), `sizes` those of the artifact's ABI, `workspace` and `scratch` plain addresses.
+    `tensors` are tagged addresses (see `tag`), `sizes` those of the artifact's ABI, the rest plain addresses. Packed constants
+    take `constant_bytes`; what packs them is not traced.
     It is not reentrant.
     """
 
@@ -48,6 +52,7 @@ class Trace:
     signature: Signature
     buffers: tuple[str, ...]
     line_bytes: int
+    constant_bytes: int
 
     @property
     def buffer_shift(self) -> int:
@@ -65,23 +70,26 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
     slots = (*program.signature.inputs, *program.signature.outputs)
     between = [tensor for tensor, _ in program.workspace]
     scratch = [(nest.name, buffer.name) for nest in program.nests for buffer in nest.buffers]
+    packed = [(nest.name, constant.buffer.name) for nest in program.nests for constant in nest.constants]
     first = len(slots) + 1
     tensor_tags = {tensor: tag(first + i) for i, tensor in enumerate(between)}
-    buffer_tags = {place: tag(first + len(between) + i) for i, place in enumerate(scratch)}
-    file = replace(c_file(program, tensor_tags), buffer_tags=buffer_tags)
+    buffer_tags = {place: tag(first + len(between) + i) for i, place in enumerate((*scratch, *packed))}
+    constant_tags = {f"{nest}.{buffer}": buffer_tags[nest, buffer] for nest, buffer in packed}
+    file = replace(c_file(program, {**tensor_tags, **constant_tags}), buffer_tags=buffer_tags)
     text = "\n".join(
         [
-            VOCABULARY.replace("@LANES@", str(program.dialect.lanes)).replace("@SHIFT@", str(_shift(line_bytes))),
+            ways_text() + VOCABULARY.replace("@LANES@", str(program.dialect.lanes)).replace("@SHIFT@", str(_shift(line_bytes))),
             CONTEXT_DECLARATION,
-            "struct tw_call {\n  void *const *tensors;\n  const long *sizes;\n  char *workspace;\n};\n",
+            CALL_DECLARATION,
             PACKING,
+            emit_fetch.FETCHING,
             *_kernels(program, every_step),
             *chains_and_entry(file),
             ENTRY.format(entry_point=file.entry_point),
         ]
     )
-    names = [f"{nest}.{buffer}" if len(program.nests) > 1 else buffer for nest, buffer in scratch]
-    return Trace(text, program.signature, (*(slot.name for slot in slots), *between, *names), line_bytes)
+    names = [f"{nest}.{buffer}" if len(program.nests) > 1 else buffer for nest, buffer in (*scratch, *packed)]
+    return Trace(text, program.signature, (*(slot.name for slot in slots), *between, *names), line_bytes, file.constant_bytes)
 
 
 def _kernels(program: Program, every_step: bool) -> Iterator[str]:
@@ -139,6 +147,7 @@ TW_INLINE void tw_touch(const float *p, long n, tw_word write) {
 
 typedef float tw_vec;
 typedef int tw_mask;
+TW_INLINE void tw_prefetch(const float *p) { (void)p; }
 TW_INLINE float tw_read(const float *p) { tw_touch(p, 1, 0); return 0.0f; }
 TW_INLINE tw_vec tw_load(const float *p) { tw_touch(p, TW_LANES, 0); return 0.0f; }
 TW_INLINE void tw_store(float *p, tw_vec v) { (void)v; tw_touch(p, TW_LANES, 1); }
@@ -157,9 +166,12 @@ TW_INLINE void tw_store_strided(float *p, long stride, tw_vec v, long n) {
 #define TW_ONE(name) TW_INLINE tw_vec name(tw_vec v) { return v; }
 #define TW_TWO(name) TW_INLINE tw_vec name(tw_vec a, tw_vec b) { return a + b; }
 #define TW_COMPARISON(name) TW_INLINE tw_mask name(tw_vec a, tw_vec b) { return a < b; }
-TW_ONE(tw_splat) TW_ONE(tw_sqrt) TW_ONE(tw_abs) TW_ONE(tw_floor) TW_ONE(tw_exp)
+TW_ONE(tw_splat) TW_ONE(tw_sqrt) TW_ONE(tw_abs) TW_ONE(tw_floor) TW_ONE(tw_exp) TW_ONE(tw_exp_down)
 TW_ONE(tw_reduce_add) TW_ONE(tw_reduce_multiply) TW_ONE(tw_reduce_maximum) TW_ONE(tw_reduce_minimum)
-TW_TWO(tw_maximum) TW_TWO(tw_minimum)
+TW_ONE(tw_reduce_larger) TW_ONE(tw_reduce_smaller)
+TW_TWO(tw_maximum) TW_TWO(tw_minimum) TW_TWO(tw_larger) TW_TWO(tw_smaller)
+TW_INLINE void tw_exp_ways(tw_vec *v) { (void)v; }
+TW_INLINE void tw_exp_down_ways(tw_vec *v) { (void)v; }
 TW_COMPARISON(tw_less) TW_COMPARISON(tw_less_equal) TW_COMPARISON(tw_greater)
 TW_COMPARISON(tw_greater_equal) TW_COMPARISON(tw_equal) TW_COMPARISON(tw_not_equal)
 TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return mask ? a : b; }
@@ -193,14 +205,24 @@ static void {symbol}(long k, const float *a, long a_row, long a_column, const fl
 """
 
 ENTRY = """\
-static void tw_in_order(void *pool, void (*task)(void *argument, long begin, long end, char *scratch), void *argument, long count,
-                        long scratch_bytes) {{
-  (void)scratch_bytes;
-  task(argument, 0, count, pool);
+struct tw_in_order {{
+  struct tw_blocks blocks;
+  long next, count;
+}};
+static long tw_next_in_order(struct tw_blocks *blocks) {{
+  struct tw_in_order *order = (struct tw_in_order *)blocks;
+  return order->next < order->count ? order->next++ : -1;
+}}
+static void tw_run_in_order(void *pool, void (*task)(void *argument, struct tw_blocks *blocks, char *scratch), void *argument,
+                            long count, long scratch_bytes, long expected_ns) {{
+  struct tw_in_order order = {{{{tw_next_in_order}}, 0, count}};
+  (void)scratch_bytes, (void)expected_ns;
+  if (count > 0)
+    task(argument, &order.blocks, pool);
 }}
 __attribute__((visibility("default"))) void tw_trace(tw_sink *sink, void *state, void *const *tensors, const long *sizes,
-                                                     char *workspace, char *scratch) {{
-  const struct tw_context context = {{scratch, tw_in_order}};
+                                                     char *workspace, char *constants, char *scratch) {{
+  const struct tw_context context = {{scratch, tw_run_in_order, constants}};
   tw_current_sink = sink;
   tw_state = state;
   tw_count = 0;

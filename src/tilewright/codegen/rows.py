@@ -1,8 +1,9 @@
-"""Lowering of row operators whose rows are cut: states between blocks, and the sums of shares that they correct.
+"""Lowering of row operators that make shares: states between blocks of their rows, and the sums that they correct.
 
 A row operator takes its states along: at the first block they start from their identities, at every block they come out with
 the factor that its older shares are to be multiplied by. Who sums the shares multiplies what it has by that factor before it
-adds a block, and divides by the total after the last one. The parts of a split leave both to their merge.
+adds a block, and divides by the total after the last one. The parts of a split leave both to their merge. Of whole rows only the
+division is left to who sums the shares, where that is less work.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from tilewright.errors import InternalError
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Access, Axis, Operator
-from tilewright.plan.row_forms import Shares, cut_axes, row_axes, shares_of, shares_read, state_blocks
+from tilewright.plan.row_forms import Shares, cut_axes, divided_by_readers, row_axes, shares_of, shares_read, state_blocks
 
 FACTOR = "factor"
 """Names the buffer of what older shares of every row are multiplied by."""
+INVERSE = "inverse"
+"""Names the buffer of what sums of shares of whole rows are multiplied by."""
 
 
 def is_cut(state: Lowering, operator: Operator) -> bool:
@@ -45,11 +48,21 @@ def lower_cut_rows(state: Lowering, operator: Operator, loops: VectorLoops, scop
     return If(first, starts), replace(loops, running=RunningStates(states, views[FACTOR]))
 
 
+def lower_whole_rows(state: Lowering, operator: Operator, loops: VectorLoops, scope: Scope) -> VectorLoops:
+    """A row operator on whole rows; where its readers divide, it keeps the reciprocals of the totals for them."""
+    if not divided_by_readers(state.chain, operator.name):
+        return loops
+    return replace(loops, inverse=_row_view(state, operator, INVERSE, scope))
+
+
 def correct_sums(state: Lowering, operator: Operator, scope: Scope, body: tuple[Node, ...]) -> tuple[Node, ...]:
     """A contraction on the current box; if it sums shares, what it has is corrected before, and divided after the last block."""
     rows = shares_read(state.chain, operator)
-    if rows is None or not is_cut(state, rows):
+    if rows is None:
         return body
+    if not is_cut(state, rows):
+        divides, last = divided_by_readers(state.chain, rows.name), _is_last(state, operator, scope)
+        return (*body, *_if(last, _scaled(state, operator, rows, INVERSE, "multiply", scope))) if divides else body
     fresh = all_of(*(equal(scope.ranges[axis].start, _block_start(state, rows, axis, scope)) for axis in _reduced(operator)))
     older = any_of(*(unequal(scope.ranges[axis].start, scope.origin(axis)) for axis in _reduced(operator)))
     before = _scaled(state, operator, rows, FACTOR, "multiply", scope)

@@ -40,6 +40,10 @@ TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
   tw_int exponent = __builtin_convertvector(n, tw_int), half = exponent >> 1;
   return p * tw_power_of_two(half) * tw_power_of_two(exponent - half);
 }
+TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
+  tw_int exponent = __builtin_convertvector(n, tw_int);
+  return (tw_vec)(((tw_int)p + (exponent << 23)) & ~(n < -125.0f));
+}
 """
 
 DIALECT = vector_dialect("avx2", 256, 16, frozenset({"avx2", "fma"}), "x86_64", INSTRUCTIONS)

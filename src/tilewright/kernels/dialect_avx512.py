@@ -56,6 +56,12 @@ TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
   __asm__("vscalefps %2, %1, %0" : "=v"(result) : "v"(p), "v"(n));
   return result;
 }
+TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
+  tw_mask in_range = (tw_mask)~tw_less(n, tw_splat(-125.0f));
+  tw_vec result;
+  __asm__("vscalefps %2, %1, %0%{%3%}%{z%}" : "=v"(result) : "v"(p), "v"(n), "Yk"(in_range));
+  return result;
+}
 """
 
 DIALECT = vector_dialect("avx512", 512, 32, frozenset({"avx512f"}), "x86_64", INSTRUCTIONS)

@@ -4,7 +4,7 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
 
     TW_LANES, tw_vec, tw_mask                       lane count, a vector, the result of a comparison
     tw_load(p)  tw_store(p, v)                      unaligned
-    tw_read(p)                                      one float
+    tw_read(p)  tw_prefetch(p)                      one float; its cache line, wherever p points
     tw_load_part(p, n)  tw_store_part(p, v, n)      the first n lanes, 0 <= n <= TW_LANES; loaded lanes >= n are 0
     tw_load_strided(p, stride, n)                   lane i is p[i * stride]; lanes >= n are 0
     tw_store_strided(p, stride, v, n)
@@ -15,7 +15,13 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
     tw_sqrt tw_abs tw_floor tw_exp
     tw_less tw_less_equal tw_greater tw_greater_equal tw_equal tw_not_equal     -> tw_mask; & | ~ combine masks
     tw_where(mask, a, b)
+    tw_larger tw_smaller                            the same without care for NaN: one operand, if either is NaN
     tw_reduce_add tw_reduce_multiply tw_reduce_maximum tw_reduce_minimum        -> float, by halves: lane i with i + lanes/2
+    tw_reduce_larger tw_reduce_smaller
+    TW_WAYS  TW_EACH_WAY(statement)                 the statement TW_WAYS times, with the constant way = 0, 1, ... in each
+    tw_exp_down                                     the exponential of a rounded difference that is not above 0 (softmax): to
+                                                    2e-7 + 7.3e-8 |x|, relative; 0 below 2^-125.5; NaN for NaN
+    tw_exp_ways(v)  tw_exp_down_ways(v)             v[way] = tw_exp(v[way]), step by step for all ways
     TW_KEEP(v)  TW_OPAQUE(p)                        keep a vector, or a pointer, in a register (compiles to nothing)
 
 Nothing outside the lanes named is read or written. The compiler's flags must include -fno-math-errno and -ffp-contract=fast
@@ -24,6 +30,7 @@ and must not include -ffast-math (the exponential relies on rounding).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -62,7 +69,8 @@ def vector_dialect(
 
     `instructions` defines tw_mask, tw_load_part, tw_store_part, the comparisons, tw_where, tw_prefix (a mask of the first n
     lanes), tw_larger and tw_smaller (the second operand where the two are unordered), tw_sqrt, tw_floor, tw_round (to
-    nearest even, for |x| < 2^22), tw_scale (p * 2^n, rounded once, for 0.5 < p < 2 and integral -152 <= n <= 129), TW_KEEP.
+    nearest even, for |x| < 2^22), tw_scale (p * 2^n, rounded once, for 0.5 < p < 2 and integral -152 <= n <= 129), tw_scale_down
+    (p * 2^n for 0.5 < p < 2 and integral -125 <= n <= 0, 0 for n < -125 and any p, NaN if both are), TW_KEEP.
     """
     lanes = vector_bits // 32
     guard = f"TW_DIALECT_{name.upper()}"
@@ -71,14 +79,35 @@ def vector_dialect(
 
 
 def _types(vector_bits: int) -> str:
-    return TYPES.replace("@LANES@", str(vector_bits // 32)).replace("@BYTES@", str(vector_bits // 8))
+    return ways_text() + TYPES.replace("@LANES@", str(vector_bits // 32)).replace("@BYTES@", str(vector_bits // 8))
+
+
+def ways_text() -> str:
+    """The definitions of TW_WAYS and TW_EACH_WAY."""
+    each = " ".join(f"{{ enum {{ way = {way} }}; __VA_ARGS__ }}" for way in range(WAYS))
+    return f"#define TW_WAYS {WAYS}\n#define TW_EACH_WAY(...) {{ {each} }}\n"
 
 
 def _shared(lanes: int) -> str:
     every = range(lanes)
     text = MEMORY.replace("@STRIDED@", ", ".join(f"p[{i} * stride]" if i else "p[0]" for i in every))
     text += VALUES.replace("@IOTA@", ", ".join(f"{i}.0f" for i in every))
-    return text + EXPONENTIAL + "".join(_reduction(name, expression, lanes) for name, expression in REDUCTIONS)
+    return text + _exponentials() + "".join(_reduction(name, expression, lanes) for name, expression in REDUCTIONS)
+
+
+def _exponentials() -> str:
+    """Every exponential for one vector, and for all ways step by step: a chain of dependent steps leaves the units idle."""
+    return "".join(_one(name, steps) + _for_ways(name, steps) for name, steps in EXPONENTIALS.items())
+
+
+def _one(name: str, steps: str) -> str:
+    lines = "".join(f"  {line}\n" for line in steps.replace("$", "").splitlines())
+    return f"TW_INLINE tw_vec {name}(tw_vec x) {{\n  tw_vec n;\n  tw_vec e;\n{lines}  return x;\n}}\n"
+
+
+def _for_ways(name: str, steps: str) -> str:
+    lines = "".join(f"  TW_EACH_WAY({line})\n" for line in re.sub(r"\$(\w)", r"\1[way]", steps).splitlines())
+    return f"TW_INLINE void {name}_ways(tw_vec *x) {{\n  tw_vec n[TW_WAYS];\n  tw_vec e[TW_WAYS];\n{lines}}}\n"
 
 
 def _reduction(name: str, expression: str, lanes: int) -> str:
@@ -97,7 +126,13 @@ REDUCTIONS = (
     ("multiply", "v * upper"),
     ("maximum", "tw_maximum(v, upper)"),
     ("minimum", "tw_minimum(v, upper)"),
+    ("larger", "tw_larger(v, upper)"),
+    ("smaller", "tw_smaller(v, upper)"),
 )
+
+WAYS = 4
+"""Rows that a row operator works on at a time. Measured on AVX-512 (Zen 5), softmax of 24 rows of 512: 7.9 cycles a vector with 2
+ways, 6.7 with 4; row by row 11.7."""
 
 TYPES = """\
 #define TW_LANES @LANES@
@@ -112,6 +147,7 @@ typedef float tw_vec __attribute__((vector_size(@BYTES@)));
 typedef int tw_int __attribute__((vector_size(@BYTES@)));
 typedef float tw_vec_unaligned __attribute__((vector_size(@BYTES@), aligned(4), may_alias));
 TW_INLINE float tw_read(const float *p) { return *p; }
+TW_INLINE void tw_prefetch(const float *p) { __builtin_prefetch(p); }
 TW_INLINE tw_vec tw_load(const float *p) { return *(const tw_vec_unaligned *)p; }
 TW_INLINE void tw_store(float *p, tw_vec v) { *(tw_vec_unaligned *)p = v; }
 TW_INLINE tw_vec tw_splat(float x) { return x - (tw_vec){0}; }
@@ -147,20 +183,32 @@ TW_INLINE tw_vec tw_abs(tw_vec v) { return (tw_vec)((tw_int)v & 0x7fffffff); }
 # exp(x) = 2^n * e^r with n = round(x * log2(e)) and r = x - n * ln(2), |r| <= ln(2)/2. ln(2) is split in two (Cody and Waite,
 # "Software Manual for the Elementary Functions", 1980, chapter 6): the upper part has 15 significant bits, so that n times it is
 # exact even without fused operations. Below -105 the result rounds to 0, above 89 it overflows: the clamps keep n small, and
-# let NaN through.
-EXPONENTIAL = """\
-TW_INLINE tw_vec tw_exp(tw_vec x) {
-  x = tw_larger(tw_splat(-105.0f), x);
-  x = tw_smaller(tw_splat(89.0f), x);
-  tw_vec n = tw_round(x * 1.44269504f);
-  tw_vec r = x - n * 0.693145752f;
-  r = r - n * 1.42860677e-6f;
-  tw_vec e = tw_splat(0.00828949921f);
-  e = e * r + 0.0418981761f;
-  e = e * r + 0.166676506f;
-  e = e * r + 0.499991477f;
-  e = e * r + 0.999999702f;
-  e = e * r + 1.0f;
-  return tw_scale(e, n);
-}
+# let NaN through. The names behind a $ are one vector each, or one for each way.
+EXP = """\
+$x = tw_larger(tw_splat(-105.0f), $x);
+$x = tw_smaller(tw_splat(89.0f), $x);
+$n = tw_round($x * 1.44269504f);
+$x = $x - $n * 0.693145752f;
+$x = $x - $n * 1.42860677e-6f;
+$e = $x * 0.00828949921f + 0.0418981761f;
+$e = $e * $x + 0.166676506f;
+$e = $e * $x + 0.499991477f;
+$e = $e * $x + 0.999999702f;
+$e = $e * $x + 1.0f;
+$x = tw_scale($e, $n);
 """
+
+# 2^n * 2^f with n = round(t), f = t - n, which is exact, and t = x * log2(e): its two roundings cost 7.3e-8 |x|, relative, about
+# as much as the rounding of the difference that x is. What is below 2^-125.5 becomes 0.
+EXP_DOWN = """\
+$x = $x * 1.44269504f;
+$n = tw_round($x);
+$x = $x - $n;
+$e = $x * 0.00132764725f + 0.00967554096f;
+$e = $e * $x + 0.0555071309f;
+$e = $e * $x + 0.240221202f;
+$e = $e * $x + 0.693146944f;
+$e = $e * $x + 1.0f;
+$x = tw_scale_down($e, $n);
+"""
+EXPONENTIALS = {"tw_exp": EXP, "tw_exp_down": EXP_DOWN}

@@ -14,14 +14,15 @@ from math import prod
 
 from tilewright.graph.types import Operator
 from tilewright.kernels.contract import MicroKernel
+from tilewright.plan.packing import lies_in_panels
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
-from tilewright.plan.traffic import kernel_tile, row_stride
-from tilewright.plan.views import Count
+from tilewright.plan.traffic import kernel_tile
+from tilewright.plan.views import Count, OperatorView
 
 
 def prefetch_seconds(
     setting: Setting,
-    operator: Operator,
+    view: OperatorView,
     moved: Mapping[str, tuple[Count, ...]],
     tiles: Mapping[str, Count],
     calls: Count,
@@ -30,15 +31,15 @@ def prefetch_seconds(
 ) -> Count:
     """The price of an operator's prefetches less what they hide; 0 for kernels without.
 
-    `moved` is what `traffic.elements_into` returns; `packed` says whether the right operand is packed.
+    `moved` is what `traffic.elements_into` returns; `packed` says that the right operand is packed if it can be.
     """
+    operator = view.operator
     kernel = setting.kernels.get(operator.name)
     if kernel is None or not kernel.prefetch:
         return 0.0
     _, _, depth = kernel_tile(setting, operator, tiles)
     cost = calls * sum(_cycles_per_call(setting, kernel, one, depth) for one in kernel.prefetch) / setting.machine.frequency_hz
-    in_panels = not packed and row_stride(setting, operator) <= kernel.columns
-    hiding = [one for one in kernel.prefetch if one != "right" or in_panels]
+    hiding = [one for one in kernel.prefetch if one != "right" or lies_in_panels(setting, view, packed=packed)]
     return cost - sum(_hidden_seconds(setting, operator, one, moved) for one in hiding)
 
 

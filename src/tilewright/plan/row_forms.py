@@ -18,8 +18,9 @@ import numpy as np
 from tilewright.graph.scalar import Previous, Scalar, State, apply, subexpressions
 from tilewright.graph.types import AxisKind, Chain, Operator, Reduction
 from tilewright.plan.chains import equal_axes
+from tilewright.plan.facts import fact
 from tilewright.plan.memory import live_blocks
-from tilewright.plan.ranges import largest_sizes, trip_counts
+from tilewright.plan.ranges import largest_sizes, planned_sizes, trip_counts
 from tilewright.plan.schedule import Compute, Loop, Schedule, common_path
 from tilewright.plan.views import ChainView, Count, LoopView, OperatorView
 
@@ -98,6 +99,34 @@ def _producers_of_shares(chain: Chain, operator: Operator) -> Iterator[Operator]
             yield producer
 
 
+@fact
+def divided_by_readers(chain: Chain, name: str) -> bool:
+    """Whether the row operator of this name, if its rows are whole, leaves the division by their totals to those who sum its shares.
+
+    All readers must be contractions that sum whole rows of these shares alone, keep the rows apart, and write fewer elements
+    for a row than it has.
+    """
+    operator = chain.operator(name)
+    if shares_of(operator) is None or operator.write.tensor not in chain.intermediates:
+        return False
+    consumers = chain.consumers(operator.write.tensor)
+    return all(_divides_less(chain, operator, consumer) for consumer in consumers)
+
+
+def _divides_less(chain: Chain, operator: Operator, consumer: Operator) -> bool:
+    rows, keys = set(row_axes(operator)), {axis.name for axis in operator.reduction_axes()}
+    sizes = planned_sizes(chain)
+    columns = prod(sizes[axis] for axis in consumer.write.axes() - rows)
+    sums_shares = consumer.is_contraction() and tuple(_producers_of_shares(chain, consumer)) == (operator,)
+    kept_apart = rows <= equal_axes(chain, operator.write.tensor) and rows <= consumer.write.axes()
+    return (
+        sums_shares
+        and kept_apart
+        and keys <= {axis.name for axis in consumer.reduction_axes()}
+        and columns < prod(sizes[axis] for axis in keys)
+    )
+
+
 def why_rows_must_be_whole(chain: Chain, schedule: Schedule, operator: Operator) -> str:
     """Why a row operator cannot run in the blocks that a schedule cuts its rows into; empty if it can."""
     cut = cut_axes(chain, schedule, operator)
@@ -155,10 +184,14 @@ def why_parts_cannot_merge(chain: Chain, schedule: Schedule) -> str:
 
 
 def state_blocks(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[tuple[str, Loop | None], ...]:
-    """For every row axis the loop whose rows have their states kept: the innermost outside all cuts, None for all rows.
+    """For every row axis the loop whose rows have their states kept, None for all rows.
 
-    The parts of a split have states of their own.
+    It is the innermost outside all cuts; the parts of a split have states of their own. Of whole rows it is the loop whose
+    shares wait for their readers.
     """
+    if not cut_axes(chain, schedule, operator):
+        held_rows = dict(live_blocks(chain, schedule, operator.write.tensor))
+        return tuple((axis, held_rows[axis]) for axis in row_axes(operator))
     rows, reduced = row_axes(operator), {axis.name for axis in operator.reduction_axes()}
     path = schedule.path(operator.name)
     held: dict[str, Loop] = {}

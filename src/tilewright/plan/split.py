@@ -42,7 +42,7 @@ class Split:
     def schedule(self) -> Schedule:
         """The schedule of all parts."""
         one = self.blocking.schedule
-        return Schedule((Loop(self.axis, self.tile, one.body),), one.storage, self.axis)
+        return Schedule((Loop(self.axis, self.tile, one.body),), one.storage, self.axis, one.ahead)
 
 
 def split_of(setting: Setting, blocking: Blocking, refined: Callable[[Setting], Blocking]) -> Split | None:

@@ -7,7 +7,7 @@ from math import prod
 
 from tilewright.graph.scalar import Apply, Scalar, State, subexpressions
 from tilewright.graph.types import Operator
-from tilewright.plan.row_forms import blocks_of_rows, row_axes, shares_of, shares_read
+from tilewright.plan.row_forms import blocks_of_rows, divided_by_readers, row_axes, shares_of, shares_read
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.traffic import Footprints, passes
 from tilewright.plan.views import Count, LoopView, either
@@ -28,13 +28,13 @@ def vector_seconds(
 
     Every row ends with the lanes of its states folded into one. A row operator whose rows the loops cut makes shares without
     the last pass, and takes its states along: one vector a row for every state and law. A sum of such shares is corrected at
-    every block but the first, and divided at the last.
+    every block but the first, and divided at the last. Shares of whole rows are divided in their sums where that is less work.
     """
     rows_of = shares_read(setting.chain, operator)
     if rows_of is not None:
         blocks = blocks_of_rows(rows_of, shared)
-        corrected = block.swept[-1] * blocks * _seconds_per_element(setting, (), 1)
-        return functions_s + either(blocks > 1, corrected, 0)
+        corrected = block.swept[-1] * _seconds_per_element(setting, (), 1)
+        return functions_s + corrected * either(blocks > 1, blocks, int(divided_by_readers(setting.chain, rows_of.name)))
     if not operator.is_row_operator() or operator.reduction is None:
         return functions_s
     blocks = blocks_of_rows(operator, shared)
@@ -46,8 +46,10 @@ def vector_seconds(
     factors = [factor for _, factor in laws.factors if factor is not None]
     lanes = setting.machine.vector_bits / 8 / ELEMENT_BYTES
     taking = lanes * _seconds_per_element(setting, factors, 1 + len(laws.factors))
-    online = share_seconds(setting, operator) + rows * blocks * (taking + folding)
-    return either(blocks > 1, online, functions_s + rows * folding)
+    shares_s = share_seconds(setting, operator)
+    online = shares_s + rows * blocks * (taking + folding)
+    whole = shares_s if divided_by_readers(setting.chain, operator.name) else functions_s
+    return either(blocks > 1, online, whole + rows * folding)
 
 
 def share_seconds(setting: Setting, operator: Operator) -> float:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import tilewright
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Artifact
-from tilewright.errors import CacheError
+from tilewright.errors import CacheError, InternalError
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.toolchain import Toolchain
 
@@ -45,3 +45,14 @@ def load(path: Path, kind: type[Library]) -> Library:
             why=str(problem),
             hint="the directory may be mounted without execute permission: set TILEWRIGHT_CACHE_DIR to another one",
         ) from problem
+
+
+def address(library: ctypes.CDLL, name: str) -> int:
+    """Where an exported function begins."""
+    try:
+        found = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+    except AttributeError:
+        found = None
+    if found is None:
+        raise InternalError(f"the generated library does not export {name}")
+    return found

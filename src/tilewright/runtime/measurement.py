@@ -63,14 +63,20 @@ class NativeMeasurer:
         return tuple(dtype for dtype in known if hasattr(self.library, f"peak_{dtype}"))
 
     def peak_flops_per_s(self, dtype: str, seconds: float) -> float:
+        run = self.peak_loop(dtype)
+        trips = _per_sample(run, 1000)
+        flops = run(trips)
+        samples = _samples(lambda: run(trips), seconds)
+        return float(flops / min(samples))
+
+    def peak_loop(self, dtype: str) -> Callable[[int], int]:
+        """A function that runs so many trips of the loop of multiply-adds, and returns their flops."""
         run = getattr(self.library, f"peak_{dtype}")
         run.argtypes = (ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
         run.restype = ctypes.c_long
         factors, sink = np.array(FACTORS, np.float32), _aligned(64)
-        trips = _per_sample(lambda count: run(count, factors.ctypes.data, sink.ctypes.data), 1000)
-        flops = run(trips, factors.ctypes.data, sink.ctypes.data)
-        samples = _samples(lambda: run(trips, factors.ctypes.data, sink.ctypes.data), seconds)
-        return float(flops / min(samples))
+        pointers = factors.ctypes.data, sink.ctypes.data
+        return lambda trips: (int(run(trips, *pointers)), factors, sink)[0]
 
     def bandwidth_bytes_per_s(self, size_bytes: int, uncached: bool, seconds: float) -> float:
         size_bytes = max(size_bytes // READ_MULTIPLE_BYTES, 1) * READ_MULTIPLE_BYTES

@@ -13,7 +13,7 @@
  *
  * predicted 0.0 us on one thread (floor 0.0 us, operator by operator 0.0 us)
  */
-static void chain_task(void *argument, long begin, long end, char *scratch) {
+static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) {
   const struct tw_call *call = argument;
   const long *sizes = call->sizes;
   const long stride_A_0 = sizes[0];
@@ -34,9 +34,11 @@ static void chain_task(void *argument, long begin, long end, char *scratch) {
   float *const packed_B = (float *)(scratch + 0); /* B packed for scores */
   float *const packed_D = (float *)(scratch + 131072); /* D packed for out */
   float *const C = (float *)(scratch + 262144); /* b block x m block x l whole */
-  for (long block = begin; block < end; block++) {
+  long last_b = -1;
+  for (long block; (block = blocks->next(blocks)) >= 0;) {
     const long at_b = block / 22;
-    if ((block == begin) || ((block % 22) == 0)) {
+    if ((block / 22) != last_b) {
+      last_b = block / 22;
       tw_pack_panels(packed_B, 4096, 64, B + at_b * stride_B_0, stride_B_1, stride_B_2, 64, 512);
       tw_pack_panels(packed_D, 32768, 64, D + at_b * stride_D_0, stride_D_1, stride_D_2, 512, 64);
     }
@@ -54,5 +56,5 @@ __attribute__((visibility("default"))) long tilewright_run_workspace_bytes(const
 
 __attribute__((visibility("default"))) void tilewright_run(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace) {
   struct tw_call call = {tensors, sizes, workspace};
-  context->parallel_for(context->pool, chain_task, &call, 264, chain_scratch_bytes(sizes));
+  context->parallel_for(context->pool, chain_task, &call, 264, chain_scratch_bytes(sizes), 0);
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,14 +12,16 @@ import click
 
 from tilewright.cli.bench.environment import restart_if_unfair
 from tilewright.cli.parameters import choice, writable_file
-from tilewright.cli.shapes import TABLE_IV
+from tilewright.cli.shapes import SQUARES, TABLE_1, TABLE_IV
 from tilewright.errors import TilewrightError
 
 if TYPE_CHECKING:
     from tilewright.cli.bench.table import Report
 
-CASE_NAMES = tuple(shape.name for shape in TABLE_IV)
-PEER_NAMES = ("numpy", "torch", "onnxruntime", "openvino")
+CHAIN_NAMES = tuple(shape.name for shape in TABLE_IV)
+GEMM_NAMES = tuple(shape.name for shape in (*TABLE_1, *SQUARES))
+CHAIN_PEERS = ("numpy", "torch", "torch-avx512", "onnxruntime", "openvino")
+GEMM_PEERS = ("numpy", "torch", "torch-avx512", "onednn")
 
 
 def _names(known: tuple[str, ...]) -> Callable[[click.Context, click.Parameter, str | None], tuple[str, ...] | None]:
@@ -32,52 +35,99 @@ def _names(known: tuple[str, ...]) -> Callable[[click.Context, click.Parameter, 
     return parse
 
 
+def _common(peers: tuple[str, ...]) -> Callable[[Any], Any]:
+    """The options of every benchmark."""
+    options = (
+        click.option("--not-prepacked", "packing", flag_value="none", help="Only with operands that may all change."),
+        click.option("--prepacked", "packing", flag_value="constants", help="Only with constant right-hand sides, prepacked."),
+        click.option("--both-packings", "packing", flag_value="both", default="both", help="A table of each (the default)."),
+        click.option(
+            "--peers", callback=_names(peers), metavar="NAMES", help=f"Of {', '.join(peers)}; by default those installed."
+        ),
+        click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="For everyone alike."),
+        click.option(
+            "--repeats", type=click.IntRange(1), default=11, show_default=True, help="Rounds of turns; figures are medians."
+        ),
+        click.option(
+            "--processes", type=click.IntRange(1), default=1, show_default=True, help="Fresh ones; figures are medians over them."
+        ),
+        click.option(
+            "--json",
+            "json_file",
+            metavar="FILE",
+            callback=writable_file,
+            help="Write everything as JSON; - prints that instead of the table.",
+        ),
+    )
+    return lambda command: functools.reduce(lambda decorated, option: option(decorated), reversed(options), command)
+
+
 @click.group()
 def bench() -> None:
     """Measure kernels beside the libraries that are installed."""
 
 
 @bench.command()
-@click.option("--cases", callback=_names(CASE_NAMES), metavar="G1,G2,...", help="Which chains; all of Table IV by default.")
+@click.option("--cases", callback=_names(CHAIN_NAMES), metavar="G1,G2,...", help="Which chains; all of Table IV by default.")
 @click.option("--softmax", "kind", flag_value="softmax", help="Only with a softmax between the two products.")
 @click.option("--plain", "kind", flag_value="plain", help="Only without one.")
 @click.option("--both", "kind", flag_value="both", default="both", help="With and without (the default).")
-@click.option(
-    "--peers", callback=_names(PEER_NAMES), metavar="NAMES", help=f"Of {', '.join(PEER_NAMES)}; by default those installed."
-)
-@click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="For everyone alike.")
-@click.option(
-    "--repeats", type=click.IntRange(1), default=11, show_default=True, help="Rounds of turns; figures are medians over them."
-)
-@click.option(
-    "--json",
-    "json_file",
-    metavar="FILE",
-    callback=writable_file,
-    help="Write everything as JSON; - prints that instead of the table.",
-)
-def chains(
-    cases: tuple[str, ...] | None, kind: str, peers: tuple[str, ...] | None, threads: int, repeats: int, json_file: str | None
-) -> None:
+@_common(CHAIN_PEERS)
+def chains(json_file: str | None, **options: Any) -> None:
     """Batch GEMM chains of Chimera's Table IV, plain and with softmax: ms per call, share of the peak, ratio to the best peer."""
-    report = measured(cases, kind, peers, threads, repeats)
+    _publish("chains", measured_chains(**options), json_file)
+
+
+@bench.command()
+@click.option(
+    "--cases",
+    callback=_names(GEMM_NAMES),
+    metavar="MxNxK,...",
+    help=f"Which products; by default all: {', '.join(GEMM_NAMES)}.",
+)
+@_common(GEMM_PEERS)
+def gemm(json_file: str | None, **options: Any) -> None:
+    """Single products of deep learning and small squares: time, share of the peak or of the bandwidth, ratio to the best peer."""
+    _publish("gemm", measured_gemms(**options), json_file)
+
+
+def measured_chains(
+    cases: tuple[str, ...] | None,
+    kind: str,
+    packing: str,
+    peers: tuple[str, ...] | None,
+    threads: int,
+    repeats: int,
+    processes: int,
+) -> Report:
+    """Run the benchmark of chains in a fair environment, restarting the process for that if need be; progress on stderr."""
+    restart_if_unfair(threads)
+    from tilewright.cli.bench.chains import CHAINS, chain_cases
+    from tilewright.cli.bench.run import PACKINGS, Settings, measured
+
+    chosen = chain_cases(cases or CHAIN_NAMES, kind, PACKINGS[packing])
+    return measured(CHAINS, chosen, Settings(peers, threads, repeats, processes))
+
+
+def measured_gemms(
+    cases: tuple[str, ...] | None, packing: str, peers: tuple[str, ...] | None, threads: int, repeats: int, processes: int
+) -> Report:
+    """The same for single products."""
+    restart_if_unfair(threads)
+    from tilewright.cli.bench.gemm import GEMMS, gemm_cases
+    from tilewright.cli.bench.run import PACKINGS, Settings, measured
+
+    chosen = gemm_cases(cases or GEMM_NAMES, PACKINGS[packing])
+    return measured(GEMMS, chosen, Settings(peers, threads, repeats, processes))
+
+
+def _publish(name: str, report: Report, json_file: str | None) -> None:
     if json_file != "-":
         click.echo(report.as_text())
     if json_file is not None:
         _write(json_file, report.as_document())
     if report.wrong():
-        raise TilewrightError(f"tilewright's result is wrong for {', '.join(report.wrong())}", where="bench chains")
-
-
-def measured(cases: tuple[str, ...] | None, kind: str, peers: tuple[str, ...] | None, threads: int, repeats: int) -> Report:
-    """Run the benchmark in a fair environment, restarting the process for that if need be, with progress on stderr."""
-    restart_if_unfair(threads)
-    from tilewright.cli.bench.chains import Options, run
-    from tilewright.cli.bench.progress import Progress
-
-    options = Options(cases or CASE_NAMES, kind, peers, threads, repeats)
-    with Progress(options) as progress:
-        return run(options, progress.update)
+        raise TilewrightError(f"tilewright's result is wrong for {', '.join(report.wrong())}", where=f"bench {name}")
 
 
 def _write(json_file: str, document: dict[str, Any]) -> None:

@@ -7,13 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from tilewright.cli.bench.cases import TOLERANCE, ChainCase
-from tilewright.cli.bench.contender import Contender, Peer
+from tilewright.cli.bench.cases import TOLERANCE
+from tilewright.cli.bench.contender import OWN, CaseT, Contender, Peer
+from tilewright.cli.bench.rates import Rates
 
-TURN_S = 2e-3
-"""Each turn lasts at least this long, and one call."""
 PAUSE_S = 5e-3
 """Before a turn with several threads: the worker threads of whoever ran before spin for some milliseconds."""
+CASE_S = 30.0
+"""Rounds of a case end when they have taken so long,"""
+LEAST_ROUNDS = 3
+"""but not before so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,70 +26,149 @@ class Timing:
     contender: str
     seconds: float | None
     error: float
+    share: float | None = None
+    """Of the peak, the larger of those measured before and after each turn."""
+    read_share: float | None = None
+    """Of the bandwidth with which the case's memory level is read, the larger of those before and after all turns."""
+    to_own: float | None = None
+    """Its time over ours in the same round; above 1 we are faster."""
     failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """One case: the timings, and what one core could do at most while they were taken."""
+    """One case: the timings (medians over the rounds), and what one core could do at most while they were taken."""
 
     case: str
-    softmax: bool
+    table: str
+    prepacked: bool
     flops: int
+    moved_bytes: int
     peak_flops_per_s: float
-    """Of one core, measured in turn with the contenders."""
+    level: str
+    """The smallest memory level that holds its bytes,"""
+    bandwidth_bytes_per_s: float
+    """and the bandwidth of reading from there."""
     timings: tuple[Timing, ...]
+
+    @property
+    def is_memory_bound(self) -> bool:
+        """Whether its bytes take longer than its operations."""
+        return memory_bound(self.flops, self.moved_bytes, self.peak_flops_per_s, self.bandwidth_bytes_per_s)
+
+    def bound_share(self, timing: Timing) -> float | None:
+        """The share of what binds: the peak or the bandwidth."""
+        return timing.read_share if self.is_memory_bound else timing.share
 
     def timing(self, contender: str) -> Timing | None:
         """The timing of that contender, None where it did not take part."""
         return next((timing for timing in self.timings if timing.contender == contender), None)
 
-    def best_peer(self, own: str) -> Timing | None:
+    def best_peer(self, own: str = OWN) -> Timing | None:
         """The fastest right one apart from `own`."""
         others = [timing for timing in self.timings if timing.contender != own and timing.seconds is not None]
-        return min(others, key=lambda timing: timing.seconds or 0.0, default=None)
+        return min(others, key=lambda timing: timing.to_own or timing.seconds or 0.0, default=None)
 
 
-def measure(
-    case: ChainCase, peers: Sequence[Peer], *, threads: int, rounds: int, peak_flops_per_s: Callable[[], float]
-) -> CaseResult:
+def memory_bound(flops: int, moved_bytes: int, peak_flops_per_s: float, bandwidth_bytes_per_s: float) -> bool:
+    """Whether moving the bytes takes longer than the operations (the roofline model).
+
+    >>> memory_bound(2048 * 128 * 2, 1_057_280, 250e9, 110e9)
+    True
+    """
+    return moved_bytes / bandwidth_bytes_per_s > flops / peak_flops_per_s
+
+
+def measure(case: CaseT, peers: Sequence[Peer[CaseT]], *, threads: int, rounds: int, rates: Rates) -> CaseResult:
     """Prepare and check all contenders, then time them in turns; figures are medians over the rounds."""
     prepared = [entry for peer in peers for entry in _prepared(peer, case, threads)]
     running = [entry for entry in prepared if isinstance(entry, Contender)]
     failed = [entry for entry in prepared if isinstance(entry, Timing)]
     errors = {contender.name: case.error(contender.result()) for contender in running}
     right = [contender for contender in running if errors[contender.name] <= TOLERANCE]
-    samples: dict[str, list[float]] = {contender.name: [] for contender in right}
-    peaks = []
-    for _ in range(rounds):
-        peaks.append(peak_flops_per_s())
-        for contender in right:
-            samples[contender.name].append(_turn(contender.call, PAUSE_S if threads > 1 else 0.0))
-    timings = [Timing(name, median(samples[name]) if name in samples else None, error) for name, error in errors.items()]
-    return CaseResult(case.name, case.softmax, case.shape.flops, median(peaks), (*timings, *failed))
+    level = rates.level_of(case.moved_bytes)
+    before = rates.bandwidth_bytes_per_s(level)
+    turns = _rounds(right, rounds, PAUSE_S if threads > 1 else 0.0, rates.peak_flops_per_s)
+    bandwidth = max(before, rates.bandwidth_bytes_per_s(level))
+    peak = median(turn.peak_flops_per_s for one in turns for turn in one.values()) if right else rates.peak_flops_per_s()
+    work = _Work(case.flops / threads, case.moved_bytes / (bandwidth * threads))
+    timings = [_timing(name, error, turns, work) for name, error in errors.items()]
+    return CaseResult(
+        case.name,
+        case.table,
+        case.prepacked,
+        case.flops,
+        case.moved_bytes,
+        peak,
+        level,
+        bandwidth,
+        (*timings, *failed),
+    )
 
 
-def _prepared(peer: Peer, case: ChainCase, threads: int) -> Iterator[Contender | Timing]:
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """Seconds of one execution, and the larger of the peaks before and after."""
+
+    seconds: float
+    peak_flops_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """Of each core."""
+
+    flops: float
+    read_s: float
+    """What moving the bytes takes at least."""
+
+
+_Round = dict[str, _Turn]
+
+
+def _rounds(contenders: Sequence[Contender], count: int, pause_s: float, peak: Callable[[], float]) -> list[_Round]:
+    """Turns of everyone, every other round in reverse order; fewer rounds than `count` where they take very long."""
+    start, rounds = time.perf_counter(), list[_Round]()
+    while len(rounds) < count:
+        if len(rounds) >= LEAST_ROUNDS and time.perf_counter() - start > CASE_S:
+            break
+        rounds.append(_round(contenders[:: -1 if len(rounds) % 2 else 1], pause_s, peak))
+    return rounds
+
+
+def _round(contenders: Sequence[Contender], pause_s: float, peak: Callable[[], float]) -> _Round:
+    turns, before = _Round(), peak()
+    for contender in contenders:
+        time.sleep(pause_s)
+        seconds, after = contender.seconds(), peak()
+        turns[contender.name] = _Turn(seconds, max(before, after))
+        before = after
+    return turns
+
+
+def _timing(name: str, error: float, rounds: Sequence[_Round], work: _Work) -> Timing:
+    turns = [one[name] for one in rounds if name in one]
+    if not turns:
+        return Timing(name, None, error)
+    pairs = [one[name].seconds / one[OWN].seconds for one in rounds if OWN in one]
+    return Timing(
+        name,
+        median(turn.seconds for turn in turns),
+        error,
+        median(work.flops / turn.peak_flops_per_s / turn.seconds for turn in turns),
+        median(work.read_s / turn.seconds for turn in turns),
+        median(pairs) if pairs else None,
+    )
+
+
+def _prepared(peer: Peer[CaseT], case: CaseT, threads: int) -> Iterator[Contender | Timing]:
     """The contenders of a peer after a first call each; a peer that cannot do a case takes no part, with its reason."""
     try:
         for contender in peer.prepare(case, threads):
             contender.call()
             yield contender
     except Exception as problem:
-        if peer.name == "tilewright":
+        if peer.name == OWN:
             raise
         lines = str(problem).splitlines() or [""]
-        yield Timing(peer.name, None, float("inf"), f"{type(problem).__name__}: {lines[0]}")
-
-
-def _turn(call: Callable[[], object], pause_s: float) -> float:
-    """Seconds per call, after one that is not counted."""
-    time.sleep(pause_s)
-    call()
-    calls, elapsed = 0, 0.0
-    start = time.perf_counter()
-    while elapsed < TURN_S:
-        call()
-        calls += 1
-        elapsed = time.perf_counter() - start
-    return elapsed / calls
+        yield Timing(peer.name, None, float("inf"), failure=f"{type(problem).__name__}: {lines[0]}")

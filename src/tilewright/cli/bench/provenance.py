@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright import __version__
-from tilewright.cli.bench.contender import Peer, installed
+from tilewright.cli.bench.contender import CaseT, Peer, installed
 from tilewright.machine.machine import Machine
 from tilewright.runtime.toolchain import Toolchain
 
@@ -26,7 +26,9 @@ class Provenance:
     commit: str
     """Empty outside a checkout; with "+changes" where files differ from it."""
     notes: tuple[tuple[str, str], ...]
-    """By peer: what is done ahead of the measurement, and in which settings it runs."""
+    """By peer: what is done ahead of the measurement, in which settings it runs, and what it does with constants."""
+    processes: int = 1
+    """How many fresh processes the figures are medians over."""
 
     def lines(self) -> list[str]:
         """For the head of a table."""
@@ -35,12 +37,20 @@ class Provenance:
         return [
             f"{self.machine}, {self.cores} {'core' if self.cores == 1 else 'cores'}; {threads}; {self.compiler}",
             f"{versions}{f'; commit {self.commit}' if self.commit else ''}",
-            "nothing is prepacked: all operands may change between calls",
+            *self._method(),
             *(f"{name}: {note}" for name, note in self.notes),
         ]
 
+    def _method(self) -> list[str]:
+        over = f"medians over {self.processes} fresh processes of " if self.processes > 1 else ""
+        return [
+            f"figures are {over}medians over rounds in which everyone has a turn; a ratio is that of the turns of one round",
+            "operands and results begin at multiples of 64 bytes, where a contender does not make its own",
+            "nothing prepacked: all operands may change between calls; prepacked: all but the first are constants, known ahead",
+        ]
 
-def provenance(machine: Machine, toolchain: Toolchain, peers: Sequence[Peer], threads: int) -> Provenance:
+
+def provenance(machine: Machine, toolchain: Toolchain, peers: Sequence[Peer[CaseT]], threads: int) -> Provenance:
     """Of this process."""
     packages = dict.fromkeys(package for peer in peers for package in peer.packages)
     versions = [("tilewright", __version__), ("Python", platform.python_version())]
@@ -52,8 +62,12 @@ def provenance(machine: Machine, toolchain: Toolchain, peers: Sequence[Peer], th
         toolchain.version,
         tuple(versions),
         commit(Path(__file__).parent),
-        tuple((peer.name, peer.note) for peer in peers),
+        tuple((peer.name, _note(peer)) for peer in peers),
     )
+
+
+def _note(peer: Peer[CaseT]) -> str:
+    return f"{peer.note}; prepacked: {peer.prepacked_note}" if peer.prepacked_note else peer.note
 
 
 def commit(directory: Path) -> str:

@@ -1,4 +1,4 @@
-"""Results as a table for people and as a document for programs."""
+"""Results as tables for people and as a document for programs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from dataclasses import dataclass
 from math import exp, log
 from typing import Any
 
+from tilewright.cli.bench.contender import OWN
 from tilewright.cli.bench.harness import CaseResult, Timing
 from tilewright.cli.bench.provenance import Provenance
 from tilewright.report import units
 from tilewright.report.layout import columns
 
-OWN = "tilewright"
+STOCK = "torch"
+"""The contenders of this name, and of names that begin with it and a space, are PyTorch as its users have it."""
+
+
+SHOWN_READ_SHARE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +29,7 @@ class Report:
     results: tuple[CaseResult, ...]
 
     def as_document(self) -> dict[str, Any]:
-        """Everything, ready for JSON; times in seconds, errors relative to the largest result."""
+        """Everything, ready for JSON; times in seconds, errors relative to the largest result (null: infinite)."""
         results = [
             {
                 **dataclasses.asdict(result),
@@ -35,17 +40,13 @@ class Report:
         return {"provenance": dataclasses.asdict(self.provenance), "results": results}
 
     def as_text(self) -> str:
-        """One table for the plain chains and one for those with softmax."""
+        """A table for each kind of case and packing."""
         lines, threads = self.provenance.lines(), self.provenance.threads
-        peak = "the peak" if threads == 1 else f"{threads} times one core's peak"
-        for softmax, title in ((False, "plain chains"), (True, "chains with softmax")):
-            results = [result for result in self.results if result.softmax is softmax]
-            if results:
-                lines += [
-                    "",
-                    f"{title}: ms per call (share of {peak} measured beside it)",
-                    *_table(results, threads),
-                ]
+        bound = "the peak or the read" if threads == 1 else f"{threads} times one core's peak or read"
+        for title in dict.fromkeys(result.table for result in self.results):
+            results = [result for result in self.results if result.table == title]
+            lines += ["", f"{title}: {_unit(results)[1]} per call (share of {bound} beside it, whichever binds)"]
+            lines += _table(results)
         return "\n".join([*lines, *_failures(self.results)])
 
     def wrong(self) -> tuple[str, ...]:
@@ -55,10 +56,14 @@ class Report:
 
 def ratio(result: CaseResult) -> float | None:
     """The best peer's time over ours: above 1 we are faster. None without a peer."""
-    own, best = result.timing(OWN), result.best_peer(OWN)
-    if own is None or own.seconds is None or best is None or best.seconds is None:
-        return None
-    return best.seconds / own.seconds
+    best = result.best_peer()
+    return None if best is None else best.to_own
+
+
+def stock_ratio(result: CaseResult) -> float | None:
+    """The time of PyTorch as its users have it over ours, of its fastest variant. None where it took no part."""
+    stock = [timing.to_own for timing in result.timings if timing.contender == STOCK or timing.contender.startswith(f"{STOCK} ")]
+    return min((value for value in stock if value is not None), default=None)
 
 
 def geometric_mean(values: Sequence[float]) -> float:
@@ -70,28 +75,55 @@ def geometric_mean(values: Sequence[float]) -> float:
     return exp(sum(map(log, values)) / len(values))
 
 
-def _table(results: Sequence[CaseResult], threads: int) -> list[str]:
+def _table(results: Sequence[CaseResult]) -> list[str]:
     names = list(dict.fromkeys(timing.contender for result in results for timing in result.timings if not timing.failure))
-    rows = [["case", "peak GFLOP/s", *names, "best peer", "peer/ours"]]
+    rows = [["case", "peak", "read", *names, "best peer", "peer/ours", "torch/ours"]]
     for result in results:
-        best, faster = result.best_peer(OWN), ratio(result)
-        cells = [_cell(result, result.timing(name), threads) for name in names]
-        shown = f"{faster:.2f}" if faster is not None else "-"
-        rows.append(
-            [result.case, units.three_digits(result.peak_flops_per_s / 1e9), *cells, best.contender if best else "-", shown]
-        )
-    ratios = [value for result in results if (value := ratio(result)) is not None]
-    mean = [f"geometric mean of peer/ours: {geometric_mean(ratios):.2f}"] if ratios else []
-    return [*columns(rows, right=[1, len(rows[0]) - 1]), *mean]
+        best = result.best_peer()
+        cells = [_cell(result, result.timing(name), _unit(results)[0]) for name in names]
+        last = [best.contender if best else "-", _factor(ratio(result)), _factor(stock_ratio(result))]
+        rows.append([result.case, units.flop_rate(result.peak_flops_per_s), _read(result), *cells, *last])
+    width = len(rows[0])
+    return [*columns(rows, right=[1, width - 2, width - 1]), *_means(results)]
 
 
-def _cell(result: CaseResult, timing: Timing | None, threads: int) -> str:
-    if timing is None:
+def _means(results: Sequence[CaseResult]) -> list[str]:
+    peers = [value for result in results if (value := ratio(result)) is not None]
+    stock = [value for result in results if (value := stock_ratio(result)) is not None]
+    means = [f"{name} {geometric_mean(values):.3f}" for name, values in (("peer/ours", peers), ("torch/ours", stock)) if values]
+    return [f"geometric means: {', '.join(means)}"] if means else []
+
+
+def _unit(results: Sequence[CaseResult]) -> tuple[float, str]:
+    """Milliseconds, or microseconds where all cases are shorter than a tenth of one."""
+    seconds = [timing.seconds for result in results for timing in result.timings if timing.seconds is not None]
+    return (1e-6, "us") if seconds and max(seconds) < 1e-4 else (1e-3, "ms")
+
+
+def _read(result: CaseResult) -> str:
+    """The level and its bandwidth, with our share of it where the bytes count: next to nothing in most products."""
+    own = result.timing(OWN)
+    share = own.read_share if own is not None else None
+    shown = f" ({share:.1%})" if share is not None and share >= SHOWN_READ_SHARE else ""
+    return f"{result.level} {units.byte_rate(result.bandwidth_bytes_per_s)}{shown}"
+
+
+def _cell(result: CaseResult, timing: Timing | None, unit_s: float) -> str:
+    if timing is None or timing.failure:
         return "-"
-    if timing.seconds is None:
+    share = result.bound_share(timing)
+    if timing.seconds is None or share is None:
         return f"WRONG by {timing.error:.1g}"
-    share = result.flops / timing.seconds / (result.peak_flops_per_s * threads)
-    return f"{units.three_digits(timing.seconds * 1e3)} ({units.percent(share)})"
+    return f"{_digits(timing.seconds / unit_s)} ({share:.1%})"
+
+
+def _digits(value: float) -> str:
+    """Three significant ones for times from a tenth of the unit on."""
+    return units.three_digits(value) if value >= 1 else f"{value:.3f}"
+
+
+def _factor(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
 
 
 def _failures(results: Sequence[CaseResult]) -> list[str]:

@@ -1,9 +1,12 @@
-/* Tilewright's thread pool: `parallel_for` over contiguous shares, one share per thread.
+/* Tilewright's thread pool: `parallel_for` over contiguous shares of blocks, one share per thread.
 
+   - A thread takes blocks from the front of its share; when it has no more, from the back of the fullest other one. So a thread
+     that is held up holds up no more than the blocks that it has begun, and undisturbed threads keep to their shares.
    - The thread that calls takes share 0; workers are started when first needed, and wait by a bounded spin, then a futex.
-   - `busy` has one owner. Whoever finds it taken (a second Python thread, a nested call) runs its whole range itself.
-   - A worker's own fields and `job` are written by the owner of `busy` before it raises the worker's `ticket`, and read by the
-     worker after it has seen the ticket; `remaining` hands them back.
+   - `busy` has one owner. Whoever finds it taken (a second Python thread, a nested call) runs all blocks itself.
+   - Schedulers wake a worker on the caller's CPU now and then, where neither gets ahead: it is told to keep off.
+   - `job` and the shares are written by the owner of `busy` before it calls the workers, and read by those that answered: who
+     has not when all blocks are taken is not waited for, but called off. `remaining` hands them back.
    - A forked child has none of the threads: `tw_pool_enter`, at the start of every call, notices and starts afresh. What the
      parent had allocated is abandoned there, because the fork may have met a list half changed. */
 
@@ -18,6 +21,10 @@ int posix_memalign(void **memory, size alignment, size bytes);
 void free(void *memory);
 void *memset(void *memory, int value, size bytes);
 int getpid(void);
+int clock_gettime(int clock, void *time);
+int sched_getcpu(void);
+int sched_getaffinity(int process, size bytes, void *cpus);
+int pthread_setaffinity_np(unsigned long thread, size bytes, const void *cpus);
 int sched_yield(void);
 long syscall(long number, ...);
 
@@ -42,19 +49,42 @@ enum {
   LINE_BYTES = 64,
   SIGNAL_SET_BYTES = 128,
   SIG_SETMASK_NUMBER = 2,
-  RESETTING = -1
+  RESETTING = -1,
+  CPU_WORDS = 16,      /* 1024 CPUs; on larger machines threads run where the system puts them */
+  WORD_BITS = 64,
+  MOST_GRAINS = 256,   /* of a share: few enough that taking them costs nothing */
+  WAKE_NS = 25000,     /* what the caller loses by a sleeping worker, from the futex to its first block */
+  SOON_NS = 100000,    /* who calls again so soon will do so once more, and finds awake whom it wakes */
+  MONOTONIC = 1
 };
+#define FROM_FRONT 1UL
+#define FROM_BACK (1UL << 32)
+
+struct share { /* blocks first..last-1: its owner takes grains of them from the front, others from the back */
+  long first, last, grain;
+  unsigned long taken; /* grains from the front, and `FROM_BACK` times grains from the back */
+} __attribute__((aligned(LINE_BYTES)));
 
 struct job {
   struct tw_call *call;
   tw_task task;
   void *argument;
-  long count, scratch_bytes, shares;
+  long count, scratch_bytes, expected_ns, share_count;
+  struct share *shares;
 };
 
+struct hand { /* what a thread has taken and not yet begun: blocks next..stop-1 */
+  struct tw_blocks blocks;
+  long next, stop, own;
+  const struct job *job;
+};
+
+enum state { IDLE, CALLED, RUNNING };
+
 struct worker {
-  unsigned ticket; /* raised once per job; the futex the worker sleeps on */
+  unsigned state; /* the futex the worker sleeps on while it is `IDLE` */
   int asleep;
+  int cpu; /* that it ran its last share on; negative: unknown */
   long share;
   struct tw_pool *pool;
   struct tw_block *scratch;
@@ -66,7 +96,9 @@ struct tw_pool {
   int process; /* of the threads; RESETTING while a forked child starts afresh */
   long threads, started;
   int stopping;
+  long slept_through_ns; /* when the last region ended that was not worth waking anybody for */
   struct job job;
+  struct share *shares;
   unsigned remaining __attribute__((aligned(LINE_BYTES))); /* shares of workers not yet done; the futex of the caller */
   int caller_asleep;
   int list_lock __attribute__((aligned(LINE_BYTES)));
@@ -152,13 +184,71 @@ void tw_pool_give(struct tw_pool *pool, struct tw_block *block) {
   unlock_list(pool);
 }
 
+/* Taking blocks. */
+
+static void fill_share(struct share *share, long first, long last) {
+  *share = (struct share){first, last, 1 + (last - first) / MOST_GRAINS, 0};
+}
+
+/* The first block of a share that nobody has taken; `stop` is the one behind the last. */
+static long first_left(const struct share *share, unsigned long taken, long *stop) {
+  *stop = share->last - (long)(taken / FROM_BACK) * share->grain;
+  return share->first + (long)(taken % FROM_BACK) * share->grain;
+}
+
+static long blocks_left(const struct share *share) {
+  long stop, next = first_left(share, __atomic_load_n(&share->taken, __ATOMIC_RELAXED), &stop);
+  return stop - next;
+}
+
+/* Take a grain from that end, or what is left of one; whether there was any. */
+static int take(struct hand *hand, struct share *share, unsigned long end) {
+  unsigned long taken = __atomic_load_n(&share->taken, __ATOMIC_RELAXED);
+  do {
+    hand->next = first_left(share, taken, &hand->stop);
+    if (hand->next >= hand->stop)
+      return 0;
+  } while (!__atomic_compare_exchange_n(&share->taken, &taken, taken + end, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  if (hand->stop - hand->next <= share->grain)
+    return 1;
+  if (end == FROM_BACK)
+    hand->next = hand->stop - share->grain;
+  else
+    hand->stop = hand->next + share->grain;
+  return 1;
+}
+
+static struct share *fullest(const struct job *job) {
+  struct share *best = job->shares;
+  for (long i = 1; i < job->share_count; i++)
+    if (blocks_left(&job->shares[i]) > blocks_left(best))
+      best = &job->shares[i];
+  return best;
+}
+
+static int fill_hand(struct hand *hand) {
+  if (take(hand, &hand->job->shares[hand->own], FROM_FRONT))
+    return 1;
+  for (struct share *other; blocks_left(other = fullest(hand->job)) > 0;)
+    if (take(hand, other, FROM_BACK))
+      return 1;
+  return 0;
+}
+
+static long next_block(struct tw_blocks *blocks) {
+  struct hand *hand = (struct hand *)blocks;
+  return hand->next < hand->stop || fill_hand(hand) ? hand->next++ : -1;
+}
+
 /* Running shares. */
 
+/* Whoever finds nothing left to do prepares nothing. */
 static void run(const struct job *job, long share, struct tw_block *block) {
-  if (block)
-    job->task(job->argument, job->count * share / job->shares, job->count * (share + 1) / job->shares, (char *)(block + 1));
-  else
+  struct hand hand = {{next_block}, 0, 0, share, job};
+  if (!block)
     __atomic_store_n(&job->call->out_of_memory, 1, __ATOMIC_RELAXED);
+  else if (fill_hand(&hand))
+    job->task(job->argument, &hand.blocks, (char *)(block + 1));
 }
 
 static void run_on_caller(const struct job *job) {
@@ -177,36 +267,81 @@ static void run_on_worker(struct worker *worker) {
   run(&pool->job, worker->share, worker->scratch);
 }
 
-static void wait_for_ticket(struct worker *worker, unsigned seen) {
+static void wait_for_call(struct worker *worker) {
   for (long spin = 0; spin < SPINS; spin++) {
-    if (load(&worker->ticket) != seen)
+    if (load(&worker->state) != IDLE)
       return;
     PAUSE();
   }
   __atomic_store_n(&worker->asleep, 1, __ATOMIC_SEQ_CST);
-  while (load(&worker->ticket) == seen)
-    futex_wait(&worker->ticket, seen);
+  while (load(&worker->state) == IDLE)
+    futex_wait(&worker->state, IDLE);
   __atomic_store_n(&worker->asleep, 0, __ATOMIC_SEQ_CST);
+}
+
+static int change(struct worker *worker, unsigned from, unsigned to) {
+  return __atomic_compare_exchange_n(&worker->state, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+static int used_before(unsigned long *used, int cpu) {
+  if (cpu < 0 || cpu >= CPU_WORDS * WORD_BITS)
+    return 0;
+  unsigned long bit = 1UL << cpu % WORD_BITS, before = used[cpu / WORD_BITS];
+  used[cpu / WORD_BITS] |= bit;
+  return (before & bit) != 0;
+}
+
+/* Let a worker run on what the calling thread may use, apart from CPUs that others of the region run on; if there are any. */
+static void move_worker(struct worker *worker, const unsigned long *used) {
+  unsigned long cpus[CPU_WORDS] = {0}, any = 0;
+  if (sched_getaffinity(0, sizeof cpus, cpus) < 0)
+    return;
+  for (long i = 0; i < CPU_WORDS; i++)
+    any |= cpus[i] &= ~used[i];
+  if (any && !pthread_setaffinity_np(worker->thread, sizeof cpus, cpus))
+    worker->cpu = -1;
+}
+
+/* Before workers are called: no two threads of a region on one CPU, by where they ran last. */
+static void spread_workers(struct tw_pool *pool, long count) {
+  unsigned long used[CPU_WORDS] = {0};
+  used_before(used, sched_getcpu());
+  for (long i = 0; i < count; i++)
+    if (used_before(used, pool->workers[i].cpu))
+      move_worker(&pool->workers[i], used);
 }
 
 static void *work(void *argument) {
   struct worker *worker = argument;
   struct tw_pool *pool = worker->pool;
-  for (unsigned seen = 0;; seen++) {
-    wait_for_ticket(worker, seen);
+  for (;;) {
+    wait_for_call(worker);
+    if (!change(worker, CALLED, RUNNING))
+      continue;
     if (pool->stopping)
       return 0;
+    worker->cpu = sched_getcpu();
     run_on_worker(worker);
+    __atomic_store_n(&worker->state, IDLE, __ATOMIC_SEQ_CST); /* while the caller still waits: it calls no one before */
     if (__atomic_sub_fetch(&pool->remaining, 1, __ATOMIC_SEQ_CST) == 0 &&
         __atomic_load_n(&pool->caller_asleep, __ATOMIC_SEQ_CST))
       futex_wake(&pool->remaining);
   }
 }
 
-static void raise_ticket(struct worker *worker) {
-  __atomic_add_fetch(&worker->ticket, 1, __ATOMIC_SEQ_CST);
-  if (__atomic_load_n(&worker->asleep, __ATOMIC_SEQ_CST))
-    futex_wake(&worker->ticket);
+static int is_asleep(const struct worker *worker) { return __atomic_load_n(&worker->asleep, __ATOMIC_SEQ_CST); }
+
+static void call_worker(struct worker *worker) {
+  __atomic_store_n(&worker->state, CALLED, __ATOMIC_SEQ_CST);
+  if (is_asleep(worker))
+    futex_wake(&worker->state);
+}
+
+/* Those who have not answered yet: there is nothing left for them to do. */
+static void call_off_workers(struct tw_pool *pool) {
+  for (long i = 0; i < pool->job.share_count - 1; i++)
+    if (change(&pool->workers[i], CALLED, IDLE))
+      __atomic_sub_fetch(&pool->remaining, 1, __ATOMIC_SEQ_CST);
 }
 
 static void wait_for_workers(struct tw_pool *pool) {
@@ -232,8 +367,9 @@ static long start_workers(struct tw_pool *pool, long wanted) {
     struct worker *worker = &pool->workers[pool->started];
     worker->pool = pool;
     worker->share = pool->started + 1;
-    worker->ticket = 0;
+    worker->state = IDLE;
     worker->asleep = 0;
+    worker->cpu = -1;
     if (pthread_create(&worker->thread, 0, work, worker))
       break;
   }
@@ -247,24 +383,67 @@ static int acquire(struct tw_pool *pool) {
 
 static void release(struct tw_pool *pool) { __atomic_store_n(&pool->busy, 0, __ATOMIC_RELEASE); }
 
-TW_EXPORT void tw_parallel_for(void *handle, tw_task task, void *argument, long count, long scratch_bytes) {
-  struct tw_call *call = handle;
-  struct tw_pool *pool = call->pool;
-  struct job job = {call, task, argument, count, scratch_bytes, 1};
-  if (count <= 0)
-    return;
-  long shares = count < pool->threads ? count : pool->threads;
-  if (shares == 1 || !acquire(pool)) {
-    run_on_caller(&job);
+static void run_alone(struct job *job) {
+  struct share all;
+  fill_share(&all, 0, job->count);
+  job->share_count = 1;
+  job->shares = &all;
+  run_on_caller(job);
+}
+
+/* The owner of `busy` divides the blocks among as many threads as there are. */
+static void run_together(struct tw_pool *pool, struct job *job, long threads) {
+  job->share_count = 1 + start_workers(pool, threads - 1);
+  job->shares = pool->shares;
+  for (long i = 0; i < job->share_count; i++)
+    fill_share(&pool->shares[i], job->count * i / job->share_count, job->count * (i + 1) / job->share_count);
+  pool->job = *job;
+  spread_workers(pool, job->share_count - 1);
+  __atomic_store_n(&pool->remaining, (unsigned)(job->share_count - 1), __ATOMIC_SEQ_CST);
+  for (long i = 0; i < job->share_count - 1; i++)
+    call_worker(&pool->workers[i]);
+  run_on_caller(job);
+  call_off_workers(pool);
+  wait_for_workers(pool);
+}
+
+static long now_ns(void) {
+  long time[2];
+  clock_gettime(MONOTONIC, time);
+  return time[0] * 1000000000 + time[1];
+}
+
+/* Whether a region is too short to wake workers for it, and all of them sleep: what each takes over must be worth it. */
+static int is_better_alone(struct tw_pool *pool, const struct job *job, long threads) {
+  if (job->expected_ns / threads >= WAKE_NS)
+    return 0;
+  for (long i = 0; i < threads - 1 && i < pool->started; i++)
+    if (!is_asleep(&pool->workers[i]))
+      return 0;
+  return now_ns() - pool->slept_through_ns > SOON_NS;
+}
+
+static void run_as_owner(struct tw_pool *pool, struct job *job, long threads) {
+  if (!is_better_alone(pool, job, threads)) {
+    run_together(pool, job, threads);
     return;
   }
-  job.shares = 1 + start_workers(pool, shares - 1);
-  pool->job = job;
-  __atomic_store_n(&pool->remaining, (unsigned)(job.shares - 1), __ATOMIC_SEQ_CST);
-  for (long i = 0; i < job.shares - 1; i++)
-    raise_ticket(&pool->workers[i]);
-  run_on_caller(&job);
-  wait_for_workers(pool);
+  run_alone(job);
+  pool->slept_through_ns = now_ns();
+}
+
+TW_EXPORT void tw_parallel_for(void *handle, tw_task task, void *argument, long count, long scratch_bytes, long expected_ns) {
+  struct tw_call *call = handle;
+  struct tw_pool *pool = call->pool;
+  struct job job = {call, task, argument, count, scratch_bytes, expected_ns, 0, 0};
+  if (count <= 0)
+    return;
+  long threads = count < pool->threads ? count : pool->threads;
+  if (threads == 1 || !acquire(pool)) {
+    run_alone(&job);
+    return;
+  }
+  run_as_owner(pool, &job, threads);
   release(pool);
 }
 
@@ -272,12 +451,13 @@ TW_EXPORT void tw_parallel_for(void *handle, tw_task task, void *argument, long 
 
 TW_EXPORT struct tw_pool *tw_pool_create(long threads) {
   void *memory;
-  size bytes = sizeof(struct tw_pool) + (threads - 1) * sizeof(struct worker);
+  size bytes = sizeof(struct tw_pool) + (threads - 1) * sizeof(struct worker) + threads * sizeof(struct share);
   if (posix_memalign(&memory, LINE_BYTES, bytes))
     return 0;
   memset(memory, 0, bytes);
   struct tw_pool *pool = memory;
   pool->threads = threads;
+  pool->shares = (struct share *)(pool->workers + threads - 1);
   pool->process = getpid();
   return pool;
 }
@@ -307,7 +487,7 @@ TW_EXPORT void tw_pool_stop(struct tw_pool *pool) {
     return;
   pool->stopping = 1;
   for (long i = 0; i < pool->started; i++)
-    raise_ticket(&pool->workers[i]);
+    call_worker(&pool->workers[i]);
   for (long i = 0; i < pool->started; i++)
     pthread_join(pool->workers[i].thread, (void **)0);
   pool->started = pool->stopping = 0;

@@ -4,11 +4,16 @@
 
 #define TW_EXPORT __attribute__((visibility("default")))
 
-typedef void (*tw_task)(void *argument, long begin, long end, char *scratch);
+struct tw_blocks { /* what one thread has of a region; the ABI of generated code */
+  long (*next)(struct tw_blocks *blocks); /* the number of its next block; negative: there are no more */
+};
+
+typedef void (*tw_task)(void *argument, struct tw_blocks *blocks, char *scratch);
 
 struct tw_context { /* the ABI of generated code */
   void *pool;
-  void (*parallel_for)(void *pool, tw_task task, void *argument, long count, long scratch_bytes);
+  void (*parallel_for)(void *pool, tw_task task, void *argument, long count, long scratch_bytes, long expected_ns);
+  const char *constants;
 };
 
 struct tw_pool;
@@ -30,7 +35,7 @@ TW_EXPORT void tw_pool_trim(struct tw_pool *pool);
 TW_EXPORT void tw_pool_stats(struct tw_pool *pool, long *current_bytes, long *peak_bytes);
 TW_EXPORT void tw_pool_reset_peak(struct tw_pool *pool);
 TW_EXPORT void tw_pool_enter(struct tw_pool *pool);
-TW_EXPORT void tw_parallel_for(void *call, tw_task task, void *argument, long count, long scratch_bytes);
+TW_EXPORT void tw_parallel_for(void *call, tw_task task, void *argument, long count, long scratch_bytes, long expected_ns);
 
 struct tw_block *tw_pool_take(struct tw_pool *pool, long bytes);
 void tw_pool_give(struct tw_pool *pool, struct tw_block *block);

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tilewright.cli.bench.cases import ChainCase
+from tilewright.cli.bench.cases import ChainCase, aligned
 from tilewright.cli.bench.contender import Contender, Peer
 
 
 def prepare(case: ChainCase, threads: int) -> Iterator[Contender]:
     """The number of threads was set in the environment before NumPy was imported."""
     a, b, d = case.operands
-    scores, out = np.empty((case.shape.batch, case.shape.m, case.shape.l), np.float32), np.empty(case.reference.shape, np.float32)
+    scores, out = aligned((case.shape.batch, case.shape.m, case.shape.l)), aligned(case.result_shape)
 
     def call() -> None:
         np.matmul(a, b, out=scores)
@@ -26,4 +26,4 @@ def prepare(case: ChainCase, threads: int) -> Iterator[Contender]:
     yield Contender("numpy", call, lambda: out)
 
 
-PEER = Peer("numpy", ("numpy",), prepare, "results and scores in arrays made ahead")
+PEER = Peer("numpy", ("numpy",), prepare, "results and scores in arrays made ahead", prepacked_note="as any other operand")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.cli.bench.cases import ChainCase, FloatArray
+from tilewright.cli.bench.cases import ChainCase, FloatArray, aligned
 from tilewright.cli.bench.contender import Contender, Peer
 
 
@@ -38,16 +38,24 @@ def _contender(name: str, build: Any, arrays: tuple[FloatArray, ...], case: Chai
     import openvino
     from openvino import opset13
 
-    inputs = [opset13.parameter(array.shape, np.float32) for array in arrays]
-    model = openvino.Model([build(case, *inputs)], inputs, "chain")
+    given = arrays[:1] if case.prepacked else arrays
+    inputs = [opset13.parameter(array.shape, np.float32) for array in given]
+    constants = [opset13.constant(array) for array in arrays[len(given) :]]
+    model = openvino.Model([build(case, *inputs, *constants)], inputs, "chain")
     settings = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": "1", "INFERENCE_NUM_THREADS": str(threads)}
     request = openvino.Core().compile_model(model, "CPU", settings).create_infer_request()
-    for number, array in enumerate(arrays):
+    for number, array in enumerate(given):
         request.set_input_tensor(number, openvino.Tensor(np.ascontiguousarray(array), shared_memory=True))
-    out = np.empty(case.reference.shape, np.float32)
+    out = aligned(case.result_shape)
     shape = tuple(model.outputs[0].shape)
     request.set_output_tensor(0, openvino.Tensor(out.reshape(shape), shared_memory=True))
     return Contender(name, request.infer, lambda: out)
 
 
-PEER = Peer("openvino", ("openvino",), prepare, "f32 hint, one stream, tensors set ahead; for sdpa the keys are transposed ahead")
+PEER = Peer(
+    "openvino",
+    ("openvino",),
+    prepare,
+    "f32 hint, one stream, tensors set ahead; for sdpa the keys are transposed ahead",
+    prepacked_note="constants, which compile_model packs if it can",
+)

@@ -14,7 +14,7 @@ def prepare(case: ChainCase, threads: int) -> Iterator[Contender]:
 
     torch.set_num_threads(threads)
     a, b, d = (torch.from_numpy(operand) for operand in case.operands)
-    scores, out = torch.empty(case.shape.batch, case.shape.m, case.shape.l), torch.empty(case.reference.shape)
+    scores, out = torch.empty(case.shape.batch, case.shape.m, case.shape.l), torch.empty(case.result_shape)
 
     def call() -> None:
         with torch.inference_mode():
@@ -34,4 +34,10 @@ def prepare(case: ChainCase, threads: int) -> Iterator[Contender]:
     yield Contender("torch sdpa", attend, lambda: attended[0].numpy())
 
 
-PEER = Peer("torch", ("torch",), prepare, "inference mode; for sdpa the keys are transposed ahead")
+PEER = Peer(
+    "torch",
+    ("torch",),
+    prepare,
+    "as installed, inference mode; for sdpa the keys are transposed ahead",
+    prepacked_note="as any other operand: it has no prepacked batched product",
+)

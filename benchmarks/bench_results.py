@@ -1,0 +1,38 @@
+"""Writing a report of `tilewright bench` as a result of this repository."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from pathlib import Path
+
+from benchmarks.bounds import explained
+from tilewright.cli.bench.table import Report
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def publish(what: str, title: str, report: Report, directory: Path = RESULTS) -> None:
+    """Write `<date>-<what>-<machine>.md` and `.json`, and print the tables."""
+    threads = report.provenance.threads
+    named = what if threads == 1 else f"{what}-{threads}-threads"
+    stem = f"{datetime.date.today().isoformat()}-{named}-{slug(report.provenance.machine)}"
+    (directory / f"{stem}.md").write_text(markdown(title, report))
+    (directory / f"{stem}.json").write_text(json.dumps(report.as_document(), indent=2) + "\n")
+    print(report.as_text())
+
+
+def markdown(title: str, report: Report) -> str:
+    """The tables, and behind them the cases under their bounds, each with the place where it is explained."""
+    lines = [f"# {title}", "", "```text", report.as_text(), "```", *explained(report.results)]
+    return "\n".join(lines) + "\n"
+
+
+def slug(machine: str) -> str:
+    """A machine's name as part of a file name.
+
+    >>> slug("Intel(R) Xeon(R) Gold 6240 (x86-64-v4)")
+    'intel-r-xeon-r-gold-6240-x86-64-v4'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", machine.lower()).strip("-")

@@ -1,0 +1,62 @@
+/* Loops around functions that multiply matrices, so that the time of a small product is not that of calling it from Python.
+
+   All matrices are dense and row-major: c (m, n) = a (m, k) b (k, n). */
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, PACKED = 151 }; /* of cblas.h and mkl_cblas.h */
+
+/* cblas_sgemm with 64-bit extents. */
+typedef void cblas_64(int layout, int transpose_a, int transpose_b, long m, long n, long k, float alpha, const float *a,
+                      long lda, const float *b, long ldb, float beta, float *c, long ldc);
+
+EXPORT long loop_cblas_sgemm_64(long count, cblas_64 *f, long m, long n, long k, const float *a, const float *b, float *c) {
+  for (long i = 0; i < count; i++)
+    f(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, m, n, k, 1.0f, a, k, b, n, 0.0f, c, n);
+  return 0;
+}
+
+/* The Fortran sgemm with 32-bit extents: column-major, so the transpose of c is computed from the transposes of b and a. */
+typedef void fortran(const char *transpose_a, const char *transpose_b, const int *m, const int *n, const int *k,
+                     const float *alpha, const float *a, const int *lda, const float *b, const int *ldb, const float *beta,
+                     float *c, const int *ldc);
+
+EXPORT long loop_fortran_sgemm(long count, fortran *f, long m, long n, long k, const float *a, const float *b, float *c) {
+  int rows = (int)m, columns = (int)n, depth = (int)k;
+  float one = 1.0f, zero = 0.0f;
+  for (long i = 0; i < count; i++)
+    f("N", "N", &columns, &rows, &depth, &one, b, &columns, a, &depth, &zero, c, &columns);
+  return 0;
+}
+
+/* MKL's cblas_sgemm_compute with b packed ahead by cblas_sgemm_pack. */
+typedef void mkl_compute(int layout, int transpose_a, int transpose_b, int m, int n, int k, const float *a, int lda,
+                         const float *b, int ldb, float beta, float *c, int ldc);
+
+EXPORT long loop_mkl_compute(long count, mkl_compute *f, long m, long n, long k, const float *a, const float *b, float *c) {
+  for (long i = 0; i < count; i++)
+    f(ROW_MAJOR, NO_TRANSPOSE, PACKED, m, n, k, a, k, b, n, 0.0f, c, n);
+  return 0;
+}
+
+/* oneDNN's sgemm. */
+typedef int dnnl_sgemm(char transpose_a, char transpose_b, long m, long n, long k, float alpha, const float *a, long lda,
+                       const float *b, long ldb, float beta, float *c, long ldc);
+
+EXPORT long loop_dnnl_sgemm(long count, dnnl_sgemm *f, long m, long n, long k, const float *a, const float *b, float *c) {
+  long failures = 0;
+  for (long i = 0; i < count; i++)
+    failures += f('N', 'N', m, n, k, 1.0f, a, k, b, n, 0.0f, c, n) != 0;
+  return failures;
+}
+
+/* A primitive of oneDNN on a stream of the CPU, which has finished when it returns. */
+typedef int dnnl_execute(const void *primitive, void *stream, int argument_count, const void *arguments);
+
+EXPORT long loop_dnnl_execute(long count, dnnl_execute *f, const void *primitive, void *stream, long argument_count,
+                                 const void *arguments) {
+  long failures = 0;
+  for (long i = 0; i < count; i++)
+    failures += f(primitive, stream, (int)argument_count, arguments) != 0;
+  return failures;
+}

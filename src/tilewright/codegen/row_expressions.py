@@ -1,0 +1,88 @@
+"""What the expressions of a row operator say about its text: divisions that are done once a row, and where NaN goes anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tilewright.graph.scalar import Apply, Point, Scalar, State, apply, rewrite, subexpressions
+from tilewright.graph.types import Reduction, StateVariable
+
+STRICT = frozenset(("add", "subtract", "multiply", "divide", "negative", "reciprocal", "square", "exp", "sqrt", "abs", "floor"))
+"""Functions that are NaN wherever an operand is."""
+
+
+def inverses(finish: Scalar) -> list[tuple[str, Scalar]]:
+    """Reciprocals of the states that a finishing value divides by.
+
+    >>> inverses(apply("divide", Point(), State("total")))[0][0]
+    'total_inverse'
+    """
+    divisors = {divisor.name for node in subexpressions(finish) if (divisor := _state_divisor(node)) is not None}
+    return [(f"{name}_inverse", apply("reciprocal", State(name))) for name in sorted(divisors)]
+
+
+def hoist_division(finish: Scalar) -> Scalar:
+    """Multiply by the reciprocal, computed once per row, where a point is divided by a state."""
+
+    def by_inverse(node: Scalar) -> Scalar | None:
+        divisor = _state_divisor(node)
+        if divisor is None or not isinstance(node, Apply):
+            return None
+        return apply("multiply", hoist_division(node.operands[0]), State(f"{divisor.name}_inverse"))
+
+    return rewrite(finish, by_inverse)
+
+
+def _state_divisor(node: Scalar) -> State | None:
+    if isinstance(node, Apply) and node.function == "divide" and isinstance(node.operands[1], State):
+        return node.operands[1]
+    return None
+
+
+def exponentials(scalar: Scalar, known: Collection[Scalar] = ()) -> tuple[Apply, ...]:
+    """The distinct exponentials in an expression, the innermost first, but for those inside of what is known.
+
+    >>> exponentials(apply("exp", apply("square", Point()))) == (apply("exp", apply("square", Point())),)
+    True
+    """
+    if scalar in known or not isinstance(scalar, Apply):
+        return ()
+    inside = [power for operand in scalar.operands for power in exponentials(operand, known)]
+    return tuple(dict.fromkeys([*inside, *([scalar] if scalar.function == "exp" else [])]))
+
+
+def is_falling(power: Scalar, reduction: Reduction | None) -> bool:
+    """Whether an expression is the exponential of a point less the largest of all points: of a rounded difference, at most 0.
+
+    >>> from tilewright.graph.operators.softmax import ROW_SOFTMAX
+    >>> [is_falling(state.contribution, ROW_SOFTMAX) for state in ROW_SOFTMAX.states]
+    [False, True]
+    """
+    largest = [one for one in (reduction.states if reduction else ()) if one.combine == "maximum" and one.contribution == Point()]
+    return power in [apply("exp", apply("subtract", Point(), State(one.name))) for one in largest]
+
+
+def may_lose_nan(reduction: Reduction, state: StateVariable) -> bool:
+    """Whether results are NaN where a point is, whatever this state makes of it.
+
+    So it is if a later state sums or multiplies something that is NaN where the point is, and the result is NaN where that
+    state is: the exponentials of a softmax tell what its maximum has lost.
+
+    >>> from tilewright.graph.operators.softmax import ROW_SOFTMAX
+    >>> [may_lose_nan(ROW_SOFTMAX, state) for state in ROW_SOFTMAX.states]
+    [True, False]
+    """
+    later = reduction.states[reduction.states.index(state) + 1 :]
+    return any(
+        one.combine in ("add", "multiply")
+        and _strict_in(one.contribution, Point())
+        and _strict_in(reduction.finish, State(one.name))
+        for one in later
+    )
+
+
+def _strict_in(scalar: Scalar, leaf: Scalar) -> bool:
+    """Whether an expression is NaN wherever this leaf is."""
+    if scalar == leaf:
+        return True
+    return isinstance(scalar, Apply) and scalar.function in STRICT and any(_strict_in(one, leaf) for one in scalar.operands)
