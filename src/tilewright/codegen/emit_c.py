@@ -55,7 +55,8 @@ struct tw_call {
 
 PACKING = """\
 /* Column panels of `width`: target[j / width * panel_stride + p * width + j % width] = source[p * row + j * column]; the columns
-   that the last panel lacks are zero. */
+   that the last panel lacks are zero. Whole panels are copied a few rows at a time, while the next few rows are asked for: rows of
+   one panel alone are too short, and too far apart, for the hardware to foresee. */
 TW_INLINE void tw_pack_part(float *target, long width, const float *source, long row, long column, long rows, long columns) {
   for (long p = 0; p < rows; p++)
     for (long i = 0; i < width; i += TW_LANES) {
@@ -71,14 +72,19 @@ TW_INLINE void tw_pack_part(float *target, long width, const float *source, long
 }
 TW_INLINE void tw_pack_panels(float *target, long panel_stride, long width, const float *source, long row, long column, long rows,
                               long columns) {
-  long j = 0;
-  if (column == 1)
-    for (; j + width <= columns; j += width, target += panel_stride)
-      for (long p = 0; p < rows; p++)
-        for (long i = 0; i < width; i += TW_LANES)
-          tw_store(target + p * width + i, tw_load(source + p * row + j + i));
-  for (; j < columns; j += width, target += panel_stride)
-    tw_pack_part(target, width, source + j * column, row, column, rows, columns - j);
+  const long whole = column == 1 ? columns / width : 0;
+  for (long start = 0; whole && start < rows; start += 8)
+    for (long panel = 0; panel < whole; panel++) {
+      const float *from = source + start * row + panel * width;
+      float *to = target + panel * panel_stride + start * width;
+      for (long p = tw_min(8, rows - start); p > 0; p--, from += row, to += width)
+        for (long i = 0; i < width; i += TW_LANES) {
+          __builtin_prefetch(from + 8 * row + i);
+          tw_store(to + i, tw_load(from + i));
+        }
+    }
+  for (long j = whole * width; j < columns; j += width)
+    tw_pack_part(target + j / width * panel_stride, width, source + j * column, row, column, rows, columns - j);
 }
 /* Rows one after the other: target[p * target_row + j] = source[p * row + j * column]. */
 static __attribute__((unused)) void tw_pack_rows(float *target, long target_row, const float *source, long row, long column,

@@ -16,7 +16,8 @@ from tilewright.codegen.fetch import with_fetches
 from tilewright.codegen.images import Images
 from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
 from tilewright.codegen.merge import lower_merge
-from tilewright.codegen.parts import extent_value
+from tilewright.codegen.merge_sums import lower_addition
+from tilewright.codegen.parts import extent_value, sums_shares
 from tilewright.codegen.rows import correct_sums, is_cut, lower_cut_rows, lower_whole_rows
 from tilewright.codegen.state import Lowering, Scope, whole_range
 from tilewright.codegen.storage import Stored
@@ -52,7 +53,10 @@ def lower(
     block_ns = round(plan.price.seconds / plan.price.blocks * 1e9)
     nest = LoopNest(names.identifier(plan.chain.name), header, setup_nodes, parallel, buffers, body, constants, block_ns)
     nest = with_fetches(state, nest, block)
-    return (nest, lower_merge(Lowering(plan, kernels, lanes, arguments))) if plan.schedule.split else (nest,)
+    if not plan.schedule.split:
+        return (nest,)
+    merge = lower_merge if sums_shares(plan) else lower_addition
+    return nest, merge(Lowering(plan, kernels, lanes, arguments))
 
 
 def _split_packs(body: tuple[tree.Node, ...]) -> tuple[tuple[tree.Node, ...], tuple[tree.Node, ...]]:

@@ -19,6 +19,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.chains import axis_names
 from tilewright.plan.kernel_choice import KernelWork, flops, kernel_work
 from tilewright.plan.packing import in_place_seconds, least_packing_seconds, packing_seconds
+from tilewright.plan.pages import left_page_seconds, target_page_seconds
 from tilewright.plan.prefetch import prefetch_seconds
 from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.row_forms import shares_of
@@ -108,7 +109,10 @@ def operator_work(
     traffic = {level: ELEMENT_BYTES * sum(elements) for level, elements in moved.items()}
     shared = view.loops[: around.shared_loops[view.operator.name]]
     functions = vector_seconds(setting, view.operator, shared, block.functions_s, block.footprints)
-    prefetching = prefetch_seconds(setting, view, moved, nearest.tiles, calls, packed=conflict is None)
+    pages = {"right": 0.0 if conflict is None else packing}
+    pages["left"] = left_page_seconds(setting, view.operator, moved, nearest.tiles)
+    prefetching = prefetch_seconds(setting, view, moved, nearest.tiles, calls, packed=conflict is None, pages_s=pages)
+    packing = packing + pages["left"] + target_page_seconds(setting, view.operator, moved, nearest.tiles)
     rolling = view.carried * coefficients.pass_cycles_per_vector * setting.vectors_per_element / hz
     return Work(nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic, prefetching, rolling)
 

@@ -15,16 +15,15 @@ from math import prod
 import numpy as np
 
 from tilewright.graph.types import Access, Chain, Operator
+from tilewright.kernels.contract import DEPTH
 from tilewright.plan.facts import fact
 from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.kernel_choice import pieces
 from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
-from tilewright.plan.setting import ELEMENT_BYTES, Operand, Setting
+from tilewright.plan.setting import ELEMENT_BYTES, PAGE_BYTES, Operand, Setting
 from tilewright.plan.traffic import Footprints, Surroundings, kernel_tile, row_stride
 from tilewright.plan.views import Count, LoopView, OperatorView, either
-
-PAGE_BYTES = 4096
 
 
 def with_packs(setting: Setting, schedule: Schedule, depths: dict[str, int], ahead: Iterable[str] = ()) -> Schedule:
@@ -38,8 +37,13 @@ def with_packs(setting: Setting, schedule: Schedule, depths: dict[str, int], ahe
 
 
 def may_pack(setting: Setting, operator: Operator) -> bool:
-    """Whether a right operand is packed at all: an intermediate whose columns lie side by side never is."""
+    """Whether a right operand is packed at all: an intermediate whose columns lie side by side never is.
+
+    Kernels whose lanes run along the depth have no panels.
+    """
     if operator.name not in setting.kernels or setting.roles[operator.name].column is None:
+        return False
+    if setting.kernels[operator.name].lanes_along == DEPTH:
         return False
     return not (_right(setting, operator).is_intermediate and has_unit_columns(setting, operator))
 
@@ -61,11 +65,9 @@ def packs_ahead(setting: Setting, view: OperatorView) -> bool:
     return may_pack_ahead(setting, view.operator) and setting.roles[view.operator.name].column not in view.walks
 
 
-def lies_in_panels(setting: Setting, view: OperatorView, *, packed: bool) -> bool:
-    """Whether a right operand lies in panels when a call begins; `packed` says that it is packed if it can be."""
-    if packed and may_pack(setting, view.operator):
-        return packs_ahead(setting, view)
-    return row_stride(setting, view.operator) <= setting.kernels[view.operator.name].columns
+def packs_now(setting: Setting, view: OperatorView, *, packed: bool) -> bool:
+    """Whether a call packs a right operand itself; `packed` says that it is packed if it can be."""
+    return packed and may_pack(setting, view.operator) and not packs_ahead(setting, view)
 
 
 @fact

@@ -59,8 +59,8 @@ def plan_chain(
     blocking = refine(setting, found)
     unfused = unfused_price or (_unfused_price(setting, available) if len(chain.operators) > 1 else None)
     plan = _planned(setting, available, ranked, found, blocking, unfused)
-    split = split_of(setting, blocking, lambda part: refine(part, recalled(part, memory)))
-    return plan if split is None else _in_parts(setting, plan, split)
+    split = split_of(setting, found, blocking, lambda part: refine(part, recalled(part, memory)))
+    return plan if split is None else _in_parts(setting, available, plan, split)
 
 
 def _planned(
@@ -115,9 +115,11 @@ def _prefetching(
     return setting, price_blocking(setting, blocking, done if setting is plain else None), lost
 
 
-def _in_parts(setting: Setting, plan: Plan, split: Split) -> Plan:
+def _in_parts(setting: Setting, available: tuple[MicroKernel, ...], plan: Plan, plain: Split) -> Plan:
     """The plan with its reduction split: every part costs the same, and what they made is merged."""
-    chain, part, blocking = setting.chain, split.setting, split.blocking
+    part, _, lost_prefetches = _prefetching(plain.setting, available, plain.blocking)
+    split = replace(plain, setting=part)
+    chain, blocking = setting.chain, split.blocking
     schedule = split.schedule()
     blocks = block_count(chain, schedule), block_count(chain, plan.schedule)
     whole = Rejected(f"{split.axis} in one part", blocks[1], blocks[0], "blocks", "too few blocks for threads")
@@ -134,7 +136,7 @@ def _in_parts(setting: Setting, plan: Plan, split: Split) -> Plan:
         scratch_bytes=scratch_bytes(part, blocking.schedule),
         constant_bytes=constant_bytes(setting, schedule),
         price=price,
-        rejected=(whole, *lost_fusion(chain, price, plan.unfused_price)),
+        rejected=(whole, *lost_fusion(chain, price, plan.unfused_price), *lost_prefetches),
         fetched=(),
     )
 

@@ -60,7 +60,8 @@ def _key(setting: Setting) -> Hashable:
     axes = {axis: axis_index(str(number)) for number, axis in enumerate(setting.sizes)}
     tensors = {tensor.name: str(number) for number, tensor in enumerate(chain.tensors)}
     operators = tuple(_operator_key(setting, operator, axes, tensors) for operator in chain.operators)
-    return tuple(chain.extents.values()), _tensor_key(chain), operators, setting.machine, setting.coefficients
+    machine, coefficients = setting.machine, setting.coefficients
+    return tuple(chain.extents.values()), _tensor_key(chain), operators, machine, coefficients, setting.enough_blocks
 
 
 def _tensor_key(chain: Chain) -> Hashable:
