@@ -12,7 +12,7 @@ from tilewright.errors import TilewrightError
 from tilewright.kernels import KernelSource, SourceKind, dialect_for
 from tilewright.kernels.outer_product import outer_product_kernel, outer_product_text
 
-AVX512 = dialect_for("x86_64", frozenset({"avx512f"}))
+AVX512 = dialect_for("x86_64", frozenset({"avx512f", "avx512dq"}))
 PORTABLE = dialect_for("any", frozenset())
 
 
@@ -37,11 +37,12 @@ def test_whole_vectors_use_no_masks() -> None:
 
 
 def test_a_prefetch_changes_nothing_else() -> None:
-    plain = outer_product_text(AVX512, 6, 4, "product", frozenset({(6, 4)})).splitlines()
+    whole = outer_product_text(AVX512, 6, 4, "product", frozenset({(6, 4)})).splitlines()
+    plain = [line for line in whole if "__builtin_prefetch" not in line]
     for operands, prefetches in ((("target",), 2 * 24), (("right",), 2 * 4)):
         text = outer_product_text(AVX512, 6, 4, "product", frozenset({(6, 4)}), operands).splitlines()
         assert [line for line in text if "__builtin_prefetch" not in line] == plain
-        assert len(text) == len(plain) + prefetches
+        assert len(text) == len(whole) + prefetches
 
 
 def test_rows_are_prefetched_between_groups_of_steps() -> None:

@@ -170,8 +170,10 @@ class _Emitter:
             several += ["{", *_indent(shifted.state_step(state, name, keep, False, masked=False)), "}"]
         lines += self.over_reduction(step, lanes_are_reduced, part, several)
         lines += [f"{total} = {self.combined(state).format(total, other)};" for other in others]
-        result = f"tw_splat(tw_reduce_{self.combine(state)}({self.var(total)}))" if lanes_are_reduced else total
-        return [*lines, *self.define(into or f"state_{state.name}", result)]
+        reduce, result = f"tw_reduce_{self.combine(state)}", into or f"state_{state.name}"
+        if self.rows:
+            return [*lines, f"{reduce}_ways({total});", *self.define(result, self.var(total))]
+        return [*lines, *self.define(result, f"tw_splat({reduce}({total}))" if lanes_are_reduced else total)]
 
     def state_step(self, state: StateVariable, total: str, keep: bool, part: bool, *, masked: bool) -> Lines:
         """Take one vector of points into an accumulator; `keep` stores the contribution too."""

@@ -65,86 +65,167 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
         }
       }
       /* weights: softmax */
-      for (long in_m = 0; in_m < size_m; in_m++) {
-        {
-          tw_vec state_row_max_lanes = tw_splat(-3.4028234663852886e+38f);
-          tw_vec state_row_max_lanes_1 = tw_splat(-3.4028234663852886e+38f);
-          tw_vec state_row_max_lanes_2 = tw_splat(-3.4028234663852886e+38f);
-          tw_vec state_row_max_lanes_3 = tw_splat(-3.4028234663852886e+38f);
+      {
+        long in_m = 0;
+        for (; in_m + TW_WAYS <= size_m; in_m += TW_WAYS) {
           {
-            long in_l = 0;
-            for (; in_l + 4 * TW_LANES <= 64; in_l += 4 * TW_LANES) {
-              {
+            tw_vec state_row_max_lanes[TW_WAYS];
+            TW_EACH_WAY(state_row_max_lanes[way] = tw_splat(-3.4028234663852886e+38f);)
+            {
+              long in_l = 0;
+              for (; in_l + TW_LANES <= 64; in_l += TW_LANES) {
+                tw_vec load_0[TW_WAYS];
+                TW_EACH_WAY(load_0[way] = tw_load(C + (in_m + way) * 80 + in_l);)
+                tw_vec point[TW_WAYS];
+                TW_EACH_WAY(point[way] = load_0[way];)
+                tw_vec contribution[TW_WAYS];
+                TW_EACH_WAY(contribution[way] = point[way];)
+                TW_EACH_WAY(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], contribution[way]);)
+              }
+              if (in_l < 64) {
+                const long lanes = 64 - in_l;
+                tw_vec load_0[TW_WAYS];
+                TW_EACH_WAY(load_0[way] = tw_load_part(C + (in_m + way) * 80 + in_l, lanes);)
+                tw_vec point[TW_WAYS];
+                TW_EACH_WAY(point[way] = load_0[way];)
+                tw_vec contribution[TW_WAYS];
+                TW_EACH_WAY(contribution[way] = point[way];)
+                TW_EACH_WAY(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], tw_first(contribution[way], tw_splat(-3.4028234663852886e+38f), lanes));)
+              }
+            }
+            tw_reduce_larger_ways(state_row_max_lanes);
+            tw_vec gained_row_max[TW_WAYS];
+            TW_EACH_WAY(gained_row_max[way] = state_row_max_lanes[way];)
+            tw_vec previous_row_max[TW_WAYS];
+            TW_EACH_WAY(previous_row_max[way] = tw_splat(tw_read(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way));)
+            tw_vec state_row_max[TW_WAYS];
+            TW_EACH_WAY(state_row_max[way] = tw_larger(previous_row_max[way], gained_row_max[way]);)
+            TW_EACH_WAY(tw_store_part(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way, state_row_max[way], 1);)
+            tw_vec state_row_sum_lanes[TW_WAYS];
+            TW_EACH_WAY(state_row_sum_lanes[way] = tw_splat(0.0f);)
+            {
+              long in_l = 0;
+              for (; in_l + TW_LANES <= 64; in_l += TW_LANES) {
+                TW_EACH_WAY(tw_prefetch(C + (in_m + way) * 80 + in_l + TW_WAYS * 80);)
+                tw_vec load_0[TW_WAYS];
+                TW_EACH_WAY(load_0[way] = tw_load(C + (in_m + way) * 80 + in_l);)
+                tw_vec point[TW_WAYS];
+                TW_EACH_WAY(point[way] = load_0[way];)
+                tw_vec contribution[TW_WAYS];
+                TW_EACH_WAY(contribution[way] = (point[way] - state_row_max[way]);)
+                tw_exp_down_ways(contribution);
+                TW_EACH_WAY(tw_store(C + (in_m + way) * 80 + in_l, contribution[way]);)
+                TW_EACH_WAY(state_row_sum_lanes[way] = state_row_sum_lanes[way] + contribution[way];)
+              }
+              if (in_l < 64) {
+                const long lanes = 64 - in_l;
+                TW_EACH_WAY(tw_prefetch(C + (in_m + way) * 80 + in_l + TW_WAYS * 80);)
+                tw_vec load_0[TW_WAYS];
+                TW_EACH_WAY(load_0[way] = tw_load_part(C + (in_m + way) * 80 + in_l, lanes);)
+                tw_vec point[TW_WAYS];
+                TW_EACH_WAY(point[way] = load_0[way];)
+                tw_vec contribution[TW_WAYS];
+                TW_EACH_WAY(contribution[way] = (point[way] - state_row_max[way]);)
+                tw_exp_down_ways(contribution);
+                TW_EACH_WAY(tw_store_part(C + (in_m + way) * 80 + in_l, contribution[way], lanes);)
+                TW_EACH_WAY(state_row_sum_lanes[way] = state_row_sum_lanes[way] + tw_first(contribution[way], tw_splat(0.0f), lanes);)
+              }
+            }
+            tw_reduce_add_ways(state_row_sum_lanes);
+            tw_vec gained_row_sum[TW_WAYS];
+            TW_EACH_WAY(gained_row_sum[way] = state_row_sum_lanes[way];)
+            tw_vec previous_row_sum[TW_WAYS];
+            TW_EACH_WAY(previous_row_sum[way] = tw_splat(tw_read(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way));)
+            tw_vec factor_row_sum[TW_WAYS];
+            TW_EACH_WAY(factor_row_sum[way] = (previous_row_max[way] - state_row_max[way]);)
+            tw_exp_ways(factor_row_sum);
+            tw_vec state_row_sum[TW_WAYS];
+            TW_EACH_WAY(state_row_sum[way] = (previous_row_sum[way] * factor_row_sum[way]) + gained_row_sum[way];)
+            TW_EACH_WAY(tw_store_part(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way, state_row_sum[way], 1);)
+            TW_EACH_WAY(tw_store_part(running_P_factor + in_m + way, factor_row_sum[way], 1);)
+          }
+        }
+        for (; in_m < size_m; in_m++) {
+          {
+            tw_vec state_row_max_lanes = tw_splat(-3.4028234663852886e+38f);
+            tw_vec state_row_max_lanes_1 = tw_splat(-3.4028234663852886e+38f);
+            tw_vec state_row_max_lanes_2 = tw_splat(-3.4028234663852886e+38f);
+            tw_vec state_row_max_lanes_3 = tw_splat(-3.4028234663852886e+38f);
+            {
+              long in_l = 0;
+              for (; in_l + 4 * TW_LANES <= 64; in_l += 4 * TW_LANES) {
+                {
+                  const tw_vec load_0 = tw_load(C + in_m * 80 + in_l);
+                  const tw_vec point = load_0;
+                  const tw_vec contribution = point;
+                  state_row_max_lanes = tw_larger(state_row_max_lanes, contribution);
+                }
+                {
+                  const tw_vec load_0 = tw_load(C + in_m * 80 + in_l + TW_LANES);
+                  const tw_vec point = load_0;
+                  const tw_vec contribution = point;
+                  state_row_max_lanes_1 = tw_larger(state_row_max_lanes_1, contribution);
+                }
+                {
+                  const tw_vec load_0 = tw_load(C + in_m * 80 + in_l + TW_LANES * 2);
+                  const tw_vec point = load_0;
+                  const tw_vec contribution = point;
+                  state_row_max_lanes_2 = tw_larger(state_row_max_lanes_2, contribution);
+                }
+                {
+                  const tw_vec load_0 = tw_load(C + in_m * 80 + in_l + TW_LANES * 3);
+                  const tw_vec point = load_0;
+                  const tw_vec contribution = point;
+                  state_row_max_lanes_3 = tw_larger(state_row_max_lanes_3, contribution);
+                }
+              }
+              for (; in_l + TW_LANES <= 64; in_l += TW_LANES) {
                 const tw_vec load_0 = tw_load(C + in_m * 80 + in_l);
                 const tw_vec point = load_0;
                 const tw_vec contribution = point;
-                state_row_max_lanes = tw_maximum(state_row_max_lanes, contribution);
+                state_row_max_lanes = tw_larger(state_row_max_lanes, contribution);
               }
-              {
-                const tw_vec load_0 = tw_load(C + in_m * 80 + in_l + TW_LANES);
+              if (in_l < 64) {
+                const long lanes = 64 - in_l;
+                const tw_vec load_0 = tw_load_part(C + in_m * 80 + in_l, lanes);
                 const tw_vec point = load_0;
                 const tw_vec contribution = point;
-                state_row_max_lanes_1 = tw_maximum(state_row_max_lanes_1, contribution);
+                state_row_max_lanes = tw_larger(state_row_max_lanes, tw_first(contribution, tw_splat(-3.4028234663852886e+38f), lanes));
               }
-              {
-                const tw_vec load_0 = tw_load(C + in_m * 80 + in_l + TW_LANES * 2);
+            }
+            state_row_max_lanes = tw_larger(state_row_max_lanes, state_row_max_lanes_1);
+            state_row_max_lanes = tw_larger(state_row_max_lanes, state_row_max_lanes_2);
+            state_row_max_lanes = tw_larger(state_row_max_lanes, state_row_max_lanes_3);
+            const tw_vec gained_row_max = tw_splat(tw_reduce_larger(state_row_max_lanes));
+            const tw_vec previous_row_max = tw_splat(tw_read(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m));
+            const tw_vec state_row_max = tw_larger(previous_row_max, gained_row_max);
+            tw_store_part(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, state_row_max, 1);
+            tw_vec state_row_sum_lanes = tw_splat(0.0f);
+            {
+              long in_l = 0;
+              for (; in_l + TW_LANES <= 64; in_l += TW_LANES) {
+                const tw_vec load_0 = tw_load(C + in_m * 80 + in_l);
                 const tw_vec point = load_0;
-                const tw_vec contribution = point;
-                state_row_max_lanes_2 = tw_maximum(state_row_max_lanes_2, contribution);
+                const tw_vec contribution = tw_exp_down((point - state_row_max));
+                tw_store(C + in_m * 80 + in_l, contribution);
+                state_row_sum_lanes = state_row_sum_lanes + contribution;
               }
-              {
-                const tw_vec load_0 = tw_load(C + in_m * 80 + in_l + TW_LANES * 3);
+              if (in_l < 64) {
+                const long lanes = 64 - in_l;
+                const tw_vec load_0 = tw_load_part(C + in_m * 80 + in_l, lanes);
                 const tw_vec point = load_0;
-                const tw_vec contribution = point;
-                state_row_max_lanes_3 = tw_maximum(state_row_max_lanes_3, contribution);
+                const tw_vec contribution = tw_exp_down((point - state_row_max));
+                tw_store_part(C + in_m * 80 + in_l, contribution, lanes);
+                state_row_sum_lanes = state_row_sum_lanes + tw_first(contribution, tw_splat(0.0f), lanes);
               }
             }
-            for (; in_l + TW_LANES <= 64; in_l += TW_LANES) {
-              const tw_vec load_0 = tw_load(C + in_m * 80 + in_l);
-              const tw_vec point = load_0;
-              const tw_vec contribution = point;
-              state_row_max_lanes = tw_maximum(state_row_max_lanes, contribution);
-            }
-            if (in_l < 64) {
-              const long lanes = 64 - in_l;
-              const tw_vec load_0 = tw_load_part(C + in_m * 80 + in_l, lanes);
-              const tw_vec point = load_0;
-              const tw_vec contribution = point;
-              state_row_max_lanes = tw_maximum(state_row_max_lanes, tw_first(contribution, tw_splat(-3.4028234663852886e+38f), lanes));
-            }
+            const tw_vec gained_row_sum = tw_splat(tw_reduce_add(state_row_sum_lanes));
+            const tw_vec previous_row_sum = tw_splat(tw_read(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m));
+            const tw_vec factor_row_sum = tw_exp((previous_row_max - state_row_max));
+            const tw_vec state_row_sum = (previous_row_sum * factor_row_sum) + gained_row_sum;
+            tw_store_part(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, state_row_sum, 1);
+            tw_store_part(running_P_factor + in_m, factor_row_sum, 1);
           }
-          state_row_max_lanes = tw_maximum(state_row_max_lanes, state_row_max_lanes_1);
-          state_row_max_lanes = tw_maximum(state_row_max_lanes, state_row_max_lanes_2);
-          state_row_max_lanes = tw_maximum(state_row_max_lanes, state_row_max_lanes_3);
-          const tw_vec gained_row_max = tw_splat(tw_reduce_maximum(state_row_max_lanes));
-          const tw_vec previous_row_max = tw_splat(tw_read(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m));
-          const tw_vec state_row_max = tw_maximum(previous_row_max, gained_row_max);
-          tw_store_part(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, state_row_max, 1);
-          tw_vec state_row_sum_lanes = tw_splat(0.0f);
-          {
-            long in_l = 0;
-            for (; in_l + TW_LANES <= 64; in_l += TW_LANES) {
-              const tw_vec load_0 = tw_load(C + in_m * 80 + in_l);
-              const tw_vec point = load_0;
-              const tw_vec contribution = tw_exp((point - state_row_max));
-              tw_store(C + in_m * 80 + in_l, contribution);
-              state_row_sum_lanes = state_row_sum_lanes + contribution;
-            }
-            if (in_l < 64) {
-              const long lanes = 64 - in_l;
-              const tw_vec load_0 = tw_load_part(C + in_m * 80 + in_l, lanes);
-              const tw_vec point = load_0;
-              const tw_vec contribution = tw_exp((point - state_row_max));
-              tw_store_part(C + in_m * 80 + in_l, contribution, lanes);
-              state_row_sum_lanes = state_row_sum_lanes + tw_first(contribution, tw_splat(0.0f), lanes);
-            }
-          }
-          const tw_vec gained_row_sum = tw_splat(tw_reduce_add(state_row_sum_lanes));
-          const tw_vec previous_row_sum = tw_splat(tw_read(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m));
-          const tw_vec factor_row_sum = tw_exp((previous_row_max - state_row_max));
-          const tw_vec state_row_sum = (previous_row_sum * factor_row_sum) + gained_row_sum;
-          tw_store_part(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, state_row_sum, 1);
-          tw_store_part(running_P_factor + in_m, factor_row_sum, 1);
         }
       }
       if (at_l_1 != at_l) {
@@ -206,7 +287,8 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
           state_row_max_lanes = tw_maximum(state_row_max_lanes, contribution);
         }
         const tw_vec state_row_max = state_row_max_lanes;
-        tw_store(running_P_row_max + in_m, state_row_max);
+        const tw_vec result = state_row_max;
+        tw_store(running_P_row_max + in_m, result);
       }
       if (in_m < 8) {
         const long lanes = 8 - in_m;
@@ -218,7 +300,8 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
           state_row_max_lanes = tw_maximum(state_row_max_lanes, contribution);
         }
         const tw_vec state_row_max = state_row_max_lanes;
-        tw_store_part(running_P_row_max + in_m, state_row_max, lanes);
+        const tw_vec result = state_row_max;
+        tw_store_part(running_P_row_max + in_m, result, lanes);
       }
     }
     /* weights_row_sum: merge */
@@ -230,12 +313,14 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
           const tw_vec load_0 = tw_load(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144);
           const tw_vec load_1 = tw_load(partial_P_row_sum + at_b * 512 + at_m + in_m + in_l_part * 6144);
           const tw_vec load_2 = tw_load(running_P_row_max + in_m);
-          const tw_vec point = (load_1 * tw_exp((load_0 - load_2)));
+          const tw_vec point_power_0 = tw_exp((load_0 - load_2));
+          const tw_vec point = (load_1 * point_power_0);
           const tw_vec contribution = point;
           state_row_sum_lanes = state_row_sum_lanes + contribution;
         }
         const tw_vec state_row_sum = state_row_sum_lanes;
-        tw_store(running_P_row_sum + in_m, state_row_sum);
+        const tw_vec result = state_row_sum;
+        tw_store(running_P_row_sum + in_m, result);
       }
       if (in_m < 8) {
         const long lanes = 8 - in_m;
@@ -244,12 +329,14 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
           const tw_vec load_0 = tw_load_part(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144, lanes);
           const tw_vec load_1 = tw_load_part(partial_P_row_sum + at_b * 512 + at_m + in_m + in_l_part * 6144, lanes);
           const tw_vec load_2 = tw_load_part(running_P_row_max + in_m, lanes);
-          const tw_vec point = (load_1 * tw_exp((load_0 - load_2)));
+          const tw_vec point_power_0 = tw_exp((load_0 - load_2));
+          const tw_vec point = (load_1 * point_power_0);
           const tw_vec contribution = point;
           state_row_sum_lanes = state_row_sum_lanes + contribution;
         }
         const tw_vec state_row_sum = state_row_sum_lanes;
-        tw_store_part(running_P_row_sum + in_m, state_row_sum, lanes);
+        const tw_vec result = state_row_sum;
+        tw_store_part(running_P_row_sum + in_m, result, lanes);
       }
     }
     /* weights_weights: merge */
@@ -285,7 +372,8 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
             state_sum_lanes = state_sum_lanes + contribution;
           }
           const tw_vec state_sum = state_sum_lanes;
-          tw_store(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, state_sum);
+          const tw_vec result = state_sum;
+          tw_store(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, result);
         }
         if (in_n < 64) {
           const long lanes = 64 - in_n;
@@ -298,7 +386,8 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
             state_sum_lanes = state_sum_lanes + contribution;
           }
           const tw_vec state_sum = state_sum_lanes;
-          tw_store_part(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, state_sum, lanes);
+          const tw_vec result = state_sum;
+          tw_store_part(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, result, lanes);
         }
       }
     }

@@ -36,6 +36,7 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
   float *const packed_B = (float *)(scratch + 0); /* B packed for scores */
   float *const packed_D = (float *)(scratch + 131072); /* D packed for out */
   float *const C = (float *)(scratch + 262144); /* b block x m block x l whole */
+  float *const running_P_inverse = (float *)(scratch + 312832); /* inverse of the rows of weights */
   long last_b = -1;
   for (long block; (block = blocks->next(blocks)) >= 0;) {
     const long at_b = block / 22;
@@ -48,92 +49,166 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
     const long size_m = tw_min(24, 512 - at_m);
     matmul_avx512_f32_6x64_tiles_8_24x512_n512_k64_bp4096_br64_cr528_a0(size_m, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, packed_B, C);
     /* weights: softmax */
-    for (long in_m = 0; in_m < size_m; in_m++) {
-      tw_vec state_row_max_lanes = tw_splat(-3.4028234663852886e+38f);
-      tw_vec state_row_max_lanes_1 = tw_splat(-3.4028234663852886e+38f);
-      tw_vec state_row_max_lanes_2 = tw_splat(-3.4028234663852886e+38f);
-      tw_vec state_row_max_lanes_3 = tw_splat(-3.4028234663852886e+38f);
-      {
-        long in_l = 0;
-        for (; in_l + 4 * TW_LANES <= 512; in_l += 4 * TW_LANES) {
-          {
+    {
+      long in_m = 0;
+      for (; in_m + TW_WAYS <= size_m; in_m += TW_WAYS) {
+        tw_vec state_row_max_lanes[TW_WAYS];
+        TW_EACH_WAY(state_row_max_lanes[way] = tw_splat(-3.4028234663852886e+38f);)
+        {
+          long in_l = 0;
+          for (; in_l + TW_LANES <= 512; in_l += TW_LANES) {
+            tw_vec load_0[TW_WAYS];
+            TW_EACH_WAY(load_0[way] = tw_load(C + (in_m + way) * 528 + in_l);)
+            tw_vec point[TW_WAYS];
+            TW_EACH_WAY(point[way] = load_0[way];)
+            tw_vec contribution[TW_WAYS];
+            TW_EACH_WAY(contribution[way] = point[way];)
+            TW_EACH_WAY(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], contribution[way]);)
+          }
+          if (in_l < 512) {
+            const long lanes = 512 - in_l;
+            tw_vec load_0[TW_WAYS];
+            TW_EACH_WAY(load_0[way] = tw_load_part(C + (in_m + way) * 528 + in_l, lanes);)
+            tw_vec point[TW_WAYS];
+            TW_EACH_WAY(point[way] = load_0[way];)
+            tw_vec contribution[TW_WAYS];
+            TW_EACH_WAY(contribution[way] = point[way];)
+            TW_EACH_WAY(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], tw_first(contribution[way], tw_splat(-3.4028234663852886e+38f), lanes));)
+          }
+        }
+        tw_reduce_larger_ways(state_row_max_lanes);
+        tw_vec state_row_max[TW_WAYS];
+        TW_EACH_WAY(state_row_max[way] = state_row_max_lanes[way];)
+        tw_vec state_row_sum_lanes[TW_WAYS];
+        TW_EACH_WAY(state_row_sum_lanes[way] = tw_splat(0.0f);)
+        {
+          long in_l = 0;
+          for (; in_l + TW_LANES <= 512; in_l += TW_LANES) {
+            TW_EACH_WAY(tw_prefetch(C + (in_m + way) * 528 + in_l + TW_WAYS * 528);)
+            tw_vec load_0[TW_WAYS];
+            TW_EACH_WAY(load_0[way] = tw_load(C + (in_m + way) * 528 + in_l);)
+            tw_vec point[TW_WAYS];
+            TW_EACH_WAY(point[way] = load_0[way];)
+            tw_vec contribution[TW_WAYS];
+            TW_EACH_WAY(contribution[way] = (point[way] - state_row_max[way]);)
+            tw_exp_down_ways(contribution);
+            TW_EACH_WAY(tw_store(C + (in_m + way) * 528 + in_l, contribution[way]);)
+            TW_EACH_WAY(state_row_sum_lanes[way] = state_row_sum_lanes[way] + contribution[way];)
+          }
+          if (in_l < 512) {
+            const long lanes = 512 - in_l;
+            TW_EACH_WAY(tw_prefetch(C + (in_m + way) * 528 + in_l + TW_WAYS * 528);)
+            tw_vec load_0[TW_WAYS];
+            TW_EACH_WAY(load_0[way] = tw_load_part(C + (in_m + way) * 528 + in_l, lanes);)
+            tw_vec point[TW_WAYS];
+            TW_EACH_WAY(point[way] = load_0[way];)
+            tw_vec contribution[TW_WAYS];
+            TW_EACH_WAY(contribution[way] = (point[way] - state_row_max[way]);)
+            tw_exp_down_ways(contribution);
+            TW_EACH_WAY(tw_store_part(C + (in_m + way) * 528 + in_l, contribution[way], lanes);)
+            TW_EACH_WAY(state_row_sum_lanes[way] = state_row_sum_lanes[way] + tw_first(contribution[way], tw_splat(0.0f), lanes);)
+          }
+        }
+        tw_reduce_add_ways(state_row_sum_lanes);
+        tw_vec state_row_sum[TW_WAYS];
+        TW_EACH_WAY(state_row_sum[way] = state_row_sum_lanes[way];)
+        tw_vec state_row_sum_inverse[TW_WAYS];
+        TW_EACH_WAY(state_row_sum_inverse[way] = (tw_splat(1.0f) / state_row_sum[way]);)
+        TW_EACH_WAY(tw_store_part(running_P_inverse + in_m + way, state_row_sum_inverse[way], 1);)
+      }
+      for (; in_m < size_m; in_m++) {
+        tw_vec state_row_max_lanes = tw_splat(-3.4028234663852886e+38f);
+        tw_vec state_row_max_lanes_1 = tw_splat(-3.4028234663852886e+38f);
+        tw_vec state_row_max_lanes_2 = tw_splat(-3.4028234663852886e+38f);
+        tw_vec state_row_max_lanes_3 = tw_splat(-3.4028234663852886e+38f);
+        {
+          long in_l = 0;
+          for (; in_l + 4 * TW_LANES <= 512; in_l += 4 * TW_LANES) {
+            {
+              const tw_vec load_0 = tw_load(C + in_m * 528 + in_l);
+              const tw_vec point = load_0;
+              const tw_vec contribution = point;
+              state_row_max_lanes = tw_larger(state_row_max_lanes, contribution);
+            }
+            {
+              const tw_vec load_0 = tw_load(C + in_m * 528 + in_l + TW_LANES);
+              const tw_vec point = load_0;
+              const tw_vec contribution = point;
+              state_row_max_lanes_1 = tw_larger(state_row_max_lanes_1, contribution);
+            }
+            {
+              const tw_vec load_0 = tw_load(C + in_m * 528 + in_l + TW_LANES * 2);
+              const tw_vec point = load_0;
+              const tw_vec contribution = point;
+              state_row_max_lanes_2 = tw_larger(state_row_max_lanes_2, contribution);
+            }
+            {
+              const tw_vec load_0 = tw_load(C + in_m * 528 + in_l + TW_LANES * 3);
+              const tw_vec point = load_0;
+              const tw_vec contribution = point;
+              state_row_max_lanes_3 = tw_larger(state_row_max_lanes_3, contribution);
+            }
+          }
+          for (; in_l + TW_LANES <= 512; in_l += TW_LANES) {
             const tw_vec load_0 = tw_load(C + in_m * 528 + in_l);
             const tw_vec point = load_0;
             const tw_vec contribution = point;
-            state_row_max_lanes = tw_maximum(state_row_max_lanes, contribution);
+            state_row_max_lanes = tw_larger(state_row_max_lanes, contribution);
           }
-          {
-            const tw_vec load_0 = tw_load(C + in_m * 528 + in_l + TW_LANES);
+          if (in_l < 512) {
+            const long lanes = 512 - in_l;
+            const tw_vec load_0 = tw_load_part(C + in_m * 528 + in_l, lanes);
             const tw_vec point = load_0;
             const tw_vec contribution = point;
-            state_row_max_lanes_1 = tw_maximum(state_row_max_lanes_1, contribution);
+            state_row_max_lanes = tw_larger(state_row_max_lanes, tw_first(contribution, tw_splat(-3.4028234663852886e+38f), lanes));
           }
-          {
-            const tw_vec load_0 = tw_load(C + in_m * 528 + in_l + TW_LANES * 2);
+        }
+        state_row_max_lanes = tw_larger(state_row_max_lanes, state_row_max_lanes_1);
+        state_row_max_lanes = tw_larger(state_row_max_lanes, state_row_max_lanes_2);
+        state_row_max_lanes = tw_larger(state_row_max_lanes, state_row_max_lanes_3);
+        const tw_vec state_row_max = tw_splat(tw_reduce_larger(state_row_max_lanes));
+        tw_vec state_row_sum_lanes = tw_splat(0.0f);
+        {
+          long in_l = 0;
+          for (; in_l + TW_LANES <= 512; in_l += TW_LANES) {
+            const tw_vec load_0 = tw_load(C + in_m * 528 + in_l);
             const tw_vec point = load_0;
-            const tw_vec contribution = point;
-            state_row_max_lanes_2 = tw_maximum(state_row_max_lanes_2, contribution);
+            const tw_vec contribution = tw_exp_down((point - state_row_max));
+            tw_store(C + in_m * 528 + in_l, contribution);
+            state_row_sum_lanes = state_row_sum_lanes + contribution;
           }
-          {
-            const tw_vec load_0 = tw_load(C + in_m * 528 + in_l + TW_LANES * 3);
+          if (in_l < 512) {
+            const long lanes = 512 - in_l;
+            const tw_vec load_0 = tw_load_part(C + in_m * 528 + in_l, lanes);
             const tw_vec point = load_0;
-            const tw_vec contribution = point;
-            state_row_max_lanes_3 = tw_maximum(state_row_max_lanes_3, contribution);
+            const tw_vec contribution = tw_exp_down((point - state_row_max));
+            tw_store_part(C + in_m * 528 + in_l, contribution, lanes);
+            state_row_sum_lanes = state_row_sum_lanes + tw_first(contribution, tw_splat(0.0f), lanes);
           }
         }
-        for (; in_l + TW_LANES <= 512; in_l += TW_LANES) {
-          const tw_vec load_0 = tw_load(C + in_m * 528 + in_l);
-          const tw_vec point = load_0;
-          const tw_vec contribution = point;
-          state_row_max_lanes = tw_maximum(state_row_max_lanes, contribution);
-        }
-        if (in_l < 512) {
-          const long lanes = 512 - in_l;
-          const tw_vec load_0 = tw_load_part(C + in_m * 528 + in_l, lanes);
-          const tw_vec point = load_0;
-          const tw_vec contribution = point;
-          state_row_max_lanes = tw_maximum(state_row_max_lanes, tw_first(contribution, tw_splat(-3.4028234663852886e+38f), lanes));
-        }
-      }
-      state_row_max_lanes = tw_maximum(state_row_max_lanes, state_row_max_lanes_1);
-      state_row_max_lanes = tw_maximum(state_row_max_lanes, state_row_max_lanes_2);
-      state_row_max_lanes = tw_maximum(state_row_max_lanes, state_row_max_lanes_3);
-      const tw_vec state_row_max = tw_splat(tw_reduce_maximum(state_row_max_lanes));
-      tw_vec state_row_sum_lanes = tw_splat(0.0f);
-      {
-        long in_l = 0;
-        for (; in_l + TW_LANES <= 512; in_l += TW_LANES) {
-          const tw_vec load_0 = tw_load(C + in_m * 528 + in_l);
-          const tw_vec point = load_0;
-          const tw_vec contribution = tw_exp((point - state_row_max));
-          tw_store(C + in_m * 528 + in_l, contribution);
-          state_row_sum_lanes = state_row_sum_lanes + contribution;
-        }
-        if (in_l < 512) {
-          const long lanes = 512 - in_l;
-          const tw_vec load_0 = tw_load_part(C + in_m * 528 + in_l, lanes);
-          const tw_vec point = load_0;
-          const tw_vec contribution = tw_exp((point - state_row_max));
-          tw_store_part(C + in_m * 528 + in_l, contribution, lanes);
-          state_row_sum_lanes = state_row_sum_lanes + tw_first(contribution, tw_splat(0.0f), lanes);
-        }
-      }
-      const tw_vec state_row_sum = tw_splat(tw_reduce_add(state_row_sum_lanes));
-      const tw_vec state_row_sum_inverse = (tw_splat(1.0f) / state_row_sum);
-      {
-        long in_l = 0;
-        for (; in_l + TW_LANES <= 512; in_l += TW_LANES) {
-          const tw_vec contribution = tw_load(C + in_m * 528 + in_l);
-          tw_store(C + in_m * 528 + in_l, (contribution * state_row_sum_inverse));
-        }
-        if (in_l < 512) {
-          const long lanes = 512 - in_l;
-          const tw_vec contribution = tw_load_part(C + in_m * 528 + in_l, lanes);
-          tw_store_part(C + in_m * 528 + in_l, (contribution * state_row_sum_inverse), lanes);
-        }
+        const tw_vec state_row_sum = tw_splat(tw_reduce_add(state_row_sum_lanes));
+        const tw_vec state_row_sum_inverse = (tw_splat(1.0f) / state_row_sum);
+        tw_store_part(running_P_inverse + in_m, state_row_sum_inverse, 1);
       }
     }
     matmul_avx512_f32_6x64_tiles_8_24x64_n64_k512_ar528_ac1_bp32768_br64_a0(size_m, C, packed_D, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1);
+    /* out_multiply: correct */
+    for (long in_m = 0; in_m < size_m; in_m++) {
+      {
+        long in_n = 0;
+        for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
+          const tw_vec load_0 = tw_load(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n);
+          const tw_vec load_1 = tw_splat(tw_read(running_P_inverse + in_m));
+          tw_store(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, (load_0 * load_1));
+        }
+        if (in_n < 64) {
+          const long lanes = 64 - in_n;
+          const tw_vec load_0 = tw_load_part(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, lanes);
+          const tw_vec load_1 = tw_splat(tw_read(running_P_inverse + in_m));
+          tw_store_part(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, (load_0 * load_1), lanes);
+        }
+      }
+    }
   }
 }
 

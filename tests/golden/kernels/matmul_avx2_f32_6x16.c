@@ -1,17 +1,22 @@
 #ifndef TW_DIALECT_AVX2
 #define TW_DIALECT_AVX2
+#define TW_WAYS 4
+#define TW_EACH_WAY(...) { { enum { way = 0 }; __VA_ARGS__ } { enum { way = 1 }; __VA_ARGS__ } { enum { way = 2 }; __VA_ARGS__ } { enum { way = 3 }; __VA_ARGS__ } }
 #define TW_LANES 8
 #define TW_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
 #define TW_SHUFFLE(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
+#define TW_SHUFFLE_TWO(v, w, ...) __builtin_shufflevector(v, w, __VA_ARGS__)
 #else
 #define TW_SHUFFLE(v, ...) __builtin_shuffle(v, (tw_int){__VA_ARGS__})
+#define TW_SHUFFLE_TWO(v, w, ...) __builtin_shuffle(v, w, (tw_int){__VA_ARGS__})
 #endif
 #define TW_OPAQUE(pointer) __asm__("" : "+r"(pointer))
 typedef float tw_vec __attribute__((vector_size(32)));
 typedef int tw_int __attribute__((vector_size(32)));
 typedef float tw_vec_unaligned __attribute__((vector_size(32), aligned(4), may_alias));
 TW_INLINE float tw_read(const float *p) { return *p; }
+TW_INLINE void tw_prefetch(const float *p) { __builtin_prefetch(p); }
 TW_INLINE tw_vec tw_load(const float *p) { return *(const tw_vec_unaligned *)p; }
 TW_INLINE void tw_store(float *p, tw_vec v) { *(tw_vec_unaligned *)p = v; }
 TW_INLINE tw_vec tw_splat(float x) { return x - (tw_vec){0}; }
@@ -50,6 +55,10 @@ TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
   tw_int exponent = __builtin_convertvector(n, tw_int), half = exponent >> 1;
   return p * tw_power_of_two(half) * tw_power_of_two(exponent - half);
 }
+TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
+  tw_int exponent = __builtin_convertvector(n, tw_int);
+  return (tw_vec)(((tw_int)p + (exponent << 23)) & ~(n < -125.0f));
+}
 TW_INLINE tw_vec tw_load_strided(const float *p, long stride, long n) {
   if (n == TW_LANES)
     return (tw_vec){p[0], p[1 * stride], p[2 * stride], p[3 * stride], p[4 * stride], p[5 * stride], p[6 * stride], p[7 * stride]};
@@ -71,18 +80,62 @@ TW_INLINE tw_vec tw_maximum(tw_vec a, tw_vec b) { return tw_where(tw_not_equal(a
 TW_INLINE tw_vec tw_minimum(tw_vec a, tw_vec b) { return tw_where(tw_not_equal(a, a), a, tw_smaller(a, b)); }
 TW_INLINE tw_vec tw_abs(tw_vec v) { return (tw_vec)((tw_int)v & 0x7fffffff); }
 TW_INLINE tw_vec tw_exp(tw_vec x) {
+  tw_vec n;
+  tw_vec e;
   x = tw_larger(tw_splat(-105.0f), x);
   x = tw_smaller(tw_splat(89.0f), x);
-  tw_vec n = tw_round(x * 1.44269504f);
-  tw_vec r = x - n * 0.693145752f;
-  r = r - n * 1.42860677e-6f;
-  tw_vec e = tw_splat(0.00828949921f);
-  e = e * r + 0.0418981761f;
-  e = e * r + 0.166676506f;
-  e = e * r + 0.499991477f;
-  e = e * r + 0.999999702f;
-  e = e * r + 1.0f;
-  return tw_scale(e, n);
+  n = tw_round(x * 1.44269504f);
+  x = x - n * 0.693145752f;
+  x = x - n * 1.42860677e-6f;
+  e = x * 0.00828949921f + 0.0418981761f;
+  e = e * x + 0.166676506f;
+  e = e * x + 0.499991477f;
+  e = e * x + 0.999999702f;
+  e = e * x + 1.0f;
+  x = tw_scale(e, n);
+  return x;
+}
+TW_INLINE void tw_exp_ways(tw_vec *x) {
+  tw_vec n[TW_WAYS];
+  tw_vec e[TW_WAYS];
+  TW_EACH_WAY(x[way] = tw_larger(tw_splat(-105.0f), x[way]);)
+  TW_EACH_WAY(x[way] = tw_smaller(tw_splat(89.0f), x[way]);)
+  TW_EACH_WAY(n[way] = tw_round(x[way] * 1.44269504f);)
+  TW_EACH_WAY(x[way] = x[way] - n[way] * 0.693145752f;)
+  TW_EACH_WAY(x[way] = x[way] - n[way] * 1.42860677e-6f;)
+  TW_EACH_WAY(e[way] = x[way] * 0.00828949921f + 0.0418981761f;)
+  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.166676506f;)
+  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.499991477f;)
+  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.999999702f;)
+  TW_EACH_WAY(e[way] = e[way] * x[way] + 1.0f;)
+  TW_EACH_WAY(x[way] = tw_scale(e[way], n[way]);)
+}
+TW_INLINE tw_vec tw_exp_down(tw_vec x) {
+  tw_vec n;
+  tw_vec e;
+  x = x * 1.44269504f;
+  n = tw_round(x);
+  x = x - n;
+  e = x * 0.00132764725f + 0.00967554096f;
+  e = e * x + 0.0555071309f;
+  e = e * x + 0.240221202f;
+  e = e * x + 0.693146944f;
+  e = e * x + 1.0f;
+  x = tw_scale_down(e, n);
+  return x;
+}
+TW_INLINE void tw_exp_down_ways(tw_vec *x) {
+  tw_vec n[TW_WAYS];
+  tw_vec e[TW_WAYS];
+  TW_EACH_WAY(x[way] = x[way] * 1.44269504f;)
+  TW_EACH_WAY(n[way] = tw_round(x[way]);)
+  TW_EACH_WAY(x[way] = x[way] - n[way];)
+  TW_EACH_WAY(e[way] = x[way] * 0.00132764725f + 0.00967554096f;)
+  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.0555071309f;)
+  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.240221202f;)
+  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.693146944f;)
+  TW_EACH_WAY(e[way] = e[way] * x[way] + 1.0f;)
+  TW_EACH_WAY(x[way] = tw_scale_down(e[way], n[way]);)
 }
 TW_INLINE float tw_reduce_add(tw_vec v) {
   tw_vec upper;
@@ -94,6 +147,26 @@ TW_INLINE float tw_reduce_add(tw_vec v) {
   v = v + upper;
   return v[0];
 }
+TW_INLINE void tw_reduce_add_ways(tw_vec *all) {
+  tw_vec v;
+  tw_vec upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 8, 9, 10, 11);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 4, 5, 6, 7, 12, 13, 14, 15);
+  all[0] = v + upper;
+  v = TW_SHUFFLE_TWO(all[2], all[3], 0, 1, 2, 3, 8, 9, 10, 11);
+  upper = TW_SHUFFLE_TWO(all[2], all[3], 4, 5, 6, 7, 12, 13, 14, 15);
+  all[1] = v + upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 4, 5, 8, 9, 12, 13);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 2, 3, 6, 7, 10, 11, 14, 15);
+  all[0] = v + upper;
+  v = all[0];
+  upper = TW_SHUFFLE(v, 1, 0, 3, 2, 5, 4, 7, 6);
+  v = v + upper;
+  all[0] = TW_SHUFFLE(v, 0, 0, 0, 0, 0, 0, 0, 0);
+  all[1] = TW_SHUFFLE(v, 2, 2, 2, 2, 2, 2, 2, 2);
+  all[2] = TW_SHUFFLE(v, 4, 4, 4, 4, 4, 4, 4, 4);
+  all[3] = TW_SHUFFLE(v, 6, 6, 6, 6, 6, 6, 6, 6);
+}
 TW_INLINE float tw_reduce_multiply(tw_vec v) {
   tw_vec upper;
   upper = TW_SHUFFLE(v, 4, 5, 6, 7, 0, 1, 2, 3);
@@ -103,6 +176,26 @@ TW_INLINE float tw_reduce_multiply(tw_vec v) {
   upper = TW_SHUFFLE(v, 1, 2, 3, 4, 5, 6, 7, 0);
   v = v * upper;
   return v[0];
+}
+TW_INLINE void tw_reduce_multiply_ways(tw_vec *all) {
+  tw_vec v;
+  tw_vec upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 8, 9, 10, 11);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 4, 5, 6, 7, 12, 13, 14, 15);
+  all[0] = v * upper;
+  v = TW_SHUFFLE_TWO(all[2], all[3], 0, 1, 2, 3, 8, 9, 10, 11);
+  upper = TW_SHUFFLE_TWO(all[2], all[3], 4, 5, 6, 7, 12, 13, 14, 15);
+  all[1] = v * upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 4, 5, 8, 9, 12, 13);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 2, 3, 6, 7, 10, 11, 14, 15);
+  all[0] = v * upper;
+  v = all[0];
+  upper = TW_SHUFFLE(v, 1, 0, 3, 2, 5, 4, 7, 6);
+  v = v * upper;
+  all[0] = TW_SHUFFLE(v, 0, 0, 0, 0, 0, 0, 0, 0);
+  all[1] = TW_SHUFFLE(v, 2, 2, 2, 2, 2, 2, 2, 2);
+  all[2] = TW_SHUFFLE(v, 4, 4, 4, 4, 4, 4, 4, 4);
+  all[3] = TW_SHUFFLE(v, 6, 6, 6, 6, 6, 6, 6, 6);
 }
 TW_INLINE float tw_reduce_maximum(tw_vec v) {
   tw_vec upper;
@@ -114,6 +207,26 @@ TW_INLINE float tw_reduce_maximum(tw_vec v) {
   v = tw_maximum(v, upper);
   return v[0];
 }
+TW_INLINE void tw_reduce_maximum_ways(tw_vec *all) {
+  tw_vec v;
+  tw_vec upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 8, 9, 10, 11);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 4, 5, 6, 7, 12, 13, 14, 15);
+  all[0] = tw_maximum(v, upper);
+  v = TW_SHUFFLE_TWO(all[2], all[3], 0, 1, 2, 3, 8, 9, 10, 11);
+  upper = TW_SHUFFLE_TWO(all[2], all[3], 4, 5, 6, 7, 12, 13, 14, 15);
+  all[1] = tw_maximum(v, upper);
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 4, 5, 8, 9, 12, 13);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 2, 3, 6, 7, 10, 11, 14, 15);
+  all[0] = tw_maximum(v, upper);
+  v = all[0];
+  upper = TW_SHUFFLE(v, 1, 0, 3, 2, 5, 4, 7, 6);
+  v = tw_maximum(v, upper);
+  all[0] = TW_SHUFFLE(v, 0, 0, 0, 0, 0, 0, 0, 0);
+  all[1] = TW_SHUFFLE(v, 2, 2, 2, 2, 2, 2, 2, 2);
+  all[2] = TW_SHUFFLE(v, 4, 4, 4, 4, 4, 4, 4, 4);
+  all[3] = TW_SHUFFLE(v, 6, 6, 6, 6, 6, 6, 6, 6);
+}
 TW_INLINE float tw_reduce_minimum(tw_vec v) {
   tw_vec upper;
   upper = TW_SHUFFLE(v, 4, 5, 6, 7, 0, 1, 2, 3);
@@ -123,6 +236,86 @@ TW_INLINE float tw_reduce_minimum(tw_vec v) {
   upper = TW_SHUFFLE(v, 1, 2, 3, 4, 5, 6, 7, 0);
   v = tw_minimum(v, upper);
   return v[0];
+}
+TW_INLINE void tw_reduce_minimum_ways(tw_vec *all) {
+  tw_vec v;
+  tw_vec upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 8, 9, 10, 11);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 4, 5, 6, 7, 12, 13, 14, 15);
+  all[0] = tw_minimum(v, upper);
+  v = TW_SHUFFLE_TWO(all[2], all[3], 0, 1, 2, 3, 8, 9, 10, 11);
+  upper = TW_SHUFFLE_TWO(all[2], all[3], 4, 5, 6, 7, 12, 13, 14, 15);
+  all[1] = tw_minimum(v, upper);
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 4, 5, 8, 9, 12, 13);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 2, 3, 6, 7, 10, 11, 14, 15);
+  all[0] = tw_minimum(v, upper);
+  v = all[0];
+  upper = TW_SHUFFLE(v, 1, 0, 3, 2, 5, 4, 7, 6);
+  v = tw_minimum(v, upper);
+  all[0] = TW_SHUFFLE(v, 0, 0, 0, 0, 0, 0, 0, 0);
+  all[1] = TW_SHUFFLE(v, 2, 2, 2, 2, 2, 2, 2, 2);
+  all[2] = TW_SHUFFLE(v, 4, 4, 4, 4, 4, 4, 4, 4);
+  all[3] = TW_SHUFFLE(v, 6, 6, 6, 6, 6, 6, 6, 6);
+}
+TW_INLINE float tw_reduce_larger(tw_vec v) {
+  tw_vec upper;
+  upper = TW_SHUFFLE(v, 4, 5, 6, 7, 0, 1, 2, 3);
+  v = tw_larger(v, upper);
+  upper = TW_SHUFFLE(v, 2, 3, 4, 5, 6, 7, 0, 1);
+  v = tw_larger(v, upper);
+  upper = TW_SHUFFLE(v, 1, 2, 3, 4, 5, 6, 7, 0);
+  v = tw_larger(v, upper);
+  return v[0];
+}
+TW_INLINE void tw_reduce_larger_ways(tw_vec *all) {
+  tw_vec v;
+  tw_vec upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 8, 9, 10, 11);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 4, 5, 6, 7, 12, 13, 14, 15);
+  all[0] = tw_larger(v, upper);
+  v = TW_SHUFFLE_TWO(all[2], all[3], 0, 1, 2, 3, 8, 9, 10, 11);
+  upper = TW_SHUFFLE_TWO(all[2], all[3], 4, 5, 6, 7, 12, 13, 14, 15);
+  all[1] = tw_larger(v, upper);
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 4, 5, 8, 9, 12, 13);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 2, 3, 6, 7, 10, 11, 14, 15);
+  all[0] = tw_larger(v, upper);
+  v = all[0];
+  upper = TW_SHUFFLE(v, 1, 0, 3, 2, 5, 4, 7, 6);
+  v = tw_larger(v, upper);
+  all[0] = TW_SHUFFLE(v, 0, 0, 0, 0, 0, 0, 0, 0);
+  all[1] = TW_SHUFFLE(v, 2, 2, 2, 2, 2, 2, 2, 2);
+  all[2] = TW_SHUFFLE(v, 4, 4, 4, 4, 4, 4, 4, 4);
+  all[3] = TW_SHUFFLE(v, 6, 6, 6, 6, 6, 6, 6, 6);
+}
+TW_INLINE float tw_reduce_smaller(tw_vec v) {
+  tw_vec upper;
+  upper = TW_SHUFFLE(v, 4, 5, 6, 7, 0, 1, 2, 3);
+  v = tw_smaller(v, upper);
+  upper = TW_SHUFFLE(v, 2, 3, 4, 5, 6, 7, 0, 1);
+  v = tw_smaller(v, upper);
+  upper = TW_SHUFFLE(v, 1, 2, 3, 4, 5, 6, 7, 0);
+  v = tw_smaller(v, upper);
+  return v[0];
+}
+TW_INLINE void tw_reduce_smaller_ways(tw_vec *all) {
+  tw_vec v;
+  tw_vec upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 8, 9, 10, 11);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 4, 5, 6, 7, 12, 13, 14, 15);
+  all[0] = tw_smaller(v, upper);
+  v = TW_SHUFFLE_TWO(all[2], all[3], 0, 1, 2, 3, 8, 9, 10, 11);
+  upper = TW_SHUFFLE_TWO(all[2], all[3], 4, 5, 6, 7, 12, 13, 14, 15);
+  all[1] = tw_smaller(v, upper);
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 4, 5, 8, 9, 12, 13);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 2, 3, 6, 7, 10, 11, 14, 15);
+  all[0] = tw_smaller(v, upper);
+  v = all[0];
+  upper = TW_SHUFFLE(v, 1, 0, 3, 2, 5, 4, 7, 6);
+  v = tw_smaller(v, upper);
+  all[0] = TW_SHUFFLE(v, 0, 0, 0, 0, 0, 0, 0, 0);
+  all[1] = TW_SHUFFLE(v, 2, 2, 2, 2, 2, 2, 2, 2);
+  all[2] = TW_SHUFFLE(v, 4, 4, 4, 4, 4, 4, 4, 4);
+  all[3] = TW_SHUFFLE(v, 6, 6, 6, 6, 6, 6, 6, 6);
 }
 #endif
 
