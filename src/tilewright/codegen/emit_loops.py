@@ -21,6 +21,7 @@ from tilewright.errors import InternalError
 from tilewright.graph.index import FloorDiv, Index, Mod
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, subexpressions
 from tilewright.graph.types import Reduction, StateVariable
+from tilewright.kernels.vectors import WAYS
 
 Lines = list[str]
 UNROLLED = 4
@@ -78,11 +79,14 @@ class _Emitter:
         if not several or not all(isinstance(read, View) for read in self.loops.reads):
             return around, one
         *left, rows = several
-        index, size = names.axis_offset(rows), to_c(self.ranges[rows].size)
-        ways = replace(self, rows=rows).row_body(reduction, lanes_are_reduced=True, part=False)
-        together = [f"for (; {index} + TW_WAYS <= {size}; {index} += TW_WAYS) {{", *_indent(ways), "}"]
-        rest = [f"for (; {index} < {size}; {index}++) {{", *_indent(one), "}"]
-        return left, ["{", f"  long {index} = 0;", *_indent(together), *_indent(rest), "}"]
+        index, size, sizes = names.axis_offset(rows), to_c(self.ranges[rows].size), self.ranges[rows].sizes
+        lines = [f"long {index} = 0;"]
+        if sizes is None or max(sizes) >= WAYS:
+            ways = replace(self, rows=rows).row_body(reduction, lanes_are_reduced=True, part=False)
+            lines += [f"for (; {index} + TW_WAYS <= {size}; {index} += TW_WAYS) {{", *_indent(ways), "}"]
+        if sizes is None or any(known % WAYS for known in sizes):
+            lines += [f"for (; {index} < {size}; {index}++) {{", *_indent(one), "}"]
+        return left, ["{", *_indent(lines), "}"]
 
     def nest(self, axes: list[str], body: Lines) -> Lines:
         """Loops point by point."""
@@ -228,7 +232,11 @@ class _Emitter:
             if stored is None:
                 return [*self.point(partial), *self.compute("result", value), self.store(self.var("result"), partial)]
             again = self.define("contribution", self.load(self.loops.write, partial))
-            return [*again, *self.compute("result", value, {stored: self.var("contribution")}), self.store(self.var("result"), partial)]
+            return [
+                *again,
+                *self.compute("result", value, {stored: self.var("contribution")}),
+                self.store(self.var("result"), partial),
+            ]
 
         return [*lines, *self.over_reduction(step, lanes_are_reduced, part)]
 

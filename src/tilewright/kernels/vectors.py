@@ -102,9 +102,9 @@ def _shared(lanes: int, exponentials: Mapping[str, str]) -> str:
     every = range(lanes)
     text = MEMORY.replace("@STRIDED@", ", ".join(f"p[{i} * stride]" if i else "p[0]" for i in every))
     text += VALUES.replace("@IOTA@", ", ".join(f"{i}.0f" for i in every))
-    return text + _exponentials(exponentials) + "".join(
-        _reduction(name, expression, lanes) + _reduction_of_ways(name, expression, lanes) for name, expression in REDUCTIONS
-    )
+    text += _exponentials(exponentials)
+    folds = (fold(*one, lanes) for one in REDUCTIONS for fold in (_reduction, _reduction_of_ways))
+    return text + "".join(folds)
 
 
 def _exponentials(exponentials: Mapping[str, str]) -> str:
