@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import tilewright as tw
-from benchmarks.chains import RESULTS, slug
+from benchmarks.bench_results import RESULTS, slug
 from benchmarks.schedule_cases import product
 from tilewright.cli.bench.cases import ChainCase, FloatArray
 from tilewright.cli.bench.provenance import provenance
@@ -36,7 +36,7 @@ from tilewright.runtime import calibration, measurement, toolchain
 
 SOFTMAX = "-softmax"
 PRODUCTS = ("320x3072x4096", "2048x4096x32", "31999x1024x84", "256x256x2048", "128x2048x4096", "84x1024x4096", "35x8457x2560")
-"""Of Table 1 of the Intel paper (Georganas et al., SC 2018): those that take 0.5 to 50 ms on one core."""
+"""Of `cli.shapes.TABLE_1`: those that take 0.5 to 50 ms on one core."""
 CASES = (*(shape.name for shape in TABLE_IV), *(f"{shape.name}{SOFTMAX}" for shape in TABLE_IV), *PRODUCTS)
 TURN_S = 2e-3
 """A turn lasts at least this long, and one call."""

@@ -44,7 +44,7 @@ def prepare(directory: Path, case: ChainCase, threads: int) -> Iterator[Contende
     name = next(name for name, known in CASES.items() if known == case)
     library = compiled(directory / f"{name}.c")
     library.attn_ws.restype = ctypes.c_long
-    workspace, out = aligned((library.attn_ws() // 4 + 1024,)), aligned(case.reference.shape)
+    workspace, out = aligned((library.attn_ws() // 4 + 1024,)), aligned(case.result_shape)
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*case.operands, out, workspace)]
     batch = ctypes.c_long(case.shape.batch)
     yield Contender("yardstick", lambda: (library.attn(batch, *pointers), workspace)[0], lambda: out)

@@ -81,9 +81,12 @@ def generate(model_plan: ModelPlan) -> Artifact:
 def build(model_plan: ModelPlan, *, threads: int | None = None) -> Executable:
     """Compile a plan, or take it from the cache, and load it.
 
-    The executable's inputs are those of the graph followed by its constants. Raises ToolchainError without a working C compiler.
+    The executable's inputs are those of the graph followed by the constants that calls read as they are; the others are packed
+    here. Raises ToolchainError without a working C compiler.
     """
-    return load(generate(model_plan), threads=threads)
+    artifact = generate(model_plan)
+    values = {name: constant.array for name, constant in model_plan.graph.constants}
+    return load(artifact, threads=threads, constants=[values[slot.name] for slot in artifact.signature.constants])
 
 
 @contextmanager

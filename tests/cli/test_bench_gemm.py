@@ -98,7 +98,7 @@ def test_onednn_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     ("arguments", "message"),
     [
         (["--cases", "16x16"], "16x16: did you mean 16x16x16"),
-        (["--peers", "mkl"], "mkl: choose from numpy, torch, onednn"),
+        (["--peers", "mkl"], "mkl: choose from numpy, torch, torch-avx512, onednn"),
         (["--processes", "0"], "0 is not in the range"),
         (["--repeats", "none"], "'none' is not a valid integer"),
     ],

@@ -5,24 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from tests.support.chains import artifact_of, attention_plan, chain_text
-from tilewright.plan.schedule import Compute, Loop, Schedule
+from tilewright.plan.schedule import Compute, Loop, Pack, Schedule
 from tilewright.plan.types import Plan
 
 HERE = Path(__file__).parent
+CONSTANTS = {"B": (12, 64, 512), "D": (12, 512, 64)}
 G2 = {"b": 12, "m": 512, "n": 64, "k": 64, "l": 512}
 FORMS = {
     "codegen/g2_plain.c": "",
     "codegen/g2_softmax.c": "softmax",
     "codegen/g2_online.c": "softmax",
     "codegen/g2_in_parts.c": "softmax",
+    "codegen/g2_packed_ahead.c": "",
 }
 
 
 def emitted(name: str) -> str:
     """The text of the chain as it is emitted now."""
     plan = attention_plan("x86-64-v4", FORMS[name], dict(G2))
-    return chain_text(artifact_of([SCHEDULED[name](plan) if name in SCHEDULED else plan]))
+    constants = {tensor: np.zeros(shape, np.float32) for tensor, shape in CONSTANTS.items()} if "packed_ahead" in name else {}
+    return chain_text(artifact_of([SCHEDULED[name](plan) if name in SCHEDULED else plan], constants))
 
 
 def _blocks(plan: Plan, keys: int) -> Loop:
@@ -41,7 +46,18 @@ def in_parts(plan: Plan) -> Plan:
     return replace(plan, schedule=schedule, parallel_axes=("l", "b", "m"))
 
 
-SCHEDULED = {"codegen/g2_online.c": online, "codegen/g2_in_parts.c": in_parts}
+def packed_ahead(plan: Plan) -> Plan:
+    """The first product in blocks of 24 of its depth, so that what is packed ahead lies in blocks of them."""
+    steps = Loop("k", 24, (Compute("scores"),)), Compute("out")
+    ahead = tuple(leaf for _, leaf in plan.schedule.leaves() if isinstance(leaf, Pack))
+    return replace(plan, schedule=Schedule((Loop("b", 1, (Loop("m", 24, steps),)),), ahead=ahead))
+
+
+SCHEDULED = {
+    "codegen/g2_online.c": online,
+    "codegen/g2_in_parts.c": in_parts,
+    "codegen/g2_packed_ahead.c": packed_ahead,
+}
 
 
 def contents() -> dict[str, str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 import tilewright as tw
 from tests.support.hand_plans import attention_plan, many_rejected, model_plan
 from tests.support.hand_results import PROVENANCE, results
@@ -21,10 +23,17 @@ def explained_g2(softmax: bool) -> str:
     return tw.jit(function, target="cascadelake-6240").lower(*map(tw.spec, chain_shape("G2").operands)).explain()
 
 
+def explained_layer() -> str:
+    """A layer of a perceptron, whose weights are a constant."""
+    weights = np.zeros((256, 1024), np.float32)
+    return tw.jit(lambda x: tw.relu(x @ weights), target="cascadelake-6240").lower(tw.spec((512, 256))).explain()
+
+
 REPORTS = {
     "explain_attention": lambda: explain(model_plan(attention_plan(many_rejected(5)))),
     "explain_g2": lambda: explained_g2(softmax=False),
     "explain_g2_softmax": lambda: explained_g2(softmax=True),
+    "explain_layer": explained_layer,
     "bench_chains": lambda: Report(PROVENANCE, results()).as_text(),
 }
 

@@ -59,6 +59,7 @@ def product(m: int, k: int, n: int) -> Chain:
 CHAINS = {
     "product": product(10, 320, 24),
     "two products": gemm_chain(4, 8, 128, 8),
+    "two products of constants": replace(gemm_chain(4, 8, 128, 8), constants=("B", "D")),
     "attention": batch_chain(1, 8, 8, 128, 8, with_softmax=True),
     "product and map": chain_of(
         (

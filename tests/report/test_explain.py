@@ -14,7 +14,7 @@ from tilewright.plan.types import Cut, Rejected
 from tilewright.report.explain import explain, explain_plan
 
 
-@pytest.mark.parametrize("name", ["explain_attention", "explain_g2", "explain_g2_softmax"])
+@pytest.mark.parametrize("name", ["explain_attention", "explain_g2", "explain_g2_softmax", "explain_layer"])
 def test_explanations_read_as_they_always_did(name: str) -> None:
     text, expected = golden(name)
     assert text == expected

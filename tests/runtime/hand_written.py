@@ -34,7 +34,7 @@ EXPORT void dot(const struct tw_context *context, void *const *tensors, const lo
   struct arguments x = {tensors[0], (float *)workspace, tensors[2], sizes};
   for (long j = 0; j < sizes[1]; j++)
     x.b[j] = ((const float *)tensors[1])[j * sizes[4]];
-  context->parallel_for(context->pool, rows, &x, sizes[0], sizes[1] * 4, 0);
+  context->parallel_for(context->pool, rows, &x, sizes[0], sizes[1] * 4, 1L << 30);
 }
 """
 )

@@ -46,6 +46,19 @@ def test_result(kernel: Executable) -> None:
     check(kernel, numbers(50, 60), numbers(60), np.full((50, 2), np.nan, np.float32))
 
 
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_loop_of_calls_leaves_the_same_result(kernel: Executable, count: int) -> None:
+    a, b, e = numbers(5, 6), numbers(6), np.zeros((5, 2), np.float32)
+    kernel.run_repeatedly(count, [a, b], [e])
+    np.testing.assert_allclose(e, expected(a, b) if count else 0, rtol=1e-4, atol=1e-4)
+
+
+def test_a_loop_of_calls_copies_nothing(kernel: Executable) -> None:
+    a, b, e = numbers(5, 12)[:, ::2], numbers(6), np.zeros((5, 2), np.float32)
+    with pytest.raises(TilewrightError, match=r"refuses argument 0\n.*\n  why: LAYOUT"):
+        kernel.run_repeatedly(1, [a, b], [e])
+
+
 def test_every_compiler_serves(compiler: Toolchain, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(toolchain, "find", lambda: compiler)
     loaded = executable.load(dot(), threads=2, cache=KernelCache(tmp_path))
@@ -236,7 +249,7 @@ def test_lack_of_memory_is_reported() -> None:
     greedy = executable.load(dot(TEXT.replace("return sizes[1] * 4", "return 1L << 61")), threads=1)
     with pytest.raises(MemoryError, match="scratch of dot"):
         greedy.run([numbers(3, 4), numbers(4)], [out()])
-    greedy = executable.load(dot(TEXT.replace("sizes[0], sizes[1] * 4)", "sizes[0], 1L << 61)")), threads=2)
+    greedy = executable.load(dot(TEXT.replace("sizes[0], sizes[1] * 4,", "sizes[0], 1L << 61,")), threads=2)
     with pytest.raises(MemoryError, match="scratch of dot"):
         greedy.run([numbers(3, 4), numbers(4)], [out()])
 
@@ -269,13 +282,13 @@ def test_memory_is_accounted(kernel: Executable) -> None:
     kernel.pool.trim()
     kernel.pool.reset_peak()
     assert kernel.memory_stats().current_bytes == kernel.memory_stats().peak_bytes == 0
-    check(kernel, numbers(10, 256), numbers(256), np.empty((10, 2), np.float32))
-    assert kernel.memory_stats().peak_bytes == 3 * 1024  # the workspace, and two threads' scratch
-    check(kernel, numbers(10, 256), numbers(256), np.empty((10, 2), np.float32))
-    assert kernel.memory_stats().peak_bytes == 3 * 1024
+    for _ in range(2):
+        check(kernel, numbers(10, 256), numbers(256), np.empty((10, 2), np.float32))
+        peak_bytes = kernel.memory_stats().peak_bytes
+        assert peak_bytes in {2 * 1024, 3 * 1024}  # the workspace, and the scratch of one or two threads: who comes in time
     kernel.pool.trim()
     assert kernel.memory_stats().current_bytes == 0
-    assert kernel.memory_stats().peak_bytes == 3 * 1024
+    assert kernel.memory_stats().peak_bytes == peak_bytes
 
 
 def test_save_and_source(kernel: Executable, tmp_path: Path) -> None:

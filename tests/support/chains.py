@@ -18,6 +18,7 @@ from tilewright.graph.types import (
     Axis,
     AxisKind,
     Chain,
+    Constant,
     Extent,
     Graph,
     Operator,
@@ -105,13 +106,14 @@ def hand_plan(one: Chain, schedule: Schedule, machine: Machine, kernel: MicroKer
     )
 
 
-def artifact_of(plans: Sequence[Plan]) -> Artifact:
+def artifact_of(plans: Sequence[Plan], constants: Mapping[str, np.ndarray] | None = None) -> Artifact:
     """One library of independent chains, called with their inputs (shared by name) and all their outputs."""
     tensors = {tensor.name: tensor for plan in plans for tensor in plan.chain.tensors}
     operators = tuple(operator for plan in plans for operator in plan.chain.operators)
-    inputs = tuple(dict.fromkeys(name for plan in plans for name in plan.chain.inputs))
+    values = tuple((name, Constant(value)) for name, value in (constants or {}).items())
+    inputs = tuple(dict.fromkeys(name for plan in plans for name in plan.chain.inputs if name not in dict(values)))
     outputs = tuple(plan.chain.output for plan in plans)
-    graph = Graph("test", tuple(tensors.values()), operators, inputs, outputs)
+    graph = Graph("test", tuple(tensors.values()), operators, inputs, outputs, values)
     return emit_program(lower_program(ModelPlan(graph, tuple(plans), ())))
 
 

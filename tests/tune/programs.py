@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from tests.support.chains import gemm_chain, hand_plan
 from tilewright.codegen.program import Program, lower_program
-from tilewright.graph.types import Chain, Extent, Graph
+from tilewright.graph.types import Chain, Constant, Extent, Graph
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
@@ -15,10 +17,14 @@ from tilewright.plan.types import ModelPlan
 KERNEL = next(kernel for kernel in registered() if kernel.name == "matmul_avx512_f32_6x64")
 
 
-def program(chain: Chain, schedule: Schedule, parallel_axes: tuple[str, ...] = ()) -> Program:
+def program(
+    chain: Chain, schedule: Schedule, parallel_axes: tuple[str, ...] = (), constants: Mapping[str, np.ndarray] | None = None
+) -> Program:
     """One chain, lowered for AVX-512: its trace runs anywhere."""
     plan = hand_plan(chain, schedule, Machine.named("x86-64-v4"), KERNEL, parallel_axes)
-    graph = Graph("test", chain.tensors, chain.operators, chain.inputs, (chain.output,))
+    values = tuple((name, Constant(value)) for name, value in (constants or {}).items())
+    inputs = tuple(name for name in chain.inputs if name not in dict(values))
+    graph = Graph("test", chain.tensors, chain.operators, inputs, (chain.output,), values)
     return lower_program(ModelPlan(graph, (plan,), ()))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -93,6 +94,20 @@ def test_generated_code_moves_what_the_formulas_say_to_the_line(order: str, size
     assert (level.of("E").misses + level.of("E").write_backs) * 16 == moved["E"] + sizes["E"]
     c_lines = EVEN_TILES["m"] * EVEN_TILES["l"] // 16
     assert (level.of("C").misses, level.of("C").write_backs) == (c_lines, c_lines)
+
+
+@pytest.mark.parametrize(("order", "size_kib"), [("mlkn", 40), ("mlnk", 48)])
+def test_constants_are_read_where_they_were_packed(order: str, size_kib: int) -> None:
+    by_calls, _ = packed_ahead(order)
+    packs = tuple(node for node in by_calls.body if isinstance(node, Pack))
+    schedule = replace(by_calls, body=by_calls.body[len(packs) :], ahead=packs)
+    one = gemm_chain(EVEN)
+    constants = {name: np.zeros(tuple(EVEN[axis] for axis in axes), np.float32) for name, axes in (("B", "kl"), ("D", "ln"))}
+    moved = schedule_movements(one, schedule)
+    level = simulate(program(one, schedule, constants=constants), [CacheLevel(size_kib << 10)]).levels[0]
+    assert {name: level.of(f"packed_{name}").misses * 16 for name in "BD"} == {name: moved[name] for name in "BD"}
+    assert [level.of(f"packed_{name}").write_backs for name in "BD"] == [0, 0]
+    assert level.of("A").misses * 16 == moved["A"]
 
 
 @pytest.mark.parametrize("size_kib", [40, 96])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,11 +84,11 @@ class Kernel:
     """A compiled function: call it like the function, with arrays that fit its signature. Safe from several threads at once."""
 
     def __init__(self, lowered: Lowered, executable: Executable) -> None:
-        self._lowered = lowered
+        self._lowered = _without_constants(lowered)
         self._executable = executable
         self._structure = lowered.traced.call
         self._result = lowered.traced.result
-        self._constants = tuple(constant.array for _, constant in lowered.model_plan.graph.constants)
+        self._constants = _constants_of_calls(lowered.model_plan.graph, executable)
         self._is_single = isinstance(self._result, pytree.Leaf)
         self._parameter_count = _plain_parameters(self._structure)
 
@@ -137,8 +137,21 @@ class Kernel:
         return self._lowered.explain()
 
     def memory_stats(self) -> MemoryStats:
-        """Scratch and workspace that calls have needed so far, in bytes."""
+        """Scratch and workspace that calls have needed so far, and the constants that were packed, in bytes."""
         return self._executable.memory_stats()
+
+
+def _constants_of_calls(graph: Graph, executable: Executable) -> tuple[Array, ...]:
+    """The constants that calls read as they are, in the order of the executable's inputs."""
+    values = {name: constant.array for name, constant in graph.constants}
+    return tuple(values[slot.name] for slot in executable.signature.inputs[len(graph.inputs) :])
+
+
+def _without_constants(lowered: Lowered) -> Lowered:
+    """The same for whoever asks for names and reasons: a kernel keeps no array that it has packed."""
+    graph, planned = replace(lowered.graph, constants=()), replace(lowered.model_plan.graph, constants=())
+    model_plan = replace(lowered.model_plan, graph=planned)
+    return replace(lowered, traced=replace(lowered.traced, graph=graph), model_plan=model_plan)
 
 
 def output_arrays(result: pytree.Structure, out: Any) -> list[Array]:

@@ -9,9 +9,15 @@ The ABI of an entry point `NAME`:
         void *pool;
         void (*parallel_for)(void *pool, void (*task)(void *argument, struct tw_blocks *blocks, char *scratch), void *argument,
                              long count, long scratch_bytes, long expected_ns);
+        const char *constants;
     };
     long NAME_workspace_bytes(const long *sizes);
     void NAME(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace);
+
+and, where the signature has constants, once for all calls:
+
+    long NAME_constant_bytes(void);
+    void NAME_prepare(const void *const *constants, char *packed);
 
 - `tensors`: the data pointers of the inputs, then of the outputs, in the order of the `Signature`.
 - `sizes`: the value of each symbol, then the strides of every input and every output in elements, dimension by dimension.
@@ -20,6 +26,8 @@ The ABI of an entry point `NAME`:
   aligned, contents undefined. `next` gives a thread its next block, until it is negative: every number of 0..count-1 goes to one
   thread, to each at least one, in runs of ascending or descending numbers. `expected_ns` is what all blocks take on one thread:
   for short work nobody is woken.
+- `NAME_prepare` packs constants, row-major, in the order of the `Signature`, into `NAME_constant_bytes()` bytes, 64-byte
+  aligned. Every call finds these in the `constants` of its context; without constants nobody looks there.
 - The text imports no symbol.
 """
 
@@ -38,6 +46,7 @@ struct tw_context {
   void *pool;
   void (*parallel_for)(void *pool, void (*task)(void *argument, struct tw_blocks *blocks, char *scratch), void *argument,
                        long count, long scratch_bytes, long expected_ns);
+  const char *constants;
 };
 """
 
@@ -63,11 +72,12 @@ class TensorSlot:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The arguments of an entry point, in order."""
+    """The arguments of an entry point, in order; `constants` are those of its preparation, of integer extents."""
 
     symbols: tuple[Symbol, ...]
     inputs: tuple[TensorSlot, ...]
     outputs: tuple[TensorSlot, ...]
+    constants: tuple[TensorSlot, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

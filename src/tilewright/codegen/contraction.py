@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
 from tilewright.codegen import names
 from tilewright.codegen.expressions import Value, add, any_of, equal, multiply, round_up, unequal
-from tilewright.codegen.loop_nest import BlockLoop, Copy, Gather, If, KernelCall, Node, Range, VectorLoops, View
+from tilewright.codegen.loop_nest import (
+    BlockLoop,
+    Buffer,
+    Copy,
+    Gather,
+    If,
+    KernelCall,
+    Node,
+    PackedConstant,
+    Range,
+    VectorLoops,
+    View,
+)
+from tilewright.codegen.parts import extent_value
 from tilewright.codegen.state import Lowering, Packed, Scope
+from tilewright.codegen.storage import Stored, dense_strides, view
 from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load, Scalar, apply
@@ -28,14 +43,35 @@ def lower_contraction(state: Lowering, operator: Operator, scope: Scope) -> tupl
 
 def lower_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Node, ...]:
     """A Pack leaf: copy the operand's box; what follows in the tree reads the copy."""
-    major, minor, outer = _packed_axes(state, pack)
-    access = state.chain.operator(pack.operator).reads[pack.read]
-    packed = _layout(state, pack, scope)
+    tensor = _access(state, pack).tensor
+    packed, elements = _layout(state, pack, scope)
     state.packed[pack.operator, pack.read] = packed
+    state.scratch(packed.buffer, elements, f"{tensor} packed for {pack.operator}")
+    return _copies(state, pack, packed, scope, lambda inside: state.stored(tensor, inside))
+
+
+def lower_constant(state: Lowering, pack: tree.Pack, scope: Scope) -> None:
+    """A Pack ahead of all calls: as above, from a row-major constant into a buffer that lies beside the kernel."""
+    tensor = state.chain.tensor(_access(state, pack).tensor)
+    packed, elements = _layout(state, pack, scope)
+    state.packed[pack.operator, pack.read] = packed
+    sizes = tuple(map(extent_value, tensor.shape))
+    source = Stored(names.identifier(tensor.name), dense_strides(sizes), (0,) * len(sizes))
+    copies = _copies(state, pack, packed, scope, lambda _: source)
+    buffer = Buffer(packed.buffer, elements, f"{tensor.name} packed ahead")
+    state.constants[packed.buffer] = PackedConstant(tensor.name, buffer, copies)
+
+
+def _copies(
+    state: Lowering, pack: tree.Pack, packed: Packed, scope: Scope, stored: Callable[[Scope], Stored]
+) -> tuple[Node, ...]:
+    """What fills a packed operand from where its tensor is stored: block by block where a loop cuts its rows."""
+    major, minor, outer = _packed_axes(state, pack)
+    access = _access(state, pack)
     loops = tuple((name, scope.ranges[name].size, packed.steps[name]) for name in outer if scope.ranges[name].size != 1)
 
     def copy(inside: Scope) -> Copy:
-        source = _strided(state.view(access, inside), state.chain.operator(pack.operator))
+        source = _strided(view(access, stored(inside), inside.ranges), state.chain.operator(pack.operator))
         depth, columns = _range(inside, major, access).size, _range(inside, minor, access).size
         target = packed.view(inside)
         return Copy(source, target, loops, major, depth, minor, columns, packed.width, packed.panel(inside), packed.row)
@@ -59,9 +95,13 @@ def _packed_axes(state: Lowering, pack: tree.Pack) -> tuple[str | None, str | No
     return major, minor, [a.name for a in operator.axes if a.name in axes and a.name not in (major, minor)]
 
 
-def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> Packed:
-    operator = state.chain.operator(pack.operator)
-    access = operator.reads[pack.read]
+def _access(state: Lowering, pack: tree.Pack) -> Access:
+    return state.chain.operator(pack.operator).reads[pack.read]
+
+
+def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, Value]:
+    """How the packed operand lies, and its elements."""
+    operator, access = state.chain.operator(pack.operator), _access(state, pack)
     major, minor, outer = _packed_axes(state, pack)
     width = pack.panel_columns if pack.layout is tree.Layout.PANELS else 0
     if width and minor in access.axes():
@@ -73,9 +113,9 @@ def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> Packed:
     cut = _innermost_cut(state, pack, major, scope) if width and major in access.axes() else None
     steps |= {major: row if cut is None else all_columns} if major in access.axes() else {}
     steps |= {minor: 1} if minor in access.axes() else {}
-    buffer = state.scratch(_packed_name(state, operator, access), total, f"{access.tensor} packed for {operator.name}")
-    starts = {name: scope.ranges[name].start for name in access.axes()}
-    return Packed(buffer, starts, steps, row, rows.capacity, width, minor if minor in steps else None, cut)
+    buffer = _packed_name(state, pack.operator, access)
+    starts = {own.name: scope.ranges[own.name].start for own in operator.axes if own.name in access.axes()}
+    return Packed(buffer, starts, steps, row, rows.capacity, width, minor if minor in steps else None, cut), total
 
 
 def _check_columns(state: Lowering, pack: tree.Pack, axis: str, scope: Scope) -> None:
@@ -125,9 +165,10 @@ def _outer_steps(scope: Scope, outer: list[str], block: Value) -> tuple[dict[str
     return steps, block
 
 
-def _packed_name(state: Lowering, operator: Operator, access: Access) -> str:
+def _packed_name(state: Lowering, operator: str, access: Access) -> str:
     name = f"packed_{names.identifier(access.tensor)}"
-    return name if name not in state.buffers else f"{name}_for_{names.identifier(operator.name)}"
+    is_free = name not in state.buffers and name not in state.constants
+    return name if is_free else f"{name}_for_{names.identifier(operator)}"
 
 
 def _outer_loops(

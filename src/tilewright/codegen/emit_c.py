@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tilewright.codegen import names
+from tilewright.codegen import emit_fetch, names
 from tilewright.codegen.artifact import CONTEXT_DECLARATION
 from tilewright.codegen.emit_loops import emit_vector_loops
 from tilewright.codegen.emit_tiles import function_declaration, inlined_declaration, may_inline, tiles_call, tiles_functions
@@ -25,16 +25,38 @@ from tilewright.codegen.expressions import (
     to_c,
     unequal,
 )
-from tilewright.codegen.loop_nest import BlockLoop, Copy, Define, If, KernelCall, LoopNest, Node, ParallelAxis, VectorLoops
+from tilewright.codegen.loop_nest import (
+    BlockLoop,
+    Copy,
+    Define,
+    If,
+    KernelCall,
+    LoopNest,
+    Node,
+    PackedConstant,
+    ParallelAxis,
+    VectorLoops,
+)
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
 from tilewright.kernels.vectors import VectorDialect
 
+EXPORTED = '__attribute__((visibility("default")))'
 FLOAT_BYTES = 4
 ALIGNMENT_FLOATS = 16
 
+CALL_DECLARATION = """\
+struct tw_call {
+  void *const *tensors;
+  const long *sizes;
+  char *workspace;
+  const char *constants;
+};
+"""
+
 PACKING = """\
 /* Column panels of `width`: target[j / width * panel_stride + p * width + j % width] = source[p * row + j * column]; the columns
-   that the last panel lacks are zero. */
+   that the last panel lacks are zero. Whole panels are copied a few rows at a time, while the next few rows are asked for: rows of
+   one panel alone are too short, and too far apart, for the hardware to foresee. */
 TW_INLINE void tw_pack_part(float *target, long width, const float *source, long row, long column, long rows, long columns) {
   for (long p = 0; p < rows; p++)
     for (long i = 0; i < width; i += TW_LANES) {
@@ -50,14 +72,19 @@ TW_INLINE void tw_pack_part(float *target, long width, const float *source, long
 }
 TW_INLINE void tw_pack_panels(float *target, long panel_stride, long width, const float *source, long row, long column, long rows,
                               long columns) {
-  long j = 0;
-  if (column == 1)
-    for (; j + width <= columns; j += width, target += panel_stride)
-      for (long p = 0; p < rows; p++)
-        for (long i = 0; i < width; i += TW_LANES)
-          tw_store(target + p * width + i, tw_load(source + p * row + j + i));
-  for (; j < columns; j += width, target += panel_stride)
-    tw_pack_part(target, width, source + j * column, row, column, rows, columns - j);
+  const long whole = column == 1 ? columns / width : 0;
+  for (long start = 0; whole && start < rows; start += 8)
+    for (long panel = 0; panel < whole; panel++) {
+      const float *from = source + start * row + panel * width;
+      float *to = target + panel * panel_stride + start * width;
+      for (long p = tw_min(8, rows - start); p > 0; p--, from += row, to += width)
+        for (long i = 0; i < width; i += TW_LANES) {
+          __builtin_prefetch(from + 8 * row + i);
+          tw_store(to + i, tw_load(from + i));
+        }
+    }
+  for (long j = whole * width; j < columns; j += width)
+    tw_pack_part(target + j / width * panel_stride, width, source + j * column, row, column, rows, columns - j);
 }
 /* Rows one after the other: target[p * target_row + j] = source[p * row + j * column]. */
 static __attribute__((unused)) void tw_pack_rows(float *target, long target_row, const float *source, long row, long column,
@@ -84,6 +111,15 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
+class Prepared:
+    """A constant that is packed ahead: `source` in `NAME_prepare`, `offset_bytes` behind the start of all packed constants."""
+
+    constant: PackedConstant
+    source: Argument
+    offset_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class File:
     """All that one C file is made of."""
 
@@ -95,6 +131,8 @@ class File:
     """Run-time extents and strides: (variable, C expression over `sizes`)."""
     nests: tuple[tuple[LoopNest, tuple[Argument, ...]], ...]
     workspace_elements: Value
+    prepared: tuple[Prepared, ...] = ()
+    constant_bytes: int = 0
     buffer_tags: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """Bytes added to the address of a scratch buffer, by (nest, buffer): traces mark buffers in the upper bits."""
 
@@ -109,8 +147,9 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
         "TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }",
         "TW_INLINE long tw_max(long a, long b) { return a > b ? a : b; }",
         CONTEXT_DECLARATION,
-        "struct tw_call {\n  void *const *tensors;\n  const long *sizes;\n  char *workspace;\n};\n",
+        CALL_DECLARATION,
         PACKING,
+        *([emit_fetch.FETCHING] if any(nest.fetches for nest, _ in file.nests) else []),
         *kernel_text,
         *chains_and_entry(file),
     ]
@@ -118,8 +157,9 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
 
 
 def chains_and_entry(file: File) -> list[str]:
-    """The functions of all chains and the entry point: what follows the vocabulary, the packing and the kernels in a file."""
-    return [*(part for nest, arguments in file.nests for part in _chain(file, nest, arguments)), *_entry(file)]
+    """The functions of all chains and the entry points: what follows the vocabulary, the packing and the kernels in a file."""
+    chains = (part for nest, arguments in file.nests for part in _chain(file, nest, arguments))
+    return [*chains, *_entry(file), *(_preparation(file) if file.prepared else [])]
 
 
 def kernel_calls(nest: LoopNest) -> list[KernelCall]:
@@ -184,6 +224,12 @@ def _scratch_function(file: File, nest: LoopNest) -> str:
 
 def _task(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> str:
     last = [f"long {names.last_block(axis.axis)} = -1;" for axis, inner in _with_inner_blocks(nest) if _repacks(axis, inner)]
+    last += [
+        f"long {names.fetched_block(axis.axis)} = -1;"
+        for axis, inner in _with_inner_blocks(nest)
+        if _refetches(nest, axis, inner)
+    ]
+    last += emit_fetch.declaration(nest.fetches)
     loop = ["for (long block; (block = blocks->next(blocks)) >= 0;) {", *_indent(_block(nest)), "}"]
     body = [*_nodes(nest.setup), *last, *loop]
     text = "\n".join(body)
@@ -217,7 +263,30 @@ def _block(nest: LoopNest) -> list[str]:
         if _repacks(axis, inner):
             body = [f"if ({to_c(unequal(number, last))}) {{", *_indent([f"{last} = {to_c(number)};", *body]), "}"]
         lines += body
-    return [*lines, *_nodes(nest.body)]
+    fetches = [line for axis, inner in _with_inner_blocks(nest) for line in _fetches(nest, axis, inner)]
+    return [*lines, *fetches, *_nodes(nest.body)]
+
+
+def _fetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> list[str]:
+    """Where blocks begin that read something else of an axis: from now on ask for what the blocks after these read."""
+    position = nest.parallel.index(axis)
+    starts = [emit_fetch.start(i, fetch) for i, fetch in enumerate(nest.fetches) if fetch.position == position]
+    if not starts:
+        return []
+    number, fetched = divide("block", inner), names.fetched_block(axis.axis)
+    following = multiply(add(number, 1), inner)
+    lines = [f"{fetched} = {to_c(number)};"] if _refetches(nest, axis, inner) else []
+    lines.append(f"const long next = {to_c(following)};")
+    for other, inside in _with_inner_blocks(nest):
+        lines += _decode(other, divide("next", inside), is_outermost=other is nest.parallel[0])
+    conditions = [f"{to_c(following)} < {to_c(multiply(1, *(_trips(one) for one in nest.parallel)))}"]
+    conditions += [to_c(unequal(number, fetched))] if _refetches(nest, axis, inner) else []
+    return [f"if ({' && '.join(conditions)}) {{", *_indent([*lines, *starts]), "}"]
+
+
+def _refetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> bool:
+    """Whether several blocks in a row read the same of what is fetched ahead."""
+    return inner != 1 and any(nest.parallel[fetch.position] is axis for fetch in nest.fetches)
 
 
 def _with_inner_blocks(nest: LoopNest) -> Iterator[tuple[ParallelAxis, Value]]:
@@ -302,16 +371,33 @@ def _pointer(buffer: str, offset: Value) -> str:
 
 def _entry(file: File) -> list[str]:
     workspace = [f"return {to_c(multiply(file.workspace_elements, FLOAT_BYTES))};"]
-    lines = ["struct tw_call call = {tensors, sizes, workspace};"]
+    constants = ", context->constants" if file.prepared else ""
+    lines = [f"struct tw_call call = {{tensors, sizes, workspace{constants}}};"]
     for nest, _ in file.nests:
         count = multiply(1, *(_trips(axis) for axis in nest.parallel)) if nest.parallel else 1
         rest = f"{to_c(count)}, {nest.name}_scratch_bytes(sizes), {to_c(multiply(count, nest.block_ns))}"
         lines.append(f"context->parallel_for(context->pool, {nest.name}_task, &call, {rest});")
-    exported = '__attribute__((visibility("default")))'
     arguments = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"
     return [
-        _function(f"{exported} long {file.entry_point}_workspace_bytes(const long *sizes)", _defined(file, workspace)),
-        _function(f"{exported} void {file.entry_point}({arguments})", _defined(file, lines)),
+        _function(f"{EXPORTED} long {file.entry_point}_workspace_bytes(const long *sizes)", _defined(file, workspace)),
+        _function(f"{EXPORTED} void {file.entry_point}({arguments})", _defined(file, lines)),
+    ]
+
+
+def _preparation(file: File) -> list[str]:
+    """What packs the constants, once for all calls."""
+    lines: list[str] = []
+    for one in file.prepared:
+        source, buffer = one.source, one.constant.buffer
+        pointers = [
+            f"const float *const {source.name} = (const float *){source.pointer};",
+            f"float *const {buffer.name} = (float *)(packed + {one.offset_bytes}); /* {buffer.note} */",
+        ]
+        lines += ["{", *_indent([*pointers, *_nodes(one.constant.copies)]), "}"]
+    size = [f"return {file.constant_bytes};"]
+    return [
+        _function(f"{EXPORTED} long {file.entry_point}_constant_bytes(void)", size),
+        _function(f"{EXPORTED} void {file.entry_point}_prepare(const void *const *constants, char *packed)", lines),
     ]
 
 

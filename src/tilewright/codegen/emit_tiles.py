@@ -28,13 +28,15 @@ def tiles_name(call: KernelCall) -> str:
     """The function that a call needs; its name says what it takes for granted."""
     tags = [f"{_tag(name)}{value}".replace("-", "m") for name, value in _constants(call).items()]
     shapes = "x".join("_".join(map(str, sizes)) for sizes in map(sorted, _sizes(call)))
-    return "_".join([call.symbol, "tiles", *([shapes] if shapes != "x" else []), *tags])
+    fetches = [f"fetch{call.fetches}"] if call.fetches else []
+    return "_".join([call.symbol, "tiles", *([shapes] if shapes != "x" else []), *tags, *fetches])
 
 
 def tiles_call(call: KernelCall) -> str:
     """The statement that runs a block."""
     constants = _constants(call)
     given = [text for name, text in _arguments(call).items() if name not in constants]
+    given += ["fetches"] if call.fetches else []
     return f"{tiles_name(call)}({', '.join(given)});"
 
 
@@ -43,6 +45,7 @@ def tiles_functions(kernel: MicroKernel, calls: Iterable[KernelCall]) -> Iterato
     for name, call in {tiles_name(call): call for call in calls}.items():
         constants = _constants(call)
         free = [f"{TYPES.get(argument, 'long ')}{argument}" for argument in _arguments(call) if argument not in constants]
+        free += ["struct tw_fetch *fetches"] if call.fetches else []
         known = [f"  const long {', '.join(f'{one} = {value}' for one, value in constants.items())};"] if constants else []
         yield "\n".join(
             [
@@ -124,8 +127,11 @@ def _rows(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int
     yield "long i = 0;"
     for piece in pieces:
         whole = piece == kernel.rows
-        yield f"for (; i + {piece} <= m; i += {piece})" if whole else f"if (m - i == {piece})"
-        yield f"  {_tile(call, str(piece), str(columns))}"
+        tile = _tile(call, str(piece), str(columns))
+        head = f"for (; i + {piece} <= m; i += {piece})" if whole else f"if (m - i == {piece})"
+        yield f"{head} {{" if call.fetches else head
+        yield f"  {tile}"
+        yield from [f"  tw_advance(fetches, {call.fetches});", "}"] if call.fetches else []
 
 
 def _rows_of_any_shape(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:

@@ -19,8 +19,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from tilewright.codegen import emit_fetch
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
-from tilewright.codegen.emit_c import PACKING, chains_and_entry, kernel_calls
+from tilewright.codegen.emit_c import CALL_DECLARATION, PACKING, chains_and_entry, kernel_calls
 from tilewright.codegen.emit_tiles import tiles_functions
 from tilewright.codegen.program import Program, c_file
 from tilewright.kernels.contract import MicroKernel
@@ -35,13 +36,15 @@ class Trace:
     """C text that replays a program's accesses on one thread, blocks in order. It imports no symbol.
 
     `buffers` names what is told apart, in the order of numbers from 1: inputs, constants and outputs, tensors between chains,
-    then the scratch buffers of every chain. The ABI:
+    then the scratch buffers and the packed constants of every chain. The ABI:
 
         typedef void tw_sink(void *state, const unsigned long *touches, long count);
-        void tw_trace(tw_sink *sink, void *state, void *const *tensors, const long *sizes, char *workspace, char *scratch);
+        void tw_trace(tw_sink *sink, void *state, void *const *tensors, const long *sizes, char *workspace, char *constants,
+                      char *scratch);
         long tilewright_run_workspace_bytes(const long *sizes);
 
-    `tensors` are tagged addresses (see `tag`), `sizes` those of the artifact's ABI, `workspace` and `scratch` plain addresses.
+    `tensors` are tagged addresses (see `tag`), `sizes` those of the artifact's ABI, the rest plain addresses. Packed constants
+    take `constant_bytes`; what packs them is not traced.
     It is not reentrant.
     """
 
@@ -49,6 +52,7 @@ class Trace:
     signature: Signature
     buffers: tuple[str, ...]
     line_bytes: int
+    constant_bytes: int
 
     @property
     def buffer_shift(self) -> int:
@@ -66,23 +70,26 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
     slots = (*program.signature.inputs, *program.signature.outputs)
     between = [tensor for tensor, _ in program.workspace]
     scratch = [(nest.name, buffer.name) for nest in program.nests for buffer in nest.buffers]
+    packed = [(nest.name, constant.buffer.name) for nest in program.nests for constant in nest.constants]
     first = len(slots) + 1
     tensor_tags = {tensor: tag(first + i) for i, tensor in enumerate(between)}
-    buffer_tags = {place: tag(first + len(between) + i) for i, place in enumerate(scratch)}
-    file = replace(c_file(program, tensor_tags), buffer_tags=buffer_tags)
+    buffer_tags = {place: tag(first + len(between) + i) for i, place in enumerate((*scratch, *packed))}
+    constant_tags = {f"{nest}.{buffer}": buffer_tags[nest, buffer] for nest, buffer in packed}
+    file = replace(c_file(program, {**tensor_tags, **constant_tags}), buffer_tags=buffer_tags)
     text = "\n".join(
         [
             ways_text() + VOCABULARY.replace("@LANES@", str(program.dialect.lanes)).replace("@SHIFT@", str(_shift(line_bytes))),
             CONTEXT_DECLARATION,
-            "struct tw_call {\n  void *const *tensors;\n  const long *sizes;\n  char *workspace;\n};\n",
+            CALL_DECLARATION,
             PACKING,
+            emit_fetch.FETCHING,
             *_kernels(program, every_step),
             *chains_and_entry(file),
             ENTRY.format(entry_point=file.entry_point),
         ]
     )
-    names = [f"{nest}.{buffer}" if len(program.nests) > 1 else buffer for nest, buffer in scratch]
-    return Trace(text, program.signature, (*(slot.name for slot in slots), *between, *names), line_bytes)
+    names = [f"{nest}.{buffer}" if len(program.nests) > 1 else buffer for nest, buffer in (*scratch, *packed)]
+    return Trace(text, program.signature, (*(slot.name for slot in slots), *between, *names), line_bytes, file.constant_bytes)
 
 
 def _kernels(program: Program, every_step: bool) -> Iterator[str]:
@@ -215,8 +222,8 @@ static void tw_run_in_order(void *pool, void (*task)(void *argument, struct tw_b
     task(argument, &order.blocks, pool);
 }}
 __attribute__((visibility("default"))) void tw_trace(tw_sink *sink, void *state, void *const *tensors, const long *sizes,
-                                                     char *workspace, char *scratch) {{
-  const struct tw_context context = {{scratch, tw_run_in_order}};
+                                                     char *workspace, char *constants, char *scratch) {{
+  const struct tw_context context = {{scratch, tw_run_in_order, constants}};
   tw_current_sink = sink;
   tw_state = state;
   tw_count = 0;

@@ -20,6 +20,7 @@ def header(plan: Plan) -> tuple[str, ...]:
         "",
         *(operator_text(operator) for operator in plan.chain.operators),
         "",
+        *(f"  {_pack_text(pack)}, when the kernel is loaded" for pack in plan.schedule.ahead),
         *(f"  {line}" for line in schedule_lines(plan.schedule.body, forms=row_forms(plan.chain, plan.schedule))),
         "",
         f"predicted {predicted} on one thread (floor {floor}, operator by operator {unfused})",
@@ -50,14 +51,18 @@ def schedule_lines(body: tuple[Node, ...], depth: int = 0, forms: Mapping[str, s
             case Loop(axis, tile, inner):
                 yield f"{indent}for {axis} in blocks of {tile}"
                 yield from schedule_lines(inner, depth + 1, forms)
-            case Pack(operator, read, layout, columns):
-                form = f"panels of {columns} columns" if layout is Layout.PANELS else "dense rows"
-                yield f"{indent}pack operand {read} of {operator} into {form}"
+            case Pack():
+                yield f"{indent}{_pack_text(node)}"
             case Compute(operator, when):
                 conditions = " and ".join(f"{one.trip.value} block of {one.axis}" for one in when)
                 form = (forms or {}).get(operator, "")
                 remarks = [*([f"at the {conditions}"] if when else []), *([form] if form else [])]
                 yield f"{indent}{operator}" + (f" ({'; '.join(remarks)})" if remarks else "")
+
+
+def _pack_text(pack: Pack) -> str:
+    form = f"panels of {pack.panel_columns} columns" if pack.layout is Layout.PANELS else "dense rows"
+    return f"pack operand {pack.read} of {pack.operator} into {form}"
 
 
 def _access(tensor: str, indices: tuple[object, ...]) -> str:

@@ -140,6 +140,8 @@ class KernelCall:
     accumulate: Value
     shapes: frozenset[tuple[int, int]] | None
     """All (rows, columns) that occur, None if they are known at run time only."""
+    fetches: int = 0
+    """How many of the nest's fetches every micro tile advances."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +190,32 @@ class ParallelAxis:
 
 
 @dataclass(frozen=True, slots=True)
+class Fetch:
+    """What a later block reads of an input: rows that the micro tiles of the current one ask for, some cache lines each."""
+
+    tensor: str
+    view: View
+    """Of what a block reads, at its parallel axes."""
+    rows: Value
+    row_stride: Value
+    columns: Value
+    column_stride: Value
+    lines: int
+    """What every micro tile asks for."""
+    position: int
+    """The last parallel axis that it depends on: it is the same for all blocks of the axes inside that one."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackedConstant:
+    """A constant that is packed when the kernel is loaded: the copies that fill its buffer from the tensor, row-major."""
+
+    tensor: str
+    buffer: Buffer
+    copies: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LoopNest:
     """One chain: blocks of the parallel axes, and what is done in each."""
 
@@ -199,5 +227,8 @@ class LoopNest:
     parallel: tuple[ParallelAxis, ...]
     buffers: tuple[Buffer, ...]
     body: tuple[Node, ...]
+    constants: tuple[PackedConstant, ...] = ()
+    """Which all threads read."""
     block_ns: int = 0
     """What one block is expected to take."""
+    fetches: tuple[Fetch, ...] = ()

@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tilewright.codegen import names
-from tilewright.codegen.contraction import lower_contraction, lower_pack
+from tilewright.codegen.contraction import lower_constant, lower_contraction, lower_pack
 from tilewright.codegen.expressions import Value, add, all_of, equal
+from tilewright.codegen.fetch import with_fetches
 from tilewright.codegen.images import Images
 from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
 from tilewright.codegen.merge import lower_merge
-from tilewright.codegen.parts import extent_value
+from tilewright.codegen.merge_sums import lower_addition
+from tilewright.codegen.parts import extent_value, sums_shares
 from tilewright.codegen.rows import correct_sums, is_cut, lower_cut_rows, lower_whole_rows
 from tilewright.codegen.state import Lowering, Scope, whole_range
 from tilewright.codegen.storage import Stored
@@ -34,8 +36,8 @@ def lower(
 ) -> tuple[LoopNest, ...]:
     """The loop nest of a plan, and that of the merge if the plan splits a reduction.
 
-    `arguments` says where the chain's inputs and its output lie; `lanes` is the vector length. Raises PlanningError where the
-    schedule cannot be executed.
+    `arguments` says where the chain's inputs and its output lie, but for constants that are only packed ahead; `lanes` is the
+    vector length. Raises PlanningError where the schedule cannot be executed.
     """
     state = Lowering(plan, kernels, lanes, arguments)
     whole = {axis: whole_range(extent) for axis, extent in plan.chain.extents.items()}
@@ -43,11 +45,18 @@ def lower(
     scope = Scope(whole, split=plan.schedule.split)
     if scope.split and scope.split not in plan.parallel_axes[:1]:
         raise PlanningError(f"the parts of {scope.split} are not distributed", why="the outermost parallel axis is another one")
+    for pack in plan.schedule.ahead:
+        lower_constant(state, pack, scope)
     setup_nodes = _lower_body(state, setup, scope)
-    parallel, body = _lower_parallel(state, plan.parallel_axes, rest, scope)
-    nest = LoopNest(names.identifier(plan.chain.name), header, setup_nodes, parallel, tuple(state.buffers.values()), body)
-    nest = replace(nest, block_ns=round(plan.price.seconds / plan.price.blocks * 1e9))
-    return (nest, lower_merge(Lowering(plan, kernels, lanes, arguments))) if plan.schedule.split else (nest,)
+    parallel, body, block = _lower_parallel(state, plan.parallel_axes, rest, scope)
+    buffers, constants = tuple(state.buffers.values()), tuple(state.constants.values())
+    block_ns = round(plan.price.seconds / plan.price.blocks * 1e9)
+    nest = LoopNest(names.identifier(plan.chain.name), header, setup_nodes, parallel, buffers, body, constants, block_ns)
+    nest = with_fetches(state, nest, block)
+    if not plan.schedule.split:
+        return (nest,)
+    merge = lower_merge if sums_shares(plan) else lower_addition
+    return nest, merge(Lowering(plan, kernels, lanes, arguments))
 
 
 def _split_packs(body: tuple[tree.Node, ...]) -> tuple[tuple[tree.Node, ...], tuple[tree.Node, ...]]:
@@ -57,9 +66,10 @@ def _split_packs(body: tuple[tree.Node, ...]) -> tuple[tuple[tree.Node, ...], tu
 
 def _lower_parallel(
     state: Lowering, axes: tuple[str, ...], body: tuple[tree.Node, ...], scope: Scope
-) -> tuple[tuple[ParallelAxis, ...], tuple[Node, ...]]:
+) -> tuple[tuple[ParallelAxis, ...], tuple[Node, ...], Scope]:
+    """The parallel axes, the body of a block, and its scope."""
     if not axes:
-        return (), _lower_body(state, body, scope)
+        return (), _lower_body(state, body, scope), scope
     loop = body[0]
     if len(body) != 1 or not isinstance(loop, tree.Loop) or loop.axis != axes[0]:
         raise PlanningError(
@@ -70,10 +80,10 @@ def _lower_parallel(
     inside = scope.enter(loop, inner)
     packs, rest = _split_packs(loop.body)
     prologue = _lower_body(state, packs, inside)
-    deeper, innermost = _lower_parallel(state, axes[1:], rest, inside)
+    deeper, innermost, block = _lower_parallel(state, axes[1:], rest, inside)
     variable = str(inner.start) if inner.start != 0 else ""
     this = ParallelAxis(loop.axis, variable, _variable(inner.size), outer.size, loop.tile, prologue)
-    return (this, *deeper), innermost
+    return (this, *deeper), innermost, block
 
 
 def _lower_body(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> tuple[Node, ...]:

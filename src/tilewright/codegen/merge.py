@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from tilewright.codegen import names
 from tilewright.codegen.expressions import Value, multiply
 from tilewright.codegen.loop_nest import Gather, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
-from tilewright.codegen.parts import extent_value, part_count, row_shape, split_rows, stored_part
+from tilewright.codegen.parts import extent_value, part_axis, part_count, row_shape, split_rows, stored_part
 from tilewright.codegen.state import Lowering, Scope, whole_range
 from tilewright.codegen.storage import Stored, dense_strides
 from tilewright.codegen.storage import view as view_of
@@ -62,10 +62,7 @@ class _Merge:
         self.state, self.rows, self.laws, self.scope = state, rows, laws, scope
         self.row_axes = tuple(rows.axis(axis) for axis in row_axes(rows))
         self.row_access = tuple(axis_index(axis.name) for axis in self.row_axes)
-        part = f"{state.plan.schedule.split}_part"
-        while part in state.chain.extents:
-            part += "_"
-        self.part = part
+        self.part = part_axis(state.plan)
         count = part_count(state.plan)
         self.part_range = Range(0, count, count, frozenset((count,)) if isinstance(count, int) else None)
 

@@ -4,7 +4,7 @@ Tensors keep their names. The current block of an axis starts at `at_<axis>`, ha
 walked by `in_<axis>`; the image that an operator works on by `at_<axis>_of_<operator>` and `size_<axis>_of_<operator>`. Run-time
 extents are `extent_<symbol>`, run-time strides `stride_<tensor>_<dimension>`. States of rows between blocks are
 `running_<tensor>_<state>`, what the parts of a split make of a tensor is `partial_<tensor>`. What lies packed for an axis is of
-its block `last_<axis>`.
+its block `last_<axis>`, what is fetched ahead was asked for in the block `fetched_<axis>`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,13 @@ KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return
 short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof
 """
-LOCALS = "block blocks call context contribution lane lanes point scratch sizes tensors workspace"
+LOCALS = """
+block blocks call constants context contribution fetches lane lanes next packed point scratch sizes tensors workspace
+"""
 TAKEN = frozenset(f"{KEYWORDS} {LOCALS}".split())
-PREFIXES = "at_ in_ size_ stride_ extent_ load_ state_ tw_ packed_ staged_ running_ partial_ previous_ gained_ factor_ last_ __"
+PREFIXES = (
+    "at_ in_ size_ stride_ extent_ load_ state_ tw_ packed_ staged_ running_ partial_ previous_ gained_ factor_ last_ fetched_ __"
+)
 RESERVED_PREFIXES = tuple(PREFIXES.split())
 
 
@@ -46,6 +50,11 @@ def axis_size(axis: str, nesting: int = 0) -> str:
 def last_block(axis: str) -> str:
     """The variable that holds the number of the block of a parallel axis that operands were packed for."""
     return "last_" + _suffixed(axis, 0)
+
+
+def fetched_block(axis: str) -> str:
+    """The variable that holds the number of the block of a parallel axis in which the next one was asked for."""
+    return "fetched_" + _suffixed(axis, 0)
 
 
 def axis_offset(axis: str) -> str:

@@ -1,4 +1,7 @@
-"""Where the parts of a split leave what they made: for every part the output, undivided, and the states of all rows."""
+"""Where the parts of a split leave what they made: for every part the output, undivided, and the states of all rows.
+
+Parts of a plain sum have no states.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,11 @@ from tilewright.plan.types import Plan
 def extent_value(extent: Extent) -> Value:
     """An extent as a value of generated code."""
     return names.extent(extent.name) if isinstance(extent, SymbolicExtent) else extent
+
+
+def sums_shares(plan: Plan) -> bool:
+    """Whether the last operator of a split sums shares of rows, not products alone."""
+    return shares_read(plan.chain, plan.chain.operators[-1]) is not None
 
 
 def split_rows(plan: Plan) -> tuple[Operator, Shares]:
@@ -49,6 +57,14 @@ def stored_part(plan: Plan, tensor: str, shape: tuple[Extent, ...], start: Value
     return Stored(names.partial(tensor, state), strides, (0,) * len(sizes), multiply(number, *sizes))
 
 
+def part_axis(plan: Plan) -> str:
+    """A name for the axis of parts, which no axis of the chain has."""
+    part = f"{plan.schedule.split}_part"
+    while part in plan.chain.extents:
+        part += "_"
+    return part
+
+
 def row_shape(plan: Plan, rows: Operator) -> tuple[Extent, ...]:
     """The extents of all rows."""
     return tuple(plan.chain.extents[axis] for axis in row_axes(rows))
@@ -58,8 +74,10 @@ def partial_buffers(plan: Plan) -> Iterator[tuple[str, Value]]:
     """(name, elements) of every buffer between the parts and their merge; none without a split."""
     if not plan.schedule.split:
         return
-    rows, laws = split_rows(plan)
     count, output = part_count(plan), plan.chain.tensor(plan.chain.output)
     yield names.partial(output.name), multiply(count, *map(extent_value, output.shape))
+    if not sums_shares(plan):
+        return
+    rows, laws = split_rows(plan)
     for name, _ in laws.factors:
         yield names.partial(rows.write.tensor, name), multiply(count, *map(extent_value, row_shape(plan, rows)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tilewright.codegen import names
 from tilewright.codegen.expressions import Value, add, multiply, subtract
 from tilewright.codegen.images import Images
-from tilewright.codegen.loop_nest import Buffer, Gather, Range, View
+from tilewright.codegen.loop_nest import Buffer, Gather, PackedConstant, Range, View
 from tilewright.codegen.parts import extent_value, stored_part
 from tilewright.codegen.storage import Stored, elements, spread_strides, view
 from tilewright.graph.index import Index
@@ -95,7 +95,7 @@ class Packed:
 
 @dataclass(slots=True)
 class Lowering:
-    """The state of one walk: buffers and packed operands found so far."""
+    """The state of one walk: buffers, packed operands and packed constants found so far."""
 
     plan: Plan
     kernels: Mapping[str, MicroKernel]
@@ -103,6 +103,7 @@ class Lowering:
     arguments: Mapping[str, Stored]
     buffers: dict[str, Buffer] = field(default_factory=dict)
     packed: dict[tuple[str, int], Packed] = field(default_factory=dict)
+    constants: dict[str, PackedConstant] = field(default_factory=dict)
     images: Images | None = None
     """Inside the shared loops, if operators follow their consumers there."""
 

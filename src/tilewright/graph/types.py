@@ -226,6 +226,8 @@ class Chain:
     name: str
     tensors: tuple[Tensor, ...]
     operators: tuple[Operator, ...]
+    constants: tuple[str, ...] = ()
+    """Inputs that do not change between calls."""
     facts: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Answers about the chain that do not change, by question: see `plan.facts`."""
 

@@ -15,7 +15,8 @@ through a C function of this type (the ABI; `float` stands for the declared elem
 - Edges: nothing outside the m x k elements of A, the k x n of B and the m x n of C is read or written.
 - `k` may be 0: then C is zeroed, or left as it is when accumulating (though -0.0 may become 0.0).
 - Sums run over p in increasing order, from zero, one accumulator per element of C, with fused multiply-adds where the ISA
-  has them; C is added last. So an element's value depends neither on its place in the tile nor on the size of the tile.
+  has them; C is added last. Where lanes run along the depth (`MicroKernel.lanes_along`), every lane sums its own steps so, and
+  lanes are folded by halves. So an element's value depends neither on its place in the tile nor on the size of the tile.
 - Prefetches (see `MicroKernel.prefetch`) may name any address: they read nothing, and never fault.
 - No symbol is imported, no memory is allocated, the floating-point environment is left alone.
 """
@@ -32,6 +33,8 @@ MATRIX_ABI = (
 )
 
 
+COLUMNS, DEPTH = "columns", "depth"
+"""What the lanes of a kernel's vectors run along."""
 PREFETCHABLE = ("left", "right", "target")
 """Operands that a kernel may prefetch: A, B and C."""
 
@@ -86,6 +89,8 @@ class MicroKernel:
     """The symbol that the source defines where it is fixed (an object file): `emit` then ignores the name it is given."""
     prefetch: tuple[str, ...] = ()
     """Operands that the code prefetches: "left" (A of the next tile of rows), "right" (later rows of B), "target" (this C)."""
+    lanes_along: str = COLUMNS
+    """`COLUMNS` or `DEPTH`: then rows of A and columns of B should be contiguous, and C has as few columns as the tile."""
 
     @property
     def lanes(self) -> int:
@@ -94,7 +99,8 @@ class MicroKernel:
 
     def same_tile(self, other: MicroKernel) -> bool:
         """Whether both compute the same tile with the same vectors: such kernels can stand in for each other in a plan."""
-        return (self.rows, self.columns, self.vector_bits) == (other.rows, other.columns, other.vector_bits)
+        own, others = ((one.rows, one.columns, one.vector_bits, one.lanes_along) for one in (self, other))
+        return own == others
 
     def declaration(self, name: str) -> str:
         """The C declaration under which a caller in another translation unit calls the kernel by `name`, whatever its symbol.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tilewright.errors import TilewrightError
-from tilewright.kernels.contract import PREFETCHABLE, MicroKernel
+from tilewright.kernels.contract import COLUMNS, DEPTH, PREFETCHABLE, MicroKernel
 
 OPERATIONS = ("matmul",)
 LANE_BITS = 32
@@ -34,6 +34,8 @@ def _problems(kernel: MicroKernel) -> Iterator[tuple[str, str, str]]:
         yield "features", "is not a frozenset of names", 'write frozenset({"avx2", "fma"}), with names as in /proc/cpuinfo'
     if not 0 < kernel.peak_share <= 1:
         yield "peak_share", "is not a share", "measure it, between 0 and 1: of the peak of vectors of vector_bits"
+    if kernel.lanes_along not in (COLUMNS, DEPTH):
+        yield "lanes_along", "is neither columns nor depth", f"choose from {COLUMNS}, {DEPTH}"
     if not set(kernel.prefetch) <= set(PREFETCHABLE):
         yield "prefetch", "names something else than operands", f"choose from {', '.join(PREFETCHABLE)}"
     if not callable(emit):
@@ -60,5 +62,5 @@ def _shape_problems(kernel: MicroKernel) -> Iterator[tuple[str, str, str]]:
             yield field, "is not positive", "a tile has at least one row, one column and one step"
     if kernel.vector_bits < LANE_BITS or kernel.vector_bits % LANE_BITS:
         yield "vector_bits", "is not a number of 32-bit lanes", "write 32 for scalar code"
-    elif kernel.columns % kernel.lanes:
+    elif kernel.lanes_along == COLUMNS and kernel.columns % kernel.lanes:
         yield "columns", f"is not a multiple of {kernel.lanes} lanes", "tiles consist of whole vectors; edges are smaller n"

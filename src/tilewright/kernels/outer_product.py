@@ -5,7 +5,8 @@ of A (an explicit broadcast: with the memory operand folded into the FMA, tiles 
 speed). One function per (rows, vectors), in two forms: whole vectors, and a last vector that is loaded and stored in part.
 
 Prefetching is an option. What the hardware does not foresee are the starts of short rows: A of the next tile of rows, and the
-tile of C; and B where it streams through once, as its panels lie further apart in time than the hardware looks ahead.
+tile of C; and B where it streams through once, as its panels lie further apart in time than the hardware looks ahead: steps of a
+packed panel some way behind this one, or, of a B in place, the same rows of a panel further on.
 """
 
 from __future__ import annotations
@@ -26,10 +27,15 @@ VARIANT = """\
 UNROLL = 4
 ROWS_PER_POINTER = 4
 """Rows are addressed as pointer + {0, 1, 2, 3} * a_row, as addressing modes can: a pointer per row takes too many registers."""
+LEFT_LONG, LEFT_AHEAD = 512, 64
+"""Rows of at least so many steps are prefetched so many floats ahead, shorter ones in the next tile: 32 to 128 floats gained the
+same (28x16 and 14x32, k of 2048 and 4096, A in memory, Zen 5), where the next tile's rows would leave L1 before they are used."""
 LINE_FLOATS = 16
 """Steps of K between prefetches of a row of A, which moves on by a cache line of 64 bytes meanwhile if A is row-major."""
 RIGHT_STEPS_AHEAD = 32
-"""How far ahead B is prefetched: 8 and 64 steps gained half as much (AVX-512 8x48 with B in memory, see docs/kernels.md)."""
+"""How far ahead B is prefetched in panels: 8 and 64 steps gained half as much (AVX-512 8x48 in memory, see docs/kernels.md)."""
+RIGHT_PANELS_AHEAD = 2
+"""How far ahead B is prefetched in place: one panel comes too late, four gained less (12x32 and 6x64 in memory, same source)."""
 
 
 def outer_product_kernel(
@@ -136,6 +142,9 @@ class Tile:
         for i in range(self.rows):
             zeros = ", ".join(f"sum_{i}_{j} = {{0}}" for j in range(self.vectors))
             yield f"  tw_vec {zeros};"
+        if "right" in self.prefetch:
+            width = f"{self.vectors} * TW_LANES"
+            yield f"  const long ahead = b_row > {width} ? {RIGHT_PANELS_AHEAD} * {width} : {RIGHT_STEPS_AHEAD} * b_row;"
         if "target" in self.prefetch:
             for i, j in self._places():
                 yield f"  __builtin_prefetch(c + {i} * c_row + {j} * TW_LANES, 1);"
@@ -146,9 +155,10 @@ class Tile:
         if "left" not in self.prefetch:
             yield from (*unroll, "  for (long p = 0; p < k; p++) {", *self.step(), "  }")
             return
+        yield f"  const long next_left = k < {LEFT_LONG} ? {self.rows} * a_row : {LEFT_AHEAD} * a_column;"
         yield f"  for (long group = 0; group < k; group += {LINE_FLOATS}) {{"
         yield f"    const long end = group + {LINE_FLOATS} < k ? group + {LINE_FLOATS} : k;"
-        yield f"    const float *next = a_0 + {self.rows} * a_row;"
+        yield f"    const float *next = a_0 + next_left;"
         for _ in range(self.rows):
             yield "    __builtin_prefetch(next);"
             yield "    next += a_row;"
@@ -168,7 +178,7 @@ class Tile:
             yield f"    TW_OPAQUE(a_{i});"
         if "right" in self.prefetch:
             for j in range(self.vectors):
-                yield f"    __builtin_prefetch(b + {RIGHT_STEPS_AHEAD} * b_row + {j} * TW_LANES);"
+                yield f"    __builtin_prefetch(b + ahead + {j} * TW_LANES);"
         yield "    b += b_row;"
 
     def finish(self) -> Iterator[str]:

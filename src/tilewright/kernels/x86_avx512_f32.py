@@ -6,15 +6,19 @@ Each tile also comes with prefetches, for rows of A and C that stream through, a
 from __future__ import annotations
 
 from tilewright.kernels.dialect_avx512 import DIALECT
+from tilewright.kernels.dot_product import dot_product_kernel
 from tilewright.kernels.outer_product import outer_product_kernel
 
 # Measured on one core of an AMD EPYC (Zen 5), GCC 12 and Clang 21: see docs/kernels.md.
 SHARES = {(6, 4): 0.97, (8, 3): 0.955, (14, 2): 0.935, (12, 2): 0.94, (28, 1): 0.88}
-UNROLL = {(): 4, ("left", "target"): 2, ("right",): 4}
+UNROLL = {(): 4, ("left",): 2, ("left", "target"): 2, ("right",): 4}
 """Steps per trip by prefetched operands: Clang spills with more in 14x32, where A is prefetched between trips."""
 
-KERNELS = tuple(
-    outer_product_kernel(DIALECT, rows, vectors, peak_share=share, prefetch=prefetch, unroll=UNROLL[prefetch])
-    for (rows, vectors), share in SHARES.items()
-    for prefetch in UNROLL
+KERNELS = (
+    *(
+        outer_product_kernel(DIALECT, rows, vectors, peak_share=share, prefetch=prefetch, unroll=UNROLL[prefetch])
+        for (rows, vectors), share in SHARES.items()
+        for prefetch in UNROLL
+    ),
+    dot_product_kernel(DIALECT, peak_share=0.9),
 )

@@ -33,7 +33,8 @@ def make_chain(graph: Graph, operators: Sequence[Operator]) -> Chain:
     )
     used = dict.fromkeys(access.tensor for op in operators for access in (*op.reads, op.write))
     tensors = tuple(graph.tensor(name) for name in used)
-    return Chain("_".join(operator.name for operator in operators), tensors, renamed)
+    constants = tuple(name for name, _ in graph.constants if name in used)
+    return Chain("_".join(operator.name for operator in operators), tensors, renamed, constants)
 
 
 @fact

@@ -67,6 +67,8 @@ class Coefficients:
     """A row of a right operand that begins on another page than the row before: a stream that no prefetcher foresees."""
     lookup_cycles: float = 2.0
     """A page that only the second-level TLB knows, beyond what other work hides of it."""
+    stream_cycles: float = 300.0
+    """A page of a left operand that comes from memory: a latency that shows (1024x16x500000, Zen 5: 106 ms, 62 of arithmetic)."""
     call_s: float = 2e-6
     """From the user's call to the kernel."""
     spilling: float = 1.0
@@ -110,7 +112,7 @@ TERMS: Mapping[str, tuple[str, ...]] = {
     "packing": ("pack_cycles_per_vector", "transpose_cycles_per_vector"),
     "tile ends": ("tile_end_cycles",),
     "block runs": ("block_cycles",),
-    "pages": ("page_cycles", "lookup_cycles"),
+    "pages": ("page_cycles", "lookup_cycles", "stream_cycles"),
     "spills": ("spilling",),
     "merge": ("merging",),
     "prefetches": ("prefetch_cycles_per_line", "prefetch_hides"),

@@ -18,7 +18,8 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import axis_names
 from tilewright.plan.kernel_choice import KernelWork, flops, kernel_work
-from tilewright.plan.packing import in_place_seconds, least_packing_seconds, may_pack, packing_seconds
+from tilewright.plan.packing import in_place_seconds, least_packing_seconds, packing_seconds
+from tilewright.plan.pages import left_page_seconds, target_page_seconds
 from tilewright.plan.prefetch import prefetch_seconds
 from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.row_forms import shares_of
@@ -98,17 +99,20 @@ def operator_work(
     repeats = _product(loop.trips for loop in running if loop.axis not in own)
     runs = _product(loop.trips for loop in running)
     coefficients, hz = setting.coefficients, setting.machine.frequency_hz
-    overhead = (nearest.calls * repeats * coefficients.tile_end_cycles + runs * coefficients.block_cycles) / hz
+    calls = nearest.calls * repeats
+    overhead = (calls * coefficients.tile_end_cycles + runs * coefficients.block_cycles) / hz
     if conflict is None:
         packing = packing_seconds(setting, around, view, block.footprints)
     else:
-        packing = in_place_seconds(setting, view.operator, block.footprints, nearest.tiles, nearest.calls * repeats)
+        packing = in_place_seconds(setting, view.operator, block.footprints, nearest.tiles, calls)
     moved = elements_into(setting, around, view, block.footprints, inner=inner, conflict=conflict or 1.0)
     traffic = {level: ELEMENT_BYTES * sum(elements) for level, elements in moved.items()}
     shared = view.loops[: around.shared_loops[view.operator.name]]
     functions = vector_seconds(setting, view.operator, shared, block.functions_s, block.footprints)
-    packed = conflict is None and may_pack(setting, view.operator)
-    prefetching = prefetch_seconds(setting, view.operator, moved, nearest.tiles, nearest.calls * repeats, packed=packed)
+    pages = {"right": 0.0 if conflict is None else packing}
+    pages["left"] = left_page_seconds(setting, view.operator, moved, nearest.tiles)
+    prefetching = prefetch_seconds(setting, view, moved, nearest.tiles, calls, packed=conflict is None, pages_s=pages)
+    packing = packing + pages["left"] + target_page_seconds(setting, view.operator, moved, nearest.tiles)
     rolling = view.carried * coefficients.pass_cycles_per_vector * setting.vectors_per_element / hz
     return Work(nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic, prefetching, rolling)
 

@@ -1,7 +1,8 @@
 """Which micro kernel computes a contraction, and how much of its work is useful: edges in rows and in columns.
 
 A short tile costs what its busiest port takes per step of the reduction: fused multiply-adds (rows * vectors over units), loads
-(one vector of B per column vector, one broadcast of A per row, two a cycle), or the latency of one accumulator chain.
+(one vector of B per column vector, one broadcast of A per row, two a cycle), or the latency of one accumulator chain. Where
+lanes run along the depth, a step is one vector of it: a load for every row and one for B, and at the end rows are folded.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.errors import PlanningError
-from tilewright.graph.types import Operator
-from tilewright.kernels.contract import MicroKernel
+from tilewright.graph.types import Access, Operator
+from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.types import ContractionRoles
 from tilewright.plan.views import Count
 
 FMA_LATENCY_CYCLES = 4
 LOADS_PER_CYCLE = 2
+FOLD_CYCLES = 40
+"""End of a tile whose lanes run along the depth: 15 stages of two shuffles and an addition for 16 rows."""
 TIE = 1.005
 """Kernels within this factor of the best are equal; the registry's order decides."""
 
@@ -66,6 +69,9 @@ def kernel_work(
 ) -> KernelWork:
     """Seconds and calls for one full pass over the contraction when its axes are cut into these tiles (arrays allowed)."""
 
+    if kernel.lanes_along == DEPTH:
+        return _dot_work(operator, roles, kernel, machine, sizes, tiles)
+
     def cut(axis: str | None, step: int) -> Pieces:
         return pieces(sizes[axis], tiles[axis], step) if axis is not None else ((1, 1),)
 
@@ -86,6 +92,56 @@ def kernel_work(
     rate = machine.peak(kernel.element_types[2]) * kernel.machine_share(machine.vector_bits)
     step_seconds = 2 * kernel.rows * kernel.columns / rate
     return KernelWork(steps * (depth * outer * step_seconds), calls * depth_blocks * outer)
+
+
+def _dot_work(
+    operator: Operator,
+    roles: ContractionRoles,
+    kernel: MicroKernel,
+    machine: Machine,
+    sizes: Mapping[str, Count],
+    tiles: Mapping[str, Count],
+) -> KernelWork:
+    """As `kernel_work`, where lanes run along the depth: every column is a tile of its own, and strided operands are gathered."""
+
+    def cut(axis: str | None, step: int) -> Pieces:
+        return pieces(sizes[axis], tiles[axis], step) if axis is not None else ((1, 1),)
+
+    depths = cut(roles.depth, kernel.lanes)
+    vectors = sum(number * -(-length // kernel.lanes) for number, length in depths)
+    blocks = -(-sizes[roles.depth] // np.maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
+    gathered = [read for read in (roles.left, roles.right) if not is_contiguous(operator.reads[read], roles.depth, sizes)]
+    slower = kernel.lanes if gathered else 1
+    others: Count = 1
+    for axis in (*roles.outer, *filter(None, [roles.column])):
+        others = others * sizes[axis]
+    cycles: Count = 0
+    calls: Count = 0
+    for number, rows in cut(roles.row, kernel.rows):
+        step = _step_cycles(rows, 1, machine.fma_per_cycle) * slower
+        cycles = cycles + number * (vectors * step + blocks * FOLD_CYCLES)
+        calls = calls + number
+    return KernelWork(cycles * (others / machine.frequency_hz), calls * blocks * others)
+
+
+def is_contiguous(access: Access, axis: str | None, sizes: Mapping[str, Count]) -> bool:
+    """Whether neighbours along an axis lie side by side in a row-major tensor: behind it are dimensions of one element only.
+
+    >>> from tilewright.graph.index import axis
+    >>> vector = Access("y", (axis("k"), axis("n")))
+    >>> is_contiguous(vector, "k", {"k": 128, "n": 1}), is_contiguous(vector, "k", {"k": 128, "n": 2})
+    (True, False)
+    """
+    if axis is None:
+        return True
+    if not access.is_affine():
+        return False
+    for index in reversed(access.indices):
+        if index.coefficient(axis):
+            return index.coefficient(axis) == 1
+        if any(np.any(np.not_equal(sizes[name], 1)) for name in index.axes()):
+            return False
+    return False
 
 
 def useful_share(operator: Operator, work: KernelWork, kernel: MicroKernel, machine: Machine, sizes: Mapping[str, int]) -> float:

@@ -17,7 +17,7 @@ import numpy as np
 from tilewright.graph.types import Operator
 from tilewright.plan.candidate import Candidate
 from tilewright.plan.cost import Work, operator_work, seconds
-from tilewright.plan.packing import may_pack, may_stay, pack_depth, with_packs
+from tilewright.plan.packing import may_pack, may_stay, pack_depth, packs_ahead, with_packs
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
 from tilewright.plan.setting import Setting
 from tilewright.plan.space import axis_multiple
@@ -90,15 +90,16 @@ def _refined(setting: Setting, candidate: Candidate) -> Blocking:
     inner = {name: decision.inner for name, decision in decisions.items() if decision.inner}
     conflicts = {name: decision.conflict for name, decision in decisions.items() if decision.conflict is not None}
     schedule = replace(outer, body=_with_inner(outer.body, inner)) if inner else outer
+    ahead = [one.operator.name for one in view.operators if packs_ahead(setting, one) and one.operator.name not in conflicts]
     depths = {
         one.operator.name: pack_depth(
             setting, around, one, footprints(setting.walked(one.walked(setting.sizes)), one.operator, one.tiles)
         )
         for one in view.operators
-        if may_pack(setting, one.operator) and one.operator.name not in conflicts
+        if may_pack(setting, one.operator) and one.operator.name not in (*conflicts, *ahead)
     }
     total = sum(decision.seconds for decision in decisions.values())
-    return Blocking(candidate, outer, with_packs(setting, schedule, depths), conflicts, total)
+    return Blocking(candidate, outer, with_packs(setting, schedule, depths, ahead), conflicts, total)
 
 
 def _decide(setting: Setting, around: Surroundings, one: OperatorView) -> _Decision:

@@ -3,40 +3,47 @@
 A packed panel is read front to back, without set conflicts at power-of-two strides, by every block of rows. Left operands are
 broadcast element by element and are read in place, whatever their strides. Every copy of a vector has its price. An operand
 whose columns lie side by side can be read in place instead, at the price of set conflicts and of rows on many pages; the search
-and `nesting` compare both.
+and `nesting` compare both. A constant is packed ahead, as a whole and once for all calls, which costs a call nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
-from tilewright.graph.types import Operator
+from tilewright.graph.types import Access, Chain, Operator
+from tilewright.kernels.contract import DEPTH
+from tilewright.plan.facts import fact
 from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.kernel_choice import pieces
+from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
-from tilewright.plan.setting import ELEMENT_BYTES, Operand, Setting
+from tilewright.plan.setting import ELEMENT_BYTES, PAGE_BYTES, Operand, Setting
 from tilewright.plan.traffic import Footprints, Surroundings, kernel_tile, row_stride
 from tilewright.plan.views import Count, LoopView, OperatorView, either
 
-PAGE_BYTES = 4096
 
-
-def with_packs(setting: Setting, schedule: Schedule, depths: dict[str, int]) -> Schedule:
-    """The schedule with a Pack for each named contraction, inside so many of the loops around it."""
+def with_packs(setting: Setting, schedule: Schedule, depths: dict[str, int], ahead: Iterable[str] = ()) -> Schedule:
+    """The schedule with a Pack for each named contraction: inside so many of the loops around it, or ahead of all calls."""
+    schedule = replace(schedule, ahead=tuple(_pack(setting, name) for name in ahead))
     for name, depth in depths.items():
-        pack = Pack(name, setting.roles[name].right, Layout.PANELS, setting.kernels[name].columns)
-        path = schedule.path(name)
+        pack, path = _pack(setting, name), schedule.path(name)
         outside = path[depth - 1] if depth else None
         schedule = replace(schedule, body=_insert(schedule.body, pack, outside, path[depth] if depth < len(path) else None))
     return schedule
 
 
 def may_pack(setting: Setting, operator: Operator) -> bool:
-    """Whether a right operand is packed at all: an intermediate whose columns lie side by side never is."""
+    """Whether a right operand is packed at all: an intermediate whose columns lie side by side never is.
+
+    Kernels whose lanes run along the depth have no panels.
+    """
     if operator.name not in setting.kernels or setting.roles[operator.name].column is None:
+        return False
+    if setting.kernels[operator.name].lanes_along == DEPTH:
         return False
     return not (_right(setting, operator).is_intermediate and has_unit_columns(setting, operator))
 
@@ -44,6 +51,32 @@ def may_pack(setting: Setting, operator: Operator) -> bool:
 def may_stay(setting: Setting, operator: Operator) -> bool:
     """Whether the micro kernel can read a right operand in place, instead of packed."""
     return may_pack(setting, operator) and has_unit_columns(setting, operator)
+
+
+def may_pack_ahead(setting: Setting, operator: Operator) -> bool:
+    """Whether a right operand can be packed ahead. A constant whose rows are no longer than a panel lies like one as it is."""
+    if not may_pack(setting, operator) or not _is_copied_once(setting.chain, _right(setting, operator).access):
+        return False
+    return not (has_unit_columns(setting, operator) and row_stride(setting, operator) <= setting.kernels[operator.name].columns)
+
+
+def packs_ahead(setting: Setting, view: OperatorView) -> bool:
+    """Whether a right operand is packed ahead: blocks of columns must start at panels, which those of images do not."""
+    return may_pack_ahead(setting, view.operator) and setting.roles[view.operator.name].column not in view.walks
+
+
+def packs_now(setting: Setting, view: OperatorView, *, packed: bool) -> bool:
+    """Whether a call packs a right operand itself; `packed` says that it is packed if it can be."""
+    return packed and may_pack(setting, view.operator) and not packs_ahead(setting, view)
+
+
+@fact
+def _is_copied_once(chain: Chain, access: Access) -> bool:
+    """Whether an access reads a constant, of extents that are known, no element at two points."""
+    axes, sizes = sorted(access.axes()), planned_sizes(chain)
+    if access.tensor not in chain.constants or not all(isinstance(chain.extents[axis], int) for axis in axes):
+        return False
+    return int(distinct_elements(access, sizes)) == prod(sizes[axis] for axis in axes)
 
 
 def in_place_seconds(setting: Setting, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Count) -> Count:
@@ -59,8 +92,8 @@ def in_place_seconds(setting: Setting, operator: Operator, block: Footprints, ti
 def least_packing_seconds(
     setting: Setting, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Count
 ) -> Count:
-    """The least that a right operand costs: packed once, or read in place."""
-    if not may_pack(setting, operator):
+    """The least that a right operand costs: packed ahead, packed once, or read in place."""
+    if not may_pack(setting, operator) or may_pack_ahead(setting, operator):
         return 0.0
     swept = block.swept[setting.operands[operator.name].index(_right(setting, operator))]
     once = swept * _seconds_per_element(setting, operator)
@@ -75,8 +108,8 @@ def has_unit_columns(setting: Setting, operator: Operator) -> bool:
 
 
 def packing_seconds(setting: Setting, around: Surroundings, view: OperatorView, block: Footprints) -> Count:
-    """The time to pack an operator's right operand at the best place, 0 if it is never packed; tiles may be arrays."""
-    if not may_pack(setting, view.operator):
+    """The time to pack an operator's right operand at the best place, 0 if no call packs it; tiles may be arrays."""
+    if not may_pack(setting, view.operator) or packs_ahead(setting, view):
         return 0.0
     places = []
     for copied, packed_bytes in _places(setting, around, view, block):
@@ -117,6 +150,10 @@ def _first_place(setting: Setting, around: Surroundings, view: OperatorView) -> 
     """Outside a leading loop that indexes the operand nothing is saved, and an intermediate must be there first."""
     operand = _right(setting, view.operator)
     return around.shared_loops[view.operator.name] if operand.is_intermediate else _leading(view.running(), operand.axes)
+
+
+def _pack(setting: Setting, name: str) -> Pack:
+    return Pack(name, setting.roles[name].right, Layout.PANELS, setting.kernels[name].columns)
 
 
 def _leading(loops: Sequence[LoopView], axes: frozenset[str]) -> int:

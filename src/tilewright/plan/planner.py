@@ -13,6 +13,7 @@ from tilewright.plan.block_order import why_not_executable
 from tilewright.plan.candidate import Candidate
 from tilewright.plan.coefficients import Coefficients, coefficients_for
 from tilewright.plan.cost import floor
+from tilewright.plan.fetch import fetched_inputs
 from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.hierarchy import level_plans, movements_by_level
 from tilewright.plan.kernel_choice import choose_kernel, kernel_work, useful_share
@@ -58,8 +59,8 @@ def plan_chain(
     blocking = refine(setting, found)
     unfused = unfused_price or (_unfused_price(setting, available) if len(chain.operators) > 1 else None)
     plan = _planned(setting, available, ranked, found, blocking, unfused)
-    split = split_of(setting, blocking, lambda part: refine(part, recalled(part, memory)))
-    return plan if split is None else _in_parts(setting, plan, split)
+    split = split_of(setting, found, blocking, lambda part: refine(part, recalled(part, memory)))
+    return plan if split is None else _in_parts(setting, available, plan, split)
 
 
 def _planned(
@@ -85,6 +86,7 @@ def _planned(
         *lost_kernels(setting, ranked),
         *lost_prefetches,
     )
+    scratch = scratch_bytes(setting, schedule)
     return Plan(
         chain=chain,
         machine=machine,
@@ -93,12 +95,14 @@ def _planned(
         levels=level_plans(setting, blocking),
         parallel_axes=parallel_axes(chain, schedule),
         movements=movements_by_level(setting, blocking),
-        scratch_bytes=scratch_bytes(setting, schedule),
+        scratch_bytes=scratch,
+        constant_bytes=constant_bytes(setting, schedule),
         price=price,
         unfused_price=unfused,
         floor=floor(chain, machine),
         rejected=rejected,
         thinned_axes=thinned_axes(setting),
+        fetched=fetched_inputs(setting, schedule, scratch),
     )
 
 
@@ -111,9 +115,11 @@ def _prefetching(
     return setting, price_blocking(setting, blocking, done if setting is plain else None), lost
 
 
-def _in_parts(setting: Setting, plan: Plan, split: Split) -> Plan:
+def _in_parts(setting: Setting, available: tuple[MicroKernel, ...], plan: Plan, plain: Split) -> Plan:
     """The plan with its reduction split: every part costs the same, and what they made is merged."""
-    chain, part, blocking = setting.chain, split.setting, split.blocking
+    part, _, lost_prefetches = _prefetching(plain.setting, available, plain.blocking)
+    split = replace(plain, setting=part)
+    chain, blocking = setting.chain, split.blocking
     schedule = split.schedule()
     blocks = block_count(chain, schedule), block_count(chain, plan.schedule)
     whole = Rejected(f"{split.axis} in one part", blocks[1], blocks[0], "blocks", "too few blocks for threads")
@@ -128,8 +134,10 @@ def _in_parts(setting: Setting, plan: Plan, split: Split) -> Plan:
             replace(one, size_bytes=int(split.passes * one.size_bytes)) for one in movements_by_level(part, blocking)
         ),
         scratch_bytes=scratch_bytes(part, blocking.schedule),
+        constant_bytes=constant_bytes(setting, schedule),
         price=price,
-        rejected=(whole, *lost_fusion(chain, price, plan.unfused_price)),
+        rejected=(whole, *lost_fusion(chain, price, plan.unfused_price), *lost_prefetches),
+        fetched=(),
     )
 
 
@@ -137,14 +145,21 @@ def scratch_bytes(setting: Setting, schedule: Schedule) -> int:
     """Packed operands (whole panels) and live intermediates of one thread."""
     sizes = planned_sizes(setting.chain)
     elements = int(live_intermediates(view_schedule(setting.chain, schedule)))
-    for path, leaf in schedule.leaves():
-        if isinstance(leaf, Pack):
-            column = setting.roles[leaf.operator].column
-            box = box_sizes(path, sizes)
-            if column is not None and leaf.panel_columns:
-                box[column] = -(-box[column] // leaf.panel_columns) * leaf.panel_columns
-            elements += int(distinct_elements(setting.chain.operator(leaf.operator).reads[leaf.read], box))
-    return ELEMENT_BYTES * elements
+    packs = ((path, leaf) for path, leaf in schedule.leaves() if isinstance(leaf, Pack))
+    return ELEMENT_BYTES * (elements + sum(_packed_elements(setting, pack, box_sizes(path, sizes)) for path, pack in packs))
+
+
+def constant_bytes(setting: Setting, schedule: Schedule) -> int:
+    """Constants that are packed ahead (whole panels): once, for all threads and calls."""
+    sizes = planned_sizes(setting.chain)
+    return ELEMENT_BYTES * sum(_packed_elements(setting, pack, dict(sizes)) for pack in schedule.ahead)
+
+
+def _packed_elements(setting: Setting, pack: Pack, box: dict[str, int]) -> int:
+    column = setting.roles[pack.operator].column
+    if column is not None and pack.panel_columns:
+        box[column] = -(-box[column] // pack.panel_columns) * pack.panel_columns
+    return int(distinct_elements(setting.chain.operator(pack.operator).reads[pack.read], box))
 
 
 def chain_setting(
@@ -177,7 +192,12 @@ def _operator_plans(setting: Setting, schedule: Schedule) -> tuple[OperatorPlan,
 def single_operator_chains(chain: Chain) -> tuple[Chain, ...]:
     """Every operator of a chain as a chain of its own."""
     return tuple(
-        Chain(op.name, tuple(t for t in chain.tensors if t.name in {a.tensor for a in (*op.reads, op.write)}), (op,))
+        Chain(
+            op.name,
+            tuple(t for t in chain.tensors if t.name in {a.tensor for a in (*op.reads, op.write)}),
+            (op,),
+            tuple(name for name in chain.constants if name in {a.tensor for a in op.reads}),
+        )
         for op in chain.operators
     )
 

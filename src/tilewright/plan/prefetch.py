@@ -1,9 +1,10 @@
 """What a micro kernel that prefetches gains and costs.
 
 A prefetch hides part of what its operand's traffic leaves visible. Of A and B that is the traffic from memory: the caches in
-between answer before the next tile, and hardware prefetchers do the rest. B must lie in panels that nobody has just packed: rows
-of a B in place are too far apart for a prefetch to pay. Of C it is the traffic from behind the fusion level as
-well: rows of a tile of C lie apart, and all of them are asked for at once. Every prefetched line costs issue slots.
+between answer before the next tile, and hardware prefetchers do the rest. A B that was just packed leaves nothing to hide; of one
+in place, rows on other pages wait as well, as do the pages of A. Of C it is the traffic from behind the fusion level as
+well: rows of a tile of C lie apart, and all of them are asked for at once; but not on pages of their own. Every prefetched
+line costs issue slots.
 """
 
 from __future__ import annotations
@@ -14,32 +15,38 @@ from math import prod
 
 from tilewright.graph.types import Operator
 from tilewright.kernels.contract import MicroKernel
-from tilewright.plan.setting import ELEMENT_BYTES, Setting
-from tilewright.plan.traffic import kernel_tile, row_stride
-from tilewright.plan.views import Count
+from tilewright.plan.packing import packs_now
+from tilewright.plan.setting import ELEMENT_BYTES, PAGE_BYTES, Setting
+from tilewright.plan.traffic import axis_stride, kernel_tile
+from tilewright.plan.views import Count, OperatorView
 
 
 def prefetch_seconds(
     setting: Setting,
-    operator: Operator,
+    view: OperatorView,
     moved: Mapping[str, tuple[Count, ...]],
     tiles: Mapping[str, Count],
     calls: Count,
     *,
     packed: bool,
+    pages_s: Mapping[str, Count],
 ) -> Count:
     """The price of an operator's prefetches less what they hide; 0 for kernels without.
 
-    `moved` is what `traffic.elements_into` returns; `packed` says whether the right operand is packed.
+    `moved` is what `traffic.elements_into` returns; `packed` says that the right operand is packed if it can be, `pages_s` what
+    the pages of operands cost.
     """
+    operator = view.operator
     kernel = setting.kernels.get(operator.name)
     if kernel is None or not kernel.prefetch:
         return 0.0
     _, _, depth = kernel_tile(setting, operator, tiles)
     cost = calls * sum(_cycles_per_call(setting, kernel, one, depth) for one in kernel.prefetch) / setting.machine.frequency_hz
-    in_panels = not packed and row_stride(setting, operator) <= kernel.columns
-    hiding = [one for one in kernel.prefetch if one != "right" or in_panels]
-    return cost - sum(_hidden_seconds(setting, operator, one, moved) for one in hiding)
+    hiding = [one for one in kernel.prefetch if one != "right" or not packs_now(setting, view, packed=packed)]
+    hidden = sum(_hidden_seconds(setting, operator, one, moved) for one in hiding)
+    in_memory = setting.source_position == len(setting.cache_levels)
+    pages = sum(pages_s.get(one, 0.0) for one in hiding) if in_memory else 0.0
+    return cost - hidden - setting.coefficients.prefetch_hides * pages
 
 
 def _cycles_per_call(setting: Setting, kernel: MicroKernel, operand: str, depth: Count) -> Count:
@@ -58,7 +65,14 @@ def _hidden_seconds(setting: Setting, operator: Operator, operand: str, moved: M
     seconds: Count = 0.0
     for level, behind in list(pairwise(setting.machine.levels))[max(served, 1) : setting.source_position]:
         seconds = seconds + ELEMENT_BYTES * moved[level.name][place] / behind.bandwidth_bytes_per_s
-    return seconds * setting.coefficients.visible_traffic * setting.coefficients.prefetch_hides
+    near = _near(setting, operator) if operand == "target" else 1.0
+    return seconds * setting.coefficients.visible_traffic * setting.coefficients.prefetch_hides * near
+
+
+def _near(setting: Setting, operator: Operator) -> float:
+    """The share of the target's rows that lie on the same page as the row before: prefetches of others gained nothing."""
+    stride = axis_stride(setting, operator.write, setting.roles[operator.name].row)
+    return max(0.0, 1.0 - stride * ELEMENT_BYTES / PAGE_BYTES)
 
 
 def _place(setting: Setting, operator: Operator, operand: str) -> int:

@@ -102,7 +102,7 @@ def _region_term(setting: Setting, schedule: Schedule) -> PriceTerm:
     blocks, cores = block_count(setting.chain, schedule), setting.machine.cores
     uneven = imbalance(blocks, cores)
     region_us = setting.machine.parallel_region_s * 1e6
-    note = f"{blocks} blocks; on {cores} cores {uneven:.2f} times an even share, and {region_us:.1f} us more"
+    note = f"{blocks} blocks; on {cores} cores {uneven:.2f} x an even share, {region_us:.1f} us more"
     return PriceTerm(REGION, 0.0, note=note)
 
 

@@ -46,8 +46,8 @@ def structure(chain: Chain) -> Hashable:
     """A chain without the names in it: chains of equal structure have the same plans on the same machine, but for names."""
     axes = {name: str(number) for number, name in enumerate(dict.fromkeys(a.name for op in chain.operators for a in op.axes))}
     tensors = {tensor.name: str(number) for number, tensor in enumerate(chain.tensors)}
-    shapes = tuple((tensor.shape, tensor.dtype) for tensor in chain.tensors)
-    return shapes, tuple(_nameless(with_axes(operator, axes), tensors) for operator in chain.operators)
+    operators = tuple(_nameless(with_axes(operator, axes), tensors) for operator in chain.operators)
+    return _tensor_key(chain), operators
 
 
 def _nameless(operator: Operator, tensors: Mapping[str, str]) -> Operator:
@@ -59,9 +59,13 @@ def _key(setting: Setting) -> Hashable:
     chain = setting.chain
     axes = {axis: axis_index(str(number)) for number, axis in enumerate(setting.sizes)}
     tensors = {tensor.name: str(number) for number, tensor in enumerate(chain.tensors)}
-    shapes = tuple((tensor.shape, tensor.dtype) for tensor in chain.tensors)
     operators = tuple(_operator_key(setting, operator, axes, tensors) for operator in chain.operators)
-    return tuple(chain.extents.values()), shapes, operators, setting.machine, setting.coefficients
+    machine, coefficients = setting.machine, setting.coefficients
+    return tuple(chain.extents.values()), _tensor_key(chain), operators, machine, coefficients, setting.enough_blocks
+
+
+def _tensor_key(chain: Chain) -> Hashable:
+    return tuple((tensor.shape, tensor.dtype, tensor.name in chain.constants) for tensor in chain.tensors)
 
 
 def _operator_key(setting: Setting, operator: Operator, axes: Mapping[str, Index], tensors: Mapping[str, str]) -> Hashable:

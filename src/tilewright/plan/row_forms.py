@@ -168,7 +168,10 @@ def _run_together(schedule: Schedule, operator: Operator, consumer: Operator, cu
 
 
 def why_parts_cannot_merge(chain: Chain, schedule: Schedule) -> str:
-    """Why the parts of a split cannot be merged by the laws of one row operator; empty if they can, or without a split."""
+    """Why the parts of a split cannot be merged; empty if they can, or without a split.
+
+    Parts of a sum are added; parts of shares are merged by the laws of their row operator.
+    """
     axis = schedule.split
     if not axis:
         return ""
@@ -178,8 +181,10 @@ def why_parts_cannot_merge(chain: Chain, schedule: Schedule) -> str:
     if len(schedule.body) != 1 or not outermost or outermost[0].axis != axis:
         return f"the loop over {axis} is split, but does not stand around everything else"
     reducing = {op.name for op in chain.operators if any(own.name == axis for own in op.reduction_axes())}
+    if reducing == {sink.name} and sink.is_contraction():
+        return ""
     if rows is None or reducing != {rows.name, sink.name} or cut_axes(chain, schedule, rows) != (axis,):
-        return f"parts of {axis} cannot be merged: that takes shares of rows along {axis} alone, summed by the last operator"
+        return f"parts of {axis} cannot be merged: the last operator sums, alone or shares of rows along {axis} alone"
     return ""
 
 

@@ -107,6 +107,8 @@ class Schedule:
     body: tuple[Node, ...]
     storage: tuple[tuple[str, Storage], ...] = ()
     split: str = ""
+    ahead: tuple[Pack, ...] = ()
+    """Constants, each packed as a whole when the kernel is loaded: no call does it."""
 
     def storage_of(self, tensor: str) -> Storage:
         """The decision for a tensor; KEEP unless said otherwise."""

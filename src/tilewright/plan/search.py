@@ -13,7 +13,7 @@ import numpy as np
 
 from tilewright.plan.bounds import Bounds
 from tilewright.plan.candidate import Candidate
-from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S
+from tilewright.plan.parallel import WORTH_DISTRIBUTING_S
 from tilewright.plan.prefix import Blocks, Prefix
 from tilewright.plan.schedule import Segment
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
@@ -34,7 +34,7 @@ def search(setting: Setting) -> tuple[Candidate, ...]:
     blocks, views = Blocks(), Views()
     prefixes = [Prefix(space, prefix, rolled, blocks, views=views) for prefix, rolled in space.variants()]
     least = [prefix.least(bounds) for prefix in prefixes]
-    enough = min(ENOUGH_BLOCKS, max(prefix.most_blocks() for prefix in prefixes))
+    enough = min(setting.enough_blocks, max(prefix.most_blocks() for prefix in prefixes))
     found: dict[int, Candidate] = {}
     if segments := possible_segments(space):
         keeping = [number for number, prefix in enumerate(prefixes) if prefix.keeps_all()]
@@ -124,7 +124,7 @@ def _winner(setting: Setting, found: Sequence[Candidate]) -> Candidate:
     """The first of those that fit, have enough blocks, and cost no more than what another loop must gain."""
     able = [c for c in found if c.used_bytes <= setting.capacity_bytes] or list(found)
     if min(candidate.seconds for candidate in able) > WORTH_DISTRIBUTING_S:
-        most = min(ENOUGH_BLOCKS, max(candidate.blocks for candidate in able))
+        most = min(setting.enough_blocks, max(candidate.blocks for candidate in able))
         able = [candidate for candidate in able if candidate.blocks >= most]
     fastest = min(candidate.cores_s for candidate in able)
     return next(c for c in able if c.cores_s <= fastest * setting.coefficients.worth_it)

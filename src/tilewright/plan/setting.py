@@ -12,11 +12,13 @@ from tilewright.machine.machine import Machine, MemoryLevel
 from tilewright.plan.coefficients import Coefficients
 from tilewright.plan.footprint import swept_elements
 from tilewright.plan.kernel_choice import flops
+from tilewright.plan.parallel import ENOUGH_BLOCKS
 from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.types import ContractionRoles
 
 ELEMENT_BYTES = 4
 """Kernels compute in float32 so far; code generation refuses other types."""
+PAGE_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Setting:
     """All inputs and the output, once."""
     arithmetic_s: float
     """Of all contractions at the machine's peak."""
+    enough_blocks: int = ENOUGH_BLOCKS
+    """Blocks that a plan provides if the work is large enough to be worth distributing."""
 
     def walked(self, sizes: Mapping[str, Any]) -> Setting:
         """The setting of an operator that walks so many points along every axis: more than the extent where blocks overlap."""

@@ -179,7 +179,7 @@ def axis_multiple(setting: Setting, axis: str) -> int:
             depths += [SMALLEST_DEPTH] * (axis == roles.depth)
     required = lcm(*columns)
     preferred = lcm(*columns, *rows, *(depths if required == 1 else ()))
-    return preferred if preferred <= max(LARGEST_MULTIPLE, required) else max(required, *rows)
+    return preferred if preferred <= max(LARGEST_MULTIPLE, required) else -(-max(rows) // required) * required
 
 
 def are_cut(space: Space, prefix: Sequence[str], rolled: Sequence[str], tiles: Mapping[str, np.ndarray]) -> np.ndarray:

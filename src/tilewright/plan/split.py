@@ -1,17 +1,20 @@
-"""Split keys: when few blocks are left to distribute, the long reduction behind them is cut into parts, merged afterwards.
+"""Split reductions: when few blocks are left to distribute, the long reduction behind them is cut into parts, merged afterwards.
 
 A part is a chain of its own with a shorter reduction: it is searched and priced like any other. What comes on top are the
 undivided outputs that all parts write and the merge reads, and a second parallel region (flash decoding, Dao et al. 2023).
+Parts of a plain sum are added up. There the parts may also be all the blocks that threads need, where smaller blocks of the
+output would read operands again and again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 from tilewright.graph.types import Axis, Chain
 from tilewright.plan.block_order import why_not_executable
+from tilewright.plan.candidate import Candidate
 from tilewright.plan.nesting import Blocking
 from tilewright.plan.parallel import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, block_count, threads_seconds
 from tilewright.plan.row_forms import row_axes, shares_of, shares_read
@@ -42,21 +45,27 @@ class Split:
     def schedule(self) -> Schedule:
         """The schedule of all parts."""
         one = self.blocking.schedule
-        return Schedule((Loop(self.axis, self.tile, one.body),), one.storage, self.axis)
+        return Schedule((Loop(self.axis, self.tile, one.body),), one.storage, self.axis, one.ahead)
 
 
-def split_of(setting: Setting, blocking: Blocking, refined: Callable[[Setting], Blocking]) -> Split | None:
-    """The split of a chain whose best plan has too few blocks for threads; None where none is needed, or possible."""
+def split_of(
+    setting: Setting, found: Sequence[Candidate], blocking: Blocking, refined: Callable[[Setting], Blocking]
+) -> Split | None:
+    """The split of a chain whose best plan has too few blocks for threads; None where none is needed, or possible.
+
+    `found` are the plans that the best one was chosen from.
+    """
     blocks = block_count(setting.chain, blocking.schedule)
     axis = _axis(setting.chain)
-    if axis is None or blocks >= ENOUGH_BLOCKS or blocking.seconds <= WORTH_DISTRIBUTING_S:
+    is_few = blocks < ENOUGH_BLOCKS
+    if axis is None or blocking.seconds <= WORTH_DISTRIBUTING_S or not (is_few or _is_held_back(setting, found)):
         return None
     size, multiple = setting.sizes[axis], axis_multiple(setting, axis)
-    wanted = -(-ENOUGH_BLOCKS // blocks)
+    wanted = -(-ENOUGH_BLOCKS // blocks) if is_few else ENOUGH_BLOCKS
     tile = -(-size // (wanted * multiple)) * multiple
     if tile >= size:
         return None
-    part = _part(setting, axis, tile)
+    part = _part(setting, axis, tile, setting.enough_blocks if is_few else 1)
     split = Split(axis, tile, -(-size // tile), size, part, refined(part))
     if why_not_executable(setting.chain, split.schedule()):
         return None
@@ -76,10 +85,8 @@ def merge_seconds(setting: Setting, axis: str, parts: int) -> float:
     sink = setting.chain.operators[-1]
     rows = shares_read(setting.chain, sink)
     laws = shares_of(rows) if rows is not None else None
-    assert rows is not None
-    assert laws is not None
     written = prod(setting.sizes[name] for name in sink.write.axes())
-    states = len(laws.factors) * prod(setting.sizes[name] for name in row_axes(rows))
+    states = len(laws.factors) * prod(setting.sizes[name] for name in row_axes(rows)) if rows is not None and laws else 0
     vectors = parts * (written + states) * ELEMENT_BYTES * 8 / setting.machine.vector_bits
     moved = 2 * parts * (written + states) * ELEMENT_BYTES / setting.machine.levels[-1].bandwidth_bytes_per_s
     passing = vectors * setting.coefficients.pass_cycles_per_vector / setting.machine.frequency_hz
@@ -87,19 +94,29 @@ def merge_seconds(setting: Setting, axis: str, parts: int) -> float:
 
 
 def _axis(chain: Chain) -> str | None:
-    """The axis along which the last operator of a chain sums shares of rows."""
-    rows = shares_read(chain, chain.operators[-1])
-    reduced = rows.reduction_axes() if rows is not None else ()
+    """The axis along which the last operator of a chain sums shares of rows, or the only operator its products."""
+    sink = chain.operators[-1]
+    rows = shares_read(chain, sink)
+    summed = sink.reduction_axes() if len(chain.operators) == 1 and sink.is_contraction() else ()
+    reduced = rows.reduction_axes() if rows is not None else summed
     return reduced[0].name if len(reduced) == 1 else None
 
 
-def _part(setting: Setting, axis: str, tile: int) -> Setting:
+def _is_held_back(setting: Setting, found: Sequence[Candidate]) -> bool:
+    """Whether a sum could be cheaper in fewer blocks than threads need; of plans that were not searched the bound counts."""
+    winner, is_sum = found[0], shares_read(setting.chain, setting.chain.operators[-1]) is None
+    fitting = [one for one in found[1:] if one.used_bytes <= setting.capacity_bytes]
+    cheaper = (one.seconds * setting.coefficients.worth_it < winner.seconds for one in fitting if one.blocks < winner.blocks)
+    return is_sum and any(cheaper)
+
+
+def _part(setting: Setting, axis: str, tile: int, enough_blocks: int) -> Setting:
     """The setting of one part. Tensors keep their shapes, hence the strides of their rows, and come from where the whole lies."""
     chain = setting.chain
     operators = tuple(replace(op, axes=tuple(_shortened(own, axis, tile) for own in op.axes)) for op in chain.operators)
     part = replace(chain, operators=operators)
     own = setting_of(part, setting.machine, setting.kernels, setting.roles, setting.coefficients)
-    return replace(own, compulsory_bytes=setting.compulsory_bytes)
+    return replace(own, compulsory_bytes=setting.compulsory_bytes, enough_blocks=enough_blocks)
 
 
 def _shortened(own: Axis, axis: str, tile: int) -> Axis:

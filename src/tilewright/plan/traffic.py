@@ -17,7 +17,7 @@ from math import gcd, prod
 
 import numpy as np
 
-from tilewright.graph.types import Operator, planned_extent
+from tilewright.graph.types import Access, Operator, planned_extent
 from tilewright.machine.machine import MemoryLevel
 from tilewright.plan.footprint import distinct_elements, swept_elements
 from tilewright.plan.movement import tile_visits
@@ -224,10 +224,12 @@ def _kernel_loops(setting: Setting, view: OperatorView, block: Footprints, confl
 def row_stride(setting: Setting, operator: Operator) -> int:
     """Elements between neighbours along the depth in the right operand, row-major at planned sizes."""
     roles = setting.roles[operator.name]
-    access = operator.reads[roles.right]
+    return axis_stride(setting, operator.reads[roles.right], roles.depth)
+
+
+def axis_stride(setting: Setting, access: Access, axis: str | None) -> int:
+    """Elements between neighbours along an axis, row-major at planned sizes; 0 along none."""
     tensor = setting.chain.tensor(access.tensor)
     extents = [planned_extent(extent) for extent in tensor.shape]
-    strides = (
-        index.coefficient(roles.depth or "") * prod(extents[position + 1 :]) for position, index in enumerate(access.indices)
-    )
+    strides = (index.coefficient(axis or "") * prod(extents[position + 1 :]) for position, index in enumerate(access.indices))
     return sum(strides)

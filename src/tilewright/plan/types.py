@@ -144,8 +144,12 @@ class Plan:
     unfused_price: Price
     floor: Floor
     rejected: tuple[Rejected, ...]
+    constant_bytes: int = 0
+    """Constants that are packed ahead: once, for all threads."""
     thinned_axes: tuple[str, ...] = ()
     """Axes of which not every tile that matters was tried, because an operator has too many combinations."""
+    fetched: tuple[str, ...] = ()
+    """Inputs of which micro tiles ask for the next block's part."""
 
     @property
     def predicted_seconds(self) -> float:

@@ -85,19 +85,24 @@ def _schedule(plan: Plan) -> list[str]:
     storage = f"{', '.join(stored)}; " if stored else ""
     parallel = f"parallel over {', '.join(plan.parallel_axes)}" if plan.parallel_axes else "not parallel"
     scratch = f"scratch per thread {units.size(plan.scratch_bytes)}"
+    ahead = f"; constants packed ahead {units.size(plan.constant_bytes)}" if plan.schedule.ahead else ""
     thinned = f"not every tile of {', '.join(plan.thinned_axes)} was tried: an operator has too many combinations"
     searched = wrapped(thinned) if plan.thinned_axes else []
-    return [*columns(rows), *wrapped(f"{storage}{scratch}; {parallel}"), *searched]
+    asked = f"micro tiles ask for {', '.join(plan.fetched)} of the next block"
+    fetched = wrapped(asked) if plan.fetched else []
+    return [*columns(rows), *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *fetched, *searched]
 
 
 def _kernels(plan: Plan) -> list[str]:
     packs = [leaf for _, leaf in plan.schedule.leaves() if isinstance(leaf, Pack)]
-    return columns([_kernel_row(plan, operator, packs) for operator in plan.operators])
+    texts = [(pack, f"packed {layout_text(pack)}") for pack in packs]
+    texts += [(pack, "packed ahead") for pack in plan.schedule.ahead]
+    return columns([_kernel_row(plan, operator, texts) for operator in plan.operators])
 
 
-def _kernel_row(plan: Plan, operator: OperatorPlan, packs: list[Pack]) -> list[str]:
-    own = (pack for pack in packs if pack.operator == operator.operator)
-    packing = ", ".join(f"{packed_tensor(pack, plan.chain)} packed {layout_text(pack)}" for pack in own) or "reads in place"
+def _kernel_row(plan: Plan, operator: OperatorPlan, packs: list[tuple[Pack, str]]) -> list[str]:
+    own = ((pack, text) for pack, text in packs if pack.operator == operator.operator)
+    packing = ", ".join(f"{packed_tensor(pack, plan.chain)} {text}" for pack, text in own) or "reads in place"
     if operator.micro_kernel is None:
         return [operator.operator, "vector loops", "", "", packing]
     roles = _roles(operator.roles) if operator.roles else ""

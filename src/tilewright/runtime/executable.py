@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ from tilewright.runtime import pool as thread_pool
 from tilewright.runtime.arrays import Array, as_array, dtype_named
 from tilewright.runtime.binding import bind, check_counts
 from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.constants import prepare
 from tilewright.runtime.launcher import Reason, Record, make_record, needs_view, split_answer
 from tilewright.runtime.pool import MemoryStats, Pool
 
@@ -43,6 +44,8 @@ class Executable:
     """Arguments whose element type the launcher is shown as bits."""
     _results: tuple[tuple[tuple[int | Place, ...], np.dtype[Any]], ...]
     """Of each output, its extents and its type."""
+    _constants: Array
+    """Packed, as bytes."""
 
     @property
     def signature(self) -> Signature:
@@ -63,6 +66,15 @@ class Executable:
         arguments = (*inputs, *outputs)
         if self._viewed or self._launch(self._record_address, arguments):
             self._run_with_care(inputs, outputs)
+
+    def run_repeatedly(self, count: int, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
+        """The same run `count` times in C: for measurements, where the way from Python takes longer than the work.
+
+        Raises `TilewrightError` for arrays that `run` would refuse or copy.
+        """
+        if answer := native.library().tw_launch_repeatedly(self._record_address, (*inputs, *outputs), count):
+            reason, number = split_answer(answer)
+            raise TilewrightError(f"the launcher refuses argument {number}", why=reason.name, where="run_repeatedly")
 
     def symbol_values(self, inputs: Sequence[object]) -> dict[str, int]:
         """The run-time extents that the inputs' shapes give, by name. Raises like `run`."""
@@ -87,8 +99,8 @@ class Executable:
             raise TilewrightError(f"a kernel cannot be saved to {path}", where="save", why=str(problem)) from problem
 
     def memory_stats(self) -> MemoryStats:
-        """Scratch and workspace that the pool holds, for all kernels that use it."""
-        return self.pool.stats()
+        """Scratch and workspace that the pool holds, for all kernels that use it, and this one's packed constants."""
+        return replace(self.pool.stats(), constant_bytes=self._constants.nbytes)
 
     def _run_with_care(self, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
         """Say what is wrong with the arguments, or copy those that the launcher refuses for their layout."""
@@ -114,22 +126,31 @@ class Executable:
                 np.copyto(arrays[number], used[number].view(dtype_named(slots[number].dtype)))
 
 
-def load(artifact: Artifact, *, threads: int | None = None, cache: KernelCache | None = None) -> Executable:
-    """Compile an artifact, or find it in the cache, and load it.
+def load(
+    artifact: Artifact, *, threads: int | None = None, cache: KernelCache | None = None, constants: Sequence[object] = ()
+) -> Executable:
+    """Compile an artifact, or find it in the cache, load it, and pack its constants (the signature's).
 
     `threads` defaults to `TILEWRIGHT_NUM_THREADS`, else the CPUs that this process may use. Raises `ToolchainError` or
-    `CacheError`.
+    `CacheError`, and `ShapeError` or `DTypeError` for constants that are not those of the signature.
     """
     path = libraries.build(artifact, toolchain.find(), cache if cache is not None else kernel_cache.default())
     library = libraries.load(path, ctypes.CDLL)
     pool = thread_pool.get(threads if threads is not None else settings.current().num_threads or usable_cores())
     name = artifact.entry_point
-    record = make_record(artifact.signature, _address(library, name), _address(library, f"{name}_workspace_bytes"), pool.address)
+    packed = prepare(artifact, library, constants)
+    record = make_record(
+        artifact.signature,
+        libraries.address(library, name),
+        libraries.address(library, f"{name}_workspace_bytes"),
+        pool.address,
+        packed.ctypes.data if packed.size else None,
+    )
     slots = (*artifact.signature.inputs, *artifact.signature.outputs)
     viewed = tuple(number for number, slot in enumerate(slots) if needs_view(slot))
     launch = native.library().tw_launch
     results = _results(artifact.signature)
-    return Executable(artifact, path, pool, library, record, ctypes.addressof(record), launch, viewed, results)
+    return Executable(artifact, path, pool, library, record, ctypes.addressof(record), launch, viewed, results, packed)
 
 
 def _extents(shape: tuple[int | Place, ...], inputs: Sequence[Any]) -> list[int]:
@@ -146,16 +167,6 @@ def _results(signature: Signature) -> tuple[tuple[tuple[int | Place, ...], np.dt
         (tuple(places[extent] if isinstance(extent, str) else extent for extent in slot.shape), dtype_named(slot.dtype))
         for slot in signature.outputs
     )
-
-
-def _address(library: ctypes.CDLL, name: str) -> int:
-    try:
-        address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
-    except AttributeError:
-        address = None
-    if address is None:
-        raise InternalError(f"the generated library does not export {name}")
-    return address
 
 
 def _dense(slot: TensorSlot, array: Array, *, with_values: bool) -> Array:

@@ -52,11 +52,12 @@ class Record(ctypes.Structure):
         ("size_count", ctypes.c_long),
         ("symbols", ctypes.POINTER(_SymbolRule)),
         ("tensors", ctypes.POINTER(_TensorRule)),
+        ("constants", ctypes.c_void_p),
     )
 
 
-def make_record(signature: Signature, entry: int, workspace_bytes: int, pool: int) -> Record:
-    """The record of an entry point, given the addresses of its two functions and of the pool."""
+def make_record(signature: Signature, entry: int, workspace_bytes: int, pool: int, constants: int | None = None) -> Record:
+    """The record of an entry point, given the addresses of its two functions, of the pool and of packed constants."""
     slots = (*signature.inputs, *signature.outputs)
     numbers = {symbol.name: -1 - number for number, symbol in enumerate(signature.symbols)}
     symbols = (_SymbolRule * len(signature.symbols))(*(_SymbolRule(symbol.low, symbol.high) for symbol in signature.symbols))
@@ -71,6 +72,7 @@ def make_record(signature: Signature, entry: int, workspace_bytes: int, pool: in
         len(symbols) + sum(len(slot.shape) for slot in slots),
         symbols,
         tensors,
+        constants,
     )
 
 

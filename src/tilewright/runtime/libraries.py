@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Artifact
-from tilewright.errors import CacheError
+from tilewright.errors import CacheError, InternalError
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.toolchain import Toolchain
 
@@ -45,6 +45,17 @@ def load(path: Path, kind: type[Library]) -> Library:
             why=str(problem),
             hint="the directory may be mounted without execute permission: set TILEWRIGHT_CACHE_DIR to another one",
         ) from problem
+
+
+def address(library: ctypes.CDLL, name: str) -> int:
+    """Where an exported function begins."""
+    try:
+        found = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+    except AttributeError:
+        found = None
+    if found is None:
+        raise InternalError(f"the generated library does not export {name}")
+    return found
 
 
 @lru_cache(maxsize=1)

@@ -15,6 +15,8 @@ class MemoryStats:
 
     current_bytes: int
     peak_bytes: int
+    constant_bytes: int = 0
+    """Of the constants that a kernel has packed, as long as it lives."""
 
 
 @dataclass(frozen=True, slots=True)

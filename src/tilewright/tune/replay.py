@@ -33,7 +33,7 @@ _one_at_a_time = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a replayed program's memory lies: arguments one after the other, then the workspace, then the scratch.
+    """Where a replayed program's memory lies: arguments one after the other, then the workspace, packed constants, the scratch.
 
     Each starts at the next multiple of `alignment_bytes` after a gap of `gap_bytes`. Arguments are row-major, and their rows are
     `row_padding` elements longer than their last dimension.
@@ -109,15 +109,15 @@ class Replay:
         self._sizes = _longs([*symbols, *(stride for one in strides for stride in one)])
         workspace_bytes = self._library.tilewright_run_workspace_bytes(self._sizes)
         spans = [_span_bytes(slot, sizes, one) for slot, one in zip(slots, strides, strict=True)]
-        starts = _places([*spans, workspace_bytes, 0], placement)
+        starts = _places([*spans, workspace_bytes, self.trace.constant_bytes, 0], placement)
         self.places = {slot.name: Address(start, size) for slot, start, size in zip(slots, starts, spans, strict=False)}
-        self._tensors = _longs([tag(number) + start for number, start in enumerate(starts[:-2], start=1)])
-        self._workspace, self._scratch = starts[-2:]
+        self._tensors = _longs([tag(number) + start for number, start in enumerate(starts[:-3], start=1)])
+        self._plain = starts[-3:]
 
     def run(self, sink: Any, state: int | None) -> None:
         """Send every touch to a sink, which is called with `state`."""
         with _one_at_a_time:
-            self._library.tw_trace(sink, state, self._tensors, self._sizes, self._workspace, self._scratch)
+            self._library.tw_trace(sink, state, self._tensors, self._sizes, *self._plain)
 
 
 def _compiled(trace: Trace) -> ctypes.CDLL:
@@ -128,7 +128,7 @@ def _compiled(trace: Trace) -> ctypes.CDLL:
         path.write_bytes(content)
         loaded = libraries.load(path, ctypes.CDLL)
     pointer = ctypes.c_void_p
-    loaded.tw_trace.argtypes = (SINK, pointer, pointer, pointer, pointer, pointer)
+    loaded.tw_trace.argtypes = (SINK, *[pointer] * 6)
     loaded.tw_trace.restype = None
     loaded.tilewright_run_workspace_bytes.argtypes = (pointer,)
     loaded.tilewright_run_workspace_bytes.restype = ctypes.c_long

@@ -2,24 +2,7 @@
 
    All matrices are dense and row-major: c (m, n) = a (m, k) b (k, n). */
 
-#include "pool.h"
-
-typedef void tw_entry(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace);
-typedef void tw_enter(struct tw_pool *pool);
-
-/* What the launcher does for a call, its arguments read and its workspace taken. */
-TW_EXPORT long loop_kernel(long count, tw_entry *entry, tw_enter *enter, void *parallel_for, struct tw_pool *pool,
-                           void *const *tensors, const long *sizes, char *workspace) {
-  long failures = 0;
-  for (long i = 0; i < count; i++) {
-    struct tw_call state = {pool, 0};
-    struct tw_context context = {&state, (void (*)(void *, tw_task, void *, long, long))parallel_for};
-    enter(pool);
-    entry(&context, tensors, sizes, workspace);
-    failures += state.out_of_memory;
-  }
-  return failures;
-}
+#define EXPORT __attribute__((visibility("default")))
 
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, PACKED = 151 }; /* of cblas.h and mkl_cblas.h */
 
@@ -27,7 +10,7 @@ enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, PACKED = 151 }; /* of cblas.h and mk
 typedef void cblas_64(int layout, int transpose_a, int transpose_b, long m, long n, long k, float alpha, const float *a,
                       long lda, const float *b, long ldb, float beta, float *c, long ldc);
 
-TW_EXPORT long loop_cblas_sgemm_64(long count, cblas_64 *f, long m, long n, long k, const float *a, const float *b, float *c) {
+EXPORT long loop_cblas_sgemm_64(long count, cblas_64 *f, long m, long n, long k, const float *a, const float *b, float *c) {
   for (long i = 0; i < count; i++)
     f(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, m, n, k, 1.0f, a, k, b, n, 0.0f, c, n);
   return 0;
@@ -38,7 +21,7 @@ typedef void fortran(const char *transpose_a, const char *transpose_b, const int
                      const float *alpha, const float *a, const int *lda, const float *b, const int *ldb, const float *beta,
                      float *c, const int *ldc);
 
-TW_EXPORT long loop_fortran_sgemm(long count, fortran *f, long m, long n, long k, const float *a, const float *b, float *c) {
+EXPORT long loop_fortran_sgemm(long count, fortran *f, long m, long n, long k, const float *a, const float *b, float *c) {
   int rows = (int)m, columns = (int)n, depth = (int)k;
   float one = 1.0f, zero = 0.0f;
   for (long i = 0; i < count; i++)
@@ -50,7 +33,7 @@ TW_EXPORT long loop_fortran_sgemm(long count, fortran *f, long m, long n, long k
 typedef void mkl_compute(int layout, int transpose_a, int transpose_b, int m, int n, int k, const float *a, int lda,
                          const float *b, int ldb, float beta, float *c, int ldc);
 
-TW_EXPORT long loop_mkl_compute(long count, mkl_compute *f, long m, long n, long k, const float *a, const float *b, float *c) {
+EXPORT long loop_mkl_compute(long count, mkl_compute *f, long m, long n, long k, const float *a, const float *b, float *c) {
   for (long i = 0; i < count; i++)
     f(ROW_MAJOR, NO_TRANSPOSE, PACKED, m, n, k, a, k, b, n, 0.0f, c, n);
   return 0;
@@ -60,7 +43,7 @@ TW_EXPORT long loop_mkl_compute(long count, mkl_compute *f, long m, long n, long
 typedef int dnnl_sgemm(char transpose_a, char transpose_b, long m, long n, long k, float alpha, const float *a, long lda,
                        const float *b, long ldb, float beta, float *c, long ldc);
 
-TW_EXPORT long loop_dnnl_sgemm(long count, dnnl_sgemm *f, long m, long n, long k, const float *a, const float *b, float *c) {
+EXPORT long loop_dnnl_sgemm(long count, dnnl_sgemm *f, long m, long n, long k, const float *a, const float *b, float *c) {
   long failures = 0;
   for (long i = 0; i < count; i++)
     failures += f('N', 'N', m, n, k, 1.0f, a, k, b, n, 0.0f, c, n) != 0;
@@ -70,7 +53,7 @@ TW_EXPORT long loop_dnnl_sgemm(long count, dnnl_sgemm *f, long m, long n, long k
 /* A primitive of oneDNN on a stream of the CPU, which has finished when it returns. */
 typedef int dnnl_execute(const void *primitive, void *stream, int argument_count, const void *arguments);
 
-TW_EXPORT long loop_dnnl_execute(long count, dnnl_execute *f, const void *primitive, void *stream, long argument_count,
+EXPORT long loop_dnnl_execute(long count, dnnl_execute *f, const void *primitive, void *stream, long argument_count,
                                  const void *arguments) {
   long failures = 0;
   for (long i = 0; i < count; i++)

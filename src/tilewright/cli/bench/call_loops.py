@@ -13,7 +13,7 @@ from tilewright.cli.bench.cases import FloatArray, GemmCase
 from tilewright.codegen.artifact import Artifact, Signature
 from tilewright.errors import TilewrightError
 from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import libraries, native, toolchain
+from tilewright.runtime import libraries, toolchain
 
 Loop = Callable[[int], None]
 """Executes so many times."""
@@ -67,7 +67,6 @@ def _product(name: str, function: Any, a: FloatArray, b: FloatArray, c: FloatArr
 
 @lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL:
-    header = native.DIRECTORY.joinpath("pool.h").read_text(encoding="utf-8")
-    text = Path(__file__).with_suffix(".c").read_text(encoding="utf-8").replace('#include "pool.h"\n', header)
-    artifact = Artifact("loop_kernel", text, (), platform.machine(), frozenset(), Signature((), (), ()))
+    text = Path(__file__).with_suffix(".c").read_text(encoding="utf-8")
+    artifact = Artifact("loop_cblas_sgemm_64", text, (), platform.machine(), frozenset(), Signature((), (), ()))
     return libraries.load(libraries.build(artifact, toolchain.find(), kernel_cache.default()), ctypes.CDLL)

@@ -93,6 +93,11 @@ class ChainCase:
         a /= np.float32(np.sqrt(self.shape.k))
         return a, b, d
 
+    @property
+    def result_shape(self) -> tuple[int, int, int]:
+        """(batch, m, n)."""
+        return self.shape.batch, self.shape.m, self.shape.n
+
     @cached_property
     def reference(self) -> DoubleArray:
         """The result in float64."""
@@ -147,11 +152,16 @@ class GemmCase:
             operand -= 1
         return a, b
 
+    @property
+    def result_shape(self) -> tuple[int, int]:
+        """(m, n)."""
+        return self.shape.m, self.shape.n
+
     @cached_property
     def reference(self) -> DoubleArray:
         """The result in float64."""
         a, b = self.operands
-        result = np.zeros((self.shape.m, self.shape.n))
+        result = np.zeros(self.result_shape)
         for part in _parts(self.shape.k, max(1, REFERENCE_ELEMENTS // self.shape.m)):
             result += a[:, part].astype(np.float64) @ b[part].astype(np.float64)
         return result

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilewright.cli.bench import mkl_avx512
 from tilewright.cli.bench.cases import ChainCase
 from tilewright.cli.bench.peers import numpy, onnxruntime, openvino, tilewright, torch
 from tilewright.cli.bench.run import Benchmark
 from tilewright.cli.shapes import chain_shape
 
-CHAINS = Benchmark(
-    "chains", tilewright.PEER, {peer.name: peer for peer in (numpy.PEER, torch.PEER, onnxruntime.PEER, openvino.PEER)}
-)
+PEERS = (numpy.PEER, torch.PEER, mkl_avx512.peer(torch.PEER), onnxruntime.PEER, openvino.PEER)
+CHAINS = Benchmark("chains", tilewright.PEER, {peer.name: peer for peer in PEERS})
 KINDS = {"plain": (False,), "softmax": (True,), "both": (False, True)}
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 CHAIN_NAMES = tuple(shape.name for shape in TABLE_IV)
 GEMM_NAMES = tuple(shape.name for shape in (*TABLE_1, *SQUARES))
-CHAIN_PEERS = ("numpy", "torch", "onnxruntime", "openvino")
-GEMM_PEERS = ("numpy", "torch", "onednn")
+CHAIN_PEERS = ("numpy", "torch", "torch-avx512", "onnxruntime", "openvino")
+GEMM_PEERS = ("numpy", "torch", "torch-avx512", "onednn")
 
 
 def _names(known: tuple[str, ...]) -> Callable[[click.Context, click.Parameter, str | None], tuple[str, ...] | None]:

@@ -11,13 +11,9 @@ from tilewright.cli.bench.cases import TOLERANCE
 from tilewright.cli.bench.contender import OWN, CaseT, Contender, Peer
 from tilewright.cli.bench.rates import Rates
 
-TURN_S = 2e-3
-"""Each turn lasts at least this long, and one call."""
-LONG_CALL_S = 0.1
-"""A call so long needs no warm caches, and none before it."""
 PAUSE_S = 5e-3
 """Before a turn with several threads: the worker threads of whoever ran before spin for some milliseconds."""
-CASE_S = 30.0
+CASE_S = 15.0
 """Rounds of a case end when they have taken so long,"""
 LEAST_ROUNDS = 3
 """but not before so many."""
@@ -143,7 +139,8 @@ def _rounds(contenders: Sequence[Contender], count: int, pause_s: float, peak: C
 def _round(contenders: Sequence[Contender], pause_s: float, peak: Callable[[], float]) -> _Round:
     turns, before = _Round(), peak()
     for contender in contenders:
-        seconds, after = _turn(contender, pause_s), peak()
+        time.sleep(pause_s)
+        seconds, after = contender.seconds(), peak()
         turns[contender.name] = _Turn(seconds, max(before, after))
         before = after
     return turns
@@ -175,25 +172,3 @@ def _prepared(peer: Peer[CaseT], case: CaseT, threads: int) -> Iterator[Contende
             raise
         lines = str(problem).splitlines() or [""]
         yield Timing(peer.name, None, float("inf"), failure=f"{type(problem).__name__}: {lines[0]}")
-
-
-def _turn(contender: Contender, pause_s: float) -> float:
-    """Seconds per execution, after one call that is not counted unless it is a long one."""
-    time.sleep(pause_s)
-    call = contender.call
-    first_s = _elapsed_s(call)
-    if first_s >= LONG_CALL_S:
-        return first_s / contender.executions
-    calls, elapsed = 0, 0.0
-    start = time.perf_counter()
-    while elapsed < TURN_S:
-        call()
-        calls += 1
-        elapsed = time.perf_counter() - start
-    return elapsed / (calls * contender.executions)
-
-
-def _elapsed_s(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from copy import copy
 from dataclasses import dataclass
 from typing import Generic
 
@@ -32,9 +33,9 @@ class Benchmark(Generic[CaseT]):
     peers: Mapping[str, Peer[CaseT]]
 
     def chosen_peers(self, names: Sequence[str] | None) -> tuple[Peer[CaseT], ...]:
-        """The peers of these names, in order; None means all that are installed. Raises `TilewrightError` for others."""
+        """The peers of these names (None: all that matter). Raises `TilewrightError` for one that is not installed."""
         if names is None:
-            return tuple(peer for peer in self.peers.values() if not peer.missing())
+            return tuple(peer for peer in self.peers.values() if not peer.missing() and peer.matters())
         for name in names:
             if missing := self.peers[name].missing():
                 raise TilewrightError(
@@ -78,7 +79,7 @@ def _with_progress(benchmark: Benchmark[CaseT], cases: Sequence[CaseT], settings
 
 
 def run(benchmark: Benchmark[CaseT], cases: Sequence[CaseT], settings: Settings, progress: Listener) -> Report:
-    """Measure everything; `progress` hears of each case before (with None) and after it.
+    """Measure everything; `progress` hears of each case before (with None) and after it. Operands live as long as their turn.
 
     Raises `TilewrightError` for a peer that is not installed.
     """
@@ -89,7 +90,7 @@ def run(benchmark: Benchmark[CaseT], cases: Sequence[CaseT], settings: Settings,
     results = []
     for case in cases:
         progress(case, None)
-        result = measure(case, peers, threads=settings.threads, rounds=settings.rounds, rates=rates)
+        result = measure(copy(case), peers, threads=settings.threads, rounds=settings.rounds, rates=rates)
         progress(case, result)
         results.append(result)
     return Report(provenance(machine, compiler, peers, settings.threads), tuple(results))

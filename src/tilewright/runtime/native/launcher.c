@@ -48,6 +48,7 @@ struct tw_record {
   long symbol_count, input_count, tensor_count, size_count;
   const struct symbol_rule *symbols;
   const struct tensor_rule *tensors;
+  const char *constants; /* packed when the kernel was loaded */
 };
 
 static struct python python;
@@ -154,7 +155,7 @@ static int overlaps(const struct span *spans, long number) {
 
 static enum reason call(const struct tw_record *record, void *const *tensors, const long *sizes) {
   struct tw_call state = {record->pool, 0};
-  struct tw_context context = {&state, tw_parallel_for};
+  struct tw_context context = {&state, tw_parallel_for, record->constants};
   tw_pool_enter(record->pool);
   struct tw_block *workspace = 0;
   long bytes = record->workspace_bytes(sizes);
@@ -191,8 +192,7 @@ static enum reason acquire_all(const struct tw_record *record, void *arrays, str
   return OK;
 }
 
-/* `arrays`: a tuple of the inputs, then the outputs. */
-TW_EXPORT long tw_launch(const struct tw_record *record, void *arrays) {
+static long launch(const struct tw_record *record, void *arrays, long count) {
   struct py_buffer views[record->tensor_count + 1];
   long sizes[record->size_count + 1], acquired = 0, blamed;
   if (python.tuple_size(arrays) != record->tensor_count)
@@ -204,10 +204,19 @@ TW_EXPORT long tw_launch(const struct tw_record *record, void *arrays) {
     for (long i = 0; i < record->tensor_count; i++)
       tensors[i] = views[i].buf;
     void *state = python.save_thread();
-    reason = call(record, tensors, sizes);
+    for (long i = 0; i < count && !reason; i++)
+      reason = call(record, tensors, sizes);
     python.restore_thread(state);
   }
   for (long i = 0; i < acquired; i++)
     python.release_buffer(&views[i]);
   return reason ? reason + 256 * blamed : 0;
+}
+
+/* `arrays`: a tuple of the inputs, then the outputs. */
+TW_EXPORT long tw_launch(const struct tw_record *record, void *arrays) { return launch(record, arrays, 1); }
+
+/* The same call `count` times: for measurements, where the way from Python takes longer than the work. */
+TW_EXPORT long tw_launch_repeatedly(const struct tw_record *record, void *arrays, long count) {
+  return launch(record, arrays, count);
 }

@@ -13,6 +13,7 @@ typedef void (*tw_task)(void *argument, struct tw_blocks *blocks, char *scratch)
 struct tw_context { /* the ABI of generated code */
   void *pool;
   void (*parallel_for)(void *pool, tw_task task, void *argument, long count, long scratch_bytes, long expected_ns);
+  const char *constants;
 };
 
 struct tw_pool;

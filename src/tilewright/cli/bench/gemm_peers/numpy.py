@@ -19,7 +19,7 @@ SYMBOL = "scipy_cblas_sgemm64_"
 def prepare(case: GemmCase, threads: int) -> Iterator[Contender]:
     """The number of threads was set in the environment before NumPy was imported."""
     a, b = case.operands
-    out = aligned(case.reference.shape)
+    out = aligned(case.result_shape)
     if case.shape.is_square:
         runs = call_loops.executions(case)
         loop = call_loops.cblas_sgemm_64(getattr(_openblas(), SYMBOL), a, b, out)

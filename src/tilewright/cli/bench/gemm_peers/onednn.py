@@ -15,18 +15,18 @@ def prepare(case: GemmCase, threads: int) -> Iterator[Contender]:
     library = onednn_library.load()
     a, b = case.operands
     runs = call_loops.executions(case) if case.shape.is_square else 1
-    out = aligned(case.reference.shape)
+    out = aligned(case.result_shape)
     matmul = onednn_library.matmul(library, a, b, out, prepacked=case.prepacked)
     yield Contender("onednn matmul", lambda: matmul(runs), lambda: out, runs)
     if not case.prepacked:
-        product = aligned(case.reference.shape)
+        product = aligned(case.result_shape)
         sgemm = call_loops.dnnl_sgemm(library.dnnl_sgemm, a, b, product)
         yield Contender("onednn sgemm", lambda: sgemm(runs), lambda: product, runs)
 
 
 PEER = Peer(
     "onednn",
-    ("onednn-cpu-gomp",),
+    (onednn_library.PACKAGE,),
     prepare,
     "primitive and sgemm on the caller's arrays; squares: in a loop in C",
     prepacked_note="in the order that the primitive asks for",

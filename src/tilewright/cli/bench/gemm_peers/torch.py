@@ -21,7 +21,7 @@ def prepare(case: GemmCase, threads: int) -> Iterator[Contender]:
         yield from _squares(case)
         return
     a, b = (torch.from_numpy(operand) for operand in case.operands)
-    out = torch.from_numpy(aligned(case.reference.shape))
+    out = torch.from_numpy(aligned(case.result_shape))
     yield _contender("torch", lambda: torch.mm(a, b, out=out))
     if case.prepacked:
         yield from _linear(a, b)
@@ -55,12 +55,12 @@ def _contender(name: str, product: Callable[[], Any]) -> Contender:
 def _squares(case: GemmCase) -> Iterator[Contender]:
     library = _library()
     a, b = case.operands
-    out = aligned(case.reference.shape)
+    out = aligned(case.result_shape)
     runs = call_loops.executions(case)
     loop = call_loops.fortran_sgemm(library.sgemm_, a, b, out)
     yield Contender("torch (sgemm)", lambda: loop(runs), lambda: out, runs)
     if case.prepacked:
-        packed_out = aligned(case.reference.shape)
+        packed_out = aligned(case.result_shape)
         compute = call_loops.mkl_compute(library.cblas_sgemm_compute, a, _packed(library, case), packed_out)
         yield Contender("torch (sgemm_compute)", lambda: compute(runs), lambda: packed_out, runs)
 
@@ -88,5 +88,5 @@ PEER = Peer(
     ("torch",),
     prepare,
     "as installed, inference mode, mm into a tensor made ahead; squares: sgemm_ of the MKL in libtorch_cpu.so in a loop in C",
-    prepacked_note="frozen linear layers of mkldnn and mkl; squares: cblas_sgemm_compute",
+    prepacked_note="mm, and frozen linear layers of mkldnn and mkl, which make a new tensor; squares: cblas_sgemm_compute",
 )

@@ -13,7 +13,7 @@ from tilewright.cli.bench.contender import Contender, Peer
 def prepare(case: ChainCase, threads: int) -> Iterator[Contender]:
     """The number of threads was set in the environment before NumPy was imported."""
     a, b, d = case.operands
-    scores, out = aligned((case.shape.batch, case.shape.m, case.shape.l)), aligned(case.reference.shape)
+    scores, out = aligned((case.shape.batch, case.shape.m, case.shape.l)), aligned(case.result_shape)
 
     def call() -> None:
         np.matmul(a, b, out=scores)

@@ -31,14 +31,14 @@ def _products(case: ChainCase, arrays: Mapping[str, FloatArray]) -> Any:
     nodes = [helper.make_node("MatMul", ["a", "b"], ["c"])]
     nodes += [helper.make_node("Softmax", ["c"], ["p"], axis=-1)] if case.softmax else []
     nodes += [helper.make_node("MatMul", [weights, "d"], ["e"])]
-    return _model(nodes, arrays, case.reference.shape, case.prepacked)
+    return _model(nodes, arrays, case.result_shape, case.prepacked)
 
 
 def _attention(case: ChainCase, arrays: Mapping[str, FloatArray]) -> Any:
     from onnx import helper
 
     node = helper.make_node("Attention", ["a", "b", "d"], ["e"], scale=1.0)
-    return _model([node], arrays, (1, *case.reference.shape), case.prepacked)
+    return _model([node], arrays, (1, *case.result_shape), case.prepacked)
 
 
 def _model(nodes: list[Any], arrays: Mapping[str, FloatArray], output: tuple[int, ...], prepacked: bool) -> Any:
@@ -71,7 +71,7 @@ def _contender(name: str, model: Any, arrays: tuple[FloatArray, ...], case: Chai
     binding.bind_ortvalue_output("e", out)
 
     def result() -> FloatArray:
-        array: FloatArray = out.numpy().reshape(case.reference.shape)
+        array: FloatArray = out.numpy().reshape(case.result_shape)
         return array
 
     return Contender(name, lambda: session.run_with_iobinding(binding), result)

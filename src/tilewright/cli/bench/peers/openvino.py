@@ -46,7 +46,7 @@ def _contender(name: str, build: Any, arrays: tuple[FloatArray, ...], case: Chai
     request = openvino.Core().compile_model(model, "CPU", settings).create_infer_request()
     for number, array in enumerate(given):
         request.set_input_tensor(number, openvino.Tensor(np.ascontiguousarray(array), shared_memory=True))
-    out = aligned(case.reference.shape)
+    out = aligned(case.result_shape)
     shape = tuple(model.outputs[0].shape)
     request.set_output_tensor(0, openvino.Tensor(out.reshape(shape), shared_memory=True))
     return Contender(name, request.infer, lambda: out)

@@ -17,7 +17,7 @@ def prepare(case: ChainCase, threads: int) -> Iterator[Contender]:
     _, b, d = case.operands
     given = case.operands[:1] if case.prepacked else case.operands
     kernel = tw.jit(_with_constants(function, b, d) if case.prepacked else function, threads=threads).lower(*given).compile()
-    out = aligned(case.reference.shape)
+    out = aligned(case.result_shape)
     yield Contender(OWN, lambda: kernel(*given, out=out), lambda: out)
 
 

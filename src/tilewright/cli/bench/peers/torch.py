@@ -14,7 +14,7 @@ def prepare(case: ChainCase, threads: int) -> Iterator[Contender]:
 
     torch.set_num_threads(threads)
     a, b, d = (torch.from_numpy(operand) for operand in case.operands)
-    scores, out = torch.empty(case.shape.batch, case.shape.m, case.shape.l), torch.empty(case.reference.shape)
+    scores, out = torch.empty(case.shape.batch, case.shape.m, case.shape.l), torch.empty(case.result_shape)
 
     def call() -> None:
         with torch.inference_mode():

@@ -1,0 +1,50 @@
+"""Fetching ahead changes no result, whatever the strides, and asks for all that the next block reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.codegen.test_online_rows import KERNEL, MACHINE, interpreted
+from tests.support.chains import artifact_of, chain_text, gemm_chain, hand_plan, random_inputs
+from tilewright.plan.block_order import prefixed
+from tilewright.plan.parallel import parallel_axes
+from tilewright.plan.types import Plan
+from tilewright.runtime.executable import load
+
+EXTENTS = {"b": 3, "m": 29, "k": 7, "l": 37, "n": 18}
+
+
+def _plan(prefix: tuple[str, ...], tiles: dict[str, int]) -> Plan:
+    one = gemm_chain(EXTENTS, batch=True)
+    schedule = prefixed(one, prefix, {}, tiles)
+    plan = hand_plan(one, schedule, MACHINE, KERNEL, parallel_axes(one, schedule))
+    return replace(plan, fetched=("A", "B", "D"))
+
+
+@pytest.mark.parametrize(
+    ("prefix", "tiles"), [(("b",), {"b": 1}), (("b", "m"), {"b": 1, "m": 12}), (("b", "m"), {"b": 2, "m": 8})]
+)
+def test_results_stay_the_same_for_any_strides(prefix: tuple[str, ...], tiles: dict[str, int]) -> None:
+    plan = _plan(prefix, tiles)
+    if tiles["b"] > 1:
+        plan = replace(plan, fetched=())
+    inputs = random_inputs(plan.chain)
+    executable = load(artifact_of([plan]), threads=1)
+    strided = [np.repeat(array, 2, axis=-1)[..., ::2] for array in inputs.values()]
+    for given in (list(inputs.values()), strided, [np.asfortranarray(array) for array in inputs.values()]):
+        result = np.full((3, 29, 18), np.nan, np.float32)
+        executable.run(given, (result,))
+        np.testing.assert_allclose(result, interpreted(plan.chain, inputs), rtol=1e-5, atol=1e-5)
+
+
+def test_all_lines_of_the_next_block_are_asked_for() -> None:
+    text = chain_text(artifact_of([_plan(("b", "m"), {"b": 1, "m": 12})]))
+    tiles = -(-12 // KERNEL.rows) * (-(-37 // KERNEL.columns) + -(-18 // KERNEL.columns))
+    lines = {"A": 12, "B": -(-7 * 3 // 3), "D": -(-37 * 2 // 3)}
+    for number, (name, all_lines) in enumerate(lines.items()):
+        start = next(line for line in text.splitlines() if f"tw_start(&fetches[{number}]" in line)
+        assert name in start
+        assert start.rstrip().endswith(f", {-(-all_lines // tiles)});")

@@ -1,0 +1,74 @@
+/*
+ * chain, planned for x86-64-v4
+ *
+ * C[b, m, l] = einsum(A[b, m, k], B[b, k, l]) over k
+ * E[b, m, n] = einsum(C[b, m, l], D[b, l, n]) over l
+ *
+ *   pack operand 1 of scores into panels of 64 columns, when the kernel is loaded
+ *   pack operand 1 of out into panels of 64 columns, when the kernel is loaded
+ *   for b in blocks of 1
+ *     for m in blocks of 24
+ *       for k in blocks of 24
+ *         scores
+ *       out
+ *
+ * predicted 0.0 us on one thread (floor 0.0 us, operator by operator 0.0 us)
+ */
+static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) {
+  const struct tw_call *call = argument;
+  const long *sizes = call->sizes;
+  const long stride_A_0 = sizes[0];
+  const long stride_A_1 = sizes[1];
+  const long stride_A_2 = sizes[2];
+  const long stride_E_0 = sizes[3];
+  const long stride_E_1 = sizes[4];
+  const float *const A = (const float *)call->tensors[0];
+  float *const E = (float *)call->tensors[1];
+  const float *const packed_B = (const float *)(call->constants + 0);
+  const float *const packed_D = (const float *)(call->constants + 1572864);
+  float *const C = (float *)(scratch + 0); /* b block x m block x l whole */
+  for (long block; (block = blocks->next(blocks)) >= 0;) {
+    const long at_b = block / 22;
+    const long at_m = (block % 22) * 24;
+    const long size_m = tw_min(24, 512 - at_m);
+    for (long at_k = 0; at_k < 64; at_k += 24) {
+      const long size_k = tw_min(24, 64 - at_k);
+      matmul_avx512_f32_6x64_tiles_8_24x512_n512_br64_cr528(size_m, size_k, A + at_b * stride_A_0 + at_m * stride_A_1 + at_k * stride_A_2, stride_A_1, stride_A_2, packed_B + at_b * 32768 + at_k * 512, size_k * 64, C, at_k != 0);
+    }
+    matmul_avx512_f32_6x64_tiles_8_24x64_n64_k512_ar528_ac1_bp32768_br64_a0(size_m, C, packed_D + at_b * 32768, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1);
+  }
+}
+
+__attribute__((visibility("default"))) long tilewright_run_workspace_bytes(const long *sizes) {
+  (void)sizes;
+  return 0;
+}
+
+__attribute__((visibility("default"))) void tilewright_run(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace) {
+  struct tw_call call = {tensors, sizes, workspace, context->constants};
+  context->parallel_for(context->pool, chain_task, &call, 264, chain_scratch_bytes(sizes), 0);
+}
+
+__attribute__((visibility("default"))) long tilewright_run_constant_bytes(void) {
+  return 3145728;
+}
+
+__attribute__((visibility("default"))) void tilewright_run_prepare(const void *const *constants, char *packed) {
+  {
+    const float *const B = (const float *)constants[0];
+    float *const packed_B = (float *)(packed + 0); /* B packed ahead */
+    for (long at_k = 0; at_k < 64; at_k += 24) {
+      const long size_k = tw_min(24, 64 - at_k);
+      for (long in_b = 0; in_b < 12; in_b++) {
+        tw_pack_panels(packed_B + at_k * 512 + in_b * 32768, size_k * 64, 64, B + at_k * 512 + in_b * 32768, 512, 1, size_k, 512);
+      }
+    }
+  }
+  {
+    const float *const D = (const float *)constants[1];
+    float *const packed_D = (float *)(packed + 1572864); /* D packed ahead */
+    for (long in_b = 0; in_b < 12; in_b++) {
+      tw_pack_panels(packed_D + in_b * 32768, 32768, 64, D + in_b * 32768, 64, 1, 512, 64);
+    }
+  }
+}

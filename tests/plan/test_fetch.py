@@ -1,0 +1,32 @@
+"""Which inputs are fetched ahead."""
+
+from __future__ import annotations
+
+import tilewright as tw
+from tests.support.chains import gemm_chain
+from tilewright.cli.chain_functions import gemm_chain as written_chain
+from tilewright.graph.types import Chain
+from tilewright.machine.machine import Machine
+from tilewright.plan.planner import plan_chain
+
+XEON = Machine.named("cascadelake-6240")
+
+
+def _fetched(chain: Chain) -> tuple[str, ...]:
+    return plan_chain(chain, XEON).fetched
+
+
+def test_what_every_block_reads_anew_from_behind_the_fusion_level_is_fetched() -> None:
+    shapes = ((12, 512, 64), (12, 64, 512), (12, 512, 64))
+    plan = tw.jit(written_chain, target="cascadelake-6240").lower(*map(tw.spec, shapes)).plan
+    assert plan.fetched == ("a", "b", "d")
+    assert (
+        "micro tiles ask for a, b, d of the next block"
+        in tw.jit(written_chain, target="cascadelake-6240").lower(*map(tw.spec, shapes)).explain()
+    )
+
+
+def test_nothing_is_fetched_that_the_fusion_level_holds_or_that_all_blocks_share() -> None:
+    assert _fetched(gemm_chain(dict.fromkeys("mkln", 64))) == ()
+    plan = plan_chain(gemm_chain({"m": 4096, "k": 64, "l": 64, "n": 64}), XEON)
+    assert set(plan.fetched) <= {"A"}
