@@ -49,7 +49,7 @@ class Code:
 
 def full_tile(kernel: MicroKernel, compiler: str) -> Code:
     """The function of the whole tile."""
-    vectors = kernel.columns // kernel.lanes
+    vectors = -(-kernel.columns // kernel.lanes)
     source = kernel.emit("product", frozenset({(kernel.rows, vectors)}))
     library = build([source], kernel.features, compiler, ("-fvisibility=default",))
     return function(str(library), f"product_{kernel.rows}x{vectors}")

@@ -158,7 +158,7 @@ class Tile:
         yield f"  const long next_left = k < {LEFT_LONG} ? {self.rows} * a_row : {LEFT_AHEAD} * a_column;"
         yield f"  for (long group = 0; group < k; group += {LINE_FLOATS}) {{"
         yield f"    const long end = group + {LINE_FLOATS} < k ? group + {LINE_FLOATS} : k;"
-        yield f"    const float *next = a_0 + next_left;"
+        yield "    const float *next = a_0 + next_left;"
         for _ in range(self.rows):
             yield "    __builtin_prefetch(next);"
             yield "    next += a_row;"
