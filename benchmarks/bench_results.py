@@ -25,7 +25,7 @@ def publish(what: str, title: str, report: Report, directory: Path = RESULTS) ->
 
 def markdown(title: str, report: Report) -> str:
     """The tables, and behind them the cases under their bounds, each with the place where it is explained."""
-    lines = [f"# {title}", "", "```text", report.as_text(), "```", *explained(report.results)]
+    lines = [f"# {title}", "", "```text", report.as_text(), "```", *explained(report)]
     return "\n".join(lines) + "\n"
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,37 +9,59 @@ import pytest
 from benchmarks import bounds, yardsticks
 from benchmarks.bench_results import markdown, publish
 from tests.support.hand_results import PLAIN, PRODUCTS, PROVENANCE, case, results, timing
+from tilewright.cli.bench.harness import CaseResult
 from tilewright.cli.bench.table import Report
 
 
+def on(machine: str, *found: CaseResult, threads: int = 1) -> Report:
+    return Report(replace(PROVENANCE, machine=machine, threads=threads), found)
+
+
+AVX512 = "some machine (x86-64-v4)"
+
+
 def test_gaps_tell_what_was_missed() -> None:
-    found = list(bounds.gaps(results()))
+    found = list(bounds.gaps(on(AVX512, *results())))
     assert [gap.heading for gap in found] == [
         "G1, plain chains, nothing prepacked",
         "G2, plain chains, nothing prepacked",
+        "geometric mean, plain chains, nothing prepacked",
     ]
     assert found[0].missed == ("80.0% of the peak (92% wanted)",)
     assert found[1].missed == ("25.0% of the peak (92% wanted)", "0.500 of the best peer's speed (0.98 wanted)")
+    assert found[2].missed == ("0.894 of the best peers' speed (1.04 wanted)",)
+
+
+@pytest.mark.parametrize(("machine", "wanted"), [("a (x86-64-v3)", "84%"), ("b (aarch64)", "60%"), ("c", "60%")])
+def test_other_instruction_sets_have_other_bounds(machine: str, wanted: str) -> None:
+    (gap,) = bounds.gaps(on(machine, case("G1", PLAIN, timing("tilewright", 2e-3, 2e-3), timing("numpy", 1e-3, 2e-3))))
+    assert gap.missed == (f"50.0% of the peak ({wanted} wanted)",)
+
+
+def test_several_threads_have_no_bounds() -> None:
+    assert bounds.explained(on(AVX512, *results(), threads=2)) == []
 
 
 def test_products_have_bounds_of_their_own() -> None:
     own = timing("tilewright", 1e-3, 1e-3, moved_bytes=10**7)
-    (gap,) = bounds.gaps([case("1024x16x500000", PRODUCTS, own, timing("numpy", 9e-4, 1e-3), moved_bytes=10**7)])
+    long = case("1024x16x500000", PRODUCTS, own, timing("numpy", 9e-4, 1e-3), moved_bytes=10**7)
+    (gap,) = bounds.gaps(on(AVX512, long))
     assert gap.missed == ("20.0% of the bandwidth (65% wanted)", "0.900 of the best peer's speed (0.97 wanted)")
-    assert not list(bounds.gaps([case("16x16x16", PRODUCTS, own, timing("numpy", 1.1e-3, 1e-3))]))
+    assert not list(bounds.gaps(on("x (x86-64-v3)", long)))
+    assert not list(bounds.gaps(on(AVX512, case("16x16x16", PRODUCTS, own, timing("numpy", 1.1e-3, 1e-3)))))
 
 
 def test_gaps_point_to_their_explanations(tmp_path: Path) -> None:
     file = tmp_path / "gaps.md"
     file.write_text("# Gaps\n\n## G2, plain chains, nothing prepacked\n\nIt is slow.\n")
-    lines = bounds.explained(results(), file)
+    lines = bounds.explained(on(AVX512, *results()), file)
     assert lines[1] == "## Under the bound"
     assert lines[3].endswith("not explained")
     assert lines[4].endswith("[explained](gaps.md#g2-plain-chains-nothing-prepacked)")
 
 
 def test_nothing_is_said_where_all_is_reached() -> None:
-    assert bounds.explained([case("G1", PLAIN, timing("tilewright", 1.05e-3, 1.05e-3))]) == []
+    assert bounds.explained(on(AVX512, case("G1", PLAIN, timing("tilewright", 1.05e-3, 1.05e-3)))) == []
 
 
 def test_a_result_is_two_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,8 @@ from tilewright.kernels.vectors import WAYS
 
 AVX512 = frozenset({"avx512f"})
 AVX2 = frozenset({"avx2", "fma"})
-DIALECTS = tuple(dialect_for("x86_64", features) for features in (AVX512, AVX2, frozenset()))
+AVX = frozenset({"avx"})
+DIALECTS = tuple(dialect_for("x86_64", features) for features in (AVX512, AVX2, AVX, frozenset()))
 
 UNARY = {
     "sqrt": ("tw_sqrt(a)", np.sqrt),

@@ -1,21 +1,14 @@
-"""The portable dialect: 4 lanes in vector extensions alone, for SSE2, NEON, VSX and whatever else GCC or Clang compile for."""
+"""The portable dialect: 4 lanes in vector extensions alone, for SSE2, NEON, VSX and whatever else GCC or Clang compile for.
+
+`portable_dialect` gives it for wider vectors, too: the compiler then splits what the target's registers do not hold.
+"""
 
 from __future__ import annotations
 
-from tilewright.kernels.vectors import vector_dialect
+from tilewright.kernels.vectors import VectorDialect, vector_dialect
 
-INSTRUCTIONS = """\
-typedef tw_int tw_mask;
-#if defined(__x86_64__)
-#define TW_KEEP(v) __asm__("" : "+x"(v))
-#elif defined(__aarch64__)
-#define TW_KEEP(v) __asm__("" : "+w"(v))
-#elif defined(__powerpc64__)
-#define TW_KEEP(v) __asm__("" : "+wa"(v))
-#else
-#define TW_KEEP(v) ((void)0)
-#endif
-TW_INLINE tw_mask tw_prefix(long n) { return (tw_int){0, 1, 2, 3} < tw_splat_int((int)n); }
+# Of four lanes: the compiler turns each case into a few scalar loads and stores.
+PARTS_OF_4 = """\
 TW_INLINE tw_vec tw_load_part(const float *p, long n) {
   switch (n) {
   case 0:
@@ -42,17 +35,42 @@ TW_INLINE void tw_store_part(float *p, tw_vec v, long n) {
       p[2] = v[2];
   }
 }
-TW_INLINE tw_mask tw_equal(tw_vec a, tw_vec b) { return a == b; }
+"""
+
+INSTRUCTIONS = """\
+typedef tw_int tw_mask;
+#if defined(__x86_64__)
+#define TW_KEEP(v) __asm__("" : "+x"(v))
+#elif defined(__aarch64__)
+#define TW_KEEP(v) __asm__("" : "+w"(v))
+#elif defined(__powerpc64__)
+#define TW_KEEP(v) __asm__("" : "+wa"(v))
+#else
+#define TW_KEEP(v) ((void)0)
+#endif
+TW_INLINE tw_mask tw_prefix(long n) { return (tw_int){@IOTA@} < tw_splat_int((int)n); }
+@PARTS@TW_INLINE tw_mask tw_equal(tw_vec a, tw_vec b) { return a == b; }
 TW_INLINE tw_mask tw_not_equal(tw_vec a, tw_vec b) { return a != b; }
 TW_INLINE tw_mask tw_less(tw_vec a, tw_vec b) { return a < b; }
 TW_INLINE tw_mask tw_less_equal(tw_vec a, tw_vec b) { return a <= b; }
 TW_INLINE tw_mask tw_greater(tw_vec a, tw_vec b) { return a > b; }
 TW_INLINE tw_mask tw_greater_equal(tw_vec a, tw_vec b) { return a >= b; }
 TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return (tw_vec)((mask & (tw_int)a) | (~mask & (tw_int)b)); }
-TW_INLINE tw_vec tw_larger(tw_vec a, tw_vec b) { return tw_where(a > b, a, b); }
-TW_INLINE tw_vec tw_smaller(tw_vec a, tw_vec b) { return tw_where(a < b, a, b); }
+#if defined(__AVX__)
+#define TW_EXTREMUM(name, word, sign) \\
+  TW_INLINE tw_vec name(tw_vec a, tw_vec b) { __asm__("v" word " %1, %0, %0" : "+x"(a) : "x"(b)); return a; }
+#elif defined(__SSE__)
+#define TW_EXTREMUM(name, word, sign) \\
+  TW_INLINE tw_vec name(tw_vec a, tw_vec b) { __asm__(word " %1, %0" : "+x"(a) : "x"(b)); return a; }
+#else
+#define TW_EXTREMUM(name, word, sign) \\
+  TW_INLINE tw_vec name(tw_vec a, tw_vec b) { return tw_where(a sign b, a, b); }
+#endif
+TW_EXTREMUM(tw_larger, "maxps", >)
+TW_EXTREMUM(tw_smaller, "minps", <)
+#undef TW_EXTREMUM
 TW_INLINE tw_vec tw_sqrt(tw_vec v) {
-  return (tw_vec){__builtin_sqrtf(v[0]), __builtin_sqrtf(v[1]), __builtin_sqrtf(v[2]), __builtin_sqrtf(v[3])};
+  return (tw_vec){@ROOTS@};
 }
 TW_INLINE tw_vec tw_floor(tw_vec v) {
   tw_int sign = (tw_int)v & (-0x7fffffff - 1);
@@ -63,10 +81,10 @@ TW_INLINE tw_vec tw_floor(tw_vec v) {
   return tw_where(has_fraction, (tw_vec)((tw_int)whole | sign), v);
 }
 TW_INLINE tw_vec tw_round(tw_vec v) { return (v + 12582912.0f) - 12582912.0f; }
-TW_INLINE tw_vec tw_power_of_two(tw_int n) { return (tw_vec)((n + 127) << 23); }
 TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
-  tw_int exponent = __builtin_convertvector(n, tw_int), half = exponent >> 1;
-  return p * tw_power_of_two(half) * tw_power_of_two(exponent - half);
+  tw_int part = 0x5f800000 - ((tw_int)n >> 1 & 0x40000000);
+  tw_int rest = ((tw_int)(n + 12583166.0f) << 23) - part;
+  return p * (tw_vec)rest * (tw_vec)part;
 }
 TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
   tw_int exponent = __builtin_convertvector(n, tw_int);
@@ -74,4 +92,13 @@ TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
 }
 """
 
-DIALECT = vector_dialect("portable", 128, 16, frozenset(), "any", INSTRUCTIONS)
+
+def portable_dialect(name: str, vector_bits: int, features: frozenset[str], architecture: str, parts: str) -> VectorDialect:
+    """The dialect for vectors of that width; `parts` is the C of tw_load_part and tw_store_part."""
+    lanes = range(vector_bits // 32)
+    text = INSTRUCTIONS.replace("@IOTA@", ", ".join(str(i) for i in lanes)).replace("@PARTS@", parts)
+    text = text.replace("@ROOTS@", ", ".join(f"__builtin_sqrtf(v[{i}])" for i in lanes))
+    return vector_dialect(name, vector_bits, 16, features, architecture, text)
+
+
+DIALECT = portable_dialect("portable", 128, frozenset(), "any", PARTS_OF_4)

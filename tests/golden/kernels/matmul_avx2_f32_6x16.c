@@ -48,10 +48,10 @@ TW_INLINE tw_vec tw_sqrt(tw_vec v) {
 }
 TW_INLINE tw_vec tw_floor(tw_vec v) { return __builtin_ia32_roundps256(v, 9); }
 TW_INLINE tw_vec tw_round(tw_vec v) { return __builtin_ia32_roundps256(v, 8); }
-TW_INLINE tw_vec tw_power_of_two(tw_int n) { return (tw_vec)((n + 127) << 23); }
 TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
-  tw_int exponent = __builtin_convertvector(n, tw_int), half = exponent >> 1;
-  return p * tw_power_of_two(half) * tw_power_of_two(exponent - half);
+  tw_vec part = __builtin_ia32_blendvps256(tw_splat(0x1p64f), tw_splat(0x1p-64f), n);
+  tw_int rest = ((tw_int)(n + 12583166.0f) << 23) - (tw_int)part;
+  return p * (tw_vec)rest * part;
 }
 TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
   tw_int exponent = __builtin_convertvector(n, tw_int);

@@ -63,8 +63,19 @@ TW_INLINE tw_mask tw_less_equal(tw_vec a, tw_vec b) { return a <= b; }
 TW_INLINE tw_mask tw_greater(tw_vec a, tw_vec b) { return a > b; }
 TW_INLINE tw_mask tw_greater_equal(tw_vec a, tw_vec b) { return a >= b; }
 TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return (tw_vec)((mask & (tw_int)a) | (~mask & (tw_int)b)); }
-TW_INLINE tw_vec tw_larger(tw_vec a, tw_vec b) { return tw_where(a > b, a, b); }
-TW_INLINE tw_vec tw_smaller(tw_vec a, tw_vec b) { return tw_where(a < b, a, b); }
+#if defined(__AVX__)
+#define TW_EXTREMUM(name, word, sign) \
+  TW_INLINE tw_vec name(tw_vec a, tw_vec b) { __asm__("v" word " %1, %0, %0" : "+x"(a) : "x"(b)); return a; }
+#elif defined(__SSE__)
+#define TW_EXTREMUM(name, word, sign) \
+  TW_INLINE tw_vec name(tw_vec a, tw_vec b) { __asm__(word " %1, %0" : "+x"(a) : "x"(b)); return a; }
+#else
+#define TW_EXTREMUM(name, word, sign) \
+  TW_INLINE tw_vec name(tw_vec a, tw_vec b) { return tw_where(a sign b, a, b); }
+#endif
+TW_EXTREMUM(tw_larger, "maxps", >)
+TW_EXTREMUM(tw_smaller, "minps", <)
+#undef TW_EXTREMUM
 TW_INLINE tw_vec tw_sqrt(tw_vec v) {
   return (tw_vec){__builtin_sqrtf(v[0]), __builtin_sqrtf(v[1]), __builtin_sqrtf(v[2]), __builtin_sqrtf(v[3])};
 }
@@ -77,10 +88,10 @@ TW_INLINE tw_vec tw_floor(tw_vec v) {
   return tw_where(has_fraction, (tw_vec)((tw_int)whole | sign), v);
 }
 TW_INLINE tw_vec tw_round(tw_vec v) { return (v + 12582912.0f) - 12582912.0f; }
-TW_INLINE tw_vec tw_power_of_two(tw_int n) { return (tw_vec)((n + 127) << 23); }
 TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
-  tw_int exponent = __builtin_convertvector(n, tw_int), half = exponent >> 1;
-  return p * tw_power_of_two(half) * tw_power_of_two(exponent - half);
+  tw_int part = 0x5f800000 - ((tw_int)n >> 1 & 0x40000000);
+  tw_int rest = ((tw_int)(n + 12583166.0f) << 23) - part;
+  return p * (tw_vec)rest * (tw_vec)part;
 }
 TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
   tw_int exponent = __builtin_convertvector(n, tw_int);

@@ -13,7 +13,7 @@ from tilewright.cli.bench.rates import Rates
 
 PAUSE_S = 5e-3
 """Before a turn with several threads: the worker threads of whoever ran before spin for some milliseconds."""
-CASE_S = 30.0
+CASE_S = 15.0
 """Rounds of a case end when they have taken so long,"""
 LEAST_ROUNDS = 3
 """but not before so many."""

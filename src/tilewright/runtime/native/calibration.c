@@ -24,10 +24,15 @@
 
 #define EACH_8(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
 #define EACH_12(DO) EACH_8(DO) DO(8) DO(9) DO(10) DO(11)
-#define EACH_24(DO) EACH_12(DO) DO(12) DO(13) DO(14) DO(15) DO(16) DO(17) DO(18) DO(19) DO(20) DO(21) DO(22) DO(23)
+#define EACH_14(DO) EACH_12(DO) DO(12) DO(13)
+#define EACH_24(DO) EACH_14(DO) DO(14) DO(15) DO(16) DO(17) DO(18) DO(19) DO(20) DO(21) DO(22) DO(23)
 
-/* Independent accumulators: latency times issue width (4 x 2 to 4 x 4) must be covered, and two registers left for x and y. */
-#if defined(__x86_64__) && !defined(__AVX512F__)
+/* Independent accumulators: latency times issue width (4 x 2 to 4 x 4, and 6 x 2 where a product and a sum are two instructions)
+   must be covered, and two registers left for x and y. */
+#if defined(__x86_64__) && !defined(__FMA__)
+#define EACH EACH_14
+#define ACCUMULATORS 14
+#elif defined(__x86_64__) && !defined(__AVX512F__)
 #define EACH EACH_12
 #define ACCUMULATORS 12
 #else
