@@ -55,7 +55,7 @@ def outer_product_kernel(
     `MicroKernel.prefetch` does. `unroll` is the number of steps of K per loop trip.
 
     >>> from tilewright.kernels import dialect_for
-    >>> outer_product_kernel(dialect_for("x86_64", frozenset({"avx512f"})), 6, 4, peak_share=0.97).name
+    >>> outer_product_kernel(dialect_for("x86_64", frozenset({"avx512f", "avx512dq"})), 6, 4, peak_share=0.97).name
     'matmul_avx512_f32_6x64'
     """
 
