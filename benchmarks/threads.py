@@ -138,8 +138,8 @@ class Peaks:
         return self.rate(threads) / self.rate(1)
 
     def rate(self, threads: int) -> float:
-        """Flops per second of all threads, which start together."""
-        barrier, rates = threading.Barrier(threads), [0.0] * threads
+        """Flops per second of all threads, which start together, from the first start to the last end."""
+        barrier, done = threading.Barrier(threads), [(0, 0.0, 0.0)] * threads
 
         def loop(number: int) -> None:
             sink = np.empty(32, np.float32)
@@ -147,7 +147,7 @@ class Peaks:
             barrier.wait()
             start = time.perf_counter()
             flops = self.run(PEAK_TRIPS, self.factors.ctypes.data, aligned)
-            rates[number] = flops / (time.perf_counter() - start)
+            done[number] = flops, start, time.perf_counter()
 
         others = [threading.Thread(target=loop, args=(number,)) for number in range(1, threads)]
         for other in others:
@@ -155,7 +155,8 @@ class Peaks:
         loop(0)
         for other in others:
             other.join()
-        return sum(rates)
+        flops, starts, ends = zip(*done, strict=True)
+        return sum(flops) / (max(ends) - min(starts))
 
 
 def table(found: list[Found], threads: int) -> Iterator[str]:
