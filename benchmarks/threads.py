@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import datetime
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -138,10 +139,13 @@ class Peaks:
         return self.rate(threads) / self.rate(1)
 
     def rate(self, threads: int) -> float:
-        """Flops per second of all threads, which start together, from the first start to the last end."""
+        """Flops per second of all threads, which start together on CPUs of their own, from the first start to the last end."""
         barrier, done = threading.Barrier(threads), [(0, 0.0, 0.0)] * threads
+        allowed = os.sched_getaffinity(0)
+        cpus = sorted(allowed)
 
         def loop(number: int) -> None:
+            os.sched_setaffinity(0, {cpus[number % len(cpus)]})
             sink = np.empty(32, np.float32)
             aligned = sink.ctypes.data + -sink.ctypes.data % 64
             barrier.wait()
@@ -155,6 +159,7 @@ class Peaks:
         loop(0)
         for other in others:
             other.join()
+        os.sched_setaffinity(0, allowed)
         flops, starts, ends = zip(*done, strict=True)
         return sum(flops) / (max(ends) - min(starts))
 
