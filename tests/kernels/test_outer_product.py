@@ -36,11 +36,15 @@ def test_whole_vectors_use_no_masks() -> None:
     assert edge.count("tw_load_part(b ") == 1
 
 
+def without_prefetches(text: list[str]) -> list[str]:
+    return [line for line in text if "__builtin_prefetch" not in line and "const long ahead" not in line]
+
+
 def test_a_prefetch_changes_nothing_else() -> None:
     plain = outer_product_text(AVX512, 6, 4, "product", frozenset({(6, 4)})).splitlines()
-    for operands, prefetches in ((("target",), 2 * 24), (("right",), 2 * 4)):
+    for operands, prefetches in ((("target",), 2 * 24), (("right",), 2 * (4 + 1))):
         text = outer_product_text(AVX512, 6, 4, "product", frozenset({(6, 4)}), operands).splitlines()
-        assert [line for line in text if "__builtin_prefetch" not in line] == plain
+        assert without_prefetches(text) == without_prefetches(plain)
         assert len(text) == len(plain) + prefetches
 
 
@@ -50,7 +54,7 @@ def test_rows_are_prefetched_between_groups_of_steps() -> None:
     assert group.count("__builtin_prefetch(next)") == 6
 
 
-@pytest.mark.parametrize("shapes", [set(), {(7, 1)}, {(1, 5)}, {(0, 1)}])
+@pytest.mark.parametrize("shapes", [set(), {(25, 1)}, {(13, 2)}, {(7, 4)}, {(1, 5)}, {(0, 1)}])
 def test_shapes_outside_the_tile_are_refused(shapes: set[tuple[int, int]]) -> None:
     with pytest.raises(TilewrightError, match=r"are not within the tile of 6 rows by 4 vectors\n  where: micro kernel product"):
         outer_product_text(AVX512, 6, 4, "product", frozenset(shapes))
