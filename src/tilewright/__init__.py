@@ -1,17 +1,18 @@
 """Tilewright: chains of tensor operators become native kernels whose loop order, tiles and fusion are calculated.
 
-The public names, imported when they are first used. See `tilewright.jit`.
+The public names. `jit` is imported with the package, all that a call of a compiled kernel needs with it; other names, the planner
+and the code generator are imported when they are first used. See `tilewright.jit`.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tilewright.api.config import show_config as show_config
     from tilewright.api.jit import Jitted as Jitted
-    from tilewright.api.jit import jit as jit
     from tilewright.api.kernel import Kernel as Kernel
     from tilewright.api.kernel import Lowered as Lowered
     from tilewright.api.spec import Dim as Dim
@@ -72,10 +73,13 @@ def __getattr__(name: str) -> Any:
 
 def _missing(name: str) -> Any:
     """Names that modules are looked up by must fail as Python expects; other names get the closest function as a hint."""
-    if name.startswith("_"):
+    if name.startswith("_") or find_spec(f"{__name__}.{name}") is not None:
         raise AttributeError(f"module 'tilewright' has no attribute {name!r}")
     return getattr(import_module(_FUNCTIONS), name)
 
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_HOME_OF])
+
+
+from tilewright.api.jit import jit as jit  # noqa: E402  # the modules behind it find their siblings through __getattr__

@@ -30,6 +30,7 @@ from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
 from tilewright.plan.partition import partition
 from tilewright.plan.types import ModelPlan
+from tilewright.runtime import artifacts
 from tilewright.runtime.executable import Executable, load
 
 STAGES = ("trace", "rewrite", "plan", "lower", "emit")
@@ -97,7 +98,8 @@ def dumping(stages: Iterable[str]) -> Iterator[None]:
         raise TilewrightError(f"there is no stage {', '.join(unknown)}", hint=f"choose from {', '.join(STAGES)}")
     token = _dumped.set(frozenset(stages))
     try:
-        yield
+        with artifacts.ignored():
+            yield
     finally:
         _dumped.reset(token)
 

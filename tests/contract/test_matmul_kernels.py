@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.support.guarded import Floats, GuardedMemory, in_child
-from tests.support.kernel_build import COMPILERS, command, kernel_library, load
+from tests.support.kernel_build import COMPILERS, command, kernel_library, load, shapes
 from tilewright.kernels import MicroKernel, registered
 
 DEPTHS = (0, 1, 2, 3, 5, 7, 8, 64, 67)
@@ -45,6 +45,11 @@ def widths(kernel: MicroKernel) -> list[int]:
     """Columns around the boundaries of vectors."""
     near = {step * kernel.lanes + delta for step in range(kernel.columns // kernel.lanes + 1) for delta in (-1, 0, 1)}
     return sorted(n for n in near | {1, 2, 3} if 1 <= n <= kernel.columns)
+
+
+def sizes(kernel: MicroKernel) -> list[tuple[int, int]]:
+    """(m, n) of tiles up to rows x columns, and of some that have more rows in place of columns."""
+    return [(m, n) for n in widths(kernel) for m, v in shapes(kernel) if v == -(-n // kernel.lanes)]
 
 
 class Operand:
@@ -87,9 +92,8 @@ def layouts(k: int, m: int, n: int) -> list[tuple[tuple[int, int], int, int]]:
 def check_products(call: Call, kernel: MicroKernel) -> None:
     """All m, widths and depths; layouts, placement and accumulation in turn, so that over all shapes each meets each."""
     random = np.random.default_rng(0)
-    memories = [GuardedMemory(4 * 3 * (max(DEPTHS) + 6) * max(kernel.rows, kernel.columns)) for _ in range(3)]
-    shapes = product(range(1, kernel.rows + 1), widths(kernel), DEPTHS)
-    for turn, (m, n, k) in enumerate(shapes):
+    memories = [GuardedMemory(4 * 3 * (max(DEPTHS) + 6) * max(kernel.rows_for(1), kernel.columns)) for _ in range(3)]
+    for turn, ((m, n), k) in enumerate(product(sizes(kernel), DEPTHS)):
         strides, b_row, c_row = layouts(k, m, n)[turn % 8]
         at_end, accumulate = bool(turn // 8 % 2), turn // 16 % 2
         a = Operand(memories[0], m, k, strides, at_end)
@@ -132,7 +136,7 @@ def check_special_values(call: Call, kernel: MicroKernel) -> None:
     """Infinities and NaN arrive exactly where float64 says; they do not leak into other elements."""
     random = np.random.default_rng(1)
     specials = np.array([np.nan, np.inf, -np.inf, 0.0], np.float32)
-    for m, n in product(range(1, kernel.rows + 1), widths(kernel)):
+    for m, n in sizes(kernel):
         a, b = random.standard_normal((m, 9), np.float32), random.standard_normal((9, n), np.float32)
         a[random.integers(m), random.integers(9)] = random.choice(specials)
         b[random.integers(9), random.integers(n)] = random.choice(specials)
@@ -170,7 +174,7 @@ def check_one_value_everywhere(call: Call, kernel: MicroKernel) -> None:
     start = np.float32(random.standard_normal())
     for accumulate in (0, 1):
         values = set()
-        for m, n in product(range(1, kernel.rows + 1), widths(kernel)):
+        for m, n in sizes(kernel):
             a, b = np.tile(row, (m, 1)), np.tile(column[:, None], (1, n))
             c = np.full((m, n), start, np.float32)
             values |= set(dense_call(call, a, b, c, accumulate).view(np.uint32).ravel().tolist())

@@ -54,7 +54,7 @@ def test_rows_are_prefetched_between_groups_of_steps() -> None:
     assert group.count("__builtin_prefetch(next)") == 6
 
 
-@pytest.mark.parametrize("shapes", [set(), {(7, 1)}, {(1, 5)}, {(0, 1)}])
+@pytest.mark.parametrize("shapes", [set(), {(25, 1)}, {(13, 2)}, {(7, 4)}, {(1, 5)}, {(0, 1)}])
 def test_shapes_outside_the_tile_are_refused(shapes: set[tuple[int, int]]) -> None:
     with pytest.raises(TilewrightError, match=r"are not within the tile of 6 rows by 4 vectors\n  where: micro kernel product"):
         outer_product_text(AVX512, 6, 4, "product", frozenset(shapes))

@@ -83,3 +83,13 @@ def test_prefetches_hide_no_more_than_there_is_to_hide(m: int, n: int, k: int, t
     hidden_at_most = terms.get("visible traffic", 0.0) + terms.get("packing and pages", 0.0)
     assert -terms.get("prefetches", 0.0) <= hidden_at_most
     assert plan.predicted_seconds >= plan.floor.compute_s
+
+
+@pytest.mark.parametrize(("shape", "prefetches"), [((16, 3072, 768), True), ((512, 1024, 256), False)])
+def test_panels_packed_ahead_are_prefetched_where_they_stream_past_few_rows(
+    shape: tuple[int, int, int], prefetches: bool
+) -> None:
+    chain = replace(product(*shape), constants=("B",))
+    assert kernel_of(plan_chain(chain, ZEN5)).endswith("_prefetch_right") == prefetches
+    nothing_shows = replace(DEFAULT, visible_stream=0.0)
+    assert not kernel_of(plan_chain(chain, ZEN5, coefficients=nothing_shows)).endswith("_prefetch_right")

@@ -1,7 +1,9 @@
 /* Drives pool.c under the sanitizers: regions of many sizes, two callers at once, nested regions, threads that are held up, stop, trim, and fork. */
+#define _GNU_SOURCE
 #include "pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -13,6 +15,12 @@ struct sum {
   void *call;
   long nested;
   double values[COUNT];
+};
+
+struct meeting {
+  pthread_t caller;
+  long begun;
+  cpu_set_t of_worker;
 };
 
 static void check(int holds, const char *what) {
@@ -101,6 +109,42 @@ static void many_blocks(struct tw_pool *pool) {
   check(counted[0] == MANY && counted[1] == (MANY - 1L) * MANY / 2, "every block ran once");
 }
 
+/* Two blocks for two threads: each waits for the other one to begin; what CPUs the worker may use is noted. */
+static void meet(void *argument, struct tw_blocks *blocks, char *scratch) {
+  struct meeting *meeting = argument;
+  long first = blocks->next(blocks);
+  __atomic_add_fetch(&meeting->begun, 1, __ATOMIC_SEQ_CST);
+  while (__atomic_load_n(&meeting->begun, __ATOMIC_SEQ_CST) < 2)
+    sched_yield();
+  if (!pthread_equal(pthread_self(), meeting->caller))
+    check(sched_getaffinity(0, sizeof meeting->of_worker, &meeting->of_worker) == 0, "the worker's CPUs are known");
+  check(first >= 0 && blocks->next(blocks) < 0, "one block for each");
+  scratch[0] = 1;
+}
+
+/* A worker that starts where it meets the caller on one CPU is sent away from it, unless the caller leaves first. */
+static void one_cpu(void) {
+  struct tw_pool *pool = tw_pool_create(2);
+  struct tw_call call = {pool, 0};
+  struct meeting meeting = {.caller = pthread_self()};
+  cpu_set_t all, one;
+  CPU_ZERO(&one);
+  check(sched_getaffinity(0, sizeof all, &all) == 0, "the CPUs are known");
+  CPU_SET(sched_getcpu(), &one);
+  sched_setaffinity(0, sizeof one, &one);
+  tw_pool_enter(pool);
+  tw_parallel_for(&call, meet, &meeting, 2, 64, LONG_NS);
+  check(CPU_EQUAL(&meeting.of_worker, &one), "the worker begins on the caller's CPU");
+  sched_setaffinity(0, sizeof all, &all);
+  for (int round = 0; round < 100 && CPU_EQUAL(&meeting.of_worker, &one) && CPU_ISSET(sched_getcpu(), &one); round++) {
+    meeting.begun = 0;
+    tw_parallel_for(&call, meet, &meeting, 2, 64, LONG_NS);
+  }
+  int together = CPU_EQUAL(&meeting.of_worker, &one) && CPU_ISSET(sched_getcpu(), &one);
+  check(CPU_COUNT(&all) == 1 || !together, "they do not stay on one CPU");
+  tw_pool_destroy(pool);
+}
+
 static void no_memory(struct tw_pool *pool) {
   struct tw_call call = {pool, 0};
   struct sum *sum = calloc(1, sizeof *sum);
@@ -121,6 +165,7 @@ int main(void) {
     pthread_join(others[i], 0);
   nested(pool);
   held_up(pool);
+  one_cpu();
   many_blocks(pool);
 #ifdef WITHOUT_MEMORY
   no_memory(pool);

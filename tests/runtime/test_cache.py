@@ -12,6 +12,7 @@ import threading
 import time
 from pathlib import Path
 
+import filelock
 import pytest
 
 from tilewright.errors import CacheError, ToolchainError
@@ -160,7 +161,7 @@ def test_without_locks_work_is_repeated_not_lost(cache: KernelCache, monkeypatch
     def refuse(self: object) -> None:
         raise NotImplementedError("no flock here")
 
-    monkeypatch.setattr(kernel_cache.filelock.FileLock, "acquire", refuse)
+    monkeypatch.setattr(filelock.FileLock, "acquire", refuse)
     assert library_in(cache.get_or_build(KEY, lambda: LIBRARY)) == LIBRARY
 
 

@@ -69,10 +69,18 @@ def _workspace() -> str:
 _keep: list[tempfile.TemporaryDirectory[str]] = []
 
 
+def shapes(kernel: MicroKernel) -> list[tuple[int, int]]:
+    """(rows, vectors) of every tile up to rows x columns, and of some that have more rows in place of columns."""
+    vectors = -(-kernel.columns // kernel.lanes)
+    found = [(m, v) for v in range(1, vectors + 1) for m in range(1, kernel.rows + 1)]
+    most = [(v, kernel.rows_for(v * kernel.lanes)) for v in range(1, vectors + 1)]
+    return sorted({*found, *((m, v) for v, rows in most for m in (rows, rows - 1, (kernel.rows + rows) // 2) if m >= 1)})
+
+
 @cache
 def kernel_library(kernel: MicroKernel, compiler: str) -> Path:
     """The kernel with all its shapes, behind an exported function `call` of the contract's type. Compiled once per compiler."""
-    source = kernel.emit("kernel_under_test", None)
+    source = kernel.emit("kernel_under_test", frozenset(shapes(kernel)))
     caller = kernel.declaration("kernel_under_test") + "\n" + CALLER
     return build([source, KernelSource(SourceKind.C, caller)], kernel.features, compiler)
 

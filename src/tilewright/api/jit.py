@@ -16,10 +16,9 @@ from tilewright.api.kernel import FixedResult, Kernel, Lowered, output_arrays
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing import TensorSpec
 from tilewright.frontend.tracing_value import Traced
-from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
-from tilewright.machine import targets
 from tilewright.machine.machine import Machine
+from tilewright.runtime import calibration
 from tilewright.runtime.arrays import like, views
 
 
@@ -126,7 +125,9 @@ class Jitted:
 
     def lower(self, *args: Any, **options: Any) -> Lowered:
         """Plan for these arguments (arrays, or `tw.spec`s for symbolic extents); no compiler is run."""
-        return self._plan(self._trace(self._binder.flatten(args, options)))
+        lowered = self._lowered(self._trace(self._binder.flatten(args, options)))
+        _ = lowered.model_plan  # what cannot be planned is told here
+        return lowered
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -154,7 +155,7 @@ class Jitted:
             kernel = self._kernels.get(key)
             if kernel is None:
                 traced = self._trace(call)
-                kernel = self._plan(traced).compile() if traced.graph.outputs else FixedResult(traced.result)
+                kernel = self._lowered(traced).compile() if traced.graph.outputs else FixedResult(traced.result)
                 self._kernels[key] = kernel
             return kernel
 
@@ -164,23 +165,19 @@ class Jitted:
         check_dtypes(specs)
         return trace_call(self._function, call, specs, compiled=True)
 
-    def _plan(self, traced: TracedCall) -> Lowered:
-        from tilewright import compiler
-
+    def _lowered(self, traced: TracedCall) -> Lowered:
         logs.configure()
         _check_outputs(traced.graph)
-        machine = self._machine()
-        model_plan = compiler.plan(traced.graph, machine, fuse=self._fuse)
-        return Lowered(traced, model_plan, self._binder, self._threads, None if self._target is None else machine)
+        return Lowered(traced, self._machine(), self._fuse, self._binder, self._threads, self._target is not None)
 
     def _machine(self) -> Machine:
         if self._target is None:
-            from tilewright.runtime import calibration
-
             return calibration.ensure()
         return self._target if isinstance(self._target, Machine) else Machine.named(self._target)
 
     def _interpret(self, call: FlatCall, arrays: tuple[Array, ...], out: Any) -> Any:
+        from tilewright.graph.interpreter import evaluate
+
         call.check_statics()
         specs = [TensorSpec(array.shape, array.dtype.name, name) for array, name in zip(arrays, call.names, strict=True)]
         traced = trace_call(self._function, call, specs, compiled=False)
@@ -202,6 +199,8 @@ def _check_options(target: object, threads: object, fuse: object, precision: obj
     if fuse is not None and not isinstance(fuse, bool):
         raise TilewrightError(f"fuse={fuse!r} is no choice", where="tw.jit", hint="use True, False or None (by price)")
     if isinstance(target, str):
+        from tilewright.machine import targets
+
         targets.check_known(target)
     elif target is not None and not isinstance(target, Machine):
         raise TilewrightError(f"target={target!r} is no machine", where="tw.jit", hint="use a name, a tw.Machine or None")

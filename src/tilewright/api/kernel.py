@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,28 +13,37 @@ import numpy as np
 
 from tilewright.api import pytree
 from tilewright.api.calling import Array, Binder, TracedCall, is_array
+from tilewright.codegen.artifact import Artifact
 from tilewright.errors import ShapeError, TilewrightError
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
-from tilewright.plan.types import ModelPlan, Plan
+from tilewright.runtime import artifacts
 from tilewright.runtime.arrays import as_array, like, views
+from tilewright.runtime.executable import Executable, load
+from tilewright.runtime.pool import MemoryStats
 
 if TYPE_CHECKING:
-    from tilewright.runtime.executable import Executable
-    from tilewright.runtime.pool import MemoryStats
+    from tilewright.plan.types import ModelPlan, Plan
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Lowered:
-    """A function planned for one signature; no compiler has run."""
+    """A function traced for one signature and planned for a machine; no compiler has run."""
 
     traced: TracedCall
-    model_plan: ModelPlan
-    """The graph cut into chains, the plan of each, and the reasons for the cuts."""
+    machine: Machine
+    fuse: bool | None
     binder: Binder
     threads: int | None
-    foreign: Machine | None
-    """The machine that was named as target, which may not be this one."""
+    is_foreign: bool
+    """Whether the machine was named as target: it may not be this one."""
+
+    @cached_property
+    def model_plan(self) -> ModelPlan:
+        """The graph cut into chains, the plan of each, and the reasons for the cuts. Planned when first asked for."""
+        from tilewright import compiler
+
+        return compiler.plan(self.traced.graph, self.machine, fuse=self.fuse)
 
     @property
     def graph(self) -> Graph:
@@ -60,11 +70,23 @@ class Lowered:
 
     def compile(self) -> Kernel:
         """Generate C, compile it (or find it in the cache) and load it. Raises `ToolchainError` without a working compiler."""
+        artifact = self._artifact()
+        if self.is_foreign:
+            _check_runs_here(artifact.features, self.machine)
+        values = {name: constant.array for name, constant in self.graph.constants}
+        constants = [values[slot.name] for slot in artifact.signature.constants]
+        return Kernel(self, load(artifact, threads=self.threads, constants=constants))
+
+    def _artifact(self) -> Artifact:
+        """The C of the plan, if there is one already; else from the cache, where neither planning nor generation is needed."""
+        if "model_plan" in self.__dict__:
+            return self._generate()
+        return artifacts.remembered(self.traced.graph, self.machine, self.fuse, self._generate)
+
+    def _generate(self) -> Artifact:
         from tilewright import compiler
 
-        if self.foreign is not None:
-            _check_runs_here(compiler.generate(self.model_plan).features, self.foreign)
-        return Kernel(self, compiler.build(self.model_plan, threads=self.threads))
+        return compiler.generate(self.model_plan)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +110,7 @@ class Kernel:
         self._executable = executable
         self._structure = lowered.traced.call
         self._result = lowered.traced.result
-        self._constants = _constants_of_calls(lowered.model_plan.graph, executable)
+        self._constants = _constants_of_calls(lowered.graph, executable)
         self._is_single = isinstance(self._result, pytree.Leaf)
         self._parameter_count = _plain_parameters(self._structure)
 
@@ -149,9 +171,8 @@ def _constants_of_calls(graph: Graph, executable: Executable) -> tuple[Array, ..
 
 def _without_constants(lowered: Lowered) -> Lowered:
     """The same for whoever asks for names and reasons: a kernel keeps no array that it has packed."""
-    graph, planned = replace(lowered.graph, constants=()), replace(lowered.model_plan.graph, constants=())
-    model_plan = replace(lowered.model_plan, graph=planned)
-    return replace(lowered, traced=replace(lowered.traced, graph=graph), model_plan=model_plan)
+    constants = tuple((name, constant.without_values()) for name, constant in lowered.graph.constants)
+    return replace(lowered, traced=replace(lowered.traced, graph=replace(lowered.graph, constants=constants)))
 
 
 def output_arrays(result: pytree.Structure, out: Any) -> list[Array]:

@@ -15,8 +15,10 @@ from tilewright.codegen.loop_nest import (
     Gather,
     If,
     KernelCall,
+    LoopNest,
     Node,
     PackedConstant,
+    ParallelAxis,
     Range,
     VectorLoops,
     View,
@@ -33,6 +35,8 @@ from tilewright.plan.types import ContractionRoles
 
 POINT = Range(0, 1, 1, frozenset((1,)))
 """The range of a role that a contraction does not have."""
+PIECE_ROWS = 64
+"""Rows of a panel that one thread packs at a time: some 16 KiB."""
 
 
 def lower_contraction(state: Lowering, operator: Operator, scope: Scope) -> tuple[Node, ...]:
@@ -62,27 +66,51 @@ def lower_constant(state: Lowering, pack: tree.Pack, scope: Scope) -> None:
     state.constants[packed.buffer] = PackedConstant(tensor.name, buffer, copies)
 
 
-def _copies(
-    state: Lowering, pack: tree.Pack, packed: Packed, scope: Scope, stored: Callable[[Scope], Stored]
-) -> tuple[Node, ...]:
-    """What fills a packed operand from where its tensor is stored: block by block where a loop cuts its rows."""
+def lower_shared_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> LoopNest:
+    """A Pack that all threads do together, ahead of the chain: into the workspace of the call, in pieces of panels."""
+    access = _access(state, pack)
+    packed, elements = _layout(state, pack, scope)
+    state.packed[pack.operator, pack.read] = packed
+    buffer = Buffer(packed.buffer, elements, f"{access.tensor} packed for {pack.operator}, for all threads")
+    state.shared[packed.buffer] = buffer
+    major, minor, _ = _packed_axes(state, pack)
+    rows = packed.cut or tree.Loop(major or "", PIECE_ROWS, ())
+    parallel, inside = [], scope
+    for loop in (rows, tree.Loop(minor or "", packed.width, ())):
+        whole = _range(scope, loop.axis, access)
+        if loop.tile and not (isinstance(whole.capacity, int) and whole.capacity <= loop.tile):
+            piece = whole.blocks(loop.tile, names.axis_start(loop.axis), names.axis_size(loop.axis))
+            size_variable = piece.size if isinstance(piece.size, str) else ""
+            parallel.append(ParallelAxis(loop.axis, str(piece.start), size_variable, whole.size, loop.tile, ()))
+            inside = inside.enter(loop, piece)
+    copy = _copy(state, pack, packed, inside, state.stored(access.tensor, scope))
+    name = names.identifier(f"{state.chain.name}_pack_{pack.operator}")
+    title = f"packs {access.tensor} for {pack.operator}"
+    return LoopNest(name, (title,), (), tuple(parallel), (), (copy,), shared=(buffer,))
+
+
+def _copy(state: Lowering, pack: tree.Pack, packed: Packed, scope: Scope, stored: Stored) -> Copy:
+    """What fills the current box of a packed operand from where its tensor is stored."""
     major, minor, outer = _packed_axes(state, pack)
     access = _access(state, pack)
     loops = tuple((name, scope.ranges[name].size, packed.steps[name]) for name in outer if scope.ranges[name].size != 1)
+    source = _strided(view(access, stored, scope.ranges), state.chain.operator(pack.operator))
+    depth, columns = _range(scope, major, access).size, _range(scope, minor, access).size
+    return Copy(source, packed.view(scope), loops, major, depth, minor, columns, packed.width, packed.panel(scope), packed.row)
 
-    def copy(inside: Scope) -> Copy:
-        source = _strided(view(access, stored(inside), inside.ranges), state.chain.operator(pack.operator))
-        depth, columns = _range(inside, major, access).size, _range(inside, minor, access).size
-        target = packed.view(inside)
-        return Copy(source, target, loops, major, depth, minor, columns, packed.width, packed.panel(inside), packed.row)
 
+def _copies(
+    state: Lowering, pack: tree.Pack, packed: Packed, scope: Scope, stored: Callable[[Scope], Stored]
+) -> tuple[Node, ...]:
+    """What fills a packed operand: block by block where a loop cuts its rows."""
     if packed.cut is None:
-        return (copy(scope),)
+        return (_copy(state, pack, packed, scope, stored(scope)),)
     whole, nesting = scope.ranges[packed.cut.axis], scope.nesting(packed.cut.axis)
     variables = names.axis_start(packed.cut.axis, nesting), names.axis_size(packed.cut.axis, nesting)
     block = whole.blocks(packed.cut.tile, *variables)
     size_variable = block.size if isinstance(block.size, str) else ""
-    body = (copy(scope.enter(packed.cut, block)),)
+    inside = scope.enter(packed.cut, block)
+    body = (_copy(state, pack, packed, inside, stored(inside)),)
     stop = add(whole.start, whole.size)
     return (BlockLoop(packed.cut.axis, variables[0], size_variable, whole.start, stop, packed.cut.tile, False, body),)
 
@@ -167,7 +195,7 @@ def _outer_steps(scope: Scope, outer: list[str], block: Value) -> tuple[dict[str
 
 def _packed_name(state: Lowering, operator: str, access: Access) -> str:
     name = f"packed_{names.identifier(access.tensor)}"
-    is_free = name not in state.buffers and name not in state.constants
+    is_free = not any(name in taken for taken in (state.buffers, state.constants, state.shared))
     return name if is_free else f"{name}_for_{names.identifier(operator)}"
 
 

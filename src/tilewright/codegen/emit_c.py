@@ -202,8 +202,8 @@ def _variants(kernel: MicroKernel, calls: list[KernelCall]) -> frozenset[tuple[i
         if call.shapes is None:
             return None
         for rows, columns in call.shapes:
-            vectors = [-(-part // kernel.lanes) for part in _parts(columns, kernel.columns)]
-            wanted |= {(m, v) for m in _parts(rows, kernel.rows) for v in vectors}
+            for part in _parts(columns, kernel.columns):
+                wanted |= {(m, -(-part // kernel.lanes)) for m in _parts(rows, kernel.rows_for(part))}
     return frozenset(wanted) or frozenset({(1, 1)})
 
 
@@ -212,8 +212,9 @@ def _parts(size: int, tile: int) -> set[int]:
     return ({tile} if size >= tile else set()) | ({size % tile} - {0})
 
 
-def _chain(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> tuple[str, str]:
-    return _scratch_function(file, nest), _task(file, nest, arguments)
+def _chain(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> tuple[str, ...]:
+    task = _task(file, nest, arguments)
+    return (task,) if _is_simple(nest) else (_scratch_function(file, nest), task)
 
 
 def _scratch_function(file: File, nest: LoopNest) -> str:
@@ -230,8 +231,7 @@ def _task(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> str:
         if _refetches(nest, axis, inner)
     ]
     last += emit_fetch.declaration(nest.fetches)
-    loop = ["for (long block; (block = blocks->next(blocks)) >= 0;) {", *_indent(_block(nest)), "}"]
-    body = [*_nodes(nest.setup), *last, *loop]
+    body = [*_nodes(nest.setup), *last, *_blocks(nest)]
     text = "\n".join(body)
     lines: list[str] = []
     for argument in (one for one in arguments if re.search(rf"\b{one.name}\b", text)):
@@ -241,6 +241,12 @@ def _task(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> str:
     signature = f"static void {nest.name}_task(void *argument, struct tw_blocks *blocks, char *scratch)"
     opening = ["const struct tw_call *call = argument;", "const long *sizes = call->sizes;"]
     return _comment(nest.header) + "\n" + _function(signature, [*opening, *_defined(file, lines)])
+
+
+def _blocks(nest: LoopNest) -> list[str]:
+    """All blocks of a thread's share."""
+    head = "const long block = 0;" if _is_simple(nest) else "for (long block; (block = blocks->next(blocks)) >= 0;)"
+    return [f"{head} {{", *_indent(_block(nest)), "}"]
 
 
 def _buffers(file: File, nest: LoopNest) -> list[str]:
@@ -371,12 +377,10 @@ def _pointer(buffer: str, offset: Value) -> str:
 
 def _entry(file: File) -> list[str]:
     workspace = [f"return {to_c(multiply(file.workspace_elements, FLOAT_BYTES))};"]
-    constants = ", context->constants" if file.prepared else ""
-    lines = [f"struct tw_call call = {{tensors, sizes, workspace{constants}}};"]
-    for nest, _ in file.nests:
-        count = multiply(1, *(_trips(axis) for axis in nest.parallel)) if nest.parallel else 1
-        rest = f"{to_c(count)}, {nest.name}_scratch_bytes(sizes), {to_c(multiply(count, nest.block_ns))}"
-        lines.append(f"context->parallel_for(context->pool, {nest.name}_task, &call, {rest});")
+    constants = "context->constants" if file.prepared else "0"
+    lines = [f"struct tw_call call = {{tensors, sizes, workspace, {constants}}};", *(_run(nest) for nest, _ in file.nests)]
+    if not any("context" in line for line in lines):
+        lines.append("(void)context;")
     arguments = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"
     return [
         _function(f"{EXPORTED} long {file.entry_point}_workspace_bytes(const long *sizes)", _defined(file, workspace)),
@@ -399,6 +403,24 @@ def _preparation(file: File) -> list[str]:
         _function(f"{EXPORTED} long {file.entry_point}_constant_bytes(void)", size),
         _function(f"{EXPORTED} void {file.entry_point}_prepare(const void *const *constants, char *packed)", lines),
     ]
+
+
+def _is_simple(nest: LoopNest) -> bool:
+    """Whether a chain is one block that needs no scratch: the pool, whose locks cost as much as 16 x 16 x 16, is left out."""
+    return _block_count(nest) == 1 and not nest.buffers
+
+
+def _block_count(nest: LoopNest) -> Value:
+    return multiply(1, *(_trips(axis) for axis in nest.parallel))
+
+
+def _run(nest: LoopNest) -> str:
+    """The statement that runs a chain."""
+    if _is_simple(nest):
+        return f"{nest.name}_task(&call, 0, 0);"
+    count = _block_count(nest)
+    rest = f"{to_c(count)}, {nest.name}_scratch_bytes(sizes), {to_c(multiply(count, nest.block_ns))}"
+    return f"context->parallel_for(context->pool, {nest.name}_task, &call, {rest});"
 
 
 def _defined(file: File, lines: list[str]) -> list[str]:

@@ -96,7 +96,7 @@ def _sizes(call: KernelCall) -> tuple[set[int], set[int]]:
 
 def _copies(kernel: MicroKernel, call: KernelCall) -> int:
     rows, columns = _sizes(call)
-    return len(_pieces(rows, kernel.rows)) * len(_pieces(columns, kernel.columns))
+    return sum(len(_pieces(rows, kernel.rows_for(piece))) for piece in _pieces(columns, kernel.columns))
 
 
 def _pieces(sizes: set[int], tile: int) -> list[int]:
@@ -119,14 +119,14 @@ def _columns(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
     for piece in _pieces(columns, step):
         whole = piece == step
         yield f"for (; j + {step} <= n; j += {step}, b += b_panel) {{" if whole else f"if (n - j == {piece}) {{"
-        yield from (f"  {line}" for line in _rows(kernel, call, _pieces(rows, kernel.rows), piece))
+        yield from (f"  {line}" for line in _rows(kernel, call, _pieces(rows, kernel.rows_for(piece)), piece))
         yield "}"
 
 
 def _rows(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int) -> Iterator[str]:
     yield "long i = 0;"
     for piece in pieces:
-        whole = piece == kernel.rows
+        whole = piece == kernel.rows_for(columns)
         tile = _tile(call, str(piece), str(columns))
         head = f"for (; i + {piece} <= m; i += {piece})" if whole else f"if (m - i == {piece})"
         yield f"{head} {{" if call.fetches else head

@@ -232,3 +232,5 @@ class LoopNest:
     block_ns: int = 0
     """What one block is expected to take."""
     fetches: tuple[Fetch, ...] = ()
+    shared: tuple[Buffer, ...] = ()
+    """In the workspace of the call: what a nest of its own packs for all threads of the chain."""

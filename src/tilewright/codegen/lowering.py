@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import takewhile
 
 from tilewright.codegen import names
-from tilewright.codegen.contraction import lower_constant, lower_contraction, lower_pack
+from tilewright.codegen.contraction import lower_constant, lower_contraction, lower_pack, lower_shared_pack
 from tilewright.codegen.expressions import Value, add, all_of, equal
 from tilewright.codegen.fetch import with_fetches
 from tilewright.codegen.images import Images
@@ -27,6 +28,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
 from tilewright.plan.images import shared_loops
 from tilewright.plan.memory import in_place_groups
+from tilewright.plan.parallel import WORTH_DISTRIBUTING_S
 from tilewright.plan.row_forms import why_rows_must_be_whole
 from tilewright.plan.types import Plan
 
@@ -34,7 +36,7 @@ from tilewright.plan.types import Plan
 def lower(
     plan: Plan, kernels: Mapping[str, MicroKernel], lanes: int, arguments: Mapping[str, Stored], header: tuple[str, ...] = ()
 ) -> tuple[LoopNest, ...]:
-    """The loop nest of a plan, and that of the merge if the plan splits a reduction.
+    """The loop nest of a plan, behind those that pack for all threads, and that of the merge if the plan splits a reduction.
 
     `arguments` says where the chain's inputs and its output lie, but for constants that are only packed ahead; `lanes` is the
     vector length. Raises PlanningError where the schedule cannot be executed.
@@ -47,21 +49,35 @@ def lower(
         raise PlanningError(f"the parts of {scope.split} are not distributed", why="the outermost parallel axis is another one")
     for pack in plan.schedule.ahead:
         lower_constant(state, pack, scope)
-    setup_nodes = _lower_body(state, setup, scope)
+    together = tuple(lower_shared_pack(state, pack, scope) for pack in setup) if _packs_together(plan) else ()
+    setup_nodes = () if together else _lower_body(state, setup, scope)
     parallel, body, block = _lower_parallel(state, plan.parallel_axes, rest, scope)
-    buffers, constants = tuple(state.buffers.values()), tuple(state.constants.values())
-    block_ns = round(plan.price.seconds / plan.price.blocks * 1e9)
-    nest = LoopNest(names.identifier(plan.chain.name), header, setup_nodes, parallel, buffers, body, constants, block_ns)
-    nest = with_fetches(state, nest, block)
+    nest = LoopNest(
+        names.identifier(plan.chain.name),
+        header,
+        setup_nodes,
+        parallel,
+        tuple(state.buffers.values()),
+        body,
+        tuple(state.constants.values()),
+        round(plan.price.seconds / plan.price.blocks * 1e9),
+        shared=tuple(state.shared.values()),
+    )
+    nests = (*together, with_fetches(state, nest, block))
     if not plan.schedule.split:
-        return (nest,)
+        return nests
     merge = lower_merge if sums_shares(plan) else lower_addition
-    return nest, merge(Lowering(plan, kernels, lanes, arguments))
+    return (*nests, merge(Lowering(plan, kernels, lanes, arguments)))
 
 
-def _split_packs(body: tuple[tree.Node, ...]) -> tuple[tuple[tree.Node, ...], tuple[tree.Node, ...]]:
-    count = next((i for i, node in enumerate(body) if not isinstance(node, tree.Pack)), len(body))
-    return body[:count], body[count:]
+def _packs_together(plan: Plan) -> bool:
+    """Whether what is packed above all parallel axes is packed once, and not by every thread: a region more for large work."""
+    return bool(plan.parallel_axes) and plan.price.blocks > 1 and plan.price.seconds > WORTH_DISTRIBUTING_S
+
+
+def _split_packs(body: tuple[tree.Node, ...]) -> tuple[tuple[tree.Pack, ...], tuple[tree.Node, ...]]:
+    packs = tuple(takewhile(lambda node: isinstance(node, tree.Pack), body))
+    return tuple(node for node in packs if isinstance(node, tree.Pack)), body[len(packs) :]
 
 
 def _lower_parallel(

@@ -74,7 +74,9 @@ def may_lose_nan(reduction: Reduction, state: StateVariable) -> bool:
     """
     later = reduction.states[reduction.states.index(state) + 1 :]
     return any(
-        one.combine in ("add", "multiply") and _strict_in(one.contribution, Point()) and _strict_in(reduction.finish, State(one.name))
+        one.combine in ("add", "multiply")
+        and _strict_in(one.contribution, Point())
+        and _strict_in(reduction.finish, State(one.name))
         for one in later
     )
 

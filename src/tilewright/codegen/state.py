@@ -104,6 +104,8 @@ class Lowering:
     buffers: dict[str, Buffer] = field(default_factory=dict)
     packed: dict[tuple[str, int], Packed] = field(default_factory=dict)
     constants: dict[str, PackedConstant] = field(default_factory=dict)
+    shared: dict[str, Buffer] = field(default_factory=dict)
+    """Operands that all threads pack together."""
     images: Images | None = None
     """Inside the shared loops, if operators follow their consumers there."""
 

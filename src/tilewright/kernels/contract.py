@@ -1,6 +1,6 @@
 """The micro kernel contract: what planning and code generation may assume of every kernel, wherever it comes from.
 
-A matrix micro kernel computes, for `1 <= m <= rows` and `1 <= n <= columns`,
+A matrix micro kernel computes, for `1 <= n <= columns` and `1 <= m <= rows_for(n)` (see `MicroKernel.rows_for`),
 
     C[i, j] = (accumulate ? C[i, j] : 0) + sum over p < k of A[i, p] * B[p, j]      0 <= i < m, 0 <= j < n
 
@@ -63,7 +63,7 @@ class MicroKernel:
     """The declaration of a replaceable micro kernel; the contract suite is generated from it.
 
     `emit(name, variants)` returns the source that defines the function called `name`. `variants` lists the (rows, vectors)
-    shapes that the caller will need, so that a C kernel need not carry code for others; None asks for all of them.
+    shapes that the caller will need, so that a C kernel need not carry code for others; None asks for all up to rows x columns.
     """
 
     name: str
@@ -91,11 +91,25 @@ class MicroKernel:
     """Operands that the code prefetches: "left" (A of the next tile of rows), "right" (later rows of B), "target" (this C)."""
     lanes_along: str = COLUMNS
     """`COLUMNS` or `DEPTH`: then rows of A and columns of B should be contiguous, and C has as few columns as the tile."""
+    shares_accumulators: bool = False
+    """Whether fewer vectors of columns may come with more rows, up to the number of accumulators that the whole tile has."""
 
     @property
     def lanes(self) -> int:
         """32-bit elements per vector."""
         return self.vector_bits // 32
+
+    def rows_for(self, columns: int) -> int:
+        """Largest m for so many columns.
+
+        >>> from tilewright.kernels import registered
+        >>> tile = next(one for one in registered() if one.name == "matmul_avx512_f32_6x64")
+        >>> [tile.rows_for(columns) for columns in (64, 48, 32, 7)]
+        [6, 8, 12, 24]
+        """
+        if not self.shares_accumulators:
+            return self.rows
+        return self.rows * (self.columns // self.lanes) // max(1, -(-columns // self.lanes))
 
     def same_tile(self, other: MicroKernel) -> bool:
         """Whether both compute the same tile with the same vectors: such kernels can stand in for each other in a plan."""

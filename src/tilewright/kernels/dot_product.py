@@ -40,7 +40,7 @@ def dot_product_kernel(dialect: VectorDialect, *, peak_share: float) -> MicroKer
     `peak_share` is measured, of operands in L1: each multiplication needs an element of A of its own.
 
     >>> from tilewright.kernels import dialect_for
-    >>> dot_product_kernel(dialect_for("x86_64", frozenset({"avx512f"})), peak_share=0.5).name
+    >>> dot_product_kernel(dialect_for("x86_64", frozenset({"avx512f", "avx512dq"})), peak_share=0.5).name
     'matmul_avx512_f32_16x1_dot'
     """
 

@@ -30,6 +30,8 @@ ROWS_PER_POINTER = 4
 LEFT_LONG, LEFT_AHEAD = 512, 64
 """Rows of at least so many steps are prefetched so many floats ahead, shorter ones in the next tile: 32 to 128 floats gained the
 same (28x16 and 14x32, k of 2048 and 4096, A in memory, Zen 5), where the next tile's rows would leave L1 before they are used."""
+TALL_REGISTERS = 32
+"""Vector registers from which on tiles of fewer columns have more rows: with 16, Clang spills 12 rows of one vector."""
 LINE_FLOATS = 16
 """Steps of K between prefetches of a row of A, which moves on by a cache line of 64 bytes meanwhile if A is row-major."""
 RIGHT_STEPS_AHEAD = 32
@@ -53,7 +55,7 @@ def outer_product_kernel(
     `MicroKernel.prefetch` does. `unroll` is the number of steps of K per loop trip.
 
     >>> from tilewright.kernels import dialect_for
-    >>> outer_product_kernel(dialect_for("x86_64", frozenset({"avx512f"})), 6, 4, peak_share=0.97).name
+    >>> outer_product_kernel(dialect_for("x86_64", frozenset({"avx512f", "avx512dq"})), 6, 4, peak_share=0.97).name
     'matmul_avx512_f32_6x64'
     """
 
@@ -74,6 +76,7 @@ def outer_product_kernel(
         peak_share=peak_share,
         emit=emit,
         prefetch=prefetch,
+        shares_accumulators=dialect.registers >= TALL_REGISTERS and "left" not in prefetch,
     )
 
 
@@ -92,11 +95,11 @@ def outer_product_text(
     """
     every = {(m, v) for m in range(1, rows + 1) for v in range(1, vectors + 1)}
     wanted = every if variants is None else set(variants)
-    if not wanted or not wanted <= every:
+    if not wanted or not all(1 <= v <= vectors and 1 <= m <= rows * vectors // v for m, v in wanted):
         raise TilewrightError(
             f"shapes {sorted(wanted)} are not within the tile of {rows} rows by {vectors} vectors",
             where=f"micro kernel {name}",
-            hint="ask for (rows, vectors) with 1 <= rows and 1 <= vectors, up to the tile",
+            hint="ask for (rows, vectors) with at most as many vectors, and as many accumulators in all",
         )
     ordered = sorted(wanted, reverse=True)
     functions = [_variant(name, Tile(m, v, edge, prefetch, unroll)) for m, v in ordered for edge in (False, True)]

@@ -49,6 +49,11 @@ def unregister(name: str) -> None:
         _removed.add(name)
 
 
+def is_customised() -> bool:
+    """Whether there are other kernels than the package's own, or fewer."""
+    return bool(_external or _removed)
+
+
 def registered() -> tuple[MicroKernel, ...]:
     """Every kernel, whether or not this machine can run it, by name."""
     return tuple(kernel for _, kernel in sorted(_by_name().items()))

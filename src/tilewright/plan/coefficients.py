@@ -69,6 +69,8 @@ class Coefficients:
     """A page that only the second-level TLB knows, beyond what other work hides of it."""
     stream_cycles: float = 300.0
     """A page of a left operand that comes from memory: a latency that shows (1024x16x500000, Zen 5: 106 ms, 62 of arithmetic)."""
+    visible_stream: float = 0.35
+    """Share of the traffic of panels packed ahead that shows where they are not prefetched: 0.2 to 1 (docs/kernels.md)."""
     call_s: float = 2e-6
     """From the user's call to the kernel."""
     spilling: float = 1.0
@@ -115,7 +117,7 @@ TERMS: Mapping[str, tuple[str, ...]] = {
     "pages": ("page_cycles", "lookup_cycles", "stream_cycles"),
     "spills": ("spilling",),
     "merge": ("merging",),
-    "prefetches": ("prefetch_cycles_per_line", "prefetch_hides"),
+    "prefetches": ("prefetch_cycles_per_line", "prefetch_hides", "visible_stream"),
     "call": ("call_s",),
 }
 """The terms of the price that can be switched off, and what they are made of."""

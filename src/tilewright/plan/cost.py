@@ -20,7 +20,7 @@ from tilewright.plan.chains import axis_names
 from tilewright.plan.kernel_choice import KernelWork, flops, kernel_work
 from tilewright.plan.packing import in_place_seconds, least_packing_seconds, packing_seconds
 from tilewright.plan.pages import left_page_seconds, target_page_seconds
-from tilewright.plan.prefetch import prefetch_seconds
+from tilewright.plan.prefetch import prefetch_seconds, stream_seconds
 from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.row_forms import shares_of
 from tilewright.plan.setting import ELEMENT_BYTES, Setting, compulsory_bytes, source_position
@@ -56,6 +56,8 @@ class Work:
     """Into each cache level, from the one behind it."""
     prefetch_s: Count = 0.0
     """Prefetch instructions less the visible traffic that they hide: below 0 where prefetching gains."""
+    streams_s: Count = 0.0
+    """What shows of panels packed ahead where they are not prefetched. No price has it: that they are is decided by it."""
     rolling_s: Count = 0.0
     """Carrying over what neighbouring blocks share of a rolled result."""
 
@@ -112,9 +114,10 @@ def operator_work(
     pages = {"right": 0.0 if conflict is None else packing}
     pages["left"] = left_page_seconds(setting, view.operator, moved, nearest.tiles)
     prefetching = prefetch_seconds(setting, view, moved, nearest.tiles, calls, packed=conflict is None, pages_s=pages)
+    streams = stream_seconds(setting, view, moved) if conflict is None else 0.0
     packing = packing + pages["left"] + target_page_seconds(setting, view.operator, moved, nearest.tiles)
     rolling = view.carried * coefficients.pass_cycles_per_vector * setting.vectors_per_element / hz
-    return Work(nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic, prefetching, rolling)
+    return Work(nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic, prefetching, streams, rolling)
 
 
 def seconds(setting: Setting, work: Work) -> Count:

@@ -43,7 +43,7 @@ def lanes(kernel: MicroKernel) -> int:
     return kernel.vector_bits // (8 * np.dtype(kernel.element_types[2]).itemsize)
 
 
-def pieces(size: Count, tile: Count, step: int) -> Pieces:
+def pieces(size: Count, tile: Count, step: Count) -> Pieces:
     """How an axis is cut: blocks of `tile` (the last one shorter), each into pieces of `step` and a rest.
 
     >>> pieces(100, 40, 16)
@@ -72,17 +72,18 @@ def kernel_work(
     if kernel.lanes_along == DEPTH:
         return _dot_work(operator, roles, kernel, machine, sizes, tiles)
 
-    def cut(axis: str | None, step: int) -> Pieces:
+    def cut(axis: str | None, step: Count) -> Pieces:
         return pieces(sizes[axis], tiles[axis], step) if axis is not None else ((1, 1),)
 
     vectors_of = lanes(kernel)
     full = _step_cycles(kernel.rows, kernel.columns // vectors_of, machine.fma_per_cycle)
     steps: Count = 0
     calls: Count = 0
-    for row_count, rows in cut(roles.row, kernel.rows):
-        for column_count, columns in cut(roles.column, kernel.columns):
+    for column_count, columns in cut(roles.column, kernel.columns):
+        vectors = np.maximum(-(-columns // vectors_of), 1)
+        for row_count, rows in cut(roles.row, _rows_for(kernel, vectors)):
             count = row_count * column_count
-            steps = steps + count * _step_cycles(rows, -(-columns // vectors_of), machine.fma_per_cycle) / full
+            steps = steps + count * _step_cycles(rows, vectors, machine.fma_per_cycle) / full
             calls = calls + count
     depth: Count = sizes[roles.depth] if roles.depth is not None else 1
     depth_blocks = -(-depth // np.maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
@@ -92,6 +93,11 @@ def kernel_work(
     rate = machine.peak(kernel.element_types[2]) * kernel.machine_share(machine.vector_bits)
     step_seconds = 2 * kernel.rows * kernel.columns / rate
     return KernelWork(steps * (depth * outer * step_seconds), calls * depth_blocks * outer)
+
+
+def _rows_for(kernel: MicroKernel, vectors: Count) -> Count:
+    """`MicroKernel.rows_for`, of so many vectors."""
+    return kernel.rows * (kernel.columns // kernel.lanes) // vectors if kernel.shares_accumulators else kernel.rows
 
 
 def _dot_work(

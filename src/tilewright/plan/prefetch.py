@@ -15,7 +15,7 @@ from math import prod
 
 from tilewright.graph.types import Operator
 from tilewright.kernels.contract import MicroKernel
-from tilewright.plan.packing import packs_now
+from tilewright.plan.packing import packs_ahead, packs_now
 from tilewright.plan.setting import ELEMENT_BYTES, PAGE_BYTES, Setting
 from tilewright.plan.traffic import axis_stride, kernel_tile
 from tilewright.plan.views import Count, OperatorView
@@ -49,6 +49,18 @@ def prefetch_seconds(
     return cost - hidden - setting.coefficients.prefetch_hides * pages
 
 
+def stream_seconds(setting: Setting, view: OperatorView, moved: Mapping[str, tuple[Count, ...]]) -> Count:
+    """What of the traffic of panels packed ahead shows if the kernel does not prefetch them.
+
+    That it shows, and that prefetches hide it, is measured (docs/kernels.md), not derived.
+    """
+    kernel = setting.kernels.get(view.operator.name)
+    if kernel is None or "right" in kernel.prefetch or not packs_ahead(setting, view):
+        return 0.0
+    moving = _moving_seconds(setting, view.operator, "right", moved, setting.fusion_position)
+    return moving * setting.coefficients.visible_stream
+
+
 def _cycles_per_call(setting: Setting, kernel: MicroKernel, operand: str, depth: Count) -> Count:
     sides: dict[str, tuple[Count, Count]] = {
         "left": (kernel.rows, depth),
@@ -60,13 +72,21 @@ def _cycles_per_call(setting: Setting, kernel: MicroKernel, operand: str, depth:
 
 
 def _hidden_seconds(setting: Setting, operator: Operator, operand: str, moved: Mapping[str, tuple[Count, ...]]) -> Count:
-    place = _place(setting, operator, operand)
     served = len(setting.cache_levels) - 1 if operand != "target" else setting.fusion_position
+    seconds = _moving_seconds(setting, operator, operand, moved, served)
+    near = _near(setting, operator) if operand == "target" else 1.0
+    return seconds * setting.coefficients.visible_traffic * setting.coefficients.prefetch_hides * near
+
+
+def _moving_seconds(
+    setting: Setting, operator: Operator, operand: str, moved: Mapping[str, tuple[Count, ...]], served: int
+) -> Count:
+    """The time of an operand's traffic into the caches from number `served` on."""
+    place = _place(setting, operator, operand)
     seconds: Count = 0.0
     for level, behind in list(pairwise(setting.machine.levels))[max(served, 1) : setting.source_position]:
         seconds = seconds + ELEMENT_BYTES * moved[level.name][place] / behind.bandwidth_bytes_per_s
-    near = _near(setting, operator) if operand == "target" else 1.0
-    return seconds * setting.coefficients.visible_traffic * setting.coefficients.prefetch_hides * near
+    return seconds
 
 
 def _near(setting: Setting, operator: Operator) -> float:

@@ -37,7 +37,7 @@ def choose_prefetches(
 
 
 def _operator_seconds(setting: Setting, done: Works) -> dict[str, float]:
-    return {operator.name: float(seconds(setting, work)) for operator, work in done}
+    return {operator.name: float(seconds(setting, work) + work.streams_s) for operator, work in done}
 
 
 def _prefetching(setting: Setting, available: tuple[MicroKernel, ...], prefetch: tuple[str, ...]) -> dict[str, MicroKernel]:

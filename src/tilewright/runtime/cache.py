@@ -19,10 +19,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-import filelock
-
 from tilewright import settings
 from tilewright.errors import CacheError
+from tilewright.runtime import artifacts
 from tilewright.runtime.directories import TEMPORARY_SUFFIX, check_private, write_atomically
 
 LOGGER = logging.getLogger("tilewright.cache")
@@ -78,9 +77,10 @@ class KernelCache:
         return CacheInfo(self.directory, len(sizes), sum(sizes))
 
     def clear(self) -> None:
-        """Delete every library, lock and left-over. Libraries in use stay loaded."""
-        for path in [*self._files("*.so"), *self._files(f".*{TEMPORARY_SUFFIX}"), *self._files("*.lock")]:
-            path.unlink(missing_ok=True)
+        """Delete every library, remembered artifact, lock and left-over. Libraries in use stay loaded."""
+        for pattern in ("*.so", f"*{artifacts.SUFFIX}", f".*{TEMPORARY_SUFFIX}", "*.lock"):
+            for path in self._files(pattern):
+                path.unlink(missing_ok=True)
 
     def _files(self, pattern: str) -> list[Path]:
         return sorted(self.directory.glob(pattern)) if self.directory.is_dir() else []
@@ -134,6 +134,8 @@ class KernelCache:
         The lock saves work, it protects nothing: without it (a file system without locks, a stuck owner) two processes may
         build the same library, and the later rename wins. The kernel drops the lock of a killed process.
         """
+        import filelock  # 5 ms: not for the path of every import
+
         lock = filelock.FileLock(self.directory / f"{key[:2]}.lock", timeout=LOCK_LIMIT_S)
         try:
             lock.acquire()

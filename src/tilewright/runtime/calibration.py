@@ -11,8 +11,6 @@ import time
 from functools import lru_cache
 from pathlib import Path
 
-import filelock
-
 from tilewright import settings
 from tilewright.errors import CacheError, TilewrightError, ToolchainError
 from tilewright.machine import calibration_store, detection
@@ -131,6 +129,8 @@ def _ensure(knobs: settings.Settings, cpus: frozenset[int], recalibrate: bool) -
 
 def _measure_once(detected: Detected, path: Path, recalibrate: bool) -> Calibration | None:
     """Measure and store, one process at a time: others wait and read what it wrote. None where there is no compiler."""
+    import filelock  # 5 ms: not for the path of every import
+
     try:
         check_private(path.parent.parent)
         check_private(path.parent)

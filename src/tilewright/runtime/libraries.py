@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-from functools import lru_cache
-from importlib import metadata
 from pathlib import Path
 from typing import TypeVar
 
+import tilewright
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Artifact
 from tilewright.errors import CacheError, InternalError
 from tilewright.runtime.cache import KernelCache
@@ -20,7 +19,8 @@ Library = TypeVar("Library", bound=ctypes.CDLL)
 def library_key(artifact: Artifact, toolchain: Toolchain) -> str:
     """A digest of all that decides what the compiled library is: text, compiler, flags, ABI, our version."""
     flags = toolchain.flags(artifact.architecture, artifact.features)
-    parts = (artifact.key, *toolchain.command, toolchain.family, toolchain.version, *flags, CONTEXT_DECLARATION, _version())
+    compiler = (*toolchain.command, toolchain.family, toolchain.version, *flags)
+    parts = (artifact.key, *compiler, CONTEXT_DECLARATION, tilewright.__version__)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -56,11 +56,3 @@ def address(library: ctypes.CDLL, name: str) -> int:
     if found is None:
         raise InternalError(f"the generated library does not export {name}")
     return found
-
-
-@lru_cache(maxsize=1)
-def _version() -> str:
-    try:
-        return metadata.version("tilewright")
-    except metadata.PackageNotFoundError:  # running from a source tree
-        return "source"

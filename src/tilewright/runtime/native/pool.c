@@ -8,7 +8,8 @@
    - `job` and the shares are written by the owner of `busy` before it calls the workers, and read by those that answered: who
      has not when all blocks are taken is not waited for, but called off. `remaining` hands them back.
    - A forked child has none of the threads: `tw_pool_enter`, at the start of every call, notices and starts afresh. What the
-     parent had allocated is abandoned there, because the fork may have met a list half changed. */
+     parent had allocated is abandoned there, because the fork may have met a list half changed. It notices by a page that the
+     kernel wipes in a child; where there is none it asks for the process, which takes longer than 16 x 16 x 16. */
 
 #include "pool.h"
 
@@ -21,6 +22,9 @@ int posix_memalign(void **memory, size alignment, size bytes);
 void free(void *memory);
 void *memset(void *memory, int value, size bytes);
 int getpid(void);
+void *mmap(void *wanted, size bytes, int protection, int flags, int file, long offset);
+int munmap(void *memory, size bytes);
+int madvise(void *memory, size bytes, int advice);
 int clock_gettime(int clock, void *time);
 int sched_getcpu(void);
 int sched_getaffinity(int process, size bytes, void *cpus);
@@ -94,6 +98,7 @@ struct worker {
 struct tw_pool {
   int busy;
   int process; /* of the threads; RESETTING while a forked child starts afresh */
+  int *entered; /* on the page that is wiped: not 0 once this process has entered; null without such a page */
   long threads, started;
   int stopping;
   long slept_through_ns; /* when the last region ended that was not worth waking anybody for */
@@ -449,6 +454,19 @@ TW_EXPORT void tw_parallel_for(void *handle, tw_task task, void *argument, long 
 
 /* Life of a pool. */
 
+enum { PAGE_BYTES = 4096, READ_WRITE = 3, PRIVATE_ANONYMOUS = 0x22, WIPE_ON_FORK = 18 }; /* PROT_*, MAP_*, MADV_* of Linux */
+
+/* Zeros, and zeros again in a forked child; null where the kernel cannot do that (before Linux 4.14). */
+static void *wiped_page(void) {
+  void *page = mmap((void *)0, PAGE_BYTES, READ_WRITE, PRIVATE_ANONYMOUS, -1, 0);
+  if (page == (void *)-1)
+    return 0;
+  if (!madvise(page, PAGE_BYTES, WIPE_ON_FORK))
+    return page;
+  munmap(page, PAGE_BYTES);
+  return 0;
+}
+
 TW_EXPORT struct tw_pool *tw_pool_create(long threads) {
   void *memory;
   size bytes = sizeof(struct tw_pool) + (threads - 1) * sizeof(struct worker) + threads * sizeof(struct share);
@@ -459,11 +477,12 @@ TW_EXPORT struct tw_pool *tw_pool_create(long threads) {
   pool->threads = threads;
   pool->shares = (struct share *)(pool->workers + threads - 1);
   pool->process = getpid();
+  pool->entered = wiped_page();
   return pool;
 }
 
 /* In a forked child, forget threads, locks and memory of the parent. Of several threads that come here first, one does it. */
-TW_EXPORT void tw_pool_enter(struct tw_pool *pool) {
+static void enter_process(struct tw_pool *pool) {
   int process = getpid(), owner = __atomic_load_n(&pool->process, __ATOMIC_ACQUIRE);
   while (owner != process) {
     if (owner == RESETTING) {
@@ -478,6 +497,14 @@ TW_EXPORT void tw_pool_enter(struct tw_pool *pool) {
       return;
     }
   }
+}
+
+TW_EXPORT void tw_pool_enter(struct tw_pool *pool) {
+  if (pool->entered && __atomic_load_n(pool->entered, __ATOMIC_ACQUIRE))
+    return;
+  enter_process(pool);
+  if (pool->entered)
+    __atomic_store_n(pool->entered, 1, __ATOMIC_RELEASE);
 }
 
 /* End the threads, unless a call is going on (a daemon thread at interpreter exit: then the process takes them down). */
@@ -519,6 +546,8 @@ TW_EXPORT void tw_pool_trim(struct tw_pool *pool) {
 TW_EXPORT void tw_pool_destroy(struct tw_pool *pool) {
   tw_pool_stop(pool);
   tw_pool_trim(pool);
+  if (pool->entered)
+    munmap(pool->entered, PAGE_BYTES);
   free(pool);
 }
 

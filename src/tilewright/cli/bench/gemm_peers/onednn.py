@@ -26,7 +26,7 @@ def prepare(case: GemmCase, threads: int) -> Iterator[Contender]:
 
 PEER = Peer(
     "onednn",
-    ("onednn-cpu-gomp",),
+    (onednn_library.PACKAGE,),
     prepare,
     "primitive and sgemm on the caller's arrays; squares: in a loop in C",
     prepacked_note="in the order that the primitive asks for",

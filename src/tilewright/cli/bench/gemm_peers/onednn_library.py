@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
+from importlib import metadata
 from typing import Any
 
 from tilewright.cli.bench import call_loops
 from tilewright.cli.bench.cases import FloatArray, aligned
 from tilewright.errors import TilewrightError
 
+PACKAGE, LIBRARY = "onednn-cpu-gomp", "libdnnl.so.3"
 CPU, IN_ORDER, FLOAT32 = 1, 1, 3
 """`dnnl_cpu`, `dnnl_stream_in_order`, `dnnl_f32`."""
 ANY_TAG, ROW_MAJOR_TAG = 1, 3
@@ -32,9 +32,9 @@ class _Argument(ctypes.Structure):
 
 @lru_cache(maxsize=1)
 def load() -> ctypes.CDLL:
-    """`libdnnl.so.3` beside the packages of this Python, else of the system. Raises `OSError` if there is none."""
-    beside = Path(sys.prefix, "lib", "libdnnl.so.3")
-    library = ctypes.CDLL(str(beside) if beside.exists() else beside.name)
+    """The library of the wheel. Raises `OSError` if it, or the OpenMP that it needs, cannot be loaded."""
+    files = [file for file in metadata.files(PACKAGE) or () if file.name == LIBRARY]
+    library = ctypes.CDLL(str(files[0].locate()) if files else LIBRARY)
     library.dnnl_primitive_desc_query_md.restype = ctypes.c_void_p
     library.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
     return library

@@ -88,5 +88,5 @@ PEER = Peer(
     ("torch",),
     prepare,
     "as installed, inference mode, mm into a tensor made ahead; squares: sgemm_ of the MKL in libtorch_cpu.so in a loop in C",
-    prepacked_note="frozen linear layers of mkldnn and mkl; squares: cblas_sgemm_compute",
+    prepacked_note="mm, and frozen linear layers of mkldnn and mkl, which make a new tensor; squares: cblas_sgemm_compute",
 )

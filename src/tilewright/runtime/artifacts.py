@@ -1,0 +1,144 @@
+"""Generated code on disk, under what it was generated from: a later process that asks for the same neither plans nor generates.
+
+An entry is the artifact as JSON behind a line with its SHA-256. Its name is a digest of the request and of all that answers
+it: every file of this package counts with its size and time. Entries are accelerators. What is damaged or cannot be written is
+generated again, in silence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from tilewright import settings
+from tilewright.codegen.artifact import Artifact, Signature, Symbol, TensorSlot
+from tilewright.errors import CacheError
+from tilewright.graph.types import Graph
+from tilewright.kernels import registry
+from tilewright.machine.machine import Machine
+from tilewright.runtime.directories import check_private, write_atomically
+
+SUFFIX = ".artifact"
+SOURCE_SUFFIXES = (".py", ".c", ".h", ".toml")
+PACKAGE = Path(__file__).parents[1]
+
+_ignored: ContextVar[bool] = ContextVar("artifacts_ignored", default=False)
+
+
+@contextmanager
+def ignored() -> Iterator[None]:
+    """Inside, everything is planned and generated: somebody looks at the stages."""
+    token = _ignored.set(True)
+    try:
+        yield
+    finally:
+        _ignored.reset(token)
+
+
+def remembered(graph: Graph, machine: Machine, fuse: bool | None, generate: Callable[[], Artifact]) -> Artifact:
+    """What `generate` makes of a graph for a machine, from the cache directory where it is there; errors pass through.
+
+    Nothing is remembered while stages are dumped or logged, with kernels that are not the package's own (nothing tells whether
+    they changed), and where other sources are linked.
+    """
+    knobs = settings.current()
+    if _ignored.get() or knobs.log or knobs.dump_dir is not None or registry.is_customised():
+        return generate()
+    path = knobs.cache_dir / (request_key(graph, machine, fuse) + SUFFIX)
+    found = _read(path)
+    if found is not None:
+        return found
+    artifact = generate()
+    if not artifact.linked:
+        _write(path, artifact)
+    return artifact
+
+
+def request_key(graph: Graph, machine: Machine, fuse: bool | None) -> str:
+    """The digest of a request. Sets of text come in another order in every process, so features are sorted."""
+    described = {name: value for name, value in _fields(machine) if name != "features"}
+    parts = (repr(graph), repr(described), repr(sorted(machine.features)), repr(fuse), sources())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def sources(package: Path = PACKAGE) -> str:
+    """A digest of names, sizes and times of the package's files: other code plans and generates otherwise."""
+    files = sorted(_files(str(package)))
+    return hashlib.sha256(repr(files).encode()).hexdigest()
+
+
+def encode(artifact: Artifact) -> bytes:
+    """The content of an entry; `decode` is its inverse."""
+    record = {
+        "entry_point": artifact.entry_point,
+        "text": artifact.text,
+        "architecture": artifact.architecture,
+        "features": sorted(artifact.features),
+        "signature": asdict(artifact.signature),
+    }
+    content = json.dumps(record).encode()
+    return hashlib.sha256(content).hexdigest().encode() + b"\n" + content
+
+
+def decode(content: bytes) -> Artifact | None:
+    """The artifact of an entry; None where the content does not match its checksum."""
+    checksum, _, record = content.partition(b"\n")
+    if checksum != hashlib.sha256(record).hexdigest().encode():
+        return None
+    fields = json.loads(record)
+    signature = fields["signature"]
+    return Artifact(
+        fields["entry_point"],
+        fields["text"],
+        (),
+        fields["architecture"],
+        frozenset(fields["features"]),
+        Signature(
+            tuple(Symbol(**symbol) for symbol in signature["symbols"]),
+            tuple(map(_slot, signature["inputs"])),
+            tuple(map(_slot, signature["outputs"])),
+        ),
+    )
+
+
+def _slot(fields: dict[str, Any]) -> TensorSlot:
+    return TensorSlot(**{**fields, "shape": tuple(fields["shape"])})
+
+
+def _fields(machine: Machine) -> list[tuple[str, Any]]:
+    return [(name, getattr(machine, name)) for name in Machine.__dataclass_fields__]
+
+
+def _files(directory: str) -> Iterator[tuple[str, int, int]]:
+    for entry in os.scandir(directory):
+        if entry.is_dir():
+            yield from _files(entry.path)
+        elif entry.name.endswith(SOURCE_SUFFIXES):
+            status = entry.stat()
+            yield entry.path, status.st_size, status.st_mtime_ns
+
+
+def _read(path: Path) -> Artifact | None:
+    """What is kept there, if the directory is safe to load code from: text of it will be compiled and run."""
+    try:
+        check_private(path.parent)
+        return decode(path.read_bytes())
+    except (OSError, CacheError):
+        return None
+
+
+def _write(path: Path, artifact: Artifact) -> None:
+    try:
+        check_private(path.parent)
+        write_atomically(path, encode(artifact))
+    except (OSError, CacheError):
+        return

@@ -1,0 +1,168 @@
+"""Generated code that is remembered on disk: found again by whoever asks for the same, and by nobody else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tests.support.graphs import random
+from tilewright import compiler
+from tilewright.codegen.artifact import Artifact
+from tilewright.graph.types import Graph
+from tilewright.kernels import registered, registry
+from tilewright.machine import Machine
+from tilewright.runtime import artifacts
+
+MACHINE = Machine.named("x86-64-v2")
+ASK = """
+import tilewright as tw
+from tilewright.machine import Machine
+from tilewright.runtime import artifacts
+graph = tw.jit(lambda x, y: tw.relu(x @ y)).lower(tw.spec((5, 6)), tw.spec((6, "n"))).graph
+print(artifacts.request_key(graph, Machine.named("x86-64-v4"), None))
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path))
+    tmp_path.chmod(0o700)
+    return tmp_path
+
+
+def product(rows: int = 5) -> Graph:
+    return tw.jit(lambda x, y: x @ y, target="x86-64-v2").lower(tw.spec((rows, 6)), tw.spec((6, "n"))).graph
+
+
+def generated(graph: Graph) -> Artifact:
+    return compiler.generate(compiler.plan(graph, MACHINE))
+
+
+class Counted:
+    """Generates, and counts how often."""
+
+    def __init__(self, artifact: Artifact) -> None:
+        self.artifact = artifact
+        self.calls = 0
+
+    def __call__(self) -> Artifact:
+        self.calls += 1
+        return self.artifact
+
+
+def entries(cache: Path) -> list[Path]:
+    return sorted(cache.glob(f"*{artifacts.SUFFIX}"))
+
+
+def test_what_is_remembered_is_what_was_generated(cache: Path) -> None:
+    graph = product()
+    generate = Counted(generated(graph))
+    for _ in range(2):
+        assert artifacts.remembered(graph, MACHINE, None, generate) == generate.artifact
+    assert generate.calls == 1
+
+
+def test_another_request_is_another_entry() -> None:
+    requests = [(product(), MACHINE, None), (product(7), MACHINE, None), (product(), MACHINE, True)]
+    requests += [(product(), replace(MACHINE, cores=3), None), (product(), replace(MACHINE, features=frozenset({"avx"})), None)]
+    keys = [artifacts.request_key(*request) for request in requests]
+    assert len(set(keys)) == len(keys)
+    assert artifacts.request_key(product(), MACHINE, None) == keys[0]
+
+
+def test_constants_count_by_their_values() -> None:
+    def graph(value: float) -> Graph:
+        weights = np.full((6, 4), value, np.float32)
+        return tw.jit(lambda x: x @ tw.asarray(weights), target="x86-64-v2").lower(tw.spec((5, 6))).graph
+
+    assert artifacts.request_key(graph(1), MACHINE, None) == artifacts.request_key(graph(1), MACHINE, None)
+    assert artifacts.request_key(graph(1), MACHINE, None) != artifacts.request_key(graph(2), MACHINE, None)
+
+
+def test_every_process_finds_the_same_entry() -> None:
+    keys = set()
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        answer = subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, check=True, env=environment)
+        keys.add(answer.stdout)
+    assert len(keys) == 1
+
+
+@pytest.mark.parametrize("change", ["content", "name", "header"])
+def test_other_sources_are_other_requests(tmp_path: Path, change: str) -> None:
+    (tmp_path / "room").mkdir()
+    module, header = tmp_path / "room" / "module.py", tmp_path / "pool.h"
+    module.write_text("x = 1\n")
+    header.write_text("int x;\n")
+    (tmp_path / "room" / "notes.txt").write_text("not counted")
+    before = artifacts.sources.__wrapped__(tmp_path)
+    (tmp_path / "room" / "notes.txt").write_text("not counted either")
+    assert artifacts.sources.__wrapped__(tmp_path) == before
+    if change == "name":
+        module.rename(module.with_name("other.py"))
+    else:
+        (module if change == "content" else header).write_text("y = 22\n")
+    assert artifacts.sources.__wrapped__(tmp_path) != before
+
+
+@pytest.mark.parametrize("damage", [b"", b"no entry", None])
+def test_a_damaged_entry_is_generated_again(cache: Path, damage: bytes | None) -> None:
+    graph = product()
+    generate = Counted(generated(graph))
+    artifacts.remembered(graph, MACHINE, None, generate)
+    (entry,) = entries(cache)
+    entry.write_bytes(entry.read_bytes().replace(b"float", b"doubl") if damage is None else damage)
+    assert artifacts.remembered(graph, MACHINE, None, generate) == generate.artifact
+    assert generate.calls == 2
+    assert artifacts.decode(entry.read_bytes()) == generate.artifact
+
+
+def test_a_directory_that_others_may_write_to_is_not_read(cache: Path) -> None:
+    graph = product()
+    generate = Counted(generated(graph))
+    artifacts.remembered(graph, MACHINE, None, generate)
+    cache.chmod(0o777)
+    artifacts.remembered(graph, MACHINE, None, generate)
+    assert generate.calls == 2
+
+
+def test_other_kernels_are_not_remembered(cache: Path) -> None:
+    graph = product()
+    generate = Counted(generated(graph))
+    other = replace(registered()[0], name="another_kernel")
+    registry.register(other)
+    try:
+        artifacts.remembered(graph, MACHINE, None, generate)
+    finally:
+        registry.unregister(other.name)
+    assert entries(cache) == []
+
+
+def test_whoever_looks_at_the_stages_sees_them(cache: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    x, y = random(5, 6), random(6, 7)
+    for _ in range(2):
+        with compiler.dumping(["plan"]):
+            tw.jit(lambda x, y: x @ y)(x, y)
+        assert "after plan" in capfd.readouterr().err
+
+
+def test_a_second_function_is_neither_planned_nor_generated(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = random(7, 3)
+
+    def function(x: object, y: object) -> object:
+        return tw.relu(x @ y) @ tw.asarray(weights)
+
+    x, y = random(5, 6), random(6, 7)
+    first = tw.jit(function)(x, y)
+    with monkeypatch.context() as patch:
+        patch.setattr(compiler, "plan", None)
+        patch.setattr(compiler, "generate", None)
+        np.testing.assert_array_equal(tw.jit(function)(x, y), first)
+    assert len(entries(cache)) == 1
