@@ -108,8 +108,9 @@ def _dot_work(
     sizes: Mapping[str, Count],
     tiles: Mapping[str, Count],
 ) -> KernelWork:
-    """As `kernel_work`, where lanes run along the depth: every column is a tile of its own, and strided operands are gathered: a load
-    and an insertion for each element.
+    """As `kernel_work`, where lanes run along the depth: every column is a tile of its own.
+
+    Strided operands are gathered: a load and an insertion for each element.
     """
 
     def cut(axis: str | None, step: int) -> Pieces:
