@@ -158,10 +158,9 @@ class Tile:
         if "left" not in self.prefetch:
             yield from (*unroll, "  for (long p = 0; p < k; p++) {", *self.step(), "  }")
             return
-        yield f"  const long next_left = k < {LEFT_LONG} ? {self.rows} * a_row : {LEFT_AHEAD} * a_column;"
         yield f"  for (long group = 0; group < k; group += {LINE_FLOATS}) {{"
         yield f"    const long end = group + {LINE_FLOATS} < k ? group + {LINE_FLOATS} : k;"
-        yield "    const float *next = a_0 + next_left;"
+        yield f"    const float *next = a_0 + {self._next_left()};"
         for _ in range(self.rows):
             yield "    __builtin_prefetch(next);"
             yield "    next += a_row;"
@@ -192,6 +191,11 @@ class Tile:
         yield "  }"
         for i, j in self._places():
             yield f"  {self._store(f'c + {i} * c_row', j, f'sum_{i}_{j}')};"
+
+    def _next_left(self) -> str:
+        """The next tile of rows, or further on in long rows: with C prefetched as well no register is left to choose."""
+        rows = f"{self.rows} * a_row"
+        return rows if "target" in self.prefetch else f"(k < {LEFT_LONG} ? {rows} : {LEFT_AHEAD} * a_column)"
 
     def _places(self) -> Iterator[tuple[int, int]]:
         """(row, vector) of every accumulator."""
