@@ -26,7 +26,7 @@ from tilewright.machine.machine import Machine, Source
 
 V2 = frozenset({"sse2", "sse4_2"})
 V3 = V2 | {"avx2", "fma"}
-V4 = V3 | {"avx512f", "avx512vl"}
+V4 = V3 | {"avx512f", "avx512dq", "avx512vl"}
 
 
 def machine(features: frozenset[str], architecture: str = "x86_64") -> Machine:

@@ -14,7 +14,7 @@ from tests.support.kernel_build import COMPILERS, command, dialect_library
 from tilewright.kernels import VectorDialect, dialect_for
 from tilewright.kernels.vectors import WAYS
 
-AVX512 = frozenset({"avx512f"})
+AVX512 = frozenset({"avx512f", "avx512dq"})
 AVX2 = frozenset({"avx2", "fma"})
 AVX = frozenset({"avx"})
 DIALECTS = tuple(dialect_for("x86_64", features) for features in (AVX512, AVX2, AVX, frozenset()))
@@ -62,6 +62,12 @@ BODY = (
     + "\n".join(
         f"EXPORT void reduce_{name}(const float *p, const float *q, float *out) {{\n"
         f"  (void)q;\n  out[0] = tw_reduce_{name}(tw_load(p));\n}}"
+        for name in (*REDUCTIONS, *CARELESS)
+    )
+    + "\n".join(
+        f"EXPORT void reduce_ways_{name}(const float *p, float *out) {{\n"
+        f"  tw_vec v[TW_WAYS];\n  TW_EACH_WAY(v[way] = tw_load(p + way * TW_LANES);)\n  tw_reduce_{name}_ways(v);\n"
+        f"  TW_EACH_WAY(tw_store(out + way * TW_LANES, v[way]);)\n}}"
         for name in (*REDUCTIONS, *CARELESS)
     )
     + """
@@ -217,6 +223,18 @@ def test_careless_reductions_fold_numbers(dialect: VectorDialect, compiler: str,
             assert out[0] == CARELESS[name].reduce(left)
 
 
+@every_dialect
+@pytest.mark.parametrize("name", [*REDUCTIONS, *CARELESS])
+def test_reductions_of_all_ways_are_those_of_each(dialect: VectorDialect, compiler: str, name: str) -> None:
+    found = library(dialect, compiler)
+    rows = np.random.default_rng(2).standard_normal((WAYS, dialect.lanes), np.float32)
+    together, alone = np.empty_like(rows), np.empty(1, np.float32)
+    getattr(found, f"reduce_ways_{name}")(pointer(rows), pointer(together))
+    for row, result in zip(rows, together, strict=True):
+        getattr(found, f"reduce_{name}")(pointer(row), pointer(row), pointer(alone))
+        np.testing.assert_array_equal(result, alone[0])
+
+
 def exponentials(dialect: VectorDialect, compiler: str, x: Floats, function: str = "exponentials") -> Floats:
     out = np.empty_like(x)
     getattr(library(dialect, compiler), function)(pointer(x), pointer(out), ctypes.c_long(x.size))
@@ -246,11 +264,11 @@ def test_exponential_of_differences(dialect: VectorDialect, compiler: str) -> No
     found, exact = exponentials(dialect, compiler, x, "exponentials_down"), np.exp(x.astype(np.float64))
     normal = exact > 2.0**-125
     assert (np.abs(found / exact - 1)[normal] <= 2e-7 + 7.3e-8 * np.abs(x[normal])).all()
-    assert (found[exact < 2.0**-126] == 0).all()
+    assert (found[~normal] <= exact[~normal] * (1 + 1e-5) + 2.0**-149).all()
     x = np.array([0, -0.0, -np.inf, -3e38, -3e9, -105, -1e-42, np.nan], np.float32)
     x = np.append(x, np.array([0x7F800001, 0xFFFFFFFF, 0x7FC00101], np.uint32).view(np.float32))
     expected = np.array([1, 1, 0, 0, 0, 0, 1, *[np.nan] * 4], np.float32)
-    np.testing.assert_array_equal(exponentials(dialect, compiler, x, "exponentials_down"), expected)
+    np.testing.assert_allclose(exponentials(dialect, compiler, x, "exponentials_down"), expected, rtol=2e-7, atol=0)
 
 
 @every_dialect

@@ -6,6 +6,9 @@ import pytest
 
 from tests.plan.cases import CASCADE_LAKE, KERNELS, contraction, kernel
 from tilewright.errors import PlanningError
+from tilewright.kernels.contract import DEPTH
+from tilewright.kernels.registry import for_machine
+from tilewright.machine.machine import Machine
 from tilewright.plan.kernel_choice import choose_kernel, kernel_work, pieces, useful_share
 from tilewright.plan.roles import contraction_roles
 
@@ -61,3 +64,19 @@ def test_no_kernel_is_an_error_that_says_what_to_do() -> None:
     with pytest.raises(PlanningError, match="no micro kernel can compute C on cascadelake-6240") as caught:
         choose_kernel(operator, contraction_roles(operator), CASCADE_LAKE, {"m": 4, "n": 4, "k": 4}, ())
     assert "register" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "sizes", "is_dot"),
+    [
+        ("mk,kn->mn", {"m": 2048, "n": 1, "k": 128}, True),
+        ("mk,kn->mn", {"m": 2048, "n": 2, "k": 128}, False),
+        ("mk,kn->mn", {"m": 2048, "n": 16, "k": 128}, False),
+        ("km,kn->mn", {"m": 2048, "n": 1, "k": 128}, False),
+    ],
+)
+def test_lanes_run_along_the_depth_of_one_contiguous_column(spec: str, sizes: dict[str, int], is_dot: bool) -> None:
+    operator = contraction("C", spec, "AB", sizes)
+    machine = Machine.named("zen5")
+    chosen, _ = choose_kernel(operator, contraction_roles(operator), machine, sizes, for_machine(machine))
+    assert (chosen.lanes_along == DEPTH) == is_dot

@@ -24,7 +24,7 @@ from tilewright.plan.types import (
 MACHINE = Machine(
     name="paper-machine",
     architecture="x86_64",
-    features=frozenset({"avx2", "fma", "avx512f", "sse2"}),
+    features=frozenset({"avx2", "fma", "avx512f", "avx512dq", "sse2"}),
     cores=18,
     vector_bits=512,
     vector_registers=32,

@@ -55,8 +55,8 @@ struct tw_call {
 
 PACKING = """\
 /* Column panels of `width`: target[j / width * panel_stride + p * width + j % width] = source[p * row + j * column]; the columns
-   that the last panel lacks are zero. Whole panels are copied a few rows at a time, while the next few rows are asked for: rows of
-   one panel alone are too short, and too far apart, for the hardware to foresee. */
+   that the last panel lacks are zero. Whole panels are copied a few rows at a time, while the next few rows are asked for: rows
+   of one panel alone are too short, and too far apart, for the hardware to foresee. */
 TW_INLINE void tw_pack_part(float *target, long width, const float *source, long row, long column, long rows, long columns) {
   for (long p = 0; p < rows; p++)
     for (long i = 0; i < width; i += TW_LANES) {

@@ -21,6 +21,7 @@ from tilewright.errors import InternalError
 from tilewright.graph.index import FloorDiv, Index, Mod
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, subexpressions
 from tilewright.graph.types import Reduction, StateVariable
+from tilewright.kernels.vectors import WAYS
 
 Lines = list[str]
 UNROLLED = 4
@@ -78,11 +79,14 @@ class _Emitter:
         if not several or not all(isinstance(read, View) for read in self.loops.reads):
             return around, one
         *left, rows = several
-        index, size = names.axis_offset(rows), to_c(self.ranges[rows].size)
-        ways = replace(self, rows=rows).row_body(reduction, lanes_are_reduced=True, part=False)
-        together = [f"for (; {index} + TW_WAYS <= {size}; {index} += TW_WAYS) {{", *_indent(ways), "}"]
-        rest = [f"for (; {index} < {size}; {index}++) {{", *_indent(one), "}"]
-        return left, ["{", f"  long {index} = 0;", *_indent(together), *_indent(rest), "}"]
+        index, size, sizes = names.axis_offset(rows), to_c(self.ranges[rows].size), self.ranges[rows].sizes
+        lines = [f"long {index} = 0;"]
+        if sizes is None or max(sizes) >= WAYS:
+            ways = replace(self, rows=rows).row_body(reduction, lanes_are_reduced=True, part=False)
+            lines += [f"for (; {index} + TW_WAYS <= {size}; {index} += TW_WAYS) {{", *_indent(ways), "}"]
+        if sizes is None or any(known % WAYS for known in sizes):
+            lines += [f"for (; {index} < {size}; {index}++) {{", *_indent(one), "}"]
+        return left, ["{", *_indent(lines), "}"]
 
     def nest(self, axes: list[str], body: Lines) -> Lines:
         """Loops point by point."""
@@ -170,8 +174,10 @@ class _Emitter:
             several += ["{", *_indent(shifted.state_step(state, name, keep, False, masked=False)), "}"]
         lines += self.over_reduction(step, lanes_are_reduced, part, several)
         lines += [f"{total} = {self.combined(state).format(total, other)};" for other in others]
-        result = f"tw_splat(tw_reduce_{self.combine(state)}({self.var(total)}))" if lanes_are_reduced else total
-        return [*lines, *self.define(into or f"state_{state.name}", result)]
+        reduce, result = f"tw_reduce_{self.combine(state)}", into or f"state_{state.name}"
+        if self.rows:
+            return [*lines, f"{reduce}_ways({total});", *self.define(result, self.var(total))]
+        return [*lines, *self.define(result, f"tw_splat({reduce}({total}))" if lanes_are_reduced else total)]
 
     def state_step(self, state: StateVariable, total: str, keep: bool, part: bool, *, masked: bool) -> Lines:
         """Take one vector of points into an accumulator; `keep` stores the contribution too."""

@@ -40,7 +40,7 @@ def dot_product_kernel(dialect: VectorDialect, *, peak_share: float) -> MicroKer
     `peak_share` is measured, of operands in L1: each multiplication needs an element of A of its own.
 
     >>> from tilewright.kernels import dialect_for
-    >>> dot_product_kernel(dialect_for("x86_64", frozenset({"avx512f"})), peak_share=0.5).name
+    >>> dot_product_kernel(dialect_for("x86_64", frozenset({"avx512f", "avx512dq"})), peak_share=0.5).name
     'matmul_avx512_f32_16x1_dot'
     """
 
@@ -121,7 +121,8 @@ class Dots:
         yield "  {"
         yield "    long p = 0;"
         yield from (f"    const float *a_{row} = a + {row} * a_row;" for row in here)
-        yield from (f"    tw_vec sum_{row}_{j} = {{0}};" for row, j in product(rows, range(self.unroll)))
+        yield from (f"    tw_vec sum_{row}_{j} = {{0}};" for row, j in product(here, range(self.unroll)))
+        yield from (f"    tw_vec sum_{row}_0 = {{0}};" for row in rows[len(here) :])
         yield f"    for (; p + {self.unroll} * TW_LANES <= k; p += {self.unroll} * TW_LANES) {{"
         for j in range(self.unroll):
             yield from self.step(here, j, "TW_LANES")
@@ -165,9 +166,8 @@ class Dots:
         yield f"    tw_store_part(c, sum_0, {self.rows});"
         yield "    return;"
         yield "  }"
-        yield "  if (accumulate)"
-        yield f"    sum_0 = tw_load_strided(c, c_row, {self.rows}) + sum_0;"
-        yield f"  tw_store_strided(c, c_row, sum_0, {self.rows});"
+        for i in range(self.rows):
+            yield f"  c[{i} * c_row] = accumulate ? c[{i} * c_row] + sum_0[{i}] : sum_0[{i}];"
 
     def _load(self, pointer: str, stride: str, number: int, count: str) -> str:
         place = f"p + {number} * TW_LANES"

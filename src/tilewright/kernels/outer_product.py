@@ -55,7 +55,7 @@ def outer_product_kernel(
     `MicroKernel.prefetch` does. `unroll` is the number of steps of K per loop trip.
 
     >>> from tilewright.kernels import dialect_for
-    >>> outer_product_kernel(dialect_for("x86_64", frozenset({"avx512f"})), 6, 4, peak_share=0.97).name
+    >>> outer_product_kernel(dialect_for("x86_64", frozenset({"avx512f", "avx512dq"})), 6, 4, peak_share=0.97).name
     'matmul_avx512_f32_6x64'
     """
 
@@ -158,10 +158,9 @@ class Tile:
         if "left" not in self.prefetch:
             yield from self.plain_loop()
             return
-        yield f"  const long next_left = k < {LEFT_LONG} ? {self.rows} * a_row : {LEFT_AHEAD} * a_column;"
         yield f"  for (long group = 0; group < k; group += {LINE_FLOATS}) {{"
         yield f"    const long end = group + {LINE_FLOATS} < k ? group + {LINE_FLOATS} : k;"
-        yield "    const float *next = a_0 + next_left;"
+        yield f"    const float *next = a_0 + {self._next_left()};"
         for _ in range(self.rows):
             yield "    __builtin_prefetch(next);"
             yield "    next += a_row;"
@@ -201,6 +200,11 @@ class Tile:
         yield "  }"
         for i, j in self._places():
             yield f"  {self._store(f'c + {i} * c_row', j, f'sum_{i}_{j}')};"
+
+    def _next_left(self) -> str:
+        """The next tile of rows, or further on in long rows: with C prefetched as well no register is left to choose."""
+        rows = f"{self.rows} * a_row"
+        return rows if "target" in self.prefetch else f"(k < {LEFT_LONG} ? {rows} : {LEFT_AHEAD} * a_column)"
 
     def _places(self) -> Iterator[tuple[int, int]]:
         """(row, vector) of every accumulator."""

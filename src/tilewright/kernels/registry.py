@@ -64,7 +64,8 @@ def for_machine(
 ) -> tuple[MicroKernel, ...]:
     """The kernels of an operation that the machine can run: widest vectors first, then by peak share, tile area, and name.
 
-    Of kernels of the same tile those that do not prefetch come first; those whose lanes run along the depth come last.
+    Of kernels of the same tile those that do not prefetch come first; of the same vectors those whose lanes run along the depth
+    come last.
 
     >>> [kernel.vector_bits for kernel in for_machine(Machine.named("x86-64-v2"))]
     [128]
@@ -92,9 +93,9 @@ def dialect_for(architecture: str, features: frozenset[str]) -> VectorDialect:
     return max(runnable, key=lambda dialect: (dialect.vector_bits, len(dialect.features), dialect.name))
 
 
-def _preference(kernel: MicroKernel) -> tuple[bool, int, float, int, bool]:
+def _preference(kernel: MicroKernel) -> tuple[int, bool, float, int, bool]:
     area = kernel.rows * kernel.columns
-    return kernel.lanes_along == DEPTH, -kernel.vector_bits, -kernel.peak_share, -area, bool(kernel.prefetch)
+    return -kernel.vector_bits, kernel.lanes_along == DEPTH, -kernel.peak_share, -area, bool(kernel.prefetch)
 
 
 def _by_name() -> dict[str, MicroKernel]:

@@ -18,9 +18,10 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
     tw_larger tw_smaller                            the same without care for NaN: one operand, if either is NaN
     tw_reduce_add tw_reduce_multiply tw_reduce_maximum tw_reduce_minimum        -> float, by halves: lane i with i + lanes/2
     tw_reduce_larger tw_reduce_smaller
+    tw_reduce_<name>_ways(v)                        v[way] = tw_splat(tw_reduce_<name>(v[way])), bit for bit
     TW_WAYS  TW_EACH_WAY(statement)                 the statement TW_WAYS times, with the constant way = 0, 1, ... in each
     tw_exp_down                                     the exponential of a rounded difference that is not above 0 (softmax): to
-                                                    2e-7 + 7.3e-8 |x|, relative; 0 below 2^-125.5; NaN for NaN
+                                                    2e-7 + 7.3e-8 |x|, relative; below 2^-125.5 perhaps 0; NaN for NaN
     tw_exp_ways(v)  tw_exp_down_ways(v)             v[way] = tw_exp(v[way]), step by step for all ways
     TW_KEEP(v)  TW_OPAQUE(p)                        keep a vector, or a pointer, in a register (compiles to nothing)
 
@@ -31,6 +32,7 @@ and must not include -ffast-math (the exponential relies on rounding).
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -63,18 +65,26 @@ class VectorDialect:
 
 
 def vector_dialect(
-    name: str, vector_bits: int, registers: int, features: frozenset[str], architecture: str, instructions: str
+    name: str,
+    vector_bits: int,
+    registers: int,
+    features: frozenset[str],
+    architecture: str,
+    instructions: str,
+    exp_down: str = "",
 ) -> VectorDialect:
     """A dialect from `instructions`: the C of what differs between ISAs (listed below); the rest is the same for all.
 
     `instructions` defines tw_mask, tw_load_part, tw_store_part, the comparisons, tw_where, tw_prefix (a mask of the first n
     lanes), tw_larger and tw_smaller (the second operand where the two are unordered), tw_sqrt, tw_floor, tw_round (to
     nearest even, for |x| < 2^22), tw_scale (p * 2^n, rounded once, for 0.5 < p < 2 and integral -152 <= n <= 129), tw_scale_down
-    (p * 2^n for 0.5 < p < 2 and integral -125 <= n <= 0, 0 for n < -125 and any p, NaN if both are), TW_KEEP.
+    (p * 2^n for 0.5 < p < 2 and integral -125 <= n <= 0, 0 for n < -125 and any p, NaN if both are), TW_KEEP. With steps of its
+    own for `exp_down`, written as `EXP_DOWN` is, a dialect needs no tw_scale_down.
     """
     lanes = vector_bits // 32
     guard = f"TW_DIALECT_{name.upper()}"
-    pieces = (f"#ifndef {guard}\n#define {guard}\n", _types(vector_bits), instructions, _shared(lanes), "#endif\n")
+    shared = _shared(lanes, {"tw_exp": EXP, "tw_exp_down": exp_down or EXP_DOWN})
+    pieces = (f"#ifndef {guard}\n#define {guard}\n", _types(vector_bits), instructions, shared, "#endif\n")
     return VectorDialect(name, vector_bits, lanes, registers, features, architecture, "".join(pieces))
 
 
@@ -88,16 +98,18 @@ def ways_text() -> str:
     return f"#define TW_WAYS {WAYS}\n#define TW_EACH_WAY(...) {{ {each} }}\n"
 
 
-def _shared(lanes: int) -> str:
+def _shared(lanes: int, exponentials: Mapping[str, str]) -> str:
     every = range(lanes)
     text = MEMORY.replace("@STRIDED@", ", ".join(f"p[{i} * stride]" if i else "p[0]" for i in every))
     text += VALUES.replace("@IOTA@", ", ".join(f"{i}.0f" for i in every))
-    return text + _exponentials() + "".join(_reduction(name, expression, lanes) for name, expression in REDUCTIONS)
+    text += _exponentials(exponentials)
+    folds = (fold(*one, lanes) for one in REDUCTIONS for fold in (_reduction, _reduction_of_ways))
+    return text + "".join(folds)
 
 
-def _exponentials() -> str:
+def _exponentials(exponentials: Mapping[str, str]) -> str:
     """Every exponential for one vector, and for all ways step by step: a chain of dependent steps leaves the units idle."""
-    return "".join(_one(name, steps) + _for_ways(name, steps) for name, steps in EXPONENTIALS.items())
+    return "".join(_one(name, steps) + _for_ways(name, steps) for name, steps in exponentials.items())
 
 
 def _one(name: str, steps: str) -> str:
@@ -121,6 +133,29 @@ def _reduction(name: str, expression: str, lanes: int) -> str:
     return "\n".join([*lines, "  return v[0];", "}", ""])
 
 
+def _reduction_of_ways(name: str, expression: str, lanes: int) -> str:
+    """The same for all ways at a time: halves, then quarters of two vectors meet in one, until every way has its part of one."""
+    lines = [f"TW_INLINE void tw_reduce_{name}_ways(tw_vec *all) {{", "  tw_vec v;", "  tw_vec upper;"]
+    part = lanes
+    count = WAYS
+    while count > 1:
+        part //= 2
+        count //= 2
+        lower = [i // part * 2 * part + i % part for i in range(lanes)]
+        for i in range(count):
+            for half, offset in (("v", 0), ("upper", part)):
+                indices = ", ".join(str(lane + offset) for lane in lower)
+                lines.append(f"  {half} = TW_SHUFFLE_TWO(all[{2 * i}], all[{2 * i + 1}], {indices});")
+            lines.append(f"  all[{i}] = {expression};")
+    lines.append("  v = all[0];")
+    while part > 1:
+        part //= 2
+        lines += [f"  upper = TW_SHUFFLE(v, {', '.join(str(i ^ part) for i in range(lanes))});", f"  v = {expression};"]
+    whole = lanes // WAYS
+    lines += [f"  all[{way}] = TW_SHUFFLE(v, {', '.join([str(way * whole)] * lanes)});" for way in range(WAYS)]
+    return "\n".join([*lines, "}", ""])
+
+
 REDUCTIONS = (
     ("add", "v + upper"),
     ("multiply", "v * upper"),
@@ -139,8 +174,10 @@ TYPES = """\
 #define TW_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
 #define TW_SHUFFLE(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
+#define TW_SHUFFLE_TWO(v, w, ...) __builtin_shufflevector(v, w, __VA_ARGS__)
 #else
 #define TW_SHUFFLE(v, ...) __builtin_shuffle(v, (tw_int){__VA_ARGS__})
+#define TW_SHUFFLE_TWO(v, w, ...) __builtin_shuffle(v, w, (tw_int){__VA_ARGS__})
 #endif
 #define TW_OPAQUE(pointer) __asm__("" : "+r"(pointer))
 typedef float tw_vec __attribute__((vector_size(@BYTES@)));
@@ -211,4 +248,3 @@ $e = $e * $x + 0.693146944f;
 $e = $e * $x + 1.0f;
 $x = tw_scale_down($e, $n);
 """
-EXPONENTIALS = {"tw_exp": EXP, "tw_exp_down": EXP_DOWN}

@@ -1,6 +1,6 @@
 """float32 matrix kernels for AVX-512. Tiles leave at least one of the 32 registers spare besides accumulators, B and one of A.
 
-Each tile also comes with prefetches, for rows of A and C that stream through, and for B that does.
+Each tile also comes with prefetches, for rows of A, and of C, that stream through, and for B that does.
 """
 
 from __future__ import annotations

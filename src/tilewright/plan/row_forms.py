@@ -101,7 +101,7 @@ def _producers_of_shares(chain: Chain, operator: Operator) -> Iterator[Operator]
 
 @fact
 def divided_by_readers(chain: Chain, name: str) -> bool:
-    """Whether the row operator of this name, if its rows are whole, leaves the division by their totals to those who sum its shares.
+    """Whether the row operator of this name, if its rows are whole, leaves the division by totals to who sums its shares.
 
     All readers must be contractions that sum whole rows of these shares alone, keep the rows apart, and write fewer elements
     for a row than it has.

@@ -93,8 +93,9 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
                 TW_EACH_WAY(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], tw_first(contribution[way], tw_splat(-3.4028234663852886e+38f), lanes));)
               }
             }
+            tw_reduce_larger_ways(state_row_max_lanes);
             tw_vec gained_row_max[TW_WAYS];
-            TW_EACH_WAY(gained_row_max[way] = tw_splat(tw_reduce_larger(state_row_max_lanes[way]));)
+            TW_EACH_WAY(gained_row_max[way] = state_row_max_lanes[way];)
             tw_vec previous_row_max[TW_WAYS];
             TW_EACH_WAY(previous_row_max[way] = tw_splat(tw_read(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way));)
             tw_vec state_row_max[TW_WAYS];
@@ -130,8 +131,9 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
                 TW_EACH_WAY(state_row_sum_lanes[way] = state_row_sum_lanes[way] + tw_first(contribution[way], tw_splat(0.0f), lanes);)
               }
             }
+            tw_reduce_add_ways(state_row_sum_lanes);
             tw_vec gained_row_sum[TW_WAYS];
-            TW_EACH_WAY(gained_row_sum[way] = tw_splat(tw_reduce_add(state_row_sum_lanes[way]));)
+            TW_EACH_WAY(gained_row_sum[way] = state_row_sum_lanes[way];)
             tw_vec previous_row_sum[TW_WAYS];
             TW_EACH_WAY(previous_row_sum[way] = tw_splat(tw_read(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way));)
             tw_vec factor_row_sum[TW_WAYS];
@@ -141,88 +143,6 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
             TW_EACH_WAY(state_row_sum[way] = (previous_row_sum[way] * factor_row_sum[way]) + gained_row_sum[way];)
             TW_EACH_WAY(tw_store_part(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way, state_row_sum[way], 1);)
             TW_EACH_WAY(tw_store_part(running_P_factor + in_m + way, factor_row_sum[way], 1);)
-          }
-        }
-        for (; in_m < size_m; in_m++) {
-          {
-            tw_vec state_row_max_lanes = tw_splat(-3.4028234663852886e+38f);
-            tw_vec state_row_max_lanes_1 = tw_splat(-3.4028234663852886e+38f);
-            tw_vec state_row_max_lanes_2 = tw_splat(-3.4028234663852886e+38f);
-            tw_vec state_row_max_lanes_3 = tw_splat(-3.4028234663852886e+38f);
-            {
-              long in_l = 0;
-              for (; in_l + 4 * TW_LANES <= 64; in_l += 4 * TW_LANES) {
-                {
-                  const tw_vec load_0 = tw_load(C + in_m * 80 + in_l);
-                  const tw_vec point = load_0;
-                  const tw_vec contribution = point;
-                  state_row_max_lanes = tw_larger(state_row_max_lanes, contribution);
-                }
-                {
-                  const tw_vec load_0 = tw_load(C + in_m * 80 + in_l + TW_LANES);
-                  const tw_vec point = load_0;
-                  const tw_vec contribution = point;
-                  state_row_max_lanes_1 = tw_larger(state_row_max_lanes_1, contribution);
-                }
-                {
-                  const tw_vec load_0 = tw_load(C + in_m * 80 + in_l + TW_LANES * 2);
-                  const tw_vec point = load_0;
-                  const tw_vec contribution = point;
-                  state_row_max_lanes_2 = tw_larger(state_row_max_lanes_2, contribution);
-                }
-                {
-                  const tw_vec load_0 = tw_load(C + in_m * 80 + in_l + TW_LANES * 3);
-                  const tw_vec point = load_0;
-                  const tw_vec contribution = point;
-                  state_row_max_lanes_3 = tw_larger(state_row_max_lanes_3, contribution);
-                }
-              }
-              for (; in_l + TW_LANES <= 64; in_l += TW_LANES) {
-                const tw_vec load_0 = tw_load(C + in_m * 80 + in_l);
-                const tw_vec point = load_0;
-                const tw_vec contribution = point;
-                state_row_max_lanes = tw_larger(state_row_max_lanes, contribution);
-              }
-              if (in_l < 64) {
-                const long lanes = 64 - in_l;
-                const tw_vec load_0 = tw_load_part(C + in_m * 80 + in_l, lanes);
-                const tw_vec point = load_0;
-                const tw_vec contribution = point;
-                state_row_max_lanes = tw_larger(state_row_max_lanes, tw_first(contribution, tw_splat(-3.4028234663852886e+38f), lanes));
-              }
-            }
-            state_row_max_lanes = tw_larger(state_row_max_lanes, state_row_max_lanes_1);
-            state_row_max_lanes = tw_larger(state_row_max_lanes, state_row_max_lanes_2);
-            state_row_max_lanes = tw_larger(state_row_max_lanes, state_row_max_lanes_3);
-            const tw_vec gained_row_max = tw_splat(tw_reduce_larger(state_row_max_lanes));
-            const tw_vec previous_row_max = tw_splat(tw_read(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m));
-            const tw_vec state_row_max = tw_larger(previous_row_max, gained_row_max);
-            tw_store_part(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, state_row_max, 1);
-            tw_vec state_row_sum_lanes = tw_splat(0.0f);
-            {
-              long in_l = 0;
-              for (; in_l + TW_LANES <= 64; in_l += TW_LANES) {
-                const tw_vec load_0 = tw_load(C + in_m * 80 + in_l);
-                const tw_vec point = load_0;
-                const tw_vec contribution = tw_exp_down((point - state_row_max));
-                tw_store(C + in_m * 80 + in_l, contribution);
-                state_row_sum_lanes = state_row_sum_lanes + contribution;
-              }
-              if (in_l < 64) {
-                const long lanes = 64 - in_l;
-                const tw_vec load_0 = tw_load_part(C + in_m * 80 + in_l, lanes);
-                const tw_vec point = load_0;
-                const tw_vec contribution = tw_exp_down((point - state_row_max));
-                tw_store_part(C + in_m * 80 + in_l, contribution, lanes);
-                state_row_sum_lanes = state_row_sum_lanes + tw_first(contribution, tw_splat(0.0f), lanes);
-              }
-            }
-            const tw_vec gained_row_sum = tw_splat(tw_reduce_add(state_row_sum_lanes));
-            const tw_vec previous_row_sum = tw_splat(tw_read(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m));
-            const tw_vec factor_row_sum = tw_exp((previous_row_max - state_row_max));
-            const tw_vec state_row_sum = (previous_row_sum * factor_row_sum) + gained_row_sum;
-            tw_store_part(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, state_row_sum, 1);
-            tw_store_part(running_P_factor + in_m, factor_row_sum, 1);
           }
         }
       }

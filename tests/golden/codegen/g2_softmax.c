@@ -76,8 +76,9 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
             TW_EACH_WAY(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], tw_first(contribution[way], tw_splat(-3.4028234663852886e+38f), lanes));)
           }
         }
+        tw_reduce_larger_ways(state_row_max_lanes);
         tw_vec state_row_max[TW_WAYS];
-        TW_EACH_WAY(state_row_max[way] = tw_splat(tw_reduce_larger(state_row_max_lanes[way]));)
+        TW_EACH_WAY(state_row_max[way] = state_row_max_lanes[way];)
         tw_vec state_row_sum_lanes[TW_WAYS];
         TW_EACH_WAY(state_row_sum_lanes[way] = tw_splat(0.0f);)
         {
@@ -108,85 +109,12 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
             TW_EACH_WAY(state_row_sum_lanes[way] = state_row_sum_lanes[way] + tw_first(contribution[way], tw_splat(0.0f), lanes);)
           }
         }
+        tw_reduce_add_ways(state_row_sum_lanes);
         tw_vec state_row_sum[TW_WAYS];
-        TW_EACH_WAY(state_row_sum[way] = tw_splat(tw_reduce_add(state_row_sum_lanes[way]));)
+        TW_EACH_WAY(state_row_sum[way] = state_row_sum_lanes[way];)
         tw_vec state_row_sum_inverse[TW_WAYS];
         TW_EACH_WAY(state_row_sum_inverse[way] = (tw_splat(1.0f) / state_row_sum[way]);)
         TW_EACH_WAY(tw_store_part(running_P_inverse + in_m + way, state_row_sum_inverse[way], 1);)
-      }
-      for (; in_m < size_m; in_m++) {
-        tw_vec state_row_max_lanes = tw_splat(-3.4028234663852886e+38f);
-        tw_vec state_row_max_lanes_1 = tw_splat(-3.4028234663852886e+38f);
-        tw_vec state_row_max_lanes_2 = tw_splat(-3.4028234663852886e+38f);
-        tw_vec state_row_max_lanes_3 = tw_splat(-3.4028234663852886e+38f);
-        {
-          long in_l = 0;
-          for (; in_l + 4 * TW_LANES <= 512; in_l += 4 * TW_LANES) {
-            {
-              const tw_vec load_0 = tw_load(C + in_m * 528 + in_l);
-              const tw_vec point = load_0;
-              const tw_vec contribution = point;
-              state_row_max_lanes = tw_larger(state_row_max_lanes, contribution);
-            }
-            {
-              const tw_vec load_0 = tw_load(C + in_m * 528 + in_l + TW_LANES);
-              const tw_vec point = load_0;
-              const tw_vec contribution = point;
-              state_row_max_lanes_1 = tw_larger(state_row_max_lanes_1, contribution);
-            }
-            {
-              const tw_vec load_0 = tw_load(C + in_m * 528 + in_l + TW_LANES * 2);
-              const tw_vec point = load_0;
-              const tw_vec contribution = point;
-              state_row_max_lanes_2 = tw_larger(state_row_max_lanes_2, contribution);
-            }
-            {
-              const tw_vec load_0 = tw_load(C + in_m * 528 + in_l + TW_LANES * 3);
-              const tw_vec point = load_0;
-              const tw_vec contribution = point;
-              state_row_max_lanes_3 = tw_larger(state_row_max_lanes_3, contribution);
-            }
-          }
-          for (; in_l + TW_LANES <= 512; in_l += TW_LANES) {
-            const tw_vec load_0 = tw_load(C + in_m * 528 + in_l);
-            const tw_vec point = load_0;
-            const tw_vec contribution = point;
-            state_row_max_lanes = tw_larger(state_row_max_lanes, contribution);
-          }
-          if (in_l < 512) {
-            const long lanes = 512 - in_l;
-            const tw_vec load_0 = tw_load_part(C + in_m * 528 + in_l, lanes);
-            const tw_vec point = load_0;
-            const tw_vec contribution = point;
-            state_row_max_lanes = tw_larger(state_row_max_lanes, tw_first(contribution, tw_splat(-3.4028234663852886e+38f), lanes));
-          }
-        }
-        state_row_max_lanes = tw_larger(state_row_max_lanes, state_row_max_lanes_1);
-        state_row_max_lanes = tw_larger(state_row_max_lanes, state_row_max_lanes_2);
-        state_row_max_lanes = tw_larger(state_row_max_lanes, state_row_max_lanes_3);
-        const tw_vec state_row_max = tw_splat(tw_reduce_larger(state_row_max_lanes));
-        tw_vec state_row_sum_lanes = tw_splat(0.0f);
-        {
-          long in_l = 0;
-          for (; in_l + TW_LANES <= 512; in_l += TW_LANES) {
-            const tw_vec load_0 = tw_load(C + in_m * 528 + in_l);
-            const tw_vec point = load_0;
-            const tw_vec contribution = tw_exp_down((point - state_row_max));
-            tw_store(C + in_m * 528 + in_l, contribution);
-            state_row_sum_lanes = state_row_sum_lanes + contribution;
-          }
-          if (in_l < 512) {
-            const long lanes = 512 - in_l;
-            const tw_vec load_0 = tw_load_part(C + in_m * 528 + in_l, lanes);
-            const tw_vec point = load_0;
-            const tw_vec contribution = tw_exp_down((point - state_row_max));
-            tw_store_part(C + in_m * 528 + in_l, contribution, lanes);
-            state_row_sum_lanes = state_row_sum_lanes + tw_first(contribution, tw_splat(0.0f), lanes);
-          }
-        }
-        const tw_vec state_row_sum = tw_splat(tw_reduce_add(state_row_sum_lanes));
-        const tw_vec state_row_sum_inverse = (tw_splat(1.0f) / state_row_sum);
-        tw_store_part(running_P_inverse + in_m, state_row_sum_inverse, 1);
       }
     }
     matmul_avx512_f32_6x64_tiles_8_24x64_n64_k512_ar528_ac1_bp32768_br64_a0(size_m, C, packed_D, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1);

@@ -6,8 +6,10 @@
 #define TW_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
 #define TW_SHUFFLE(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
+#define TW_SHUFFLE_TWO(v, w, ...) __builtin_shufflevector(v, w, __VA_ARGS__)
 #else
 #define TW_SHUFFLE(v, ...) __builtin_shuffle(v, (tw_int){__VA_ARGS__})
+#define TW_SHUFFLE_TWO(v, w, ...) __builtin_shuffle(v, w, (tw_int){__VA_ARGS__})
 #endif
 #define TW_OPAQUE(pointer) __asm__("" : "+r"(pointer))
 typedef float tw_vec __attribute__((vector_size(64)));
@@ -69,10 +71,9 @@ TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
   __asm__("vscalefps %2, %1, %0" : "=v"(result) : "v"(p), "v"(n));
   return result;
 }
-TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
-  tw_mask in_range = (tw_mask)~tw_less(n, tw_splat(-125.0f));
+TW_INLINE tw_vec tw_fraction(tw_vec v) {
   tw_vec result;
-  __asm__("vscalefps %2, %1, %0%{%3%}%{z%}" : "=v"(result) : "v"(p), "v"(n), "Yk"(in_range));
+  __asm__("vreduceps $9, %1, %0" : "=v"(result) : "v"(v));
   return result;
 }
 TW_INLINE tw_vec tw_load_strided(const float *p, long stride, long n) {
@@ -129,29 +130,27 @@ TW_INLINE void tw_exp_ways(tw_vec *x) {
 TW_INLINE tw_vec tw_exp_down(tw_vec x) {
   tw_vec n;
   tw_vec e;
-  x = x * 1.44269504f;
-  n = tw_round(x);
-  x = x - n;
-  e = x * 0.00132764725f + 0.00967554096f;
-  e = e * x + 0.0555071309f;
-  e = e * x + 0.240221202f;
-  e = e * x + 0.693146944f;
+  n = x * 1.44269504f;
+  x = tw_fraction(n);
+  e = x * 0.00186712993f + 0.00901703071f;
+  e = e * x + 0.0557999052f;
+  e = e * x + 0.240164489f;
+  e = e * x + 0.693151295f;
   e = e * x + 1.0f;
-  x = tw_scale_down(e, n);
+  x = tw_scale(e, n);
   return x;
 }
 TW_INLINE void tw_exp_down_ways(tw_vec *x) {
   tw_vec n[TW_WAYS];
   tw_vec e[TW_WAYS];
-  TW_EACH_WAY(x[way] = x[way] * 1.44269504f;)
-  TW_EACH_WAY(n[way] = tw_round(x[way]);)
-  TW_EACH_WAY(x[way] = x[way] - n[way];)
-  TW_EACH_WAY(e[way] = x[way] * 0.00132764725f + 0.00967554096f;)
-  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.0555071309f;)
-  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.240221202f;)
-  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.693146944f;)
+  TW_EACH_WAY(n[way] = x[way] * 1.44269504f;)
+  TW_EACH_WAY(x[way] = tw_fraction(n[way]);)
+  TW_EACH_WAY(e[way] = x[way] * 0.00186712993f + 0.00901703071f;)
+  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.0557999052f;)
+  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.240164489f;)
+  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.693151295f;)
   TW_EACH_WAY(e[way] = e[way] * x[way] + 1.0f;)
-  TW_EACH_WAY(x[way] = tw_scale_down(e[way], n[way]);)
+  TW_EACH_WAY(x[way] = tw_scale(e[way], n[way]);)
 }
 TW_INLINE float tw_reduce_add(tw_vec v) {
   tw_vec upper;
@@ -165,6 +164,28 @@ TW_INLINE float tw_reduce_add(tw_vec v) {
   v = v + upper;
   return v[0];
 }
+TW_INLINE void tw_reduce_add_ways(tw_vec *all) {
+  tw_vec v;
+  tw_vec upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  all[0] = v + upper;
+  v = TW_SHUFFLE_TWO(all[2], all[3], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+  upper = TW_SHUFFLE_TWO(all[2], all[3], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  all[1] = v + upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  all[0] = v + upper;
+  v = all[0];
+  upper = TW_SHUFFLE(v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+  v = v + upper;
+  upper = TW_SHUFFLE(v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+  v = v + upper;
+  all[0] = TW_SHUFFLE(v, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+  all[1] = TW_SHUFFLE(v, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4);
+  all[2] = TW_SHUFFLE(v, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8);
+  all[3] = TW_SHUFFLE(v, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12);
+}
 TW_INLINE float tw_reduce_multiply(tw_vec v) {
   tw_vec upper;
   upper = TW_SHUFFLE(v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
@@ -176,6 +197,28 @@ TW_INLINE float tw_reduce_multiply(tw_vec v) {
   upper = TW_SHUFFLE(v, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0);
   v = v * upper;
   return v[0];
+}
+TW_INLINE void tw_reduce_multiply_ways(tw_vec *all) {
+  tw_vec v;
+  tw_vec upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  all[0] = v * upper;
+  v = TW_SHUFFLE_TWO(all[2], all[3], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+  upper = TW_SHUFFLE_TWO(all[2], all[3], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  all[1] = v * upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  all[0] = v * upper;
+  v = all[0];
+  upper = TW_SHUFFLE(v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+  v = v * upper;
+  upper = TW_SHUFFLE(v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+  v = v * upper;
+  all[0] = TW_SHUFFLE(v, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+  all[1] = TW_SHUFFLE(v, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4);
+  all[2] = TW_SHUFFLE(v, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8);
+  all[3] = TW_SHUFFLE(v, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12);
 }
 TW_INLINE float tw_reduce_maximum(tw_vec v) {
   tw_vec upper;
@@ -189,6 +232,28 @@ TW_INLINE float tw_reduce_maximum(tw_vec v) {
   v = tw_maximum(v, upper);
   return v[0];
 }
+TW_INLINE void tw_reduce_maximum_ways(tw_vec *all) {
+  tw_vec v;
+  tw_vec upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  all[0] = tw_maximum(v, upper);
+  v = TW_SHUFFLE_TWO(all[2], all[3], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+  upper = TW_SHUFFLE_TWO(all[2], all[3], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  all[1] = tw_maximum(v, upper);
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  all[0] = tw_maximum(v, upper);
+  v = all[0];
+  upper = TW_SHUFFLE(v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+  v = tw_maximum(v, upper);
+  upper = TW_SHUFFLE(v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+  v = tw_maximum(v, upper);
+  all[0] = TW_SHUFFLE(v, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+  all[1] = TW_SHUFFLE(v, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4);
+  all[2] = TW_SHUFFLE(v, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8);
+  all[3] = TW_SHUFFLE(v, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12);
+}
 TW_INLINE float tw_reduce_minimum(tw_vec v) {
   tw_vec upper;
   upper = TW_SHUFFLE(v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
@@ -200,6 +265,28 @@ TW_INLINE float tw_reduce_minimum(tw_vec v) {
   upper = TW_SHUFFLE(v, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0);
   v = tw_minimum(v, upper);
   return v[0];
+}
+TW_INLINE void tw_reduce_minimum_ways(tw_vec *all) {
+  tw_vec v;
+  tw_vec upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  all[0] = tw_minimum(v, upper);
+  v = TW_SHUFFLE_TWO(all[2], all[3], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+  upper = TW_SHUFFLE_TWO(all[2], all[3], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  all[1] = tw_minimum(v, upper);
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  all[0] = tw_minimum(v, upper);
+  v = all[0];
+  upper = TW_SHUFFLE(v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+  v = tw_minimum(v, upper);
+  upper = TW_SHUFFLE(v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+  v = tw_minimum(v, upper);
+  all[0] = TW_SHUFFLE(v, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+  all[1] = TW_SHUFFLE(v, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4);
+  all[2] = TW_SHUFFLE(v, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8);
+  all[3] = TW_SHUFFLE(v, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12);
 }
 TW_INLINE float tw_reduce_larger(tw_vec v) {
   tw_vec upper;
@@ -213,6 +300,28 @@ TW_INLINE float tw_reduce_larger(tw_vec v) {
   v = tw_larger(v, upper);
   return v[0];
 }
+TW_INLINE void tw_reduce_larger_ways(tw_vec *all) {
+  tw_vec v;
+  tw_vec upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  all[0] = tw_larger(v, upper);
+  v = TW_SHUFFLE_TWO(all[2], all[3], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+  upper = TW_SHUFFLE_TWO(all[2], all[3], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  all[1] = tw_larger(v, upper);
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  all[0] = tw_larger(v, upper);
+  v = all[0];
+  upper = TW_SHUFFLE(v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+  v = tw_larger(v, upper);
+  upper = TW_SHUFFLE(v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+  v = tw_larger(v, upper);
+  all[0] = TW_SHUFFLE(v, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+  all[1] = TW_SHUFFLE(v, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4);
+  all[2] = TW_SHUFFLE(v, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8);
+  all[3] = TW_SHUFFLE(v, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12);
+}
 TW_INLINE float tw_reduce_smaller(tw_vec v) {
   tw_vec upper;
   upper = TW_SHUFFLE(v, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
@@ -224,6 +333,28 @@ TW_INLINE float tw_reduce_smaller(tw_vec v) {
   upper = TW_SHUFFLE(v, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0);
   v = tw_smaller(v, upper);
   return v[0];
+}
+TW_INLINE void tw_reduce_smaller_ways(tw_vec *all) {
+  tw_vec v;
+  tw_vec upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  all[0] = tw_smaller(v, upper);
+  v = TW_SHUFFLE_TWO(all[2], all[3], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+  upper = TW_SHUFFLE_TWO(all[2], all[3], 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  all[1] = tw_smaller(v, upper);
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  all[0] = tw_smaller(v, upper);
+  v = all[0];
+  upper = TW_SHUFFLE(v, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+  v = tw_smaller(v, upper);
+  upper = TW_SHUFFLE(v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+  v = tw_smaller(v, upper);
+  all[0] = TW_SHUFFLE(v, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+  all[1] = TW_SHUFFLE(v, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4);
+  all[2] = TW_SHUFFLE(v, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8);
+  all[3] = TW_SHUFFLE(v, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12);
 }
 #endif
 

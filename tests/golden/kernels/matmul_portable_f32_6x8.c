@@ -6,8 +6,10 @@
 #define TW_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
 #define TW_SHUFFLE(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
+#define TW_SHUFFLE_TWO(v, w, ...) __builtin_shufflevector(v, w, __VA_ARGS__)
 #else
 #define TW_SHUFFLE(v, ...) __builtin_shuffle(v, (tw_int){__VA_ARGS__})
+#define TW_SHUFFLE_TWO(v, w, ...) __builtin_shuffle(v, w, (tw_int){__VA_ARGS__})
 #endif
 #define TW_OPAQUE(pointer) __asm__("" : "+r"(pointer))
 typedef float tw_vec __attribute__((vector_size(16)));
@@ -183,6 +185,24 @@ TW_INLINE float tw_reduce_add(tw_vec v) {
   v = v + upper;
   return v[0];
 }
+TW_INLINE void tw_reduce_add_ways(tw_vec *all) {
+  tw_vec v;
+  tw_vec upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 4, 5);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 2, 3, 6, 7);
+  all[0] = v + upper;
+  v = TW_SHUFFLE_TWO(all[2], all[3], 0, 1, 4, 5);
+  upper = TW_SHUFFLE_TWO(all[2], all[3], 2, 3, 6, 7);
+  all[1] = v + upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 2, 4, 6);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 1, 3, 5, 7);
+  all[0] = v + upper;
+  v = all[0];
+  all[0] = TW_SHUFFLE(v, 0, 0, 0, 0);
+  all[1] = TW_SHUFFLE(v, 1, 1, 1, 1);
+  all[2] = TW_SHUFFLE(v, 2, 2, 2, 2);
+  all[3] = TW_SHUFFLE(v, 3, 3, 3, 3);
+}
 TW_INLINE float tw_reduce_multiply(tw_vec v) {
   tw_vec upper;
   upper = TW_SHUFFLE(v, 2, 3, 0, 1);
@@ -190,6 +210,24 @@ TW_INLINE float tw_reduce_multiply(tw_vec v) {
   upper = TW_SHUFFLE(v, 1, 2, 3, 0);
   v = v * upper;
   return v[0];
+}
+TW_INLINE void tw_reduce_multiply_ways(tw_vec *all) {
+  tw_vec v;
+  tw_vec upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 4, 5);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 2, 3, 6, 7);
+  all[0] = v * upper;
+  v = TW_SHUFFLE_TWO(all[2], all[3], 0, 1, 4, 5);
+  upper = TW_SHUFFLE_TWO(all[2], all[3], 2, 3, 6, 7);
+  all[1] = v * upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 2, 4, 6);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 1, 3, 5, 7);
+  all[0] = v * upper;
+  v = all[0];
+  all[0] = TW_SHUFFLE(v, 0, 0, 0, 0);
+  all[1] = TW_SHUFFLE(v, 1, 1, 1, 1);
+  all[2] = TW_SHUFFLE(v, 2, 2, 2, 2);
+  all[3] = TW_SHUFFLE(v, 3, 3, 3, 3);
 }
 TW_INLINE float tw_reduce_maximum(tw_vec v) {
   tw_vec upper;
@@ -199,6 +237,24 @@ TW_INLINE float tw_reduce_maximum(tw_vec v) {
   v = tw_maximum(v, upper);
   return v[0];
 }
+TW_INLINE void tw_reduce_maximum_ways(tw_vec *all) {
+  tw_vec v;
+  tw_vec upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 4, 5);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 2, 3, 6, 7);
+  all[0] = tw_maximum(v, upper);
+  v = TW_SHUFFLE_TWO(all[2], all[3], 0, 1, 4, 5);
+  upper = TW_SHUFFLE_TWO(all[2], all[3], 2, 3, 6, 7);
+  all[1] = tw_maximum(v, upper);
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 2, 4, 6);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 1, 3, 5, 7);
+  all[0] = tw_maximum(v, upper);
+  v = all[0];
+  all[0] = TW_SHUFFLE(v, 0, 0, 0, 0);
+  all[1] = TW_SHUFFLE(v, 1, 1, 1, 1);
+  all[2] = TW_SHUFFLE(v, 2, 2, 2, 2);
+  all[3] = TW_SHUFFLE(v, 3, 3, 3, 3);
+}
 TW_INLINE float tw_reduce_minimum(tw_vec v) {
   tw_vec upper;
   upper = TW_SHUFFLE(v, 2, 3, 0, 1);
@@ -206,6 +262,24 @@ TW_INLINE float tw_reduce_minimum(tw_vec v) {
   upper = TW_SHUFFLE(v, 1, 2, 3, 0);
   v = tw_minimum(v, upper);
   return v[0];
+}
+TW_INLINE void tw_reduce_minimum_ways(tw_vec *all) {
+  tw_vec v;
+  tw_vec upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 4, 5);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 2, 3, 6, 7);
+  all[0] = tw_minimum(v, upper);
+  v = TW_SHUFFLE_TWO(all[2], all[3], 0, 1, 4, 5);
+  upper = TW_SHUFFLE_TWO(all[2], all[3], 2, 3, 6, 7);
+  all[1] = tw_minimum(v, upper);
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 2, 4, 6);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 1, 3, 5, 7);
+  all[0] = tw_minimum(v, upper);
+  v = all[0];
+  all[0] = TW_SHUFFLE(v, 0, 0, 0, 0);
+  all[1] = TW_SHUFFLE(v, 1, 1, 1, 1);
+  all[2] = TW_SHUFFLE(v, 2, 2, 2, 2);
+  all[3] = TW_SHUFFLE(v, 3, 3, 3, 3);
 }
 TW_INLINE float tw_reduce_larger(tw_vec v) {
   tw_vec upper;
@@ -215,6 +289,24 @@ TW_INLINE float tw_reduce_larger(tw_vec v) {
   v = tw_larger(v, upper);
   return v[0];
 }
+TW_INLINE void tw_reduce_larger_ways(tw_vec *all) {
+  tw_vec v;
+  tw_vec upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 4, 5);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 2, 3, 6, 7);
+  all[0] = tw_larger(v, upper);
+  v = TW_SHUFFLE_TWO(all[2], all[3], 0, 1, 4, 5);
+  upper = TW_SHUFFLE_TWO(all[2], all[3], 2, 3, 6, 7);
+  all[1] = tw_larger(v, upper);
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 2, 4, 6);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 1, 3, 5, 7);
+  all[0] = tw_larger(v, upper);
+  v = all[0];
+  all[0] = TW_SHUFFLE(v, 0, 0, 0, 0);
+  all[1] = TW_SHUFFLE(v, 1, 1, 1, 1);
+  all[2] = TW_SHUFFLE(v, 2, 2, 2, 2);
+  all[3] = TW_SHUFFLE(v, 3, 3, 3, 3);
+}
 TW_INLINE float tw_reduce_smaller(tw_vec v) {
   tw_vec upper;
   upper = TW_SHUFFLE(v, 2, 3, 0, 1);
@@ -222,6 +314,24 @@ TW_INLINE float tw_reduce_smaller(tw_vec v) {
   upper = TW_SHUFFLE(v, 1, 2, 3, 0);
   v = tw_smaller(v, upper);
   return v[0];
+}
+TW_INLINE void tw_reduce_smaller_ways(tw_vec *all) {
+  tw_vec v;
+  tw_vec upper;
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 4, 5);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 2, 3, 6, 7);
+  all[0] = tw_smaller(v, upper);
+  v = TW_SHUFFLE_TWO(all[2], all[3], 0, 1, 4, 5);
+  upper = TW_SHUFFLE_TWO(all[2], all[3], 2, 3, 6, 7);
+  all[1] = tw_smaller(v, upper);
+  v = TW_SHUFFLE_TWO(all[0], all[1], 0, 2, 4, 6);
+  upper = TW_SHUFFLE_TWO(all[0], all[1], 1, 3, 5, 7);
+  all[0] = tw_smaller(v, upper);
+  v = all[0];
+  all[0] = TW_SHUFFLE(v, 0, 0, 0, 0);
+  all[1] = TW_SHUFFLE(v, 1, 1, 1, 1);
+  all[2] = TW_SHUFFLE(v, 2, 2, 2, 2);
+  all[3] = TW_SHUFFLE(v, 3, 3, 3, 3);
 }
 #endif
 

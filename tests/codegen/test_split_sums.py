@@ -1,0 +1,56 @@
+"""Plain sums in parts, and products with one column: against NumPy, ragged shapes, any number of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tests.codegen.test_online_rows import KERNEL, MACHINE, check_all, hand_plan
+from tests.plan.cases import chain_of, contraction
+from tilewright.plan.block_order import prefixed, why_not_executable
+from tilewright.plan.parallel import parallel_axes
+from tilewright.plan.schedule import Loop, Schedule
+
+
+def product(x, y):
+    return tw.einsum("mk,kn->mn", x, y)
+
+
+def random(*shape: int) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal(shape, np.float32)
+
+
+@pytest.mark.needs("avx2", "fma")
+@pytest.mark.parametrize("shape", [(1, 1, 9), (7, 5, 20), (66, 17, 33), (130, 3, 40)])
+def test_parts_of_a_sum_are_added_under_every_prefix(shape: Sequence[int]) -> None:
+    extents = dict(zip("mnk", shape, strict=True))
+    plans = []
+    for number, (prefix, part) in enumerate((p, q) for p in ("", "m", "n", "mn", "k", "mk", "km") for q in (3, 8)):
+        chain = chain_of([contraction(f"C{number}", "mk,kn->mn", "AB", extents)])
+        inner = prefixed(chain, prefix, {}, {"m": 4, "n": 16, "k": 2})
+        schedule = Schedule((Loop("k", part, inner.body),), inner.storage, "k")
+        assert not why_not_executable(chain, schedule)
+        plans.append(hand_plan(chain, schedule, MACHINE, KERNEL, parallel_axes(chain, schedule)))
+    check_all(plans)
+
+
+@pytest.mark.needs("avx2", "fma")
+def test_a_long_sum_has_the_same_bits_with_any_number_of_threads() -> None:
+    a, b = random(5, 400_003), random(400_003, 3)
+    one, two = (tw.jit(product, threads=threads) for threads in (1, 2))
+    result = one(a, b)
+    np.testing.assert_array_equal(result, two(a, b))
+    np.testing.assert_allclose(result, a.astype(np.float64) @ b, atol=1e-2)
+
+
+@pytest.mark.needs("avx2", "fma")
+@pytest.mark.parametrize("shape", [(1, 1), (15, 16), (17, 67), (40, 129), (33, 1), (3, 4099)])
+def test_one_column_in_any_layout(shape: tuple[int, int]) -> None:
+    a, x = random(*shape), random(shape[1], 1)
+    expected = a.astype(np.float64) @ x
+    strided = np.asfortranarray(a), np.repeat(x, 2, axis=1)[:, :1]
+    for left, right in ((a, x), (strided[0], x), (a, strided[1])):
+        np.testing.assert_allclose(tw.jit(product)(left, right), expected, atol=1e-4 * shape[1] ** 0.5)
