@@ -76,7 +76,7 @@ def outer_product_kernel(
         peak_share=peak_share,
         emit=emit,
         prefetch=prefetch,
-        shares_accumulators=dialect.registers >= TALL_REGISTERS and not {"left", "target"} <= set(prefetch),
+        shares_accumulators=dialect.registers >= TALL_REGISTERS,
     )
 
 
