@@ -109,7 +109,8 @@ def test_no_vector_goes_through_the_stack_in_generated_code(kernel: MicroKernel,
     schedule = Schedule((Pack("product", 1, Layout.PANELS, kernel.columns), Compute("product")))
     machine = Machine.named(MACHINES[kernel.vector_bits])
     artifact = artifact_of([hand_plan(chain("product", [operator], extents), schedule, machine, kernel)])
-    found = functions(build([KernelSource(SourceKind.C, artifact.text)], artifact.features, compiler))
+    sources = [KernelSource(SourceKind.C, artifact.text), *artifact.linked]
+    found = functions(build(sources, artifact.features, compiler))
     assert any(code.loops() for code in found.values())
     assert spilled(found.values()) == []
 
