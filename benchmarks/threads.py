@@ -161,7 +161,7 @@ class Peaks:
             other.join()
         os.sched_setaffinity(0, allowed)
         flops, starts, ends = zip(*done, strict=True)
-        return sum(flops) / (max(ends) - min(starts))
+        return float(sum(flops) / (max(ends) - min(starts)))
 
 
 def table(found: list[Found], threads: int) -> Iterator[str]:

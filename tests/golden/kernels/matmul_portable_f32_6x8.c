@@ -344,7 +344,6 @@ TW_VARIANT void matmul_portable_f32_6x8_2x2(long k, const float *a, long a_row, 
   const float *a_0 = a + 0 * a_row;
   tw_vec sum_0_0 = {0}, sum_0_1 = {0};
   tw_vec sum_1_0 = {0}, sum_1_1 = {0};
-#pragma GCC unroll 1
   for (long p = 0; p < k; p++) {
     tw_vec b_0 = tw_load(b + 0 * TW_LANES);
     TW_KEEP(b_0);
