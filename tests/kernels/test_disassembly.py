@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 
@@ -24,8 +25,14 @@ FEATURES = (frozenset(), frozenset({"avx2", "fma"}), frozenset({"avx512f"}))
 MACHINES = {128: "x86-64-v2", 256: "x86-64-v3", 512: "x86-64-v4"}
 INSTRUCTION = re.compile(r"^\s+([0-9a-f]+):\s+(.*)$", re.MULTILINE)
 JUMP = re.compile(r"j[a-z]+\s+([0-9a-f]+)")
+LEAVES = re.compile(r"(notrack )?jmp|ret|ud2")
+TABLE_JUMP = re.compile(r"(notrack )?jmp\s+\*")
+PADDING = re.compile(r".*nop|xchg\s+%ax,%ax|int3")
 ARITHMETIC = re.compile(r"v?(fmadd|mulps|addps)")
-VECTOR_ON_STACK = re.compile(r"[xyz]mm.*\(%rsp|\(%rsp.*[xyz]mm|-0x[0-9a-f]+\(%rbp.*[xyz]mm|[xyz]mm.*-0x[0-9a-f]+\(%rbp")
+WIDE = re.compile(r"(?!v?mov[dq]\s).*[xyz]mm")
+"""What handles a vector: movd and movq carry general registers, which GCC keeps in vector registers where some are free."""
+ON_STACK = re.compile(r"\(%rsp|-0x[0-9a-f]+\(%rbp")
+STORE = re.compile(r".*[xyz]mm\d+,[^%,]*\(")
 
 
 @dataclass(frozen=True)
@@ -35,24 +42,69 @@ class Code:
     instructions: tuple[tuple[int, str], ...]
 
     def loops(self) -> list[list[str]]:
-        """The bodies of loops with arithmetic: from the target of a jump backwards to the jump, blocks out of line included."""
-        spans: list[tuple[int, int]] = []
-        for low, high in sorted(self._backwards()):
-            if spans and low <= spans[-1][1]:
-                spans[-1] = (spans[-1][0], max(high, spans[-1][1]))
-            else:
-                spans.append((low, high))
-        bodies = [[text for address, text in self.instructions if low <= address <= high] for low, high in spans]
-        return [body for body in bodies if any(ARITHMETIC.match(text) for text in body)]
+        """The bodies of the loops over K: outermost ones with arithmetic that store no result.
 
-    def _backwards(self) -> Iterator[tuple[int, int]]:
-        for address, text in self.instructions:
+        Loops over tiles store theirs, in memory other than the stack. Blocks that stand elsewhere are included.
+        """
+        texts = [text for _, text in self.instructions]
+        bodies = ([texts[i] for i in sorted(body)] for body in self._loops(set(range(len(texts)))))
+        return [body for body in bodies if any(map(ARITHMETIC.match, body))]
+
+    def _loops(self, within: set[int]) -> Iterator[set[int]]:
+        """Instructions that reach each other; where they store a result, the loops that are left without their entries."""
+        left = set(within)
+        for start in sorted(self._targets & within):
+            body = _reached(start, self._after, left) & _reached(start, self._before, left)
+            left -= body
+            if any(_stores_result(self.instructions[i][1]) for i in body):
+                yield from self._loops({i for i in body if self._before[i] <= body})
+            elif body:
+                yield body
+
+    @cached_property
+    def _targets(self) -> set[int]:
+        """Where ways meet: every loop has such an instruction."""
+        return {i for i, sources in self._before.items() if len(sources) > 1}
+
+    @cached_property
+    def _before(self) -> dict[int, set[int]]:
+        before: dict[int, set[int]] = {i: set() for i in self._after}
+        for i, targets in self._after.items():
+            for target in targets:
+                before[target].add(i)
+        return before
+
+    @cached_property
+    def _after(self) -> dict[int, set[int]]:
+        """What may follow each instruction, by number. Jumps through a table may lead to whatever nothing else leads to."""
+        numbers = {address: i for i, (address, _) in enumerate(self.instructions)}
+        after: dict[int, set[int]] = {}
+        for i, (_, text) in enumerate(self.instructions):
             jump = JUMP.match(text)
-            if jump and self.instructions[0][0] <= int(jump[1], 16) < address:
-                yield int(jump[1], 16), address
+            targets = {numbers.get(int(jump[1], 16))} if jump else set()
+            targets |= set() if LEAVES.match(text) else {i + 1}
+            after[i] = {target for target in targets if target is not None and target < len(numbers)}
+        others = set(after).difference(*after.values())
+        cases = {i for i in others if i and not PADDING.match(self.instructions[i][1])}
+        return {i: cases if TABLE_JUMP.match(self.instructions[i][1]) else targets for i, targets in after.items()}
 
     def count(self, word: str) -> int:
         return sum(text.startswith(word) for _, text in self.instructions)
+
+
+def _reached(start: int, edges: Mapping[int, set[int]], within: set[int]) -> set[int]:
+    """What is reached from there by at least one step, and without leaving."""
+    found: set[int] = set()
+    left = [start]
+    while left:
+        fresh = (edges[left.pop()] & within) - found
+        found |= fresh
+        left += fresh
+    return found
+
+
+def _stores_result(text: str) -> bool:
+    return bool(STORE.match(text)) and not ON_STACK.search(text)
 
 
 def full_tiles(kernel: MicroKernel, compiler: str) -> dict[str, Code]:
@@ -74,8 +126,8 @@ def functions(library: Path) -> dict[str, Code]:
 
 
 def spilled(codes: Iterable[Code]) -> list[str]:
-    """The instructions inside loops with arithmetic that move a vector to or from the stack."""
-    return [text for code in codes for body in code.loops() for text in body if VECTOR_ON_STACK.search(text)]
+    """The instructions inside loops over K that move a vector to or from the stack."""
+    return [text for code in codes for body in code.loops() for text in body if ON_STACK.search(text) and WIDE.match(text)]
 
 
 def _cases(kernels: Iterable[MicroKernel]) -> list[object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 import shutil
 import subprocess
 import tempfile
@@ -12,13 +13,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, VectorDialect
+from tilewright.runtime.flags import for_features
 
 FLAGS = [
     *("-O2", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared", "-nostdlib", "-ffreestanding"),
     *("-fno-stack-protector", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror"),
 ]
 GCC_FLAGS = ["-mtune=generic", "-fno-tree-loop-distribute-patterns"]
-CLANG_FLAGS = ["-Wno-unused-command-line-argument"]  # assembly needs none of the C flags
+CLANG_FLAGS = ["-fno-sanitize=undefined", "-Wno-unused-command-line-argument"]  # assembly needs none of the C flags
 EXPORT = '__attribute__((visibility("default")))'
 CALLER = f"""
 {EXPORT} void call(long k, const float *a, long a_row, long a_column, const float *b, long b_row, float *c, long c_row,
@@ -42,7 +44,8 @@ def command(compiler: str) -> tuple[str, ...] | None:
 
 
 def build(sources: Sequence[KernelSource], features: frozenset[str], compiler: str, extra: Sequence[str] = ()) -> Path:
-    """A shared library of these translation units; warnings are errors. The directory lives as long as the process."""
+    """A shared library of these translation units for exactly these features; warnings are errors. The directory lives as long as
+    the process."""
     start = command(compiler)
     assert start is not None, f"{compiler} is missing"
     directory = Path(tempfile.mkdtemp(dir=_workspace()))
@@ -52,7 +55,7 @@ def build(sources: Sequence[KernelSource], features: frozenset[str], compiler: s
         path.write_bytes(source.content.encode() if isinstance(source.content, str) else source.content)
         paths.append(str(path))
     library = directory / "library.so"
-    machine = [f"-m{feature}" for feature in sorted(features)]
+    machine = for_features(compiler, platform.machine(), features)
     words = [*start, *FLAGS, *machine, *extra, *paths, "-o", str(library)]
     result = subprocess.run(words, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
