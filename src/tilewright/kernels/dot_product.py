@@ -121,7 +121,8 @@ class Dots:
         yield "  {"
         yield "    long p = 0;"
         yield from (f"    const float *a_{row} = a + {row} * a_row;" for row in here)
-        yield from (f"    tw_vec sum_{row}_{j} = {{0}};" for row, j in product(rows, range(self.unroll)))
+        yield from (f"    tw_vec sum_{row}_{j} = {{0}};" for row, j in product(here, range(self.unroll)))
+        yield from (f"    tw_vec sum_{row}_0 = {{0}};" for row in rows[len(here) :])
         yield f"    for (; p + {self.unroll} * TW_LANES <= k; p += {self.unroll} * TW_LANES) {{"
         for j in range(self.unroll):
             yield from self.step(here, j, "TW_LANES")

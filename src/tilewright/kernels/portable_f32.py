@@ -14,7 +14,7 @@ from tilewright.kernels.outer_product import outer_product_kernel
 
 # Measured on one core of an AMD EPYC (Zen 5), GCC 12 and Clang 21: see docs/kernels.md.
 KERNELS = (
-    outer_product_kernel(DIALECT, 6, 2, peak_share=0.69),
+    outer_product_kernel(DIALECT, 6, 2, peak_share=0.69, unroll=1),
     replace(outer_product_kernel(DIALECT, 2, 4, peak_share=0.75), architecture="x86_64"),
     outer_product_kernel(AVX, 6, 2, peak_share=0.86, unroll=2),
 )
