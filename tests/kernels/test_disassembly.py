@@ -153,7 +153,10 @@ def test_no_vector_goes_through_the_stack_and_prefetches_are_there(kernel: Micro
 
 @pytest.mark.parametrize(("kernel", "compiler"), _cases(registered()))
 def test_no_vector_goes_through_the_stack_in_generated_code(kernel: MicroKernel, compiler: str) -> None:
-    """There, constants are known and functions are inlined, so that registers are allocated anew."""
+    """There, constants are known and functions are inlined, so that registers are allocated anew.
+
+    What gathers operands lane by lane is left out: its lanes meet on the stack.
+    """
     extents = {"m": 2 * kernel.rows + 1, "n": 2 * kernel.columns + 3, "k": 302}
     operator = contraction("product", "a:mk", "b:kn", "c:mn", extents)
     schedule = Schedule((Pack("product", 1, Layout.PANELS, kernel.columns), Compute("product")))
@@ -161,8 +164,9 @@ def test_no_vector_goes_through_the_stack_in_generated_code(kernel: MicroKernel,
     machine = replace(machine, features=machine.features | kernel.features)
     artifact = artifact_of([hand_plan(chain("product", [operator], extents), schedule, machine, kernel)])
     found = functions(build([KernelSource(SourceKind.C, artifact.text)], artifact.features, compiler, FLAGS))
-    assert any(code.loops() for code in found.values())
-    assert spilled(found.values()) == []
+    codes = [code for name, code in found.items() if "_strided" not in name]
+    assert any(code.loops() for code in codes)
+    assert spilled(codes) == []
 
 
 TOO_LARGE = tuple(
