@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from tilewright.plan.candidate import Candidate
 from tilewright.plan.features import features
+from tilewright.plan.fetch import fetched_inputs
 from tilewright.plan.nesting import Blocking, InnerLoops
 from tilewright.plan.packing import may_pack, pack_depth, with_packs
 from tilewright.plan.parallel import parallel_axes
@@ -97,6 +98,7 @@ def priced(like: Plan, setting: Setting, point: Point) -> Sampled:
     """The plan of a point, for the chain and machine of another plan."""
     blocking = blocking_of(setting, point)
     chain, used = setting.chain, dict(point.kernels)
+    scratch = scratch_bytes(setting, blocking.schedule)
     plan = replace(
         like,
         schedule=blocking.schedule,
@@ -104,7 +106,8 @@ def priced(like: Plan, setting: Setting, point: Point) -> Sampled:
         levels=(),
         parallel_axes=parallel_axes(chain, blocking.schedule),
         movements=(),
-        scratch_bytes=scratch_bytes(setting, blocking.schedule),
+        scratch_bytes=scratch,
+        fetched=fetched_inputs(setting, blocking.schedule, scratch),
         price=price_blocking(setting, blocking),
         rejected=(),
     )

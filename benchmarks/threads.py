@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import datetime
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -138,16 +139,19 @@ class Peaks:
         return self.rate(threads) / self.rate(1)
 
     def rate(self, threads: int) -> float:
-        """Flops per second of all threads, which start together."""
-        barrier, rates = threading.Barrier(threads), [0.0] * threads
+        """Flops per second of all threads, which start together on CPUs of their own, from the first start to the last end."""
+        barrier, done = threading.Barrier(threads), [(0, 0.0, 0.0)] * threads
+        allowed = os.sched_getaffinity(0)
+        cpus = sorted(allowed)
 
         def loop(number: int) -> None:
+            os.sched_setaffinity(0, {cpus[number % len(cpus)]})
             sink = np.empty(32, np.float32)
             aligned = sink.ctypes.data + -sink.ctypes.data % 64
             barrier.wait()
             start = time.perf_counter()
             flops = self.run(PEAK_TRIPS, self.factors.ctypes.data, aligned)
-            rates[number] = flops / (time.perf_counter() - start)
+            done[number] = flops, start, time.perf_counter()
 
         others = [threading.Thread(target=loop, args=(number,)) for number in range(1, threads)]
         for other in others:
@@ -155,7 +159,9 @@ class Peaks:
         loop(0)
         for other in others:
             other.join()
-        return sum(rates)
+        os.sched_setaffinity(0, allowed)
+        flops, starts, ends = zip(*done, strict=True)
+        return float(sum(flops) / (max(ends) - min(starts)))
 
 
 def table(found: list[Found], threads: int) -> Iterator[str]:

@@ -20,7 +20,7 @@ from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
 from tilewright.plan.block_order import is_executable, permuted, prefixed, why_not_executable
 from tilewright.plan.parallel import parallel_axes
-from tilewright.plan.row_forms import cut_axes
+from tilewright.plan.row_forms import cut_axes, divided_by_readers
 from tilewright.plan.schedule import Loop, Schedule, Storage
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import Executable, load
@@ -89,6 +89,22 @@ def test_parts_of_the_keys_are_merged_under_every_prefix(part: int) -> None:
         assert not why_not_executable(chain, schedule)
         plans.append(hand_plan(chain, schedule, MACHINE, KERNEL, parallel_axes(chain, schedule)))
     assert plans[-1].parallel_axes == ("l", "b")
+    check_all(plans)
+
+
+@pytest.mark.needs("avx2", "fma")
+def test_whole_rows_are_divided_where_they_are_summed() -> None:
+    plans = []
+    extents, tiles = {"b": 2, **EXTENTS}, {"b": 1, **TILES, "l": 4}
+    nests = ({}, {"out": "l"}, {"out": "nl"}, {"out": "lm", "weights": "m"}, {"out": "mn", "scores": "lk"})
+    for number, (prefix, own) in enumerate(product(("", "b", "m", "bm", "nbm"), nests)):
+        chain = gemm_chain(extents, batch=True, middle="softmax", suffix=f"_{number}")
+        below = {name: [axis for axis in order if axis not in prefix] for name, order in own.items()}
+        schedule = prefixed(chain, prefix, below, tiles)
+        assert not why_not_executable(chain, schedule)
+        assert divided_by_readers(chain, "weights")
+        assert not is_online(chain, schedule)
+        plans.append(hand_plan(chain, schedule, MACHINE, KERNEL, parallel_axes(chain, schedule)))
     check_all(plans)
 
 

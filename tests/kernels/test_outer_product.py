@@ -42,7 +42,7 @@ def without_prefetches(text: list[str]) -> list[str]:
 
 def test_a_prefetch_changes_nothing_else() -> None:
     plain = outer_product_text(AVX512, 6, 4, "product", frozenset({(6, 4)})).splitlines()
-    for operands, prefetches in ((("target",), 2 * 24), (("right",), 2 * (4 + 1))):
+    for operands, prefetches in ((("target",), 2 * 24), (("right",), 3 * 4 + 2)):
         text = outer_product_text(AVX512, 6, 4, "product", frozenset({(6, 4)}), operands).splitlines()
         assert without_prefetches(text) == without_prefetches(plain)
         assert len(text) == len(plain) + prefetches

@@ -6,6 +6,9 @@ import pytest
 
 from tests.plan.cases import CASCADE_LAKE, KERNELS, contraction, kernel
 from tilewright.errors import PlanningError
+from tilewright.kernels.contract import DEPTH
+from tilewright.kernels.registry import for_machine
+from tilewright.machine.machine import Machine
 from tilewright.plan.kernel_choice import choose_kernel, kernel_work, pieces, useful_share
 from tilewright.plan.roles import contraction_roles
 

@@ -24,10 +24,10 @@ def test_sums_with_enough_blocks_stay_whole(shape: tuple[int, int, int]) -> None
 
 
 def test_parts_prefetch_like_whole_sums() -> None:
-    assert "_prefetch_left" in kernel_of(plan_chain(product(1024, 16, 500_000), ZEN5))
-    free = DEFAULT.without("pages")
-    assert free.stream_cycles == 0
-    assert plan_chain(product(1024, 16, 500_000), ZEN5, coefficients=free).price.seconds < 0.1
+    plan = plan_chain(product(1024, 16, 500_000), ZEN5)
+    assert kernel_of(plan).endswith("_prefetch_left")
+    free = plan_chain(product(1024, 16, 500_000), ZEN5, coefficients=DEFAULT.without("pages"))
+    assert free.price.seconds < plan.price.seconds
 
 
 def test_rows_of_a_wide_target_are_followed_a_few_at_a_time() -> None:
@@ -35,4 +35,4 @@ def test_rows_of_a_wide_target_are_followed_a_few_at_a_time() -> None:
     path = plan_chain(product(2048, 4096, 32), ZEN5).schedule.path("C")
     tiles = {loop.axis: loop.tile for loop in path}
     assert tiles["m"] <= 16
-    assert tiles.get("n", 4096) >= 1024
+    assert tiles.get("n", 4096) >= 512

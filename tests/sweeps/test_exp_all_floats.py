@@ -41,9 +41,7 @@ EXPORT long wrong_outside(unsigned first, unsigned last) {
 
 DIALECTS = [
     pytest.param(dialect, marks=pytest.mark.needs(*sorted(dialect.features)), id=dialect.name)
-    for dialect in (
-        dialect_for("x86_64", frozenset(names)) for names in ({"avx512f", "avx512dq"}, {"avx2", "fma"}, {"avx"}, ())
-    )
+    for dialect in (dialect_for("x86_64", frozenset(names)) for names in ({"avx512f", "avx512dq"}, {"avx2", "fma"}, {"avx"}, ()))
 ]
 
 

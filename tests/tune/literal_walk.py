@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from tilewright.kernels.contract import MicroKernel
+
 LINE_BYTES = 64
 LANES = 16
 FLOAT_BYTES = 4
@@ -67,16 +69,16 @@ def blocks(extent: int, tile: int) -> Iterator[tuple[int, int]]:
 
 
 def fused_chain(
-    walker: Walker, extents: Mapping[str, int], tiles: Mapping[str, int], kernel: tuple[int, int], c_row: int, d_panel: int
+    walker: Walker, extents: Mapping[str, int], tiles: Mapping[str, int], kernel: MicroKernel, c_row: int, d_panel: int
 ) -> None:
     """Order m, l; then k with C = A B, B in place, then n with E += C D, D's tile in panels. Dense arguments."""
     m_size, n_size, k_size, l_size = (extents[axis] for axis in "mnkl")
-    rows, columns = kernel
+    columns = kernel.columns
     for m, m_block in blocks(m_size, tiles["m"]):
         for length, l_block in blocks(l_size, tiles["l"]):
             for k, k_block in blocks(k_size, tiles["k"]):
                 for j, width in blocks(l_block, columns):
-                    for i, height in blocks(m_block, rows):
+                    for i, height in blocks(m_block, kernel.rows_for(width)):
                         a = Operand("A", (m + i) * k_size + k, k_size)
                         b = Operand("B", k * l_size + length + j, l_size)
                         c = Operand("C", i * c_row + j, c_row)
@@ -84,7 +86,7 @@ def fused_chain(
             for n, n_block in blocks(n_size, tiles["n"]):
                 walker.pack_panels("packed_D", "D", length * n_size + n, n_size, l_block, n_block, columns, d_panel)
                 for number, (j, width) in enumerate(blocks(n_block, columns)):
-                    for i, height in blocks(m_block, rows):
+                    for i, height in blocks(m_block, kernel.rows_for(width)):
                         a = Operand("C", i * c_row, c_row)
                         b = Operand("packed_D", number * d_panel, columns)
                         e = Operand("E", (m + i) * n_size + n + j, n_size)

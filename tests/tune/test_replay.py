@@ -37,7 +37,7 @@ def test_the_trace_of_a_fused_chain_is_the_literal_walk() -> None:
     touches = record(program(*fused(RAGGED, RAGGED_TILES)))
     walker = Walker(_starts(touches))
     c_row, d_panel = 32 + 16, 32 * KERNEL.columns
-    fused_chain(walker, RAGGED, RAGGED_TILES, (KERNEL.rows, KERNEL.columns), c_row, d_panel)
+    fused_chain(walker, RAGGED, RAGGED_TILES, KERNEL, c_row, d_panel)
     assert named(touches) == walker.touches
 
 
@@ -170,13 +170,15 @@ def test_gathers_and_broadcasts_are_traced() -> None:
 
 
 def test_symbolic_extents_take_their_values_from_the_call() -> None:
-    symbols = {axis: SymbolicExtent(axis, 1, 4096, 64) for axis in RAGGED}
-    fixed = record(program(*fused(RAGGED, RAGGED_TILES)))
-    symbolic = record(program(*fused(symbols, RAGGED_TILES)), sizes=RAGGED)
+    """Of whole columns of tiles: tiles of fewer columns have more rows where extents are known."""
+    extents, tiles = {**RAGGED, "n": 128, "l": 192}, {**RAGGED_TILES, "l": 64}
+    symbols = {axis: SymbolicExtent(axis, 1, 4096, 64) for axis in extents}
+    fixed = record(program(*fused(extents, tiles)))
+    symbolic = record(program(*fused(symbols, tiles)), sizes=extents)
     assert symbolic.buffers == fixed.buffers
     assert np.array_equal(symbolic.owners, fixed.owners)
     with pytest.raises(TilewrightError, match="the size of l is not given"):
-        record(program(*fused(symbols, RAGGED_TILES)), sizes={"m": 1, "n": 1, "k": 1})
+        record(program(*fused(symbols, tiles)), sizes={"m": 1, "n": 1, "k": 1})
 
 
 def test_placement_moves_arguments_and_pads_their_rows() -> None:

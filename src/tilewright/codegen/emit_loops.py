@@ -62,30 +62,29 @@ class _Emitter:
         """The whole nest."""
         vector = self.loops.vector_axis
         around = [axis for axis, _ in self.loops.box if axis != vector and axis not in self.reduced]
-        if self.loops.operator.reduction is None:
-            body = self.over(vector, self.map_body)
+        reduction = self.loops.operator.reduction
+        if reduction is None:
+            around, body = self.by_ways(around, lambda one: one.over(vector, one.map_body))
         elif vector in self.reduced:
-            body = self.row_body(self.loops.operator.reduction, lanes_are_reduced=True, part=False)
-            around, body = self.by_ways(around, self.loops.operator.reduction, body)
+            around, body = self.by_ways(around, lambda one: one.row_body(reduction, lanes_are_reduced=True, part=False))
         else:
-            reduction = self.loops.operator.reduction
             body = self.over(vector, lambda part: self.row_body(reduction, lanes_are_reduced=False, part=part))
         nested = self.nest(around, body)
         return ["{", *_indent(nested), "}"] if nested is body and body[0] != "{" else nested
 
-    def by_ways(self, around: list[str], reduction: Reduction, one: Lines) -> tuple[list[str], Lines]:
+    def by_ways(self, around: list[str], body: Callable[[_Emitter], Lines]) -> tuple[list[str], Lines]:
         """The axes that are left, and the loop over the innermost: some rows at a time, then the rest one by one."""
         several = [axis for axis in around if self.ranges[axis].size != 1]
         if not several or not all(isinstance(read, View) for read in self.loops.reads):
-            return around, one
+            return around, body(self)
         *left, rows = several
         index, size, sizes = names.axis_offset(rows), to_c(self.ranges[rows].size), self.ranges[rows].sizes
         lines = [f"long {index} = 0;"]
         if sizes is None or max(sizes) >= WAYS:
-            ways = replace(self, rows=rows).row_body(reduction, lanes_are_reduced=True, part=False)
+            ways = body(replace(self, rows=rows))
             lines += [f"for (; {index} + TW_WAYS <= {size}; {index} += TW_WAYS) {{", *_indent(ways), "}"]
         if sizes is None or any(known % WAYS for known in sizes):
-            lines += [f"for (; {index} < {size}; {index}++) {{", *_indent(one), "}"]
+            lines += [f"for (; {index} < {size}; {index}++) {{", *_indent(body(self)), "}"]
         return left, ["{", *_indent(lines), "}"]
 
     def nest(self, axes: list[str], body: Lines) -> Lines:
@@ -113,7 +112,8 @@ class _Emitter:
 
     def map_body(self, part: bool) -> Lines:
         """One vector of a map."""
-        return [*self.loads(self.loops.operator.body, part), self.store(self.value(self.loops.operator.body), part)]
+        body = self.loops.operator.body
+        return [*self.loads(body, part), *self.compute("result", body), self.store(self.var("result"), part)]
 
     def row_body(self, reduction: Reduction, *, lanes_are_reduced: bool, part: bool) -> Lines:
         """All passes of a row operator for one row, or for one vector of rows."""

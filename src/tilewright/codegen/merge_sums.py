@@ -20,7 +20,7 @@ def lower_addition(state: Lowering) -> LoopNest:
     """The loop nest that adds up the parts of a split, parallel over the first dimension of the output."""
     sink = state.chain.operators[-1]
     ranges = {axis: whole_range(extent) for axis, extent in state.chain.extents.items()}
-    parallel = ()
+    parallel: tuple[ParallelAxis, ...] = ()
     first = next((str(index) for index in sink.write.indices if index.is_axis()), None)
     if first is not None:
         outer = ranges[first]

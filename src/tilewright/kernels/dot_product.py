@@ -166,9 +166,8 @@ class Dots:
         yield f"    tw_store_part(c, sum_0, {self.rows});"
         yield "    return;"
         yield "  }"
-        yield "  if (accumulate)"
-        yield f"    sum_0 = tw_load_strided(c, c_row, {self.rows}) + sum_0;"
-        yield f"  tw_store_strided(c, c_row, sum_0, {self.rows});"
+        for i in range(self.rows):
+            yield f"  c[{i} * c_row] = accumulate ? c[{i} * c_row] + sum_0[{i}] : sum_0[{i}];"
 
     def _load(self, pointer: str, stride: str, number: int, count: str) -> str:
         place = f"p + {number} * TW_LANES"

@@ -156,17 +156,25 @@ class Tile:
         """All steps of K; where A of the next rows is prefetched, in groups of the steps that use up one line of a row."""
         unroll = [] if self.edge else [f"#pragma GCC unroll {self.unroll}"]
         if "left" not in self.prefetch:
-            yield from (*unroll, "  for (long p = 0; p < k; p++) {", *self.step(), "  }")
+            yield from self.plain_loop()
             return
-        yield f"  const long next_left = k < {LEFT_LONG} ? {self.rows} * a_row : {LEFT_AHEAD} * a_column;"
         yield f"  for (long group = 0; group < k; group += {LINE_FLOATS}) {{"
         yield f"    const long end = group + {LINE_FLOATS} < k ? group + {LINE_FLOATS} : k;"
-        yield "    const float *next = a_0 + next_left;"
+        yield f"    const float *next = a_0 + {self._next_left()};"
         for _ in range(self.rows):
             yield "    __builtin_prefetch(next);"
             yield "    next += a_row;"
             yield "    TW_OPAQUE(next);"
         yield from (*unroll, "  for (long p = group; p < end; p++) {", *self.step(), "  }", "  }")
+
+    def plain_loop(self) -> Iterator[str]:
+        """All steps of K. The last ones stand apart: Clang leaves unrolled steps in their midst, and spills, where k is known."""
+        if self.edge or self.unroll == 1:
+            yield from ("  for (long p = 0; p < k; p++) {", *self.step(), "  }")
+            return
+        yield f"  const long whole = k - k % {self.unroll};"
+        yield from (f"#pragma GCC unroll {self.unroll}", "  for (long p = 0; p < whole; p++) {", *self.step(), "  }")
+        yield from ("#pragma GCC unroll 1", "  for (long p = whole; p < k; p++) {", *self.step(), "  }")
 
     def step(self) -> Iterator[str]:
         """One step of K. TW_KEEP stops GCC 12 from loading a vector again for each row.
@@ -196,6 +204,11 @@ class Tile:
         yield "  }"
         for i, j in self._places():
             yield f"  {self._store(f'c + {i} * c_row', j, f'sum_{i}_{j}')};"
+
+    def _next_left(self) -> str:
+        """The next tile of rows, or further on in long rows: with C prefetched as well no register is left to choose."""
+        rows = f"{self.rows} * a_row"
+        return rows if "target" in self.prefetch else f"(k < {LEFT_LONG} ? {rows} : {LEFT_AHEAD} * a_column)"
 
     def _places(self) -> Iterator[tuple[int, int]]:
         """(row, vector) of every accumulator."""

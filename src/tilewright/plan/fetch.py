@@ -49,7 +49,7 @@ def fetched_inputs(setting: Setting, schedule: Schedule, scratch_bytes: int) -> 
 def _pays(setting: Setting, tensors: tuple[str, ...]) -> bool:
     """Whether it takes longer to read these inputs once than to advance their cursors at every tile, and arithmetic can hide it.
 
-    Where reading takes longer than computing, everything that is asked for is late (a matrix-vector product took 1.5 times as long).
+    Where reading takes longer than computing, all that is asked for is late (a matrix-vector product took 1.5 times as long).
     """
     elements = sum(prod(setting.sizes[axis] for axis in tensor_axes(_read(setting, tensor))) for tensor in tensors)
     reading_s = ELEMENT_BYTES * elements / setting.machine.levels[setting.source_position].bandwidth_bytes_per_s

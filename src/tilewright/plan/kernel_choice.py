@@ -108,7 +108,10 @@ def _dot_work(
     sizes: Mapping[str, Count],
     tiles: Mapping[str, Count],
 ) -> KernelWork:
-    """As `kernel_work`, where lanes run along the depth: every column is a tile of its own, and strided operands are gathered."""
+    """As `kernel_work`, where lanes run along the depth: every column is a tile of its own.
+
+    Strided operands are gathered: a load and an insertion for each element.
+    """
 
     def cut(axis: str | None, step: int) -> Pieces:
         return pieces(sizes[axis], tiles[axis], step) if axis is not None else ((1, 1),)
@@ -117,7 +120,7 @@ def _dot_work(
     vectors = sum(number * -(-length // kernel.lanes) for number, length in depths)
     blocks = -(-sizes[roles.depth] // np.maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
     gathered = [read for read in (roles.left, roles.right) if not is_contiguous(operator.reads[read], roles.depth, sizes)]
-    slower = kernel.lanes if gathered else 1
+    slower = 2 * kernel.lanes if gathered else 1
     others: Count = 1
     for axis in (*roles.outer, *filter(None, [roles.column])):
         others = others * sizes[axis]

@@ -7,11 +7,11 @@ import hashlib
 from pathlib import Path
 from typing import TypeVar
 
-import tilewright
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Artifact
 from tilewright.errors import CacheError, InternalError
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.toolchain import Toolchain
+from tilewright.version import __version__
 
 Library = TypeVar("Library", bound=ctypes.CDLL)
 
@@ -20,7 +20,7 @@ def library_key(artifact: Artifact, toolchain: Toolchain) -> str:
     """A digest of all that decides what the compiled library is: text, compiler, flags, ABI, our version."""
     flags = toolchain.flags(artifact.architecture, artifact.features)
     compiler = (*toolchain.command, toolchain.family, toolchain.version, *flags)
-    parts = (artifact.key, *compiler, CONTEXT_DECLARATION, tilewright.__version__)
+    parts = (artifact.key, *compiler, CONTEXT_DECLARATION, __version__)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -45,22 +45,26 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
         {
           long in_m = 0;
           for (; in_m + TW_LANES <= size_m; in_m += TW_LANES) {
-            tw_store(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, tw_splat(-3.4028234663852886e+38f));
+            const tw_vec result = tw_splat(-3.4028234663852886e+38f);
+            tw_store(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, result);
           }
           if (in_m < size_m) {
             const long lanes = size_m - in_m;
-            tw_store_part(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, tw_splat(-3.4028234663852886e+38f), lanes);
+            const tw_vec result = tw_splat(-3.4028234663852886e+38f);
+            tw_store_part(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, result, lanes);
           }
         }
         /* weights_row_sum: start */
         {
           long in_m = 0;
           for (; in_m + TW_LANES <= size_m; in_m += TW_LANES) {
-            tw_store(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, tw_splat(0.0f));
+            const tw_vec result = tw_splat(0.0f);
+            tw_store(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, result);
           }
           if (in_m < size_m) {
             const long lanes = size_m - in_m;
-            tw_store_part(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, tw_splat(0.0f), lanes);
+            const tw_vec result = tw_splat(0.0f);
+            tw_store_part(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m, result, lanes);
           }
         }
       }
@@ -148,19 +152,30 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
       }
       if (at_l_1 != at_l) {
         /* out_multiply: correct */
-        for (long in_m = 0; in_m < size_m; in_m++) {
-          {
-            long in_n = 0;
-            for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
-              const tw_vec load_0 = tw_load(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + in_m * 64 + in_n);
-              const tw_vec load_1 = tw_splat(tw_read(running_P_factor + in_m));
-              tw_store(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + in_m * 64 + in_n, (load_0 * load_1));
-            }
-            if (in_n < 64) {
-              const long lanes = 64 - in_n;
-              const tw_vec load_0 = tw_load_part(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + in_m * 64 + in_n, lanes);
-              const tw_vec load_1 = tw_splat(tw_read(running_P_factor + in_m));
-              tw_store_part(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + in_m * 64 + in_n, (load_0 * load_1), lanes);
+        {
+          long in_m = 0;
+          for (; in_m + TW_WAYS <= size_m; in_m += TW_WAYS) {
+            {
+              long in_n = 0;
+              for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
+                tw_vec load_0[TW_WAYS];
+                TW_EACH_WAY(load_0[way] = tw_load(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + (in_m + way) * 64 + in_n);)
+                tw_vec load_1[TW_WAYS];
+                TW_EACH_WAY(load_1[way] = tw_splat(tw_read(running_P_factor + in_m + way));)
+                tw_vec result[TW_WAYS];
+                TW_EACH_WAY(result[way] = (load_0[way] * load_1[way]);)
+                TW_EACH_WAY(tw_store(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + (in_m + way) * 64 + in_n, result[way]);)
+              }
+              if (in_n < 64) {
+                const long lanes = 64 - in_n;
+                tw_vec load_0[TW_WAYS];
+                TW_EACH_WAY(load_0[way] = tw_load_part(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + (in_m + way) * 64 + in_n, lanes);)
+                tw_vec load_1[TW_WAYS];
+                TW_EACH_WAY(load_1[way] = tw_splat(tw_read(running_P_factor + in_m + way));)
+                tw_vec result[TW_WAYS];
+                TW_EACH_WAY(result[way] = (load_0[way] * load_1[way]);)
+                TW_EACH_WAY(tw_store_part(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + (in_m + way) * 64 + in_n, result[way], lanes);)
+              }
             }
           }
         }
@@ -258,21 +273,40 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
       }
     }
     /* weights_weights: merge */
-    for (long in_m = 0; in_m < 8; in_m++) {
-      {
-        long in_l_part = 0;
-        for (; in_l_part + TW_LANES <= 4; in_l_part += TW_LANES) {
-          const tw_vec load_0 = tw_load_strided(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144, 6144, TW_LANES);
-          const tw_vec load_2 = tw_splat(tw_read(running_P_row_max + in_m));
-          const tw_vec load_3 = tw_splat(tw_read(running_P_row_sum + in_m));
-          tw_store(running_P_weights + in_m * 4 + in_l_part, (tw_exp((load_0 - load_2)) / load_3));
-        }
-        if (in_l_part < 4) {
-          const long lanes = 4 - in_l_part;
-          const tw_vec load_0 = tw_load_strided(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144, 6144, lanes);
-          const tw_vec load_2 = tw_splat(tw_read(running_P_row_max + in_m));
-          const tw_vec load_3 = tw_splat(tw_read(running_P_row_sum + in_m));
-          tw_store_part(running_P_weights + in_m * 4 + in_l_part, (tw_exp((load_0 - load_2)) / load_3), lanes);
+    {
+      long in_m = 0;
+      for (; in_m + TW_WAYS <= 8; in_m += TW_WAYS) {
+        {
+          long in_l_part = 0;
+          for (; in_l_part + TW_LANES <= 4; in_l_part += TW_LANES) {
+            tw_vec load_0[TW_WAYS];
+            TW_EACH_WAY(load_0[way] = tw_load_strided(partial_P_row_max + at_b * 512 + at_m + in_m + way + in_l_part * 6144, 6144, TW_LANES);)
+            tw_vec load_2[TW_WAYS];
+            TW_EACH_WAY(load_2[way] = tw_splat(tw_read(running_P_row_max + in_m + way));)
+            tw_vec load_3[TW_WAYS];
+            TW_EACH_WAY(load_3[way] = tw_splat(tw_read(running_P_row_sum + in_m + way));)
+            tw_vec result_power_0[TW_WAYS];
+            TW_EACH_WAY(result_power_0[way] = (load_0[way] - load_2[way]);)
+            tw_exp_ways(result_power_0);
+            tw_vec result[TW_WAYS];
+            TW_EACH_WAY(result[way] = (result_power_0[way] / load_3[way]);)
+            TW_EACH_WAY(tw_store(running_P_weights + (in_m + way) * 4 + in_l_part, result[way]);)
+          }
+          if (in_l_part < 4) {
+            const long lanes = 4 - in_l_part;
+            tw_vec load_0[TW_WAYS];
+            TW_EACH_WAY(load_0[way] = tw_load_strided(partial_P_row_max + at_b * 512 + at_m + in_m + way + in_l_part * 6144, 6144, lanes);)
+            tw_vec load_2[TW_WAYS];
+            TW_EACH_WAY(load_2[way] = tw_splat(tw_read(running_P_row_max + in_m + way));)
+            tw_vec load_3[TW_WAYS];
+            TW_EACH_WAY(load_3[way] = tw_splat(tw_read(running_P_row_sum + in_m + way));)
+            tw_vec result_power_0[TW_WAYS];
+            TW_EACH_WAY(result_power_0[way] = (load_0[way] - load_2[way]);)
+            tw_exp_ways(result_power_0);
+            tw_vec result[TW_WAYS];
+            TW_EACH_WAY(result[way] = (result_power_0[way] / load_3[way]);)
+            TW_EACH_WAY(tw_store_part(running_P_weights + (in_m + way) * 4 + in_l_part, result[way], lanes);)
+          }
         }
       }
     }
@@ -318,7 +352,7 @@ __attribute__((visibility("default"))) long tilewright_run_workspace_bytes(const
 }
 
 __attribute__((visibility("default"))) void tilewright_run(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace) {
-  struct tw_call call = {tensors, sizes, workspace};
+  struct tw_call call = {tensors, sizes, workspace, 0};
   context->parallel_for(context->pool, chain_task, &call, 1056, chain_scratch_bytes(sizes), 0);
   context->parallel_for(context->pool, chain_merge_task, &call, 768, chain_merge_scratch_bytes(sizes), 0);
 }

@@ -45,22 +45,26 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
         {
           long in_m = 0;
           for (; in_m + TW_LANES <= size_m; in_m += TW_LANES) {
-            tw_store(running_P_row_max + in_m, tw_splat(-3.4028234663852886e+38f));
+            const tw_vec result = tw_splat(-3.4028234663852886e+38f);
+            tw_store(running_P_row_max + in_m, result);
           }
           if (in_m < size_m) {
             const long lanes = size_m - in_m;
-            tw_store_part(running_P_row_max + in_m, tw_splat(-3.4028234663852886e+38f), lanes);
+            const tw_vec result = tw_splat(-3.4028234663852886e+38f);
+            tw_store_part(running_P_row_max + in_m, result, lanes);
           }
         }
         /* weights_row_sum: start */
         {
           long in_m = 0;
           for (; in_m + TW_LANES <= size_m; in_m += TW_LANES) {
-            tw_store(running_P_row_sum + in_m, tw_splat(0.0f));
+            const tw_vec result = tw_splat(0.0f);
+            tw_store(running_P_row_sum + in_m, result);
           }
           if (in_m < size_m) {
             const long lanes = size_m - in_m;
-            tw_store_part(running_P_row_sum + in_m, tw_splat(0.0f), lanes);
+            const tw_vec result = tw_splat(0.0f);
+            tw_store_part(running_P_row_sum + in_m, result, lanes);
           }
         }
       }
@@ -148,19 +152,30 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
       }
       if (at_l != 0) {
         /* out_multiply: correct */
-        for (long in_m = 0; in_m < size_m; in_m++) {
-          {
-            long in_n = 0;
-            for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
-              const tw_vec load_0 = tw_load(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n);
-              const tw_vec load_1 = tw_splat(tw_read(running_P_factor + in_m));
-              tw_store(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, (load_0 * load_1));
-            }
-            if (in_n < 64) {
-              const long lanes = 64 - in_n;
-              const tw_vec load_0 = tw_load_part(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, lanes);
-              const tw_vec load_1 = tw_splat(tw_read(running_P_factor + in_m));
-              tw_store_part(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, (load_0 * load_1), lanes);
+        {
+          long in_m = 0;
+          for (; in_m + TW_WAYS <= size_m; in_m += TW_WAYS) {
+            {
+              long in_n = 0;
+              for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
+                tw_vec load_0[TW_WAYS];
+                TW_EACH_WAY(load_0[way] = tw_load(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n);)
+                tw_vec load_1[TW_WAYS];
+                TW_EACH_WAY(load_1[way] = tw_splat(tw_read(running_P_factor + in_m + way));)
+                tw_vec result[TW_WAYS];
+                TW_EACH_WAY(result[way] = (load_0[way] * load_1[way]);)
+                TW_EACH_WAY(tw_store(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n, result[way]);)
+              }
+              if (in_n < 64) {
+                const long lanes = 64 - in_n;
+                tw_vec load_0[TW_WAYS];
+                TW_EACH_WAY(load_0[way] = tw_load_part(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n, lanes);)
+                tw_vec load_1[TW_WAYS];
+                TW_EACH_WAY(load_1[way] = tw_splat(tw_read(running_P_factor + in_m + way));)
+                tw_vec result[TW_WAYS];
+                TW_EACH_WAY(result[way] = (load_0[way] * load_1[way]);)
+                TW_EACH_WAY(tw_store_part(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n, result[way], lanes);)
+              }
             }
           }
         }
@@ -168,19 +183,30 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
       matmul_avx512_f32_6x64_tiles_8_24x64_n64_k128_ar144_ac1_bp64(size_m, C, D + at_b * stride_D_0 + at_l * stride_D_1, stride_D_1, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, at_l != 0);
       if ((at_l + 128) == 512) {
         /* out_divide: correct */
-        for (long in_m = 0; in_m < size_m; in_m++) {
-          {
-            long in_n = 0;
-            for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
-              const tw_vec load_0 = tw_load(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n);
-              const tw_vec load_1 = tw_splat(tw_read(running_P_row_sum + in_m));
-              tw_store(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, (load_0 / load_1));
-            }
-            if (in_n < 64) {
-              const long lanes = 64 - in_n;
-              const tw_vec load_0 = tw_load_part(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, lanes);
-              const tw_vec load_1 = tw_splat(tw_read(running_P_row_sum + in_m));
-              tw_store_part(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, (load_0 / load_1), lanes);
+        {
+          long in_m = 0;
+          for (; in_m + TW_WAYS <= size_m; in_m += TW_WAYS) {
+            {
+              long in_n = 0;
+              for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
+                tw_vec load_0[TW_WAYS];
+                TW_EACH_WAY(load_0[way] = tw_load(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n);)
+                tw_vec load_1[TW_WAYS];
+                TW_EACH_WAY(load_1[way] = tw_splat(tw_read(running_P_row_sum + in_m + way));)
+                tw_vec result[TW_WAYS];
+                TW_EACH_WAY(result[way] = (load_0[way] / load_1[way]);)
+                TW_EACH_WAY(tw_store(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n, result[way]);)
+              }
+              if (in_n < 64) {
+                const long lanes = 64 - in_n;
+                tw_vec load_0[TW_WAYS];
+                TW_EACH_WAY(load_0[way] = tw_load_part(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n, lanes);)
+                tw_vec load_1[TW_WAYS];
+                TW_EACH_WAY(load_1[way] = tw_splat(tw_read(running_P_row_sum + in_m + way));)
+                tw_vec result[TW_WAYS];
+                TW_EACH_WAY(result[way] = (load_0[way] / load_1[way]);)
+                TW_EACH_WAY(tw_store_part(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n, result[way], lanes);)
+              }
             }
           }
         }
@@ -195,6 +221,6 @@ __attribute__((visibility("default"))) long tilewright_run_workspace_bytes(const
 }
 
 __attribute__((visibility("default"))) void tilewright_run(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace) {
-  struct tw_call call = {tensors, sizes, workspace};
+  struct tw_call call = {tensors, sizes, workspace, 0};
   context->parallel_for(context->pool, chain_task, &call, 264, chain_scratch_bytes(sizes), 0);
 }

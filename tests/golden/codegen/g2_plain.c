@@ -55,6 +55,6 @@ __attribute__((visibility("default"))) long tilewright_run_workspace_bytes(const
 }
 
 __attribute__((visibility("default"))) void tilewright_run(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace) {
-  struct tw_call call = {tensors, sizes, workspace};
+  struct tw_call call = {tensors, sizes, workspace, 0};
   context->parallel_for(context->pool, chain_task, &call, 264, chain_scratch_bytes(sizes), 0);
 }

@@ -119,19 +119,30 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
     }
     matmul_avx512_f32_6x64_tiles_8_24x64_n64_k512_ar528_ac1_bp32768_br64_a0(size_m, C, packed_D, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1);
     /* out_multiply: correct */
-    for (long in_m = 0; in_m < size_m; in_m++) {
-      {
-        long in_n = 0;
-        for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
-          const tw_vec load_0 = tw_load(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n);
-          const tw_vec load_1 = tw_splat(tw_read(running_P_inverse + in_m));
-          tw_store(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, (load_0 * load_1));
-        }
-        if (in_n < 64) {
-          const long lanes = 64 - in_n;
-          const tw_vec load_0 = tw_load_part(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, lanes);
-          const tw_vec load_1 = tw_splat(tw_read(running_P_inverse + in_m));
-          tw_store_part(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, (load_0 * load_1), lanes);
+    {
+      long in_m = 0;
+      for (; in_m + TW_WAYS <= size_m; in_m += TW_WAYS) {
+        {
+          long in_n = 0;
+          for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
+            tw_vec load_0[TW_WAYS];
+            TW_EACH_WAY(load_0[way] = tw_load(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n);)
+            tw_vec load_1[TW_WAYS];
+            TW_EACH_WAY(load_1[way] = tw_splat(tw_read(running_P_inverse + in_m + way));)
+            tw_vec result[TW_WAYS];
+            TW_EACH_WAY(result[way] = (load_0[way] * load_1[way]);)
+            TW_EACH_WAY(tw_store(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n, result[way]);)
+          }
+          if (in_n < 64) {
+            const long lanes = 64 - in_n;
+            tw_vec load_0[TW_WAYS];
+            TW_EACH_WAY(load_0[way] = tw_load_part(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n, lanes);)
+            tw_vec load_1[TW_WAYS];
+            TW_EACH_WAY(load_1[way] = tw_splat(tw_read(running_P_inverse + in_m + way));)
+            tw_vec result[TW_WAYS];
+            TW_EACH_WAY(result[way] = (load_0[way] * load_1[way]);)
+            TW_EACH_WAY(tw_store_part(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n, result[way], lanes);)
+          }
         }
       }
     }
@@ -144,6 +155,6 @@ __attribute__((visibility("default"))) long tilewright_run_workspace_bytes(const
 }
 
 __attribute__((visibility("default"))) void tilewright_run(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace) {
-  struct tw_call call = {tensors, sizes, workspace};
+  struct tw_call call = {tensors, sizes, workspace, 0};
   context->parallel_for(context->pool, chain_task, &call, 264, chain_scratch_bytes(sizes), 0);
 }

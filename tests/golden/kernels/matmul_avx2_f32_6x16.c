@@ -334,8 +334,33 @@ TW_VARIANT void matmul_avx2_f32_6x16_6x2(long k, const float *a, long a_row, lon
   tw_vec sum_3_0 = {0}, sum_3_1 = {0};
   tw_vec sum_4_0 = {0}, sum_4_1 = {0};
   tw_vec sum_5_0 = {0}, sum_5_1 = {0};
+  const long whole = k - k % 4;
 #pragma GCC unroll 4
-  for (long p = 0; p < k; p++) {
+  for (long p = 0; p < whole; p++) {
+    tw_vec b_0 = tw_load(b + 0 * TW_LANES);
+    TW_KEEP(b_0);
+    tw_vec b_1 = tw_load(b + 1 * TW_LANES);
+    TW_KEEP(b_1);
+    tw_vec a_0_p = tw_splat(a_0[0]);
+    sum_0_0 += a_0_p * b_0; sum_0_1 += a_0_p * b_1;
+    tw_vec a_1_p = tw_splat(a_0[a_row]);
+    sum_1_0 += a_1_p * b_0; sum_1_1 += a_1_p * b_1;
+    tw_vec a_2_p = tw_splat(a_0[2 * a_row]);
+    sum_2_0 += a_2_p * b_0; sum_2_1 += a_2_p * b_1;
+    tw_vec a_3_p = tw_splat(a_0[a_row_3]);
+    sum_3_0 += a_3_p * b_0; sum_3_1 += a_3_p * b_1;
+    tw_vec a_4_p = tw_splat(a_4[0]);
+    sum_4_0 += a_4_p * b_0; sum_4_1 += a_4_p * b_1;
+    tw_vec a_5_p = tw_splat(a_4[a_row]);
+    sum_5_0 += a_5_p * b_0; sum_5_1 += a_5_p * b_1;
+    a_0 += a_column;
+    TW_OPAQUE(a_0);
+    a_4 += a_column;
+    TW_OPAQUE(a_4);
+    b += b_row;
+  }
+#pragma GCC unroll 1
+  for (long p = whole; p < k; p++) {
     tw_vec b_0 = tw_load(b + 0 * TW_LANES);
     TW_KEEP(b_0);
     tw_vec b_1 = tw_load(b + 1 * TW_LANES);
@@ -452,8 +477,19 @@ TW_VARIANT void matmul_avx2_f32_6x16_1x1(long k, const float *a, long a_row, lon
     const float *b, long b_row, float *c, long c_row, long accumulate) {
   const float *a_0 = a + 0 * a_row;
   tw_vec sum_0_0 = {0};
+  const long whole = k - k % 4;
 #pragma GCC unroll 4
-  for (long p = 0; p < k; p++) {
+  for (long p = 0; p < whole; p++) {
+    tw_vec b_0 = tw_load(b + 0 * TW_LANES);
+    TW_KEEP(b_0);
+    tw_vec a_0_p = tw_splat(a_0[0]);
+    sum_0_0 += a_0_p * b_0;
+    a_0 += a_column;
+    TW_OPAQUE(a_0);
+    b += b_row;
+  }
+#pragma GCC unroll 1
+  for (long p = whole; p < k; p++) {
     tw_vec b_0 = tw_load(b + 0 * TW_LANES);
     TW_KEEP(b_0);
     tw_vec a_0_p = tw_splat(a_0[0]);

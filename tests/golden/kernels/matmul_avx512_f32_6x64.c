@@ -373,8 +373,37 @@ TW_VARIANT void matmul_avx512_f32_6x64_6x4(long k, const float *a, long a_row, l
   tw_vec sum_3_0 = {0}, sum_3_1 = {0}, sum_3_2 = {0}, sum_3_3 = {0};
   tw_vec sum_4_0 = {0}, sum_4_1 = {0}, sum_4_2 = {0}, sum_4_3 = {0};
   tw_vec sum_5_0 = {0}, sum_5_1 = {0}, sum_5_2 = {0}, sum_5_3 = {0};
+  const long whole = k - k % 4;
 #pragma GCC unroll 4
-  for (long p = 0; p < k; p++) {
+  for (long p = 0; p < whole; p++) {
+    tw_vec b_0 = tw_load(b + 0 * TW_LANES);
+    TW_KEEP(b_0);
+    tw_vec b_1 = tw_load(b + 1 * TW_LANES);
+    TW_KEEP(b_1);
+    tw_vec b_2 = tw_load(b + 2 * TW_LANES);
+    TW_KEEP(b_2);
+    tw_vec b_3 = tw_load(b + 3 * TW_LANES);
+    TW_KEEP(b_3);
+    tw_vec a_0_p = tw_splat(a_0[0]);
+    sum_0_0 += a_0_p * b_0; sum_0_1 += a_0_p * b_1; sum_0_2 += a_0_p * b_2; sum_0_3 += a_0_p * b_3;
+    tw_vec a_1_p = tw_splat(a_0[a_row]);
+    sum_1_0 += a_1_p * b_0; sum_1_1 += a_1_p * b_1; sum_1_2 += a_1_p * b_2; sum_1_3 += a_1_p * b_3;
+    tw_vec a_2_p = tw_splat(a_0[2 * a_row]);
+    sum_2_0 += a_2_p * b_0; sum_2_1 += a_2_p * b_1; sum_2_2 += a_2_p * b_2; sum_2_3 += a_2_p * b_3;
+    tw_vec a_3_p = tw_splat(a_0[a_row_3]);
+    sum_3_0 += a_3_p * b_0; sum_3_1 += a_3_p * b_1; sum_3_2 += a_3_p * b_2; sum_3_3 += a_3_p * b_3;
+    tw_vec a_4_p = tw_splat(a_4[0]);
+    sum_4_0 += a_4_p * b_0; sum_4_1 += a_4_p * b_1; sum_4_2 += a_4_p * b_2; sum_4_3 += a_4_p * b_3;
+    tw_vec a_5_p = tw_splat(a_4[a_row]);
+    sum_5_0 += a_5_p * b_0; sum_5_1 += a_5_p * b_1; sum_5_2 += a_5_p * b_2; sum_5_3 += a_5_p * b_3;
+    a_0 += a_column;
+    TW_OPAQUE(a_0);
+    a_4 += a_column;
+    TW_OPAQUE(a_4);
+    b += b_row;
+  }
+#pragma GCC unroll 1
+  for (long p = whole; p < k; p++) {
     tw_vec b_0 = tw_load(b + 0 * TW_LANES);
     TW_KEEP(b_0);
     tw_vec b_1 = tw_load(b + 1 * TW_LANES);

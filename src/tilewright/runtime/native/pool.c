@@ -342,11 +342,14 @@ static void call_worker(struct worker *worker) {
     futex_wake(&worker->state);
 }
 
-/* Those who have not answered yet: there is nothing left for them to do. */
+/* Those who have not answered yet: there is nothing left for them to do. They may have waited for the caller's CPU all the time:
+   taken to be there, they are told to keep off before they are called again. */
 static void call_off_workers(struct tw_pool *pool) {
   for (long i = 0; i < pool->job.share_count - 1; i++)
-    if (change(&pool->workers[i], CALLED, IDLE))
+    if (change(&pool->workers[i], CALLED, IDLE)) {
+      pool->workers[i].cpu = sched_getcpu();
       __atomic_sub_fetch(&pool->remaining, 1, __ATOMIC_SEQ_CST);
+    }
 }
 
 static void wait_for_workers(struct tw_pool *pool) {

@@ -1,0 +1,3 @@
+"""The version of the package: part of what cached kernels are found by."""
+
+__version__ = "0.1.0"
