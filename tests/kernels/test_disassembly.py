@@ -182,3 +182,17 @@ def test_a_tile_with_too_many_accumulators_is_found(kernel: MicroKernel, compile
     whole = f"product_{kernel.rows}x{kernel.columns // kernel.lanes}"
     codes = full_tiles(kernel, compiler)
     assert all(spilled([codes[name]]) for name in (whole, f"{whole}_edge"))
+
+
+def test_a_loop_over_k_is_found_within_one_over_tiles_and_with_its_code_out_of_line() -> None:
+    inner = ["vfmadd231ps %zmm1,%zmm2,%zmm3", "je 40", "jne 10"]
+    texts = ["xor %eax,%eax", *inner, "vmovups %zmm3,(%rdi)", "jne 0", "ret", "vmovups %zmm1,(%rsp)", "vmovq %xmm2,0x8(%rsp)", "jmp 18"]
+    code = Code(tuple(zip((0, 0x10, 0x14, 0x18, 0x20, 0x28, 0x30, 0x40, 0x48, 0x50), texts, strict=True)))
+    assert code.loops() == [[*inner, *texts[-3:]]]
+    assert spilled([code]) == ["vmovups %zmm1,(%rsp)"]
+
+
+def test_code_out_of_line_is_no_loop() -> None:
+    texts = ["je 30", "vfmadd231ps", "jne 10", "ret", "vmovups %zmm1,(%rsp)", "jmp 10"]
+    code = Code(tuple(zip((0, 0x10, 0x18, 0x20, 0x30, 0x38), texts, strict=True)))
+    assert code.loops() == [["vfmadd231ps", "jne 10"]]

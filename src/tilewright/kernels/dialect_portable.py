@@ -41,20 +41,12 @@ INSTRUCTIONS = """\
 typedef tw_int tw_mask;
 #if defined(__x86_64__)
 #define TW_KEEP(v) __asm__("" : "+x"(v))
-#if defined(__AVX__)
-#define TW_USE(v) __asm__ volatile("" : : "x"(v))
-#else
-#define TW_USE(v) ((void)0)
-#endif
 #elif defined(__aarch64__)
 #define TW_KEEP(v) __asm__("" : "+w"(v))
-#define TW_USE(v) __asm__ volatile("" : : "w"(v))
 #elif defined(__powerpc64__)
 #define TW_KEEP(v) __asm__("" : "+wa"(v))
-#define TW_USE(v) __asm__ volatile("" : : "wa"(v))
 #else
 #define TW_KEEP(v) ((void)0)
-#define TW_USE(v) ((void)0)
 #endif
 TW_INLINE tw_mask tw_prefix(long n) { return (tw_int){@IOTA@} < tw_splat_int((int)n); }
 @PARTS@TW_INLINE tw_mask tw_equal(tw_vec a, tw_vec b) { return a == b; }

@@ -177,17 +177,13 @@ class Tile:
         yield from ("#pragma GCC unroll 1", "  for (long p = whole; p < k; p++) {", *self.step(), "  }")
 
     def step(self) -> Iterator[str]:
-        """One step of K. TW_KEEP stops GCC 12 from loading a vector again for each row.
-
-        Without TW_USE Clang lets the last sums take the registers of B, then spills where steps do not agree (14x32, 6x16).
-        """
+        """One step of K. TW_KEEP stops GCC 12 from loading a vector again for each row."""
         for j in range(self.vectors):
             yield f"    tw_vec b_{j} = {self._load('b', j)};"
             yield f"    TW_KEEP(b_{j});"
         for i in range(self.rows):
             yield f"    tw_vec a_{i}_p = tw_splat({self._element(i)});"
             yield "    " + " ".join(f"sum_{i}_{j} += a_{i}_p * b_{j};" for j in range(self.vectors))
-        yield "    " + " ".join(f"TW_USE(b_{j});" for j in range(self.vectors))
         for i in self._pointer_rows():
             yield f"    a_{i} += a_column;"
             yield f"    TW_OPAQUE(a_{i});"

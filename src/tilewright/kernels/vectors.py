@@ -24,7 +24,6 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
                                                     2e-7 + 7.3e-8 |x|, relative; below 2^-125.5 perhaps 0; NaN for NaN
     tw_exp_ways(v)  tw_exp_down_ways(v)             v[way] = tw_exp(v[way]), step by step for all ways
     TW_KEEP(v)  TW_OPAQUE(p)                        keep a vector, or a pointer, in a register (compiles to nothing)
-    TW_USE(v)                                       a vector's register is its own up to here (compiles to nothing)
 
 Nothing outside the lanes named is read or written. The compiler's flags must include -fno-math-errno and -ffp-contract=fast
 and must not include -ffast-math (the exponential relies on rounding).
@@ -79,8 +78,8 @@ def vector_dialect(
     `instructions` defines tw_mask, tw_load_part, tw_store_part, the comparisons, tw_where, tw_prefix (a mask of the first n
     lanes), tw_larger and tw_smaller (the second operand where the two are unordered), tw_sqrt, tw_floor, tw_round (to
     nearest even, for |x| < 2^22), tw_scale (p * 2^n, rounded once, for 0.5 < p < 2 and integral -152 <= n <= 129), tw_scale_down
-    (p * 2^n for 0.5 < p < 2 and integral -125 <= n <= 0, 0 for n < -125 and any p, NaN if both are), TW_KEEP, TW_USE. With steps
-    of its own for `exp_down`, written as `EXP_DOWN` is, a dialect needs no tw_scale_down.
+    (p * 2^n for 0.5 < p < 2 and integral -125 <= n <= 0, 0 for n < -125 and any p, NaN if both are), TW_KEEP. With steps of its
+    own for `exp_down`, written as `EXP_DOWN` is, a dialect needs no tw_scale_down.
     """
     lanes = vector_bits // 32
     guard = f"TW_DIALECT_{name.upper()}"

@@ -15,6 +15,7 @@
 typedef float tw_vec __attribute__((vector_size(16)));
 typedef int tw_int __attribute__((vector_size(16)));
 typedef float tw_vec_unaligned __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int tw_int_unaligned __attribute__((vector_size(16), aligned(4), may_alias));
 TW_INLINE float tw_read(const float *p) { return *p; }
 TW_INLINE void tw_prefetch(const float *p) { __builtin_prefetch(p); }
 TW_INLINE tw_vec tw_load(const float *p) { return *(const tw_vec_unaligned *)p; }
@@ -344,23 +345,7 @@ TW_VARIANT void matmul_portable_f32_6x8_2x2(long k, const float *a, long a_row, 
   const float *a_0 = a + 0 * a_row;
   tw_vec sum_0_0 = {0}, sum_0_1 = {0};
   tw_vec sum_1_0 = {0}, sum_1_1 = {0};
-  const long whole = k - k % 4;
-#pragma GCC unroll 4
-  for (long p = 0; p < whole; p++) {
-    tw_vec b_0 = tw_load(b + 0 * TW_LANES);
-    TW_KEEP(b_0);
-    tw_vec b_1 = tw_load(b + 1 * TW_LANES);
-    TW_KEEP(b_1);
-    tw_vec a_0_p = tw_splat(a_0[0]);
-    sum_0_0 += a_0_p * b_0; sum_0_1 += a_0_p * b_1;
-    tw_vec a_1_p = tw_splat(a_0[a_row]);
-    sum_1_0 += a_1_p * b_0; sum_1_1 += a_1_p * b_1;
-    a_0 += a_column;
-    TW_OPAQUE(a_0);
-    b += b_row;
-  }
-#pragma GCC unroll 1
-  for (long p = whole; p < k; p++) {
+  for (long p = 0; p < k; p++) {
     tw_vec b_0 = tw_load(b + 0 * TW_LANES);
     TW_KEEP(b_0);
     tw_vec b_1 = tw_load(b + 1 * TW_LANES);
