@@ -47,7 +47,7 @@ class Code:
         Loops over tiles store theirs, in memory other than the stack. Blocks that stand elsewhere are included.
         """
         texts = [text for _, text in self.instructions]
-        bodies = ([texts[i] for i in sorted(body)] for body in self._loops(set(range(len(texts)))))
+        bodies = ([texts[i] for i in sorted(body)] for body in self._loops(set(self._after)))
         return [body for body in bodies if any(map(ARITHMETIC.match, body))]
 
     def _loops(self, within: set[int]) -> Iterator[set[int]]:
@@ -57,14 +57,14 @@ class Code:
             body = _reached(start, self._after, left) & _reached(start, self._before, left)
             left -= body
             if any(_stores_result(self.instructions[i][1]) for i in body):
-                yield from self._loops({i for i in body if self._before[i] <= body})
+                yield from self._loops({i for i in body if i and self._before[i] <= body})
             elif body:
                 yield body
 
     @cached_property
     def _targets(self) -> set[int]:
         """Where ways meet: every loop has such an instruction."""
-        return {i for i, sources in self._before.items() if len(sources) > 1}
+        return {i for i, sources in self._before.items() if i == 0 or len(sources) > 1}
 
     @cached_property
     def _before(self) -> dict[int, set[int]]:
@@ -76,7 +76,7 @@ class Code:
 
     @cached_property
     def _after(self) -> dict[int, set[int]]:
-        """What may follow each instruction, by number. There are no jumps through tables (see FLAGS)."""
+        """What may follow each instruction that is ever reached, by number. There are no jumps through tables (see FLAGS)."""
         numbers = {address: i for i, (address, _) in enumerate(self.instructions)}
         after: dict[int, set[int]] = {}
         for i, (_, text) in enumerate(self.instructions):
@@ -84,7 +84,8 @@ class Code:
             targets = {numbers.get(int(jump[1], 16))} if jump else set()
             targets |= set() if LEAVES.match(text) else {i + 1}
             after[i] = {target for target in targets if target is not None and target < len(numbers)}
-        return after
+        reached = _reached(0, after, set(after))
+        return {i: targets for i, targets in after.items() if i == 0 or i in reached}
 
     def count(self, word: str) -> int:
         return sum(text.startswith(word) for _, text in self.instructions)
