@@ -44,8 +44,10 @@ def command(compiler: str) -> tuple[str, ...] | None:
 
 
 def build(sources: Sequence[KernelSource], features: frozenset[str], compiler: str, extra: Sequence[str] = ()) -> Path:
-    """A shared library of these translation units for exactly these features; warnings are errors. The directory lives as long as
-    the process."""
+    """A shared library of these translation units for exactly these features, or for a target in `extra`; warnings are errors.
+
+    The directory lives as long as the process.
+    """
     start = command(compiler)
     assert start is not None, f"{compiler} is missing"
     directory = Path(tempfile.mkdtemp(dir=_workspace()))
@@ -55,7 +57,7 @@ def build(sources: Sequence[KernelSource], features: frozenset[str], compiler: s
         path.write_bytes(source.content.encode() if isinstance(source.content, str) else source.content)
         paths.append(str(path))
     library = directory / "library.so"
-    machine = for_features(compiler, platform.machine(), features)
+    machine = () if "-target" in extra else for_features(compiler, platform.machine(), features)
     words = [*start, *FLAGS, *machine, *extra, *paths, "-o", str(library)]
     result = subprocess.run(words, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr

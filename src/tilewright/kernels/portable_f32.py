@@ -1,8 +1,8 @@
 """float32 matrix kernels for any GCC or Clang target, in 16-byte vectors (plain SSE2, NEON, VSX), and in 32-byte ones for AVX.
 
 SSE2 has no broadcast from memory and no FMA: each row costs a shuffle, each product a copy. Two rows of four vectors need half of
-the shuffles of 6x8; elsewhere their six loads for eight FMAs would cost more. Clang spills in 6x8 unrolled (0.67 of the peak where
-it reaches 0.71), and with AVX alone in 6x16 unrolled by 4.
+the shuffles of 6x8; elsewhere their six loads for eight FMAs would cost more. Clang spills in 6x8 unrolled (0.67 of the peak
+instead of 0.71), and with AVX alone in 6x16 unrolled by 4.
 """
 
 from __future__ import annotations
