@@ -10,8 +10,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from tilewright.version import __version__
-
 if TYPE_CHECKING:
     from tilewright.api.config import show_config as show_config
     from tilewright.api.jit import Jitted as Jitted
@@ -30,6 +28,8 @@ if TYPE_CHECKING:
     from tilewright.errors import UnsupportedOperation as UnsupportedOperation
     from tilewright.frontend.tracing_functions import *  # noqa: F403
     from tilewright.machine.machine import Machine as Machine
+
+__version__ = "0.1.0"
 
 _FUNCTIONS = "tilewright.frontend.tracing_functions"
 _HOMES = {

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+import tilewright as tw
 from tests.codegen.test_online_rows import KERNEL, MACHINE, interpreted
 from tests.support.chains import artifact_of, chain_text, gemm_chain, hand_plan, random_inputs
+from tilewright import compiler
+from tilewright.api.kernel import Kernel
 from tilewright.plan.block_order import prefixed
 from tilewright.plan.parallel import parallel_axes
 from tilewright.plan.types import Plan
@@ -48,3 +52,19 @@ def test_all_lines_of_the_next_block_are_asked_for() -> None:
         start = next(line for line in text.splitlines() if f"tw_start(&fetches[{number}]" in line)
         assert name in start
         assert start.rstrip().endswith(f", {-(-all_lines // tiles)});")
+
+
+def test_panels_packed_ahead_are_fetched_from_where_they_lie() -> None:
+    random = np.random.default_rng(0)
+    x, v, w = (random.standard_normal(shape, np.float32) for shape in ((3, 29, 7), (3, 7, 300), (3, 300, 200)))
+
+    def chain(x: Any) -> Any:
+        return tw.einsum("bml,bln->bmn", tw.einsum("bmk,bkl->bml", x, v), w)
+
+    lowered = tw.jit(chain, target="x86-64-v4", fuse=True).lower(tw.spec(x.shape))
+    (plan,) = lowered.model_plan.plans
+    assert len(plan.schedule.ahead) == 2
+    fetching = replace(lowered.model_plan, plans=(replace(plan, fetched=plan.chain.inputs),))
+    kernel = Kernel(lowered, compiler.build(fetching, threads=1))
+    assert kernel.source.count("tw_start(&fetches") == 3
+    np.testing.assert_allclose(kernel(x), chain(x.astype(np.float64)), rtol=1e-4, atol=1e-3)

@@ -52,7 +52,7 @@ def test_no_prefetch_where_arithmetic_dominates_and_the_figures_say_so() -> None
 @pytest.mark.parametrize("shape", [(600_000, 32, 32), (300_000, 32, 64)])
 def test_the_coefficient_decides(shape: tuple[int, int, int]) -> None:
     with_gain, without = (plan_chain(product(*shape), ZEN5, coefficients=one) for one in (DEFAULT, NOTHING_HIDDEN))
-    assert kernel_of(with_gain) == f"{kernel_of(without)}_prefetch_left_target"
+    assert kernel_of(with_gain).startswith(f"{kernel_of(without)}_prefetch_left")
     assert with_gain.price.seconds < without.price.seconds
 
 

@@ -13,14 +13,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, VectorDialect
-from tilewright.runtime.flags import for_features
 
 FLAGS = [
     *("-O2", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared", "-nostdlib", "-ffreestanding"),
     *("-fno-stack-protector", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror"),
 ]
 GCC_FLAGS = ["-mtune=generic", "-fno-tree-loop-distribute-patterns"]
-CLANG_FLAGS = ["-fno-sanitize=undefined", "-Wno-unused-command-line-argument"]  # assembly needs none of the C flags
+CLANG_FLAGS = ["-Wno-unused-command-line-argument"]  # assembly needs none of the C flags
 EXPORT = '__attribute__((visibility("default")))'
 CALLER = f"""
 {EXPORT} void call(long k, const float *a, long a_row, long a_column, const float *b, long b_row, float *c, long c_row,
@@ -44,10 +43,7 @@ def command(compiler: str) -> tuple[str, ...] | None:
 
 
 def build(sources: Sequence[KernelSource], features: frozenset[str], compiler: str, extra: Sequence[str] = ()) -> Path:
-    """A shared library of these translation units for exactly these features, or for a target in `extra`; warnings are errors.
-
-    The directory lives as long as the process.
-    """
+    """A shared library of these translation units; warnings are errors. The directory lives as long as the process."""
     start = command(compiler)
     assert start is not None, f"{compiler} is missing"
     directory = Path(tempfile.mkdtemp(dir=_workspace()))
@@ -57,11 +53,17 @@ def build(sources: Sequence[KernelSource], features: frozenset[str], compiler: s
         path.write_bytes(source.content.encode() if isinstance(source.content, str) else source.content)
         paths.append(str(path))
     library = directory / "library.so"
-    machine = () if "-target" in extra else for_features(compiler, platform.machine(), features)
-    words = [*start, *FLAGS, *machine, *extra, *paths, "-o", str(library)]
+    words = [*start, *FLAGS, *_machine(compiler, features, extra), *extra, *paths, "-o", str(library)]
     result = subprocess.run(words, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     return library
+
+
+def _machine(compiler: str, features: frozenset[str], extra: Sequence[str]) -> list[str]:
+    """Exactly these features: with neither a CPU nor a target by name zig compiles for the CPU at hand."""
+    if compiler == "zig" and platform.machine() == "x86_64" and "-target" not in extra:
+        return ["-mcpu=" + "+".join(["x86_64", *sorted(features)])]
+    return [f"-m{feature}" for feature in sorted(features)]
 
 
 @cache

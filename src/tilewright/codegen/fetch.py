@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from math import prod
 
-from tilewright.codegen.expressions import Value
-from tilewright.codegen.loop_nest import BlockLoop, Fetch, Gather, If, KernelCall, LoopNest, Node, ParallelAxis, Range
-from tilewright.codegen.state import Lowering, Scope
+from tilewright.codegen.expressions import Value, multiply
+from tilewright.codegen.loop_nest import BlockLoop, Fetch, Gather, If, KernelCall, LoopNest, Node, ParallelAxis, Range, View
+from tilewright.codegen.state import Lowering, Packed, Scope
 from tilewright.graph.types import Access
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.chains import tensor_axes
@@ -22,21 +23,50 @@ def with_fetches(state: Lowering, nest: LoopNest, scope: Scope) -> LoopNest:
     return replace(nest, fetches=fetches, body=_counting(nest.body, len(fetches))) if fetches else nest
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a block reads of an input: rows of columns, and at most how many floats."""
+
+    view: View
+    rows: Value
+    row_stride: Value
+    columns: Value
+    column_stride: Value
+    lines: int
+
+
 def _fetch(state: Lowering, tensor: str, parallel: tuple[ParallelAxis, ...], scope: Scope, tiles: int) -> Fetch:
     """Blocks that read the same part share the work of fetching the next one."""
-    access = next(read for operator in state.chain.operators for read in operator.reads if read.tensor == tensor)
-    view = state.view(access, scope)
-    assert not isinstance(view, Gather), f"{tensor} is fetched ahead by an index that is not affine"
+    operator, number = next(
+        (operator, number)
+        for operator in state.chain.operators
+        for number, read in enumerate(operator.reads)
+        if read.tensor == tensor
+    )
+    access = operator.reads[number]
     position = max(i for i, axis in enumerate(parallel) if axis.axis in access.axes())
+    is_packed_ahead = any((pack.operator, pack.read) == (operator.name, number) for pack in state.plan.schedule.ahead)
+    packed = state.packed[operator.name, number] if is_packed_ahead else None
+    part = _matrix(state, access, scope) if packed is None else _packed_part(packed, parallel[position].axis, scope)
+    sharing = prod(-(-_number(axis.extent) // axis.tile) for axis in parallel[position + 1 :])
+    lines = -(-part.lines // (tiles * sharing))
+    return Fetch(tensor, part.view, part.rows, part.row_stride, part.columns, part.column_stride, lines, position)
+
+
+def _matrix(state: Lowering, access: Access, scope: Scope) -> Part:
+    """Where a tensor is read as the caller laid it out."""
+    view = state.view(access, scope)
+    assert not isinstance(view, Gather), f"{access.tensor} is fetched ahead by an index that is not affine"
     rows, columns = _sides(access, scope.ranges)
-    sizes = [_size(scope.ranges, axis) for axis in (rows, columns)]
-    capacity = [_capacity(scope.ranges, axis) for axis in (rows, columns)]
-    sharing = 1
-    for axis in parallel[position + 1 :]:
-        sharing *= -(-_number(axis.extent) // axis.tile)
-    lines = capacity[0] * -(-capacity[1] // LINE_FLOATS)
-    row_stride, column_stride = view.stride(rows), view.stride(columns)
-    return Fetch(tensor, view, sizes[0], row_stride, sizes[1], column_stride, -(-lines // (tiles * sharing)), position)
+    lines = _capacity(scope.ranges, rows) * -(-_capacity(scope.ranges, columns) // LINE_FLOATS)
+    row_size, column_size = _size(scope.ranges, rows), _size(scope.ranges, columns)
+    return Part(view, row_size, view.stride(rows), column_size, view.stride(columns), lines)
+
+
+def _packed_part(packed: Packed, axis: str, scope: Scope) -> Part:
+    """Where a constant was packed ahead: all panels of a block of `axis`, which lie one after the other."""
+    elements = _number(multiply(packed.steps[axis], scope.ranges[axis].capacity))
+    return Part(packed.view(scope), 1, 0, elements, 1, -(-elements // LINE_FLOATS))
 
 
 def _sides(access: Access, ranges: Mapping[str, Range]) -> tuple[str | None, str | None]:

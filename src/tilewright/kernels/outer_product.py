@@ -76,7 +76,7 @@ def outer_product_kernel(
         peak_share=peak_share,
         emit=emit,
         prefetch=prefetch,
-        shares_accumulators=dialect.registers >= TALL_REGISTERS and "left" not in prefetch,
+        shares_accumulators=dialect.registers >= TALL_REGISTERS,
     )
 
 

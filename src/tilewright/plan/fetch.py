@@ -37,7 +37,9 @@ def fetched_inputs(setting: Setting, schedule: Schedule, scratch_bytes: int) -> 
     found: dict[str, int] = {}
     for operator in setting.chain.operators:
         for number, access in enumerate(operator.reads if operator.name in setting.kernels else ()):
-            if (operator.name, number) in packed_ahead or access.tensor not in setting.chain.inputs:
+            if access.tensor not in setting.chain.inputs:
+                continue
+            if (operator.name, number) in packed_ahead and _cuts_panels(setting, operator, blocks):
                 continue
             if _moves_on(setting, operator, access, blocks):
                 found.setdefault(access.tensor, _block_bytes(setting, access, blocks))
@@ -69,6 +71,12 @@ def _moves_on(setting: Setting, operator: Operator, access: Access, blocks: dict
     cut = any(axis in access.axes() and setting.sizes[axis] > tile for axis, tile in blocks.items())
     sides = [side for side in _sides(setting, access, blocks) if side > 1]
     return cut and len(sides) <= MOST_DIMENSIONS and all(index.is_axis() for index in access.indices)
+
+
+def _cuts_panels(setting: Setting, operator: Operator, blocks: dict[str, int]) -> bool:
+    """Whether a block reads some panels only, or parts of them."""
+    roles = setting.roles[operator.name]
+    return any(axis in (roles.depth, roles.column) and setting.sizes[axis] > tile for axis, tile in blocks.items())
 
 
 def _sides(setting: Setting, access: Access, blocks: dict[str, int]) -> list[int]:

@@ -39,13 +39,14 @@ def with_packs(setting: Setting, schedule: Schedule, depths: dict[str, int], ahe
 def may_pack(setting: Setting, operator: Operator) -> bool:
     """Whether a right operand is packed at all: an intermediate whose columns lie side by side never is.
 
-    Kernels whose lanes run along the depth have no panels.
+    Kernels whose lanes run along the depth have no panels, and rows shorter than a panel lie closer together as they are.
     """
     if operator.name not in setting.kernels or setting.roles[operator.name].column is None:
         return False
     if setting.kernels[operator.name].lanes_along == DEPTH:
         return False
-    return not (_right(setting, operator).is_intermediate and has_unit_columns(setting, operator))
+    is_shorter = row_stride(setting, operator) < setting.kernels[operator.name].columns
+    return not (has_unit_columns(setting, operator) and (_right(setting, operator).is_intermediate or is_shorter))
 
 
 def may_stay(setting: Setting, operator: Operator) -> bool:

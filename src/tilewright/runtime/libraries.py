@@ -11,16 +11,15 @@ from tilewright.codegen.artifact import CONTEXT_DECLARATION, Artifact
 from tilewright.errors import CacheError, InternalError
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.toolchain import Toolchain
-from tilewright.version import __version__
 
 Library = TypeVar("Library", bound=ctypes.CDLL)
 
 
 def library_key(artifact: Artifact, toolchain: Toolchain) -> str:
-    """A digest of all that decides what the compiled library is: text, compiler, flags, ABI, our version."""
+    """A digest of all that decides what the compiled library is: text, compiler, flags, ABI."""
     flags = toolchain.flags(artifact.architecture, artifact.features)
     compiler = (*toolchain.command, toolchain.family, toolchain.version, *flags)
-    parts = (artifact.key, *compiler, CONTEXT_DECLARATION, __version__)
+    parts = (artifact.key, *compiler, CONTEXT_DECLARATION)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

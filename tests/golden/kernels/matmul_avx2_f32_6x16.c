@@ -335,8 +335,8 @@ TW_VARIANT void matmul_avx2_f32_6x16_6x2(long k, const float *a, long a_row, lon
   tw_vec sum_3_0 = {0}, sum_3_1 = {0};
   tw_vec sum_4_0 = {0}, sum_4_1 = {0};
   tw_vec sum_5_0 = {0}, sum_5_1 = {0};
-  const long whole = k - k % 4;
-#pragma GCC unroll 4
+  const long whole = k - k % 2;
+#pragma GCC unroll 2
   for (long p = 0; p < whole; p++) {
     tw_vec b_0 = tw_load(b + 0 * TW_LANES);
     TW_KEEP(b_0);
@@ -478,8 +478,8 @@ TW_VARIANT void matmul_avx2_f32_6x16_1x1(long k, const float *a, long a_row, lon
     const float *b, long b_row, float *c, long c_row, long accumulate) {
   const float *a_0 = a + 0 * a_row;
   tw_vec sum_0_0 = {0};
-  const long whole = k - k % 4;
-#pragma GCC unroll 4
+  const long whole = k - k % 2;
+#pragma GCC unroll 2
   for (long p = 0; p < whole; p++) {
     tw_vec b_0 = tw_load(b + 0 * TW_LANES);
     TW_KEEP(b_0);
