@@ -15,6 +15,7 @@
 typedef float tw_vec __attribute__((vector_size(32)));
 typedef int tw_int __attribute__((vector_size(32)));
 typedef float tw_vec_unaligned __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int tw_int_unaligned __attribute__((vector_size(32), aligned(4), may_alias));
 TW_INLINE float tw_read(const float *p) { return *p; }
 TW_INLINE void tw_prefetch(const float *p) { __builtin_prefetch(p); }
 TW_INLINE tw_vec tw_load(const float *p) { return *(const tw_vec_unaligned *)p; }
