@@ -1,8 +1,9 @@
 """Which micro kernel computes a contraction, and how much of its work is useful: edges in rows and in columns.
 
 A short tile costs what its busiest port takes per step of the reduction: fused multiply-adds (rows * vectors over units), loads
-(one vector of B per column vector, one broadcast of A per row, two a cycle), or the latency of one accumulator chain. Where
-lanes run along the depth, a step is one vector of it: a load for every row and one for B, and at the end rows are folded.
+(one vector of B per column vector, one broadcast of A per row, two a cycle), or the latency of one accumulator chain. All blocks
+of the depth but the first load C, too, which nothing overlaps. Where lanes run along the depth, a step is one vector of it: a load
+for every row and one for B, and at the end rows are folded.
 """
 
 from __future__ import annotations
@@ -79,12 +80,14 @@ def kernel_work(
     full = _step_cycles(kernel.rows, kernel.columns // vectors_of, machine.fma_per_cycle)
     steps: Count = 0
     calls: Count = 0
+    added: Count = 0
     for column_count, columns in cut(roles.column, kernel.columns):
         vectors = np.maximum(-(-columns // vectors_of), 1)
         for row_count, rows in cut(roles.row, _rows_for(kernel, vectors)):
             count = row_count * column_count
             steps = steps + count * _step_cycles(rows, vectors, machine.fma_per_cycle) / full
             calls = calls + count
+            added = added + count * rows * vectors
     depth: Count = sizes[roles.depth] if roles.depth is not None else 1
     depth_blocks = -(-depth // np.maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
     outer: Count = 1
@@ -92,7 +95,8 @@ def kernel_work(
         outer = outer * sizes[axis]
     rate = machine.peak(kernel.element_types[2]) * kernel.machine_share(machine.vector_bits)
     step_seconds = 2 * kernel.rows * kernel.columns / rate
-    return KernelWork(steps * (depth * outer * step_seconds), calls * depth_blocks * outer)
+    adding_s = added * (depth_blocks - 1) / (LOADS_PER_CYCLE * machine.frequency_hz)
+    return KernelWork((steps * depth * step_seconds + adding_s) * outer, calls * depth_blocks * outer)
 
 
 def _rows_for(kernel: MicroKernel, vectors: Count) -> Count:
