@@ -2,8 +2,8 @@
 
 A short tile costs what its busiest port takes per step of the reduction: fused multiply-adds (rows * vectors over units), loads
 (one vector of B per column vector, one broadcast of A per row, two a cycle), or the latency of one accumulator chain. All blocks
-of the depth but the first load C, too, which nothing overlaps. Where lanes run along the depth, a step is one vector of it: a load
-for every row and one for B, and at the end rows are folded.
+of the depth but the first load C, too, which nothing overlaps. Where lanes run along the depth, a step is one vector of it: a
+load for every row and one for B, and at the end rows are folded.
 """
 
 from __future__ import annotations
