@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tilewright as tw
+from tests.plan.test_prefetch import product
 from tests.support.chains import gemm_chain
 from tilewright.cli.chain_functions import gemm_chain as written_chain
 from tilewright.graph.types import Chain
@@ -30,3 +31,8 @@ def test_nothing_is_fetched_that_the_fusion_level_holds_or_that_all_blocks_share
     assert _fetched(gemm_chain(dict.fromkeys("mkln", 64))) == ()
     plan = plan_chain(gemm_chain({"m": 4096, "k": 64, "l": 64, "n": 64}), XEON)
     assert set(plan.fetched) <= {"A"}
+
+
+def test_long_rows_are_left_to_the_hardware() -> None:
+    """A tile of six rows of 1024 steps would ask for 384 lines of the next block's."""
+    assert "A" not in plan_chain(product(1632, 1024, 36548), XEON).fetched

@@ -14,12 +14,16 @@ from tilewright.graph.types import Access, Operator
 from tilewright.plan.chains import tensor_axes
 from tilewright.plan.cost import arithmetic_work
 from tilewright.plan.images import schedule_follows
+from tilewright.plan.kernel_choice import KernelWork
 from tilewright.plan.parallel import parallel_loops
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 
 CYCLES_PER_TILE = 8.0
 """Advancing the cursors: what a tile of 768 cycles took longer where nothing was gained (AVX-512 6x64, Zen 5)."""
+MOST_LINES = 32
+"""That a micro tile may ask for: more fill the queues of the cache, and tiles of so long rows are foreseen by the hardware. 384
+lines of rows of 4 KiB made 1632 x 36548 x 1024 a tenth slower, up to 24 gained."""
 MOST_DIMENSIONS = 2
 """Of what a block reads, not counting those of one element: rows, and columns side by side."""
 
@@ -41,7 +45,7 @@ def fetched_inputs(setting: Setting, schedule: Schedule, scratch_bytes: int) -> 
                 continue
             if (operator.name, number) in packed_ahead and _cuts_panels(setting, operator, blocks):
                 continue
-            if _moves_on(setting, operator, access, blocks):
+            if _moves_on(setting, operator, access, blocks) and _lines_per_tile(setting, access, blocks) <= MOST_LINES:
                 found.setdefault(access.tensor, _block_bytes(setting, access, blocks))
     room = setting.fusion_level.size_bytes - scratch_bytes
     fitting = tuple(tensor for i, tensor in enumerate(found) if sum(list(found.values())[: i + 1]) <= room)
@@ -55,9 +59,22 @@ def _pays(setting: Setting, tensors: tuple[str, ...]) -> bool:
     """
     elements = sum(prod(setting.sizes[axis] for axis in tensor_axes(_read(setting, tensor))) for tensor in tensors)
     reading_s = ELEMENT_BYTES * elements / setting.machine.levels[setting.source_position].bandwidth_bytes_per_s
-    works = [arithmetic_work(setting, one, setting.sizes) for one in setting.chain.operators if one.name in setting.kernels]
+    works = _contractions(setting)
     calls, computing_s = sum(work.calls for work in works), sum(work.seconds for work in works)
     return bool(calls * CYCLES_PER_TILE / setting.machine.frequency_hz < reading_s < computing_s)
+
+
+def _lines_per_tile(setting: Setting, access: Access, blocks: dict[str, int]) -> float:
+    """What every micro tile has to ask for: blocks that read the same share the work."""
+    trips = {axis: -(-setting.sizes[axis] // tile) for axis, tile in blocks.items()}
+    last = max(i for i, axis in enumerate(trips) if axis in access.axes())
+    sharing = prod(list(trips.values())[last + 1 :])
+    tiles = float(sum(work.calls for work in _contractions(setting))) / prod(trips.values())
+    return _block_bytes(setting, access, blocks) / setting.fusion_level.line_bytes / (tiles * sharing)
+
+
+def _contractions(setting: Setting) -> list[KernelWork]:
+    return [arithmetic_work(setting, one, setting.sizes) for one in setting.chain.operators if one.name in setting.kernels]
 
 
 def _read(setting: Setting, tensor: str) -> Access:
