@@ -29,12 +29,10 @@ def _plan(prefix: tuple[str, ...], tiles: dict[str, int]) -> Plan:
 
 
 @pytest.mark.parametrize(
-    ("prefix", "tiles"), [(("b",), {"b": 1}), (("b", "m"), {"b": 1, "m": 12}), (("b", "m"), {"b": 2, "m": 8})]
+    ("prefix", "tiles"), [(("b",), {"b": 1}), (("b", "m"), {"b": 1, "m": 12}), (("b", "m"), {"b": 1, "m": 8})]
 )
 def test_results_stay_the_same_for_any_strides(prefix: tuple[str, ...], tiles: dict[str, int]) -> None:
     plan = _plan(prefix, tiles)
-    if tiles["b"] > 1:
-        plan = replace(plan, fetched=())
     inputs = random_inputs(plan.chain)
     executable = load(artifact_of([plan]), threads=1)
     strided = [np.repeat(array, 2, axis=-1)[..., ::2] for array in inputs.values()]

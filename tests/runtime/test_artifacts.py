@@ -153,11 +153,20 @@ def test_whoever_looks_at_the_stages_sees_them(cache: Path, capfd: pytest.Captur
         assert "after plan" in capfd.readouterr().err
 
 
+def test_what_is_read_back_is_what_was_written() -> None:
+    weights = random(24, 50)
+    lowered = tw.jit(lambda x: x @ weights).lower(tw.spec((40, 24)))
+    artifact = compiler.generate(lowered.model_plan)
+    assert artifact.signature.constants
+    again = artifacts.decode(artifacts.encode(artifact))
+    assert again == artifact
+
+
 def test_a_second_function_is_neither_planned_nor_generated(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    weights = random(7, 3)
+    weights, more = random(7, 90), random(90, 3)
 
     def function(x: object, y: object) -> object:
-        return tw.relu(x @ y) @ tw.asarray(weights)
+        return tw.relu(x @ y) @ tw.asarray(weights) @ tw.asarray(more)
 
     x, y = random(5, 6), random(6, 7)
     first = tw.jit(function)(x, y)

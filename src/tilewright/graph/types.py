@@ -188,7 +188,7 @@ class Tensor:
 class Constant:
     """The value of a tensor that does not change between calls. Equal contents are equal constants."""
 
-    array: np.ndarray
+    array: np.ndarray = field(repr=False)
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:

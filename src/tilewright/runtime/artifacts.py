@@ -106,6 +106,7 @@ def decode(content: bytes) -> Artifact | None:
             tuple(Symbol(**symbol) for symbol in signature["symbols"]),
             tuple(map(_slot, signature["inputs"])),
             tuple(map(_slot, signature["outputs"])),
+            tuple(map(_slot, signature["constants"])),
         ),
     )
 
