@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from tilewright.codegen import emit_fetch, names
 from tilewright.codegen.artifact import CONTEXT_DECLARATION
 from tilewright.codegen.emit_loops import emit_vector_loops
+from tilewright.codegen.emit_packing import PACKING, copy_lines
 from tilewright.codegen.emit_tiles import function_declaration, inlined_declaration, may_inline, tiles_call, tiles_functions
 from tilewright.codegen.expressions import (
     Value,
@@ -51,53 +52,6 @@ struct tw_call {
   char *workspace;
   const char *constants;
 };
-"""
-
-PACKING = """\
-/* Column panels of `width`: target[j / width * panel_stride + p * width + j % width] = source[p * row + j * column]; the columns
-   that the last panel lacks are zero. Whole panels are copied a few rows at a time, while the next few rows are asked for: rows
-   of one panel alone are too short, and too far apart, for the hardware to foresee. */
-TW_INLINE void tw_pack_part(float *target, long width, const float *source, long row, long column, long rows, long columns) {
-  for (long p = 0; p < rows; p++)
-    for (long i = 0; i < width; i += TW_LANES) {
-      const long lanes = tw_min(columns - i, TW_LANES);
-      const float *from = source + p * row + i * column;
-      if (lanes <= 0)
-        tw_store(target + p * width + i, tw_splat(0.0f));
-      else if (column != 1)
-        tw_store(target + p * width + i, tw_load_strided(from, column, lanes));
-      else
-        tw_store(target + p * width + i, lanes == TW_LANES ? tw_load(from) : tw_load_part(from, lanes));
-    }
-}
-TW_INLINE void tw_pack_panels(float *target, long panel_stride, long width, const float *source, long row, long column, long rows,
-                              long columns) {
-  const long whole = column == 1 ? columns / width : 0;
-  for (long start = 0; whole && start < rows; start += 8)
-    for (long panel = 0; panel < whole; panel++) {
-      const float *from = source + start * row + panel * width;
-      float *to = target + panel * panel_stride + start * width;
-      for (long p = tw_min(8, rows - start); p > 0; p--, from += row, to += width)
-        for (long i = 0; i < width; i += TW_LANES) {
-          __builtin_prefetch(from + 8 * row + i);
-          tw_store(to + i, tw_load(from + i));
-        }
-    }
-  for (long j = whole * width; j < columns; j += width)
-    tw_pack_part(target + j / width * panel_stride, width, source + j * column, row, column, rows, columns - j);
-}
-/* Rows one after the other: target[p * target_row + j] = source[p * row + j * column]. */
-static __attribute__((unused)) void tw_pack_rows(float *target, long target_row, const float *source, long row, long column,
-                                                 long rows, long columns) {
-  for (long p = 0; p < rows; p++)
-    for (long j = 0; j < columns; j += TW_LANES) {
-      const long lanes = tw_min(columns - j, TW_LANES);
-      const float *from = source + p * row + j * column;
-      tw_vec values = column == 1 ? (lanes == TW_LANES ? tw_load(from) : tw_load_part(from, lanes))
-                                  : tw_load_strided(from, column, lanes);
-      tw_store_part(target + p * target_row + j, values, lanes);
-    }
-}
 """
 
 
@@ -334,7 +288,7 @@ def _node(node: Node) -> list[str]:
         case Define(name, value):
             return [f"const long {name} = {to_c(value)};"]
         case Copy():
-            return _copy(node)
+            return copy_lines(node)
         case KernelCall():
             return [tiles_call(node)]
         case VectorLoops():
@@ -350,29 +304,6 @@ def _loop(loop: BlockLoop) -> list[str]:
         lines.append(f"const long {loop.size_variable} = {rest};")
     step = f"{variable}++" if loop.tile == 1 else f"{variable} += {loop.tile}"
     return [f"for (long {variable} = {to_c(loop.start)}; {more}; {step}) {{", *_indent([*lines, *_nodes(loop.body)]), "}"]
-
-
-def _copy(copy: Copy) -> list[str]:
-    moved = [
-        (multiply(names.axis_offset(axis), copy.source.stride(axis)), multiply(names.axis_offset(axis), stride))
-        for axis, _, stride in copy.outer
-    ]
-    source = _pointer(copy.source.buffer, add(copy.source.offset, *(step for step, _ in moved)))
-    target = _pointer(copy.target.buffer, add(copy.target.offset, *(step for _, step in moved)))
-    row, column = copy.source.stride(copy.depth_axis), copy.source.stride(copy.column_axis)
-    shape = f"{to_c(row)}, {to_c(column)}, {to_c(copy.depth)}, {to_c(copy.columns)}"
-    if copy.panel_columns:
-        lines = [f"tw_pack_panels({target}, {to_c(copy.panel_stride)}, {copy.panel_columns}, {source}, {shape});"]
-    else:
-        lines = [f"tw_pack_rows({target}, {to_c(copy.target_row)}, {source}, {shape});"]
-    for axis, size, _ in reversed(copy.outer):
-        index = names.axis_offset(axis)
-        lines = [f"for (long {index} = 0; {index} < {to_c(size)}; {index}++) {{", *_indent(lines), "}"]
-    return lines
-
-
-def _pointer(buffer: str, offset: Value) -> str:
-    return buffer if offset == 0 else f"{buffer} + {to_c(offset)}"
 
 
 def _entry(file: File) -> list[str]:

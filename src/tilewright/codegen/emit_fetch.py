@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.codegen.expressions import to_c
+from tilewright.codegen.expressions import pointer, to_c
 from tilewright.codegen.loop_nest import Fetch
 
 FETCHING = """\
@@ -40,6 +40,6 @@ def declaration(fetches: tuple[Fetch, ...]) -> list[str]:
 
 def start(number: int, fetch: Fetch) -> str:
     """The statement that sets a cursor; the block's variables are those of the block that it is for."""
-    pointer = fetch.view.buffer if fetch.view.offset == 0 else f"{fetch.view.buffer} + {to_c(fetch.view.offset)}"
+    place = pointer(fetch.view.buffer, fetch.view.offset)
     sizes = ", ".join(map(to_c, (fetch.rows, fetch.row_stride, fetch.columns, fetch.column_stride, fetch.lines)))
-    return f"tw_start(&fetches[{number}], {pointer}, {sizes});"
+    return f"tw_start(&fetches[{number}], {place}, {sizes});"

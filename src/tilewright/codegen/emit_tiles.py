@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tilewright.codegen.expressions import Value, to_c
-from tilewright.codegen.loop_nest import KernelCall, View
+from tilewright.codegen.expressions import Value, pointer, to_c
+from tilewright.codegen.loop_nest import KernelCall
 from tilewright.kernels.contract import MATRIX_ABI, MicroKernel
 
 MOST_INLINED = 6
@@ -71,9 +71,9 @@ def function_declaration(symbol: str) -> str:
 
 def _arguments(call: KernelCall) -> dict[str, str]:
     values: dict[str, Value] = {"m": call.rows, "n": call.columns, "k": call.depth}
-    values |= {"a": _place(call.left), "a_row": call.left_row, "a_column": call.left_depth}
-    values |= {"b": _place(call.right), "b_panel": call.right_panel, "b_row": call.right_row}
-    values |= {"c": _place(call.target), "c_row": call.target_row, "accumulate": call.accumulate}
+    values |= {"a": pointer(call.left.buffer, call.left.offset), "a_row": call.left_row, "a_column": call.left_depth}
+    values |= {"b": pointer(call.right.buffer, call.right.offset), "b_panel": call.right_panel, "b_row": call.right_row}
+    values |= {"c": pointer(call.target.buffer, call.target.offset), "c_row": call.target_row, "accumulate": call.accumulate}
     return {name: to_c(value) for name, value in values.items()}
 
 
@@ -141,7 +141,3 @@ def _rows_of_any_shape(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
 
 def _tile(call: KernelCall, rows: str, columns: str) -> str:
     return f"{call.symbol}(k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row, {rows}, {columns}, accumulate);"
-
-
-def _place(view: View) -> str:
-    return view.buffer if view.offset == 0 else f"{view.buffer} + {to_c(view.offset)}"

@@ -21,7 +21,8 @@ from dataclasses import dataclass, replace
 
 from tilewright.codegen import emit_fetch
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
-from tilewright.codegen.emit_c import CALL_DECLARATION, PACKING, chains_and_entry, kernel_calls
+from tilewright.codegen.emit_c import CALL_DECLARATION, chains_and_entry, kernel_calls
+from tilewright.codegen.emit_packing import PACKING
 from tilewright.codegen.emit_tiles import tiles_functions
 from tilewright.codegen.program import Program, c_file
 from tilewright.kernels.contract import MicroKernel

@@ -174,6 +174,15 @@ def to_c(value: Value) -> str:
             return f" {name} ".join(_parenthesised(operand, name) for operand in operands)
 
 
+def pointer(buffer: str, offset: Value) -> str:
+    """The C text of a place in a buffer.
+
+    >>> pointer("scores", 0), pointer("scores", 64)
+    ('scores', 'scores + 64')
+    """
+    return buffer if offset == 0 else f"{buffer} + {to_c(offset)}"
+
+
 def _parenthesised(operand: Value, parent: str) -> str:
     text = to_c(operand)
     atomic = (

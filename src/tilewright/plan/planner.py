@@ -75,14 +75,13 @@ def _planned(
     chain, machine = plain.chain, plain.machine
     setting, price, lost_prefetches = _prefetching(plain, available, blocking)
     winner, schedule = blocking.candidate, blocking.schedule
-    others = [candidate for candidate in found if candidate is not winner]
     problem = why_not_executable(chain, schedule)
     if problem:
         raise PlanningError(f"no executable schedule for {chain.name}", where=chain.name, why=problem)
     unfused = unfused_price or price
     rejected = (
         *lost_fusion(chain, price, unfused),
-        *lost_candidates(setting, winner, others),
+        *lost_candidates(setting, winner, [candidate for candidate in found if candidate is not winner]),
         *lost_kernels(setting, ranked),
         *lost_prefetches,
     )

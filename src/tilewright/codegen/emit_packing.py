@@ -1,0 +1,74 @@
+"""C text of packing: the functions that copy operands, and their calls."""
+
+from __future__ import annotations
+
+from tilewright.codegen import names
+from tilewright.codegen.expressions import add, multiply, pointer, to_c
+from tilewright.codegen.loop_nest import Copy
+
+PACKING = """\
+/* Column panels of `width`: target[j / width * panel_stride + p * width + j % width] = source[p * row + j * column]; the columns
+   that the last panel lacks are zero. Whole panels are copied a few rows at a time, while the next few rows are asked for: rows
+   of one panel alone are too short, and too far apart, for the hardware to foresee. */
+TW_INLINE void tw_pack_part(float *target, long width, const float *source, long row, long column, long rows, long columns) {
+  for (long p = 0; p < rows; p++)
+    for (long i = 0; i < width; i += TW_LANES) {
+      const long lanes = tw_min(columns - i, TW_LANES);
+      const float *from = source + p * row + i * column;
+      if (lanes <= 0)
+        tw_store(target + p * width + i, tw_splat(0.0f));
+      else if (column != 1)
+        tw_store(target + p * width + i, tw_load_strided(from, column, lanes));
+      else
+        tw_store(target + p * width + i, lanes == TW_LANES ? tw_load(from) : tw_load_part(from, lanes));
+    }
+}
+TW_INLINE void tw_pack_panels(float *target, long panel_stride, long width, const float *source, long row, long column, long rows,
+                              long columns) {
+  const long whole = column == 1 ? columns / width : 0;
+  for (long start = 0; whole && start < rows; start += 8)
+    for (long panel = 0; panel < whole; panel++) {
+      const float *from = source + start * row + panel * width;
+      float *to = target + panel * panel_stride + start * width;
+      for (long p = tw_min(8, rows - start); p > 0; p--, from += row, to += width)
+        for (long i = 0; i < width; i += TW_LANES) {
+          __builtin_prefetch(from + 8 * row + i);
+          tw_store(to + i, tw_load(from + i));
+        }
+    }
+  for (long j = whole * width; j < columns; j += width)
+    tw_pack_part(target + j / width * panel_stride, width, source + j * column, row, column, rows, columns - j);
+}
+/* Rows one after the other: target[p * target_row + j] = source[p * row + j * column]. */
+static __attribute__((unused)) void tw_pack_rows(float *target, long target_row, const float *source, long row, long column,
+                                                 long rows, long columns) {
+  for (long p = 0; p < rows; p++)
+    for (long j = 0; j < columns; j += TW_LANES) {
+      const long lanes = tw_min(columns - j, TW_LANES);
+      const float *from = source + p * row + j * column;
+      tw_vec values = column == 1 ? (lanes == TW_LANES ? tw_load(from) : tw_load_part(from, lanes))
+                                  : tw_load_strided(from, column, lanes);
+      tw_store_part(target + p * target_row + j, values, lanes);
+    }
+}
+"""
+
+
+def copy_lines(copy: Copy) -> list[str]:
+    """The statements of a copy: loops over its outer axes around a call."""
+    moved = [
+        (multiply(names.axis_offset(axis), copy.source.stride(axis)), multiply(names.axis_offset(axis), stride))
+        for axis, _, stride in copy.outer
+    ]
+    source = pointer(copy.source.buffer, add(copy.source.offset, *(step for step, _ in moved)))
+    target = pointer(copy.target.buffer, add(copy.target.offset, *(step for _, step in moved)))
+    row, column = copy.source.stride(copy.depth_axis), copy.source.stride(copy.column_axis)
+    shape = f"{to_c(row)}, {to_c(column)}, {to_c(copy.depth)}, {to_c(copy.columns)}"
+    if copy.panel_columns:
+        lines = [f"tw_pack_panels({target}, {to_c(copy.panel_stride)}, {copy.panel_columns}, {source}, {shape});"]
+    else:
+        lines = [f"tw_pack_rows({target}, {to_c(copy.target_row)}, {source}, {shape});"]
+    for axis, size, _ in reversed(copy.outer):
+        index = names.axis_offset(axis)
+        lines = [f"for (long {index} = 0; {index} < {to_c(size)}; {index}++) {{", *(f"  {line}" for line in lines), "}"]
+    return lines
