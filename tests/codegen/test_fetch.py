@@ -10,7 +10,7 @@ import pytest
 
 import tilewright as tw
 from tests.codegen.test_online_rows import KERNEL, MACHINE, interpreted
-from tests.support.chains import artifact_of, chain_text, gemm_chain, hand_plan, random_inputs
+from tests.support.chains import artifact_of, chain, chain_text, contraction, gemm_chain, hand_plan, random_inputs
 from tilewright import compiler
 from tilewright.api.kernel import Kernel
 from tilewright.plan.block_order import prefixed
@@ -66,3 +66,13 @@ def test_panels_packed_ahead_are_fetched_from_where_they_lie() -> None:
     kernel = Kernel(lowered, compiler.build(fetching, threads=1))
     assert kernel.source.count("tw_start(&fetches") == 3
     np.testing.assert_allclose(kernel(x), chain(x.astype(np.float64)), rtol=1e-4, atol=1e-3)
+
+
+def test_of_two_reads_of_one_tensor_the_one_that_moves_is_fetched() -> None:
+    extents = dict.fromkeys("mkl", 45)
+    one = chain("square", [contraction("square", "X:mk", "X:kl", "Y:ml", extents)], extents)
+    schedule = prefixed(one, ("l",), {}, {"l": 16})
+    plan = replace(hand_plan(one, schedule, MACHINE, KERNEL, parallel_axes(one, schedule)), fetched=("X",))
+    inputs, result = random_inputs(one), np.full((45, 45), np.nan, np.float32)
+    load(artifact_of([plan]), threads=1).run(list(inputs.values()), (result,))
+    np.testing.assert_allclose(result, interpreted(one, inputs), rtol=1e-4, atol=1e-4)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from tilewright.codegen.expressions import Value, multiply
-from tilewright.codegen.loop_nest import BlockLoop, Fetch, Gather, If, KernelCall, LoopNest, Node, ParallelAxis, Range, View
+from tilewright.codegen.loop_nest import BlockLoop, Fetch, Gather, If, KernelCall, LoopNest, Node, ParallelAxis, Range
 from tilewright.codegen.state import Lowering, Packed, Scope
-from tilewright.graph.types import Access
+from tilewright.graph.types import Access, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.chains import tensor_axes
 
@@ -23,50 +23,42 @@ def with_fetches(state: Lowering, nest: LoopNest, scope: Scope) -> LoopNest:
     return replace(nest, fetches=fetches, body=_counting(nest.body, len(fetches))) if fetches else nest
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What a block reads of an input: rows of columns, and at most how many floats."""
-
-    view: View
-    rows: Value
-    row_stride: Value
-    columns: Value
-    column_stride: Value
-    lines: int
-
-
 def _fetch(state: Lowering, tensor: str, parallel: tuple[ParallelAxis, ...], scope: Scope, tiles: int) -> Fetch:
     """Blocks that read the same part share the work of fetching the next one."""
-    operator, number = next(
-        (operator, number)
-        for operator in state.chain.operators
-        for number, read in enumerate(operator.reads)
-        if read.tensor == tensor
-    )
+    operator, number = _reader(state, tensor, frozenset(axis.axis for axis in parallel))
     access = operator.reads[number]
     position = max(i for i, axis in enumerate(parallel) if axis.axis in access.axes())
     is_packed_ahead = any((pack.operator, pack.read) == (operator.name, number) for pack in state.plan.schedule.ahead)
     packed = state.packed[operator.name, number] if is_packed_ahead else None
-    part = _matrix(state, access, scope) if packed is None else _packed_part(packed, parallel[position].axis, scope)
+    whole = _matrix(state, access, scope) if packed is None else _packed(access.tensor, packed, parallel[position].axis, scope)
     sharing = prod(-(-_number(axis.extent) // axis.tile) for axis in parallel[position + 1 :])
-    lines = -(-part.lines // (tiles * sharing))
-    return Fetch(tensor, part.view, part.rows, part.row_stride, part.columns, part.column_stride, lines, position)
+    return replace(whole, lines=-(-whole.lines // (tiles * sharing)), position=position)
 
 
-def _matrix(state: Lowering, access: Access, scope: Scope) -> Part:
-    """Where a tensor is read as the caller laid it out."""
+def _reader(state: Lowering, tensor: str, moving: frozenset[str]) -> tuple[Operator, int]:
+    """The first contraction that reads another part of a tensor in other blocks, and the number of that read."""
+    return next(
+        (operator, number)
+        for operator in state.chain.operators
+        for number, read in enumerate(operator.reads)
+        if operator.is_contraction() and read.tensor == tensor and moving & read.axes()
+    )
+
+
+def _matrix(state: Lowering, access: Access, scope: Scope) -> Fetch:
+    """All lines that a block reads of a tensor as the caller laid it out."""
     view = state.view(access, scope)
     assert not isinstance(view, Gather), f"{access.tensor} is fetched ahead by an index that is not affine"
     rows, columns = _sides(access, scope.ranges)
     lines = _capacity(scope.ranges, rows) * -(-_capacity(scope.ranges, columns) // LINE_FLOATS)
     row_size, column_size = _size(scope.ranges, rows), _size(scope.ranges, columns)
-    return Part(view, row_size, view.stride(rows), column_size, view.stride(columns), lines)
+    return Fetch(access.tensor, view, row_size, view.stride(rows), column_size, view.stride(columns), lines)
 
 
-def _packed_part(packed: Packed, axis: str, scope: Scope) -> Part:
-    """Where a constant was packed ahead: all panels of a block of `axis`, which lie one after the other."""
+def _packed(tensor: str, packed: Packed, axis: str, scope: Scope) -> Fetch:
+    """All lines of a constant that was packed ahead: the panels of a block of `axis` lie one after the other."""
     elements = _number(multiply(packed.steps[axis], scope.ranges[axis].capacity))
-    return Part(packed.view(scope), 1, 0, elements, 1, -(-elements // LINE_FLOATS))
+    return Fetch(tensor, packed.view(scope), 1, 0, elements, 1, -(-elements // LINE_FLOATS))
 
 
 def _sides(access: Access, ranges: Mapping[str, Range]) -> tuple[str | None, str | None]:

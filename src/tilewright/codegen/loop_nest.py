@@ -202,7 +202,7 @@ class Fetch:
     column_stride: Value
     lines: int
     """What every micro tile asks for."""
-    position: int
+    position: int = 0
     """The last parallel axis that it depends on: it is the same for all blocks of the axes inside that one."""
 
 

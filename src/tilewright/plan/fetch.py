@@ -31,12 +31,16 @@ MOST_DIMENSIONS = 2
 def fetched_inputs(setting: Setting, schedule: Schedule, scratch_bytes: int) -> tuple[str, ...]:
     """The inputs whose next block is worth asking for, and fits the fusion level beside all else; in the order of their use.
 
-    None where half of that level holds all tensors, where there is one block only, or where blocks overlap.
+    None where half of that level holds all tensors, where there is one block only, where blocks overlap,
+    and where their number is known at run time only.
     """
     overlaps = schedule.split or schedule_follows(setting.chain, schedule)
+    parallel = parallel_loops(setting.chain, schedule)
+    if not all(isinstance(setting.chain.extents[loop.axis], int) for loop in parallel):
+        return ()
     if 2 * setting.compulsory_bytes <= setting.fusion_level.size_bytes or overlaps:
         return ()
-    blocks = {loop.axis: loop.tile for loop in parallel_loops(setting.chain, schedule)}
+    blocks = {loop.axis: loop.tile for loop in parallel}
     packed_ahead = {(pack.operator, pack.read) for pack in schedule.ahead}
     found: dict[str, int] = {}
     for operator in setting.chain.operators:
