@@ -26,7 +26,7 @@ from tilewright.codegen.emit_packing import PACKING
 from tilewright.codegen.emit_tiles import tiles_functions
 from tilewright.codegen.program import Program, c_file
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.vectors import ways_text
+from tilewright.kernels.vectors import lanes_text, ways_text
 
 TAG_SHIFT = 48
 ENTRY_POINT = "tw_trace"
@@ -79,7 +79,8 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
     file = replace(c_file(program, {**tensor_tags, **constant_tags}), buffer_tags=buffer_tags)
     text = "\n".join(
         [
-            ways_text() + VOCABULARY.replace("@LANES@", str(program.dialect.lanes)).replace("@SHIFT@", str(_shift(line_bytes))),
+            ways_text() + lanes_text(program.dialect.lanes),
+            VOCABULARY.replace("@LANES@", str(program.dialect.lanes)).replace("@SHIFT@", str(_shift(line_bytes))),
             CONTEXT_DECLARATION,
             CALL_DECLARATION,
             PACKING,
@@ -179,6 +180,7 @@ TW_COMPARISON(tw_greater_equal) TW_COMPARISON(tw_equal) TW_COMPARISON(tw_not_equ
 TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return mask ? a : b; }
 TW_INLINE tw_vec tw_first(tw_vec a, tw_vec b, long n) { return n ? a : b; }
 TW_INLINE tw_vec tw_iota(void) { return 0.0f; }
+TW_INLINE void tw_transpose(tw_vec *v) { (void)v; }
 TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }
 TW_INLINE long tw_max(long a, long b) { return a > b ? a : b; }
 """

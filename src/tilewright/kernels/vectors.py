@@ -8,6 +8,8 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
     tw_load_part(p, n)  tw_store_part(p, v, n)      the first n lanes, 0 <= n <= TW_LANES; loaded lanes >= n are 0
     tw_load_strided(p, stride, n)                   lane i is p[i * stride]; lanes >= n are 0
     tw_store_strided(p, stride, v, n)
+    tw_transpose(v)  TW_EACH_LANE(statement)        v[i], lane j becomes v[j], lane i, of TW_LANES vectors; the statement
+                                                    TW_LANES times, with the constant lane = 0, 1, ... in each
     tw_splat(x)  tw_iota()                          x everywhere; 0, 1, 2, ...
     tw_first(a, b, n)                               lanes < n of a, the others of b
     + - * /                                         C operators; products and sums may be fused
@@ -34,6 +36,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from tilewright.kernels.transposition import transposition_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +93,22 @@ def vector_dialect(
 
 
 def _types(vector_bits: int) -> str:
-    return ways_text() + TYPES.replace("@LANES@", str(vector_bits // 32)).replace("@BYTES@", str(vector_bits // 8))
+    return ways_text() + lanes_text(vector_bits // 32) + TYPES.replace("@LANES@", str(vector_bits // 32)).replace("@BYTES@", str(vector_bits // 8))
 
 
 def ways_text() -> str:
     """The definitions of TW_WAYS and TW_EACH_WAY."""
-    each = " ".join(f"{{ enum {{ way = {way} }}; __VA_ARGS__ }}" for way in range(WAYS))
-    return f"#define TW_WAYS {WAYS}\n#define TW_EACH_WAY(...) {{ {each} }}\n"
+    return f"#define TW_WAYS {WAYS}\n{_each_text('way', 'WAY', WAYS)}"
+
+
+def lanes_text(lanes: int) -> str:
+    """The definition of TW_EACH_LANE."""
+    return _each_text("lane", "LANE", lanes)
+
+
+def _each_text(name: str, macro: str, count: int) -> str:
+    each = " ".join(f"{{ enum {{ {name} = {i} }}; __VA_ARGS__ }}" for i in range(count))
+    return f"#define TW_EACH_{macro}(...) {{ {each} }}\n"
 
 
 def _shared(lanes: int, exponentials: Mapping[str, str]) -> str:
@@ -104,7 +117,7 @@ def _shared(lanes: int, exponentials: Mapping[str, str]) -> str:
     text += VALUES.replace("@IOTA@", ", ".join(f"{i}.0f" for i in every))
     text += _exponentials(exponentials)
     folds = (fold(*one, lanes) for one in REDUCTIONS for fold in (_reduction, _reduction_of_ways))
-    return text + "".join(folds)
+    return text + "".join(folds) + transposition_text(lanes)
 
 
 def _exponentials(exponentials: Mapping[str, str]) -> str:
