@@ -168,12 +168,12 @@ TW_INLINE void tw_store_strided(float *p, long stride, tw_vec v, long n) {
 #define TW_ONE(name) TW_INLINE tw_vec name(tw_vec v) { return v; }
 #define TW_TWO(name) TW_INLINE tw_vec name(tw_vec a, tw_vec b) { return a + b; }
 #define TW_COMPARISON(name) TW_INLINE tw_mask name(tw_vec a, tw_vec b) { return a < b; }
-TW_ONE(tw_splat) TW_ONE(tw_sqrt) TW_ONE(tw_abs) TW_ONE(tw_floor) TW_ONE(tw_exp) TW_ONE(tw_exp_down)
+TW_ONE(tw_splat) TW_ONE(tw_sqrt) TW_ONE(tw_abs) TW_ONE(tw_floor) TW_ONE(tw_exp) TW_ONE(tw_exp2_down)
 TW_ONE(tw_reduce_add) TW_ONE(tw_reduce_multiply) TW_ONE(tw_reduce_maximum) TW_ONE(tw_reduce_minimum)
 TW_ONE(tw_reduce_larger) TW_ONE(tw_reduce_smaller)
 #define TW_WAYS_OF(name) TW_INLINE void name##_ways(tw_vec *v) { (void)v; }
 TW_WAYS_OF(tw_reduce_add) TW_WAYS_OF(tw_reduce_multiply) TW_WAYS_OF(tw_reduce_maximum) TW_WAYS_OF(tw_reduce_minimum)
-TW_WAYS_OF(tw_reduce_larger) TW_WAYS_OF(tw_reduce_smaller) TW_WAYS_OF(tw_exp) TW_WAYS_OF(tw_exp_down)
+TW_WAYS_OF(tw_reduce_larger) TW_WAYS_OF(tw_reduce_smaller) TW_WAYS_OF(tw_exp) TW_WAYS_OF(tw_exp2_down)
 TW_TWO(tw_maximum) TW_TWO(tw_minimum) TW_TWO(tw_larger) TW_TWO(tw_smaller)
 TW_COMPARISON(tw_less) TW_COMPARISON(tw_less_equal) TW_COMPARISON(tw_greater)
 TW_COMPARISON(tw_greater_equal) TW_COMPARISON(tw_equal) TW_COMPARISON(tw_not_equal)
