@@ -11,12 +11,14 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
 from tilewright.frontend.tracing_hints import instead_of
 from tilewright.frontend.tracing_integers import whole, wholes
 from tilewright.frontend.tracing_location import UnsupportedAttribute, located, unsupported, user_location
 from tilewright.frontend.tracing_map import apply_map, is_number, numeric, record_map, recorder_of, tensor_of
+from tilewright.frontend.tracing_record import INTEGERS, current_recorder
 from tilewright.frontend.tracing_value import Traced
+from tilewright.graph.operators import arange as arange_operator
 from tilewright.graph.operators import einsum as einsum_operator
 from tilewright.graph.operators import elementwise as map_operator
 from tilewright.graph.operators import matmul as matmul_operator
@@ -27,7 +29,7 @@ from tilewright.graph.operators import softmax as softmax_operator
 from tilewright.graph.operators import transpose as transpose_operator
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.shapes import broadcast_shapes, normalize_axes, normalize_axis, shape_text
-from tilewright.graph.types import Extent
+from tilewright.graph.types import Extent, SymbolicExtent
 
 F = TypeVar("F", bound=Callable[..., Any])
 float32 = np.dtype("float32")
@@ -288,6 +290,9 @@ def astype(x: Any, dtype: Any) -> Any:
     if name == "bool":
         return not_equal(x, 0.0)
     x = numeric(x)
+    if x.recorder.element_types is not None and name in INTEGERS and not np.can_cast(x.dtype, name):
+        why = f"kernels compute whole numbers without wrapping them, and not all {x.dtype} values are {name}"
+        raise DTypeError(f"{x.dtype} values as {name}", where=user_location(), why=why, hint="use floor, or a wider type")
     return x if name == x.tensor.dtype else record_map("astype", Load(0), (x,), dtype=name)
 
 
@@ -374,6 +379,38 @@ def index(x: Any, key: Any) -> Any:
     parts = key if isinstance(key, tuple) else (key,)
     parts = tuple(whole(part) if isinstance(part, Traced) and not part.ndim else part for part in parts)
     return _record(slicing_operator.slicing, (x,), parts, kind="slice")
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
+    """`start, start + step, ...` below `stop` (a single argument is the stop), of shape (number,); integers unless told otherwise.
+
+    Inside a traced function these are positions along an axis: they take no memory, and whoever reads them computes them. An
+    extent known at run time may be the stop, with steps of 1 from 0. Raises `ShapeError` for positions beyond 2^24.
+
+    >>> arange(1, 7, 2).tolist()
+    [1, 3, 5]
+    """
+    start, stop = (0, start) if stop is None else (start, stop)
+    recorder = current_recorder()
+    if recorder is None:
+        return np.arange(start, stop, step, dtype=dtype)
+    first, last, by = map(_bound, (start, stop, step))
+    if isinstance(last, SymbolicExtent):
+        if (first, by) != (0, 1):
+            raise unsupported("arange to a symbolic extent from elsewhere than 0, or by other steps than 1", (), hint="shift it")
+        extent, kind = last, np.dtype(dtype or np.int64).name
+    else:
+        numbers = np.arange(first, last, by, dtype=dtype)
+        extent, kind = len(numbers), numbers.dtype.name
+    return Traced(recorder, recorder.record(arange_operator.arange, extent, first, by, kind, kind="arange"))
+
+
+def _bound(value: Any) -> Any:
+    """A start, a stop or a step: a number or a symbolic extent."""
+    return value if isinstance(value, float) else whole(value)
+
+
+FUNCTION_NAMES.append("arange")
 
 
 def asarray(x: Any, dtype: Any = None) -> Any:

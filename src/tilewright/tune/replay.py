@@ -25,7 +25,6 @@ from tilewright.errors import TilewrightError
 from tilewright.runtime import libraries, toolchain
 from tilewright.tune.cache_simulator import LINE_BITS, CacheLevel, Simulation, SimulationResult, Touches
 
-FLOAT_BYTES = 4
 SINK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long)
 _one_at_a_time = threading.Lock()
 """Traces keep their buffer of touches in static memory, and one library may be loaded twice."""
@@ -154,7 +153,7 @@ def _strides(slot: TensorSlot, sizes: Mapping[str, int], row_padding: int) -> li
 
 def _span_bytes(slot: TensorSlot, sizes: Mapping[str, int], strides: list[int]) -> int:
     last = sum((_size(extent, sizes) - 1) * stride for extent, stride in zip(slot.shape, strides, strict=True))
-    return (last + 1) * FLOAT_BYTES
+    return (last + 1) * np.dtype(slot.dtype).itemsize
 
 
 def _places(sizes_bytes: list[int], placement: Placement) -> list[int]:
