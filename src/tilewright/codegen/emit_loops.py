@@ -196,8 +196,10 @@ class _Emitter:
         steps = {
             to_c(add(self.address(read), multiply("TW_WAYS", read.stride(self.rows))))
             for read in self.loops.reads
-            if isinstance(read, View) and read.dtype == "float32"
-            and read.stride(self.loops.vector_axis) == 1 and read.stride(self.rows) != 0
+            if isinstance(read, View)
+            and read.dtype == "float32"
+            and read.stride(self.loops.vector_axis) == 1
+            and read.stride(self.rows) != 0
         }
         return [self.each(f"tw_prefetch({step});") for step in sorted(steps)]
 

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.frontend import tracing_types
 from tilewright.frontend.tracing_hints import instead_of
 from tilewright.frontend.tracing_integers import whole, wholes
 from tilewright.frontend.tracing_location import UnsupportedAttribute, located, unsupported, user_location
 from tilewright.frontend.tracing_map import apply_map, is_number, numeric, record_map, recorder_of, tensor_of
-from tilewright.frontend.tracing_record import INTEGERS, current_recorder
+from tilewright.frontend.tracing_types import arange as arange
 from tilewright.frontend.tracing_value import Traced
-from tilewright.graph.operators import arange as arange_operator
 from tilewright.graph.operators import einsum as einsum_operator
 from tilewright.graph.operators import elementwise as map_operator
 from tilewright.graph.operators import matmul as matmul_operator
@@ -29,7 +30,7 @@ from tilewright.graph.operators import softmax as softmax_operator
 from tilewright.graph.operators import transpose as transpose_operator
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.shapes import broadcast_shapes, normalize_axes, normalize_axis, shape_text
-from tilewright.graph.types import Extent, SymbolicExtent
+from tilewright.graph.types import Extent
 
 F = TypeVar("F", bound=Callable[..., Any])
 float32 = np.dtype("float32")
@@ -130,6 +131,19 @@ def softmax(x: Any, axis: int = -1) -> Any:
     [[0.25, 0.25, 0.25, 0.25]]
     """
     return _record(softmax_operator.softmax, (x,), whole(axis), kind="softmax")
+
+
+@_traceable(partial(softmax_operator.numpy_meaning, safe=True))
+def safe_softmax(x: Any, axis: int = -1) -> Any:
+    """The softmax along `axis`, any shape, but 0 for a row of -inf alone: what attention makes of queries without keys.
+
+    PyTorch's `_safe_softmax` (since 2.5), which its scaled_dot_product_attention is made of.
+
+    >>> import numpy as np
+    >>> safe_softmax(np.array([[0.0, 0.0], [-np.inf, -np.inf]])).tolist()
+    [[0.5, 0.5], [0.0, 0.0]]
+    """
+    return _record(softmax_operator.softmax, (x,), whole(axis), kind="softmax", safe=True)
 
 
 def _reduce(function: str, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -281,19 +295,7 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     return maximum(x, min) if max is None else minimum(x, max)
 
 
-@_traceable(lambda x, dtype: np.asarray(x).astype(dtype))
-def astype(x: Any, dtype: Any) -> Any:
-    """The values of `x` in another element type, converted as C does."""
-    name = np.dtype(dtype).name
-    if name == x.tensor.dtype:
-        return x
-    if name == "bool":
-        return not_equal(x, 0.0)
-    x = numeric(x)
-    if x.recorder.element_types is not None and name in INTEGERS and not np.can_cast(x.dtype, name):
-        why = f"kernels compute whole numbers without wrapping them, and not all {x.dtype} values are {name}"
-        raise DTypeError(f"{x.dtype} values as {name}", where=user_location(), why=why, hint="use floor, or a wider type")
-    return x if name == x.tensor.dtype else record_map("astype", Load(0), (x,), dtype=name)
+astype = _traceable(lambda x, dtype: np.asarray(x).astype(dtype))(tracing_types.astype)
 
 
 # Index changes
@@ -381,38 +383,6 @@ def index(x: Any, key: Any) -> Any:
     return _record(slicing_operator.slicing, (x,), parts, kind="slice")
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
-    """`start, start + step, ...` below `stop` (a single argument is the stop), of shape (number,); integers unless told otherwise.
-
-    Inside a traced function these are positions along an axis: they take no memory, and whoever reads them computes them. An
-    extent known at run time may be the stop, with steps of 1 from 0. Raises `ShapeError` for positions beyond 2^24.
-
-    >>> arange(1, 7, 2).tolist()
-    [1, 3, 5]
-    """
-    start, stop = (0, start) if stop is None else (start, stop)
-    recorder = current_recorder()
-    if recorder is None:
-        return np.arange(start, stop, step, dtype=dtype)
-    first, last, by = map(_bound, (start, stop, step))
-    if isinstance(last, SymbolicExtent):
-        if (first, by) != (0, 1):
-            raise unsupported("arange to a symbolic extent from elsewhere than 0, or by other steps than 1", (), hint="shift it")
-        extent, kind = last, np.dtype(dtype or np.int64).name
-    else:
-        numbers = np.arange(first, last, by, dtype=dtype)
-        extent, kind = len(numbers), numbers.dtype.name
-    return Traced(recorder, recorder.record(arange_operator.arange, extent, first, by, kind, kind="arange"))
-
-
-def _bound(value: Any) -> Any:
-    """A start, a stop or a step: a number or a symbolic extent."""
-    return value if isinstance(value, float) else whole(value)
-
-
-FUNCTION_NAMES.append("arange")
-
-
 def asarray(x: Any, dtype: Any = None) -> Any:
     """A traced value as it is, anything else as a NumPy array; in another element type if one is given."""
     if isinstance(x, Traced):
@@ -420,7 +390,7 @@ def asarray(x: Any, dtype: Any = None) -> Any:
     return np.asarray(x, dtype=dtype)
 
 
-FUNCTION_NAMES.append("asarray")
+FUNCTION_NAMES.extend(("asarray", "arange"))
 __all__ = [*FUNCTION_NAMES, "bool_", "float32", "float64", "newaxis"]
 
 

@@ -14,7 +14,6 @@ from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing_location import located, user_location
 from tilewright.graph.types import Constant, Graph, Operator, Tensor
 
-
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 """Element types of positions, lengths and indices: maps may read them, and no kernel stores them."""
 

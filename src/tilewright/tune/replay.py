@@ -25,6 +25,7 @@ from tilewright.errors import TilewrightError
 from tilewright.runtime import libraries, toolchain
 from tilewright.tune.cache_simulator import LINE_BITS, CacheLevel, Simulation, SimulationResult, Touches
 
+FLOAT_BYTES = 4
 SINK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long)
 _one_at_a_time = threading.Lock()
 """Traces keep their buffer of touches in static memory, and one library may be loaded twice."""

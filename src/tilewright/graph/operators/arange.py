@@ -30,7 +30,8 @@ def arange(extent: Extent, start: float, step: float, dtype: str, *, name: str, 
     body = body if step == 1 else apply("multiply", body, Literal(float(step)))
     body = body if start == 0 else apply("add", body, Literal(float(start)))
     write = Access(result, (axis(along.name),))
-    return Operator(name, "arange", (along,), (), write, body, accumulator=accumulator_of(dtype)), Tensor(result, (extent,), dtype)
+    operator = Operator(name, "arange", (along,), (), write, body, accumulator=accumulator_of(dtype))
+    return operator, Tensor(result, (extent,), dtype)
 
 
 def numpy_meaning(extent: int, start: float, step: float, dtype: str) -> Any:
