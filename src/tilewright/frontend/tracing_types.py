@@ -33,7 +33,7 @@ def astype(x: Any, dtype: Any) -> Any:
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
-    """`start, start + step, ...` below `stop` (a single argument is the stop), of shape (number,); integers unless told otherwise.
+    """`start, start + step, ...` below `stop` (a single argument is the stop), of shape (number,); whole unless told otherwise.
 
     Inside a traced function these are positions along an axis: they take no memory, and whoever reads them computes them. An
     extent known at run time may be the stop, with steps of 1 from 0. Raises `ShapeError` for positions beyond 2^24.
