@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from tilewright.codegen import names
+from tilewright.codegen.emit_elements import suffix
 from tilewright.codegen.emit_scalar import CARELESS, COMBINE, literal_text, vector_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, Range, RunningStates, VectorLoops, View
@@ -196,7 +197,10 @@ class _Emitter:
         steps = {
             to_c(add(self.address(read), multiply("TW_WAYS", read.stride(self.rows))))
             for read in self.loops.reads
-            if isinstance(read, View) and read.stride(self.loops.vector_axis) == 1 and read.stride(self.rows) != 0
+            if isinstance(read, View)
+            and read.dtype == "float32"
+            and read.stride(self.loops.vector_axis) == 1
+            and read.stride(self.rows) != 0
         }
         return [self.each(f"tw_prefetch({step});") for step in sorted(steps)]
 
@@ -261,11 +265,12 @@ class _Emitter:
     def load(self, operand: View, part: bool) -> str:
         """The expression that loads a vector through a view."""
         address, stride = self.address(operand), operand.stride(self.loops.vector_axis)
+        of = suffix(operand.dtype)
         if stride == 0:
-            return f"tw_splat(tw_read({address}))"
+            return f"tw_splat(tw_read{of}({address}))"
         if stride == 1:
-            return f"tw_load_part({address}, lanes)" if part else f"tw_load({address})"
-        return f"tw_load_strided({address}, {to_c(stride)}, {'lanes' if part else 'TW_LANES'})"
+            return f"tw_load_part{of}({address}, lanes)" if part else f"tw_load{of}({address})"
+        return f"tw_load_strided{of}({address}, {to_c(stride)}, {'lanes' if part else 'TW_LANES'})"
 
     def store(self, value: str, part: bool, place: View | None = None) -> str:
         """The statement that stores a vector, where nothing else is said in the written tensor."""
@@ -328,7 +333,7 @@ class _Emitter:
         """Collect a vector element by element."""
         dims = zip(operand.indices, operand.dim_strides, strict=True)
         position = add(operand.offset, *(multiply(f"({self.index(index)})", stride) for index, stride in dims))
-        element = f"tw_read({operand.buffer} + {to_c(position)})"
+        element = f"tw_read{suffix(operand.dtype)}({operand.buffer} + {to_c(position)})"
         if operand.guard is not None:
             inside = " && ".join(f"({self.index(constraint)}) >= 0" for constraint in operand.guard.constraints)
             element = f"{inside} ? {element} : {literal_text(operand.guard.otherwise)}"

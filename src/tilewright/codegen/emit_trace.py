@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tilewright.codegen import emit_fetch
+from tilewright.codegen import emit_elements, emit_fetch
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
-from tilewright.codegen.emit_c import CALL_DECLARATION, chains_and_entry, kernel_calls
+from tilewright.codegen.emit_c import CALL_DECLARATION, chains_and_entry, element_types, kernel_calls
 from tilewright.codegen.emit_packing import PACKING
 from tilewright.codegen.emit_tiles import tiles_functions
 from tilewright.codegen.program import Program, c_file
@@ -84,6 +84,7 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
             CONTEXT_DECLARATION,
             CALL_DECLARATION,
             PACKING,
+            *emit_elements.touching(element_types(file)),
             emit_fetch.FETCHING,
             *_kernels(program, every_step),
             *chains_and_entry(file),
