@@ -12,7 +12,8 @@ from pathlib import Path
 
 from tilewright.cli.bench.contender import OWN
 from tilewright.cli.bench.harness import CaseResult
-from tilewright.cli.bench.table import Report, geometric_mean, ratio
+from tilewright.cli.bench.means import geometric_mean, ratio
+from tilewright.cli.bench.table import Report
 
 GAPS = Path(__file__).parent / "results" / "gaps.md"
 AVX512, AVX2 = "x86-64-v4", "x86-64-v3"
