@@ -110,7 +110,7 @@ def test_our_own_failure_is_not_hidden() -> None:
         raise RuntimeError("broken")
 
     with pytest.raises(RuntimeError, match="broken"):
-        measured(ChainCase(TINY, False), [Peer("tilewright", (), prepare, "")])
+        measured(ChainCase(TINY, False), [Peer("tilewright", (), prepare, "", may_fail=False)])
 
 
 def test_the_table_reads_as_it_always_did() -> None:

@@ -20,7 +20,7 @@ def prepare(case: AttentionCase, threads: int) -> Iterator[Contender]:
     """The kernel that `tw.jit` makes, beside a plain read of keys and values where one query reads them."""
     yield from plain_read.prepare(case.streamed, case.reference if case.streamed else np.empty(0), threads)
     given = (*case.operands, *_extra(case))
-    kernel = tw.jit(_function(case.shape), threads=threads).lower(*given).compile()
+    kernel = tw.jit(function(case.shape), threads=threads).lower(*given).compile()
     out = aligned(case.result_shape)
     yield Contender(OWN, lambda: kernel(*given, out=out), lambda: out)
 
@@ -51,7 +51,7 @@ def _natural(shape: AttentionShape) -> Callable[..., Any]:
     return attention
 
 
-def _function(shape: AttentionShape) -> Callable[..., Any]:
+def function(shape: AttentionShape) -> Callable[..., Any]:
     """`tw.scaled_dot_product_attention` with what the shape asks for."""
     if shape.bias in ("none", "alibi", "mask") and not shape.causal and not shape.kv_heads:
         return _natural(shape)
