@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
+from tilewright.cli.bench import torch_compile
 from tilewright.cli.bench.attention_cases import AttentionCase
 from tilewright.cli.bench.contender import Contender, Peer
 
@@ -15,15 +17,17 @@ def prepare(case: AttentionCase, threads: int) -> Iterator[Contender]:
     import torch
 
     torch.set_num_threads(threads)
-    torch._dynamo.reset()
+    torch_compile.forget()
     operands = tuple(torch.from_numpy(operand) for operand in case.operands)
     mask = _mask(case)
     yield _contender(case, "torch", lambda q, k, v: _fused(case, q, k, v, mask), operands)
     if not case.shape.causal and case.shape.heads == case.shape.shared_heads:
         yield _contender(case, "torch in steps", lambda q, k, v: _in_steps(q, k, v, mask), operands)
-    compiled = torch.compile(lambda q, k, v: _fused(case, q, k, v, mask), dynamic=False)
+    compiled = torch_compile.compiled(lambda: lambda q, k, v: _fused(case, q, k, v, mask))
     yield _contender(case, "torch.compile", compiled, operands)
-    yield from _flexible(case, operands)
+    if case.shape.causal or case.shape.bias in ("alibi", "lengths"):
+        compiled = torch_compile.compiled(partial(_flexible, case))
+        yield _contender(case, "torch.compile flex", compiled, operands)
 
 
 def _mask(case: AttentionCase) -> Any:
@@ -53,15 +57,12 @@ def _in_steps(q: Any, k: Any, v: Any, mask: Any) -> Any:
     return torch.matmul(torch.softmax(scores, -1), v)
 
 
-def _flexible(case: AttentionCase, operands: tuple[Any, ...]) -> Iterator[Contender]:
+def _flexible(case: AttentionCase) -> Callable[[Any, Any, Any], Any]:
     """`flex_attention`, which leaves out blocks that are known to be empty; for what is causal, biased, or has key lengths."""
     import torch
     from torch.nn.attention import flex_attention as flex
 
-    shape = case.shape
-    if not shape.causal and shape.bias in ("none", "mask"):
-        return
-    options: dict[str, Any] = {}
+    shape, options = case.shape, dict[str, Any]()
     if shape.bias == "alibi":
         added = torch.from_numpy(case.added)
         options["score_mod"] = lambda score, b, h, i, j: score + added[b, h, i, j]
@@ -69,8 +70,7 @@ def _flexible(case: AttentionCase, operands: tuple[Any, ...]) -> Iterator[Conten
         valid = shape.valid_keys
         seen = (lambda b, h, i, j: i >= j) if shape.causal else (lambda b, h, i, j: j < valid)
         options["block_mask"] = flex.create_block_mask(seen, None, None, shape.queries, shape.keys, device="cpu")
-    compiled = torch.compile(lambda q, k, v: flex.flex_attention(q, k, v, **options), dynamic=False)
-    yield _contender(case, "torch.compile flex", compiled, operands)
+    return lambda q, k, v: flex.flex_attention(q, k, v, **options)
 
 
 def _contender(case: AttentionCase, name: str, attend: Callable[[Any, Any, Any], Any], operands: tuple[Any, ...]) -> Contender:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tilewright.cli.bench import torch_compile
 from tilewright.cli.bench.contender import Contender, Peer
 from tilewright.cli.bench.mlp_cases import MlpCase
 from tilewright.cli.bench.mlp_networks import EPSILON, network
@@ -15,11 +16,10 @@ def prepare(case: MlpCase, threads: int) -> Iterator[Contender]:
     import torch
 
     torch.set_num_threads(threads)
-    torch._dynamo.reset()
+    torch_compile.forget()
     module, rows = _module(case), torch.from_numpy(case.rows)
     yield _contender("torch", module, rows)
-    compiled = torch.compile(module, dynamic=False, options={"freezing": True})
-    yield _contender("torch.compile", compiled, rows)
+    yield _contender("torch.compile", torch_compile.compiled(lambda: module, freezing=True), rows)
 
 
 def _module(case: MlpCase) -> Any:
