@@ -51,7 +51,8 @@ _HOMES = {
     ),
     _FUNCTIONS: (
         *("einsum", "matmul", "softmax", "sum", "prod", "max", "min", "mean"),
-        *("exp", "sqrt", "abs", "negative", "positive", "square", "reciprocal", "floor", "relu", "sigmoid", "silu", "pow"),
+        *("exp", "log", "sqrt", "abs", "negative", "positive", "square", "reciprocal", "floor", "pow"),
+        *("relu", "sigmoid", "silu", "gelu", "tanh", "erf"),
         *("add", "subtract", "multiply", "divide", "maximum", "minimum", "where", "clip", "astype", "asarray"),
         *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not"),
         *("reshape", "transpose", "permute_dims", "matrix_transpose", "swapaxes", "expand_dims", "squeeze", "broadcast_to"),

@@ -15,7 +15,6 @@ from tilewright.graph.shapes import Shape, broadcast_shapes
 from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
 
 _X, _ZERO, _ONE = Load(0), Literal(0.0), Literal(1.0)
-_LOGISTIC = apply("reciprocal", apply("add", _ONE, apply("exp", apply("negative", _X))))
 
 
 def _truth(operand: int) -> Scalar:
@@ -29,8 +28,6 @@ def _number(condition: Scalar) -> Scalar:
 COMPOSITES: Mapping[str, Scalar] = MappingProxyType(
     {
         "relu": apply("maximum", _X, Literal(0.0)),
-        "sigmoid": _LOGISTIC,
-        "silu": apply("multiply", _X, _LOGISTIC),
         "clip": apply("minimum", apply("maximum", _X, Load(1)), Load(2)),
         "positive": _X,
         "logical_and": apply("not_equal", apply("where", _truth(0), _number(_truth(1)), _ZERO), _ZERO),
