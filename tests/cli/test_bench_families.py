@@ -56,7 +56,7 @@ def test_peers_of_linear_layers_compute_what_the_reference_says(peer: Peer[MlpCa
     _check(peer, MlpCase(shape, "t"))
 
 
-@pytest.mark.parametrize("name", ["plain", "decode", "alibi", "by row"])
+@pytest.mark.parametrize("name", ATTENTIONS)
 def test_our_attention_computes_what_the_reference_says(name: str) -> None:
     _check(ATTENTION.own, AttentionCase(ATTENTIONS[name], "t"))
 
