@@ -61,7 +61,7 @@ def test_our_attention_computes_what_the_reference_says(name: str) -> None:
     _check(ATTENTION.own, AttentionCase(ATTENTIONS[name], "t"))
 
 
-@pytest.mark.parametrize("network", ["relu", "low_rank", "gated", "lora"])
+@pytest.mark.parametrize("network", NETWORKS)
 def test_our_linear_layers_compute_what_the_reference_says(network: mlp_shapes.Network) -> None:
     _check(MLP.own, MlpCase(NETWORKS[network], "t"))
 
