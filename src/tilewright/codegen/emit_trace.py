@@ -19,15 +19,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tilewright.codegen import emit_fetch
+from tilewright.codegen import emit_elements, emit_fetch
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
-from tilewright.codegen.emit_c import CALL_DECLARATION, chains_and_entry, kernel_calls
+from tilewright.codegen.emit_c import CALL_DECLARATION, chains_and_entry, element_types, kernel_calls
 from tilewright.codegen.emit_packing import PACKING
 from tilewright.codegen.emit_tiles import tiles_functions
 from tilewright.codegen.program import Program, c_file
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.vector_functions import VECTOR_FUNCTIONS
-from tilewright.kernels.vectors import ways_text
+from tilewright.kernels.vectors import lanes_text, ways_text
 
 TAG_SHIFT = 48
 ENTRY_POINT = "tw_trace"
@@ -84,6 +84,7 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
             CONTEXT_DECLARATION,
             CALL_DECLARATION,
             PACKING,
+            *emit_elements.touching(element_types(file)),
             emit_fetch.FETCHING,
             *_kernels(program, every_step),
             *chains_and_entry(file),
@@ -107,9 +108,9 @@ def _kernel(kernel: MicroKernel, symbol: str, every_step: bool) -> str:
 
 
 def _vocabulary(lanes: int, line_bytes: int) -> str:
-    functions = " ".join(f"TW_ONE(tw_{name}) TW_WAYS_OF(tw_{name})" for name in (*VECTOR_FUNCTIONS, "exp_down"))
+    functions = " ".join(f"TW_ONE(tw_{name}) TW_WAYS_OF(tw_{name})" for name in (*VECTOR_FUNCTIONS, "exp2_down"))
     text = VOCABULARY.replace("@LANES@", str(lanes)).replace("@SHIFT@", str(_shift(line_bytes)))
-    return ways_text() + text.replace("@FUNCTIONS@", functions)
+    return ways_text() + lanes_text(lanes) + text.replace("@FUNCTIONS@", functions)
 
 
 def _shift(line_bytes: int) -> int:
@@ -187,6 +188,7 @@ TW_COMPARISON(tw_greater_equal) TW_COMPARISON(tw_equal) TW_COMPARISON(tw_not_equ
 TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return mask ? a : b; }
 TW_INLINE tw_vec tw_first(tw_vec a, tw_vec b, long n) { return n ? a : b; }
 TW_INLINE tw_vec tw_iota(void) { return 0.0f; }
+TW_INLINE void tw_transpose(tw_vec *v) { (void)v; }
 TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }
 TW_INLINE long tw_max(long a, long b) { return a > b ? a : b; }
 """

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from tilewright.graph.scalar import Apply, Point, Scalar, State, apply, rewrite, subexpressions
 from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.scaled_points import factor_and_rest
 from tilewright.graph.types import Reduction, StateVariable
 from tilewright.kernels.vector_functions import VECTOR_FUNCTIONS
 
@@ -50,15 +51,16 @@ def long_functions(scalar: Scalar, known: Collection[Scalar] = ()) -> tuple[Appl
     return tuple(dict.fromkeys([*inside, *([scalar] if scalar.function in VECTOR_FUNCTIONS else [])]))
 
 
-def is_falling(power: Scalar, reduction: Reduction | None) -> bool:
-    """Whether an expression is the exponential of a point less the largest of all points: of a rounded difference, at most 0.
+def fall(power: Apply, reduction: Reduction | None) -> tuple[float, Scalar] | None:
+    """(c, d) of an exponential exp(c * d) of the difference of a point and the largest of all points, which is at most 0.
 
     >>> from tilewright.graph.operators.softmax import ROW_SOFTMAX
-    >>> [is_falling(state.contribution, ROW_SOFTMAX) for state in ROW_SOFTMAX.states]
-    [False, True]
+    >>> [fall(power, ROW_SOFTMAX)[0] for state in ROW_SOFTMAX.states for power in long_functions(state.contribution)]
+    [1.0]
     """
     largest = [one for one in (reduction.states if reduction else ()) if one.combine == "maximum" and one.contribution == Point()]
-    return power in [apply("exp", apply("subtract", Point(), State(one.name))) for one in largest]
+    factor, difference = factor_and_rest(power.operands[0])
+    return (factor, difference) if difference in [apply("subtract", Point(), State(one.name)) for one in largest] else None
 
 
 def may_lose_nan(reduction: Reduction, state: StateVariable) -> bool:

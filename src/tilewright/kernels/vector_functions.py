@@ -63,10 +63,8 @@ $x = $x - $n * {LN2[1]}f;
 $x = tw_scale($e, $n);
 """
 
-# 2^n * 2^f with n = round(t), f = t - n, which is exact, and t = x * log2(e): its two roundings cost 7.3e-8 |x|, relative, about
-# as much as the rounding of the difference that x is. What is below 2^-125.5 becomes 0.
-EXP_DOWN = """\
-$x = $x * 1.44269504f;
+# 2^n * 2^f with n = round(x) and f = x - n, which is exact. What is below 2^-125.5 becomes 0.
+EXP2_DOWN = """\
 $n = tw_round($x);
 $x = $x - $n;
 $e = $x * 0.00132764725f + 0.00967554096f;

@@ -8,6 +8,8 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
     tw_load_part(p, n)  tw_store_part(p, v, n)      the first n lanes, 0 <= n <= TW_LANES; loaded lanes >= n are 0
     tw_load_strided(p, stride, n)                   lane i is p[i * stride]; lanes >= n are 0
     tw_store_strided(p, stride, v, n)
+    tw_transpose(v)  TW_EACH_LANE(statement)        v[i], lane j becomes v[j], lane i, of TW_LANES vectors; the statement
+                                                    TW_LANES times, with the constant lane = 0, 1, ... in each
     tw_splat(x)  tw_iota()                          x everywhere; 0, 1, 2, ...
     tw_first(a, b, n)                               lanes < n of a, the others of b
     + - * /                                         C operators; products and sums may be fused
@@ -21,8 +23,8 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
     tw_reduce_larger tw_reduce_smaller
     tw_reduce_<name>_ways(v)                        v[way] = tw_splat(tw_reduce_<name>(v[way])), bit for bit
     TW_WAYS  TW_EACH_WAY(statement)                 the statement TW_WAYS times, with the constant way = 0, 1, ... in each
-    tw_exp_down                                     the exponential of a rounded difference that is not above 0 (softmax): to
-                                                    2e-7 + 7.3e-8 |x|, relative; below 2^-125.5 perhaps 0; NaN for NaN
+    tw_exp2_down                                    2^x of x that is not above 0 (softmax), to 2.4e-7, relative; below 2^-125.5
+                                                    perhaps 0; NaN for NaN
     tw_<name>_ways(v)                               v[way] = tw_<name>(v[way]) for these functions, step by step for all ways
     TW_KEEP(v)  TW_OPAQUE(p)                        keep a vector, or a pointer, in a register (compiles to nothing)
 
@@ -36,7 +38,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tilewright.kernels.vector_functions import EXP_DOWN, VECTOR_FUNCTIONS
+from tilewright.kernels.transposition import transposition_text
+from tilewright.kernels.vector_functions import EXP2_DOWN, VECTOR_FUNCTIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ def vector_dialect(
     features: frozenset[str],
     architecture: str,
     instructions: str,
-    exp_down: str = "",
+    exp2_down: str = "",
 ) -> VectorDialect:
     """A dialect from `instructions`: the C of what differs between ISAs (listed below); the rest is the same for all.
 
@@ -83,25 +86,35 @@ def vector_dialect(
     nearest even, for |x| < 2^22), tw_scale (p * 2^n for integral -250 <= n <= 250, rounded once if p * 2^(n/2) is normal or n
     is 0), tw_rest (a * b - ab, exact, where ab is a * b rounded, |a| and |b| are below 2^100 and the rest is normal),
     tw_inverse (1 / d to 2e-7 for 1 <= d < 2^100; 1 for 1), tw_scale_down (p * 2^n for 0.5 < p < 2 and integral -125 <= n <= 0,
-    0 for n < -125 and any p, NaN if both are), TW_KEEP. With steps of its own for `exp_down`, written as `EXP_DOWN` is, a
+    0 for n < -125 and any p, NaN if both are), TW_KEEP. With steps of its own for `exp2_down`, written as `EXP2_DOWN` is, a
     dialect needs no tw_scale_down.
     """
     lanes = vector_bits // 32
     guard = f"TW_DIALECT_{name.upper()}"
     functions = {f"tw_{name}": function.steps for name, function in VECTOR_FUNCTIONS.items()}
-    shared = _shared(lanes, functions | {"tw_exp_down": exp_down or EXP_DOWN})
+    shared = _shared(lanes, functions | {"tw_exp2_down": exp2_down or EXP2_DOWN})
     pieces = (f"#ifndef {guard}\n#define {guard}\n", _types(vector_bits), instructions, shared, "#endif\n")
     return VectorDialect(name, vector_bits, lanes, registers, features, architecture, "".join(pieces))
 
 
 def _types(vector_bits: int) -> str:
-    return ways_text() + TYPES.replace("@LANES@", str(vector_bits // 32)).replace("@BYTES@", str(vector_bits // 8))
+    lanes, size_bytes = vector_bits // 32, vector_bits // 8
+    return ways_text() + lanes_text(lanes) + TYPES.replace("@LANES@", str(lanes)).replace("@BYTES@", str(size_bytes))
 
 
 def ways_text() -> str:
     """The definitions of TW_WAYS and TW_EACH_WAY."""
-    each = " ".join(f"{{ enum {{ way = {way} }}; __VA_ARGS__ }}" for way in range(WAYS))
-    return f"#define TW_WAYS {WAYS}\n#define TW_EACH_WAY(...) {{ {each} }}\n"
+    return f"#define TW_WAYS {WAYS}\n{_each_text('way', 'WAY', WAYS)}"
+
+
+def lanes_text(lanes: int) -> str:
+    """The definition of TW_EACH_LANE."""
+    return _each_text("lane", "LANE", lanes)
+
+
+def _each_text(name: str, macro: str, count: int) -> str:
+    each = " ".join(f"{{ enum {{ {name} = {i} }}; __VA_ARGS__ }}" for i in range(count))
+    return f"#define TW_EACH_{macro}(...) {{ {each} }}\n"
 
 
 def _shared(lanes: int, functions: Mapping[str, str]) -> str:
@@ -110,7 +123,7 @@ def _shared(lanes: int, functions: Mapping[str, str]) -> str:
     text += VALUES.replace("@IOTA@", ", ".join(f"{i}.0f" for i in every))
     text += "".join(_one(name, steps) + _for_ways(name, steps) for name, steps in functions.items())
     folds = (fold(*one, lanes) for one in REDUCTIONS for fold in (_reduction, _reduction_of_ways))
-    return text + "".join(folds)
+    return text + "".join(folds) + transposition_text(lanes)
 
 
 def _one(name: str, steps: str) -> str:
