@@ -25,6 +25,7 @@ from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.canonical_bodies import CanonicalBodies
 from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.fold_index_maps import FoldIndexMaps
+from tilewright.graph.rewrites.fold_scales import FoldScales
 from tilewright.graph.rewrites.fuse_maps import FuseMaps
 from tilewright.graph.rewrites.inline_conditions import InlineConditions
 from tilewright.graph.types import Graph
@@ -37,7 +38,14 @@ from tilewright.runtime.executable import Executable, load
 
 STAGES = ("trace", "rewrite", "plan", "lower", "emit")
 
-REWRITES: tuple[Rewrite, ...] = (FoldIndexMaps(), InlineConditions(), CanonicalBodies(), FuseMaps(), DeadCode())
+REWRITES: tuple[Rewrite, ...] = (
+    FoldIndexMaps(),
+    InlineConditions(),
+    CanonicalBodies(),
+    FuseMaps(),
+    FoldScales(),
+    DeadCode(),
+)
 """In this order."""
 
 _log_plan = logging.getLogger("tilewright.plan")

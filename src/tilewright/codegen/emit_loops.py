@@ -7,6 +7,7 @@ none where readers divide. TW_WAYS rows at a time hide what a row waits for: ste
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -17,7 +18,7 @@ from tilewright.codegen.emit_elements import suffix
 from tilewright.codegen.emit_scalar import CARELESS, COMBINE, literal_text, vector_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, Range, RunningStates, VectorLoops, View
-from tilewright.codegen.row_expressions import exponentials, hoist_division, inverses, is_falling, may_lose_nan
+from tilewright.codegen.row_expressions import exponentials, fall, hoist_division, inverses, may_lose_nan
 from tilewright.errors import InternalError
 from tilewright.graph.index import FloorDiv, Index, Mod
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, subexpressions
@@ -303,9 +304,13 @@ class _Emitter:
         return lines if lines and scalar in known else [*lines, *self.define(name, self.value(scalar, known))]
 
     def exponential(self, name: str, power: Apply, known: Known) -> Lines:
-        """A new variable with the value of an exponential."""
-        function = "tw_exp_down" if is_falling(power, self.loops.operator.reduction) else "tw_exp"
-        exponent = self.value(power.operands[0], known)
+        """A new variable with the value of an exponential; what falls is a power of 2, whose factor is rounded once."""
+        function, exponent = "tw_exp", self.value(power.operands[0], known)
+        falls = fall(power, self.loops.operator.reduction)
+        if falls is not None:
+            factor, difference = falls
+            function = "tw_exp2_down"
+            exponent = f"({self.value(difference, known)} * tw_splat({literal_text(factor * math.log2(math.e))}))"
         if self.rows:
             return [*self.define(name, exponent), f"{function}_ways({name});"]
         return self.define(name, f"{function}({exponent})")

@@ -311,7 +311,7 @@ def reshape(x: Any, shape: Any) -> Any:
     """
     wanted = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     extents = wholes(wanted)
-    return x if extents == x.shape else _record(reshape_operator.reshape, (x,), extents, kind="reshape")
+    return x if extents == wholes(x.shape) else _record(reshape_operator.reshape, (x,), extents, kind="reshape")
 
 
 @_traceable("transpose")
@@ -356,7 +356,7 @@ def expand_dims(x: Any, axis: Any) -> Any:
 @_traceable("squeeze")
 def squeeze(x: Any, axis: Any = None) -> Any:
     """Without the dimensions `axis`, which must have extent 1 (None: all that have)."""
-    ones = [d for d, extent in enumerate(x.shape) if extent == 1]
+    ones = [d for d, extent in enumerate(wholes(x.shape)) if extent == 1]
     wanted = ones if axis is None else wholes(axis if isinstance(axis, tuple | list) else (axis,))
     chosen = normalize_axes(wanted, x.ndim, user_location())
     if not set(chosen) <= set(ones):
@@ -370,7 +370,7 @@ def squeeze(x: Any, axis: Any = None) -> Any:
 def broadcast_to(x: Any, shape: Sequence[Extent]) -> Any:
     """The array repeated along dimensions of extent 1 and new leading ones."""
     wanted = wholes(shape)
-    if broadcast_shapes([x.shape, wanted], user_location()) != wanted:
+    if broadcast_shapes([wholes(x.shape), wanted], user_location()) != wanted:
         raise ShapeError(f"cannot broadcast {shape_text(x.shape)} to {shape_text(wanted)}", where=user_location())
     return _record(map_operator.broadcast, (x,), wanted, kind="broadcast")
 
