@@ -76,6 +76,12 @@ EXPORT void load_part(const float *p, float *out, long n) { tw_store(out, tw_loa
 EXPORT void first(const float *p, const float *q, float *out, long n) { tw_store(out, tw_first(tw_load(p), tw_load(q), n)); }
 EXPORT void load_strided(const float *p, long stride, long n, float *out) { tw_store(out, tw_load_strided(p, stride, n)); }
 EXPORT void store_strided(float *p, long stride, const float *v, long n) { tw_store_strided(p, stride, tw_load(v), n); }
+EXPORT void transpose(const float *p, float *out) {
+  tw_vec v[TW_LANES];
+  TW_EACH_LANE(v[lane] = tw_load(p + lane * TW_LANES);)
+  tw_transpose(v);
+  TW_EACH_LANE(tw_store(out + lane * TW_LANES, v[lane]);)
+}
 EXPORT void exponentials(const float *p, float *out, long count) {
   for (long i = 0; i < count; i += TW_LANES)
     tw_store_part(out + i, tw_exp(tw_load_part(p + i, count - i < TW_LANES ? count - i : TW_LANES)),
@@ -210,6 +216,14 @@ def check_strided(dialect: VectorDialect, compiler: str) -> None:
 @every_dialect
 def test_strided_access_touches_nothing_else(dialect: VectorDialect, compiler: str) -> None:
     in_child(check_strided, dialect, compiler)
+
+
+@every_dialect
+def test_transpose(dialect: VectorDialect, compiler: str) -> None:
+    square = np.arange(dialect.lanes**2, dtype=np.float32).reshape(dialect.lanes, dialect.lanes)
+    out = np.empty_like(square)
+    library(dialect, compiler).transpose(pointer(square), pointer(out))
+    assert (out == square.T).all()
 
 
 @every_dialect

@@ -13,6 +13,7 @@ from functools import reduce
 from math import lcm
 
 from tilewright.codegen import names
+from tilewright.codegen.emit_elements import suffix
 from tilewright.codegen.expressions import (
     Operation,
     Value,
@@ -26,8 +27,9 @@ from tilewright.codegen.expressions import (
     round_up,
     subtract,
 )
-from tilewright.codegen.loop_nest import Define, Node, Range, View
+from tilewright.codegen.loop_nest import Define, Gather, Node, Range, View
 from tilewright.codegen.state import Clip, Lowering, Scope
+from tilewright.graph.conditions import Datum
 from tilewright.graph.scalar import Parameter
 from tilewright.plan.guards import KeyGuard, Limit, Mask, clip_loops, key_guard, key_step
 
@@ -91,7 +93,7 @@ def plain_part(guarded: Mask, scope: Scope) -> tuple[tuple[Node, ...], Value, Va
     They count from the first of the current keys. None if nothing is known of where the limits hold.
     """
     clip = scope.clip
-    if clip is None or any(_datum(limit, clip.data) is None for limit in guarded.limits):
+    if clip is None or any(limit not in clip.data for limit in guarded.limits):
         return None
     keys = scope.ranges[clip.axis]
     bounds = _bounds(guarded.limits, clip.axis, scope, clip.data, largest=False)
@@ -112,34 +114,40 @@ def plain_part(guarded: Mask, scope: Scope) -> tuple[tuple[Node, ...], Value, Va
 
 
 def _data(state: Lowering, guard: KeyGuard, scope: Scope) -> tuple[tuple[Node, ...], dict[Limit, Value]]:
-    """Variables for the values of the data in limits, as far as they are the same for all rows of a block."""
+    """Variables for the values of the data in limits, as far as they are the same for all rows of a block, and their sums."""
     nodes: list[Node] = []
     values: dict[Limit, Value] = {}
     for limit in guard.limits:
-        datum = limit.constraint.datum
-        if datum is None:
+        access = limit.access
+        if access is not None and any(scope.ranges[axis].size != 1 for axis in access.axes()):
             continue
-        if isinstance(datum.leaf, Parameter):
-            values[limit] = names.extent(datum.leaf.name)
-        elif limit.access is not None and all(scope.ranges[axis].size == 1 for axis in limit.access.axes()):
-            view = state.view(limit.access, scope)
-            assert isinstance(view, View)
-            variable = names.limit(guard.axis, len(values))
-            read = Operation("tw_read", (pointer(view.buffer, view.offset),))
-            nodes.append(Define(variable, Operation(WHOLE[datum.rounds_up != (datum.sign < 0)], (read,))))
-            values[limit] = variable
+        total: list[Value] = []
+        for datum in limit.constraint.data:
+            if isinstance(datum.leaf, Parameter):
+                total.append(multiply(names.extent(datum.leaf.name), datum.sign))
+            elif access is not None:
+                variable = names.limit(guard.axis, len(nodes))
+                nodes.append(Define(variable, _rounded(state.view(access, scope), datum)))
+                total.append(multiply(variable, datum.sign))
+        values[limit] = add(*total)
     return tuple(nodes), values
+
+
+def _rounded(element: View | Gather, datum: Datum) -> Value:
+    """The element of a read as an integer: times its sign it is rounded up or down."""
+    assert isinstance(element, View)
+    read = Operation(f"tw_read{suffix(element.dtype)}", (pointer(element.buffer, element.offset),))
+    return Operation(WHOLE[datum.rounds_up != (datum.sign < 0)], (read,))
 
 
 def _bounds(limits: Iterable[Limit], axis: str, scope: Scope, data: Mapping[Limit, Value], *, largest: bool) -> _Bounds:
     """What the rows of the current block need (`largest`), or what all of them need."""
     starts, stops = [], []
     for limit in limits:
-        datum = _datum(limit, data)
-        if datum is None:
+        if limit not in data:
             continue
         factor = limit.index.coefficient(axis)
-        rest = add(limit.index.constant, datum, *_extremes(limit, axis, scope, largest))
+        rest = add(limit.index.constant, data[limit], *_extremes(limit, axis, scope, largest))
         if factor < 0:
             stops.append(add(floor_divide(rest, -factor), 1))
         else:
@@ -155,13 +163,6 @@ def _extremes(limit: Limit, axis: str, scope: Scope, largest: bool) -> list[Valu
         for name, factor in terms
     ]
     return [multiply(end, factor) for end, (_, factor) in zip(ends, terms, strict=True)]
-
-
-def _datum(limit: Limit, data: Mapping[Limit, Value]) -> Value | None:
-    """The value of the data in a limit; None if it is not known."""
-    if limit.constraint.datum is None:
-        return 0
-    return multiply(data[limit], limit.constraint.datum.sign) if limit in data else None
 
 
 def _alignment(state: Lowering, guard: KeyGuard) -> tuple[int, int]:

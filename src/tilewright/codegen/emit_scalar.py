@@ -35,6 +35,8 @@ CONDITIONS: Mapping[str, str] = {
     "equal": "tw_equal({}, {})",
     "not_equal": "tw_not_equal({}, {})",
 }
+CONNECTIVES: Mapping[str, str] = {"logical_and": "({} & {})", "logical_or": "({} | {})", "logical_not": "(~{})"}
+"""Of masks."""
 
 
 Leaf: TypeAlias = Callable[[Scalar], str]
@@ -55,7 +57,7 @@ def vector_text(scalar: Scalar, leaf: Leaf, known: Mapping[Scalar, str] = Mappin
         condition, yes, no = scalar.operands
         chosen = (vector_text(value, leaf, known) for value in (yes, no))
         return f"tw_where({', '.join((_mask_text(condition, leaf, known), *chosen))})"
-    if scalar.function in CONDITIONS:
+    if scalar.function in CONDITIONS or scalar.function in CONNECTIVES:
         return f"tw_where({_mask_text(scalar, leaf, known)}, tw_splat(1.0f), tw_splat(0.0f))"
     if scalar.function not in VALUES:
         raise InternalError(f"no C text for the scalar function {scalar.function}")
@@ -65,6 +67,8 @@ def vector_text(scalar: Scalar, leaf: Leaf, known: Mapping[Scalar, str] = Mappin
 def _mask_text(condition: Scalar, leaf: Leaf, known: Mapping[Scalar, str]) -> str:
     if isinstance(condition, Apply) and condition.function in CONDITIONS:
         return CONDITIONS[condition.function].format(*(vector_text(operand, leaf, known) for operand in condition.operands))
+    if isinstance(condition, Apply) and condition.function in CONNECTIVES:
+        return CONNECTIVES[condition.function].format(*(_mask_text(operand, leaf, known) for operand in condition.operands))
     return f"tw_not_equal({vector_text(condition, leaf, known)}, tw_splat(0.0f))"
 
 

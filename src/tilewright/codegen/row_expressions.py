@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tilewright.graph.scalar import Apply, Point, Scalar, State, apply, rewrite, subexpressions
+from tilewright.graph.scaled_points import factor_and_rest
 from tilewright.graph.types import Reduction, StateVariable
 
 STRICT = frozenset(("add", "subtract", "multiply", "divide", "negative", "reciprocal", "square", "exp", "sqrt", "abs", "floor"))
@@ -51,15 +52,16 @@ def exponentials(scalar: Scalar, known: Collection[Scalar] = ()) -> tuple[Apply,
     return tuple(dict.fromkeys([*inside, *([scalar] if scalar.function == "exp" else [])]))
 
 
-def is_falling(power: Scalar, reduction: Reduction | None) -> bool:
-    """Whether an expression is the exponential of a point less the largest of all points: of a rounded difference, at most 0.
+def fall(power: Apply, reduction: Reduction | None) -> tuple[float, Scalar] | None:
+    """(c, d) of an exponential exp(c * d) of the difference of a point and the largest of all points, which is at most 0.
 
     >>> from tilewright.graph.operators.softmax import ROW_SOFTMAX
-    >>> [is_falling(state.contribution, ROW_SOFTMAX) for state in ROW_SOFTMAX.states]
-    [False, True]
+    >>> [fall(power, ROW_SOFTMAX)[0] for state in ROW_SOFTMAX.states for power in exponentials(state.contribution)]
+    [1.0]
     """
     largest = [one for one in (reduction.states if reduction else ()) if one.combine == "maximum" and one.contribution == Point()]
-    return power in [apply("exp", apply("subtract", Point(), State(one.name))) for one in largest]
+    factor, difference = factor_and_rest(power.operands[0])
+    return (factor, difference) if difference in [apply("subtract", Point(), State(one.name)) for one in largest] else None
 
 
 def may_lose_nan(reduction: Reduction, state: StateVariable) -> bool:

@@ -34,7 +34,7 @@ class Clip:
     axis: str
     range: Range
     data: Mapping[Limit, Value]
-    """The values of the data in limits, as far as they are the same for the whole block."""
+    """What the data adds to limits, as far as it is the same for the whole block."""
 
 
 @dataclass(frozen=True, slots=True)

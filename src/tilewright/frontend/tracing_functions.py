@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.frontend import tracing_types
 from tilewright.frontend.tracing_hints import instead_of
 from tilewright.frontend.tracing_integers import whole, wholes
 from tilewright.frontend.tracing_location import UnsupportedAttribute, located, unsupported, user_location
 from tilewright.frontend.tracing_map import apply_map, is_number, numeric, record_map, recorder_of, tensor_of
+from tilewright.frontend.tracing_types import arange as arange
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.operators import einsum as einsum_operator
 from tilewright.graph.operators import elementwise as map_operator
@@ -128,6 +131,19 @@ def softmax(x: Any, axis: int = -1) -> Any:
     [[0.25, 0.25, 0.25, 0.25]]
     """
     return _record(softmax_operator.softmax, (x,), whole(axis), kind="softmax")
+
+
+@_traceable(partial(softmax_operator.numpy_meaning, safe=True))
+def safe_softmax(x: Any, axis: int = -1) -> Any:
+    """The softmax along `axis`, any shape, but 0 for a row of -inf alone: what attention makes of queries without keys.
+
+    PyTorch's `_safe_softmax` (since 2.5), which its scaled_dot_product_attention is made of.
+
+    >>> import numpy as np
+    >>> safe_softmax(np.array([[0.0, 0.0], [-np.inf, -np.inf]])).tolist()
+    [[0.5, 0.5], [0.0, 0.0]]
+    """
+    return _record(softmax_operator.softmax, (x,), whole(axis), kind="softmax", safe=True)
 
 
 def _reduce(function: str, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -279,16 +295,7 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     return maximum(x, min) if max is None else minimum(x, max)
 
 
-@_traceable(lambda x, dtype: np.asarray(x).astype(dtype))
-def astype(x: Any, dtype: Any) -> Any:
-    """The values of `x` in another element type, converted as C does."""
-    name = np.dtype(dtype).name
-    if name == x.tensor.dtype:
-        return x
-    if name == "bool":
-        return not_equal(x, 0.0)
-    x = numeric(x)
-    return x if name == x.tensor.dtype else record_map("astype", Load(0), (x,), dtype=name)
+astype = _traceable(lambda x, dtype: np.asarray(x).astype(dtype))(tracing_types.astype)
 
 
 # Index changes
@@ -304,7 +311,7 @@ def reshape(x: Any, shape: Any) -> Any:
     """
     wanted = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     extents = wholes(wanted)
-    return x if extents == x.shape else _record(reshape_operator.reshape, (x,), extents, kind="reshape")
+    return x if extents == wholes(x.shape) else _record(reshape_operator.reshape, (x,), extents, kind="reshape")
 
 
 @_traceable("transpose")
@@ -349,7 +356,7 @@ def expand_dims(x: Any, axis: Any) -> Any:
 @_traceable("squeeze")
 def squeeze(x: Any, axis: Any = None) -> Any:
     """Without the dimensions `axis`, which must have extent 1 (None: all that have)."""
-    ones = [d for d, extent in enumerate(x.shape) if extent == 1]
+    ones = [d for d, extent in enumerate(wholes(x.shape)) if extent == 1]
     wanted = ones if axis is None else wholes(axis if isinstance(axis, tuple | list) else (axis,))
     chosen = normalize_axes(wanted, x.ndim, user_location())
     if not set(chosen) <= set(ones):
@@ -363,7 +370,7 @@ def squeeze(x: Any, axis: Any = None) -> Any:
 def broadcast_to(x: Any, shape: Sequence[Extent]) -> Any:
     """The array repeated along dimensions of extent 1 and new leading ones."""
     wanted = wholes(shape)
-    if broadcast_shapes([x.shape, wanted], user_location()) != wanted:
+    if broadcast_shapes([wholes(x.shape), wanted], user_location()) != wanted:
         raise ShapeError(f"cannot broadcast {shape_text(x.shape)} to {shape_text(wanted)}", where=user_location())
     return _record(map_operator.broadcast, (x,), wanted, kind="broadcast")
 
@@ -383,7 +390,7 @@ def asarray(x: Any, dtype: Any = None) -> Any:
     return np.asarray(x, dtype=dtype)
 
 
-FUNCTION_NAMES.append("asarray")
+FUNCTION_NAMES.extend(("asarray", "arange"))
 __all__ = [*FUNCTION_NAMES, "bool_", "float32", "float64", "newaxis"]
 
 

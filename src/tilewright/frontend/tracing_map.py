@@ -44,14 +44,8 @@ def recorder_of(values: Sequence[Any]) -> Recorder:
 
 
 def tensor_of(recorder: Recorder, value: Any) -> Tensor:
-    """The tensor of a traced value, or a constant for an array or a number; truth values are stored as 0 and 1."""
-    if isinstance(value, Traced):
-        return value.tensor
-    array = np.asanyarray(value)
-    if array.dtype != np.bool_:
-        return recorder.constant(array)
-    numbers = Traced(recorder, recorder.constant(array.astype(np.float32)))
-    return apply_map("not_equal", numbers, 0.0).tensor
+    """The tensor of a traced value, or a constant for an array or a number."""
+    return value.tensor if isinstance(value, Traced) else recorder.constant(np.asanyarray(value))
 
 
 def numeric(value: Any) -> Any:
@@ -128,7 +122,7 @@ def _coerced(body: Scalar, types: Mapping[Scalar, str], wanted: bool | None) -> 
     """`body` as a condition (wanted is True), as a number (False) or as what it is (None): 0 and 1 stand for truth values."""
     is_condition = types.get(body) == "bool"
     if isinstance(body, Apply):
-        wants = (body.function == "where", *(False for _ in body.operands[1:]))
+        wants = FUNCTIONS[body.function].takes_conditions
         body = Apply(body.function, tuple(_coerced(o, types, want) for o, want in zip(body.operands, wants, strict=True)))
         is_condition = FUNCTIONS[body.function].is_condition
     if wanted is True and not is_condition:

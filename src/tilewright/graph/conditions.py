@@ -22,7 +22,7 @@ OPPOSITE = {"less": "greater_equal", "less_equal": "greater", "greater": "less_e
 
 @dataclass(frozen=True, slots=True)
 class Datum:
-    """A value of the data as an integer: the element of a read, or a run-time scalar, times `sign`, rounded up or down."""
+    """A value of the data: a run-time integer, or the element of a read, times `sign`, rounded up or down."""
 
     leaf: Load | Parameter
     sign: int
@@ -31,10 +31,11 @@ class Datum:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """What holds where `index + datum >= 0`; the index is affine in the axes."""
+    """What holds where `index + sum of data >= 0`; the index is affine in the axes."""
 
     index: Index
-    datum: Datum | None = None
+    data: tuple[Datum, ...] = ()
+    """At most one of them is an element of a read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +88,12 @@ def constraint_of(comparison: Scalar) -> Constraint | None:
 
 def _rounded(linear: _Linear, is_strict: bool) -> Constraint | None:
     """The constraint that a linear form is not negative, or, if strict, positive."""
-    if not linear.index.terms or len(linear.leaves) > 1:
+    loads = [leaf for _, leaf in linear.leaves if isinstance(leaf, Load)]
+    whole = ceil(linear.constant) - 1 if is_strict and not loads else floor(linear.constant) - is_strict
+    if not linear.index.terms or len(loads) > 1 or (loads and linear.constant != floor(linear.constant)):
         return None
-    if not linear.leaves:
-        whole = ceil(linear.constant) - 1 if is_strict else floor(linear.constant)
-        return Constraint(linear.index + constant_index(whole))
-    ((sign, leaf),) = linear.leaves
-    if linear.constant != int(linear.constant):
-        return None
-    return Constraint(linear.index + (int(linear.constant) - is_strict), Datum(leaf, sign, is_strict))
+    data = tuple(Datum(leaf, sign, is_strict) for sign, leaf in linear.leaves)
+    return Constraint(linear.index + constant_index(whole), data)
 
 
 def _linear(scalar: Scalar) -> _Linear | None:

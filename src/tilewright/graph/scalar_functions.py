@@ -23,6 +23,12 @@ class ScalarFunction:
     is_condition: bool = False
     """Whether the value is true or false instead of a number."""
 
+    @property
+    def takes_conditions(self) -> tuple[bool, ...]:
+        """Of every operand, whether it is a condition."""
+        connects = self.name.startswith("logical_")
+        return tuple(connects or (self.name == "where" and number == 0) for number in range(self.arity))
+
 
 def _reciprocal(x: Any) -> Any:
     return np.divide(1.0, x)
@@ -52,12 +58,18 @@ _CONDITIONS = (
     ("equal", 2, np.equal),
     ("not_equal", 2, np.not_equal),
 )
+_CONNECTIVES = (
+    ("logical_and", 2, np.logical_and),
+    ("logical_or", 2, np.logical_or),
+    ("logical_not", 1, np.logical_not),
+)
 
 FUNCTIONS: Mapping[str, ScalarFunction] = MappingProxyType(
     {name: ScalarFunction(name, arity, meaning) for name, arity, meaning in _NUMBERS}
-    | {name: ScalarFunction(name, arity, meaning, is_condition=True) for name, arity, meaning in _CONDITIONS}
+    | {name: ScalarFunction(name, arity, meaning, is_condition=True) for name, arity, meaning in (*_CONDITIONS, *_CONNECTIVES)}
 )
-"""Every scalar function by its name. `maximum` and `minimum` hand a NaN on; the first operand of `where` is a condition."""
+"""Every scalar function by its name. `maximum` and `minimum` hand a NaN on. The first operand of `where`, and those of
+`logical_*`, are conditions: a number in their place is true if it is not 0."""
 
 COMBINATIONS: Mapping[str, np.ufunc] = MappingProxyType(
     {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}

@@ -8,6 +8,8 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
     tw_load_part(p, n)  tw_store_part(p, v, n)      the first n lanes, 0 <= n <= TW_LANES; loaded lanes >= n are 0
     tw_load_strided(p, stride, n)                   lane i is p[i * stride]; lanes >= n are 0
     tw_store_strided(p, stride, v, n)
+    tw_transpose(v)  TW_EACH_LANE(statement)        v[i], lane j becomes v[j], lane i, of TW_LANES vectors; the statement
+                                                    TW_LANES times, with the constant lane = 0, 1, ... in each
     tw_splat(x)  tw_iota()                          x everywhere; 0, 1, 2, ...
     tw_first(a, b, n)                               lanes < n of a, the others of b
     + - * /                                         C operators; products and sums may be fused
@@ -20,9 +22,9 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
     tw_reduce_larger tw_reduce_smaller
     tw_reduce_<name>_ways(v)                        v[way] = tw_splat(tw_reduce_<name>(v[way])), bit for bit
     TW_WAYS  TW_EACH_WAY(statement)                 the statement TW_WAYS times, with the constant way = 0, 1, ... in each
-    tw_exp_down                                     the exponential of a rounded difference that is not above 0 (softmax): to
-                                                    2e-7 + 7.3e-8 |x|, relative; below 2^-125.5 perhaps 0; NaN for NaN
-    tw_exp_ways(v)  tw_exp_down_ways(v)             v[way] = tw_exp(v[way]), step by step for all ways
+    tw_exp2_down                                    2^x of x that is not above 0 (softmax), to 1.4e-7, relative; below 2^-125.5
+                                                    perhaps 0; NaN for NaN
+    tw_exp_ways(v)  tw_exp2_down_ways(v)            v[way] = tw_exp(v[way]), step by step for all ways
     TW_KEEP(v)  TW_OPAQUE(p)                        keep a vector, or a pointer, in a register (compiles to nothing)
 
 Nothing outside the lanes named is read or written. The compiler's flags must include -fno-math-errno and -ffp-contract=fast
@@ -34,6 +36,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from tilewright.kernels.transposition import transposition_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ def vector_dialect(
     features: frozenset[str],
     architecture: str,
     instructions: str,
-    exp_down: str = "",
+    exp2_down: str = "",
 ) -> VectorDialect:
     """A dialect from `instructions`: the C of what differs between ISAs (listed below); the rest is the same for all.
 
@@ -79,23 +83,32 @@ def vector_dialect(
     lanes), tw_larger and tw_smaller (the second operand where the two are unordered), tw_sqrt, tw_floor, tw_round (to
     nearest even, for |x| < 2^22), tw_scale (p * 2^n, rounded once, for 0.5 < p < 2 and integral -152 <= n <= 129), tw_scale_down
     (p * 2^n for 0.5 < p < 2 and integral -125 <= n <= 0, 0 for n < -125 and any p, NaN if both are), TW_KEEP. With steps of its
-    own for `exp_down`, written as `EXP_DOWN` is, a dialect needs no tw_scale_down.
+    own for `exp2_down`, written as `EXP2_DOWN` is, a dialect needs no tw_scale_down.
     """
     lanes = vector_bits // 32
     guard = f"TW_DIALECT_{name.upper()}"
-    shared = _shared(lanes, {"tw_exp": EXP, "tw_exp_down": exp_down or EXP_DOWN})
+    shared = _shared(lanes, {"tw_exp": EXP, "tw_exp2_down": exp2_down or EXP2_DOWN})
     pieces = (f"#ifndef {guard}\n#define {guard}\n", _types(vector_bits), instructions, shared, "#endif\n")
     return VectorDialect(name, vector_bits, lanes, registers, features, architecture, "".join(pieces))
 
 
 def _types(vector_bits: int) -> str:
-    return ways_text() + TYPES.replace("@LANES@", str(vector_bits // 32)).replace("@BYTES@", str(vector_bits // 8))
+    return ways_text() + lanes_text(vector_bits // 32) + TYPES.replace("@LANES@", str(vector_bits // 32)).replace("@BYTES@", str(vector_bits // 8))
 
 
 def ways_text() -> str:
     """The definitions of TW_WAYS and TW_EACH_WAY."""
-    each = " ".join(f"{{ enum {{ way = {way} }}; __VA_ARGS__ }}" for way in range(WAYS))
-    return f"#define TW_WAYS {WAYS}\n#define TW_EACH_WAY(...) {{ {each} }}\n"
+    return f"#define TW_WAYS {WAYS}\n{_each_text('way', 'WAY', WAYS)}"
+
+
+def lanes_text(lanes: int) -> str:
+    """The definition of TW_EACH_LANE."""
+    return _each_text("lane", "LANE", lanes)
+
+
+def _each_text(name: str, macro: str, count: int) -> str:
+    each = " ".join(f"{{ enum {{ {name} = {i} }}; __VA_ARGS__ }}" for i in range(count))
+    return f"#define TW_EACH_{macro}(...) {{ {each} }}\n"
 
 
 def _shared(lanes: int, exponentials: Mapping[str, str]) -> str:
@@ -104,7 +117,7 @@ def _shared(lanes: int, exponentials: Mapping[str, str]) -> str:
     text += VALUES.replace("@IOTA@", ", ".join(f"{i}.0f" for i in every))
     text += _exponentials(exponentials)
     folds = (fold(*one, lanes) for one in REDUCTIONS for fold in (_reduction, _reduction_of_ways))
-    return text + "".join(folds)
+    return text + "".join(folds) + transposition_text(lanes)
 
 
 def _exponentials(exponentials: Mapping[str, str]) -> str:
@@ -236,10 +249,8 @@ $e = $e * $x + 1.0f;
 $x = tw_scale($e, $n);
 """
 
-# 2^n * 2^f with n = round(t), f = t - n, which is exact, and t = x * log2(e): its two roundings cost 7.3e-8 |x|, relative, about
-# as much as the rounding of the difference that x is. What is below 2^-125.5 becomes 0.
-EXP_DOWN = """\
-$x = $x * 1.44269504f;
+# 2^n * 2^f with n = round(x) and f = x - n, which is exact. What is below 2^-125.5 becomes 0.
+EXP2_DOWN = """\
 $n = tw_round($x);
 $x = $x - $n;
 $e = $x * 0.00132764725f + 0.00967554096f;

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from tilewright.graph.conditions import Constraint, conjuncts, constraint_of
+from tilewright.graph.conditions import Constraint, Datum, conjuncts, constraint_of
 from tilewright.graph.index import Index
 from tilewright.graph.known_values import known_value
 from tilewright.graph.scalar import Apply, Literal, Load, Parameter, Point, Scalar, rewrite, subexpressions
@@ -42,11 +42,11 @@ class Limit:
         return self.constraint.index
 
     def __str__(self) -> str:
-        datum = self.constraint.datum
-        if datum is None:
-            return f"{self.index} >= 0"
-        of_data = self.access.tensor if self.access is not None else str(datum.leaf)
-        return f"{self.index} {'+' if datum.sign > 0 else '-'} {of_data} >= 0"
+        named = ((datum.sign, self._name(datum)) for datum in self.constraint.data)
+        return " ".join([str(self.index), *(f"{'+' if sign > 0 else '-'} {name}" for sign, name in named), ">= 0"])
+
+    def _name(self, datum: Datum) -> str:
+        return datum.leaf.name if isinstance(datum.leaf, Parameter) else self.access.tensor if self.access else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +160,10 @@ def _limit(operator: Operator, comparison: Scalar, axis: str) -> Limit | None:
     constraint = constraint_of(comparison)
     if constraint is None or not constraint.index.coefficient(axis):
         return None
-    if constraint.datum is None or isinstance(constraint.datum.leaf, Parameter):
+    read = next((datum.leaf.read for datum in constraint.data if isinstance(datum.leaf, Load)), None)
+    if read is None:
         return Limit(constraint)
-    access = operator.reads[constraint.datum.leaf.read]
+    access = operator.reads[read]
     return Limit(constraint, access) if access.is_affine() and axis not in access.axes() else None
 
 
