@@ -31,10 +31,8 @@ from tilewright.codegen.loop_nest import Define, Gather, Node, Range, View
 from tilewright.codegen.state import Clip, Lowering, Scope
 from tilewright.graph.conditions import Datum
 from tilewright.graph.scalar import Parameter
-from tilewright.plan.guards import KeyGuard, Limit, Mask, clip_loops, key_guard, key_step
+from tilewright.plan.guards import LANES, KeyGuard, Limit, Mask, clip_loops, key_guard, key_step
 
-LANES = 16
-"""Keys in a vector of the widest dialect: what is masked begins and ends with whole vectors."""
 WHOLE = {False: "tw_whole_below", True: "tw_whole_above"}
 """The function that rounds a value of the data, by whether it rounds up."""
 

@@ -25,6 +25,8 @@ from tilewright.plan.facts import fact
 from tilewright.plan.ranges import largest_sizes, trip_counts
 from tilewright.plan.schedule import Loop, Schedule, common_path
 
+LANES = 16
+"""Keys in a vector of the widest dialect: what is masked begins and ends with whole vectors."""
 Values = dict[str, float]
 """What the elements of a tensor are where a mask does not hold, by tensor."""
 
@@ -90,6 +92,13 @@ def key_guard(chain: Chain) -> KeyGuard | None:
     """The masks of a chain; None if it has none that leave out whole blocks."""
     candidates = {axis.name: None for op in chain.operators for axis in op.reduction_axes()}
     return next((found for axis in candidates if (found := _along(chain, axis)) is not None), None)
+
+
+def is_plain_mask(chain: Chain, operator: str) -> bool:
+    """Whether an operator is a mask that does nothing to the points that it lets through."""
+    guard = key_guard(chain)
+    mask = guard.mask(operator) if guard is not None else None
+    return mask is not None and mask.is_plain
 
 
 def clip_loops(chain: Chain, schedule: Schedule) -> tuple[Loop, ...]:
