@@ -1,7 +1,7 @@
 """Conditions as affine constraints: which comparisons of positions, integers and one value of the data a condition consists of.
 
-    m + 3 >= l    is    m - l + 3 >= 0
-    l < length    is    ceil(length) - l - 1 >= 0
+m + 3 >= l    is    m - l + 3 >= 0
+l < length    is    ceil(length) - l - 1 >= 0
 """
 
 from __future__ import annotations

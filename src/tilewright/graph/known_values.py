@@ -41,14 +41,14 @@ def _partly_known(function: str, operands: list[float | None]) -> float | None:
             return this if this == that else None
         case "where", (condition, this, that):
             return this if condition else that
-        case ("add" | "subtract"), (left, right):
+        case (("add" | "subtract"), (left, right)):
             beside = right if right is None or function == "add" else -right
             return next((one for one in (left, beside) if one is not None and isinf(one)), None)
         case "multiply", (left, right):
             return 0.0 if 0.0 in (left, right) else None
         case "divide", (left, right):
             return 0.0 if left == 0.0 or (right is not None and isinf(right)) else None
-        case ("maximum" | "minimum"), (left, right):
+        case (("maximum" | "minimum"), (left, right)):
             strongest = float("inf") if function == "maximum" else float("-inf")
             return strongest if strongest in (left, right) else None
         case _:

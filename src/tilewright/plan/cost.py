@@ -127,8 +127,8 @@ def operator_work(
 
 
 def _guarded_traffic(
-    setting: Setting, operator: Operator, moved: Mapping[str, tuple[Count, ...]], guarded: GuardedWork
-) -> Mapping[str, tuple[Count, ...]]:
+    setting: Setting, operator: Operator, moved: dict[str, tuple[Count, ...]], guarded: GuardedWork
+) -> dict[str, tuple[Count, ...]]:
     """Elements of every operand that move where masks leave out keys."""
     guard = key_guard(setting.chain)
     if guard is None or operator.name not in guard.operators:

@@ -1,4 +1,4 @@
-"""How much of a masked chain is computed: pairs of a row and a key, block of rows by block of rows, as generated code bounds them.
+"""How much of a masked chain is computed: pairs of a row and a key, by blocks of rows, as generated code bounds them.
 
 A block of rows computes the keys from its first to its last, counted as `codegen.clipping` counts them: the first rounded down to
 panels, their number up to half a panel. Of these a mask touches what lies outside the keys that all rows of the block need.
@@ -119,9 +119,7 @@ def _keys(chain: Chain, guard: KeyGuard, box: Mapping[str, tuple[Count, Count]],
     return first, first + count, np.maximum(plain_to - plain_from, 0)
 
 
-def _bounds(
-    chain: Chain, guard: KeyGuard, box: Mapping[str, tuple[Count, Count]], *, largest: bool
-) -> tuple[Count, Count]:
+def _bounds(chain: Chain, guard: KeyGuard, box: Mapping[str, tuple[Count, Count]], *, largest: bool) -> tuple[Count, Count]:
     """The first key and the one behind the last that some rows of a block need, or that all of them need."""
     low: Count = 0
     high: Count = planned_sizes(chain)[guard.axis]

@@ -194,14 +194,17 @@ def _vanishes(chain: Chain, mask: Operator, outside: Scalar, axis: str) -> bool:
     values: Values = {mask.write.tensor: value}
     summed = set()
     for operator in chain.operators:
-        known = {Load(number): values[read.tensor] for number, read in enumerate(operator.reads) if read.tensor in values}
+        known: dict[Scalar, float] = {
+            Load(number): values[read.tensor] for number, read in enumerate(operator.reads) if read.tensor in values
+        }
         if not known:
             continue
         after = _after(operator, known, axis)
         if after is None:
             return False
         summed.add(operator.name)
-        values |= {operator.write.tensor: value for value in after}
+        for masked in after:
+            values[operator.write.tensor] = masked
     return bool(summed) and all(chain.consumers(tensor) for tensor in values)
 
 
