@@ -11,6 +11,7 @@ import numpy as np
 
 from tilewright.errors import InternalError
 from tilewright.graph.scalar import Apply, Scalar
+from tilewright.kernels.vector_functions import VECTOR_FUNCTIONS
 
 VALUES: Mapping[str, str] = {
     "add": "({} + {})",
@@ -20,12 +21,12 @@ VALUES: Mapping[str, str] = {
     "negative": "(-{})",
     "reciprocal": "(tw_splat(1.0f) / {})",
     "square": "({0} * {0})",
-    "exp": "tw_exp({})",
     "sqrt": "tw_sqrt({})",
     "abs": "tw_abs({})",
     "floor": "tw_floor({})",
     "maximum": "tw_maximum({}, {})",
     "minimum": "tw_minimum({}, {})",
+    **{name: f"tw_{name}({{}})" for name in VECTOR_FUNCTIONS},
 }
 CONDITIONS: Mapping[str, str] = {
     "less": "tw_less({}, {})",

@@ -137,6 +137,7 @@ class KernelCall:
     right_panel: Value
     """Elements between column panels of the micro kernel's width."""
     right_row: Value
+    """Elements between neighbours along the depth, or between columns where the micro kernel reads them so."""
     target: View
     target_row: Value
     accumulate: Value
