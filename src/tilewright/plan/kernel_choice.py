@@ -215,10 +215,11 @@ def choose_kernel(
 ) -> tuple[MicroKernel, tuple[tuple[MicroKernel, float], ...]]:
     """The kernel with the least padded work over its attainable rate, and all with their seconds, best first.
 
-    Extents count as uncut: tiles of rows are multiples of the kernel's. Kernels that prefetch are left out where others do the
-    same tile: see `plan.prefetch`; those that want B by columns where its columns are not contiguous. `copied_s` is the time of
-    copying B once: kernels that read it by rows need that. `reading_s` is the time of reading it once: where that takes
-    much longer than all else, the fewest calls win: few panels, and few passes over each. Raises `PlanningError` if there is none.
+    Extents count as uncut: tiles of rows are multiples of the kernel's. Kernels that prefetch are left out where others do
+    the same tile: see `plan.prefetch`; those that want B by columns where its columns are not contiguous. `copied_s` is the
+    time of copying B once: kernels that read it by rows need that. `reading_s` is the time of reading it once: where that
+    takes much longer than all else, the fewest calls win: few panels, and few passes over each. Raises `PlanningError` if
+    there is none.
     """
     kernels = tuple(one for one in kernels if not one.right_by_columns or has_unit_depth(operator, roles))
     if not kernels:
