@@ -23,7 +23,7 @@ from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.kernel_choice import pieces
 from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
-from tilewright.plan.setting import ELEMENT_BYTES, PAGE_BYTES, Operand, Setting
+from tilewright.plan.setting import ELEMENT_BYTES, PAGE_BYTES, Operand, Setting, compulsory_bytes, source_position
 from tilewright.plan.traffic import Footprints, Surroundings, kernel_tile, row_stride
 from tilewright.plan.types import ContractionRoles
 from tilewright.plan.views import Count, LoopView, OperatorView, either
@@ -113,6 +113,15 @@ def transposing_seconds(
         return 0.0
     cycles = coefficients.transpose_cycles_per_vector * ELEMENT_BYTES * 8 / machine.vector_bits
     return int(distinct_elements(access, planned_sizes(chain))) * cycles / machine.frequency_hz
+
+
+def reading_seconds(chain: Chain, operator: Operator, roles: ContractionRoles, machine: Machine) -> float:
+    """The time to read a right operand once from where the chain's inputs are; nothing for an intermediate."""
+    access, sizes = operator.reads[roles.right], planned_sizes(chain)
+    if access.tensor in chain.intermediates:
+        return 0.0
+    source = machine.levels[source_position(machine, compulsory_bytes(chain, sizes))]
+    return ELEMENT_BYTES * int(distinct_elements(access, sizes)) / source.bandwidth_bytes_per_s
 
 
 def has_unit_columns(setting: Setting, operator: Operator) -> bool:
