@@ -42,6 +42,7 @@ STAGES = ("trace", "rewrite", "plan", "lower", "emit")
 REWRITES: tuple[Rewrite, ...] = (
     FoldIndexMaps(),
     InlineConditions(),
+    RecogniseFunctions(),
     CanonicalBodies(),
     FuseMaps(),
     RecogniseFunctions(),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from tilewright.codegen import names
+from tilewright.codegen.epilogue import with_epilogue
 from tilewright.codegen.expressions import Value, add, any_of, equal, multiply, round_up, unequal
 from tilewright.codegen.loop_nest import (
     BlockLoop,
@@ -144,7 +145,8 @@ def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, Val
     steps |= {minor: 1} if minor in access.axes() else {}
     buffer = _packed_name(state, pack.operator, access)
     starts = {own.name: scope.ranges[own.name].start for own in operator.axes if own.name in access.axes()}
-    return Packed(buffer, starts, steps, row, rows.capacity, width, minor if minor in steps else None, cut), total
+    column, is_whole = minor if minor in steps else None, scope.clip is None
+    return Packed(buffer, starts, steps, row, rows.capacity, width, column, cut, is_whole), total
 
 
 def _check_columns(state: Lowering, pack: tree.Pack, axis: str, scope: Scope) -> None:
@@ -244,7 +246,7 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
         shapes=_shapes(rows, columns),
     )
     if roles.column is None or target.stride(roles.column) == 1:
-        return (*packing, call)
+        return (*packing, *with_epilogue(state, operator, roles, scope, call))
     return (*packing, *_staged(state, operator, roles, scope, call))
 
 

@@ -122,6 +122,23 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class TileOperand:
+    """What an epilogue reads: its place for the first element of C, its stride along rows, and whether it moves with columns."""
+
+    view: View
+    row: Value
+    has_columns: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TileEpilogue:
+    """What becomes of every element of C in registers: `body`, of the sum as `Load(0)` and of operand i as `Load(i + 1)`."""
+
+    body: Scalar
+    operands: tuple[TileOperand, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class KernelCall:
     """C[rows, columns] (+)= A[rows, depth] * B[depth, columns] by a micro kernel, panel by panel and rows inside."""
 
@@ -145,6 +162,7 @@ class KernelCall:
     """All (rows, columns) that occur, None if they are known at run time only."""
     fetches: int = 0
     """How many of the nest's fetches every micro tile advances."""
+    epilogue: TileEpilogue | None = None
 
 
 @dataclass(frozen=True, slots=True)

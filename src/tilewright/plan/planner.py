@@ -13,6 +13,7 @@ from tilewright.plan.block_order import why_not_executable
 from tilewright.plan.candidate import Candidate
 from tilewright.plan.coefficients import Coefficients, coefficients_for
 from tilewright.plan.cost import floor
+from tilewright.plan.epilogues import maps_in_tiles
 from tilewright.plan.fetch import fetched_inputs
 from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.hierarchy import level_plans, movements_by_level
@@ -179,10 +180,11 @@ def chain_setting(
 
 def _operator_plans(setting: Setting, schedule: Schedule) -> tuple[OperatorPlan, ...]:
     plans = []
+    maps = maps_in_tiles(setting.chain, schedule, setting.kernels)
     for one in view_schedule(setting.chain, schedule).operators:
         name = one.operator.name
         if name not in setting.kernels:
-            plans.append(OperatorPlan(name))
+            plans.append(OperatorPlan(name, epilogue_of=maps.get(name, "")))
             continue
         roles, kernel = setting.roles[name], setting.kernels[name]
         work = kernel_work(one.operator, roles, kernel, setting.machine, one.walked(setting.sizes), one.tiles)
