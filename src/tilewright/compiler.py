@@ -42,7 +42,6 @@ STAGES = ("trace", "rewrite", "plan", "lower", "emit")
 REWRITES: tuple[Rewrite, ...] = (
     FoldIndexMaps(),
     InlineConditions(),
-    RecogniseFunctions(),
     CanonicalBodies(),
     FuseMaps(),
     RecogniseFunctions(),
