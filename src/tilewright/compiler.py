@@ -42,9 +42,9 @@ STAGES = ("trace", "rewrite", "plan", "lower", "emit")
 REWRITES: tuple[Rewrite, ...] = (
     FoldIndexMaps(),
     InlineConditions(),
-    RecogniseFunctions(),
     CanonicalBodies(),
     FuseMaps(),
+    RecogniseFunctions(),
     FoldScales(),
     DeadCode(),
 )
