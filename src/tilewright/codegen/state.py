@@ -16,7 +16,8 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Chain, Extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
-from tilewright.plan.memory import buffer_blocks, in_output_place, in_place_groups
+from tilewright.plan.epilogues import in_output_place
+from tilewright.plan.memory import buffer_blocks, in_place_groups
 from tilewright.plan.types import Plan
 
 
