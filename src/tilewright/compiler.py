@@ -24,7 +24,9 @@ from tilewright.graph.printer import to_text
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.fold_index_maps import FoldIndexMaps
+from tilewright.graph.rewrites.fold_scales import FoldScales
 from tilewright.graph.rewrites.inline_conditions import InlineConditions
+from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
@@ -35,7 +37,7 @@ from tilewright.runtime.executable import Executable, load
 
 STAGES = ("trace", "rewrite", "plan", "lower", "emit")
 
-REWRITES: tuple[Rewrite, ...] = (FoldIndexMaps(), InlineConditions(), DeadCode())
+REWRITES: tuple[Rewrite, ...] = (FoldIndexMaps(), InlineConditions(), RecogniseFunctions(), FoldScales(), DeadCode())
 """In this order."""
 
 _log_plan = logging.getLogger("tilewright.plan")

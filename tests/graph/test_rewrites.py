@@ -14,10 +14,12 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.fold_index_maps import FoldIndexMaps
 from tilewright.graph.rewrites.inline_conditions import InlineConditions
+from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
+from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 
-PASSES = (FoldIndexMaps(), InlineConditions(), DeadCode())
+PASSES = (FoldIndexMaps(), InlineConditions(), RecogniseFunctions(), DeadCode())
 
 
 def rewritten(graph: Graph) -> Graph:
@@ -49,8 +51,16 @@ CASES: dict[str, tuple[Any, list[tuple[int, ...]]]] = {
     "merge, then split": (lambda x: x.reshape(12).reshape(3, 4) + 1.0, [(3, 4)]),
     "kept dimensions": (lambda x: x - tw.mean(x, axis=1, keepdims=True), [(3, 4)]),
     "unused": (lambda x, y: (x + y, (x @ y.T))[0], [(3, 4), (3, 4)]),
+    "gelu with a bias and a gate": (lambda x, b, y: y * gelu(x + b), [(3, 4), (4,), (3, 4)]),
+    "gelu of which a part is an output": (lambda x: (gelu(x), x / np.sqrt(2)), [(3, 4)]),
+    "gelu, the tanh form": (lambda x: 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))), [(3, 4)]),
+    "swish": (lambda x: x / (1 + np.exp(-1.702 * x)), [(3, 4)]),
     "a condition used twice": (lambda x: tw.where(x > 0, x, 0.0) + tw.where(x > 0, 1.0, x) * (x > 1), [(7,)]),
 }
+
+
+def gelu(x: Any) -> Any:
+    return x * 0.5 * (1 + tw.erf(x / np.sqrt(2)))
 
 
 def traced(name: str) -> Graph:
@@ -106,3 +116,57 @@ def test_passes_are_idempotent() -> None:
     for name in CASES:
         graph = rewritten(traced(name))
         assert rewritten(graph) == graph
+
+
+ROOT, LOGIT = np.sqrt(0.5), np.sqrt(2 / np.pi)
+WRITTEN_OUT: dict[str, list[Any]] = {
+    "gelu": [
+        gelu,
+        lambda x: x * (0.5 * (1 + tw.erf(x * np.float32(ROOT)))),
+        lambda x: (x * (tw.erf(x * ROOT) + 1)) * 0.5,
+        lambda x: (x + x * tw.erf(x / np.sqrt(2))) / 2,
+        lambda x: gelu(x) * 2 * 0.5,
+    ],
+    "gelu_tanh": [
+        lambda x: 0.5 * x * (1 + np.tanh(LOGIT * (x + 0.044715 * x**3))),
+        lambda x: x * (np.tanh(x * np.float32(LOGIT) * (1 + x * x * 0.044715)) * 0.5 + 0.5),
+        lambda x: x * tw.sigmoid(2 * LOGIT * (x + 0.044715 * x**3)),
+        lambda x: x / (1 + np.exp(-2 * LOGIT * (x + 0.044715 * x * x * x))),
+    ],
+    "silu": [lambda x: x / (1 + np.exp(-x)), lambda x: x * (1 / (np.exp(-x) + 1)), lambda x: tw.sigmoid(x) * x],
+    "sigmoid": [lambda x: 1 / (1 + np.exp(-x)), lambda x: tw.reciprocal(np.exp(x * -1.0) + 1)],
+    "tanh": [lambda x: 2 * tw.sigmoid(2 * x) - 1, lambda x: 2 / (1 + np.exp(-2 * x)) - 1],
+}
+
+
+@pytest.mark.parametrize(("name", "form"), [(name, form) for name, forms in WRITTEN_OUT.items() for form in range(len(forms))])
+def test_functions_that_are_written_out_are_recognised(name: str, form: int) -> None:
+    graph = rewritten(trace(WRITTEN_OUT[name][form], [TensorSpec((3, 4), name="x")]))
+    assert [operator.body for operator in graph.operators] == [apply(name, Load(0))]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * 0.5 * (1 + tw.erf(x / 1.5)),
+        lambda x: x * 0.5 * (1.001 + tw.erf(x / np.sqrt(2))),
+        lambda x: (x + 1) * 0.5 * (1 + tw.erf(x / np.sqrt(2))),
+        lambda x: 0.5 * x * (1 + np.tanh(LOGIT * (x + 0.0448 * x**3))),
+        lambda x: x / (2 + np.exp(-x)),
+    ],
+)
+def test_what_differs_a_little_is_not(function: Any) -> None:
+    graph = rewritten(trace(function, [TensorSpec((3, 4), name="x")]))
+    used = {name for operator in graph.operators for name in operator.functions()}
+    assert not used & {"gelu", "gelu_tanh", "silu", "sigmoid"}
+
+
+def test_a_gate_stays_apart() -> None:
+    graph = rewritten(traced("gelu with a bias and a gate"))
+    assert [operator.functions() for operator in graph.operators] == [("add",), ("gelu",), ("multiply",)]
+
+
+def test_constants_in_front_come_together() -> None:
+    graph = rewritten(trace(lambda x: 3 * gelu(x) * 0.25, [TensorSpec((3, 4), name="x")]))
+    (operator,) = graph.operators
+    assert operator.body == apply("multiply", Literal(0.75), apply("gelu", Load(0)))

@@ -86,7 +86,7 @@ def test_symbolic_extents_say_what_was_planned() -> None:
     chain = dataclasses.replace(plan.chain, operators=(dataclasses.replace(first, axes=axes),))
     alone = dataclasses.replace(plan, chain=chain, schedule=Schedule((Compute("scores"),)), operators=plan.operators[:1])
     text = explain_plan(alone)
-    assert "m s (planned as 512)" in text
+    assert "m s in 1..1024 (planned as 512)" in text
     assert "one operator: nothing to fuse" in text
 
 

@@ -6,6 +6,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
@@ -13,13 +14,17 @@ import numpy as np
 from tilewright.api import logs, pytree
 from tilewright.api.calling import Array, Binder, FlatCall, TracedCall, check_dtypes, trace_call
 from tilewright.api.kernel import FixedResult, Kernel, Lowered, output_arrays
+from tilewright.api.signatures import Signatures, extents_of, with_extents
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing import TensorSpec
 from tilewright.frontend.tracing_value import Traced
-from tilewright.graph.types import Graph
+from tilewright.graph.types import Extent, Graph
 from tilewright.machine.machine import Machine
 from tilewright.runtime import calibration
 from tilewright.runtime.arrays import like, views
+
+MOST_REMEMBERED = 4096
+"""Exact shapes whose kernels are found at once; beyond, they are found by their buckets again."""
 
 
 @overload
@@ -31,6 +36,7 @@ def jit(
     fuse: bool | None = None,
     precision: str = "float32",
     static_argnames: str | Sequence[str] = (),
+    dynamic: bool | None = None,
 ) -> Jitted: ...
 
 
@@ -43,6 +49,7 @@ def jit(
     fuse: bool | None = None,
     precision: str = "float32",
     static_argnames: str | Sequence[str] = (),
+    dynamic: bool | None = None,
 ) -> Callable[[Callable[..., Any]], Jitted]: ...
 
 
@@ -54,12 +61,18 @@ def jit(
     fuse: bool | None = None,
     precision: str = "float32",
     static_argnames: str | Sequence[str] = (),
+    dynamic: bool | None = None,
 ) -> Jitted | Callable[[Callable[..., Any]], Jitted]:
     """Compile a NumPy-style function, for every signature when it is first called; a decorator with or without arguments.
 
     `target` is the machine to plan for (a name, a `Machine`; None: this one). `threads` is the number of threads of a call
     (None: `TILEWRIGHT_NUM_THREADS`, or the CPUs that this process may use). `fuse` of None lets the prices decide, True and
     False force it. `static_argnames` are arguments whose values are part of the signature.
+
+    `dynamic` of None specialises the first call; an extent that is met with a second value is known at run time from then on,
+    and a kernel serves a bucket of its values (2..4, 5..16, 17..64, ...; 0 and 1 stay specialised). True takes every extent
+    above 1 for such a length at once, and raises where the function cannot be traced or planned so; False specialises every
+    call. Arrays may have any strides: slices of a growing buffer need no kernel of their own.
 
     Arguments are arrays of any kind (NumPy, torch CPU tensors, DLPack, buffers), nested in tuples, lists, dicts and
     dataclasses. Numbers are traced as 0-d float32 arrays; booleans, strings, enums and None are static.
@@ -71,14 +84,23 @@ def jit(
     """
     if fn is None:
         return functools.partial(
-            jit, target=target, threads=threads, fuse=fuse, precision=precision, static_argnames=static_argnames
+            jit,
+            target=target,
+            threads=threads,
+            fuse=fuse,
+            precision=precision,
+            static_argnames=static_argnames,
+            dynamic=dynamic,
         )
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    return Jitted(fn, target, threads, fuse, precision, names)
+    return Jitted(fn, target, threads, fuse, precision, names, dynamic)
 
 
 class Jitted:
-    """A function with a kernel per signature (structure, shapes, element types, static values). Safe from several threads."""
+    """A function with a kernel per signature: structure, static values, element types, extents or buckets of lengths.
+
+    Safe from several threads.
+    """
 
     def __init__(
         self,
@@ -88,16 +110,19 @@ class Jitted:
         fuse: bool | None,
         precision: str,
         static_names: tuple[str, ...],
+        dynamic: bool | None = None,
     ) -> None:
         self._function = function.function if isinstance(function, Jitted) else function
         self._binder = Binder(inspect.signature(self._function), static_names)
         _check_parameters(self._binder)
-        _check_options(target, threads, fuse, precision)
+        _check_options(target, threads, fuse, precision, dynamic)
         self._target = target
         self._threads = threads
         self._fuse = fuse
+        self._dynamic = dynamic
         self._plain: dict[tuple[Any, ...], Kernel | FixedResult] = {}
-        self._kernels: dict[tuple[Any, ...], Kernel | FixedResult] = {}
+        self._plain_signatures: dict[tuple[Any, ...], Signatures] = {}
+        self._signatures: dict[tuple[Any, ...], Signatures] = {}
         self._lock = threading.RLock()
         functools.update_wrapper(self, self._function)
 
@@ -105,6 +130,18 @@ class Jitted:
     def function(self) -> Callable[..., Any]:
         """The function that was decorated."""
         return self._function
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """All kernels so far, in the order in which calls asked for them within a structure; `explain` tells their lengths.
+
+        >>> import numpy as np
+        >>> double = jit(lambda x: x * 2)
+        >>> [double(np.ones(n, np.float32)).size for n in (3, 20, 30)], len(double.kernels)
+        ([3, 20, 30], 2)
+        """
+        found = [kernel for signatures in [*self._signatures.values()] for kernel in [*signatures.kernels.values()]]
+        return tuple(kernel for kernel in dict.fromkeys(found) if isinstance(kernel, Kernel))
 
     def __call__(self, *args: Any, out: Any = None, interpret: bool = False, **options: Any) -> Any:
         """Run the kernel for these arguments; the first call of a signature compiles it.
@@ -120,7 +157,10 @@ class Jitted:
         key = tuple([(array.shape, array.dtype) for array in inputs])
         kernel = self._plain.get(key)
         if kernel is None:
-            kernel = self._plain[key] = self._kernel(self._binder.flatten(args, options), inputs)
+            kernel = self._plain_kernel(args, inputs)
+            if len(self._plain) >= MOST_REMEMBERED:
+                self._plain.clear()
+            self._plain[key] = kernel
         return kernel.run(inputs, args[0] if args else None, out)
 
     def lower(self, *args: Any, **options: Any) -> Lowered:
@@ -141,27 +181,36 @@ class Jitted:
             return self._interpret(call, inputs, out)
         return self._kernel(call, inputs).run(inputs, call.first_array(), out)
 
+    def _plain_kernel(self, args: tuple[Any, ...], inputs: tuple[Array, ...]) -> Kernel | FixedResult:
+        """The kernel of a call whose arguments are plain arrays: the way of every step of a loop over growing lengths."""
+        kinds = tuple([(array.ndim, array.dtype) for array in inputs])
+        signatures = self._plain_signatures.get(kinds)
+        if signatures is None:
+            call = self._binder.flatten(args, {})
+            signatures = self._plain_signatures[kinds] = self._signatures_of(call, inputs)
+        kernel = signatures.find(extents_of(inputs))
+        return self._kernel(self._binder.flatten(args, {}), inputs) if kernel is None else kernel
+
     def _kernel(self, call: FlatCall, inputs: tuple[Array, ...]) -> Kernel | FixedResult:
-        key = (call.structure, *[(array.shape, array.dtype) for array in inputs])
+        signatures, extents = self._signatures_of(call, inputs), extents_of(inputs)
+        kernel = signatures.find(extents)
+        if kernel is None:
+            with self._lock:
+                kernel = signatures.find_or_make(extents, _Maker(self, call))
+        return kernel
+
+    def _signatures_of(self, call: FlatCall, inputs: tuple[Array, ...]) -> Signatures:
+        key = (call.structure, *[(array.ndim, array.dtype) for array in inputs])
         try:
-            kernel = self._kernels.get(key)
+            return self._signatures.get(key) or self._signatures.setdefault(key, Signatures(self._dynamic))
         except TypeError:
             call.check_statics()
             raise
-        return self._compile(key, call) if kernel is None else kernel
 
-    def _compile(self, key: tuple[Any, ...], call: FlatCall) -> Kernel | FixedResult:
-        with self._lock:
-            kernel = self._kernels.get(key)
-            if kernel is None:
-                traced = self._trace(call)
-                kernel = self._lowered(traced).compile() if traced.graph.outputs else FixedResult(traced.result)
-                self._kernels[key] = kernel
-            return kernel
-
-    def _trace(self, call: FlatCall) -> TracedCall:
+    def _trace(self, call: FlatCall, extents: Sequence[Extent] | None = None) -> TracedCall:
+        """`extents` of all arrays, where they are not those of the call."""
         call.check_statics()
-        specs = call.specs()
+        specs = call.specs() if extents is None else with_extents(call.specs(), extents)
         check_dtypes(specs)
         return trace_call(self._function, call, specs, compiled=True)
 
@@ -191,13 +240,30 @@ class Jitted:
         return out
 
 
-def _check_options(target: object, threads: object, fuse: object, precision: object) -> None:
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """Makes kernels of a function for a call."""
+
+    function: Jitted
+    call: FlatCall
+
+    def trace(self, extents: Sequence[Extent]) -> TracedCall:
+        return self.function._trace(self.call, extents)
+
+    def compile(self, traced: TracedCall) -> Kernel | FixedResult:
+        return self.function._lowered(traced).compile() if traced.graph.outputs else FixedResult(traced.result)
+
+
+def _check_options(target: object, threads: object, fuse: object, precision: object, dynamic: object) -> None:
     if precision != "float32":
         raise DTypeError(f"precision={precision!r} is not available", where="tw.jit", hint="use 'float32'")
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise TilewrightError(f"threads={threads!r} is no number of threads", where="tw.jit", hint="use 1, 2, ... or None")
     if fuse is not None and not isinstance(fuse, bool):
         raise TilewrightError(f"fuse={fuse!r} is no choice", where="tw.jit", hint="use True, False or None (by price)")
+    if dynamic is not None and not isinstance(dynamic, bool):
+        hint = "use True, False or None (by what calls show)"
+        raise TilewrightError(f"dynamic={dynamic!r} is no choice", where="tw.jit", hint=hint)
     if isinstance(target, str):
         from tilewright.machine import targets
 
@@ -224,9 +290,10 @@ def _check_outputs(graph: Graph) -> None:
         why = "its result holds no array, so there is nothing to compute"
         raise TilewrightError(f"{graph.name} cannot be planned", why=why, hint="call it, which gives its result as it is")
     for name in graph.outputs:
-        if graph.tensor(name).dtype == "bool":
+        dtype = graph.tensor(name).dtype
+        if dtype != "float32":
             raise DTypeError(
-                f"{graph.name} returns truth values ({name})",
+                f"{graph.name} returns {'truth values' if dtype == 'bool' else f'{dtype} elements'} ({name})",
                 why="compiled kernels write float32",
-                hint="return where(condition, 1.0, 0.0), or pass interpret=True",
+                hint="return where(condition, 1.0, 0.0) or x.astype(numpy.float32), or pass interpret=True",
             )

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tilewright.codegen import emit_fetch, names
+from tilewright.codegen import emit_elements, emit_fetch, names
 from tilewright.codegen.artifact import CONTEXT_DECLARATION
+from tilewright.codegen.emit_elements import C_TYPES
 from tilewright.codegen.emit_epilogue import kernel_epilogue, kernel_name
 from tilewright.codegen.emit_loops import emit_vector_loops
 from tilewright.codegen.emit_packing import PACKING, copy_lines
@@ -63,6 +64,12 @@ class Argument:
     name: str
     pointer: str
     is_written: bool
+    dtype: str = "float32"
+
+    @property
+    def c_type(self) -> str:
+        """Of its elements."""
+        return C_TYPES[self.dtype] if self.is_written else f"const {C_TYPES[self.dtype]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +111,17 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
         CONTEXT_DECLARATION,
         CALL_DECLARATION,
         PACKING,
+        *emit_elements.reading(element_types(file)),
         *([emit_fetch.FETCHING] if any(nest.fetches for nest, _ in file.nests) else []),
         *kernel_text,
         *chains_and_entry(file),
     ]
     return "\n".join(parts), linked
+
+
+def element_types(file: File) -> frozenset[str]:
+    """Of all that the chains read and write outside their scratch."""
+    return frozenset(argument.dtype for _, arguments in file.nests for argument in arguments)
 
 
 def chains_and_entry(file: File) -> list[str]:
@@ -192,8 +205,7 @@ def _task(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> str:
     text = "\n".join(body)
     lines: list[str] = []
     for argument in (one for one in arguments if re.search(rf"\b{one.name}\b", text)):
-        qualifier = "" if argument.is_written else "const "
-        lines.append(f"{qualifier}float *const {argument.name} = ({qualifier}float *){argument.pointer};")
+        lines.append(f"{argument.c_type} *const {argument.name} = ({argument.c_type} *){argument.pointer};")
     lines += [*_buffers(file, nest), *body]
     signature = f"static void {nest.name}_task(void *argument, struct tw_blocks *blocks, char *scratch)"
     opening = ["const struct tw_call *call = argument;", "const long *sizes = call->sizes;"]

@@ -41,6 +41,7 @@ class View:
     buffer: str
     offset: Value
     strides: tuple[tuple[str, Value], ...]
+    dtype: str = "float32"
 
     def stride(self, axis: str | None) -> Value:
         """Elements between neighbours along an axis; 0 along axes that it does not depend on."""
@@ -57,6 +58,7 @@ class Gather:
     indices: tuple[Index, ...]
     dim_strides: tuple[Value, ...]
     guard: Guard | None
+    dtype: str = "float32"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,7 @@ class KernelCall:
     right_panel: Value
     """Elements between column panels of the micro kernel's width."""
     right_row: Value
+    """Elements between neighbours along the depth, or between columns where the micro kernel reads them so."""
     target: View
     target_row: Value
     accumulate: Value

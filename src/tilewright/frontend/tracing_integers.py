@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tilewright.errors import ShapeError
+from tilewright.frontend.tracing_lengths import extent_of
 from tilewright.frontend.tracing_location import user_location
 from tilewright.graph.types import SymbolicExtent
 
@@ -19,7 +20,7 @@ def whole(value: Any) -> Any:
     3
     """
     if isinstance(value, SymbolicExtent):
-        return value
+        return extent_of(value)
     try:
         return operator.index(value)
     except TypeError as problem:

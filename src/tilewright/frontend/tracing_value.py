@@ -10,6 +10,7 @@ import numpy as np
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.tracing_hints import instead_of
+from tilewright.frontend.tracing_lengths import lengths
 from tilewright.frontend.tracing_location import UnsupportedAttribute, unsupported, user_location
 from tilewright.frontend.tracing_record import Recorder
 from tilewright.graph.shapes import Shape, shape_text
@@ -36,8 +37,8 @@ class Traced:
 
     @property
     def shape(self) -> Shape:
-        """Extents in elements; those known at run time are symbols."""
-        return self.tensor.shape
+        """Extents in elements; those known at run time are symbols, which answer comparisons that their range decides."""
+        return lengths(self.tensor.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -10,7 +10,8 @@ through a C function of this type (the ABI; `float` stands for the declared elem
               float *c, long c_row, long m, long n, long accumulate);
 
 - Strides are in elements, may be any value (zero and negative included), and say where A[i, p] = a[i*a_row + p*a_column],
-  B[p, j] = b[p*b_row + j], C[i, j] = c[i*c_row + j] lie: B and C have unit column stride.
+  B[p, j] = b[p*b_row + j], C[i, j] = c[i*c_row + j] lie: B and C have unit column stride. Where B is given by columns
+  (`MicroKernel.right_by_columns`) they are contiguous, and `b_row` apart: B[p, j] = b[p + j*b_row].
 - No alignment beyond that of one element is assumed of any pointer.
 - Edges: nothing outside the m x k elements of A, the k x n of B and the m x n of C is read or written.
 - `k` may be 0: then C is zeroed, or left as it is when accumulating (though -0.0 may become 0.0).
@@ -135,6 +136,8 @@ class MicroKernel:
     """Operands that the code prefetches: "left" (A of the next tile of rows), "right" (later rows of B), "target" (this C)."""
     lanes_along: str = COLUMNS
     """`COLUMNS` or `DEPTH`: then rows of A and columns of B should be contiguous, and C has as few columns as the tile."""
+    right_by_columns: bool = False
+    """Whether B is given by columns, which are contiguous: `b_row` is then the distance of two of them."""
     shares_accumulators: bool = False
     """Whether fewer vectors of columns may come with more rows, up to the number of accumulators that the whole tile has."""
     emit_with: Callable[[str, frozenset[tuple[int, int]] | None, Epilogue], KernelSource] | None = None
@@ -159,7 +162,7 @@ class MicroKernel:
 
     def same_tile(self, other: MicroKernel) -> bool:
         """Whether both compute the same tile with the same vectors: such kernels can stand in for each other in a plan."""
-        own, others = ((one.rows, one.columns, one.vector_bits, one.lanes_along) for one in (self, other))
+        own, others = ((one.rows, one.columns, one.vector_bits, one.lanes_along, one.right_by_columns) for one in (self, other))
         return own == others
 
     def source(self, name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None = None) -> KernelSource:

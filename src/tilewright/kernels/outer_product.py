@@ -38,6 +38,9 @@ LINE_FLOATS = 16
 """Steps of K between prefetches of a row of A, which moves on by a cache line of 64 bytes meanwhile if A is row-major."""
 RIGHT_STEPS_AHEAD = 32
 """How far ahead B is prefetched in panels: 8 and 64 steps gained half as much (AVX-512 8x48 in memory, see docs/kernels.md)."""
+WIDE_VECTORS, WIDE_VECTORS_AHEAD = 8, 64
+"""Tiles so wide are for few rows: rows of B, in place or not, are prefetched so many vectors ahead (32 x 4096 rows of 8 vectors
+from memory, Zen 5: 32 and 128 vectors took 2% longer)."""
 RIGHT_PANELS_AHEAD = 2
 """How far ahead B is prefetched in place: one panel comes too late, four gained less (12x32 and 6x64 in memory, same source)."""
 
@@ -107,8 +110,9 @@ def outer_product_text(
             hint="ask for (rows, vectors) with at most as many vectors, and as many accumulators in all",
         )
     ordered = sorted(wanted, reverse=True)
+    wide = vectors >= WIDE_VECTORS
     shapes = ((m, v, edge) for m, v in ordered for edge in (False, True))
-    functions = [_variant(name, Tile(m, v, edge, prefetch, unroll, epilogue)) for m, v, edge in shapes]
+    functions = [_variant(name, Tile(m, v, edge, prefetch, unroll, wide, epilogue)) for m, v, edge in shapes]
     ending = [epilogue.text] if epilogue is not None else []
     return "\n".join([dialect.prelude, VARIANT, *ending, *functions, _dispatch(name, ordered, epilogue)])
 
@@ -141,6 +145,7 @@ class Tile:
         edge: bool,
         prefetch: tuple[str, ...] = (),
         unroll: int = UNROLL,
+        wide: bool = False,
         epilogue: Epilogue | None = None,
     ) -> None:
         self.rows = rows
@@ -148,6 +153,7 @@ class Tile:
         self.edge = edge
         self.prefetch = prefetch
         self.unroll = unroll
+        self.wide = wide
         self.epilogue = epilogue
 
     @property
@@ -163,8 +169,7 @@ class Tile:
             zeros = ", ".join(f"sum_{i}_{j} = {{0}}" for j in range(self.vectors))
             yield f"  tw_vec {zeros};"
         if "right" in self.prefetch:
-            width = f"{self.vectors} * TW_LANES"
-            yield f"  const long ahead = b_row > {width} ? {RIGHT_PANELS_AHEAD} * {width} : {RIGHT_STEPS_AHEAD} * b_row;"
+            yield f"  const long ahead = {self._next_right()};"
         if "target" in self.prefetch:
             for i, j in self._places():
                 yield f"  __builtin_prefetch(c + {i} * c_row + {j} * TW_LANES, 1);"
@@ -250,6 +255,13 @@ class Tile:
         """The next tile of rows, or further on in long rows: with C prefetched as well no register is left to choose."""
         rows = f"{self.rows} * a_row"
         return rows if "target" in self.prefetch else f"(k < {LEFT_LONG} ? {rows} : {LEFT_AHEAD} * a_column)"
+
+    def _next_right(self) -> str:
+        """Later rows of a panel; of a B in place, whose rows are longer, the same rows of a later panel."""
+        if self.wide:
+            return f"{WIDE_VECTORS_AHEAD // self.vectors} * b_row"
+        width = f"{self.vectors} * TW_LANES"
+        return f"b_row > {width} ? {RIGHT_PANELS_AHEAD} * {width} : {RIGHT_STEPS_AHEAD} * b_row"
 
     def _places(self) -> Iterator[tuple[int, int]]:
         """(row, vector) of every accumulator."""

@@ -125,11 +125,12 @@ def _is_light(body: Scalar) -> bool:
 
 
 def _is_at_hand(chain: Chain, contraction: Operator, access: Access, column: str | None) -> bool:
-    """Whether a micro tile can load what a map reads: there before the sum, and side by side along columns if it moves so."""
+    """Whether a micro tile can load what a map reads: numbers of its type, there before the sum, side by side along columns."""
     names = [operator.name for operator in chain.operators]
     producer = chain.producer(access.tensor)
     is_early = producer is None or names.index(producer.name) < names.index(contraction.name)
-    return is_early and access.is_affine() and _has_unit_columns(access, column)
+    is_same_type = chain.tensor(access.tensor).dtype == "float32"
+    return is_early and is_same_type and access.is_affine() and _has_unit_columns(access, column)
 
 
 def _has_unit_columns(access: Access, column: str | None) -> bool:

@@ -19,6 +19,7 @@ from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.hierarchy import level_plans, movements_by_level
 from tilewright.plan.kernel_choice import choose_kernel, kernel_work, useful_share
 from tilewright.plan.nesting import Blocking, refine, works
+from tilewright.plan.packing import transposing_seconds
 from tilewright.plan.parallel import block_count, parallel_axes
 from tilewright.plan.prefetch_choice import choose_prefetches
 from tilewright.plan.pricing import price_blocking, price_in_parts, separate_price
@@ -171,7 +172,9 @@ def chain_setting(
     chosen: dict[str, MicroKernel] = {}
     ranked: RankedKernels = {}
     for name, own_roles in roles.items():
-        chosen[name], ranked[name] = choose_kernel(chain.operator(name), own_roles, machine, sizes, available)
+        operator = chain.operator(name)
+        copied_s = transposing_seconds(chain, operator, own_roles, machine, coefficients)
+        chosen[name], ranked[name] = choose_kernel(operator, own_roles, machine, sizes, available, copied_s)
     return setting_of(chain, machine, chosen, roles, coefficients), ranked
 
 

@@ -76,7 +76,9 @@ def _chain(plan: Plan) -> list[str]:
 
 
 def _extent(name: str, extent: Extent) -> str:
-    return f"{name} {extent}" if isinstance(extent, int) else f"{name} {extent} (planned as {planned_extent(extent)})"
+    if isinstance(extent, int):
+        return f"{name} {extent}"
+    return f"{name} {extent} in {extent.low}..{extent.high} (planned as {planned_extent(extent)})"
 
 
 def _schedule(plan: Plan) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tilewright.graph.index import Index
+from tilewright.graph.index import FloorDiv, Index, Mod
+from tilewright.graph.scalar import AxisValue, Literal, Scalar, apply
 from tilewright.graph.types import Access, Operator, SymbolicExtent
 
 
@@ -27,3 +28,37 @@ def composed(source: Access, positions: Mapping[str, Index], extents: Mapping[st
     '2*m + 2'
     """
     return Access(source.tensor, tuple(index.substitute(positions, extents) for index in source.indices))
+
+
+def position_value(index: Index) -> Scalar:
+    """An index as a number: what the position along a producer's axis is in terms of the consumer's axes.
+
+    Quotients of whole numbers below 2^24 are exact when they are rounded down: they stay further from the next whole number
+    than their rounding reaches.
+
+    >>> from tilewright.graph.index import axis
+    >>> position_value(axis("m") + 1)
+    Apply(function='add', operands=(AxisValue(axis='m'), Literal(value=1.0)))
+    """
+    parts = [_times(_atom_value(atom), coefficient) for atom, coefficient in index.terms]
+    if index.constant or not parts:
+        parts.append(Literal(float(index.constant)))
+    total, *others = parts
+    for other in others:
+        total = apply("add", total, other)
+    return total
+
+
+def _atom_value(atom: str | FloorDiv | Mod) -> Scalar:
+    match atom:
+        case str():
+            return AxisValue(atom)
+        case FloorDiv(dividend, divisor):
+            return apply("floor", apply("divide", position_value(dividend), Literal(float(divisor))))
+        case Mod(dividend, divisor):
+            whole = _times(_atom_value(FloorDiv(dividend, divisor)), divisor)
+            return apply("subtract", position_value(dividend), whole)
+
+
+def _times(value: Scalar, factor: int) -> Scalar:
+    return value if factor == 1 else apply("multiply", value, Literal(float(factor)))
