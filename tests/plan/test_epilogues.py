@@ -105,7 +105,7 @@ def kernels(takes_epilogues: bool) -> tuple[MicroKernel, ...]:
 
 
 def test_maps_run_at_the_last_block_of_a_sum_or_stay_apart() -> None:
-    """Chimera's schedules say so by conditions: a map that runs at other blocks than those where the sum is complete stays apart."""
+    """Chimera's schedules say by conditions at which blocks an operator runs."""
     one = made(mapping("map", RELU, ["t:mn"], "y:mn", EXTENTS))
     used = {"product": for_machine(CASCADE_LAKE)[0]}
     schedule = permuted(one, "kmn", {"m": 12, "n": 64, "k": 8})
