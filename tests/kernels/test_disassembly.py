@@ -129,7 +129,13 @@ def functions(library: Path) -> dict[str, Code]:
 
 def spilled(codes: Iterable[Code]) -> list[str]:
     """The instructions inside loops over K that move a vector to or from the stack."""
-    return [text for code in codes for body in code.loops() for text in body if ON_STACK.search(text) and WIDE.match(text)]
+    wide = (text for code in codes for body in code.loops() for text in body if WIDE.match(text) and not _moves_frame(body))
+    return [text for text in wide if ON_STACK.search(text)]
+
+
+def _moves_frame(body: list[str]) -> bool:
+    """Whether a loop advances %rbp: then it is a pointer into an operand."""
+    return any(re.match(r"(add|sub|lea)\s.*,%rbp$", text) for text in body)
 
 
 def _cases(kernels: Iterable[MicroKernel]) -> list[object]:
