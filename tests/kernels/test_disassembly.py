@@ -34,6 +34,7 @@ ARITHMETIC = re.compile(r"v?(fmadd|mulps|addps)")
 WIDE = re.compile(r"(?!v?mov[dq]\s).*[xyz]mm")
 """What handles a vector: movd and movq carry general registers, which GCC keeps in vector registers where some are free."""
 ON_STACK = re.compile(r"\(%rsp|-0x[0-9a-f]+\(%rbp")
+BELOW_POINTER = re.compile(r"\(%rsp")
 FLAGS = ("-fvisibility=default", "-fno-jump-tables", "-Wno-unused-parameter", "-Wno-unused-variable")
 STORE = re.compile(r".*[xyz]mm\d+,[^%,]*\(")
 
@@ -129,13 +130,13 @@ def functions(library: Path) -> dict[str, Code]:
 
 def spilled(codes: Iterable[Code]) -> list[str]:
     """The instructions inside loops over K that move a vector to or from the stack."""
-    wide = (text for code in codes for body in code.loops() for text in body if WIDE.match(text) and not _moves_frame(body))
-    return [text for text in wide if ON_STACK.search(text)]
+    bodies = (body for code in codes for body in code.loops())
+    return [text for body in bodies for text in body if _stack_of(body).search(text) and WIDE.match(text)]
 
 
-def _moves_frame(body: list[str]) -> bool:
-    """Whether a loop advances %rbp: then it is a pointer into an operand."""
-    return any(re.match(r"(add|sub|lea)\s.*,%rbp$", text) for text in body)
+def _stack_of(body: list[str]) -> re.Pattern[str]:
+    """What addresses the stack in a loop: one that advances %rbp reads an operand through it."""
+    return BELOW_POINTER if any(re.match(r"(add|sub|lea)\s.*,%rbp$", text) for text in body) else ON_STACK
 
 
 def _cases(kernels: Iterable[MicroKernel]) -> list[object]:
