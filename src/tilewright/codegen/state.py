@@ -16,8 +16,9 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Chain, Extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
+from tilewright.plan.epilogues import in_output_place
 from tilewright.plan.guards import Limit
-from tilewright.plan.memory import buffer_blocks, in_output_place, in_place_groups
+from tilewright.plan.memory import buffer_blocks, in_place_groups
 from tilewright.plan.types import Plan
 
 
