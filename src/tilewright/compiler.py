@@ -36,7 +36,7 @@ from tilewright.runtime.executable import Executable, load
 
 STAGES = ("trace", "rewrite", "plan", "lower", "emit")
 
-REWRITES: tuple[Rewrite, ...] = (FoldIndexMaps(), InlineConditions(), FoldScales(), DeadCode())
+REWRITES: tuple[Rewrite, ...] = (FoldIndexMaps(), InlineConditions(), DeadCode(), FoldScales(), DeadCode())
 """In this order."""
 
 _log_plan = logging.getLogger("tilewright.plan")

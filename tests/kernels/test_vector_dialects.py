@@ -89,14 +89,14 @@ EXPORT void exponentials(const float *p, float *out, long count) {
 }
 EXPORT void exponentials_down(const float *p, float *out, long count) {
   for (long i = 0; i < count; i += TW_LANES)
-    tw_store_part(out + i, tw_exp_down(tw_load_part(p + i, count - i < TW_LANES ? count - i : TW_LANES)),
+    tw_store_part(out + i, tw_exp2_down(1.44269504f * tw_load_part(p + i, count - i < TW_LANES ? count - i : TW_LANES)),
                   count - i < TW_LANES ? count - i : TW_LANES);
 }
 EXPORT void ways(const float *p, float *out, float *down) {
   tw_vec x[TW_WAYS], y[TW_WAYS];
-  TW_EACH_WAY(x[way] = y[way] = tw_load(p + way * TW_LANES);)
+  TW_EACH_WAY(x[way] = tw_load(p + way * TW_LANES); y[way] = 1.44269504f * x[way];)
   tw_exp_ways(x);
-  tw_exp_down_ways(y);
+  tw_exp2_down_ways(y);
   TW_EACH_WAY(tw_store(out + way * TW_LANES, x[way]); tw_store(down + way * TW_LANES, y[way]);)
 }
 """

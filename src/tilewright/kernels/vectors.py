@@ -93,7 +93,11 @@ def vector_dialect(
 
 
 def _types(vector_bits: int) -> str:
-    return ways_text() + lanes_text(vector_bits // 32) + TYPES.replace("@LANES@", str(vector_bits // 32)).replace("@BYTES@", str(vector_bits // 8))
+    return (
+        ways_text()
+        + lanes_text(vector_bits // 32)
+        + TYPES.replace("@LANES@", str(vector_bits // 32)).replace("@BYTES@", str(vector_bits // 8))
+    )
 
 
 def ways_text() -> str:

@@ -2,6 +2,7 @@
 #define TW_DIALECT_AVX2
 #define TW_WAYS 4
 #define TW_EACH_WAY(...) { { enum { way = 0 }; __VA_ARGS__ } { enum { way = 1 }; __VA_ARGS__ } { enum { way = 2 }; __VA_ARGS__ } { enum { way = 3 }; __VA_ARGS__ } }
+#define TW_EACH_LANE(...) { { enum { lane = 0 }; __VA_ARGS__ } { enum { lane = 1 }; __VA_ARGS__ } { enum { lane = 2 }; __VA_ARGS__ } { enum { lane = 3 }; __VA_ARGS__ } { enum { lane = 4 }; __VA_ARGS__ } { enum { lane = 5 }; __VA_ARGS__ } { enum { lane = 6 }; __VA_ARGS__ } { enum { lane = 7 }; __VA_ARGS__ } }
 #define TW_LANES 8
 #define TW_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
@@ -111,10 +112,9 @@ TW_INLINE void tw_exp_ways(tw_vec *x) {
   TW_EACH_WAY(e[way] = e[way] * x[way] + 1.0f;)
   TW_EACH_WAY(x[way] = tw_scale(e[way], n[way]);)
 }
-TW_INLINE tw_vec tw_exp_down(tw_vec x) {
+TW_INLINE tw_vec tw_exp2_down(tw_vec x) {
   tw_vec n;
   tw_vec e;
-  x = x * 1.44269504f;
   n = tw_round(x);
   x = x - n;
   e = x * 0.00132764725f + 0.00967554096f;
@@ -125,10 +125,9 @@ TW_INLINE tw_vec tw_exp_down(tw_vec x) {
   x = tw_scale_down(e, n);
   return x;
 }
-TW_INLINE void tw_exp_down_ways(tw_vec *x) {
+TW_INLINE void tw_exp2_down_ways(tw_vec *x) {
   tw_vec n[TW_WAYS];
   tw_vec e[TW_WAYS];
-  TW_EACH_WAY(x[way] = x[way] * 1.44269504f;)
   TW_EACH_WAY(n[way] = tw_round(x[way]);)
   TW_EACH_WAY(x[way] = x[way] - n[way];)
   TW_EACH_WAY(e[way] = x[way] * 0.00132764725f + 0.00967554096f;)
@@ -317,6 +316,40 @@ TW_INLINE void tw_reduce_smaller_ways(tw_vec *all) {
   all[1] = TW_SHUFFLE(v, 2, 2, 2, 2, 2, 2, 2, 2);
   all[2] = TW_SHUFFLE(v, 4, 4, 4, 4, 4, 4, 4, 4);
   all[3] = TW_SHUFFLE(v, 6, 6, 6, 6, 6, 6, 6, 6);
+}
+TW_INLINE void tw_transpose(tw_vec *v) {
+  const tw_vec s_0 = TW_SHUFFLE_TWO(v[0], v[1], 0, 2, 8, 10, 4, 6, 12, 14);
+  const tw_vec s_1 = TW_SHUFFLE_TWO(v[2], v[3], 0, 2, 8, 10, 4, 6, 12, 14);
+  const tw_vec s_2 = TW_SHUFFLE_TWO(v[0], v[1], 1, 3, 9, 11, 5, 7, 13, 15);
+  const tw_vec s_3 = TW_SHUFFLE_TWO(v[2], v[3], 1, 3, 9, 11, 5, 7, 13, 15);
+  const tw_vec s_4 = TW_SHUFFLE_TWO(s_0, s_1, 0, 2, 8, 10, 4, 6, 12, 14);
+  const tw_vec s_5 = TW_SHUFFLE_TWO(s_2, s_3, 0, 2, 8, 10, 4, 6, 12, 14);
+  const tw_vec s_6 = TW_SHUFFLE_TWO(s_0, s_1, 1, 3, 9, 11, 5, 7, 13, 15);
+  const tw_vec s_7 = TW_SHUFFLE_TWO(s_2, s_3, 1, 3, 9, 11, 5, 7, 13, 15);
+  const tw_vec s_8 = TW_SHUFFLE_TWO(v[4], v[5], 0, 2, 8, 10, 4, 6, 12, 14);
+  const tw_vec s_9 = TW_SHUFFLE_TWO(v[6], v[7], 0, 2, 8, 10, 4, 6, 12, 14);
+  const tw_vec s_10 = TW_SHUFFLE_TWO(v[4], v[5], 1, 3, 9, 11, 5, 7, 13, 15);
+  const tw_vec s_11 = TW_SHUFFLE_TWO(v[6], v[7], 1, 3, 9, 11, 5, 7, 13, 15);
+  const tw_vec s_12 = TW_SHUFFLE_TWO(s_8, s_9, 0, 2, 8, 10, 4, 6, 12, 14);
+  const tw_vec s_13 = TW_SHUFFLE_TWO(s_10, s_11, 0, 2, 8, 10, 4, 6, 12, 14);
+  const tw_vec s_14 = TW_SHUFFLE_TWO(s_8, s_9, 1, 3, 9, 11, 5, 7, 13, 15);
+  const tw_vec s_15 = TW_SHUFFLE_TWO(s_10, s_11, 1, 3, 9, 11, 5, 7, 13, 15);
+  const tw_vec s_16 = TW_SHUFFLE_TWO(s_4, s_12, 0, 1, 2, 3, 8, 9, 10, 11);
+  const tw_vec s_17 = TW_SHUFFLE_TWO(s_4, s_12, 4, 5, 6, 7, 12, 13, 14, 15);
+  const tw_vec s_18 = TW_SHUFFLE_TWO(s_5, s_13, 0, 1, 2, 3, 8, 9, 10, 11);
+  const tw_vec s_19 = TW_SHUFFLE_TWO(s_5, s_13, 4, 5, 6, 7, 12, 13, 14, 15);
+  const tw_vec s_20 = TW_SHUFFLE_TWO(s_6, s_14, 0, 1, 2, 3, 8, 9, 10, 11);
+  const tw_vec s_21 = TW_SHUFFLE_TWO(s_6, s_14, 4, 5, 6, 7, 12, 13, 14, 15);
+  const tw_vec s_22 = TW_SHUFFLE_TWO(s_7, s_15, 0, 1, 2, 3, 8, 9, 10, 11);
+  const tw_vec s_23 = TW_SHUFFLE_TWO(s_7, s_15, 4, 5, 6, 7, 12, 13, 14, 15);
+  v[0] = s_16;
+  v[1] = s_18;
+  v[2] = s_20;
+  v[3] = s_22;
+  v[4] = s_17;
+  v[5] = s_19;
+  v[6] = s_21;
+  v[7] = s_23;
 }
 #endif
 

@@ -2,6 +2,7 @@
 #define TW_DIALECT_AVX512
 #define TW_WAYS 4
 #define TW_EACH_WAY(...) { { enum { way = 0 }; __VA_ARGS__ } { enum { way = 1 }; __VA_ARGS__ } { enum { way = 2 }; __VA_ARGS__ } { enum { way = 3 }; __VA_ARGS__ } }
+#define TW_EACH_LANE(...) { { enum { lane = 0 }; __VA_ARGS__ } { enum { lane = 1 }; __VA_ARGS__ } { enum { lane = 2 }; __VA_ARGS__ } { enum { lane = 3 }; __VA_ARGS__ } { enum { lane = 4 }; __VA_ARGS__ } { enum { lane = 5 }; __VA_ARGS__ } { enum { lane = 6 }; __VA_ARGS__ } { enum { lane = 7 }; __VA_ARGS__ } { enum { lane = 8 }; __VA_ARGS__ } { enum { lane = 9 }; __VA_ARGS__ } { enum { lane = 10 }; __VA_ARGS__ } { enum { lane = 11 }; __VA_ARGS__ } { enum { lane = 12 }; __VA_ARGS__ } { enum { lane = 13 }; __VA_ARGS__ } { enum { lane = 14 }; __VA_ARGS__ } { enum { lane = 15 }; __VA_ARGS__ } }
 #define TW_LANES 16
 #define TW_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
@@ -128,30 +129,28 @@ TW_INLINE void tw_exp_ways(tw_vec *x) {
   TW_EACH_WAY(e[way] = e[way] * x[way] + 1.0f;)
   TW_EACH_WAY(x[way] = tw_scale(e[way], n[way]);)
 }
-TW_INLINE tw_vec tw_exp_down(tw_vec x) {
+TW_INLINE tw_vec tw_exp2_down(tw_vec x) {
   tw_vec n;
   tw_vec e;
-  n = x * 1.44269504f;
-  x = tw_fraction(n);
-  e = x * 0.00186712993f + 0.00901703071f;
-  e = e * x + 0.0557999052f;
-  e = e * x + 0.240164489f;
-  e = e * x + 0.693151295f;
-  e = e * x + 1.0f;
-  x = tw_scale(e, n);
+  n = tw_fraction(x);
+  e = n * 0.00186712993f + 0.00901703071f;
+  e = e * n + 0.0557999052f;
+  e = e * n + 0.240164489f;
+  e = e * n + 0.693151295f;
+  e = e * n + 1.0f;
+  x = tw_scale(e, x);
   return x;
 }
-TW_INLINE void tw_exp_down_ways(tw_vec *x) {
+TW_INLINE void tw_exp2_down_ways(tw_vec *x) {
   tw_vec n[TW_WAYS];
   tw_vec e[TW_WAYS];
-  TW_EACH_WAY(n[way] = x[way] * 1.44269504f;)
-  TW_EACH_WAY(x[way] = tw_fraction(n[way]);)
-  TW_EACH_WAY(e[way] = x[way] * 0.00186712993f + 0.00901703071f;)
-  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.0557999052f;)
-  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.240164489f;)
-  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.693151295f;)
-  TW_EACH_WAY(e[way] = e[way] * x[way] + 1.0f;)
-  TW_EACH_WAY(x[way] = tw_scale(e[way], n[way]);)
+  TW_EACH_WAY(n[way] = tw_fraction(x[way]);)
+  TW_EACH_WAY(e[way] = n[way] * 0.00186712993f + 0.00901703071f;)
+  TW_EACH_WAY(e[way] = e[way] * n[way] + 0.0557999052f;)
+  TW_EACH_WAY(e[way] = e[way] * n[way] + 0.240164489f;)
+  TW_EACH_WAY(e[way] = e[way] * n[way] + 0.693151295f;)
+  TW_EACH_WAY(e[way] = e[way] * n[way] + 1.0f;)
+  TW_EACH_WAY(x[way] = tw_scale(e[way], x[way]);)
 }
 TW_INLINE float tw_reduce_add(tw_vec v) {
   tw_vec upper;
@@ -356,6 +355,88 @@ TW_INLINE void tw_reduce_smaller_ways(tw_vec *all) {
   all[1] = TW_SHUFFLE(v, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4);
   all[2] = TW_SHUFFLE(v, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8);
   all[3] = TW_SHUFFLE(v, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12);
+}
+TW_INLINE void tw_transpose(tw_vec *v) {
+  const tw_vec s_0 = TW_SHUFFLE_TWO(v[0], v[1], 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_1 = TW_SHUFFLE_TWO(v[2], v[3], 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_2 = TW_SHUFFLE_TWO(v[0], v[1], 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_3 = TW_SHUFFLE_TWO(v[2], v[3], 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_4 = TW_SHUFFLE_TWO(s_0, s_1, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_5 = TW_SHUFFLE_TWO(s_2, s_3, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_6 = TW_SHUFFLE_TWO(s_0, s_1, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_7 = TW_SHUFFLE_TWO(s_2, s_3, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_8 = TW_SHUFFLE_TWO(v[4], v[5], 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_9 = TW_SHUFFLE_TWO(v[6], v[7], 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_10 = TW_SHUFFLE_TWO(v[4], v[5], 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_11 = TW_SHUFFLE_TWO(v[6], v[7], 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_12 = TW_SHUFFLE_TWO(s_8, s_9, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_13 = TW_SHUFFLE_TWO(s_10, s_11, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_14 = TW_SHUFFLE_TWO(s_8, s_9, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_15 = TW_SHUFFLE_TWO(s_10, s_11, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_16 = TW_SHUFFLE_TWO(v[8], v[9], 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_17 = TW_SHUFFLE_TWO(v[10], v[11], 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_18 = TW_SHUFFLE_TWO(v[8], v[9], 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_19 = TW_SHUFFLE_TWO(v[10], v[11], 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_20 = TW_SHUFFLE_TWO(s_16, s_17, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_21 = TW_SHUFFLE_TWO(s_18, s_19, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_22 = TW_SHUFFLE_TWO(s_16, s_17, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_23 = TW_SHUFFLE_TWO(s_18, s_19, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_24 = TW_SHUFFLE_TWO(v[12], v[13], 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_25 = TW_SHUFFLE_TWO(v[14], v[15], 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_26 = TW_SHUFFLE_TWO(v[12], v[13], 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_27 = TW_SHUFFLE_TWO(v[14], v[15], 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_28 = TW_SHUFFLE_TWO(s_24, s_25, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_29 = TW_SHUFFLE_TWO(s_26, s_27, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_30 = TW_SHUFFLE_TWO(s_24, s_25, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_31 = TW_SHUFFLE_TWO(s_26, s_27, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_32 = TW_SHUFFLE_TWO(s_4, s_12, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_33 = TW_SHUFFLE_TWO(s_20, s_28, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_34 = TW_SHUFFLE_TWO(s_4, s_12, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_35 = TW_SHUFFLE_TWO(s_20, s_28, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_36 = TW_SHUFFLE_TWO(s_32, s_33, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_37 = TW_SHUFFLE_TWO(s_34, s_35, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_38 = TW_SHUFFLE_TWO(s_32, s_33, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_39 = TW_SHUFFLE_TWO(s_34, s_35, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_40 = TW_SHUFFLE_TWO(s_5, s_13, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_41 = TW_SHUFFLE_TWO(s_21, s_29, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_42 = TW_SHUFFLE_TWO(s_5, s_13, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_43 = TW_SHUFFLE_TWO(s_21, s_29, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_44 = TW_SHUFFLE_TWO(s_40, s_41, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_45 = TW_SHUFFLE_TWO(s_42, s_43, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_46 = TW_SHUFFLE_TWO(s_40, s_41, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_47 = TW_SHUFFLE_TWO(s_42, s_43, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_48 = TW_SHUFFLE_TWO(s_6, s_14, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_49 = TW_SHUFFLE_TWO(s_22, s_30, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_50 = TW_SHUFFLE_TWO(s_6, s_14, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_51 = TW_SHUFFLE_TWO(s_22, s_30, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_52 = TW_SHUFFLE_TWO(s_48, s_49, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_53 = TW_SHUFFLE_TWO(s_50, s_51, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_54 = TW_SHUFFLE_TWO(s_48, s_49, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_55 = TW_SHUFFLE_TWO(s_50, s_51, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_56 = TW_SHUFFLE_TWO(s_7, s_15, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_57 = TW_SHUFFLE_TWO(s_23, s_31, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_58 = TW_SHUFFLE_TWO(s_7, s_15, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_59 = TW_SHUFFLE_TWO(s_23, s_31, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_60 = TW_SHUFFLE_TWO(s_56, s_57, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_61 = TW_SHUFFLE_TWO(s_58, s_59, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_62 = TW_SHUFFLE_TWO(s_56, s_57, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_63 = TW_SHUFFLE_TWO(s_58, s_59, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  v[0] = s_36;
+  v[1] = s_44;
+  v[2] = s_52;
+  v[3] = s_60;
+  v[4] = s_37;
+  v[5] = s_45;
+  v[6] = s_53;
+  v[7] = s_61;
+  v[8] = s_38;
+  v[9] = s_46;
+  v[10] = s_54;
+  v[11] = s_62;
+  v[12] = s_39;
+  v[13] = s_47;
+  v[14] = s_55;
+  v[15] = s_63;
 }
 #endif
 

@@ -2,6 +2,7 @@
 #define TW_DIALECT_PORTABLE
 #define TW_WAYS 4
 #define TW_EACH_WAY(...) { { enum { way = 0 }; __VA_ARGS__ } { enum { way = 1 }; __VA_ARGS__ } { enum { way = 2 }; __VA_ARGS__ } { enum { way = 3 }; __VA_ARGS__ } }
+#define TW_EACH_LANE(...) { { enum { lane = 0 }; __VA_ARGS__ } { enum { lane = 1 }; __VA_ARGS__ } { enum { lane = 2 }; __VA_ARGS__ } { enum { lane = 3 }; __VA_ARGS__ } }
 #define TW_LANES 4
 #define TW_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
@@ -151,10 +152,9 @@ TW_INLINE void tw_exp_ways(tw_vec *x) {
   TW_EACH_WAY(e[way] = e[way] * x[way] + 1.0f;)
   TW_EACH_WAY(x[way] = tw_scale(e[way], n[way]);)
 }
-TW_INLINE tw_vec tw_exp_down(tw_vec x) {
+TW_INLINE tw_vec tw_exp2_down(tw_vec x) {
   tw_vec n;
   tw_vec e;
-  x = x * 1.44269504f;
   n = tw_round(x);
   x = x - n;
   e = x * 0.00132764725f + 0.00967554096f;
@@ -165,10 +165,9 @@ TW_INLINE tw_vec tw_exp_down(tw_vec x) {
   x = tw_scale_down(e, n);
   return x;
 }
-TW_INLINE void tw_exp_down_ways(tw_vec *x) {
+TW_INLINE void tw_exp2_down_ways(tw_vec *x) {
   tw_vec n[TW_WAYS];
   tw_vec e[TW_WAYS];
-  TW_EACH_WAY(x[way] = x[way] * 1.44269504f;)
   TW_EACH_WAY(n[way] = tw_round(x[way]);)
   TW_EACH_WAY(x[way] = x[way] - n[way];)
   TW_EACH_WAY(e[way] = x[way] * 0.00132764725f + 0.00967554096f;)
@@ -333,6 +332,20 @@ TW_INLINE void tw_reduce_smaller_ways(tw_vec *all) {
   all[1] = TW_SHUFFLE(v, 1, 1, 1, 1);
   all[2] = TW_SHUFFLE(v, 2, 2, 2, 2);
   all[3] = TW_SHUFFLE(v, 3, 3, 3, 3);
+}
+TW_INLINE void tw_transpose(tw_vec *v) {
+  const tw_vec s_0 = TW_SHUFFLE_TWO(v[0], v[1], 0, 2, 4, 6);
+  const tw_vec s_1 = TW_SHUFFLE_TWO(v[2], v[3], 0, 2, 4, 6);
+  const tw_vec s_2 = TW_SHUFFLE_TWO(v[0], v[1], 1, 3, 5, 7);
+  const tw_vec s_3 = TW_SHUFFLE_TWO(v[2], v[3], 1, 3, 5, 7);
+  const tw_vec s_4 = TW_SHUFFLE_TWO(s_0, s_1, 0, 2, 4, 6);
+  const tw_vec s_5 = TW_SHUFFLE_TWO(s_2, s_3, 0, 2, 4, 6);
+  const tw_vec s_6 = TW_SHUFFLE_TWO(s_0, s_1, 1, 3, 5, 7);
+  const tw_vec s_7 = TW_SHUFFLE_TWO(s_2, s_3, 1, 3, 5, 7);
+  v[0] = s_4;
+  v[1] = s_5;
+  v[2] = s_6;
+  v[3] = s_7;
 }
 #endif
 

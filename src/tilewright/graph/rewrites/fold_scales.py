@@ -1,7 +1,7 @@
 """Moves positive constant factors out of what row operators read and into their reductions, where they cost nothing.
 
-softmax(c * q k^T) takes the exponentials of c * (x - max x); the pass that multiplied is gone. The factor may stand on an operand of a
-contraction, (c * q) k^T, or in front of a mask: where(kept, c * x, -inf) = c * where(kept, x, -inf).
+softmax(c * q k^T) takes the exponentials of c * (x - max x); the pass that multiplied is gone. The factor may stand on an operand
+of a contraction, (c * q) k^T, or in front of a mask: where(kept, c * x, -inf) = c * where(kept, x, -inf).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tilewright.graph.types import Access, Graph, Operator
 class FoldScales:
     """A map that only multiplies is left without a reader. Results are those of exact arithmetic, rounded elsewhere.
 
-    Only tensors in float32 that nobody else reads change their values.
+    Only tensors in float32 that nobody else reads change their values: what is never read at all is removed before.
     """
 
     name: str = "fold-scales"
@@ -76,7 +76,9 @@ def _proportional_loads(body: Scalar) -> Iterator[int]:
     match body:
         case Load(read):
             yield read
-        case Apply("where", (condition, Load(read), Literal(value))) if _stays(value) and Load(read) not in subexpressions(condition):
+        case Apply("where", (condition, Load(read), Literal(value))) if _stays(value) and Load(read) not in subexpressions(
+            condition
+        ):
             yield read
         case _:
             return
