@@ -1,8 +1,8 @@
 """Reductions of scaled points: what a reduction that sees differences of points makes of `factor * x`, said of `x`.
 
 A maximum of `factor * x` is `factor` times that of `x`, for a positive factor, and the difference of two points, or of a point
-and such an extreme, is `factor` times the difference. A softmax sees nothing else, so that its scale costs one product where
-the exponential takes one anyway: softmax(factor * x) has the shares exp(factor * (x - max x)).
+and such an extreme, is `factor` times the difference. A softmax sees nothing else, so that its scale costs one product where the
+exponential takes one anyway: softmax(factor * x) has the shares exp(factor * (x - max x)).
 """
 
 from __future__ import annotations

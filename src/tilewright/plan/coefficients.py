@@ -16,6 +16,7 @@ from math import log
 from typing import Any
 
 from tilewright.errors import TilewrightError
+from tilewright.kernels.vector_functions import VECTOR_FUNCTIONS
 from tilewright.machine.machine import Machine
 
 SUFFIX = ".toml"
@@ -49,12 +50,7 @@ class Coefficients:
     """Share of the time of traffic into L1 that a row operator shows in passes over rows that its first pass has read, and L1 has
     lost (softmax of 24 rows of 4096, as a whole and in blocks of 1536, Zen 5: 0.25 to 0.31 of 0.33 ms)."""
     function_cycles_per_vector: tuple[tuple[str, float], ...] = (
-        ("exp", 5.0),
-        ("log", 8.0),
-        ("tanh", 9.0),
-        ("erf", 12.0),
-        ("sigmoid", 9.0),
-        ("power", 16.0),
+        *((name, function.cycles) for name, function in VECTOR_FUNCTIONS.items()),
         ("sqrt", 8.0),
         ("divide", 5.0),
     )

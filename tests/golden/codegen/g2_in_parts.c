@@ -246,8 +246,8 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
           const tw_vec load_0 = tw_load(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144);
           const tw_vec load_1 = tw_load(partial_P_row_sum + at_b * 512 + at_m + in_m + in_l_part * 6144);
           const tw_vec load_2 = tw_load(running_P_row_max + in_m);
-          const tw_vec point_power_0 = tw_exp((load_0 - load_2));
-          const tw_vec point = (load_1 * point_power_0);
+          const tw_vec point_part_0 = tw_exp((load_0 - load_2));
+          const tw_vec point = (load_1 * point_part_0);
           const tw_vec contribution = point;
           state_row_sum_lanes = state_row_sum_lanes + contribution;
         }
@@ -262,8 +262,8 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
           const tw_vec load_0 = tw_load_part(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144, lanes);
           const tw_vec load_1 = tw_load_part(partial_P_row_sum + at_b * 512 + at_m + in_m + in_l_part * 6144, lanes);
           const tw_vec load_2 = tw_load_part(running_P_row_max + in_m, lanes);
-          const tw_vec point_power_0 = tw_exp((load_0 - load_2));
-          const tw_vec point = (load_1 * point_power_0);
+          const tw_vec point_part_0 = tw_exp((load_0 - load_2));
+          const tw_vec point = (load_1 * point_part_0);
           const tw_vec contribution = point;
           state_row_sum_lanes = state_row_sum_lanes + contribution;
         }
@@ -285,11 +285,11 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
             TW_EACH_WAY(load_2[way] = tw_splat(tw_read(running_P_row_max + in_m + way));)
             tw_vec load_3[TW_WAYS];
             TW_EACH_WAY(load_3[way] = tw_splat(tw_read(running_P_row_sum + in_m + way));)
-            tw_vec result_power_0[TW_WAYS];
-            TW_EACH_WAY(result_power_0[way] = (load_0[way] - load_2[way]);)
-            tw_exp_ways(result_power_0);
+            tw_vec result_part_0[TW_WAYS];
+            TW_EACH_WAY(result_part_0[way] = (load_0[way] - load_2[way]);)
+            tw_exp_ways(result_part_0);
             tw_vec result[TW_WAYS];
-            TW_EACH_WAY(result[way] = (result_power_0[way] / load_3[way]);)
+            TW_EACH_WAY(result[way] = (result_part_0[way] / load_3[way]);)
             TW_EACH_WAY(tw_store(running_P_weights + (in_m + way) * 4 + in_l_part, result[way]);)
           }
           if (in_l_part < 4) {
@@ -300,11 +300,11 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
             TW_EACH_WAY(load_2[way] = tw_splat(tw_read(running_P_row_max + in_m + way));)
             tw_vec load_3[TW_WAYS];
             TW_EACH_WAY(load_3[way] = tw_splat(tw_read(running_P_row_sum + in_m + way));)
-            tw_vec result_power_0[TW_WAYS];
-            TW_EACH_WAY(result_power_0[way] = (load_0[way] - load_2[way]);)
-            tw_exp_ways(result_power_0);
+            tw_vec result_part_0[TW_WAYS];
+            TW_EACH_WAY(result_part_0[way] = (load_0[way] - load_2[way]);)
+            tw_exp_ways(result_part_0);
             tw_vec result[TW_WAYS];
-            TW_EACH_WAY(result[way] = (result_power_0[way] / load_3[way]);)
+            TW_EACH_WAY(result[way] = (result_part_0[way] / load_3[way]);)
             TW_EACH_WAY(tw_store_part(running_P_weights + (in_m + way) * 4 + in_l_part, result[way], lanes);)
           }
         }

@@ -76,10 +76,9 @@ def _proportional_loads(body: Scalar) -> Iterator[int]:
     match body:
         case Load(read):
             yield read
-        case Apply("where", (condition, Load(read), Literal(value))) if _stays(value) and Load(read) not in subexpressions(
-            condition
-        ):
-            yield read
+        case Apply("where", (condition, Load(read), Literal(value))):
+            if _stays(value) and Load(read) not in subexpressions(condition):
+                yield read
         case _:
             return
 
