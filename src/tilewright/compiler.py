@@ -45,6 +45,7 @@ REWRITES: tuple[Rewrite, ...] = (
     CanonicalBodies(),
     FuseMaps(),
     RecogniseFunctions(),
+    DeadCode(),
     FoldScales(),
     DeadCode(),
 )
