@@ -32,7 +32,7 @@ from benchmarks.schedule_space import Sampled
 from benchmarks.schedule_timing import Runnable, compiled, ratios, timed, wrong
 from tilewright import compiler
 from tilewright.cli.bench.environment import restart_if_unfair
-from tilewright.cli.bench.table import geometric_mean
+from tilewright.cli.bench.means import geometric_mean
 from tilewright.cli.shapes import TABLE_IV
 from tilewright.errors import InternalError
 from tilewright.kernels.registry import registered

@@ -1,16 +1,28 @@
-"""Writing a report of `tilewright bench` as a result of this repository."""
+"""A benchmark of `tilewright bench`, run as a script that keeps its report as a result of this repository."""
 
 from __future__ import annotations
 
 import datetime
 import json
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+import click
 
 from benchmarks.bounds import explained
 from tilewright.cli.bench.table import Report
 
 RESULTS = Path(__file__).parent / "results"
+
+
+def measure_and_publish(
+    what: str, title: str, command: click.Command, measured: Callable[..., Report], arguments: Sequence[str]
+) -> None:
+    """What `python -m benchmarks.<what>` does: measure with the command's options, in three processes if they do not say."""
+    options = command.make_context(f"python -m benchmarks.{what}", ["--processes", "3", *arguments]).params
+    options.pop("json_file")
+    publish(what, title, measured(**options))
 
 
 def publish(what: str, title: str, report: Report, directory: Path = RESULTS) -> None:

@@ -10,38 +10,32 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tilewright.cli.bench import required_table
 from tilewright.cli.bench.contender import OWN
 from tilewright.cli.bench.harness import CaseResult
-from tilewright.cli.bench.table import Report, geometric_mean, ratio
+from tilewright.cli.bench.means import geometric_mean, ratio
+from tilewright.cli.bench.required import Required, missed
+from tilewright.cli.bench.table import Report
 
 GAPS = Path(__file__).parent / "results" / "gaps.md"
 AVX512, AVX2 = "x86-64-v4", "x86-64-v3"
 PLAIN, SOFTMAX = "plain chains", "chains with softmax"
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """The least shares of the peak and of the bandwidth, and the least ratio of the best peer's time to ours."""
-
-    share: float = 0.0
-    read_share: float = 0.0
-    ratio: float = 0.0
-
-
 CHAINS = {
-    (AVX512, PLAIN): Bound(share=0.92, ratio=0.98),
-    (AVX512, SOFTMAX): Bound(share=0.84),
-    (AVX2, PLAIN): Bound(share=0.84),
-    (AVX2, SOFTMAX): Bound(share=0.76),
+    (AVX512, PLAIN): Required(share=0.92, ratio=0.98),
+    (AVX512, SOFTMAX): Required(share=0.84),
+    (AVX2, PLAIN): Required(share=0.84),
+    (AVX2, SOFTMAX): Required(share=0.76),
 }
-PORTABLE = Bound(share=0.60)
+PORTABLE = Required(share=0.60)
 """Chains for any other instruction set."""
-PRODUCTS = Bound(ratio=0.97)
+PRODUCTS = Required(ratio=0.97)
 """Products with AVX-512."""
 SINGLE_PRODUCTS = {
-    "1024x16x500000": Bound(read_share=0.65, ratio=0.97),
-    "2048x1x128": Bound(read_share=0.70, ratio=0.97),
-    "35x8457x2560": Bound(share=0.70, ratio=0.97),
+    "1024x16x500000": Required(read_share=0.65, ratio=0.97),
+    "2048x1x128": Required(read_share=0.70, ratio=0.97),
+    "35x8457x2560": Required(share=0.70, ratio=0.97),
 }
 MEANS = {PLAIN: 1.04, SOFTMAX: 1.10}
 """The least geometric means of the ratios of all of Table IV with AVX-512."""
@@ -57,12 +51,12 @@ class Gap:
     """What was measured and what was wanted, for people."""
 
 
-def bound_of(result: CaseResult, isa: str) -> Bound:
-    """By kind of table, case and instruction set (a level of x86-64, or what else stands behind a machine's name)."""
+def bound_of(result: CaseResult, isa: str) -> Required:
+    """Of chains and products: by kind of table, case and instruction set (a level of x86-64, or what ends the machine's name)."""
     kind = _kind(result)
     if kind in (PLAIN, SOFTMAX):
         return CHAINS.get((isa, kind), PORTABLE)
-    return SINGLE_PRODUCTS.get(result.case, PRODUCTS) if isa == AVX512 else Bound()
+    return SINGLE_PRODUCTS.get(result.case, PRODUCTS) if isa == AVX512 else Required()
 
 
 def gaps(report: Report) -> Iterator[Gap]:
@@ -70,9 +64,10 @@ def gaps(report: Report) -> Iterator[Gap]:
     if report.provenance.threads > 1:
         return
     isa = _isa(report.provenance.machine)
+    everyone = {result.case: result for result in report.results}
     for result in report.results:
-        if missed := tuple(_missed(result, bound_of(result, isa))):
-            yield Gap(f"{result.case}, {_where(result)}", missed)
+        if shortfalls := tuple(_missed(result, everyone.get(result.even), isa)):
+            yield Gap(f"{result.case}, {_where(result)}", shortfalls)
     if isa == AVX512:
         yield from _means(report.results)
 
@@ -88,21 +83,19 @@ def explained(report: Report, file: Path = GAPS) -> list[str]:
     return ["", "## Under the bound", "", *lines]
 
 
-def _missed(result: CaseResult, bound: Bound) -> Iterator[str]:
-    own, factor = result.timing(OWN), ratio(result)
-    if own is not None and own.share is not None and own.share < bound.share:
-        yield f"{own.share:.1%} of the peak ({bound.share:.0%} wanted)"
-    if own is not None and own.read_share is not None and own.read_share < bound.read_share:
-        yield f"{own.read_share:.1%} of the bandwidth ({bound.read_share:.0%} wanted)"
-    if factor is not None and factor < bound.ratio:
-        yield f"{factor:.3f} of the best peer's speed ({bound.ratio:.2f} wanted)"
+def _missed(result: CaseResult, even: CaseResult | None, isa: str) -> Sequence[str]:
+    if result.required is not None:
+        return required_table.shortfalls(result, even) if isa == AVX512 else ()
+    own = result.timing(OWN)
+    shares = (own.share, own.read_share) if own is not None else (None, None)
+    return list(missed(bound_of(result, isa), *shares, ratio(result)))
 
 
 def _means(results: Sequence[CaseResult]) -> Iterator[Gap]:
     for where in dict.fromkeys(map(_where, results)):
         here = [result for result in results if _where(result) == where]
         ratios = [factor for result in here if (factor := ratio(result)) is not None]
-        wanted = MEANS.get(_kind(here[0]), 0.0)
+        wanted = required_table.MEANS.get(here[0].table) or MEANS.get(_kind(here[0]), 0.0)
         if ratios and (mean := geometric_mean(ratios)) < wanted:
             yield Gap(f"geometric mean, {where}", (f"{mean:.3f} of the best peers' speed ({wanted:.2f} wanted)",))
 

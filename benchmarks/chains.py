@@ -9,16 +9,8 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks.bench_results import publish
+from benchmarks.bench_results import measure_and_publish
 from tilewright.cli.bench.command import chains, measured_chains
 
-
-def main(arguments: list[str]) -> None:
-    """Run the benchmark and write its two files."""
-    options = chains.make_context("python -m benchmarks.chains", ["--processes", "3", *arguments]).params
-    options.pop("json_file")
-    publish("chains", "Batch GEMM chains", measured_chains(**options))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    measure_and_publish("chains", "Batch GEMM chains", chains, measured_chains, sys.argv[1:])

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import tilewright as tw
 from tilewright.cli import chain_functions
-from tilewright.cli.bench.table import geometric_mean
+from tilewright.cli.bench.means import geometric_mean
 from tilewright.cli.shapes import TABLE_IV, ChainShape, chain_shape
 from tilewright.codegen.program import lower_program
 from tilewright.machine import Machine

@@ -9,16 +9,8 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks.bench_results import publish
+from benchmarks.bench_results import measure_and_publish
 from tilewright.cli.bench.command import gemm, measured_gemms
 
-
-def main(arguments: list[str]) -> None:
-    """Run the benchmark and write its two files."""
-    options = gemm.make_context("python -m benchmarks.gemm", ["--processes", "3", *arguments]).params
-    options.pop("json_file")
-    publish("gemm", "Single products", measured_gemms(**options))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    measure_and_publish("gemm", "Single products", gemm, measured_gemms, sys.argv[1:])

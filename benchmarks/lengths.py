@@ -2,8 +2,8 @@
 
     python -m benchmarks.lengths [--case decode] [--hint 0.5,1.0] [--lengths 197,512]
 
-For every length the specialised kernel and that of its bucket (`tilewright.api.lengths`) are timed in turns on one thread. A hint is
-the place in the bucket that was planned for: 1 its largest length, 0.5 half of that.
+For every length the specialised kernel and that of its bucket (`tilewright.api.lengths`) are timed in turns on one thread. A
+hint is the place in the bucket that was planned for: 1 its largest length, 0.5 half of that.
 """
 
 from __future__ import annotations

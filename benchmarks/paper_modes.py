@@ -23,7 +23,7 @@ import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.cli.bench.table import geometric_mean
+from tilewright.cli.bench.means import geometric_mean
 from tilewright.cli.shapes import TABLE_IV, ChainShape
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain

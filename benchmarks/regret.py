@@ -27,7 +27,7 @@ from benchmarks.schedule_space import Sampled
 from benchmarks.schedule_timing import Runnable, compiled, ratios, timed, wrong
 from benchmarks.schedules import Named, document, population
 from tilewright.cli.bench.environment import restart_if_unfair
-from tilewright.cli.bench.table import geometric_mean
+from tilewright.cli.bench.means import geometric_mean
 from tilewright.report.layout import columns
 
 ROUNDS = 3

@@ -1,14 +1,13 @@
 """Measure generated kernels beside hand-made ones of the same shapes.
 
-    python -m benchmarks.yardsticks DIRECTORY [--repeats 41] [--processes 3]
+    python -m benchmarks.yardsticks DIRECTORY [--cases attention_g2,decode] [--repeats 41] [--processes 3]
 
-DIRECTORY has `gemm_chain_g2.c`, `attention_g2.c` and `attention_g9.c`, prototypes of one fixed shape of Table IV each:
+DIRECTORY has prototypes of one fixed shape each: `gemm_chain_g2.c`, `attention_g2.c` and `attention_g9.c` of Table IV, and in
+`families/` those of MLPs, long attention, decoding and feed-forward networks. `yardstick_calls` says what functions they have.
 
-    long attn_ws(void);                                                  bytes of workspace
-    void attn(long batch, const float *a, const float *b, const float *d, float *e, void *workspace);
-
-All arrays are dense and begin at multiples of 64 bytes. Prints the time of both, their share of the peak, and the yardstick's
-time over that of the generated kernel. An attention yardstick takes no care of edges, infinities or other shapes, ours does.
+All arrays are dense and begin at multiples of 64 bytes; constant weights are packed ahead, for both. Prints the time of both, our
+share of the peak or of a plain read, and the yardstick's time over ours. A yardstick takes no care of edges, infinities or other
+shapes, ours does.
 """
 
 from __future__ import annotations
@@ -22,58 +21,69 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.yardstick_calls import YARDSTICKS, AnyCase
+from tilewright.cli.bench.attention import ATTENTION
+from tilewright.cli.bench.attention_cases import AttentionCase
 from tilewright.cli.bench.cases import ChainCase, aligned
-from tilewright.cli.bench.contender import Contender, Peer
+from tilewright.cli.bench.chains import CHAINS
+from tilewright.cli.bench.contender import OWN, Contender, Peer
 from tilewright.cli.bench.environment import restart_if_unfair
-from tilewright.cli.bench.peers import tilewright
+from tilewright.cli.bench.mlp import MLP
 from tilewright.cli.bench.run import Benchmark, Settings, measured
-from tilewright.cli.shapes import chain_shape
 
-CASES = {
-    "gemm_chain_g2": ChainCase(chain_shape("G2"), softmax=False),
-    "attention_g2": ChainCase(chain_shape("G2"), softmax=True),
-    "attention_g9": ChainCase(chain_shape("G9"), softmax=True),
-}
 WARRANTS = ("-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
 FLAGS = ("-O2", "-march=native", "-mtune=generic", *WARRANTS, "-fPIC", "-shared")
 """Those that the prototypes were made for."""
 
 
-def prepare(directory: Path, case: ChainCase, threads: int) -> Iterator[Contender]:
-    """The yardstick of that shape, compiled by gcc."""
-    name = next(name for name, known in CASES.items() if known == case)
-    library = compiled(directory / f"{name}.c")
-    library.attn_ws.restype = ctypes.c_long
-    workspace, out = aligned((library.attn_ws() // 4 + 1024,)), aligned(case.result_shape)
-    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*case.operands, out, workspace)]
-    batch = ctypes.c_long(case.shape.batch)
-    yield Contender("yardstick", lambda: (library.attn(batch, *pointers), workspace)[0], lambda: out)
+def prepare(directory: Path, case: AnyCase, threads: int) -> Iterator[Contender]:
+    """The yardstick of that case, compiled by gcc."""
+    known = next(known for known in YARDSTICKS.values() if known.case == case)
+    library, out = compiled(directory / known.file, known.defines), aligned(case.result_shape)
+    yield Contender("yardstick", known.call(library, case, out), lambda: out)
 
 
-def compiled(source: Path) -> ctypes.CDLL:
+def own(case: AnyCase, threads: int) -> Iterator[Contender]:
+    """Our kernel, as the benchmark of such cases makes it."""
+    match case:
+        case ChainCase():
+            yield from CHAINS.own.prepare(case, threads)
+        case AttentionCase():
+            yield from ATTENTION.own.prepare(case, threads)
+        case _:
+            yield from MLP.own.prepare(case, threads)
+
+
+def compiled(source: Path, defines: Sequence[str] = ()) -> ctypes.CDLL:
     """The library of a C file. Raises `CalledProcessError` if gcc refuses it."""
     with TemporaryDirectory(prefix="tilewright-yardstick-") as directory:
         library = Path(directory, "yardstick.so")
-        subprocess.run(["gcc", *FLAGS, str(source), "-o", str(library)], check=True)
+        macros = [f"-D{define}" for define in defines]
+        subprocess.run(["gcc", *FLAGS, *macros, str(source), "-o", str(library)], check=True)
         return ctypes.CDLL(str(library))
 
 
-def benchmark(directory: Path) -> Benchmark[ChainCase]:
+def benchmark(directory: Path) -> Benchmark[AnyCase]:
     """Our kernels with the yardsticks as the only peer."""
     note = f"hand-made prototypes of one shape each, gcc {' '.join(FLAGS)}"
     peer = Peer("yardstick", (), functools.partial(prepare, directory), note)
-    return Benchmark("yardsticks", tilewright.PEER, {peer.name: peer})
+    return Benchmark("yardsticks", Peer(OWN, (), own, "constant weights are closed over"), {peer.name: peer})
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The command line; ends the process where the directory has not all three yardsticks."""
+    """The command line; ends the process where the directory has not all yardsticks that are asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.yardsticks", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("directory", type=Path)
+    parser.add_argument(
+        "--cases", type=lambda text: text.split(","), default=list(YARDSTICKS), help=f"of {', '.join(YARDSTICKS)}"
+    )
     parser.add_argument("--repeats", type=int, default=41)
     parser.add_argument("--processes", type=int, default=3)
     options = parser.parse_args(arguments)
-    missing = [f"{name}.c" for name in CASES if not options.directory.joinpath(f"{name}.c").is_file()]
-    if missing:
+    if unknown := [name for name in options.cases if name not in YARDSTICKS]:
+        parser.error(f"no such cases: {', '.join(unknown)}")
+    files = dict.fromkeys(YARDSTICKS[name].file for name in options.cases)
+    if missing := [file for file in files if not options.directory.joinpath(file).is_file()]:
         parser.error(f"{options.directory} has no {', '.join(missing)}")
     return options
 
@@ -83,7 +93,8 @@ def main(arguments: Sequence[str]) -> None:
     options = parse(arguments)
     restart_if_unfair(1)
     settings = Settings(rounds=options.repeats, processes=options.processes)
-    print(measured(benchmark(options.directory.resolve()), list(CASES.values()), settings).as_text())
+    cases = [YARDSTICKS[name].case for name in options.cases]
+    print(measured(benchmark(options.directory.resolve()), cases, settings).as_text())
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tilewright.errors import TilewrightError as TilewrightError
     from tilewright.errors import ToolchainError as ToolchainError
     from tilewright.errors import UnsupportedOperation as UnsupportedOperation
+    from tilewright.frontend.attention import scaled_dot_product_attention as scaled_dot_product_attention
     from tilewright.frontend.tracing_functions import *  # noqa: F403
     from tilewright.machine.machine import Machine as Machine
 
@@ -49,10 +50,12 @@ _HOMES = {
         "ToolchainError",
         "UnsupportedOperation",
     ),
+    "tilewright.frontend.attention": ("scaled_dot_product_attention",),
     _FUNCTIONS: (
-        *("einsum", "matmul", "softmax", "sum", "prod", "max", "min", "mean"),
-        *("exp", "sqrt", "abs", "negative", "positive", "square", "reciprocal", "floor", "relu", "sigmoid", "silu", "pow"),
-        *("add", "subtract", "multiply", "divide", "maximum", "minimum", "where", "clip", "astype", "asarray"),
+        *("einsum", "matmul", "softmax", "safe_softmax", "sum", "prod", "max", "min", "mean"),
+        *("exp", "log", "sqrt", "abs", "negative", "positive", "square", "reciprocal", "floor", "pow"),
+        *("relu", "sigmoid", "silu", "gelu", "tanh", "erf"),
+        *("add", "subtract", "multiply", "divide", "maximum", "minimum", "where", "clip", "astype", "asarray", "arange"),
         *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not"),
         *("reshape", "transpose", "permute_dims", "matrix_transpose", "swapaxes", "expand_dims", "squeeze", "broadcast_to"),
     ),

@@ -23,9 +23,10 @@ from tilewright.cli.bench.combination import combined
 from tilewright.cli.bench.command import CHAIN_NAMES, CHAIN_PEERS, _names
 from tilewright.cli.bench.contender import Contender, Peer
 from tilewright.cli.bench.harness import CaseResult, Timing, measure
+from tilewright.cli.bench.means import ratio
 from tilewright.cli.bench.provenance import commit
 from tilewright.cli.bench.run import Benchmark
-from tilewright.cli.bench.table import Report, ratio, stock_ratio
+from tilewright.cli.bench.table import Report, stock_ratio
 from tilewright.cli.main import main
 from tilewright.cli.shapes import ChainShape
 from tilewright.errors import TilewrightError
@@ -109,7 +110,7 @@ def test_our_own_failure_is_not_hidden() -> None:
         raise RuntimeError("broken")
 
     with pytest.raises(RuntimeError, match="broken"):
-        measured(ChainCase(TINY, False), [Peer("tilewright", (), prepare, "")])
+        measured(ChainCase(TINY, False), [Peer("tilewright", (), prepare, "", may_fail=False)])
 
 
 def test_the_table_reads_as_it_always_did() -> None:

@@ -28,13 +28,26 @@ CASES: dict[str, tuple[Callable[[], Any], type[tw.TilewrightError], str]] = {
         lambda: tw.jit(scale)(X.astype("f8"), X),
         tw.DTypeError,
         "argument 'x' has dtype float64\n"
-        "  why: compiled kernels take float32\n"
+        "  why: compiled kernels take float32, truth values and integers\n"
         "  hint: convert it: x.astype(numpy.float32); or pass interpret=True to run the NumPy meaning",
     ),
-    "integer argument in a container": (
-        lambda: tw.jit(lambda p: p["w"][0] * 2)({"w": [np.arange(3)]}),
+    "float16 argument in a container": (
+        lambda: tw.jit(lambda p: p["w"][0] * 2)({"w": [X.astype("f2")]}),
         tw.DTypeError,
-        "argument \"p['w'][0]\" has dtype int64",
+        "argument \"p['w'][0]\" has dtype float16",
+    ),
+    "integers returned": (lambda: tw.jit(lambda x: x * 2)(np.arange(3)), tw.DTypeError, "returns int64 elements (out)"),
+    "integers summed": (lambda: tw.jit(lambda x: x.sum())(np.arange(3)), tw.DTypeError, "sum of int64 elements"),
+    "integers multiplied": (
+        lambda: tw.jit(lambda x, y: x @ y)(X, np.ones((3, 2), np.int8)),
+        tw.DTypeError,
+        "matmul of int8 elements",
+    ),
+    "fractions as integers": (lambda: tw.jit(lambda x: x.astype(int))(X), tw.DTypeError, "float32 values as int64"),
+    "positions beyond float32": (
+        lambda: tw.jit(lambda x: x + tw.arange(1 << 25).astype(np.float32))(X),
+        tw.ShapeError,
+        "arange runs from 0 to 33554431",
     ),
     "float64 constant": (
         lambda: tw.jit(lambda x: x * np.ones(3))(X),
@@ -53,7 +66,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[tw.TilewrightError], str]] = {
         tw.TilewrightError,
         "the static argument 'y' is not hashable",
     ),
-    "bytes": (lambda: tw.jit(lambda x: x * 2)(b"abcd"), tw.DTypeError, "argument 'x' has dtype uint8"),
+    "bytes": (lambda: tw.jit(lambda x: x * 2)(b"abcd"), tw.DTypeError, "returns uint8 elements"),
     "masked array": (
         lambda: tw.jit(scale)(X, np.ma.masked_array(X, X > 0)),
         tw.DTypeError,

@@ -15,12 +15,15 @@ from tilewright.api import pytree
 from tilewright.api.pytree import Structure
 from tilewright.errors import DTypeError, TilewrightError, UnsupportedOperation
 from tilewright.frontend.tracing import TensorSpec, trace
+from tilewright.frontend.tracing_record import INTEGERS
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.types import Graph
 from tilewright.runtime.arrays import as_array
 
 ELEMENT_TYPES = ("float32",)
 """What compiled kernels compute in."""
+ARGUMENT_TYPES = (*ELEMENT_TYPES, "bool", *INTEGERS)
+"""What they take: truth values and integers where maps read them."""
 STATIC_TYPES = (bool, str, Enum, type, type(None), np.dtype)
 """Arguments of these types are static without being named so; results may hold them beside arrays."""
 NUMBERS = (int, float, np.generic)
@@ -160,10 +163,10 @@ def trace_call(function: Callable[..., Any], call: FlatCall, specs: Sequence[Ten
 def check_dtypes(specs: Sequence[TensorSpec]) -> None:
     """Refuse arguments that kernels cannot take, by name."""
     for spec in specs:
-        if spec.dtype not in ELEMENT_TYPES:
+        if spec.dtype not in ARGUMENT_TYPES:
             raise DTypeError(
                 f"argument {spec.name!r} has dtype {spec.dtype}",
-                why=f"compiled kernels take {', '.join(ELEMENT_TYPES)}",
+                why=f"compiled kernels take {', '.join(ELEMENT_TYPES)}, truth values and integers",
                 hint=f"convert it: {spec.name}.astype(numpy.float32); or pass interpret=True to run the NumPy meaning",
             )
 

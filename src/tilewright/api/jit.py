@@ -290,9 +290,10 @@ def _check_outputs(graph: Graph) -> None:
         why = "its result holds no array, so there is nothing to compute"
         raise TilewrightError(f"{graph.name} cannot be planned", why=why, hint="call it, which gives its result as it is")
     for name in graph.outputs:
-        if graph.tensor(name).dtype == "bool":
+        dtype = graph.tensor(name).dtype
+        if dtype != "float32":
             raise DTypeError(
-                f"{graph.name} returns truth values ({name})",
+                f"{graph.name} returns {'truth values' if dtype == 'bool' else f'{dtype} elements'} ({name})",
                 why="compiled kernels write float32",
-                hint="return where(condition, 1.0, 0.0), or pass interpret=True",
+                hint="return where(condition, 1.0, 0.0) or x.astype(numpy.float32), or pass interpret=True",
             )

@@ -9,8 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tilewright.codegen import emit_fetch, names
+from tilewright.codegen import emit_elements, emit_fetch, names
 from tilewright.codegen.artifact import CONTEXT_DECLARATION
+from tilewright.codegen.emit_elements import C_TYPES
+from tilewright.codegen.emit_epilogue import kernel_epilogue, kernel_name
 from tilewright.codegen.emit_loops import emit_vector_loops
 from tilewright.codegen.emit_packing import PACKING, copy_lines
 from tilewright.codegen.emit_tiles import (
@@ -69,6 +71,12 @@ class Argument:
     name: str
     pointer: str
     is_written: bool
+    dtype: str = "float32"
+
+    @property
+    def c_type(self) -> str:
+        """Of its elements."""
+        return C_TYPES[self.dtype] if self.is_written else f"const {C_TYPES[self.dtype]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +120,17 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
         CONTEXT_DECLARATION,
         CALL_DECLARATION,
         PACKING,
+        *emit_elements.reading(element_types(file)),
         *([emit_fetch.FETCHING] if any(nest.fetches for nest, _ in file.nests) else []),
         *kernel_text,
         *chains_and_entry(file),
     ]
     return "\n".join(parts), linked
+
+
+def element_types(file: File) -> frozenset[str]:
+    """Of all that the chains read and write outside their scratch."""
+    return frozenset(argument.dtype for _, arguments in file.nests for argument in arguments)
 
 
 def chains_and_entry(file: File) -> list[str]:
@@ -145,14 +159,16 @@ def _comment(lines: tuple[str, ...]) -> str:
 def _kernels(file: File, calls: list[KernelCall]) -> tuple[list[str], tuple[KernelSource, ...]]:
     """The text of every kernel used; kernels in the file's own dialect stand in it, others are declared and linked."""
     text, linked = [], []
-    for name, symbol in dict.fromkeys((call.kernel, call.symbol) for call in calls):
-        kernel, own = file.kernels[name], [call for call in calls if call.kernel == name]
-        source = kernel.emit(symbol, _variants(kernel, own))
+    for name in dict.fromkeys(map(kernel_name, calls)):
+        own = [call for call in calls if kernel_name(call) == name]
+        kernel, epilogue = file.kernels[own[0].kernel], kernel_epilogue(own[0])
+        source = kernel.source(name, _variants(kernel, own), epilogue)
         if source.kind is SourceKind.C and str(source.content).startswith(file.dialect.prelude):
-            text.append(inlined_declaration(symbol) if may_inline(kernel, own) else function_declaration(symbol))
+            declaration = inlined_declaration if may_inline(kernel, own) else function_declaration
+            text.append(declaration(name, epilogue))
             text.append(str(source.content).removeprefix(file.dialect.prelude))
         else:
-            text.append(kernel.declaration(symbol))
+            text.append(kernel.declaration(name, epilogue))
             linked.append(source)
         text += tiles_functions(kernel, own)
     return text, tuple(dict.fromkeys(linked))
@@ -187,8 +203,7 @@ def _task(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> str:
     text = "\n".join(body)
     lines: list[str] = []
     for argument in (one for one in arguments if re.search(rf"\b{one.name}\b", text)):
-        qualifier = "" if argument.is_written else "const "
-        lines.append(f"{qualifier}float *const {argument.name} = ({qualifier}float *){argument.pointer};")
+        lines.append(f"{argument.c_type} *const {argument.name} = ({argument.c_type} *){argument.pointer};")
     lines += [*_buffers(file, nest), *body]
     signature = f"static void {nest.name}_task(void *argument, struct tw_blocks *blocks, char *scratch)"
     opening = ["const struct tw_call *call = argument;", "const long *sizes = call->sizes;"]

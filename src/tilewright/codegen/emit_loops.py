@@ -7,16 +7,18 @@ none where readers divide. TW_WAYS rows at a time hide what a row waits for: ste
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
 from tilewright.codegen import names
+from tilewright.codegen.emit_elements import suffix
 from tilewright.codegen.emit_scalar import CARELESS, COMBINE, literal_text, vector_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, Range, RunningStates, VectorLoops, View
-from tilewright.codegen.row_expressions import exponentials, hoist_division, inverses, is_falling, may_lose_nan
+from tilewright.codegen.row_expressions import fall, hoist_division, inverses, long_functions, may_lose_nan
 from tilewright.errors import InternalError
 from tilewright.graph.index import FloorDiv, Index, Mod
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, subexpressions
@@ -195,7 +197,10 @@ class _Emitter:
         steps = {
             to_c(add(self.address(read), multiply("TW_WAYS", read.stride(self.rows))))
             for read in self.loops.reads
-            if isinstance(read, View) and read.stride(self.loops.vector_axis) == 1 and read.stride(self.rows) != 0
+            if isinstance(read, View)
+            and read.dtype == "float32"
+            and read.stride(self.loops.vector_axis) == 1
+            and read.stride(self.rows) != 0
         }
         return [self.each(f"tw_prefetch({step});") for step in sorted(steps)]
 
@@ -260,11 +265,12 @@ class _Emitter:
     def load(self, operand: View, part: bool) -> str:
         """The expression that loads a vector through a view."""
         address, stride = self.address(operand), operand.stride(self.loops.vector_axis)
+        of = suffix(operand.dtype)
         if stride == 0:
-            return f"tw_splat(tw_read({address}))"
+            return f"tw_splat(tw_read{of}({address}))"
         if stride == 1:
-            return f"tw_load_part({address}, lanes)" if part else f"tw_load({address})"
-        return f"tw_load_strided({address}, {to_c(stride)}, {'lanes' if part else 'TW_LANES'})"
+            return f"tw_load_part{of}({address}, lanes)" if part else f"tw_load{of}({address})"
+        return f"tw_load_strided{of}({address}, {to_c(stride)}, {'lanes' if part else 'TW_LANES'})"
 
     def store(self, value: str, part: bool, place: View | None = None) -> str:
         """The statement that stores a vector, where nothing else is said in the written tensor."""
@@ -289,21 +295,25 @@ class _Emitter:
         return [f"{constant}tw_vec {name} = {value};"]
 
     def compute(self, name: str, scalar: Scalar, known: Known = MappingProxyType({})) -> Lines:
-        """A new variable with the value of an expression; exponentials are taken for all ways together."""
+        """A new variable with the value of an expression; functions of many steps are taken for all ways together."""
         lines: Lines = []
-        for number, power in enumerate(exponentials(scalar, known)):
-            variable = name if power == scalar else f"{name}_power_{number}"
-            lines += self.exponential(variable, power, known)
-            known = {**known, power: self.var(variable)}
+        for number, part in enumerate(long_functions(scalar, known)):
+            variable = name if part == scalar else f"{name}_part_{number}"
+            lines += self.long_function(variable, part, known)
+            known = {**known, part: self.var(variable)}
         return lines if lines and scalar in known else [*lines, *self.define(name, self.value(scalar, known))]
 
-    def exponential(self, name: str, power: Apply, known: Known) -> Lines:
-        """A new variable with the value of an exponential."""
-        function = "tw_exp_down" if is_falling(power, self.loops.operator.reduction) else "tw_exp"
-        exponent = self.value(power.operands[0], known)
+    def long_function(self, name: str, part: Apply, known: Known) -> Lines:
+        """A new variable with the value of a function of many steps; what falls is a power of 2, whose factor is rounded once."""
+        function, operand = f"tw_{part.function}", self.value(part.operands[0], known)
+        falls = fall(part, self.loops.operator.reduction)
+        if falls is not None:
+            factor, difference = falls
+            function = "tw_exp2_down"
+            operand = f"({self.value(difference, known)} * tw_splat({literal_text(factor * math.log2(math.e))}))"
         if self.rows:
-            return [*self.define(name, exponent), f"{function}_ways({name});"]
-        return self.define(name, f"{function}({exponent})")
+            return [*self.define(name, operand), f"{function}_ways({name});"]
+        return self.define(name, f"{function}({operand})")
 
     def address(self, view: View) -> str:
         """The pointer to the current point."""
@@ -323,7 +333,7 @@ class _Emitter:
         """Collect a vector element by element."""
         dims = zip(operand.indices, operand.dim_strides, strict=True)
         position = add(operand.offset, *(multiply(f"({self.index(index)})", stride) for index, stride in dims))
-        element = f"tw_read({operand.buffer} + {to_c(position)})"
+        element = f"tw_read{suffix(operand.dtype)}({operand.buffer} + {to_c(position)})"
         if operand.guard is not None:
             inside = " && ".join(f"({self.index(constraint)}) >= 0" for constraint in operand.guard.constraints)
             element = f"{inside} ? {element} : {literal_text(operand.guard.otherwise)}"

@@ -7,6 +7,29 @@ from tilewright.codegen.expressions import add, multiply, pointer, to_c
 from tilewright.codegen.loop_nest import Copy
 
 PACKING = """\
+/* Columns that lie apart, of rows that lie side by side: tiles of TW_LANES columns and rows are transposed in registers, while
+   the next columns are asked for. Lanes up to `width` that have no column are zero. */
+static __attribute__((noinline, unused)) void tw_pack_transposed(float *target, long target_row, long width, const float *source,
+                                                                 long column, long rows, long columns) {
+  for (long i = 0; i < width; i += TW_LANES) {
+    const long lanes = tw_min(columns - i, TW_LANES);
+    for (long p = 0; p < rows; p += TW_LANES) {
+      const long depth = tw_min(rows - p, TW_LANES);
+      const float *from = source + p + i * column;
+      float *to = target + p * target_row + i;
+      tw_vec v[TW_LANES];
+      if (lanes == TW_LANES && depth == TW_LANES) {
+        TW_EACH_LANE(tw_prefetch(from + (TW_LANES + lane) * column); v[lane] = tw_load(from + lane * column);)
+        tw_transpose(v);
+        TW_EACH_LANE(tw_store(to + lane * target_row, v[lane]);)
+      } else {
+        TW_EACH_LANE(v[lane] = lane < lanes ? tw_load_part(from + lane * column, depth) : tw_splat(0.0f);)
+        tw_transpose(v);
+        TW_EACH_LANE(if (lane < depth) tw_store_part(to + lane * target_row, v[lane], tw_min(width - i, TW_LANES));)
+      }
+    }
+  }
+}
 /* Column panels of `width`: target[j / width * panel_stride + p * width + j % width] = source[p * row + j * column]; the columns
    that the last panel lacks are zero. Whole panels are copied a few rows at a time, while the next few rows are asked for: rows
    of one panel alone are too short, and too far apart, for the hardware to foresee. */
@@ -25,6 +48,12 @@ TW_INLINE void tw_pack_part(float *target, long width, const float *source, long
 }
 TW_INLINE void tw_pack_panels(float *target, long panel_stride, long width, const float *source, long row, long column, long rows,
                               long columns) {
+  if (row == 1 && column != 1) {
+    for (long j = 0; j < columns; j += width)
+      tw_pack_transposed(target + j / width * panel_stride, width, width, source + j * column, column, rows,
+                         tw_min(width, columns - j));
+    return;
+  }
   const long whole = column == 1 ? columns / width : 0;
   for (long start = 0; whole && start < rows; start += 8)
     for (long panel = 0; panel < whole; panel++) {
@@ -42,6 +71,10 @@ TW_INLINE void tw_pack_panels(float *target, long panel_stride, long width, cons
 /* Rows one after the other: target[p * target_row + j] = source[p * row + j * column]. */
 static __attribute__((unused)) void tw_pack_rows(float *target, long target_row, const float *source, long row, long column,
                                                  long rows, long columns) {
+  if (row == 1 && column != 1) {
+    tw_pack_transposed(target, target_row, columns, source, column, rows, columns);
+    return;
+  }
   for (long p = 0; p < rows; p++)
     for (long j = 0; j < columns; j += TW_LANES) {
       const long lanes = tw_min(columns - j, TW_LANES);

@@ -19,14 +19,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tilewright.codegen import emit_fetch
+from tilewright.codegen import emit_elements, emit_fetch
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
-from tilewright.codegen.emit_c import CALL_DECLARATION, chains_and_entry, kernel_calls
+from tilewright.codegen.emit_c import CALL_DECLARATION, chains_and_entry, element_types, kernel_calls
 from tilewright.codegen.emit_packing import PACKING
 from tilewright.codegen.emit_tiles import tiles_functions
 from tilewright.codegen.program import Program, c_file
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.vectors import ways_text
+from tilewright.kernels.vector_functions import VECTOR_FUNCTIONS
+from tilewright.kernels.vectors import lanes_text, ways_text
 
 TAG_SHIFT = 48
 ENTRY_POINT = "tw_trace"
@@ -79,10 +80,11 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
     file = replace(c_file(program, {**tensor_tags, **constant_tags}), buffer_tags=buffer_tags)
     text = "\n".join(
         [
-            ways_text() + VOCABULARY.replace("@LANES@", str(program.dialect.lanes)).replace("@SHIFT@", str(_shift(line_bytes))),
+            _vocabulary(program.dialect.lanes, line_bytes),
             CONTEXT_DECLARATION,
             CALL_DECLARATION,
             PACKING,
+            *emit_elements.touching(element_types(file)),
             emit_fetch.FETCHING,
             *_kernels(program, every_step),
             *chains_and_entry(file),
@@ -103,6 +105,12 @@ def _kernels(program: Program, every_step: bool) -> Iterator[str]:
 
 def _kernel(kernel: MicroKernel, symbol: str, every_step: bool) -> str:
     return KERNEL.format(symbol=symbol, rows=kernel.rows_for(1), stays="0" if every_step else "line == seen[i]")
+
+
+def _vocabulary(lanes: int, line_bytes: int) -> str:
+    functions = " ".join(f"TW_ONE(tw_{name}) TW_WAYS_OF(tw_{name})" for name in (*VECTOR_FUNCTIONS, "exp2_down"))
+    text = VOCABULARY.replace("@LANES@", str(lanes)).replace("@SHIFT@", str(_shift(line_bytes)))
+    return ways_text() + lanes_text(lanes) + text.replace("@FUNCTIONS@", functions)
 
 
 def _shift(line_bytes: int) -> int:
@@ -167,18 +175,20 @@ TW_INLINE void tw_store_strided(float *p, long stride, tw_vec v, long n) {
 #define TW_ONE(name) TW_INLINE tw_vec name(tw_vec v) { return v; }
 #define TW_TWO(name) TW_INLINE tw_vec name(tw_vec a, tw_vec b) { return a + b; }
 #define TW_COMPARISON(name) TW_INLINE tw_mask name(tw_vec a, tw_vec b) { return a < b; }
-TW_ONE(tw_splat) TW_ONE(tw_sqrt) TW_ONE(tw_abs) TW_ONE(tw_floor) TW_ONE(tw_exp) TW_ONE(tw_exp_down)
+TW_ONE(tw_splat) TW_ONE(tw_sqrt) TW_ONE(tw_abs) TW_ONE(tw_floor)
 TW_ONE(tw_reduce_add) TW_ONE(tw_reduce_multiply) TW_ONE(tw_reduce_maximum) TW_ONE(tw_reduce_minimum)
 TW_ONE(tw_reduce_larger) TW_ONE(tw_reduce_smaller)
 #define TW_WAYS_OF(name) TW_INLINE void name##_ways(tw_vec *v) { (void)v; }
 TW_WAYS_OF(tw_reduce_add) TW_WAYS_OF(tw_reduce_multiply) TW_WAYS_OF(tw_reduce_maximum) TW_WAYS_OF(tw_reduce_minimum)
-TW_WAYS_OF(tw_reduce_larger) TW_WAYS_OF(tw_reduce_smaller) TW_WAYS_OF(tw_exp) TW_WAYS_OF(tw_exp_down)
+TW_WAYS_OF(tw_reduce_larger) TW_WAYS_OF(tw_reduce_smaller)
+@FUNCTIONS@
 TW_TWO(tw_maximum) TW_TWO(tw_minimum) TW_TWO(tw_larger) TW_TWO(tw_smaller)
 TW_COMPARISON(tw_less) TW_COMPARISON(tw_less_equal) TW_COMPARISON(tw_greater)
 TW_COMPARISON(tw_greater_equal) TW_COMPARISON(tw_equal) TW_COMPARISON(tw_not_equal)
 TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return mask ? a : b; }
 TW_INLINE tw_vec tw_first(tw_vec a, tw_vec b, long n) { return n ? a : b; }
 TW_INLINE tw_vec tw_iota(void) { return 0.0f; }
+TW_INLINE void tw_transpose(tw_vec *v) { (void)v; }
 TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }
 TW_INLINE long tw_max(long a, long b) { return a > b ? a : b; }
 """

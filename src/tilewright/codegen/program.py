@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from tilewright.codegen import names
 from tilewright.codegen.artifact import Artifact, Signature, Symbol, TensorSlot
 from tilewright.codegen.emit_c import ALIGNMENT_FLOATS, FLOAT_BYTES, Argument, File, Prepared, emit_file
+from tilewright.codegen.emit_elements import C_TYPES
 from tilewright.codegen.expressions import Value, add, multiply, round_up, to_c
 from tilewright.codegen.header import header
 from tilewright.codegen.loop_nest import Buffer, LoopNest, PackedConstant
@@ -117,7 +118,7 @@ def unit_stride_dims(model_plan: ModelPlan) -> dict[str, int]:
 
 
 def _read_in_place(model_plan: ModelPlan) -> Iterator[Access]:
-    """The right operands of contractions that no Pack copies and whose last dimension is the columns."""
+    """The right operands of contractions that no Pack copies and whose last dimension is the columns, or the depth."""
     for plan in model_plan.plans:
         packs = (leaf for _, leaf in plan.schedule.leaves() if isinstance(leaf, Pack))
         packed = {(pack.operator, pack.read) for pack in (*packs, *plan.schedule.ahead)}
@@ -126,7 +127,7 @@ def _read_in_place(model_plan: ModelPlan) -> Iterator[Access]:
             if roles is None or roles.column is None or (operator.name, roles.right) in packed:
                 continue
             access = operator.reads[roles.right]
-            if access.indices and roles.column in access.indices[-1].axes():
+            if access.indices and {roles.column, roles.depth} & access.indices[-1].axes():
                 yield access
 
 
@@ -154,14 +155,14 @@ def _signature(model_plan: ModelPlan, unit: Mapping[str, int]) -> Signature:
     graph = model_plan.graph
     tensors = [graph.tensor(name) for name in _argument_names(model_plan)]
     symbols = {e.name: Symbol(e.name, e.low, e.high) for tensor in tensors for e in tensor.shape if isinstance(e, SymbolicExtent)}
-    slots = [_slot(tensor, unit) for tensor in tensors]
+    slots = [_slot(tensor, unit, is_written=tensor.name in graph.outputs) for tensor in tensors]
     inputs = len(slots) - len(graph.outputs)
-    constants = tuple(_slot(graph.tensor(name), {}) for name in _packed_constants(model_plan))
+    constants = tuple(_slot(graph.tensor(name), {}, is_written=False) for name in _packed_constants(model_plan))
     return Signature(tuple(symbols.values()), tuple(slots[:inputs]), tuple(slots[inputs:]), constants)
 
 
-def _slot(tensor: Tensor, unit: Mapping[str, int]) -> TensorSlot:
-    if tensor.dtype != "float32":
+def _slot(tensor: Tensor, unit: Mapping[str, int], *, is_written: bool) -> TensorSlot:
+    if tensor.dtype not in C_TYPES or (is_written and tensor.dtype != "float32"):
         raise DTypeError(
             f"{tensor.name} has elements of type {tensor.dtype}",
             why="kernels for it are not there yet",
@@ -175,7 +176,7 @@ def _argument(tensor: Tensor, unit: Mapping[str, int]) -> Stored:
     strides: list[Value] = [names.stride(tensor.name, dim) for dim in range(len(tensor.shape))]
     if tensor.name in unit:
         strides[unit[tensor.name]] = 1
-    return Stored(names.identifier(tensor.name), tuple(strides), (0,) * len(strides))
+    return Stored(names.identifier(tensor.name), tuple(strides), (0,) * len(strides), dtype=tensor.dtype)
 
 
 def _between(tensor: Tensor) -> Stored:
@@ -254,7 +255,8 @@ def _prepared(program: Program) -> Iterator[Prepared]:
 
 def _chain_arguments(plan: Plan, pointers: Mapping[str, str]) -> Iterator[Argument]:
     for tensor in (tensor for tensor in plan.chain.inputs if tensor in pointers):
-        yield Argument(names.identifier(tensor), pointers[tensor], is_written=False)
+        dtype = plan.chain.tensor(tensor).dtype
+        yield Argument(names.identifier(tensor), pointers[tensor], is_written=False, dtype=dtype)
     yield Argument(names.identifier(plan.chain.output), pointers[plan.chain.output], is_written=True)
     for name, _ in partial_buffers(plan):
         yield Argument(name, pointers[name], is_written=True)

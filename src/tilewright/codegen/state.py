@@ -16,7 +16,7 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Chain, Extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
-from tilewright.plan.memory import buffer_blocks, in_place_groups
+from tilewright.plan.memory import buffer_blocks, in_output_place, in_place_groups
 from tilewright.plan.types import Plan
 
 
@@ -122,6 +122,7 @@ class Lowering:
 
     def stored(self, tensor: str, scope: Scope) -> Stored:
         """Where a tensor lies, seen from a scope. What the parts of a split make of the output has a place of its own."""
+        tensor = self.chain.output if tensor in in_output_place(self.chain) else tensor
         if scope.split and tensor == self.chain.output:
             return stored_part(self.plan, tensor, self.chain.tensor(tensor).shape, scope.origin(scope.split))
         return self.arguments[tensor] if tensor in self.arguments else self._intermediate(tensor, scope)

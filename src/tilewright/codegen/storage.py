@@ -27,6 +27,7 @@ class Stored:
     strides: tuple[Value, ...]
     origins: tuple[Value, ...]
     offset: Value = 0
+    dtype: str = "float32"
 
 
 def dense_strides(sizes: tuple[Value, ...], padding: int = 0, multiple: int = 1) -> tuple[Value, ...]:
@@ -99,9 +100,9 @@ def view(access: Access, stored: Stored, box: Mapping[str, Range]) -> View | Gat
         offsets.append(multiply(subtract(start_of(index, box), origin), stride))
         for atom, coefficient in index.terms:
             strides[str(atom)] = add(strides.get(str(atom), 0), multiply(stride, coefficient))
-    return View(stored.buffer, add(stored.offset, *offsets), tuple(strides.items()))
+    return View(stored.buffer, add(stored.offset, *offsets), tuple(strides.items()), stored.dtype)
 
 
 def _gather(access: Access, stored: Stored) -> Gather:
     shifts = (multiply(origin, stride, -1) for origin, stride in zip(stored.origins, stored.strides, strict=True))
-    return Gather(stored.buffer, add(*shifts), access.indices, stored.strides, access.guard)
+    return Gather(stored.buffer, add(*shifts), access.indices, stored.strides, access.guard, stored.dtype)

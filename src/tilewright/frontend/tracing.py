@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import TilewrightError, UnsupportedOperation
-from tilewright.frontend.tracing_record import Recorder
+from tilewright.frontend.tracing_record import Recorder, recording
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.operators.elementwise import elementwise
 from tilewright.graph.rewrites.rename import rename_tensors
@@ -51,7 +51,8 @@ def trace(
         Traced(recorder, recorder.input(spec.name or f"x{position}", spec.shape, spec.dtype))
         for position, spec in enumerate(arguments)
     ]
-    returned = function(*inputs)
+    with recording(recorder):
+        returned = function(*inputs)
     results = list(returned) if isinstance(returned, list | tuple) else [returned]
     outputs = tuple(_output(recorder, result, results[:position]) for position, result in enumerate(results))
     graph = _with_output_names(recorder.graph(outputs))

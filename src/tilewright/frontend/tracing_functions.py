@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.frontend import tracing_types
 from tilewright.frontend.tracing_hints import instead_of
 from tilewright.frontend.tracing_integers import whole, wholes
 from tilewright.frontend.tracing_location import UnsupportedAttribute, located, unsupported, user_location
 from tilewright.frontend.tracing_map import apply_map, is_number, numeric, record_map, recorder_of, tensor_of
+from tilewright.frontend.tracing_types import arange as arange
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.operators import einsum as einsum_operator
 from tilewright.graph.operators import elementwise as map_operator
@@ -130,6 +133,19 @@ def softmax(x: Any, axis: int = -1) -> Any:
     return _record(softmax_operator.softmax, (x,), whole(axis), kind="softmax")
 
 
+@_traceable(partial(softmax_operator.numpy_meaning, safe=True))
+def safe_softmax(x: Any, axis: int = -1) -> Any:
+    """The softmax along `axis`, any shape, but 0 for a row of -inf alone: what attention makes of queries without keys.
+
+    PyTorch's `_safe_softmax` (since 2.5), which its scaled_dot_product_attention is made of.
+
+    >>> import numpy as np
+    >>> safe_softmax(np.array([[0.0, 0.0], [-np.inf, -np.inf]])).tolist()
+    [[0.5, 0.5], [0.0, 0.0]]
+    """
+    return _record(softmax_operator.softmax, (x,), whole(axis), kind="softmax", safe=True)
+
+
 def _reduce(function: str, x: Any, axis: Any, keepdims: bool) -> Any:
     """Kept dimensions are an index change behind the reduction, which folds into whoever reads the result."""
     recorder = recorder_of((x,))
@@ -186,6 +202,9 @@ def _unary(name: str, formula: str, meaning: Callable[..., Any] | str = "") -> C
 
 
 exp = _unary("exp", "The exponential function")
+log = _unary("log", "The natural logarithm, relative error below 1e-6; -inf for 0, NaN below")
+tanh = _unary("tanh", "The hyperbolic tangent, relative error below 1e-6")
+erf = _unary("erf", "The error function, relative error below 1e-6", _plain("erf"))
 sqrt = _unary("sqrt", "The square root; NaN for negative numbers")
 abs = _unary("abs", "The absolute value")
 negative = _unary("negative", "-x")
@@ -194,9 +213,34 @@ square = _unary("square", "x * x")
 reciprocal = _unary("reciprocal", "1 / x", _plain("reciprocal"))
 floor = _unary("floor", "The largest integer <= x")
 relu = _unary("relu", "max(x, 0)", _plain("relu"))
-sigmoid = _unary("sigmoid", "1 / (1 + exp(-x))", _plain("sigmoid"))
-silu = _unary("silu", "x / (1 + exp(-x))", _plain("silu"))
+sigmoid = _unary("sigmoid", "1 / (1 + exp(-x)), relative error below 1e-6, in the left tail, too", _plain("sigmoid"))
+silu = _unary("silu", "x / (1 + exp(-x)), relative error below 1e-6, in the left tail, too; the limit 0 at -inf", _plain("silu"))
 logical_not = _unary("logical_not", "Whether x is false")
+
+
+def _numpy_gelu(x: Any, approximate: str = "none") -> Any:
+    return _plain(_form_of_gelu(approximate))(x)
+
+
+@_traceable(_numpy_gelu)
+def gelu(x: Any, approximate: str = "none") -> Any:
+    """The Gaussian error linear unit, element by element; relative error below 1e-6, in the left tail, too; the limit 0 at -inf.
+
+    `approximate="none"` is x (1 + erf(x / sqrt(2))) / 2, "tanh" is x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2 (Hendrycks
+    and Gimpel, "Gaussian Error Linear Units", 2016). Raises `UnsupportedOperation` for other forms.
+
+    >>> import numpy as np
+    >>> gelu(np.array([-1.0, 0.0, 1.0])).round(4).tolist(), gelu(np.array([1.0]), approximate="tanh").round(4).tolist()
+    ([-0.1587, 0.0, 0.8413], [0.8412])
+    """
+    return apply_map(_form_of_gelu(approximate), x)
+
+
+def _form_of_gelu(approximate: str) -> str:
+    forms = {"none": "gelu", "tanh": "gelu_tanh"}
+    if approximate not in forms:
+        raise unsupported(f"gelu with approximate={approximate!r}", (), 'choose from "none" and "tanh"')
+    return forms[approximate]
 
 
 # Elementwise functions of two operands, with broadcasting
@@ -279,16 +323,7 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     return maximum(x, min) if max is None else minimum(x, max)
 
 
-@_traceable(lambda x, dtype: np.asarray(x).astype(dtype))
-def astype(x: Any, dtype: Any) -> Any:
-    """The values of `x` in another element type, converted as C does."""
-    name = np.dtype(dtype).name
-    if name == x.tensor.dtype:
-        return x
-    if name == "bool":
-        return not_equal(x, 0.0)
-    x = numeric(x)
-    return x if name == x.tensor.dtype else record_map("astype", Load(0), (x,), dtype=name)
+astype = _traceable(lambda x, dtype: np.asarray(x).astype(dtype))(tracing_types.astype)
 
 
 # Index changes
@@ -383,7 +418,7 @@ def asarray(x: Any, dtype: Any = None) -> Any:
     return np.asarray(x, dtype=dtype)
 
 
-FUNCTION_NAMES.append("asarray")
+FUNCTION_NAMES.extend(("asarray", "arange"))
 __all__ = [*FUNCTION_NAMES, "bool_", "float32", "float64", "newaxis"]
 
 

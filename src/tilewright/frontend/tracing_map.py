@@ -18,9 +18,6 @@ from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import Tensor
 
-FLOATING = frozenset(("divide", "reciprocal", "exp", "sqrt", "sigmoid", "silu"))
-"""Functions whose result is a floating-point number whatever they are given."""
-
 
 def recorder_of(values: Sequence[Any]) -> Recorder:
     """The one trace that all traced values belong to."""
@@ -44,14 +41,8 @@ def recorder_of(values: Sequence[Any]) -> Recorder:
 
 
 def tensor_of(recorder: Recorder, value: Any) -> Tensor:
-    """The tensor of a traced value, or a constant for an array or a number; truth values are stored as 0 and 1."""
-    if isinstance(value, Traced):
-        return value.tensor
-    array = np.asanyarray(value)
-    if array.dtype != np.bool_:
-        return recorder.constant(array)
-    numbers = Traced(recorder, recorder.constant(array.astype(np.float32)))
-    return apply_map("not_equal", numbers, 0.0).tensor
+    """The tensor of a traced value, or a constant for an array or a number."""
+    return value.tensor if isinstance(value, Traced) else recorder.constant(np.asanyarray(value))
 
 
 def numeric(value: Any) -> Any:
@@ -100,7 +91,7 @@ def result_dtype(kind: str, body: Scalar, operands: Sequence[Any]) -> str:
         return "float32"
     parts = [_weak(operand) if is_number(operand) else _array_dtype(operand) for operand in operands]
     common = np.result_type(*parts)
-    if kind in FLOATING and not np.issubdtype(common, np.floating):
+    if kind in FUNCTIONS and FUNCTIONS[kind].is_real and not np.issubdtype(common, np.floating):
         return "float64"
     return "float32" if common == np.bool_ else common.name
 
@@ -128,7 +119,7 @@ def _coerced(body: Scalar, types: Mapping[Scalar, str], wanted: bool | None) -> 
     """`body` as a condition (wanted is True), as a number (False) or as what it is (None): 0 and 1 stand for truth values."""
     is_condition = types.get(body) == "bool"
     if isinstance(body, Apply):
-        wants = (body.function == "where", *(False for _ in body.operands[1:]))
+        wants = FUNCTIONS[body.function].takes_conditions
         body = Apply(body.function, tuple(_coerced(o, types, want) for o, want in zip(body.operands, wants, strict=True)))
         is_condition = FUNCTIONS[body.function].is_condition
     if wanted is True and not is_condition:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,27 @@ import numpy as np
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing_location import located, user_location
 from tilewright.graph.types import Constant, Graph, Operator, Tensor
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+"""Element types of positions, lengths and indices: maps may read them, and no kernel stores them."""
+
+
+_current: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
+
+
+def current_recorder() -> Recorder | None:
+    """The recorder of the function that is being traced, None outside."""
+    return _current.get()
+
+
+@contextmanager
+def recording(recorder: Recorder) -> Iterator[None]:
+    """Make a recorder the current one, inside the context."""
+    token = _current.set(recorder)
+    try:
+        yield
+    finally:
+        _current.reset(token)
 
 
 class Recorder:
@@ -54,6 +77,8 @@ class Recorder:
         except TilewrightError as error:
             raise located(error) from error.__cause__
         self._declare(result, f"the result of {kind}")
+        if not operator.is_map():
+            self._check_operands(operator, kind)
         self.operators.append(operator)
         return result
 
@@ -77,8 +102,20 @@ class Recorder:
                 self._counts.setdefault(candidate, 1)
                 return candidate
 
+    def _check_operands(self, operator: Operator, kind: str) -> None:
+        """Refuse what is no map of integers: only maps convert what they read."""
+        tensors = [self.tensors[access.tensor] for access in (*operator.reads, operator.write)]
+        dtype = next((tensor.dtype for tensor in tensors if tensor.dtype in INTEGERS), None)
+        if self.element_types is not None and dtype is not None:
+            raise DTypeError(
+                f"{kind} of {dtype} elements",
+                where=user_location(),
+                why="compiled kernels take integers in comparisons, where and other elementwise functions only",
+                hint="convert them with .astype(numpy.float32), or pass interpret=True to run the NumPy meaning",
+            )
+
     def _declare(self, tensor: Tensor, what: str) -> Tensor:
-        if self.element_types is not None and tensor.dtype not in self.element_types and tensor.dtype != "bool":
+        if self.element_types is not None and tensor.dtype not in (*self.element_types, "bool", *INTEGERS):
             raise DTypeError(
                 f"{what} has dtype {tensor.dtype}",
                 where=user_location(),

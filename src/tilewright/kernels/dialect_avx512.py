@@ -56,6 +56,15 @@ TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
   __asm__("vscalefps %2, %1, %0" : "=v"(result) : "v"(p), "v"(n));
   return result;
 }
+TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
+  __asm__("vfmsub213ps %2, %1, %0" : "+v"(a) : "v"(b), "v"(ab));
+  return a;
+}
+TW_INLINE tw_vec tw_inverse(tw_vec d) {
+  tw_vec guess;
+  __asm__("vrcp14ps %1, %0" : "=v"(guess) : "v"(d));
+  return guess + guess * (1.0f - d * guess);
+}
 TW_INLINE tw_vec tw_fraction(tw_vec v) {
   tw_vec result;
   __asm__("vreduceps $9, %1, %0" : "=v"(result) : "v"(v));
@@ -63,18 +72,17 @@ TW_INLINE tw_vec tw_fraction(tw_vec v) {
 }
 """
 
-# 2^floor(t) * 2^(t - floor(t)), where one instruction gives t - floor(t), 0 for -inf, and tw_scale takes the floor itself: two
-# steps less than EXP_DOWN in general, and a polynomial for 0 to 1. Its largest relative error is 1.4e-7.
-EXP_DOWN = """\
-$n = $x * 1.44269504f;
-$x = tw_fraction($n);
-$e = $x * 0.00186712993f + 0.00901703071f;
-$e = $e * $x + 0.0557999052f;
-$e = $e * $x + 0.240164489f;
-$e = $e * $x + 0.693151295f;
-$e = $e * $x + 1.0f;
-$x = tw_scale($e, $n);
+# 2^floor(x) * 2^(x - floor(x)), where one instruction gives x - floor(x), 0 for -inf, and tw_scale takes the floor itself: two
+# steps less than EXP2_DOWN in general, and a polynomial for 0 to 1. Its largest relative error is 1.4e-7.
+EXP2_DOWN = """\
+$n = tw_fraction($x);
+$e = $n * 0.00186712993f + 0.00901703071f;
+$e = $e * $n + 0.0557999052f;
+$e = $e * $n + 0.240164489f;
+$e = $e * $n + 0.693151295f;
+$e = $e * $n + 1.0f;
+$x = tw_scale($e, $x);
 """
 
 FEATURES = frozenset({"avx512f", "avx512dq"})
-DIALECT = vector_dialect("avx512", 512, 32, FEATURES, "x86_64", INSTRUCTIONS, exp_down=EXP_DOWN)
+DIALECT = vector_dialect("avx512", 512, 32, FEATURES, "x86_64", INSTRUCTIONS, exp2_down=EXP2_DOWN)

@@ -9,6 +9,7 @@ from typing import assert_never
 
 from tilewright.graph.printer import scalar_text
 from tilewright.graph.scalar import Scalar
+from tilewright.graph.scaled_points import point_factor
 from tilewright.graph.types import Access, Chain, Operator, planned_extent
 from tilewright.plan.row_forms import row_forms
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
@@ -20,6 +21,8 @@ def formula(operator: Operator) -> str:
     if operator.is_map():
         return f"{access_text(operator.write)} = {value}"
     reduced = ",".join(axis.name for axis in operator.reduction_axes())
+    factor = point_factor(operator.reduction) if operator.reduction is not None else 1.0
+    value = value if factor == 1 else f"{factor:g} * {value}"
     carried = "sum" if operator.is_contraction() else operator.kind
     return f"{access_text(operator.write)} = {carried}({reduced}) {value}"
 

@@ -87,7 +87,7 @@ def split_answer(answer: int) -> tuple[Reason, int]:
 
 def _tensor_rule(slot: TensorSlot, numbers: dict[str, int]) -> _TensorRule:
     dtype = dtype_named(slot.dtype)
-    kind = "u" if needs_view(slot) else dtype.kind
+    kind = "u" if needs_view(slot) else {"b": "?"}.get(dtype.kind, dtype.kind)
     unit = -1 if slot.unit_stride_dim is None else slot.unit_stride_dim
     return _TensorRule(ord(kind), dtype.itemsize, len(slot.shape), unit, _longs(_coded(slot.shape, numbers)))
 

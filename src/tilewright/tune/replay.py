@@ -154,7 +154,7 @@ def _strides(slot: TensorSlot, sizes: Mapping[str, int], row_padding: int) -> li
 
 def _span_bytes(slot: TensorSlot, sizes: Mapping[str, int], strides: list[int]) -> int:
     last = sum((_size(extent, sizes) - 1) * stride for extent, stride in zip(slot.shape, strides, strict=True))
-    return (last + 1) * FLOAT_BYTES
+    return (last + 1) * np.dtype(slot.dtype).itemsize
 
 
 def _places(sizes_bytes: list[int], placement: Placement) -> list[int]:

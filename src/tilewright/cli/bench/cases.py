@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from tilewright.cli.bench.required import Required
 from tilewright.cli.shapes import ChainShape, GemmShape
 
 FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
@@ -50,6 +51,16 @@ class Case(Protocol):
         """Inputs and result, each once."""
         ...
 
+    @property
+    def required(self) -> Required | None:
+        """What it must reach; None where that is not the case's to say."""
+        ...
+
+    @property
+    def even(self) -> str:
+        """The name of the case of even sizes whose share must be kept; empty for all others."""
+        ...
+
     def error(self, result: np.ndarray[Any, Any]) -> float:
         """The largest difference to the reference, relative to its largest magnitude; infinite for another shape or NaN."""
         ...
@@ -62,6 +73,8 @@ class ChainCase:
     shape: ChainShape
     softmax: bool
     prepacked: bool = False
+    required: Required | None = None
+    even: str = ""
 
     @property
     def name(self) -> str:
@@ -119,6 +132,8 @@ class GemmCase:
 
     shape: GemmShape
     prepacked: bool = False
+    required: Required | None = None
+    even: str = ""
 
     @property
     def name(self) -> str:

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import functools
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from tilewright.cli import attention_shapes, mlp_shapes
 from tilewright.cli.bench.environment import restart_if_unfair
 from tilewright.cli.parameters import choice, writable_file
 from tilewright.cli.shapes import SQUARES, TABLE_1, TABLE_IV
 from tilewright.errors import TilewrightError
 
 if TYPE_CHECKING:
+    from tilewright.cli.bench.run import Settings
     from tilewright.cli.bench.table import Report
 
 CHAIN_NAMES = tuple(shape.name for shape in TABLE_IV)
 GEMM_NAMES = tuple(shape.name for shape in (*TABLE_1, *SQUARES))
 CHAIN_PEERS = ("numpy", "torch", "torch-avx512", "onnxruntime", "openvino")
 GEMM_PEERS = ("numpy", "torch", "torch-avx512", "onednn")
+ATTENTION_NAMES = tuple(shape.name for shape in attention_shapes.SHAPES)
+MLP_NAMES = tuple(shape.name for shape in mlp_shapes.SHAPES)
+FAMILY_PEERS = ("torch", "torch-avx512", "onnxruntime", "openvino")
 
 
 def _names(known: tuple[str, ...]) -> Callable[[click.Context, click.Parameter, str | None], tuple[str, ...] | None]:
@@ -35,12 +41,19 @@ def _names(known: tuple[str, ...]) -> Callable[[click.Context, click.Parameter, 
     return parse
 
 
-def _common(peers: tuple[str, ...]) -> Callable[[Any], Any]:
-    """The options of every benchmark."""
-    options = (
+def _packings(command: Any) -> Any:
+    """Which operands are constants."""
+    return _decorated(
+        command,
         click.option("--not-prepacked", "packing", flag_value="none", help="Only with operands that may all change."),
         click.option("--prepacked", "packing", flag_value="constants", help="Only with constant right-hand sides, prepacked."),
         click.option("--both-packings", "packing", flag_value="both", default="both", help="A table of each (the default)."),
+    )
+
+
+def _common(peers: tuple[str, ...]) -> Callable[[Any], Any]:
+    """The options of every benchmark."""
+    options = (
         click.option(
             "--peers", callback=_names(peers), metavar="NAMES", help=f"Of {', '.join(peers)}; by default those installed."
         ),
@@ -59,7 +72,21 @@ def _common(peers: tuple[str, ...]) -> Callable[[Any], Any]:
             help="Write everything as JSON; - prints that instead of the table.",
         ),
     )
-    return lambda command: functools.reduce(lambda decorated, option: option(decorated), reversed(options), command)
+    return lambda command: _decorated(command, *options)
+
+
+def _family(names: tuple[str, ...]) -> Callable[[Any], Any]:
+    """The options of attention and linear layers."""
+    options = (
+        click.option("--cases", callback=_names(names), metavar="NAME,...", help=f"By default all: {', '.join(names)}."),
+        click.option("--odd", is_flag=True, help="The same again with random odd sizes."),
+        click.option("--seed", type=int, default=None, help="Of the odd sizes, which a table prints; a random one by default."),
+    )
+    return lambda command: _decorated(_common(FAMILY_PEERS)(command), *options)
+
+
+def _decorated(command: Any, *options: Any) -> Any:
+    return functools.reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
 @click.group()
@@ -72,6 +99,7 @@ def bench() -> None:
 @click.option("--softmax", "kind", flag_value="softmax", help="Only with a softmax between the two products.")
 @click.option("--plain", "kind", flag_value="plain", help="Only without one.")
 @click.option("--both", "kind", flag_value="both", default="both", help="With and without (the default).")
+@_packings
 @_common(CHAIN_PEERS)
 def chains(json_file: str | None, **options: Any) -> None:
     """Batch GEMM chains of Chimera's Table IV, plain and with softmax: ms per call, share of the peak, ratio to the best peer."""
@@ -85,10 +113,25 @@ def chains(json_file: str | None, **options: Any) -> None:
     metavar="MxNxK,...",
     help=f"Which products; by default all: {', '.join(GEMM_NAMES)}.",
 )
+@_packings
 @_common(GEMM_PEERS)
 def gemm(json_file: str | None, **options: Any) -> None:
     """Single products of deep learning and small squares: time, share of the peak or of the bandwidth, ratio to the best peer."""
     _publish("gemm", measured_gemms(**options), json_file)
+
+
+@bench.command()
+@_family(ATTENTION_NAMES)
+def attention(json_file: str | None, **options: Any) -> None:
+    """Attention: time, share of the peak (on the pairs that a causal mask leaves) or of a plain read, ratio to the best peer."""
+    _publish("attention", measured_attention(**options), json_file)
+
+
+@bench.command()
+@_family(MLP_NAMES)
+def mlp(json_file: str | None, **options: Any) -> None:
+    """Networks of linear layers with constant weights: time, share of the peak or of a plain read, ratio to the best peer."""
+    _publish("mlp", measured_mlp(**options), json_file)
 
 
 def measured_chains(
@@ -119,6 +162,37 @@ def measured_gemms(
 
     chosen = gemm_cases(cases or GEMM_NAMES, PACKINGS[packing])
     return measured(GEMMS, chosen, Settings(peers, threads, repeats, processes))
+
+
+def measured_attention(cases: tuple[str, ...] | None, odd: bool, seed: int | None, **settings: Any) -> Report:
+    """The same for attention; `settings` are those of `_settings`."""
+    restart_if_unfair(settings["threads"])
+    from tilewright.cli.bench.attention import ATTENTION
+    from tilewright.cli.bench.attention_cases import attention_cases
+    from tilewright.cli.bench.run import measured
+
+    return measured(ATTENTION, attention_cases(cases or ATTENTION_NAMES, _odd_seed(odd, seed)), _settings(**settings))
+
+
+def measured_mlp(cases: tuple[str, ...] | None, odd: bool, seed: int | None, **settings: Any) -> Report:
+    """The same for linear layers."""
+    restart_if_unfair(settings["threads"])
+    from tilewright.cli.bench.mlp import MLP
+    from tilewright.cli.bench.mlp_cases import mlp_cases
+    from tilewright.cli.bench.run import measured
+
+    return measured(MLP, mlp_cases(cases or MLP_NAMES, _odd_seed(odd, seed)), _settings(**settings))
+
+
+def _settings(peers: tuple[str, ...] | None, threads: int, repeats: int, processes: int) -> Settings:
+    from tilewright.cli.bench.run import Settings
+
+    return Settings(peers, threads, repeats, processes)
+
+
+def _odd_seed(odd: bool, seed: int | None) -> int | None:
+    """None without odd sizes."""
+    return (random.randrange(1000) if seed is None else seed) if odd else None
 
 
 def _publish(name: str, report: Report, json_file: str | None) -> None:

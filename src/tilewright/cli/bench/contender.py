@@ -13,6 +13,8 @@ import numpy as np
 from tilewright.cli.bench.cases import Case
 
 OWN = "tilewright"
+PLAIN_READ = "plain-read"
+"""Takes turns where reading binds a case, and no part in the comparison."""
 TURN_S = 2e-3
 """Each turn lasts at least this long, and one call."""
 LONG_CALL_S = 0.1
@@ -68,6 +70,8 @@ class Peer(Generic[CaseT]):
     """How to get it."""
     matters: Callable[[], bool] = always
     """Whether it is measured where it is not asked for by name."""
+    may_fail: bool = True
+    """Whether a case that it cannot do is a row with its reason, or the end of the benchmark."""
 
     def missing(self) -> tuple[str, ...]:
         """The packages that are not installed."""

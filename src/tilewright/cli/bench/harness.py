@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from statistics import median
 
 from tilewright.cli.bench.cases import TOLERANCE
-from tilewright.cli.bench.contender import OWN, CaseT, Contender, Peer
+from tilewright.cli.bench.contender import OWN, PLAIN_READ, CaseT, Contender, Peer
 from tilewright.cli.bench.rates import Rates
+from tilewright.cli.bench.required import Required
 
 PAUSE_S = 5e-3
 """Before a turn with several threads: the worker threads of whoever ran before spin for some milliseconds."""
@@ -29,7 +30,8 @@ class Timing:
     share: float | None = None
     """Of the peak, the larger of those measured before and after each turn."""
     read_share: float | None = None
-    """Of the bandwidth with which the case's memory level is read, the larger of those before and after all turns."""
+    """Of the bandwidth with which the case's memory level is read, the larger of those before and after all turns; where a plain
+    read of the same bytes has its turns, of its speed in the same round."""
     to_own: float | None = None
     """Its time over ours in the same round; above 1 we are faster."""
     failure: str = ""
@@ -50,6 +52,10 @@ class CaseResult:
     bandwidth_bytes_per_s: float
     """and the bandwidth of reading from there."""
     timings: tuple[Timing, ...]
+    required: Required | None = None
+    """None where what must be reached is not the case's to say."""
+    even: str = ""
+    """The case of even sizes whose share must be kept."""
 
     @property
     def is_memory_bound(self) -> bool:
@@ -66,7 +72,8 @@ class CaseResult:
 
     def best_peer(self, own: str = OWN) -> Timing | None:
         """The fastest right one apart from `own`."""
-        others = [timing for timing in self.timings if timing.contender != own and timing.seconds is not None]
+        aside = (own, PLAIN_READ)
+        others = [timing for timing in self.timings if timing.contender not in aside and timing.seconds is not None]
         return min(others, key=lambda timing: timing.to_own or timing.seconds or 0.0, default=None)
 
 
@@ -103,6 +110,8 @@ def measure(case: CaseT, peers: Sequence[Peer[CaseT]], *, threads: int, rounds: 
         level,
         bandwidth,
         (*timings, *failed),
+        case.required,
+        case.even,
     )
 
 
@@ -151,12 +160,13 @@ def _timing(name: str, error: float, rounds: Sequence[_Round], work: _Work) -> T
     if not turns:
         return Timing(name, None, error)
     pairs = [one[name].seconds / one[OWN].seconds for one in rounds if OWN in one]
+    reads = [one[PLAIN_READ].seconds / one[name].seconds for one in rounds if PLAIN_READ in one]
     return Timing(
         name,
         median(turn.seconds for turn in turns),
         error,
         median(work.flops / turn.peak_flops_per_s / turn.seconds for turn in turns),
-        median(work.read_s / turn.seconds for turn in turns),
+        median(reads or [work.read_s / turn.seconds for turn in turns]),
         median(pairs) if pairs else None,
     )
 
@@ -168,7 +178,7 @@ def _prepared(peer: Peer[CaseT], case: CaseT, threads: int) -> Iterator[Contende
             contender.call()
             yield contender
     except Exception as problem:
-        if peer.name == OWN:
+        if not peer.may_fail:
             raise
         lines = str(problem).splitlines() or [""]
         yield Timing(peer.name, None, float("inf"), failure=f"{type(problem).__name__}: {lines[0]}")

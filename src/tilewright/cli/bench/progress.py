@@ -40,7 +40,8 @@ class Progress:
             self._bar.update(self._task, completed=self._done, description=f"{self._title}: {describe(case)}")
         elif result is not None:
             own = result.timing(OWN)
-            seconds = units.seconds(own.seconds) if own and own.seconds is not None else "wrong"
+            failed = own.failure if own and own.failure else "wrong"
+            seconds = units.seconds(own.seconds) if own and own.seconds is not None else failed
             self._console.print(f"{self._title} [{self._done}/{self._total}] {describe(case)}: {seconds}", markup=False)
 
 

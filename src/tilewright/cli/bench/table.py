@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, log
 from typing import Any
 
+from tilewright.cli.bench import required_table
 from tilewright.cli.bench.contender import OWN
 from tilewright.cli.bench.harness import CaseResult, Timing
+from tilewright.cli.bench.means import geometric_mean, ratio
 from tilewright.cli.bench.provenance import Provenance
 from tilewright.report import units
 from tilewright.report.layout import columns
@@ -41,38 +42,29 @@ class Report:
 
     def as_text(self) -> str:
         """A table for each kind of case and packing."""
-        lines, threads = self.provenance.lines(), self.provenance.threads
-        bound = "the peak or the read" if threads == 1 else f"{threads} times one core's peak or read"
+        lines, everyone = self.provenance.lines(), {result.case: result for result in self.results}
         for title in dict.fromkeys(result.table for result in self.results):
             results = [result for result in self.results if result.table == title]
-            lines += ["", f"{title}: {_unit(results)[1]} per call (share of {bound} beside it, whichever binds)"]
-            lines += _table(results)
+            with_requirements = results[0].required is not None
+            lines += ["", *(required_table.table(title, results, everyone) if with_requirements else self._table(title, results))]
         return "\n".join([*lines, *_failures(self.results)])
 
+    def _table(self, title: str, results: Sequence[CaseResult]) -> list[str]:
+        threads = self.provenance.threads
+        bound = "the peak or the read" if threads == 1 else f"{threads} times one core's peak or read"
+        heading = f"{title}: {_unit(results)[1]} per call (share of {bound} beside it, whichever binds)"
+        return [heading, *_table(results)]
+
     def wrong(self) -> tuple[str, ...]:
-        """The cases for which our own result is wrong."""
-        return tuple(result.case for result in self.results if (own := result.timing(OWN)) is not None and own.seconds is None)
-
-
-def ratio(result: CaseResult) -> float | None:
-    """The best peer's time over ours: above 1 we are faster. None without a peer."""
-    best = result.best_peer()
-    return None if best is None else best.to_own
+        """The cases for which our own result is wrong; one that could not be computed has a reason instead."""
+        own = [(result.case, result.timing(OWN)) for result in self.results]
+        return tuple(case for case, timing in own if timing and timing.seconds is None and not timing.failure)
 
 
 def stock_ratio(result: CaseResult) -> float | None:
     """The time of PyTorch as its users have it over ours, of its fastest variant. None where it took no part."""
     stock = [timing.to_own for timing in result.timings if timing.contender == STOCK or timing.contender.startswith(f"{STOCK} ")]
     return min((value for value in stock if value is not None), default=None)
-
-
-def geometric_mean(values: Sequence[float]) -> float:
-    """The mean for ratios.
-
-    >>> geometric_mean([0.5, 2.0])
-    1.0
-    """
-    return exp(sum(map(log, values)) / len(values))
 
 
 def _table(results: Sequence[CaseResult]) -> list[str]:
@@ -127,10 +119,16 @@ def _factor(value: float | None) -> str:
 
 
 def _failures(results: Sequence[CaseResult]) -> list[str]:
+    failed = [(result, timing) for result in results for timing in result.timings if timing.failure]
     failures = dict.fromkeys(
-        f"{timing.contender} took no part: {timing.failure}" for result in results for timing in result.timings if timing.failure
+        f"{timing.contender} took no part{_in_case(result, timing)}: {timing.failure}" for result, timing in failed
     )
     return ["", *failures] if failures else []
+
+
+def _in_case(result: CaseResult, timing: Timing) -> str:
+    """Which case, where that is our own."""
+    return f" in {result.case}" if timing.contender == OWN else ""
 
 
 def _timing_document(timing: Timing) -> dict[str, Any]:

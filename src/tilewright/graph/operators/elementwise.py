@@ -14,31 +14,17 @@ from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.shapes import Shape, broadcast_shapes
 from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
 
-_X, _ZERO, _ONE = Load(0), Literal(0.0), Literal(1.0)
-_LOGISTIC = apply("reciprocal", apply("add", _ONE, apply("exp", apply("negative", _X))))
-
-
-def _truth(operand: int) -> Scalar:
-    return apply("not_equal", Load(operand), _ZERO)
-
-
-def _number(condition: Scalar) -> Scalar:
-    return apply("where", condition, _ONE, _ZERO)
+_X = Load(0)
 
 
 COMPOSITES: Mapping[str, Scalar] = MappingProxyType(
     {
         "relu": apply("maximum", _X, Literal(0.0)),
-        "sigmoid": _LOGISTIC,
-        "silu": apply("multiply", _X, _LOGISTIC),
         "clip": apply("minimum", apply("maximum", _X, Load(1)), Load(2)),
         "positive": _X,
-        "logical_and": apply("not_equal", apply("where", _truth(0), _number(_truth(1)), _ZERO), _ZERO),
-        "logical_or": apply("not_equal", apply("where", _truth(0), _ONE, _number(_truth(1))), _ZERO),
-        "logical_not": apply("equal", _X, _ZERO),
     }
 )
-"""Functions made of others, as bodies over `Load(0)`, `Load(1)`, ... in place of their operands. Truth is what is not 0."""
+"""Functions made of others, as bodies over `Load(0)`, `Load(1)`, ... in place of their operands."""
 
 
 def body_of(function: str) -> Scalar:

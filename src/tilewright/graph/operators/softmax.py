@@ -20,27 +20,41 @@ from tilewright.graph.types import Access, Axis, AxisKind, Operator, Reduction, 
 LOWEST = float(np.finfo(np.float32).min)
 """The maximum of nothing. It is finite, so that rows and blocks of -inf never meet `-inf - -inf`: their sum is 0."""
 
+LEAST = float(np.finfo(np.float32).tiny)
+
 _SHRINK = apply("exp", apply("subtract", Previous("row_max"), State("row_max")))
 _SHARE = apply("exp", apply("subtract", Point(), State("row_max")))
 
-ROW_SOFTMAX = Reduction(
-    states=(
-        StateVariable("row_max", LOWEST, Point(), "maximum"),
-        StateVariable("row_sum", 0.0, _SHARE, "add"),
-    ),
-    finish=apply("divide", _SHARE, State("row_sum")),
-    rescales=(
-        Rescale("row_sum", _SHRINK),
-        Rescale("result", apply("divide", apply("multiply", _SHRINK, Previous("row_sum")), State("row_sum"))),
-    ),
-)
+
+def _row_softmax(nothing: float) -> Reduction:
+    """The softmax of rows whose sums start at `nothing`."""
+    return Reduction(
+        states=(
+            StateVariable("row_max", LOWEST, Point(), "maximum"),
+            StateVariable("row_sum", nothing, _SHARE, "add"),
+        ),
+        finish=apply("divide", _SHARE, State("row_sum")),
+        rescales=(
+            Rescale("row_sum", _SHRINK),
+            Rescale("result", apply("divide", apply("multiply", _SHRINK, Previous("row_sum")), State("row_sum"))),
+        ),
+    )
+
+
+ROW_SOFTMAX = _row_softmax(0.0)
 """States: maximum, then sum of exponentials. A larger maximum shrinks the sum by exp(old - new); finished values shrink by
 that and by the ratio of the sums, so a schedule may accumulate undivided exponentials and divide once at the end.
 A row of -inf alone gives 0/0 = NaN, as NumPy's formula does."""
 
+SAFE_ROW_SOFTMAX = _row_softmax(LEAST)
+"""The same, but a row of -inf alone gives 0, since its sum is not 0. All other sums are at least 1, the share of the maximum, or
+NaN: that they start at the least normal number, once or once a lane and part, is lost in their rounding."""
 
-def softmax(x: Tensor, axis: int = -1, *, name: str, result: str) -> tuple[Operator, Tensor]:
+
+def softmax(x: Tensor, axis: int = -1, *, safe: bool = False, name: str, result: str) -> tuple[Operator, Tensor]:
     """`exp(x - max) / sum(exp(x - max))` along `axis`; the shape stays. Raises `ShapeError` if there is no such axis.
+
+    A row of -inf alone gives NaN, or 0 if it is `safe`.
 
     >>> operator, tensor = softmax(Tensor("x", (2, 5)), name="softmax", result="y")
     >>> [(axis.name, axis.kind.value) for axis in operator.axes], tensor.shape
@@ -54,12 +68,13 @@ def softmax(x: Tensor, axis: int = -1, *, name: str, result: str) -> tuple[Opera
     indices = tuple(axis_index(a.name) for a in axes)
     reads = (Access(x.name, indices),)
     write = Access(result, indices)
-    operator = Operator(name, "softmax", axes, reads, write, Load(0), ROW_SOFTMAX, accumulator_of(x.dtype))
+    reduction = SAFE_ROW_SOFTMAX if safe else ROW_SOFTMAX
+    operator = Operator(name, "softmax", axes, reads, write, Load(0), reduction, accumulator_of(x.dtype))
     return operator, Tensor(result, x.shape, x.dtype)
 
 
-def numpy_meaning(x: Any, axis: int = -1) -> Any:
+def numpy_meaning(x: Any, axis: int = -1, *, safe: bool = False) -> Any:
     """The same by NumPy, in the precision of `x`."""
     with np.errstate(invalid="ignore"):
         powers = np.exp(x - np.maximum(x.max(axis=axis, keepdims=True, initial=-np.inf), LOWEST))
-        return powers / powers.sum(axis=axis, keepdims=True)
+        return powers / powers.sum(axis=axis, keepdims=True, initial=LEAST if safe else 0.0)

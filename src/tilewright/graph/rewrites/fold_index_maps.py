@@ -26,10 +26,14 @@ class FoldIndexMaps:
         operators = []
         for operator in graph.operators:
             folded = replace(operator, reads=tuple(_through(operator, access, changes) for access in operator.reads))
-            if folded.is_index_change():
+            if folded.is_index_change() and _keeps_type(folded, graph):
                 changes[folded.write.tensor] = folded
             operators.append(folded)
         return with_operators(graph, operators)
+
+
+def _keeps_type(operator: Operator, graph: Graph) -> bool:
+    return graph.tensor(operator.reads[0].tensor).dtype == graph.tensor(operator.write.tensor).dtype
 
 
 def _through(operator: Operator, access: Access, changes: dict[str, Operator]) -> Access:

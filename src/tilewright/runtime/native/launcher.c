@@ -35,7 +35,7 @@ struct symbol_rule {
 };
 
 struct tensor_rule {
-  long kind; /* f, i, u, c or ?, as NumPy's dtype.kind */
+  long kind; /* f, i, u, c as NumPy's dtype.kind, ? for truth values */
   long itemsize, rank;
   long unit_stride_dim; /* -1: any strides */
   const long *shape;    /* extents; the symbol of number s is written -1 - s */

@@ -60,4 +60,5 @@ PEER = Peer(
     prepare,
     "packs its operands inside the measured call; squares: in a loop in C",
     prepacked_note="a NumPy array that the jitted function closes over",
+    may_fail=False,
 )

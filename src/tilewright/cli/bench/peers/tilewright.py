@@ -36,4 +36,5 @@ PEER = Peer(
     prepare,
     "packs its operands inside the measured call",
     prepacked_note="NumPy arrays that the jitted function closes over",
+    may_fail=False,
 )

@@ -1,0 +1,47 @@
+"""What a case must reach, and what it misses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+ODD_POINTS = 0.05
+"""How much smaller the share of a case of odd sizes may be than that of its even counterpart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Required:
+    """The least shares of the peak and of the bandwidth, and the least ratio of the best peer's time to ours."""
+
+    share: float = 0.0
+    read_share: float = 0.0
+    ratio: float = 0.0
+
+    def __str__(self) -> str:
+        """For a cell of a table.
+
+        >>> str(Required(read_share=0.92, ratio=1.1)), str(Required())
+        ('92% of a read, 1.10x', '-')
+        """
+        parts = [f"{self.share:.0%} of peak"] if self.share else []
+        parts += [f"{self.read_share:.0%} of a read"] if self.read_share else []
+        parts += [f"{self.ratio:.2f}x"] if self.ratio else []
+        return ", ".join(parts) or "-"
+
+
+NOTHING = Required()
+"""For cases that are shown beside the required ones."""
+
+
+def missed(required: Required, share: float | None, read_share: float | None, ratio: float | None) -> Iterator[str]:
+    """What was measured and what was wanted, for people; a figure of None was not measured and misses nothing.
+
+    >>> list(missed(Required(share=0.9, ratio=1.1), 0.8, None, None))
+    ['80.0% of the peak (90% wanted)']
+    """
+    if share is not None and share < required.share:
+        yield f"{share:.1%} of the peak ({required.share:.0%} wanted)"
+    if read_share is not None and read_share < required.read_share:
+        yield f"{read_share:.1%} of the bandwidth ({required.read_share:.0%} wanted)"
+    if ratio is not None and ratio < required.ratio:
+        yield f"{ratio:.3f} of the best peer's speed ({required.ratio:.2f} wanted)"

@@ -1,0 +1,52 @@
+"""Evenly spaced numbers, by the positions along an axis: no memory is read, and readers compute them where they need them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError
+from tilewright.graph.index import axis
+from tilewright.graph.operators.elementwise import accumulator_of
+from tilewright.graph.scalar import AxisValue, Literal, Scalar, apply
+from tilewright.graph.shapes import symbols_of
+from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
+
+LARGEST = 1 << 24
+"""Whole numbers up to here are exact in float32, in which kernels compute positions."""
+
+
+def arange(extent: Extent, start: float, step: float, dtype: str, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """`start + step * i` for i in 0..extent-1, of shape (extent,). Raises `ShapeError` for whole numbers beyond 2^24.
+
+    >>> operator, tensor = arange(4, 0, 1, "int64", name="arange", result="y")
+    >>> operator.body, operator.reads, tensor.shape
+    (AxisValue(axis='d0'), (), (4,))
+    """
+    _check_exact(extent, start, step)
+    along = Axis("d0", extent)
+    body: Scalar = AxisValue(along.name)
+    body = body if step == 1 else apply("multiply", body, Literal(float(step)))
+    body = body if start == 0 else apply("add", body, Literal(float(start)))
+    write = Access(result, (axis(along.name),))
+    operator = Operator(name, "arange", (along,), (), write, body, accumulator=accumulator_of(dtype))
+    return operator, Tensor(result, (extent,), dtype)
+
+
+def numpy_meaning(extent: int, start: float, step: float, dtype: str) -> Any:
+    """The same by NumPy."""
+    return (start + step * np.arange(extent)).astype(dtype)
+
+
+def _check_exact(extent: Extent, start: float, step: float) -> None:
+    most = extent.high if isinstance(extent, SymbolicExtent) else extent
+    ends = (start, start + step * max(most - 1, 0))
+    if all(float(number).is_integer() for number in (start, step)) and max(map(abs, ends)) > LARGEST:
+        of = f" of {extent}" if symbols_of([extent]) else ""
+        raise ShapeError(
+            f"arange runs from {ends[0]} to {ends[1]}{of}",
+            where="arange",
+            why=f"kernels compute positions in float32, in which whole numbers are exact up to {LARGEST}",
+            hint="give a symbolic extent a smaller upper end, or count blocks",
+        )
