@@ -21,8 +21,8 @@ POINTER = re.compile(r"[abc]|e\d+")
 
 
 def may_inline(kernel: MicroKernel, calls: Iterable[KernelCall]) -> bool:
-    """Whether the shapes of all these calls are known, and few."""
-    return all(call.shapes is not None and 0 < _copies(kernel, call) <= MOST_INLINED for call in calls)
+    """Whether the shapes of all these calls are few."""
+    return all(0 < _copies(kernel, call) <= MOST_INLINED for call in calls)
 
 
 def tile_shapes(kernel: MicroKernel, call: KernelCall) -> frozenset[tuple[int, int]]:
@@ -115,6 +115,8 @@ def _sizes(call: KernelCall) -> tuple[set[int], set[int]]:
 
 
 def _copies(kernel: MicroKernel, call: KernelCall) -> int:
+    if call.shapes is None:
+        return len({(m, -(-n // kernel.lanes)) for m, n in tile_shapes(kernel, call)})
     rows, columns = _sizes(call)
     return sum(len(_pieces(rows, kernel.rows_for(piece))) for piece in _pieces(columns, kernel.columns))
 
@@ -169,8 +171,14 @@ def _rows_of_any_shape(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
         lanes, vectors = kernel.lanes, kernel.columns // kernel.lanes
         yield f"const long step = {kernel.rows * vectors} / ((tw_min(n - j, {kernel.columns}) + {lanes - 1}) / {lanes});"
         step = "step"
-    yield f"for (long i = 0; i < m; i += {step})"
-    yield f"  {_tile(call, f'tw_min(m - i, {step})', f'tw_min(n - j, {kernel.columns})')}"
+    tile = _tile(call, _piece(call.ranges[0], "m - i", step), _piece(call.ranges[1], "n - j", str(kernel.columns)))
+    yield from (f"for (long i = 0; i < m; i += {step})", f"  {tile}")
+
+
+def _piece(size: Range, rest: str, tile: str) -> str:
+    """The size of the next piece of a range."""
+    is_one = size.sizes == {1} or size.most == 1
+    return "1" if is_one else f"tw_min({rest}, {tile})"
 
 
 def _tile(call: KernelCall, rows: str, columns: str) -> str:
