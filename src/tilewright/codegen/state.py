@@ -25,7 +25,8 @@ from tilewright.plan.types import Plan
 def whole_range(extent: Extent) -> Range:
     """The range of an axis without loops."""
     value = extent_value(extent)
-    return Range(0, value, value, frozenset((value,)) if isinstance(value, int) else None)
+    most = extent if isinstance(extent, int) else extent.high
+    return Range(0, value, value, frozenset((value,)) if isinstance(value, int) else None, most)
 
 
 @dataclass(frozen=True, slots=True)
