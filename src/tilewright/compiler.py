@@ -26,6 +26,7 @@ from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.fold_index_maps import FoldIndexMaps
 from tilewright.graph.rewrites.fold_scales import FoldScales
 from tilewright.graph.rewrites.inline_conditions import InlineConditions
+from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
@@ -36,7 +37,7 @@ from tilewright.runtime.executable import Executable, load
 
 STAGES = ("trace", "rewrite", "plan", "lower", "emit")
 
-REWRITES: tuple[Rewrite, ...] = (FoldIndexMaps(), InlineConditions(), FoldScales(), DeadCode())
+REWRITES: tuple[Rewrite, ...] = (FoldIndexMaps(), PositionsForMasks(), InlineConditions(), FoldScales(), DeadCode())
 """In this order."""
 
 _log_plan = logging.getLogger("tilewright.plan")

@@ -1,7 +1,8 @@
 """What masks make of ranges: a block of rows walks from the first to the last key that it needs, and masks only where it must.
 
 For a limit `c * l + rest >= 0` the rows of a block need keys up to `floor(rest / -c)` for the largest `rest` of the block
-(c < 0), or from `-floor(rest / c)` on (c > 0); the smallest `rest` says in the same way where all rows need all keys. The first key is rounded down to where packed operands may be entered, the number of keys up to whole vectors. One key is always left.
+(c < 0), or from `-floor(rest / c)` on (c > 0); the smallest `rest` says in the same way where all rows need all keys. The first
+key is rounded down to where packed operands may be entered, the number of keys up to half a panel. One key is always left.
 """
 
 from __future__ import annotations

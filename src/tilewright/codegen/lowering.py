@@ -28,7 +28,7 @@ from tilewright.graph.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
-from tilewright.plan.guards import Mask, key_guard
+from tilewright.plan.guards import Mask, key_guard, later_need_more
 from tilewright.plan.images import shared_loops
 from tilewright.plan.memory import in_place_groups
 from tilewright.plan.parallel import WORTH_DISTRIBUTING_S
@@ -101,7 +101,8 @@ def _lower_parallel(
     prologue = (*clips, *_lower_body(state, packs, inside))
     deeper, innermost, block = _lower_parallel(state, axes[1:], rest, inside)
     variable = str(inner.start) if inner.start != 0 else ""
-    this = ParallelAxis(loop.axis, variable, _variable(inner.size), outer.size, loop.tile, prologue)
+    descends = later_need_more(state.chain, loop.axis)
+    this = ParallelAxis(loop.axis, variable, _variable(inner.size), outer.size, loop.tile, prologue, descends)
     return (this, *deeper), innermost, block
 
 
