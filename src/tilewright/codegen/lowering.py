@@ -96,6 +96,8 @@ def _lower_parallel(
         )
     outer = scope.ranges[loop.axis]
     inner = _block(loop, outer, scope.nesting(loop.axis))
+    if loop.tile == 1 and inner is not outer:
+        inner = Range(inner.start, 1, 1, frozenset((1,)))
     clips, inside = clipped(state, scope.enter(loop, inner))
     packs, rest = _split_packs(loop.body)
     prologue = (*clips, *_lower_body(state, packs, inside))
