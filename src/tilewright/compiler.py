@@ -22,11 +22,14 @@ from tilewright.codegen.program import emit_program, lower_program
 from tilewright.errors import TilewrightError
 from tilewright.graph.printer import to_text
 from tilewright.graph.rewrites import Rewrite
+from tilewright.graph.rewrites.canonical_bodies import CanonicalBodies
 from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.fold_index_maps import FoldIndexMaps
 from tilewright.graph.rewrites.fold_scales import FoldScales
+from tilewright.graph.rewrites.fuse_maps import FuseMaps
 from tilewright.graph.rewrites.inline_conditions import InlineConditions
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
+from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
@@ -37,7 +40,17 @@ from tilewright.runtime.executable import Executable, load
 
 STAGES = ("trace", "rewrite", "plan", "lower", "emit")
 
-REWRITES: tuple[Rewrite, ...] = (FoldIndexMaps(), PositionsForMasks(), InlineConditions(), FoldScales(), DeadCode())
+REWRITES: tuple[Rewrite, ...] = (
+    FoldIndexMaps(),
+    PositionsForMasks(),
+    InlineConditions(),
+    CanonicalBodies(),
+    FuseMaps(),
+    RecogniseFunctions(),
+    DeadCode(),
+    FoldScales(),
+    DeadCode(),
+)
 """In this order."""
 
 _log_plan = logging.getLogger("tilewright.plan")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from tilewright.codegen import names
+from tilewright.codegen.epilogue import with_epilogue
 from tilewright.codegen.expressions import Value, add, any_of, equal, multiply, round_up, unequal
 from tilewright.codegen.loop_nest import (
     BlockLoop,
@@ -244,9 +245,10 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
         target_row=target.stride(roles.row),
         accumulate=accumulate,
         shapes=_shapes(rows, columns),
+        ranges=(rows, columns),
     )
     if roles.column is None or target.stride(roles.column) == 1:
-        return (*packing, call)
+        return (*packing, *with_epilogue(state, operator, roles, scope, call))
     return (*packing, *_staged(state, operator, roles, scope, call))
 
 

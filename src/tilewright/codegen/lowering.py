@@ -212,6 +212,8 @@ def _guarded(condition: Value, body: tuple[Node, ...]) -> tuple[Node, ...]:
 
 def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[Node, ...]:
     operator = state.chain.operator(leaf.operator)
+    if state.plan.operator_plan(leaf.operator).epilogue_of:
+        return ()
     if state.plan.operator_plan(leaf.operator).roles is not None:
         return correct_sums(state, operator, scope, lower_contraction(state, operator, scope))
     guard = key_guard(state.chain)

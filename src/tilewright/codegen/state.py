@@ -16,6 +16,7 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Chain, Extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
+from tilewright.plan.epilogues import in_output_place
 from tilewright.plan.guards import Limit
 from tilewright.plan.memory import buffer_blocks, in_place_groups
 from tilewright.plan.types import Plan
@@ -24,7 +25,8 @@ from tilewright.plan.types import Plan
 def whole_range(extent: Extent) -> Range:
     """The range of an axis without loops."""
     value = extent_value(extent)
-    return Range(0, value, value, frozenset((value,)) if isinstance(value, int) else None)
+    most = extent if isinstance(extent, int) else extent.high
+    return Range(0, value, value, frozenset((value,)) if isinstance(value, int) else None, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,7 @@ class Lowering:
 
     def stored(self, tensor: str, scope: Scope) -> Stored:
         """Where a tensor lies, seen from a scope. What the parts of a split make of the output has a place of its own."""
+        tensor = self.chain.output if tensor in in_output_place(self.chain) else tensor
         if scope.split and tensor == self.chain.output:
             return stored_part(self.plan, tensor, self.chain.tensor(tensor).shape, scope.part_start())
         return self.arguments[tensor] if tensor in self.arguments else self._intermediate(tensor, scope)

@@ -18,6 +18,7 @@ import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, TilewrightError
 from tilewright.frontend import tracing_functions as tw
+from tilewright.frontend.tracing_integers import wholes
 from tilewright.frontend.tracing_location import user_location
 from tilewright.frontend.tracing_types import extent
 from tilewright.frontend.tracing_value import Traced
@@ -70,7 +71,7 @@ def scaled_dot_product_attention(
     ((2, 4, 3, 5), [5.0, 6.0, 7.0, 8.0, 9.0])
     """
     q, k, v = map(_array, (q, k, v))
-    shape = _attention_shape(q.shape, k.shape, v.shape, enable_gqa)
+    shape = _attention_shape(wholes(q.shape), wholes(k.shape), wholes(v.shape), enable_gqa)
     _check_scalars(causal_alignment, softcap, scale)
     scores = tw.einsum(shape.subscripts("mk", "lk", "ml"), shape.grouped(q), k)
     scores = scores * (1.0 / math.sqrt(q.shape[-1]) if scale is None else scale)
@@ -111,8 +112,9 @@ class AttentionShape:
         """An array (..., heads, m, k or l) with its heads in groups, (..., heads of k, group, m, k or l)."""
         if self.group == 1 or x.ndim < 3:
             return x
-        heads = (1, 1) if x.shape[-3] == 1 else (x.shape[-3] // self.group, self.group)
-        return tw.reshape(x, (*x.shape[:-3], *heads, *x.shape[-2:]))
+        *front, heads, rows, columns = wholes(x.shape)
+        groups = (1, 1) if heads == 1 else (heads // self.group, self.group)
+        return tw.reshape(x, (*front, *groups, rows, columns))
 
 
 def _attention_shape(q: Shape, k: Shape, v: Shape, enable_gqa: bool) -> AttentionShape:
@@ -153,7 +155,7 @@ def _checked_mask(shape: AttentionShape, mask: Any, dtype: Any) -> Any:
             hint="compare it: attn_mask != 0, or convert it with astype",
         )
     scores = (*shape.front, shape.queries, shape.keys)
-    extents = zip(reversed(mask.shape), reversed(scores), strict=False)
+    extents = zip(reversed(wholes(mask.shape)), reversed(scores), strict=False)
     if mask.ndim > len(scores) or any(own not in (1, extent) for own, extent in extents):
         text = f"attn_mask has shape {shape_text(mask.shape)}, which does not broadcast to the scores' {shape_text(scores)}"
         raise ShapeError(text, where=user_location(), hint="the last two dimensions are queries and keys; each may be 1")
@@ -165,7 +167,7 @@ def _lengths(shape: AttentionShape, lengths: Any) -> Any:
     if not np.issubdtype(lengths.dtype, np.integer):
         text = f"key_lengths has dtype {lengths.dtype}"
         raise DTypeError(text, where=user_location(), why="lengths are integers", hint="use astype(numpy.int64)")
-    if lengths.shape != shape.front[:1] or not shape.front:
+    if wholes(lengths.shape) != shape.front[:1] or not shape.front:
         text = f"key_lengths has shape {shape_text(lengths.shape)}"
         why = f"there is one length for each of the batch: {shape_text(shape.front[:1])}"
         raise ShapeError(text, where=user_location(), why=why, hint="for other numbers of keys use attn_mask")

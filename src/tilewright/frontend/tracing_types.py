@@ -62,7 +62,7 @@ def extent(value: Any) -> Any:
     recorder = current_recorder()
     if recorder is None or not isinstance(value, SymbolicExtent):
         return value
-    return Traced(recorder, recorder.record(extent_operator.extent, value, kind="extent"))
+    return Traced(recorder, recorder.record(extent_operator.extent, whole(value), kind="extent"))
 
 
 def _bound(value: Any) -> Any:

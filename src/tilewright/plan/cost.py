@@ -28,7 +28,7 @@ from tilewright.plan.row_forms import shares_of
 from tilewright.plan.setting import ELEMENT_BYTES, Setting, compulsory_bytes, source_position
 from tilewright.plan.traffic import Footprints, Surroundings, elements_into, footprints
 from tilewright.plan.types import Floor
-from tilewright.plan.vector_work import function_seconds, share_seconds, vector_seconds
+from tilewright.plan.vector_work import epilogue_seconds, function_seconds, share_seconds, vector_seconds
 from tilewright.plan.views import Count, OperatorView
 
 
@@ -69,7 +69,8 @@ def measure(setting: Setting, operator: Operator, tiles: Mapping[str, Count]) ->
     work, functions = KernelWork(0.0, 0), 0.0
     if operator.name in setting.kernels:
         work = arithmetic_work(setting, operator, tiles)
-    else:
+        functions = epilogue_seconds(setting, operator)
+    elif not setting.is_in_tiles(operator.name):
         functions = function_seconds(setting, operator)
     return Block(tiles, footprints(setting, operator, tiles), work.seconds, functions, work.calls)
 
@@ -90,11 +91,13 @@ def operator_work(
     inner: OperatorView | None = None,
     conflict: float | None = None,
 ) -> Work:
-    """The cost of one operator.
+    """The cost of one operator; maps that the micro tiles of a contraction apply cost nothing, as their functions are its own.
 
     `inner` is its view with the loops that cut its blocks for L1. `conflict` (see `traffic.elements_into`) says that
     its right operand is read in place; None that it is packed if it has to be.
     """
+    if setting.is_in_tiles(view.operator.name):
+        return Work(0.0, 0.0, 0.0, 0.0, {level.name: 0 for level in setting.cache_levels})
     setting = setting.walked(view.walked(setting.sizes))
     block = block or measure(setting, view.operator, view.tiles)
     nearest = block if inner is None else measure(setting, view.operator, inner.tiles)
@@ -120,7 +123,7 @@ def operator_work(
     pages = {"right": 0.0 if conflict is None else packing}
     pages["left"] = left_page_seconds(setting, view.operator, moved, nearest.tiles)
     prefetching = prefetch_seconds(setting, view, moved, nearest.tiles, calls, packed=conflict is None, pages_s=pages)
-    streams = stream_seconds(setting, view, moved) if conflict is None else 0.0
+    streams = stream_seconds(setting, view, moved, in_place=conflict is not None)
     packing = packing + pages["left"] + target_page_seconds(setting, view.operator, moved, nearest.tiles)
     rolling = view.carried * coefficients.pass_cycles_per_vector * setting.vectors_per_element / hz
     return Work(nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic, prefetching, streams, rolling)

@@ -66,13 +66,19 @@ def in_place_groups(chain: Chain) -> tuple[tuple[str, ...], ...]:
     for tensor in chain.intermediates:
         producer = chain.producer(tensor)
         assert producer is not None
-        source = next((a.tensor for a in producer.reads if _overwrites(chain, producer, a)), None)
+        source = overwritten(chain, producer)
         group = next((names for names in groups if source is not None and names[-1] == source), None)
         if group is None:
             groups.append([tensor])
         else:
             group.append(tensor)
     return tuple(tuple(group) for group in groups)
+
+
+def overwritten(chain: Chain, operator: Operator) -> str | None:
+    """The intermediate in whose place an operator may leave its result: of several the last one that is made."""
+    able = {access.tensor for access in operator.reads if _overwrites(chain, operator, access)}
+    return next((tensor for tensor in reversed(chain.intermediates) if tensor in able), None)
 
 
 def live_elements(chain: Chain, schedule: Schedule, tensor: str) -> int:

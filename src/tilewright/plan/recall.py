@@ -53,7 +53,7 @@ def structure(chain: Chain) -> Hashable:
 
 def _nameless(operator: Operator, tensors: Mapping[str, str]) -> Operator:
     reads = tuple(replace(access, tensor=tensors[access.tensor]) for access in operator.reads)
-    return replace(operator, name="", reads=reads, write=replace(operator.write, tensor=tensors[operator.write.tensor]))
+    return replace(operator, name="", kind="", reads=reads, write=replace(operator.write, tensor=tensors[operator.write.tensor]))
 
 
 def _key(setting: Setting) -> Hashable:

@@ -1,11 +1,12 @@
-"""Composition of accesses: what a consumer reads when it computes an element of a map's result by itself."""
+"""Composition of accesses and bodies: what a consumer reads and does when it computes an element of a map's result by itself."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tilewright.graph.index import FloorDiv, Index, Mod
-from tilewright.graph.scalar import AxisValue, Literal, Scalar, apply
+from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.types import Access, Operator, SymbolicExtent
 
 
@@ -28,6 +29,40 @@ def composed(source: Access, positions: Mapping[str, Index], extents: Mapping[st
     '2*m + 2'
     """
     return Access(source.tensor, tuple(index.substitute(positions, extents) for index in source.indices))
+
+
+def inlined(operator: Operator, producers: Mapping[str, Operator]) -> Operator:
+    """An operator that computes, wherever it reads without a guard what one of these maps writes, the map's body itself."""
+    reads: list[Access] = []
+    values: dict[int, Scalar] = {}
+    for number, access in enumerate(operator.reads):
+        producer = producers.get(access.tensor)
+        if producer is None or access.guard is not None:
+            values[number] = Load(_number_of(access, reads))
+            continue
+        positions, extents = consumer_positions(producer, access), largest_extents(operator)
+        inner = [_number_of(composed(read, positions, extents), reads) for read in producer.reads]
+        values[number] = _renumbered(_at(producer.body, positions), {old: Load(new) for old, new in enumerate(inner)})
+    return replace(operator, reads=tuple(reads), body=_renumbered(operator.body, values))
+
+
+def _at(body: Scalar, positions: Mapping[str, Index]) -> Scalar:
+    """A body whose axes stand at the reader's positions. An axis that the write lacks has extent 1."""
+
+    def moved(node: Scalar) -> Scalar | None:
+        return position_value(positions.get(node.axis, Index())) if isinstance(node, AxisValue) else None
+
+    return rewrite(body, moved)
+
+
+def _number_of(access: Access, reads: list[Access]) -> int:
+    if access not in reads:
+        reads.append(access)
+    return reads.index(access)
+
+
+def _renumbered(body: Scalar, values: Mapping[int, Scalar]) -> Scalar:
+    return rewrite(body, lambda node: values[node.read] if isinstance(node, Load) else None)
 
 
 def position_value(index: Index) -> Scalar:

@@ -1,0 +1,58 @@
+"""Makes one map of maps that follow each other point by point."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from tilewright.graph.rewrites.compose import inlined
+from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.scalar import subexpressions
+from tilewright.graph.types import Access, Graph, Operator
+
+
+@dataclass(frozen=True, slots=True)
+class FuseMaps:
+    """A map whose result another map alone reads, once and at every point, is computed inside of that one.
+
+    Both must have the same points: what is broadcast is not computed again for each of its readers' points. Outputs stay. The
+    steps in which a formula was written leave no trace: equal formulas are equal operators.
+    """
+
+    most_nodes: int = 96
+    """In a fused body: operands that stand several times in a formula double it."""
+    name: str = "fuse-maps"
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph with maps fused, until none is left that may be: what two maps have read may then be read by one."""
+        fused = self._fused_once(graph)
+        return graph if len(fused.operators) == len(graph.operators) else self.run(fused)
+
+    def _fused_once(self, graph: Graph) -> Graph:
+        readers = Counter(access.tensor for operator in graph.operators for access in operator.reads)
+        alone = {tensor for tensor, count in readers.items() if count == 1} - set(graph.outputs)
+        operators: dict[str, Operator] = {}
+        for operator in graph.operators:
+            fused = operator
+            for access in operator.reads if operator.is_map() else ():
+                producer = operators.get(access.tensor) if access.tensor in alone else None
+                if producer is not None and _has_same_points(operator, access, producer):
+                    fused = self._fused(fused, producer, operators)
+            operators[fused.write.tensor] = fused
+        return with_operators(graph, operators.values())
+
+    def _fused(self, operator: Operator, producer: Operator, operators: dict[str, Operator]) -> Operator:
+        """The map with a producer's body inside, unless that becomes too long; the producer is dropped."""
+        fused = inlined(operator, {producer.write.tensor: producer})
+        if len(subexpressions(fused.body)) > self.most_nodes:
+            return operator
+        del operators[producer.write.tensor]
+        return fused
+
+
+def _has_same_points(operator: Operator, access: Access, producer: Operator) -> bool:
+    """Whether a reader takes every element of a map's result exactly once."""
+    guarded = any(read.guard is not None for read in (access, *producer.reads))
+    positions = [read for read in access.indices if read.terms]
+    wide = {axis.name for axis in operator.axes if axis.extent != 1}
+    return producer.is_map() and not guarded and all(index.is_axis() for index in positions) and wide <= access.axes()
