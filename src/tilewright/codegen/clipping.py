@@ -71,7 +71,7 @@ def clipped(state: Lowering, scope: Scope) -> tuple[tuple[Node, ...], Scope]:
         nodes.append(Define(names.count(guard.axis), size))
         size = names.count(guard.axis)
     sizes = whole.sizes if (start, size) == (whole.start, whole.size) else _sizes(whole, align, step)
-    keys = Range(start, size, whole.capacity, sizes)
+    keys = Range(start, size, whole.capacity, sizes, whole.most)
     clip = Clip(guard.axis, keys, data)
     return tuple(nodes), replace(scope, ranges={**scope.ranges, guard.axis: keys}, clip=clip)
 

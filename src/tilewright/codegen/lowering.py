@@ -238,7 +238,7 @@ def _lower_mask(state: Lowering, operator: Operator, mask: Mask, scope: Scope) -
     keys = scope.ranges[axis]
     parts: list[Node] = []
     for start, stop, body in ((0, first, operator.body), (first, last, mask.inside), (last, keys.size, operator.body)):
-        part = Range(add(keys.start, start), subtract(stop, start), keys.capacity)
+        part = Range(add(keys.start, start), subtract(stop, start), keys.capacity, most=keys.most)
         loops = _vector_loops(state, replace(operator, body=body), scope.at(axis, part))
         is_in_place = isinstance(body, Load) and loops.reads[body.read] == loops.write
         parts += _guarded(less(start, stop), () if is_in_place else (loops,))
