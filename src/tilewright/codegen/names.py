@@ -19,9 +19,9 @@ LOCALS = """
 block blocks call constants context contribution fetches lane lanes next packed point scratch sizes tensors workspace
 """
 TAKEN = frozenset(f"{KEYWORDS} {LOCALS}".split())
-PREFIXES = (
-    "at_ in_ size_ stride_ extent_ load_ state_ tw_ packed_ staged_ running_ partial_ previous_ gained_ factor_ last_ fetched_ __"
-)
+PREFIXES = """
+at_ in_ size_ stride_ extent_ load_ state_ tw_ packed_ staged_ running_ partial_ previous_ gained_ factor_ last_ fetched_ row_ __
+"""
 RESERVED_PREFIXES = tuple(PREFIXES.split())
 
 
