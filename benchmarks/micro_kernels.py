@@ -2,9 +2,9 @@
 
     python -m benchmarks.micro_kernels [name ...]
 
-Full tiles on panels that stay in L1, K = 64, 256 and 512 (B is given a row
-stride of 0, as a panel of 512 rows would leave L1). Every sample stands between two runs of a loop of independent
-multiply-adds of the kernel's vector width, and is compared with the faster one: so shares hold while the clock drifts. The
+Full tiles on panels that stay in L1, K = 64, 256 and 512 (B is given a row stride of 0, as a panel of 512 rows would leave L1;
+so are columns, where a kernel reads those). Every sample stands between two runs of a loop of independent multiply-adds of the
+kernel's vector width, and is compared with the faster one: so shares hold while the clock drifts. The
 median and the 90th percentile are printed; where they differ much, something else was using the core.
 """
 
@@ -21,6 +21,7 @@ import numpy as np
 from tests.conftest import cpu_flags
 from tests.support.kernel_build import COMPILERS, MATRIX_ARGUMENTS, command, dialect_library, load
 from tilewright.kernels import MicroKernel, VectorDialect, dialect_for, registered
+from tilewright.kernels.contract import DEPTH
 
 ACCUMULATORS = 14
 """Six cycles of latency, two of these a cycle, where a product and a sum are two instructions; one register more is needed."""
@@ -68,12 +69,13 @@ def peak(dialect: VectorDialect) -> Run:
 def tiles(kernel: MicroKernel, compiler: str, k: int) -> Run:
     """Calls on the same full tile, from a loop in C."""
     rows, columns, count = kernel.rows, kernel.columns, STEPS_PER_RUN // k
-    a, b, c = aligned(k, rows), aligned(1, columns), aligned(rows, columns)
+    a, b, c = aligned(k, rows), aligned(k if kernel.right_by_columns else 1, columns), aligned(rows, columns)
+    left = (k, 1) if kernel.lanes_along == DEPTH else (1, rows)
     repeat = dialect_library(dialect_for("any", frozenset()), "gcc", REPEAT).repeat
     repeat.argtypes = [ctypes.c_void_p, ctypes.c_long, *MATRIX_ARGUMENTS]
     function = ctypes.cast(load(kernel, compiler), ctypes.c_void_p)  # type: ignore[arg-type]
     pointers = [array.ctypes.data for array in (a, b, c)]
-    arguments = (k, pointers[0], 1, rows, pointers[1], 0, pointers[2], columns, rows, columns, 0)
+    arguments = (k, pointers[0], *left, pointers[1], 0, pointers[2], columns, rows, columns, 0)
     return Run(lambda: (repeat(function, count, *arguments), a, b, c)[0], 2 * rows * columns * k * count)
 
 

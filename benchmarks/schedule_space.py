@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tilewright.plan.candidate import Candidate
+from tilewright.plan.epilogues import maps_in_tiles
 from tilewright.plan.features import features
 from tilewright.plan.fetch import fetched_inputs
 from tilewright.plan.nesting import Blocking, InnerLoops
@@ -99,10 +100,14 @@ def priced(like: Plan, setting: Setting, point: Point) -> Sampled:
     blocking = blocking_of(setting, point)
     chain, used = setting.chain, dict(point.kernels)
     scratch = scratch_bytes(setting, blocking.schedule)
+    maps = maps_in_tiles(chain, blocking.schedule, setting.kernels)
     plan = replace(
         like,
         schedule=blocking.schedule,
-        operators=tuple(OperatorPlan(op.name, used.get(op.name), setting.roles.get(op.name)) for op in chain.operators),
+        operators=tuple(
+            OperatorPlan(op.name, used.get(op.name), setting.roles.get(op.name), epilogue_of=maps.get(op.name, ""))
+            for op in chain.operators
+        ),
         levels=(),
         parallel_axes=parallel_axes(chain, blocking.schedule),
         movements=(),

@@ -56,7 +56,8 @@ _HOMES = {
     "tilewright.frontend.norms": ("layer_norm", "rms_norm"),
     _FUNCTIONS: (
         *("einsum", "matmul", "softmax", "safe_softmax", "sum", "prod", "max", "min", "mean"),
-        *("exp", "sqrt", "abs", "negative", "positive", "square", "reciprocal", "floor", "relu", "sigmoid", "silu", "pow"),
+        *("exp", "log", "sqrt", "abs", "negative", "positive", "square", "reciprocal", "floor", "pow"),
+        *("relu", "sigmoid", "silu", "gelu", "tanh", "erf"),
         *("add", "subtract", "multiply", "divide", "maximum", "minimum", "where", "clip", "astype", "asarray", "arange"),
         *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not"),
         *("reshape", "transpose", "permute_dims", "matrix_transpose", "swapaxes", "expand_dims", "squeeze", "broadcast_to"),

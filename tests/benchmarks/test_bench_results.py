@@ -4,12 +4,16 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from benchmarks import bounds, yardsticks
+from benchmarks import attention_memory, bench_results, bounds, yardstick_calls, yardsticks
 from benchmarks.bench_results import markdown, publish
 from tests.support.hand_results import PLAIN, PRODUCTS, PROVENANCE, case, results, timing
+from tilewright.cli.attention_shapes import AttentionShape
+from tilewright.cli.bench.command import mlp
 from tilewright.cli.bench.harness import CaseResult
+from tilewright.cli.bench.required import NOTHING, Required
 from tilewright.cli.bench.table import Report
 
 
@@ -93,3 +97,65 @@ def test_yardsticks_are_called_with_the_operands_of_the_case(tmp_path: Path) -> 
     contender.call()
     expected = [16, *(operand.flat[0] for operand in case.operands)]
     assert contender.result().ravel()[:4].tolist() == pytest.approx(expected)
+
+
+def test_requirements_of_cases_are_bounds(tmp_path: Path) -> None:
+    own = timing("tilewright", 2e-3, 2e-3)
+    slow = replace(case("full_4096", "long attention", own), required=Required(share=0.85))
+    odd = replace(
+        case("full_4096 odd", "odd sizes, seed 1", timing("tilewright", 4e-3, 4e-3)), required=NOTHING, even="full_4096"
+    )
+    found = list(bounds.gaps(on(AVX512, slow, odd)))
+    assert [gap.missed for gap in found] == [("50.0% of the peak (85% wanted)",), ("-25.0% beside even sizes",)]
+    assert not list(bounds.gaps(on("x (x86-64-v3)", slow, odd)))
+
+
+def test_scripts_measure_in_three_processes_and_keep_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    options, kept = dict[str, object](), list[object]()
+
+    def measured(**given: object) -> Report:
+        options.update(given)
+        return Report(PROVENANCE, results())
+
+    monkeypatch.setattr(bench_results, "publish", lambda *arguments: kept.append(arguments))
+    bench_results.measure_and_publish("mlp", "Linear layers", mlp, measured, ["--cases", "mlp_64", "--odd", "--seed", "3"])
+    assert options["processes"] == 3
+    assert (options["cases"], options["odd"], options["seed"]) == (("mlp_64",), True, 3)
+    assert "json_file" not in options
+    assert kept == [("mlp", "Linear layers", Report(PROVENANCE, results()))]
+
+
+def test_weights_of_a_yardstick_are_in_blocks_of_columns() -> None:
+    weight = np.arange(2 * 96, dtype=np.float32).reshape(2, 96)
+    blocked = yardstick_calls._joined([yardstick_calls._blocked(weight)]).reshape(2, 2, 48)
+    for block in range(2):
+        np.testing.assert_array_equal(blocked[block], weight[:, 48 * block : 48 * (block + 1)])
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+def test_a_yardstick_of_layers_gets_them_behind_each_other(tmp_path: Path) -> None:
+    """One that copies an element of each operand; its width comes from outside."""
+    tmp_path.joinpath("families").mkdir()
+    tmp_path.joinpath("families", "mlp.c").write_text(
+        "void mlp(long rows, const float *x, const float *w, const float *b, float *y) {\n"
+        "  y[0] = rows; y[1] = x[0]; y[2] = w[D * D]; y[3] = b[D];\n}\n"
+    )
+    tested = yardsticks.YARDSTICKS["mlp_64"].case
+    (contender,) = yardsticks.prepare(tmp_path, tested, 1)
+    contender.call()
+    expected = [65536, tested.rows[0, 0], tested.weights[1][0, 0], tested.biases[1][0]]
+    assert contender.result().ravel()[:4].tolist() == pytest.approx(expected)
+
+
+def test_memory_of_a_call_is_what_the_process_grows_by() -> None:
+    memory = attention_memory.measured(AttentionShape("small", 2, 64, 64, 16), threads=1)
+    assert memory.inputs_and_output_bytes == 4 * 4 * 2 * 64 * 16
+    assert memory.kernels == 1
+    assert 0 <= memory.grown_bytes < attention_memory.REQUIRED_BYTES
+
+
+def test_the_peak_of_memory_begins_anew() -> None:
+    before = attention_memory.reset_peak_bytes()
+    room = np.ones(32 << 20, np.uint8)
+    grown = attention_memory.peak_bytes() - before
+    assert room.nbytes * 0.9 < grown < room.nbytes * 1.5

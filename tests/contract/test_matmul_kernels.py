@@ -75,17 +75,17 @@ class Operand:
         return self.memory[self.index]
 
 
-def layouts(k: int, m: int, n: int) -> list[tuple[tuple[int, int], int, int]]:
-    """Strides of A, of the rows of B, and of the rows of C."""
+def layouts(k: int, m: int, n: int, across: int) -> list[tuple[tuple[int, int], int, int]]:
+    """Strides of A, of the rows of B (or of its columns, where it is given by them: `across` elements each), and of C's rows."""
     return [
-        ((k, 1), n, n),
-        ((1, m), n + 3, n + 5),
-        ((k + 5, 1), -n, -n),
+        ((k, 1), across, n),
+        ((1, m), across + 3, n + 5),
+        ((k + 5, 1), -across, -n),
         ((0, 1), 0, n),
-        ((-k - 1, 1), n, n + 1),
-        ((3 * k, 3), 2 * n, n),
-        ((1, 0), n, n),
-        ((1, -m), n, n),
+        ((-k - 1, 1), across, n + 1),
+        ((3 * k, 3), 2 * across, n),
+        ((1, 0), across, n),
+        ((1, -m), across, n),
     ]
 
 
@@ -94,24 +94,24 @@ def check_products(call: Call, kernel: MicroKernel) -> None:
     random = np.random.default_rng(0)
     memories = [GuardedMemory(4 * 3 * (max(DEPTHS) + 6) * max(kernel.rows_for(1), kernel.columns)) for _ in range(3)]
     for turn, ((m, n), k) in enumerate(product(sizes(kernel), DEPTHS)):
-        strides, b_row, c_row = layouts(k, m, n)[turn % 8]
+        strides, b_row, c_row = layouts(k, m, n, k if kernel.right_by_columns else n)[turn % 8]
         at_end, accumulate = bool(turn // 8 % 2), turn // 16 % 2
         a = Operand(memories[0], m, k, strides, at_end)
-        b = Operand(memories[1], k, n, (b_row, 1), at_end)
+        b = Operand(memories[1], k, n, (1, b_row) if kernel.right_by_columns else (b_row, 1), at_end)
         c = Operand(memories[2], m, n, (c_row, 1), at_end)
         where = f"m={m} n={n} k={k} a={strides} b_row={b_row} c_row={c_row} at_end={at_end} accumulate={accumulate}"
-        check_product(call, a, b, c, random, accumulate, where)
+        check_product(call, a, b, c, b_row, random, accumulate, where)
 
 
 def check_product(
-    call: Call, a: Operand, b: Operand, c: Operand, random: np.random.Generator, accumulate: int, where: str
+    call: Call, a: Operand, b: Operand, c: Operand, b_row: int, random: np.random.Generator, accumulate: int, where: str
 ) -> None:
     """One call against float64, to within the error bound of a sum of k products; nothing around C changes."""
     (m, k), n = a.index.shape, b.index.shape[1]
     a_values = a.fill(random.standard_normal((m, k), np.float32)).astype(np.float64)
     b_values = b.fill(random.standard_normal((k, n), np.float32)).astype(np.float64)
     before = c.fill(random.standard_normal((m, n), np.float32)).astype(np.float64) * accumulate
-    call(k, a.address, *a.strides, b.address, b.strides[0], c.address, c.strides[0], m, n, accumulate)
+    call(k, a.address, *a.strides, b.address, b_row, c.address, c.strides[0], m, n, accumulate)
     result = c.read()
     bound = (k + 2) * EPSILON * (np.abs(a_values) @ np.abs(b_values) + np.abs(before))
     error = np.abs(result - (a_values @ b_values + before))
@@ -125,10 +125,11 @@ def test_products_in_every_shape_and_layout(kernel: MicroKernel, compiler: str) 
     in_child(check_products, load(kernel, compiler), kernel)
 
 
-def dense_call(call: Call, a: Floats, b: Floats, c: Floats, accumulate: int = 0) -> Floats:
-    """C-contiguous operands; returns C."""
+def dense_call(call: Call, kernel: MicroKernel, a: Floats, b: Floats, c: Floats, accumulate: int = 0) -> Floats:
+    """C-contiguous operands, B by columns where the kernel wants it so; returns C."""
     (m, k), n = a.shape, b.shape[1]
-    call(k, a.ctypes.data, k, 1, b.ctypes.data, n, c.ctypes.data, n, m, n, accumulate)
+    b = np.ascontiguousarray(b.T) if kernel.right_by_columns else b
+    call(k, a.ctypes.data, k, 1, b.ctypes.data, b.shape[1], c.ctypes.data, n, m, n, accumulate)
     return c
 
 
@@ -142,7 +143,7 @@ def check_special_values(call: Call, kernel: MicroKernel) -> None:
         b[random.integers(9), random.integers(n)] = random.choice(specials)
         with np.errstate(invalid="ignore"):
             expected = a.astype(np.float64) @ b.astype(np.float64)
-        result = dense_call(call, a, b, np.full((m, n), np.nan, np.float32))
+        result = dense_call(call, kernel, a, b, np.full((m, n), np.nan, np.float32))
         finite = np.isfinite(expected)
         np.testing.assert_array_equal(result[~finite], expected[~finite], f"m={m} n={n}")
         np.testing.assert_allclose(result[finite], expected[finite], atol=1e-4)
@@ -153,9 +154,11 @@ def check_denormals(call: Call, kernel: MicroKernel) -> None:
     shape = (kernel.rows, kernel.columns)
     tiny = np.float32(1e-42) * np.arange(1, kernel.columns + 1, dtype=np.float32)
     ones = np.ones((kernel.rows, 1), np.float32)
-    result = dense_call(call, ones, tiny[None, :], np.zeros(shape, np.float32))
+    result = dense_call(call, kernel, ones, tiny[None, :], np.zeros(shape, np.float32))
     np.testing.assert_array_equal(result, np.broadcast_to(tiny, shape))
-    scaled = dense_call(call, ones * np.float32(2.0**-100), tiny[None, :] * np.float32(2.0**60), np.zeros(shape, np.float32))
+    scaled = dense_call(
+        call, kernel, ones * np.float32(2.0**-100), tiny[None, :] * np.float32(2.0**60), np.zeros(shape, np.float32)
+    )
     expected = np.float64(2.0**-100) * (tiny * np.float32(2.0**60)).astype(np.float64)
     np.testing.assert_array_equal(scaled, np.broadcast_to(expected.astype(np.float32), shape))
 
@@ -177,7 +180,7 @@ def check_one_value_everywhere(call: Call, kernel: MicroKernel) -> None:
         for m, n in sizes(kernel):
             a, b = np.tile(row, (m, 1)), np.tile(column[:, None], (1, n))
             c = np.full((m, n), start, np.float32)
-            values |= set(dense_call(call, a, b, c, accumulate).view(np.uint32).ravel().tolist())
+            values |= set(dense_call(call, kernel, a, b, c, accumulate).view(np.uint32).ravel().tolist())
         assert len(values) == 1, f"accumulate={accumulate}: {len(values)} different results"
 
 

@@ -80,3 +80,15 @@ def test_lanes_run_along_the_depth_of_one_contiguous_column(spec: str, sizes: di
     machine = Machine.named("zen5")
     chosen, _ = choose_kernel(operator, contraction_roles(operator), machine, sizes, for_machine(machine))
     assert (chosen.lanes_along == DEPTH) == is_dot
+
+
+@pytest.mark.parametrize(("rows", "copied_s", "by_columns"), [(1, 1e-3, True), (4, 1e-3, True), (512, 1e-3, False)])
+def test_few_rows_read_columns_in_place_and_many_pay_for_a_copy(rows: int, copied_s: float, by_columns: bool) -> None:
+    sizes = {"m": rows, "n": 4096, "k": 128}
+    operator = contraction("C", "mk,nk->mn", "AB", sizes)
+    machine = Machine.named("zen5")
+    chosen, _ = choose_kernel(operator, contraction_roles(operator), machine, sizes, for_machine(machine), copied_s)
+    assert chosen.right_by_columns == by_columns
+    strided = contraction("C", "mk,kn->mn", "AB", sizes)
+    chosen, _ = choose_kernel(strided, contraction_roles(strided), machine, sizes, for_machine(machine), copied_s)
+    assert not chosen.right_by_columns, "rows of B are contiguous here"

@@ -28,6 +28,7 @@ from tilewright.graph.types import (
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
+from tilewright.plan.epilogues import maps_in_tiles
 from tilewright.plan.roles import contraction_roles
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Floor, ModelPlan, OperatorPlan, Plan, Price
@@ -86,8 +87,12 @@ def chain(name: str, operators: Sequence[Operator], extents: Mapping[str, Extent
 
 def hand_plan(one: Chain, schedule: Schedule, machine: Machine, kernel: MicroKernel, parallel_axes: tuple[str, ...] = ()) -> Plan:
     """A plan without prices."""
+    contractions = {op.name for op in one.operators if op.is_contraction()}
+    maps = maps_in_tiles(one, schedule, dict.fromkeys(contractions, kernel))
     operators = tuple(
-        OperatorPlan(op.name, kernel.name, contraction_roles(op)) if op.is_contraction() else OperatorPlan(op.name)
+        OperatorPlan(op.name, kernel.name, contraction_roles(op))
+        if op.name in contractions
+        else OperatorPlan(op.name, epilogue_of=maps.get(op.name, ""))
         for op in one.operators
     )
     return Plan(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from tilewright.codegen import names
+from tilewright.codegen.epilogue import with_epilogue
 from tilewright.codegen.expressions import Value, add, any_of, equal, multiply, round_up, unequal
 from tilewright.codegen.loop_nest import (
     BlockLoop,
@@ -30,6 +31,7 @@ from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.types import Access, AxisKind, Operator
+from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
 from tilewright.plan.types import ContractionRoles
 
@@ -143,7 +145,8 @@ def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, Val
     steps |= {minor: 1} if minor in access.axes() else {}
     buffer = _packed_name(state, pack.operator, access)
     starts = {own.name: scope.ranges[own.name].start for own in operator.axes if own.name in access.axes()}
-    return Packed(buffer, starts, steps, row, rows.capacity, width, minor if minor in steps else None, cut), total
+    column, is_whole = minor if minor in steps else None, scope.clip is None
+    return Packed(buffer, starts, steps, row, rows.capacity, width, column, cut, is_whole), total
 
 
 def _check_columns(state: Lowering, pack: tree.Pack, axis: str, scope: Scope) -> None:
@@ -220,7 +223,7 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
     kernel = state.kernels[state.plan.operator_plan(operator.name).micro_kernel or ""]
     rows, columns, depth = (scope.ranges[name] if name else POINT for name in (roles.row, roles.column, roles.depth))
     left, left_row, left_depth = _left(state, operator, roles, scope)
-    packing, right, right_panel, right_row = _right(state, operator, roles, scope, kernel.columns)
+    packing, right, right_panel, right_row = _right(state, operator, roles, scope, kernel)
     target = _strided(state.view(operator.write, scope), operator)
     reductions = [a.name for a in operator.reduction_axes()]
     accumulate = any_of(*(unequal(scope.ranges[name].start, scope.origin(name)) for name in reductions))
@@ -243,7 +246,7 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
         shapes=_shapes(rows, columns),
     )
     if roles.column is None or target.stride(roles.column) == 1:
-        return (*packing, call)
+        return (*packing, *with_epilogue(state, operator, roles, scope, call))
     return (*packing, *_staged(state, operator, roles, scope, call))
 
 
@@ -260,18 +263,21 @@ def _left(state: Lowering, operator: Operator, roles: ContractionRoles, scope: S
 
 
 def _right(
-    state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, kernel_columns: int
+    state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, kernel: MicroKernel
 ) -> tuple[tuple[Node, ...], View, Value, Value]:
-    """(packing to do first, operand, elements between panels, elements between rows)."""
+    """(packing to do first, operand, elements between panels, elements between rows or columns)."""
     packed = state.packed.get((operator.name, roles.right))
     if packed is not None:
-        return (), packed.view(scope), packed.panel(scope) or kernel_columns, packed.row_step(roles.depth)
+        return (), packed.view(scope), packed.panel(scope) or kernel.columns, packed.row_step(roles.depth)
     operand = _strided(state.view(operator.reads[roles.right], scope), operator)
+    if kernel.right_by_columns:
+        apart = operand.stride(roles.column)
+        return (), operand, multiply(kernel.columns, apart), apart
     if roles.column is None or operand.stride(roles.column) == 1:
-        return (), operand, kernel_columns, operand.stride(roles.depth)
+        return (), operand, kernel.columns, operand.stride(roles.depth)
     copies = lower_pack(state, tree.Pack(operator.name, roles.right, tree.Layout.DENSE), scope)
     packed = state.packed.pop((operator.name, roles.right))
-    return copies, packed.view(scope), kernel_columns, packed.row_step(roles.depth)
+    return copies, packed.view(scope), kernel.columns, packed.row_step(roles.depth)
 
 
 def _strided(operand: View | Gather, operator: Operator) -> View:

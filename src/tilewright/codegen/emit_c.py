@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from tilewright.codegen import emit_elements, emit_fetch, names
 from tilewright.codegen.artifact import CONTEXT_DECLARATION
 from tilewright.codegen.emit_elements import C_TYPES
+from tilewright.codegen.emit_epilogue import kernel_epilogue, kernel_name
 from tilewright.codegen.emit_loops import emit_vector_loops
 from tilewright.codegen.emit_packing import PACKING, copy_lines
 from tilewright.codegen.emit_tiles import function_declaration, inlined_declaration, may_inline, tiles_call, tiles_functions
@@ -45,6 +46,21 @@ from tilewright.kernels.vectors import VectorDialect
 EXPORTED = '__attribute__((visibility("default")))'
 FLOAT_BYTES = 4
 ALIGNMENT_FLOATS = 16
+
+ROUNDING = {
+    "tw_floor_divide": "TW_INLINE long tw_floor_divide(long a, long b) { return a / b - (a % b < 0); }",
+    "tw_whole_below": """\
+TW_INLINE long tw_whole_below(float x) { /* the largest integer that is not above x; at most 2^30 from 0, least for NaN */
+  const long whole = x >= 0x1p30f ? 1L << 30 : x > -0x1p30f ? (long)x : -(1L << 30);
+  return whole - ((float)whole > x);
+}""",
+    "tw_whole_above": """\
+TW_INLINE long tw_whole_above(float x) { /* the least integer that is not below x; at most 2^30 from 0, least for NaN */
+  const long whole = x >= 0x1p30f ? 1L << 30 : x > -0x1p30f ? (long)x : -(1L << 30);
+  return whole + ((float)whole < x);
+}""",
+}
+"""Functions of integer expressions that few files need."""
 
 CALL_DECLARATION = """\
 struct tw_call {
@@ -113,9 +129,14 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
         *emit_elements.reading(element_types(file)),
         *([emit_fetch.FETCHING] if any(nest.fetches for nest, _ in file.nests) else []),
         *kernel_text,
-        *chains_and_entry(file),
+        *with_rounding(chains_and_entry(file)),
     ]
     return "\n".join(parts), linked
+
+
+def with_rounding(chains: list[str]) -> list[str]:
+    """The chains behind the functions of rounding that they mention."""
+    return [*(text for name, text in ROUNDING.items() if any(name in chain for chain in chains)), *chains]
 
 
 def element_types(file: File) -> frozenset[str]:
@@ -149,14 +170,16 @@ def _comment(lines: tuple[str, ...]) -> str:
 def _kernels(file: File, calls: list[KernelCall]) -> tuple[list[str], tuple[KernelSource, ...]]:
     """The text of every kernel used; kernels in the file's own dialect stand in it, others are declared and linked."""
     text, linked = [], []
-    for name, symbol in dict.fromkeys((call.kernel, call.symbol) for call in calls):
-        kernel, own = file.kernels[name], [call for call in calls if call.kernel == name]
-        source = kernel.emit(symbol, _variants(kernel, own))
+    for name in dict.fromkeys(map(kernel_name, calls)):
+        own = [call for call in calls if kernel_name(call) == name]
+        kernel, epilogue = file.kernels[own[0].kernel], kernel_epilogue(own[0])
+        source = kernel.source(name, _variants(kernel, own), epilogue)
         if source.kind is SourceKind.C and str(source.content).startswith(file.dialect.prelude):
-            text.append(inlined_declaration(symbol) if may_inline(kernel, own) else function_declaration(symbol))
+            declaration = inlined_declaration if may_inline(kernel, own) else function_declaration
+            text.append(declaration(name, epilogue))
             text.append(str(source.content).removeprefix(file.dialect.prelude))
         else:
-            text.append(kernel.declaration(symbol))
+            text.append(kernel.declaration(name, epilogue))
             linked.append(source)
         text += tiles_functions(kernel, own)
     return text, tuple(dict.fromkeys(linked))

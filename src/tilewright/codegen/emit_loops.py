@@ -19,7 +19,7 @@ from tilewright.codegen.emit_gather import gather_lines
 from tilewright.codegen.emit_scalar import CARELESS, COMBINE, literal_text, vector_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Range, RunningStates, VectorLoops, View
-from tilewright.codegen.row_expressions import exponentials, fall, hoist_division, inverses, may_lose_nan, row_values
+from tilewright.codegen.row_expressions import fall, hoist_division, inverses, long_functions, may_lose_nan, row_values
 from tilewright.errors import InternalError
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, subexpressions
 from tilewright.graph.types import Reduction, StateVariable
@@ -301,25 +301,25 @@ class _Emitter:
         return [f"{constant}tw_vec {name} = {value};"]
 
     def compute(self, name: str, scalar: Scalar, known: Known = MappingProxyType({})) -> Lines:
-        """A new variable with the value of an expression; exponentials are taken for all ways together."""
+        """A new variable with the value of an expression; functions of many steps are taken for all ways together."""
         lines: Lines = []
-        for number, power in enumerate(exponentials(scalar, known)):
-            variable = name if power == scalar else f"{name}_power_{number}"
-            lines += self.exponential(variable, power, known)
-            known = {**known, power: self.var(variable)}
+        for number, part in enumerate(long_functions(scalar, known)):
+            variable = name if part == scalar else f"{name}_part_{number}"
+            lines += self.long_function(variable, part, known)
+            known = {**known, part: self.var(variable)}
         return lines if lines and scalar in known else [*lines, *self.define(name, self.value(scalar, known))]
 
-    def exponential(self, name: str, power: Apply, known: Known) -> Lines:
-        """A new variable with the value of an exponential; what falls is a power of 2, whose factor is rounded once."""
-        function, exponent = "tw_exp", self.value(power.operands[0], known)
-        falls = fall(power, self.loops.operator.reduction)
+    def long_function(self, name: str, part: Apply, known: Known) -> Lines:
+        """A new variable with the value of a function of many steps; what falls is a power of 2, whose factor is rounded once."""
+        function, operand = f"tw_{part.function}", self.value(part.operands[0], known)
+        falls = fall(part, self.loops.operator.reduction)
         if falls is not None:
             factor, difference = falls
             function = "tw_exp2_down"
-            exponent = f"({self.value(difference, known)} * tw_splat({literal_text(factor * math.log2(math.e))}))"
+            operand = f"({self.value(difference, known)} * tw_splat({literal_text(factor * math.log2(math.e))}))"
         if self.rows:
-            return [*self.define(name, exponent), f"{function}_ways({name});"]
-        return self.define(name, f"{function}({exponent})")
+            return [*self.define(name, operand), f"{function}_ways({name});"]
+        return self.define(name, f"{function}({operand})")
 
     def address(self, view: View) -> str:
         """The pointer to the current point."""

@@ -7,8 +7,8 @@ from tilewright.codegen.expressions import add, multiply, pointer, to_c
 from tilewright.codegen.loop_nest import Copy
 
 PACKING = """\
-/* Columns that lie apart, of rows that lie side by side: tiles of TW_LANES columns and rows are transposed in registers, while the
-   next columns are asked for. Lanes up to `width` that have no column are zero. */
+/* Columns that lie apart, of rows that lie side by side: tiles of TW_LANES columns and rows are transposed in registers, while
+   the next columns are asked for. Lanes up to `width` that have no column are zero. */
 static __attribute__((noinline, unused)) void tw_pack_transposed(float *target, long target_row, long width, const float *source,
                                                                  long column, long rows, long columns) {
   for (long i = 0; i < width; i += TW_LANES) {

@@ -10,7 +10,8 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.errors import InternalError
-from tilewright.graph.scalar import Apply, Scalar
+from tilewright.graph.scalar import Apply, Literal, Scalar
+from tilewright.kernels.vector_functions import VECTOR_FUNCTIONS
 
 VALUES: Mapping[str, str] = {
     "add": "({} + {})",
@@ -20,12 +21,12 @@ VALUES: Mapping[str, str] = {
     "negative": "(-{})",
     "reciprocal": "(tw_splat(1.0f) / {})",
     "square": "({0} * {0})",
-    "exp": "tw_exp({})",
     "sqrt": "tw_sqrt({})",
     "abs": "tw_abs({})",
     "floor": "tw_floor({})",
     "maximum": "tw_maximum({}, {})",
     "minimum": "tw_minimum({}, {})",
+    **{name: f"tw_{name}({{}})" for name in VECTOR_FUNCTIONS},
 }
 CONDITIONS: Mapping[str, str] = {
     "less": "tw_less({}, {})",
@@ -57,11 +58,19 @@ def vector_text(scalar: Scalar, leaf: Leaf, known: Mapping[Scalar, str] = Mappin
         condition, yes, no = scalar.operands
         chosen = (vector_text(value, leaf, known) for value in (yes, no))
         return f"tw_where({', '.join((_mask_text(condition, leaf, known), *chosen))})"
+    if scalar.function in CARELESS and any(_is_number(operand) for operand in scalar.operands):
+        number, other = sorted(scalar.operands, key=lambda operand: not _is_number(operand))
+        return f"tw_{CARELESS[scalar.function]}({', '.join(vector_text(one, leaf, known) for one in (number, other))})"
     if scalar.function in CONDITIONS or scalar.function in CONNECTIVES:
         return f"tw_where({_mask_text(scalar, leaf, known)}, tw_splat(1.0f), tw_splat(0.0f))"
     if scalar.function not in VALUES:
         raise InternalError(f"no C text for the scalar function {scalar.function}")
     return VALUES[scalar.function].format(*(vector_text(operand, leaf, known) for operand in scalar.operands))
+
+
+def _is_number(scalar: Scalar) -> bool:
+    """Whether it is a literal that is not NaN: as the first operand of `tw_larger` it gives way to a NaN in the second."""
+    return isinstance(scalar, Literal) and not math.isnan(scalar.value)
 
 
 def _mask_text(condition: Scalar, leaf: Leaf, known: Mapping[Scalar, str]) -> str:

@@ -7,16 +7,17 @@ stores overlap the next one's loads: 2% of G2's time (AVX-512 6x64, Zen 5). Kern
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
+from tilewright.codegen.emit_epilogue import kernel_name
 from tilewright.codegen.expressions import Value, pointer, to_c
 from tilewright.codegen.loop_nest import KernelCall
-from tilewright.kernels.contract import MATRIX_ABI, MicroKernel
+from tilewright.kernels.contract import Epilogue, MicroKernel, matrix_abi
 
 MOST_INLINED = 6
 """Shapes of a micro kernel that one function may inline: each is a copy of its text."""
-POINTERS = ("a", "b", "c")
-TYPES = {"a": "const float *", "b": "const float *", "c": "float *"}
+POINTER = re.compile(r"[abc]|e\d+")
 
 
 def may_inline(kernel: MicroKernel, calls: Iterable[KernelCall]) -> bool:
@@ -29,7 +30,7 @@ def tiles_name(call: KernelCall) -> str:
     tags = [f"{_tag(name)}{value}".replace("-", "m") for name, value in _constants(call).items()]
     shapes = "x".join("_".join(map(str, sizes)) for sizes in map(sorted, _sizes(call)))
     fetches = [f"fetch{call.fetches}"] if call.fetches else []
-    return "_".join([call.symbol, "tiles", *([shapes] if shapes != "x" else []), *tags, *fetches])
+    return "_".join([kernel_name(call), "tiles", *([shapes] if shapes != "x" else []), *tags, *fetches])
 
 
 def tiles_call(call: KernelCall) -> str:
@@ -44,7 +45,7 @@ def tiles_functions(kernel: MicroKernel, calls: Iterable[KernelCall]) -> Iterato
     """The function of every way in which these calls use a kernel."""
     for name, call in {tiles_name(call): call for call in calls}.items():
         constants = _constants(call)
-        free = [f"{TYPES.get(argument, 'long ')}{argument}" for argument in _arguments(call) if argument not in constants]
+        free = [f"{_type(argument)}{argument}" for argument in _arguments(call) if argument not in constants]
         free += ["struct tw_fetch *fetches"] if call.fetches else []
         known = [f"  const long {', '.join(f'{one} = {value}' for one, value in constants.items())};"] if constants else []
         yield "\n".join(
@@ -59,14 +60,14 @@ def tiles_functions(kernel: MicroKernel, calls: Iterable[KernelCall]) -> Iterato
         )
 
 
-def inlined_declaration(symbol: str) -> str:
+def inlined_declaration(name: str, epilogue: Epilogue | None) -> str:
     """What stands in front of a kernel's text to have it inlined wherever it is called."""
-    return f"#undef TW_VARIANT\n#define TW_VARIANT TW_INLINE\nTW_INLINE {MATRIX_ABI.format(name=symbol)};"
+    return f"#undef TW_VARIANT\n#define TW_VARIANT TW_INLINE\nTW_INLINE {matrix_abi(name, epilogue)};"
 
 
-def function_declaration(symbol: str) -> str:
+def function_declaration(name: str, epilogue: Epilogue | None) -> str:
     """What stands in front of a kernel's text to keep it a function of the file."""
-    return f"#undef TW_VARIANT\n#define TW_VARIANT static __attribute__((noinline))\nstatic {MATRIX_ABI.format(name=symbol)};"
+    return f"#undef TW_VARIANT\n#define TW_VARIANT static __attribute__((noinline))\nstatic {matrix_abi(name, epilogue)};"
 
 
 def _arguments(call: KernelCall) -> dict[str, str]:
@@ -74,11 +75,21 @@ def _arguments(call: KernelCall) -> dict[str, str]:
     values |= {"a": pointer(call.left.buffer, call.left.offset), "a_row": call.left_row, "a_column": call.left_depth}
     values |= {"b": pointer(call.right.buffer, call.right.offset), "b_panel": call.right_panel, "b_row": call.right_row}
     values |= {"c": pointer(call.target.buffer, call.target.offset), "c_row": call.target_row, "accumulate": call.accumulate}
+    for i, operand in enumerate(call.epilogue.operands if call.epilogue is not None else ()):
+        values[f"e{i}"] = pointer(operand.view.buffer, operand.view.offset)
+        values |= {f"e{i}_row": operand.row} if operand.row != 0 else {}
     return {name: to_c(value) for name, value in values.items()}
 
 
+def _type(argument: str) -> str:
+    if not POINTER.fullmatch(argument):
+        return "long "
+    return "float *" if argument == "c" else "const float *"
+
+
 def _constants(call: KernelCall) -> dict[str, int]:
-    return {name: int(text) for name, text in _arguments(call).items() if name not in POINTERS and _is_number(text)}
+    arguments = _arguments(call).items()
+    return {name: int(text) for name, text in arguments if not POINTER.fullmatch(name) and _is_number(text)}
 
 
 def _is_number(text: str) -> bool:
@@ -140,4 +151,13 @@ def _rows_of_any_shape(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
 
 
 def _tile(call: KernelCall, rows: str, columns: str) -> str:
-    return f"{call.symbol}(k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row, {rows}, {columns}, accumulate);"
+    product = f"k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row, {rows}, {columns}, accumulate"
+    return f"{kernel_name(call)}({', '.join([product, *_epilogue_arguments(call)])});"
+
+
+def _epilogue_arguments(call: KernelCall) -> Iterator[str]:
+    """Where a tile finds the operands of the epilogue."""
+    for i, operand in enumerate(call.epilogue.operands if call.epilogue is not None else ()):
+        row = f" + i * e{i}_row" if operand.row != 0 else ""
+        yield f"e{i}{row}{' + j' if operand.has_columns else ''}"
+        yield from [f"e{i}_row"] if operand.row != 0 else []

@@ -26,6 +26,7 @@ from tilewright.codegen.emit_packing import PACKING
 from tilewright.codegen.emit_tiles import tiles_functions
 from tilewright.codegen.program import Program, c_file
 from tilewright.kernels.contract import MicroKernel
+from tilewright.kernels.vector_functions import VECTOR_FUNCTIONS
 from tilewright.kernels.vectors import lanes_text, ways_text
 
 TAG_SHIFT = 48
@@ -79,8 +80,7 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
     file = replace(c_file(program, {**tensor_tags, **constant_tags}), buffer_tags=buffer_tags)
     text = "\n".join(
         [
-            ways_text() + lanes_text(program.dialect.lanes),
-            VOCABULARY.replace("@LANES@", str(program.dialect.lanes)).replace("@SHIFT@", str(_shift(line_bytes))),
+            _vocabulary(program.dialect.lanes, line_bytes),
             CONTEXT_DECLARATION,
             CALL_DECLARATION,
             PACKING,
@@ -105,6 +105,12 @@ def _kernels(program: Program, every_step: bool) -> Iterator[str]:
 
 def _kernel(kernel: MicroKernel, symbol: str, every_step: bool) -> str:
     return KERNEL.format(symbol=symbol, rows=kernel.rows_for(1), stays="0" if every_step else "line == seen[i]")
+
+
+def _vocabulary(lanes: int, line_bytes: int) -> str:
+    functions = " ".join(f"TW_ONE(tw_{name}) TW_WAYS_OF(tw_{name})" for name in (*VECTOR_FUNCTIONS, "exp2_down"))
+    text = VOCABULARY.replace("@LANES@", str(lanes)).replace("@SHIFT@", str(_shift(line_bytes)))
+    return ways_text() + lanes_text(lanes) + text.replace("@FUNCTIONS@", functions)
 
 
 def _shift(line_bytes: int) -> int:
@@ -169,12 +175,13 @@ TW_INLINE void tw_store_strided(float *p, long stride, tw_vec v, long n) {
 #define TW_ONE(name) TW_INLINE tw_vec name(tw_vec v) { return v; }
 #define TW_TWO(name) TW_INLINE tw_vec name(tw_vec a, tw_vec b) { return a + b; }
 #define TW_COMPARISON(name) TW_INLINE tw_mask name(tw_vec a, tw_vec b) { return a < b; }
-TW_ONE(tw_splat) TW_ONE(tw_sqrt) TW_ONE(tw_abs) TW_ONE(tw_floor) TW_ONE(tw_exp) TW_ONE(tw_exp2_down)
+TW_ONE(tw_splat) TW_ONE(tw_sqrt) TW_ONE(tw_abs) TW_ONE(tw_floor)
 TW_ONE(tw_reduce_add) TW_ONE(tw_reduce_multiply) TW_ONE(tw_reduce_maximum) TW_ONE(tw_reduce_minimum)
 TW_ONE(tw_reduce_larger) TW_ONE(tw_reduce_smaller)
 #define TW_WAYS_OF(name) TW_INLINE void name##_ways(tw_vec *v) { (void)v; }
 TW_WAYS_OF(tw_reduce_add) TW_WAYS_OF(tw_reduce_multiply) TW_WAYS_OF(tw_reduce_maximum) TW_WAYS_OF(tw_reduce_minimum)
-TW_WAYS_OF(tw_reduce_larger) TW_WAYS_OF(tw_reduce_smaller) TW_WAYS_OF(tw_exp) TW_WAYS_OF(tw_exp2_down)
+TW_WAYS_OF(tw_reduce_larger) TW_WAYS_OF(tw_reduce_smaller)
+@FUNCTIONS@
 TW_TWO(tw_maximum) TW_TWO(tw_minimum) TW_TWO(tw_larger) TW_TWO(tw_smaller)
 TW_COMPARISON(tw_less) TW_COMPARISON(tw_less_equal) TW_COMPARISON(tw_greater)
 TW_COMPARISON(tw_greater_equal) TW_COMPARISON(tw_equal) TW_COMPARISON(tw_not_equal)

@@ -122,6 +122,23 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class TileOperand:
+    """What an epilogue reads: its place for the first element of C, its stride along rows, and whether it moves with columns."""
+
+    view: View
+    row: Value
+    has_columns: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TileEpilogue:
+    """What becomes of every element of C in registers: `body`, of the sum as `Load(0)` and of operand i as `Load(i + 1)`."""
+
+    body: Scalar
+    operands: tuple[TileOperand, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class KernelCall:
     """C[rows, columns] (+)= A[rows, depth] * B[depth, columns] by a micro kernel, panel by panel and rows inside."""
 
@@ -137,6 +154,7 @@ class KernelCall:
     right_panel: Value
     """Elements between column panels of the micro kernel's width."""
     right_row: Value
+    """Elements between neighbours along the depth, or between columns where the micro kernel reads them so."""
     target: View
     target_row: Value
     accumulate: Value
@@ -144,6 +162,7 @@ class KernelCall:
     """All (rows, columns) that occur, None if they are known at run time only."""
     fetches: int = 0
     """How many of the nest's fetches every micro tile advances."""
+    epilogue: TileEpilogue | None = None
 
 
 @dataclass(frozen=True, slots=True)

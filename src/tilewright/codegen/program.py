@@ -117,7 +117,7 @@ def unit_stride_dims(model_plan: ModelPlan) -> dict[str, int]:
 
 
 def _read_in_place(model_plan: ModelPlan) -> Iterator[Access]:
-    """The right operands of contractions that no Pack copies and whose last dimension is the columns."""
+    """The right operands of contractions that no Pack copies and whose last dimension is the columns, or the depth."""
     for plan in model_plan.plans:
         packs = (leaf for _, leaf in plan.schedule.leaves() if isinstance(leaf, Pack))
         packed = {(pack.operator, pack.read) for pack in (*packs, *plan.schedule.ahead)}
@@ -126,7 +126,7 @@ def _read_in_place(model_plan: ModelPlan) -> Iterator[Access]:
             if roles is None or roles.column is None or (operator.name, roles.right) in packed:
                 continue
             access = operator.reads[roles.right]
-            if access.indices and roles.column in access.indices[-1].axes():
+            if access.indices and {roles.column, roles.depth} & access.indices[-1].axes():
                 yield access
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tilewright.graph.scalar import Apply, Point, Scalar, State, apply, is_of_row, rewrite, subexpressions
+from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.scaled_points import factor_and_rest
 from tilewright.graph.types import Reduction, StateVariable
-
-STRICT = frozenset(("add", "subtract", "multiply", "divide", "negative", "reciprocal", "square", "exp", "sqrt", "abs", "floor"))
-"""Functions that are NaN wherever an operand is."""
+from tilewright.kernels.vector_functions import VECTOR_FUNCTIONS
 
 
 def inverses(finish: Scalar) -> list[tuple[str, Scalar]]:
@@ -55,23 +54,23 @@ def row_values(scalar: Scalar) -> tuple[Apply, ...]:
     return tuple(dict.fromkeys(part for operand in scalar.operands for part in row_values(operand)))
 
 
-def exponentials(scalar: Scalar, known: Collection[Scalar] = ()) -> tuple[Apply, ...]:
-    """The distinct exponentials in an expression, the innermost first, but for those inside of what is known.
+def long_functions(scalar: Scalar, known: Collection[Scalar] = ()) -> tuple[Apply, ...]:
+    """The distinct functions of many steps in an expression, the innermost first, but for those inside of what is known.
 
-    >>> exponentials(apply("exp", apply("square", Point()))) == (apply("exp", apply("square", Point())),)
+    >>> long_functions(apply("exp", apply("square", Point()))) == (apply("exp", apply("square", Point())),)
     True
     """
     if scalar in known or not isinstance(scalar, Apply):
         return ()
-    inside = [power for operand in scalar.operands for power in exponentials(operand, known)]
-    return tuple(dict.fromkeys([*inside, *([scalar] if scalar.function == "exp" else [])]))
+    inside = [one for operand in scalar.operands for one in long_functions(operand, known)]
+    return tuple(dict.fromkeys([*inside, *([scalar] if scalar.function in VECTOR_FUNCTIONS else [])]))
 
 
 def fall(power: Apply, reduction: Reduction | None) -> tuple[float, Scalar] | None:
     """(c, d) of an exponential exp(c * d) of the difference of a point and the largest of all points, which is at most 0.
 
     >>> from tilewright.graph.operators.softmax import ROW_SOFTMAX
-    >>> [fall(power, ROW_SOFTMAX)[0] for state in ROW_SOFTMAX.states for power in exponentials(state.contribution)]
+    >>> [fall(power, ROW_SOFTMAX)[0] for state in ROW_SOFTMAX.states for power in long_functions(state.contribution)]
     [1.0]
     """
     largest = [one for one in (reduction.states if reduction else ()) if one.combine == "maximum" and one.contribution == Point()]
@@ -102,4 +101,6 @@ def _strict_in(scalar: Scalar, leaf: Scalar) -> bool:
     """Whether an expression is NaN wherever this leaf is."""
     if scalar == leaf:
         return True
-    return isinstance(scalar, Apply) and scalar.function in STRICT and any(_strict_in(one, leaf) for one in scalar.operands)
+    if not isinstance(scalar, Apply) or not FUNCTIONS[scalar.function].is_strict:
+        return False
+    return any(_strict_in(one, leaf) for one in scalar.operands)

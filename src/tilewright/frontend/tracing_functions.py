@@ -202,6 +202,9 @@ def _unary(name: str, formula: str, meaning: Callable[..., Any] | str = "") -> C
 
 
 exp = _unary("exp", "The exponential function")
+log = _unary("log", "The natural logarithm, relative error below 1e-6; -inf for 0, NaN below")
+tanh = _unary("tanh", "The hyperbolic tangent, relative error below 1e-6")
+erf = _unary("erf", "The error function, relative error below 1e-6", _plain("erf"))
 sqrt = _unary("sqrt", "The square root; NaN for negative numbers")
 abs = _unary("abs", "The absolute value")
 negative = _unary("negative", "-x")
@@ -210,9 +213,34 @@ square = _unary("square", "x * x")
 reciprocal = _unary("reciprocal", "1 / x", _plain("reciprocal"))
 floor = _unary("floor", "The largest integer <= x")
 relu = _unary("relu", "max(x, 0)", _plain("relu"))
-sigmoid = _unary("sigmoid", "1 / (1 + exp(-x))", _plain("sigmoid"))
-silu = _unary("silu", "x / (1 + exp(-x))", _plain("silu"))
+sigmoid = _unary("sigmoid", "1 / (1 + exp(-x)), relative error below 1e-6, in the left tail, too", _plain("sigmoid"))
+silu = _unary("silu", "x / (1 + exp(-x)), relative error below 1e-6, in the left tail, too; the limit 0 at -inf", _plain("silu"))
 logical_not = _unary("logical_not", "Whether x is false")
+
+
+def _numpy_gelu(x: Any, approximate: str = "none") -> Any:
+    return _plain(_form_of_gelu(approximate))(x)
+
+
+@_traceable(_numpy_gelu)
+def gelu(x: Any, approximate: str = "none") -> Any:
+    """The Gaussian error linear unit, element by element; relative error below 1e-6, in the left tail, too; the limit 0 at -inf.
+
+    `approximate="none"` is x (1 + erf(x / sqrt(2))) / 2, "tanh" is x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2 (Hendrycks
+    and Gimpel, "Gaussian Error Linear Units", 2016). Raises `UnsupportedOperation` for other forms.
+
+    >>> import numpy as np
+    >>> gelu(np.array([-1.0, 0.0, 1.0])).round(4).tolist(), gelu(np.array([1.0]), approximate="tanh").round(4).tolist()
+    ([-0.1587, 0.0, 0.8413], [0.8412])
+    """
+    return apply_map(_form_of_gelu(approximate), x)
+
+
+def _form_of_gelu(approximate: str) -> str:
+    forms = {"none": "gelu", "tanh": "gelu_tanh"}
+    if approximate not in forms:
+        raise unsupported(f"gelu with approximate={approximate!r}", (), 'choose from "none" and "tanh"')
+    return forms[approximate]
 
 
 # Elementwise functions of two operands, with broadcasting

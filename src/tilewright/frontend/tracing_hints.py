@@ -6,8 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 CUTOFF = 0.75
-"""Of difflib's ratio: `sofmax` is close to `softmax`, `tanh` is not close to `mean`."""
-_LOGARITHM = "there is no logarithm yet: compute it outside of the traced function"
+"""Of difflib's ratio: `sofmax` is close to `softmax`, `sinh` is not close to `mean`."""
 _JOIN = "arrays cannot be joined yet: keep the parts separate, or join them outside of the traced function"
 _REMAINDER = "write it as x - floor(x / y) * y"
 _ROUND = "write it as floor(x + 0.5), which rounds halves up"
@@ -23,19 +22,18 @@ INSTEAD = {
     "divmod": "write it as floor(x / y) and x - floor(x / y) * y",
     "dot": _PRODUCT,
     "exp2": "write it as exp(x * math.log(2))",
+    "erfc": "write it as 1 - erf(x), which loses digits for large x",
     "expm1": "write it as exp(x) - 1, which loses digits near 0",
     "floor_divide": "write it as floor(x / y)",
     "fmod": _REMAINDER,
-    "gelu": "write its tanh form as x * sigmoid(1.5957691 * (x + 0.044715 * x**3))",
     "inner": _PRODUCT,
     "leaky_relu": "write it as where(x > 0, x, slope * x)",
     "left_shift": _SHIFT,
-    "log": _LOGARITHM,
-    "log10": _LOGARITHM,
-    "log1p": _LOGARITHM,
-    "log2": _LOGARITHM,
-    "log_softmax": _LOGARITHM,
-    "logsumexp": _LOGARITHM,
+    "log10": "write it as log(x) / math.log(10)",
+    "log1p": "write it as log(1 + x), which loses digits near 0",
+    "log2": "write it as log(x) / math.log(2)",
+    "log_softmax": "with m = max(x, axis=a, keepdims=True): x - m - log(sum(exp(x - m), axis=a, keepdims=True))",
+    "logsumexp": "with m = max(x, axis=a, keepdims=True): m + log(sum(exp(x - m), axis=a, keepdims=True))",
     "norm": "write it as sqrt(sum(x * x))",
     "outer": "write it as x[:, None] * y",
     "remainder": _REMAINDER,
@@ -47,7 +45,6 @@ INSTEAD = {
     "sinh": "write it as (exp(x) - exp(-x)) / 2",
     "stack": _JOIN,
     "std": f"write it as sqrt({_VARIANCE})",
-    "tanh": "write it as 2 * sigmoid(2 * x) - 1",
     "tensordot": _PRODUCT,
     "trunc": "write it as where(x > 0, floor(x), -floor(-x))",
     "var": f"write it as {_VARIANCE}",
@@ -58,8 +55,8 @@ INSTEAD = {
 def instead_of(name: str, known: Iterable[str]) -> str:
     """What to write, or which of the `known` names is close; nothing where neither is there.
 
-    >>> instead_of("sofmax", ["softmax", "exp"]), instead_of("tanh", ["mean"]), instead_of("inv", ["min"])
-    ('did you mean softmax?', 'write it as 2 * sigmoid(2 * x) - 1', '')
+    >>> instead_of("sofmax", ["softmax", "exp"]), instead_of("rsqrt", ["sqrt"]), instead_of("inv", ["min"])
+    ('did you mean softmax?', 'write it as x ** -0.5', '')
     """
     if name in INSTEAD:
         return INSTEAD[name]

@@ -18,9 +18,6 @@ from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import Tensor
 
-FLOATING = frozenset(("divide", "reciprocal", "exp", "sqrt", "sigmoid", "silu"))
-"""Functions whose result is a floating-point number whatever they are given."""
-
 
 def recorder_of(values: Sequence[Any]) -> Recorder:
     """The one trace that all traced values belong to."""
@@ -94,7 +91,7 @@ def result_dtype(kind: str, body: Scalar, operands: Sequence[Any]) -> str:
         return "float32"
     parts = [_weak(operand) if is_number(operand) else _array_dtype(operand) for operand in operands]
     common = np.result_type(*parts)
-    if kind in FLOATING and not np.issubdtype(common, np.floating):
+    if kind in FUNCTIONS and FUNCTIONS[kind].is_real and not np.issubdtype(common, np.floating):
         return "float64"
     return "float32" if common == np.bool_ else common.name
 

@@ -1,6 +1,6 @@
 """The scalar functions that bodies and reductions may apply: their number of operands and their NumPy meaning.
 
-Code generation emits C for exactly these names; everything else (relu, sigmoid, ...) is composed of them.
+Code generation emits C for exactly these names; everything else (relu, clip, ...) is composed of them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.graph import special_functions
+
 
 @dataclass(frozen=True, slots=True)
 class ScalarFunction:
@@ -22,6 +24,10 @@ class ScalarFunction:
     numpy: Callable[..., Any]
     is_condition: bool = False
     """Whether the value is true or false instead of a number."""
+    is_real: bool = False
+    """Whether the value is a floating-point number whatever the operands are."""
+    is_strict: bool = False
+    """Whether the value is NaN wherever an operand is."""
 
     @property
     def takes_conditions(self) -> tuple[bool, ...]:
@@ -34,18 +40,30 @@ def _reciprocal(x: Any) -> Any:
     return np.divide(1.0, x)
 
 
-_NUMBERS = (
+_STRICT = (
     ("add", 2, np.add),
     ("subtract", 2, np.subtract),
     ("multiply", 2, np.multiply),
-    ("divide", 2, np.divide),
     ("negative", 1, np.negative),
-    ("reciprocal", 1, _reciprocal),
     ("square", 1, np.square),
-    ("exp", 1, np.exp),
-    ("sqrt", 1, np.sqrt),
     ("abs", 1, np.abs),
     ("floor", 1, np.floor),
+)
+_REAL = (
+    ("divide", 2, np.divide),
+    ("reciprocal", 1, _reciprocal),
+    ("sqrt", 1, np.sqrt),
+    ("exp", 1, np.exp),
+    ("log", 1, np.log),
+    ("tanh", 1, np.tanh),
+    ("erf", 1, special_functions.erf),
+    ("sigmoid", 1, special_functions.sigmoid),
+    ("silu", 1, special_functions.silu),
+    ("gelu", 1, special_functions.gelu),
+    ("gelu_tanh", 1, special_functions.gelu_tanh),
+)
+"""These are strict, too."""
+_CHOICES = (
     ("maximum", 2, np.maximum),
     ("minimum", 2, np.minimum),
     ("where", 3, np.where),
@@ -65,7 +83,9 @@ _CONNECTIVES = (
 )
 
 FUNCTIONS: Mapping[str, ScalarFunction] = MappingProxyType(
-    {name: ScalarFunction(name, arity, meaning) for name, arity, meaning in _NUMBERS}
+    {name: ScalarFunction(name, arity, meaning, is_strict=True) for name, arity, meaning in _STRICT}
+    | {name: ScalarFunction(name, arity, meaning, is_strict=True, is_real=True) for name, arity, meaning in _REAL}
+    | {name: ScalarFunction(name, arity, meaning) for name, arity, meaning in _CHOICES}
     | {name: ScalarFunction(name, arity, meaning, is_condition=True) for name, arity, meaning in (*_CONDITIONS, *_CONNECTIVES)}
 )
 """Every scalar function by its name. `maximum` and `minimum` hand a NaN on. The first operand of `where`, and those of

@@ -1,8 +1,8 @@
 """Reductions of scaled points: what a reduction that sees differences of points makes of `factor * x`, said of `x`.
 
-A maximum of `factor * x` is `factor` times that of `x`, for a positive factor, and the difference of two points, or of a point and such
-an extreme, is `factor` times the difference. A softmax sees nothing else, so that its scale costs one product where the exponential
-takes one anyway: softmax(factor * x) has the shares exp(factor * (x - max x)).
+A maximum of `factor * x` is `factor` times that of `x`, for a positive factor, and the difference of two points, or of a point
+and such an extreme, is `factor` times the difference. A softmax sees nothing else, so that its scale costs one product where the
+exponential takes one anyway: softmax(factor * x) has the shares exp(factor * (x - max x)).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def scaled_reduction(reduction: Reduction, factor: float) -> Reduction | None:
     (0.5, True)
     """
     extremes = [state.name for state in reduction.states if _is_extreme(reduction, state.name)]
-    leaves = {Point(), *(State(name) for name in extremes), *(Previous(name) for name in extremes)}
+    leaves: set[Scalar] = {Point(), *(State(name) for name in extremes), *(Previous(name) for name in extremes)}
 
     def by_factor(node: Scalar) -> Scalar | None:
         own, difference = factor_and_rest(node)

@@ -10,7 +10,8 @@ through a C function of this type (the ABI; `float` stands for the declared elem
               float *c, long c_row, long m, long n, long accumulate);
 
 - Strides are in elements, may be any value (zero and negative included), and say where A[i, p] = a[i*a_row + p*a_column],
-  B[p, j] = b[p*b_row + j], C[i, j] = c[i*c_row + j] lie: B and C have unit column stride.
+  B[p, j] = b[p*b_row + j], C[i, j] = c[i*c_row + j] lie: B and C have unit column stride. Where B is given by columns
+  (`MicroKernel.right_by_columns`) they are contiguous, and `b_row` apart: B[p, j] = b[p + j*b_row].
 - No alignment beyond that of one element is assumed of any pointer.
 - Edges: nothing outside the m x k elements of A, the k x n of B and the m x n of C is read or written.
 - `k` may be 0: then C is zeroed, or left as it is when accumulating (though -0.0 may become 0.0).
@@ -18,6 +19,7 @@ through a C function of this type (the ABI; `float` stands for the declared elem
   has them; C is added last. Where lanes run along the depth (`MicroKernel.lanes_along`), every lane sums its own steps so, and
   lanes are folded by halves. So an element's value depends neither on its place in the tile nor on the size of the tile.
 - Prefetches (see `MicroKernel.prefetch`) may name any address: they read nothing, and never fault.
+- A kernel that takes an epilogue (see `Epilogue`) applies it to every element of C after all else, also where `k` is 0.
 - No symbol is imported, no memory is allocated, the floating-point environment is left alone.
 """
 
@@ -31,6 +33,12 @@ MATRIX_ABI = (
     "void {name}(long k, const float *a, long a_row, long a_column, const float *b, long b_row, "
     "float *c, long c_row, long m, long n, long accumulate)"
 )
+
+
+def matrix_abi(name: str, epilogue: Epilogue | None = None) -> str:
+    """The C signature of a kernel, with the operands of its epilogue behind those of the product."""
+    more = "".join(f", {one}" for one in epilogue.parameters()) if epilogue is not None else ""
+    return MATRIX_ABI.format(name=name).removesuffix(")") + f"{more})"
 
 
 COLUMNS, DEPTH = "columns", "depth"
@@ -56,6 +64,43 @@ class KernelSource:
 
     kind: SourceKind
     content: str | bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """How an operand of an epilogue moves with the element of C: `rows` and `columns` say along what it does.
+
+    Its elements lie side by side along columns.
+    """
+
+    rows: bool
+    columns: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Epilogue:
+    """What becomes of every element of C before it is stored: `name(sum, x_0, x_1, ...)`, of vectors.
+
+    `text` defines that function in the vocabulary of the dialects; the sum is complete, what C held included. Operand number i is
+    given to the kernel as `e{i}`, its element for the first row and column, and, if it moves along rows, `e{i}_row`.
+    """
+
+    name: str
+    text: str
+    operands: tuple[Along, ...] = ()
+
+    def parameters(self) -> tuple[str, ...]:
+        """What the signature of the kernel has beside the product's.
+
+        >>> Epilogue("add", "", (Along(rows=True, columns=True), Along(rows=False, columns=True))).parameters()
+        ('const float *e0', 'long e0_row', 'const float *e1')
+        """
+        return tuple(f"long {name}" if name.endswith("_row") else f"const float *{name}" for name in self.arguments())
+
+    def arguments(self) -> tuple[str, ...]:
+        """The names of these parameters."""
+        pairs = ((f"e{i}", f"e{i}_row") if along.rows else (f"e{i}",) for i, along in enumerate(self.operands))
+        return tuple(name for pair in pairs for name in pair)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +136,12 @@ class MicroKernel:
     """Operands that the code prefetches: "left" (A of the next tile of rows), "right" (later rows of B), "target" (this C)."""
     lanes_along: str = COLUMNS
     """`COLUMNS` or `DEPTH`: then rows of A and columns of B should be contiguous, and C has as few columns as the tile."""
+    right_by_columns: bool = False
+    """Whether B is given by columns, which are contiguous: `b_row` is then the distance of two of them."""
     shares_accumulators: bool = False
     """Whether fewer vectors of columns may come with more rows, up to the number of accumulators that the whole tile has."""
+    emit_with: Callable[[str, frozenset[tuple[int, int]] | None, Epilogue], KernelSource] | None = None
+    """As `emit`, of the kernel that ends with an epilogue; None if it takes none: then C is gone over once more."""
 
     @property
     def lanes(self) -> int:
@@ -113,10 +162,16 @@ class MicroKernel:
 
     def same_tile(self, other: MicroKernel) -> bool:
         """Whether both compute the same tile with the same vectors: such kernels can stand in for each other in a plan."""
-        own, others = ((one.rows, one.columns, one.vector_bits, one.lanes_along) for one in (self, other))
+        own, others = ((one.rows, one.columns, one.vector_bits, one.lanes_along, one.right_by_columns) for one in (self, other))
         return own == others
 
-    def declaration(self, name: str) -> str:
+    def source(self, name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None = None) -> KernelSource:
+        """The source of the function called `name`, with an epilogue or without."""
+        if epilogue is None or self.emit_with is None:
+            return self.emit(name, variants)
+        return self.emit_with(name, variants, epilogue)
+
+    def declaration(self, name: str, epilogue: Epilogue | None = None) -> str:
         """The C declaration under which a caller in another translation unit calls the kernel by `name`, whatever its symbol.
 
         >>> from tilewright.kernels import registered
@@ -124,7 +179,7 @@ class MicroKernel:
         'extern void product(long k, const float *a, ... long accumulate);'
         """
         label = f' __asm__("{self.symbol}")' if self.symbol else ""
-        return f"extern {MATRIX_ABI.format(name=name)}{label};"
+        return f"extern {matrix_abi(name, epilogue)}{label};"
 
     def machine_share(self, vector_bits: int) -> float:
         """Share of the peak of a machine with vectors of that width: a kernel for narrower ones reaches only their part."""

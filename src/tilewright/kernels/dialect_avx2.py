@@ -5,8 +5,8 @@ from __future__ import annotations
 from tilewright.kernels.vectors import vector_dialect
 
 # Builtins where GCC and Clang agree on the name, one instruction of inline assembly where they do not.
-# tw_scale: 2^n is 2^64 (2^-64 where n < 0) times a rest that is normal, too, so that only the last product rounds. The low bits
-# of n + 12583166 = 1.5 * 2^23 + 254 + n are n and twice the bias of an exponent.
+# tw_scale: 2^n in two halves, which are normal, so that only the last product rounds. The low bits of
+# n + 12583166 = 1.5 * 2^23 + 254 + n are n and twice the bias of an exponent.
 INSTRUCTIONS = """\
 typedef tw_int tw_mask;
 #define TW_KEEP(v) __asm__("" : "+x"(v))
@@ -38,9 +38,19 @@ TW_INLINE tw_vec tw_sqrt(tw_vec v) {
 TW_INLINE tw_vec tw_floor(tw_vec v) { return __builtin_ia32_roundps256(v, 9); }
 TW_INLINE tw_vec tw_round(tw_vec v) { return __builtin_ia32_roundps256(v, 8); }
 TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
-  tw_vec part = __builtin_ia32_blendvps256(tw_splat(0x1p64f), tw_splat(0x1p-64f), n);
-  tw_int rest = ((tw_int)(n + 12583166.0f) << 23) - (tw_int)part;
-  return p * (tw_vec)rest * part;
+  tw_int twice = (tw_int)(n + 12583166.0f);
+  tw_int half = twice >> 1;
+  return p * (tw_vec)(half << 23) * (tw_vec)((twice - half) << 23);
+}
+TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
+  __asm__("vfmsub213ps %2, %1, %0" : "+x"(a) : "x"(b), "x"(ab));
+  return a;
+}
+TW_INLINE tw_vec tw_inverse(tw_vec d) {
+  tw_vec guess;
+  __asm__("vrcpps %1, %0" : "=x"(guess) : "x"(d));
+  tw_vec wrong = 1.0f - d * guess;
+  return guess + guess * (wrong * wrong + wrong);
 }
 TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
   tw_int exponent = __builtin_convertvector(n, tw_int);

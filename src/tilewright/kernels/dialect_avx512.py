@@ -56,6 +56,15 @@ TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
   __asm__("vscalefps %2, %1, %0" : "=v"(result) : "v"(p), "v"(n));
   return result;
 }
+TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
+  __asm__("vfmsub213ps %2, %1, %0" : "+v"(a) : "v"(b), "v"(ab));
+  return a;
+}
+TW_INLINE tw_vec tw_inverse(tw_vec d) {
+  tw_vec guess;
+  __asm__("vrcp14ps %1, %0" : "=v"(guess) : "v"(d));
+  return guess + guess * (1.0f - d * guess);
+}
 TW_INLINE tw_vec tw_fraction(tw_vec v) {
   tw_vec result;
   __asm__("vreduceps $9, %1, %0" : "=v"(result) : "v"(v));

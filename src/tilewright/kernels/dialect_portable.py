@@ -37,6 +37,7 @@ TW_INLINE void tw_store_part(float *p, tw_vec v, long n) {
 }
 """
 
+# tw_rest: Dekker, "A Floating-Point Technique for Extending the Available Precision", 1971, section 5, with halves of 12 bits.
 INSTRUCTIONS = """\
 typedef tw_int tw_mask;
 #if defined(__x86_64__)
@@ -82,10 +83,16 @@ TW_INLINE tw_vec tw_floor(tw_vec v) {
 }
 TW_INLINE tw_vec tw_round(tw_vec v) { return (v + 12582912.0f) - 12582912.0f; }
 TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
-  tw_int part = 0x5f800000 - ((tw_int)n >> 1 & 0x40000000);
-  tw_int rest = ((tw_int)(n + 12583166.0f) << 23) - part;
-  return p * (tw_vec)rest * (tw_vec)part;
+  tw_int twice = (tw_int)(n + 12583166.0f);
+  tw_int half = twice >> 1;
+  return p * (tw_vec)(half << 23) * (tw_vec)((twice - half) << 23);
 }
+TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
+  tw_vec a_high = (tw_vec)((tw_int)a & -4096), b_high = (tw_vec)((tw_int)b & -4096);
+  tw_vec a_low = a - a_high, b_low = b - b_high;
+  return ((a_high * b_high - ab) + (a_high * b_low + a_low * b_high)) + a_low * b_low;
+}
+TW_INLINE tw_vec tw_inverse(tw_vec d) { return 1.0f / d; }
 TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
   tw_int exponent = __builtin_convertvector(n, tw_int);
   return (tw_vec)(((tw_int)p + (exponent << 23)) & ~(n < -125.0f));

@@ -23,15 +23,6 @@ from tilewright.kernels.vectors import VectorDialect
 
 GROUP = 4
 """Rows at a time."""
-SHUFFLE = """\
-#ifndef TW_SHUFFLE_TWO
-#ifdef __clang__
-#define TW_SHUFFLE_TWO(v, w, ...) __builtin_shufflevector(v, w, __VA_ARGS__)
-#else
-#define TW_SHUFFLE_TWO(v, w, ...) __builtin_shuffle(v, w, (tw_int){__VA_ARGS__})
-#endif
-#endif
-"""
 
 
 def dot_product_kernel(dialect: VectorDialect, *, peak_share: float) -> MicroKernel:
@@ -79,7 +70,7 @@ def dot_product_text(dialect: VectorDialect, name: str, variants: frozenset[tupl
     rows = sorted((m for m, _ in wanted), reverse=True)
     unroll = dialect.registers // (2 * GROUP)
     functions = [_function(name, Dots(dialect.lanes, m, unroll, strided)) for m in rows for strided in (False, True)]
-    return "\n".join([dialect.prelude, SHUFFLE, *functions, _dispatch(name, rows)])
+    return "\n".join([dialect.prelude, *functions, _dispatch(name, rows)])
 
 
 def _function(name: str, dots: Dots) -> str:
@@ -89,7 +80,7 @@ def _function(name: str, dots: Dots) -> str:
             f"static __attribute__((noinline)) void {name}_{dots.suffix}(long k, const float *a, long a_row, const float *b,",
             f"    float *c, long c_row, long accumulate{more}) {{",
             *(line for first in range(0, dots.lanes, GROUP) for line in dots.group(first)),
-            *dots.fold([f"sum_{first}" for first in range(0, dots.lanes, GROUP)], dots.lanes // GROUP),
+            *fold([f"sum_{first}" for first in range(0, dots.lanes, GROUP)], dots.lanes, dots.lanes // GROUP),
             *dots.finish(),
             "}",
             "",
@@ -136,7 +127,7 @@ class Dots:
         yield "    }"
         for row in here:
             yield f"    sum_{row}_0 = {_in_pairs([f'sum_{row}_{j}' for j in range(self.unroll)])};"
-        yield from self.fold([f"sum_{row}_0" for row in rows], self.lanes)
+        yield from fold([f"sum_{row}_0" for row in rows], self.lanes, self.lanes)
         yield f"    sum_{first} = sum_{first}_0;"
         yield "  }"
 
@@ -145,18 +136,6 @@ class Dots:
         yield f"      const tw_vec b_{number} = {self._load('b', 'b_row', number, count)};"
         for row in rows:
             yield f"      sum_{row}_{number} += {self._load(f'a_{row}', 'a_column', number, count)} * b_{number};"
-
-    def fold(self, sums: list[str], segment: int) -> Iterator[str]:
-        """Neighbours become one, stage by stage: `segment` lanes of a row become half as many. The first one has all in order."""
-        while len(sums) > 1:
-            half = segment // 2
-            starts = range(0, 2 * self.lanes, segment)
-            lower = ", ".join(str(start + i) for start in starts for i in range(half))
-            upper = ", ".join(str(start + half + i) for start in starts for i in range(half))
-            for left, right, result in zip(sums[::2], sums[1::2], sums, strict=False):
-                pair = f"{left}, {right}"
-                yield f"  {result} = TW_SHUFFLE_TWO({pair}, {lower}) + TW_SHUFFLE_TWO({pair}, {upper});"
-            sums, segment = sums[: len(sums) // 2], half
 
     def finish(self) -> Iterator[str]:
         """Add C where asked to, and store."""
@@ -174,6 +153,19 @@ class Dots:
         if self.strided:
             return f"tw_load_strided({pointer} + ({place}) * {stride}, {stride}, {count})"
         return f"tw_load({pointer} + {place})" if count == "TW_LANES" else f"tw_load_part({pointer} + {place}, {count})"
+
+
+def fold(sums: list[str], lanes: int, segment: int) -> Iterator[str]:
+    """Neighbours become one, stage by stage: `segment` lanes of a sum become half as many. The first one has all in order."""
+    while len(sums) > 1:
+        half = segment // 2
+        starts = range(0, 2 * lanes, segment)
+        lower = ", ".join(str(start + i) for start in starts for i in range(half))
+        upper = ", ".join(str(start + half + i) for start in starts for i in range(half))
+        for left, right, result in zip(sums[::2], sums[1::2], sums, strict=False):
+            pair = f"{left}, {right}"
+            yield f"  {result} = TW_SHUFFLE_TWO({pair}, {lower}) + TW_SHUFFLE_TWO({pair}, {upper});"
+        sums, segment = sums[: len(sums) // 2], half
 
 
 def _in_pairs(terms: list[str]) -> str:

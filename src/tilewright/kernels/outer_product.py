@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from tilewright.errors import TilewrightError
-from tilewright.kernels.contract import MATRIX_ABI, KernelSource, MicroKernel, SourceKind
+from tilewright.kernels.contract import Along, Epilogue, KernelSource, MicroKernel, SourceKind, matrix_abi
 from tilewright.kernels.vectors import VectorDialect
 
 VARIANT = """\
@@ -24,6 +24,8 @@ VARIANT = """\
 #endif
 """
 """How the function of one shape is declared: whoever includes the text may have it inlined."""
+PRODUCT = ("k", "a", "a_row", "a_column", "b", "b_row", "c", "c_row", "accumulate")
+"""What the function of one shape is given of the product."""
 UNROLL = 4
 ROWS_PER_POINTER = 4
 """Rows are addressed as pointer + {0, 1, 2, 3} * a_row, as addressing modes can: a pointer per row takes too many registers."""
@@ -36,6 +38,9 @@ LINE_FLOATS = 16
 """Steps of K between prefetches of a row of A, which moves on by a cache line of 64 bytes meanwhile if A is row-major."""
 RIGHT_STEPS_AHEAD = 32
 """How far ahead B is prefetched in panels: 8 and 64 steps gained half as much (AVX-512 8x48 in memory, see docs/kernels.md)."""
+WIDE_VECTORS, WIDE_VECTORS_AHEAD = 8, 64
+"""Tiles so wide are for few rows: rows of B, in place or not, are prefetched so many vectors ahead (32 x 4096 rows of 8 vectors
+from memory, Zen 5: 32 and 128 vectors took 2% longer)."""
 RIGHT_PANELS_AHEAD = 2
 """How far ahead B is prefetched in place: one panel comes too late, four gained less (12x32 and 6x64 in memory, same source)."""
 
@@ -59,8 +64,9 @@ def outer_product_kernel(
     'matmul_avx512_f32_6x64'
     """
 
-    def emit(name: str, variants: frozenset[tuple[int, int]] | None) -> KernelSource:
-        return KernelSource(SourceKind.C, outer_product_text(dialect, rows, vectors, name, variants, prefetch, unroll))
+    def emit(name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None = None) -> KernelSource:
+        text = outer_product_text(dialect, rows, vectors, name, variants, prefetch, unroll, epilogue)
+        return KernelSource(SourceKind.C, text)
 
     columns = vectors * dialect.lanes
     return MicroKernel(
@@ -75,6 +81,7 @@ def outer_product_kernel(
         vector_bits=dialect.vector_bits,
         peak_share=peak_share,
         emit=emit,
+        emit_with=emit,
         prefetch=prefetch,
         shares_accumulators=dialect.registers >= TALL_REGISTERS,
     )
@@ -88,6 +95,7 @@ def outer_product_text(
     variants: frozenset[tuple[int, int]] | None,
     prefetch: tuple[str, ...] = (),
     unroll: int = UNROLL,
+    epilogue: Epilogue | None = None,
 ) -> str:
     """The C of the function `name`, self-contained, with code for `variants` only (None: every shape of the tile).
 
@@ -102,13 +110,17 @@ def outer_product_text(
             hint="ask for (rows, vectors) with at most as many vectors, and as many accumulators in all",
         )
     ordered = sorted(wanted, reverse=True)
-    functions = [_variant(name, Tile(m, v, edge, prefetch, unroll)) for m, v in ordered for edge in (False, True)]
-    return "\n".join([dialect.prelude, VARIANT, *functions, _dispatch(name, ordered)])
+    wide = vectors >= WIDE_VECTORS
+    shapes = ((m, v, edge) for m, v in ordered for edge in (False, True))
+    functions = [_variant(name, Tile(m, v, edge, prefetch, unroll, wide, epilogue)) for m, v, edge in shapes]
+    ending = [epilogue.text] if epilogue is not None else []
+    return "\n".join([dialect.prelude, VARIANT, *ending, *functions, _dispatch(name, ordered, epilogue)])
 
 
 def _variant(name: str, tile: Tile) -> str:
     """One shape: everything in registers. `last` is the number of columns in the last vector of an edge."""
-    last = ", long last" if tile.edge else ""
+    more = tile.epilogue.parameters() if tile.epilogue is not None else ()
+    last = "".join(f", {one}" for one in (*more, *(["long last"] if tile.edge else [])))
     return "\n".join(
         [
             f"TW_VARIANT void {name}_{tile.suffix}(long k, const float *a, long a_row, long a_column,",
@@ -126,12 +138,23 @@ def _variant(name: str, tile: Tile) -> str:
 class Tile:
     """The statements of one shape."""
 
-    def __init__(self, rows: int, vectors: int, edge: bool, prefetch: tuple[str, ...] = (), unroll: int = UNROLL) -> None:
+    def __init__(
+        self,
+        rows: int,
+        vectors: int,
+        edge: bool,
+        prefetch: tuple[str, ...] = (),
+        unroll: int = UNROLL,
+        wide: bool = False,
+        epilogue: Epilogue | None = None,
+    ) -> None:
         self.rows = rows
         self.vectors = vectors
         self.edge = edge
         self.prefetch = prefetch
         self.unroll = unroll
+        self.wide = wide
+        self.epilogue = epilogue
 
     @property
     def suffix(self) -> str:
@@ -146,8 +169,7 @@ class Tile:
             zeros = ", ".join(f"sum_{i}_{j} = {{0}}" for j in range(self.vectors))
             yield f"  tw_vec {zeros};"
         if "right" in self.prefetch:
-            width = f"{self.vectors} * TW_LANES"
-            yield f"  const long ahead = b_row > {width} ? {RIGHT_PANELS_AHEAD} * {width} : {RIGHT_STEPS_AHEAD} * b_row;"
+            yield f"  const long ahead = {self._next_right()};"
         if "target" in self.prefetch:
             for i, j in self._places():
                 yield f"  __builtin_prefetch(c + {i} * c_row + {j} * TW_LANES, 1);"
@@ -198,13 +220,48 @@ class Tile:
         for i, j in self._places():
             yield f"    sum_{i}_{j} = {self._load(f'c + {i} * c_row', j)} + sum_{i}_{j};"
         yield "  }"
+        yield from self._columns_of_epilogue()
         for i, j in self._places():
+            yield from self._finished(i, j)
             yield f"  {self._store(f'c + {i} * c_row', j, f'sum_{i}_{j}')};"
+
+    def _columns_of_epilogue(self) -> Iterator[str]:
+        """Operands of the epilogue that are the same for all rows."""
+        for number, along in self._operands():
+            if not along.rows:
+                for j in range(self.vectors if along.columns else 1):
+                    value = self._load(f"e{number}", j) if along.columns else f"tw_splat(tw_read(e{number}))"
+                    yield f"  const tw_vec x_{number}_{j} = {value};"
+
+    def _finished(self, row: int, vector: int) -> Iterator[str]:
+        """The epilogue of one accumulator."""
+        if self.epilogue is None:
+            return
+        values = [f"sum_{row}_{vector}"]
+        for number, along in self._operands():
+            place = f"e{number} + {row} * e{number}_row"
+            if not along.rows:
+                values.append(f"x_{number}_{vector if along.columns else 0}")
+            elif along.columns:
+                values.append(self._load(place, vector))
+            else:
+                values.append(f"tw_splat(tw_read({place}))")
+        yield f"  sum_{row}_{vector} = {self.epilogue.name}({', '.join(values)});"
+
+    def _operands(self) -> Iterator[tuple[int, Along]]:
+        return enumerate(self.epilogue.operands if self.epilogue is not None else ())
 
     def _next_left(self) -> str:
         """The next tile of rows, or further on in long rows: with C prefetched as well no register is left to choose."""
         rows = f"{self.rows} * a_row"
         return rows if "target" in self.prefetch else f"(k < {LEFT_LONG} ? {rows} : {LEFT_AHEAD} * a_column)"
+
+    def _next_right(self) -> str:
+        """Later rows of a panel; of a B in place, whose rows are longer, the same rows of a later panel."""
+        if self.wide:
+            return f"{WIDE_VECTORS_AHEAD // self.vectors} * b_row"
+        width = f"{self.vectors} * TW_LANES"
+        return f"b_row > {width} ? {RIGHT_PANELS_AHEAD} * {width} : {RIGHT_STEPS_AHEAD} * b_row"
 
     def _places(self) -> Iterator[tuple[int, int]]:
         """(row, vector) of every accumulator."""
@@ -230,16 +287,17 @@ class Tile:
         return f"tw_store_part({address}, {value}, last)" if self._in_part(vector) else f"tw_store({address}, {value})"
 
 
-def _dispatch(name: str, variants: list[tuple[int, int]]) -> str:
+def _dispatch(name: str, variants: list[tuple[int, int]], epilogue: Epilogue | None) -> str:
     """The function of the ABI: choose by m, by the number of vectors that n needs, and by whether they are whole."""
     lines = [
-        MATRIX_ABI.format(name=name) + " {",
+        matrix_abi(name, epilogue) + " {",
         "  const long vectors = (n + TW_LANES - 1) / TW_LANES, last = n - (vectors - 1) * TW_LANES;",
         "  switch ((m * 256 + vectors) * 2 + (last < TW_LANES)) {",
     ]
     for rows, vectors in variants:
         for edge in (False, True):
-            arguments = "k, a, a_row, a_column, b, b_row, c, c_row, accumulate" + (", last" if edge else "")
+            more = epilogue.arguments() if epilogue is not None else ()
+            arguments = ", ".join([*PRODUCT, *more, *(["last"] if edge else [])])
             call = f"{name}_{Tile(rows, vectors, edge).suffix}({arguments})"
             lines += [f"  case ({rows} * 256 + {vectors}) * 2 + {int(edge)}:", f"    {call};", "    return;"]
     return "\n".join([*lines, "  default:", "    __builtin_trap();", "  }", "}", ""])

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tilewright.kernels.dialect_portable import DIALECT
 from tilewright.kernels.dialect_portable_avx import DIALECT as AVX
+from tilewright.kernels.inner_product import inner_product_kernel
 from tilewright.kernels.outer_product import outer_product_kernel
 
 # Measured on one core of an AMD EPYC (Zen 5), GCC 12 and Clang 21: see docs/kernels.md.
@@ -18,4 +19,6 @@ KERNELS = (
     outer_product_kernel(DIALECT, 6, 2, peak_share=0.69, unroll=1),
     replace(outer_product_kernel(DIALECT, 2, 4, peak_share=0.75), architecture="x86_64"),
     outer_product_kernel(AVX, 6, 2, peak_share=0.86, unroll=2),
+    inner_product_kernel(DIALECT, 2, peak_share=0.5),
+    inner_product_kernel(AVX, 2, peak_share=0.5),
 )

@@ -1,8 +1,9 @@
 """C text of `tw_transpose`: as many vectors as a vector has lanes become their own transpose, in registers.
 
-A list of n vectors of n elements is transposed by log2(n) steps of one kind: the even elements of every two neighbours come first, then
-the odd ones. It is done within quarters of four lanes, for four vectors at a time, and then to whole quarters: each step is one
-instruction (shufps, vshufps; vperm2f128; vshuff32x4), where an element that leaves its quarter would take a permutation by an index.
+A list of n vectors of n elements is transposed by log2(n) steps of one kind: the even elements of every two neighbours come
+first, then the odd ones. It is done within quarters of four lanes, for four vectors at a time, and then to whole quarters:
+each step is one instruction (shufps, vshufps; vperm2f128; vshuff32x4), where an element that leaves its quarter would take a
+permutation by an index.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
     tw_first(a, b, n)                               lanes < n of a, the others of b
     + - * /                                         C operators; products and sums may be fused
     tw_maximum tw_minimum                           NaN where either operand is NaN
-    tw_sqrt tw_abs tw_floor tw_exp
+    tw_sqrt tw_abs tw_floor
+    tw_exp tw_log tw_tanh tw_erf tw_sigmoid tw_silu tw_gelu tw_gelu_tanh        `vector_functions.py`: to 1e-6, relative
     tw_less tw_less_equal tw_greater tw_greater_equal tw_equal tw_not_equal     -> tw_mask; & | ~ combine masks
     tw_where(mask, a, b)
     tw_larger tw_smaller                            the same without care for NaN: one operand, if either is NaN
@@ -22,9 +23,9 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
     tw_reduce_larger tw_reduce_smaller
     tw_reduce_<name>_ways(v)                        v[way] = tw_splat(tw_reduce_<name>(v[way])), bit for bit
     TW_WAYS  TW_EACH_WAY(statement)                 the statement TW_WAYS times, with the constant way = 0, 1, ... in each
-    tw_exp2_down                                    2^x of x that is not above 0 (softmax), to 1.4e-7, relative; below 2^-125.5
+    tw_exp2_down                                    2^x of x that is not above 0 (softmax), to 2.4e-7, relative; below 2^-125.5
                                                     perhaps 0; NaN for NaN
-    tw_exp_ways(v)  tw_exp2_down_ways(v)            v[way] = tw_exp(v[way]), step by step for all ways
+    tw_<name>_ways(v)                               v[way] = tw_<name>(v[way]) for these functions, step by step for all ways
     TW_KEEP(v)  TW_OPAQUE(p)                        keep a vector, or a pointer, in a register (compiles to nothing)
 
 Nothing outside the lanes named is read or written. The compiler's flags must include -fno-math-errno and -ffp-contract=fast
@@ -38,6 +39,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilewright.kernels.transposition import transposition_text
+from tilewright.kernels.vector_functions import EXP2_DOWN, VECTOR_FUNCTIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +83,23 @@ def vector_dialect(
 
     `instructions` defines tw_mask, tw_load_part, tw_store_part, the comparisons, tw_where, tw_prefix (a mask of the first n
     lanes), tw_larger and tw_smaller (the second operand where the two are unordered), tw_sqrt, tw_floor, tw_round (to
-    nearest even, for |x| < 2^22), tw_scale (p * 2^n, rounded once, for 0.5 < p < 2 and integral -152 <= n <= 129), tw_scale_down
-    (p * 2^n for 0.5 < p < 2 and integral -125 <= n <= 0, 0 for n < -125 and any p, NaN if both are), TW_KEEP. With steps of its
-    own for `exp2_down`, written as `EXP2_DOWN` is, a dialect needs no tw_scale_down.
+    nearest even, for |x| < 2^22), tw_scale (p * 2^n for integral -250 <= n <= 250, rounded once if p * 2^(n/2) is normal or n
+    is 0), tw_rest (a * b - ab, exact, where ab is a * b rounded, |a| and |b| are below 2^100 and the rest is normal),
+    tw_inverse (1 / d to 2e-7 for 1 <= d < 2^100; 1 for 1), tw_scale_down (p * 2^n for 0.5 < p < 2 and integral -125 <= n <= 0,
+    0 for n < -125 and any p, NaN if both are), TW_KEEP. With steps of its own for `exp2_down`, written as `EXP2_DOWN` is, a
+    dialect needs no tw_scale_down.
     """
     lanes = vector_bits // 32
     guard = f"TW_DIALECT_{name.upper()}"
-    shared = _shared(lanes, {"tw_exp": EXP, "tw_exp2_down": exp2_down or EXP2_DOWN})
+    functions = {f"tw_{name}": function.steps for name, function in VECTOR_FUNCTIONS.items()}
+    shared = _shared(lanes, functions | {"tw_exp2_down": exp2_down or EXP2_DOWN})
     pieces = (f"#ifndef {guard}\n#define {guard}\n", _types(vector_bits), instructions, shared, "#endif\n")
     return VectorDialect(name, vector_bits, lanes, registers, features, architecture, "".join(pieces))
 
 
 def _types(vector_bits: int) -> str:
-    return ways_text() + lanes_text(vector_bits // 32) + TYPES.replace("@LANES@", str(vector_bits // 32)).replace("@BYTES@", str(vector_bits // 8))
+    lanes, size_bytes = vector_bits // 32, vector_bits // 8
+    return ways_text() + lanes_text(lanes) + TYPES.replace("@LANES@", str(lanes)).replace("@BYTES@", str(size_bytes))
 
 
 def ways_text() -> str:
@@ -111,28 +117,29 @@ def _each_text(name: str, macro: str, count: int) -> str:
     return f"#define TW_EACH_{macro}(...) {{ {each} }}\n"
 
 
-def _shared(lanes: int, exponentials: Mapping[str, str]) -> str:
+def _shared(lanes: int, functions: Mapping[str, str]) -> str:
     every = range(lanes)
     text = MEMORY.replace("@STRIDED@", ", ".join(f"p[{i} * stride]" if i else "p[0]" for i in every))
     text += VALUES.replace("@IOTA@", ", ".join(f"{i}.0f" for i in every))
-    text += _exponentials(exponentials)
+    text += "".join(_one(name, steps) + _for_ways(name, steps) for name, steps in functions.items())
     folds = (fold(*one, lanes) for one in REDUCTIONS for fold in (_reduction, _reduction_of_ways))
     return text + "".join(folds) + transposition_text(lanes)
 
 
-def _exponentials(exponentials: Mapping[str, str]) -> str:
-    """Every exponential for one vector, and for all ways step by step: a chain of dependent steps leaves the units idle."""
-    return "".join(_one(name, steps) + _for_ways(name, steps) for name, steps in exponentials.items())
-
-
 def _one(name: str, steps: str) -> str:
     lines = "".join(f"  {line}\n" for line in steps.replace("$", "").splitlines())
-    return f"TW_INLINE tw_vec {name}(tw_vec x) {{\n  tw_vec n;\n  tw_vec e;\n{lines}  return x;\n}}\n"
+    return f"TW_INLINE tw_vec {name}(tw_vec x) {{\n{_declared(steps, '')}{lines}  return x;\n}}\n"
 
 
 def _for_ways(name: str, steps: str) -> str:
+    """For all ways step by step: one chain of dependent steps leaves the units idle."""
     lines = "".join(f"  TW_EACH_WAY({line})\n" for line in re.sub(r"\$(\w)", r"\1[way]", steps).splitlines())
-    return f"TW_INLINE void {name}_ways(tw_vec *x) {{\n  tw_vec n[TW_WAYS];\n  tw_vec e[TW_WAYS];\n{lines}}}\n"
+    return f"TW_INLINE void {name}_ways(tw_vec *x) {{\n{_declared(steps, '[TW_WAYS]')}{lines}}}\n"
+
+
+def _declared(steps: str, each: str) -> str:
+    names = dict.fromkeys(re.findall(r"\$(\w)", steps))
+    return "".join(f"  tw_vec {name}{each};\n" for name in names if name != "x")
 
 
 def _reduction(name: str, expression: str, lanes: int) -> str:
@@ -229,34 +236,4 @@ TW_INLINE tw_vec tw_first(tw_vec a, tw_vec b, long n) { return tw_where(tw_prefi
 TW_INLINE tw_vec tw_maximum(tw_vec a, tw_vec b) { return tw_where(tw_not_equal(a, a), a, tw_larger(a, b)); }
 TW_INLINE tw_vec tw_minimum(tw_vec a, tw_vec b) { return tw_where(tw_not_equal(a, a), a, tw_smaller(a, b)); }
 TW_INLINE tw_vec tw_abs(tw_vec v) { return (tw_vec)((tw_int)v & 0x7fffffff); }
-"""
-
-# exp(x) = 2^n * e^r with n = round(x * log2(e)) and r = x - n * ln(2), |r| <= ln(2)/2. ln(2) is split in two (Cody and Waite,
-# "Software Manual for the Elementary Functions", 1980, chapter 6): the upper part has 15 significant bits, so that n times it is
-# exact even without fused operations. Below -105 the result rounds to 0, above 89 it overflows: the clamps keep n small, and
-# let NaN through. The names behind a $ are one vector each, or one for each way.
-EXP = """\
-$x = tw_larger(tw_splat(-105.0f), $x);
-$x = tw_smaller(tw_splat(89.0f), $x);
-$n = tw_round($x * 1.44269504f);
-$x = $x - $n * 0.693145752f;
-$x = $x - $n * 1.42860677e-6f;
-$e = $x * 0.00828949921f + 0.0418981761f;
-$e = $e * $x + 0.166676506f;
-$e = $e * $x + 0.499991477f;
-$e = $e * $x + 0.999999702f;
-$e = $e * $x + 1.0f;
-$x = tw_scale($e, $n);
-"""
-
-# 2^n * 2^f with n = round(x) and f = x - n, which is exact. What is below 2^-125.5 becomes 0.
-EXP2_DOWN = """\
-$n = tw_round($x);
-$x = $x - $n;
-$e = $x * 0.00132764725f + 0.00967554096f;
-$e = $e * $x + 0.0555071309f;
-$e = $e * $x + 0.240221202f;
-$e = $e * $x + 0.693146944f;
-$e = $e * $x + 1.0f;
-$x = tw_scale_down($e, $n);
 """

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tilewright.kernels.dialect_avx512 import DIALECT
 from tilewright.kernels.dot_product import dot_product_kernel
+from tilewright.kernels.inner_product import inner_product_kernel
 from tilewright.kernels.outer_product import outer_product_kernel
 
 # Measured on one core of an AMD EPYC (Zen 5), GCC 12 and Clang 21: see docs/kernels.md.
@@ -21,4 +22,6 @@ KERNELS = (
         for prefetch in UNROLL
     ),
     dot_product_kernel(DIALECT, peak_share=0.9),
+    *(inner_product_kernel(DIALECT, 4, peak_share=0.72, prefetch=prefetch) for prefetch in ((), ("right",))),
+    *(outer_product_kernel(DIALECT, 2, 8, peak_share=0.85, prefetch=prefetch) for prefetch in ((), ("right",))),
 )

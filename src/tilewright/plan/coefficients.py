@@ -16,6 +16,7 @@ from math import log
 from typing import Any
 
 from tilewright.errors import TilewrightError
+from tilewright.kernels.vector_functions import VECTOR_FUNCTIONS
 from tilewright.machine.machine import Machine
 
 SUFFIX = ".toml"
@@ -46,12 +47,7 @@ class Coefficients:
     row_cycles: float = 30.0
     """Of every state of a row operator, once a row: ends of loops, and lanes that become one value."""
     function_cycles_per_vector: tuple[tuple[str, float], ...] = (
-        ("exp", 5.0),
-        ("log", 8.0),
-        ("tanh", 9.0),
-        ("erf", 12.0),
-        ("sigmoid", 9.0),
-        ("power", 16.0),
+        *((name, function.cycles) for name, function in VECTOR_FUNCTIONS.items()),
         ("sqrt", 8.0),
         ("divide", 5.0),
     )

@@ -120,6 +120,8 @@ def _dot_work(
     def cut(axis: str | None, step: int) -> Pieces:
         return pieces(sizes[axis], tiles[axis], step) if axis is not None else ((1, 1),)
 
+    if kernel.right_by_columns:
+        return _inner_work(roles, kernel, machine, sizes, tiles)
     depths = cut(roles.depth, kernel.lanes)
     vectors = sum(number * -(-length // kernel.lanes) for number, length in depths)
     blocks = -(-sizes[roles.depth] // np.maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
@@ -135,6 +137,31 @@ def _dot_work(
         cycles = cycles + number * (vectors * step + blocks * FOLD_CYCLES)
         calls = calls + number
     return KernelWork(cycles * (others / machine.frequency_hz), calls * blocks * others)
+
+
+def _inner_work(
+    roles: ContractionRoles, kernel: MicroKernel, machine: Machine, sizes: Mapping[str, Count], tiles: Mapping[str, Count]
+) -> KernelWork:
+    """As `kernel_work`, of a kernel whose lanes run along the depth of several columns: sums are folded row by row."""
+
+    def cut(axis: str | None, step: int) -> Pieces:
+        return pieces(sizes[axis], tiles[axis], step) if axis is not None else ((1, 1),)
+
+    vectors = sum(number * -(-length // kernel.lanes) for number, length in cut(roles.depth, kernel.lanes))
+    blocks = -(-sizes[roles.depth] // np.maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
+    column_tiles = sum(number * np.minimum(length, 1) for number, length in cut(roles.column, kernel.columns))
+    outer: Count = 1
+    for axis in roles.outer:
+        outer = outer * sizes[axis]
+    cycles: Count = 0
+    calls: Count = 0
+    for number, rows in cut(roles.row, kernel.rows):
+        loads = kernel.columns + rows * kernel.rows
+        step = np.maximum(rows * kernel.columns / machine.fma_per_cycle, loads / LOADS_PER_CYCLE)
+        cycles = cycles + number * (vectors * step + blocks * rows * FOLD_CYCLES)
+        calls = calls + number
+    every = column_tiles * outer
+    return KernelWork(cycles * every / machine.frequency_hz, calls * blocks * every)
 
 
 def is_contiguous(access: Access, axis: str | None, sizes: Mapping[str, Count]) -> bool:
@@ -157,6 +184,13 @@ def is_contiguous(access: Access, axis: str | None, sizes: Mapping[str, Count]) 
     return False
 
 
+def has_unit_depth(operator: Operator, roles: ContractionRoles) -> bool:
+    """Whether the columns of the right operand are contiguous, one by one: then a kernel may read it by columns."""
+    indices = operator.reads[roles.right].indices
+    is_last = bool(indices) and indices[-1].is_axis() and roles.depth in indices[-1].axes()
+    return roles.column is not None and is_last and operator.reads[roles.right].is_affine()
+
+
 def useful_share(operator: Operator, work: KernelWork, kernel: MicroKernel, machine: Machine, sizes: Mapping[str, int]) -> float:
     """Useful flops over those that the kernel could do in its time."""
     rate = machine.peak(kernel.element_types[2]) * kernel.machine_share(machine.vector_bits)
@@ -174,12 +208,15 @@ def choose_kernel(
     machine: Machine,
     sizes: Mapping[str, int],
     kernels: tuple[MicroKernel, ...],
+    copied_s: float = 0.0,
 ) -> tuple[MicroKernel, tuple[tuple[MicroKernel, float], ...]]:
     """The kernel with the least padded work over its attainable rate, and all with their seconds, best first.
 
     Extents count as uncut: tiles of rows are multiples of the kernel's. Kernels that prefetch are left out where others do the
-    same tile: see `plan.prefetch`. Raises `PlanningError` if there is none.
+    same tile: see `plan.prefetch`; those that want B by columns where its columns are not contiguous. `copied_s` is the time of
+    copying B once: kernels that read it by rows need that. Raises `PlanningError` if there is none.
     """
+    kernels = tuple(one for one in kernels if not one.right_by_columns or has_unit_depth(operator, roles))
     if not kernels:
         raise PlanningError(
             f"no micro kernel can compute {operator.name} on {machine.name}",
@@ -187,8 +224,10 @@ def choose_kernel(
             hint="register one with tilewright.kernels.registry.register",
         )
     kernels = tuple(one for one in kernels if not (one.prefetch and any(_does_without(other, one) for other in kernels)))
-    seconds = [float(kernel_work(operator, roles, one, machine, sizes, sizes).seconds) for one in kernels]
-    chosen = next(one for one, time in zip(kernels, seconds, strict=True) if time <= min(seconds) * TIE)
+    works = [float(kernel_work(operator, roles, one, machine, sizes, sizes).seconds) for one in kernels]
+    seconds = [work + copied_s * (one.lanes_along != DEPTH) for one, work in zip(kernels, works, strict=True)]
+    most = min(seconds) + (TIE - 1) * works[seconds.index(min(seconds))]
+    chosen = next(one for one, time in zip(kernels, seconds, strict=True) if time <= most)
     ranked = sorted(zip(kernels, seconds, strict=True), key=lambda pair: pair[1])
     return chosen, tuple(ranked)
 

@@ -16,6 +16,8 @@ import numpy as np
 
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import DEPTH
+from tilewright.machine.machine import Machine
+from tilewright.plan.coefficients import Coefficients
 from tilewright.plan.facts import fact
 from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.kernel_choice import pieces
@@ -23,6 +25,7 @@ from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 from tilewright.plan.setting import ELEMENT_BYTES, PAGE_BYTES, Operand, Setting
 from tilewright.plan.traffic import Footprints, Surroundings, kernel_tile, row_stride
+from tilewright.plan.types import ContractionRoles
 from tilewright.plan.views import Count, LoopView, OperatorView, either
 
 
@@ -99,6 +102,17 @@ def least_packing_seconds(
     swept = block.swept[setting.operands[operator.name].index(_right(setting, operator))]
     once = swept * _seconds_per_element(setting, operator)
     return np.minimum(once, in_place_seconds(setting, operator, block, tiles, calls)) if may_stay(setting, operator) else once
+
+
+def transposing_seconds(
+    chain: Chain, operator: Operator, roles: ContractionRoles, machine: Machine, coefficients: Coefficients
+) -> float:
+    """The time to copy a right operand once whose columns do not lie side by side; nothing where a call does not copy it."""
+    access = operator.reads[roles.right]
+    if roles.column is None or access.indices[-1].coefficient(roles.column) == 1 or access.tensor in chain.constants:
+        return 0.0
+    cycles = coefficients.transpose_cycles_per_vector * ELEMENT_BYTES * 8 / machine.vector_bits
+    return int(distinct_elements(access, planned_sizes(chain))) * cycles / machine.frequency_hz
 
 
 def has_unit_columns(setting: Setting, operator: Operator) -> bool:

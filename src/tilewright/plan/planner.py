@@ -13,11 +13,13 @@ from tilewright.plan.block_order import why_not_executable
 from tilewright.plan.candidate import Candidate
 from tilewright.plan.coefficients import Coefficients, coefficients_for
 from tilewright.plan.cost import floor
+from tilewright.plan.epilogues import maps_in_tiles
 from tilewright.plan.fetch import fetched_inputs
 from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.hierarchy import level_plans, movements_by_level
 from tilewright.plan.kernel_choice import choose_kernel, kernel_work, useful_share
 from tilewright.plan.nesting import Blocking, refine, works
+from tilewright.plan.packing import transposing_seconds
 from tilewright.plan.parallel import block_count, parallel_axes
 from tilewright.plan.prefetch_choice import choose_prefetches
 from tilewright.plan.pricing import price_blocking, price_in_parts, separate_price
@@ -170,16 +172,19 @@ def chain_setting(
     chosen: dict[str, MicroKernel] = {}
     ranked: RankedKernels = {}
     for name, own_roles in roles.items():
-        chosen[name], ranked[name] = choose_kernel(chain.operator(name), own_roles, machine, sizes, available)
+        operator = chain.operator(name)
+        copied_s = transposing_seconds(chain, operator, own_roles, machine, coefficients)
+        chosen[name], ranked[name] = choose_kernel(operator, own_roles, machine, sizes, available, copied_s)
     return setting_of(chain, machine, chosen, roles, coefficients), ranked
 
 
 def _operator_plans(setting: Setting, schedule: Schedule) -> tuple[OperatorPlan, ...]:
     plans = []
+    maps = maps_in_tiles(setting.chain, schedule, setting.kernels)
     for one in view_schedule(setting.chain, schedule).operators:
         name = one.operator.name
         if name not in setting.kernels:
-            plans.append(OperatorPlan(name))
+            plans.append(OperatorPlan(name, epilogue_of=maps.get(name, "")))
             continue
         roles, kernel = setting.roles[name], setting.kernels[name]
         work = kernel_work(one.operator, roles, kernel, setting.machine, one.walked(setting.sizes), one.tiles)

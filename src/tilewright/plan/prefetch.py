@@ -98,7 +98,8 @@ def _near(setting: Setting, operator: Operator) -> float:
 def _place(setting: Setting, operator: Operator, operand: str) -> int:
     """The number of an operand among `setting.operands` of its operator."""
     roles = setting.roles[operator.name]
-    access = {"left": operator.reads[roles.left], "right": operator.reads[roles.right], "target": operator.write}[operand]
-    is_write = operand == "target"
     operands = setting.operands[operator.name]
-    return next(i for i, one in enumerate(operands) if one.access == access and one.is_write == is_write)
+    if operand == "target":
+        return len(operands) - 1
+    access = operator.reads[roles.left if operand == "left" else roles.right]
+    return next(i for i, one in enumerate(operands) if one.access == access and not one.is_write)

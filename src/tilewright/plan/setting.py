@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tilewright.graph.types import Access, Chain, Operator
+from tilewright.graph.types import Access, Chain
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine, MemoryLevel
 from tilewright.plan.coefficients import Coefficients
+from tilewright.plan.epilogues import Epilogue, taken
 from tilewright.plan.footprint import swept_elements
 from tilewright.plan.kernel_choice import flops
 from tilewright.plan.parallel import ENOUGH_BLOCKS
@@ -42,13 +43,19 @@ class Setting:
     coefficients: Coefficients
     sizes: Mapping[str, int]
     operands: Mapping[str, tuple[Operand, ...]]
-    """Of every operator: its reads, then its write."""
+    """Of every operator: its reads, those of its epilogue, then its write."""
     compulsory_bytes: int
     """All inputs and the output, once."""
     arithmetic_s: float
     """Of all contractions at the machine's peak."""
     enough_blocks: int = ENOUGH_BLOCKS
     """Blocks that a plan provides if the work is large enough to be worth distributing."""
+    epilogues: Mapping[str, Epilogue] = field(default_factory=dict)
+    """Of the contractions whose micro tiles apply maps in registers. These maps have no operands of their own."""
+
+    def is_in_tiles(self, operator: str) -> bool:
+        """Whether the micro tiles of a contraction apply a map of this name."""
+        return any(operator in one.maps for one in self.epilogues.values())
 
     def walked(self, sizes: Mapping[str, Any]) -> Setting:
         """The setting of an operator that walks so many points along every axis: more than the extent where blocks overlap."""
@@ -106,10 +113,11 @@ def setting_of(
 ) -> Setting:
     """The setting of a chain, with what is asked of it again and again computed once."""
     sizes = planned_sizes(chain)
-    intermediates = frozenset(chain.intermediates)
-    operands = {operator.name: _operands(operator, intermediates) for operator in chain.operators}
+    epilogues = taken(chain, kernels)
+    operands = _all_operands(chain, epilogues)
     arithmetic = sum(flops(chain.operator(name), sizes) for name in roles) / machine.peak("float32")
-    return Setting(chain, machine, kernels, roles, coefficients, sizes, operands, compulsory_bytes(chain, sizes), arithmetic)
+    compulsory = compulsory_bytes(chain, sizes)
+    return Setting(chain, machine, kernels, roles, coefficients, sizes, operands, compulsory, arithmetic, epilogues=epilogues)
 
 
 def source_position(machine: Machine, size_bytes: int) -> int:
@@ -135,9 +143,20 @@ def compulsory_bytes(chain: Chain, sizes: Mapping[str, int]) -> int:
     return ELEMENT_BYTES * sum(elements.values())
 
 
-def _operands(operator: Operator, intermediates: frozenset[str]) -> tuple[Operand, ...]:
-    reads = [(access, False) for access in dict.fromkeys(operator.reads)]
-    return tuple(
-        Operand(access, access.axes(), is_write, access.tensor in intermediates)
-        for access, is_write in (*reads, (operator.write, True))
-    )
+def _all_operands(chain: Chain, epilogues: Mapping[str, Epilogue]) -> dict[str, tuple[Operand, ...]]:
+    """A contraction has the operands of its epilogue, whose maps then have none."""
+    operands = {}
+    in_tiles = {name for one in epilogues.values() for name in one.maps}
+    for operator in chain.operators:
+        reads, write = operator.reads, operator.write
+        if operator.name in epilogues:
+            epilogue = epilogues[operator.name]
+            reads, write = (*reads, *epilogue.reads(chain)), epilogue.write(chain)
+        operands[operator.name] = () if operator.name in in_tiles else _operands(chain, reads, write)
+    return operands
+
+
+def _operands(chain: Chain, reads: tuple[Access, ...], write: Access) -> tuple[Operand, ...]:
+    intermediates = frozenset(chain.intermediates)
+    accesses = [*((access, False) for access in dict.fromkeys(reads)), (write, True)]
+    return tuple(Operand(access, access.axes(), is_write, access.tensor in intermediates) for access, is_write in accesses)

@@ -37,6 +37,8 @@ class OperatorPlan:
     roles: ContractionRoles | None = None
     efficiency: float = 1.0
     """Useful share of the lanes and rows that the kernel computes, edges included."""
+    epilogue_of: str = ""
+    """The contraction whose micro tiles apply a map in registers, before they are stored; "" for all other operators."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,15 @@ def function_seconds(setting: Setting, operator: Operator) -> float:
     return _points(setting, operator) * _seconds_per_element(setting, roots, passes(operator))
 
 
+def epilogue_seconds(setting: Setting, contraction: Operator) -> float:
+    """The time of the functions that the micro tiles of a contraction apply in registers: there is no pass."""
+    epilogue = setting.epilogues.get(contraction.name)
+    if epilogue is None:
+        return 0.0
+    maps = (setting.chain.operator(name) for name in epilogue.maps)
+    return sum(_points(setting, one) * _seconds_per_element(setting, [one.body], 0) for one in maps)
+
+
 def vector_seconds(
     setting: Setting, operator: Operator, shared: tuple[LoopView, ...], functions_s: Count, block: Footprints
 ) -> Count:

@@ -83,7 +83,7 @@ def _extent(name: str, extent: Extent) -> str:
 
 def _schedule(plan: Plan) -> list[str]:
     rows = schedule_rows(plan.schedule, plan.chain, plan.parallel_axes)
-    stored = [f"{tensor} {STORED[plan.schedule.storage_of(tensor)]}" for tensor in plan.chain.intermediates]
+    stored = [f"{tensor} {_stored(plan, tensor)}" for tensor in plan.chain.intermediates]
     storage = f"{', '.join(stored)}; " if stored else ""
     parallel = f"parallel over {', '.join(plan.parallel_axes)}" if plan.parallel_axes else "not parallel"
     scratch = f"scratch per thread {units.size(plan.scratch_bytes)}"
@@ -95,11 +95,24 @@ def _schedule(plan: Plan) -> list[str]:
     return [*columns(rows), *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *fetched, *searched]
 
 
+def _stored(plan: Plan, tensor: str) -> str:
+    """What becomes of an intermediate: only the last result of a micro tile is stored."""
+    readers = [plan.operator_plan(operator.name) for operator in plan.chain.consumers(tensor)]
+    return "in registers" if any(one.epilogue_of for one in readers) else STORED[plan.schedule.storage_of(tensor)]
+
+
 def _kernels(plan: Plan) -> list[str]:
     packs = [leaf for _, leaf in plan.schedule.leaves() if isinstance(leaf, Pack)]
     texts = [(pack, f"packed {layout_text(pack)}") for pack in packs]
     texts += [(pack, "packed ahead") for pack in plan.schedule.ahead]
-    return columns([_kernel_row(plan, operator, texts) for operator in plan.operators])
+    own = [operator for operator in plan.operators if not operator.epilogue_of]
+    return columns([row for operator in own for row in (_kernel_row(plan, operator, texts), *_epilogue_row(plan, operator))])
+
+
+def _epilogue_row(plan: Plan, operator: OperatorPlan) -> list[list[str]]:
+    """The maps that a contraction's micro tiles apply."""
+    maps = [one.operator for one in plan.operators if one.epilogue_of == operator.operator]
+    return [[", ".join(maps), f"epilogue of {operator.operator}", "", "", ""]] if maps else []
 
 
 def _kernel_row(plan: Plan, operator: OperatorPlan, packs: list[tuple[Pack, str]]) -> list[str]:

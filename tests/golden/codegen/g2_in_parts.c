@@ -116,8 +116,8 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
                 tw_vec point[TW_WAYS];
                 TW_EACH_WAY(point[way] = load_0[way];)
                 tw_vec contribution[TW_WAYS];
-                TW_EACH_WAY(contribution[way] = (point[way] - state_row_max[way]);)
-                tw_exp_down_ways(contribution);
+                TW_EACH_WAY(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
+                tw_exp2_down_ways(contribution);
                 TW_EACH_WAY(tw_store(C + (in_m + way) * 80 + in_l, contribution[way]);)
                 TW_EACH_WAY(state_row_sum_lanes[way] = state_row_sum_lanes[way] + contribution[way];)
               }
@@ -129,8 +129,8 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
                 tw_vec point[TW_WAYS];
                 TW_EACH_WAY(point[way] = load_0[way];)
                 tw_vec contribution[TW_WAYS];
-                TW_EACH_WAY(contribution[way] = (point[way] - state_row_max[way]);)
-                tw_exp_down_ways(contribution);
+                TW_EACH_WAY(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
+                tw_exp2_down_ways(contribution);
                 TW_EACH_WAY(tw_store_part(C + (in_m + way) * 80 + in_l, contribution[way], lanes);)
                 TW_EACH_WAY(state_row_sum_lanes[way] = state_row_sum_lanes[way] + tw_first(contribution[way], tw_splat(0.0f), lanes);)
               }
@@ -246,8 +246,8 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
           const tw_vec load_0 = tw_load(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144);
           const tw_vec load_1 = tw_load(partial_P_row_sum + at_b * 512 + at_m + in_m + in_l_part * 6144);
           const tw_vec load_2 = tw_load(running_P_row_max + in_m);
-          const tw_vec point_power_0 = tw_exp((load_0 - load_2));
-          const tw_vec point = (load_1 * point_power_0);
+          const tw_vec point_part_0 = tw_exp((load_0 - load_2));
+          const tw_vec point = (load_1 * point_part_0);
           const tw_vec contribution = point;
           state_row_sum_lanes = state_row_sum_lanes + contribution;
         }
@@ -262,8 +262,8 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
           const tw_vec load_0 = tw_load_part(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144, lanes);
           const tw_vec load_1 = tw_load_part(partial_P_row_sum + at_b * 512 + at_m + in_m + in_l_part * 6144, lanes);
           const tw_vec load_2 = tw_load_part(running_P_row_max + in_m, lanes);
-          const tw_vec point_power_0 = tw_exp((load_0 - load_2));
-          const tw_vec point = (load_1 * point_power_0);
+          const tw_vec point_part_0 = tw_exp((load_0 - load_2));
+          const tw_vec point = (load_1 * point_part_0);
           const tw_vec contribution = point;
           state_row_sum_lanes = state_row_sum_lanes + contribution;
         }
@@ -285,11 +285,11 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
             TW_EACH_WAY(load_2[way] = tw_splat(tw_read(running_P_row_max + in_m + way));)
             tw_vec load_3[TW_WAYS];
             TW_EACH_WAY(load_3[way] = tw_splat(tw_read(running_P_row_sum + in_m + way));)
-            tw_vec result_power_0[TW_WAYS];
-            TW_EACH_WAY(result_power_0[way] = (load_0[way] - load_2[way]);)
-            tw_exp_ways(result_power_0);
+            tw_vec result_part_0[TW_WAYS];
+            TW_EACH_WAY(result_part_0[way] = (load_0[way] - load_2[way]);)
+            tw_exp_ways(result_part_0);
             tw_vec result[TW_WAYS];
-            TW_EACH_WAY(result[way] = (result_power_0[way] / load_3[way]);)
+            TW_EACH_WAY(result[way] = (result_part_0[way] / load_3[way]);)
             TW_EACH_WAY(tw_store(running_P_weights + (in_m + way) * 4 + in_l_part, result[way]);)
           }
           if (in_l_part < 4) {
@@ -300,11 +300,11 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
             TW_EACH_WAY(load_2[way] = tw_splat(tw_read(running_P_row_max + in_m + way));)
             tw_vec load_3[TW_WAYS];
             TW_EACH_WAY(load_3[way] = tw_splat(tw_read(running_P_row_sum + in_m + way));)
-            tw_vec result_power_0[TW_WAYS];
-            TW_EACH_WAY(result_power_0[way] = (load_0[way] - load_2[way]);)
-            tw_exp_ways(result_power_0);
+            tw_vec result_part_0[TW_WAYS];
+            TW_EACH_WAY(result_part_0[way] = (load_0[way] - load_2[way]);)
+            tw_exp_ways(result_part_0);
             tw_vec result[TW_WAYS];
-            TW_EACH_WAY(result[way] = (result_power_0[way] / load_3[way]);)
+            TW_EACH_WAY(result[way] = (result_part_0[way] / load_3[way]);)
             TW_EACH_WAY(tw_store_part(running_P_weights + (in_m + way) * 4 + in_l_part, result[way], lanes);)
           }
         }

@@ -90,8 +90,8 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
             tw_vec point[TW_WAYS];
             TW_EACH_WAY(point[way] = load_0[way];)
             tw_vec contribution[TW_WAYS];
-            TW_EACH_WAY(contribution[way] = (point[way] - state_row_max[way]);)
-            tw_exp_down_ways(contribution);
+            TW_EACH_WAY(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
+            tw_exp2_down_ways(contribution);
             TW_EACH_WAY(tw_store(C + (in_m + way) * 528 + in_l, contribution[way]);)
             TW_EACH_WAY(state_row_sum_lanes[way] = state_row_sum_lanes[way] + contribution[way];)
           }
@@ -103,8 +103,8 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
             tw_vec point[TW_WAYS];
             TW_EACH_WAY(point[way] = load_0[way];)
             tw_vec contribution[TW_WAYS];
-            TW_EACH_WAY(contribution[way] = (point[way] - state_row_max[way]);)
-            tw_exp_down_ways(contribution);
+            TW_EACH_WAY(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
+            tw_exp2_down_ways(contribution);
             TW_EACH_WAY(tw_store_part(C + (in_m + way) * 528 + in_l, contribution[way], lanes);)
             TW_EACH_WAY(state_row_sum_lanes[way] = state_row_sum_lanes[way] + tw_first(contribution[way], tw_splat(0.0f), lanes);)
           }

@@ -2,6 +2,7 @@
 #define TW_DIALECT_AVX512
 #define TW_WAYS 4
 #define TW_EACH_WAY(...) { { enum { way = 0 }; __VA_ARGS__ } { enum { way = 1 }; __VA_ARGS__ } { enum { way = 2 }; __VA_ARGS__ } { enum { way = 3 }; __VA_ARGS__ } }
+#define TW_EACH_LANE(...) { { enum { lane = 0 }; __VA_ARGS__ } { enum { lane = 1 }; __VA_ARGS__ } { enum { lane = 2 }; __VA_ARGS__ } { enum { lane = 3 }; __VA_ARGS__ } { enum { lane = 4 }; __VA_ARGS__ } { enum { lane = 5 }; __VA_ARGS__ } { enum { lane = 6 }; __VA_ARGS__ } { enum { lane = 7 }; __VA_ARGS__ } { enum { lane = 8 }; __VA_ARGS__ } { enum { lane = 9 }; __VA_ARGS__ } { enum { lane = 10 }; __VA_ARGS__ } { enum { lane = 11 }; __VA_ARGS__ } { enum { lane = 12 }; __VA_ARGS__ } { enum { lane = 13 }; __VA_ARGS__ } { enum { lane = 14 }; __VA_ARGS__ } { enum { lane = 15 }; __VA_ARGS__ } }
 #define TW_LANES 16
 #define TW_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
@@ -72,6 +73,15 @@ TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
   __asm__("vscalefps %2, %1, %0" : "=v"(result) : "v"(p), "v"(n));
   return result;
 }
+TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
+  __asm__("vfmsub213ps %2, %1, %0" : "+v"(a) : "v"(b), "v"(ab));
+  return a;
+}
+TW_INLINE tw_vec tw_inverse(tw_vec d) {
+  tw_vec guess;
+  __asm__("vrcp14ps %1, %0" : "=v"(guess) : "v"(d));
+  return guess + guess * (1.0f - d * guess);
+}
 TW_INLINE tw_vec tw_fraction(tw_vec v) {
   tw_vec result;
   __asm__("vreduceps $9, %1, %0" : "=v"(result) : "v"(v));
@@ -104,7 +114,7 @@ TW_INLINE tw_vec tw_exp(tw_vec x) {
   x = tw_smaller(tw_splat(89.0f), x);
   n = tw_round(x * 1.44269504f);
   x = x - n * 0.693145752f;
-  x = x - n * 1.42860677e-6f;
+  x = x - n * 1.42860677e-06f;
   e = x * 0.00828949921f + 0.0418981761f;
   e = e * x + 0.166676506f;
   e = e * x + 0.499991477f;
@@ -120,7 +130,7 @@ TW_INLINE void tw_exp_ways(tw_vec *x) {
   TW_EACH_WAY(x[way] = tw_smaller(tw_splat(89.0f), x[way]);)
   TW_EACH_WAY(n[way] = tw_round(x[way] * 1.44269504f);)
   TW_EACH_WAY(x[way] = x[way] - n[way] * 0.693145752f;)
-  TW_EACH_WAY(x[way] = x[way] - n[way] * 1.42860677e-6f;)
+  TW_EACH_WAY(x[way] = x[way] - n[way] * 1.42860677e-06f;)
   TW_EACH_WAY(e[way] = x[way] * 0.00828949921f + 0.0418981761f;)
   TW_EACH_WAY(e[way] = e[way] * x[way] + 0.166676506f;)
   TW_EACH_WAY(e[way] = e[way] * x[way] + 0.499991477f;)
@@ -128,30 +138,327 @@ TW_INLINE void tw_exp_ways(tw_vec *x) {
   TW_EACH_WAY(e[way] = e[way] * x[way] + 1.0f;)
   TW_EACH_WAY(x[way] = tw_scale(e[way], n[way]);)
 }
-TW_INLINE tw_vec tw_exp_down(tw_vec x) {
+TW_INLINE tw_vec tw_log(tw_vec x) {
   tw_vec n;
+  tw_vec f;
   tw_vec e;
-  n = x * 1.44269504f;
-  x = tw_fraction(n);
-  e = x * 0.00186712993f + 0.00901703071f;
-  e = e * x + 0.0557999052f;
-  e = e * x + 0.240164489f;
-  e = e * x + 0.693151295f;
-  e = e * x + 1.0f;
-  x = tw_scale(e, n);
+  n = tw_where(tw_less(x, tw_splat(0x1p-126f)), tw_splat(-25.0f), tw_splat(0.0f));
+  f = tw_where(tw_less(x, tw_splat(0x1p-126f)), x * 0x1p25f, x);
+  n = n + __builtin_convertvector(((tw_int)f - 0x3f3504f3) >> 23, tw_vec);
+  f = (tw_vec)((((tw_int)f - 0x3f3504f3) & 0x7fffff) + 0x3f3504f3) - 1.0f;
+  e = f * 0.087015282f + -0.14269144f;
+  e = e * f + 0.14915132f;
+  e = e * f + -0.1657741f;
+  e = e * f + 0.19963017f;
+  e = e * f + -0.25001341f;
+  e = e * f + 0.33333912f;
+  e = e * f + -0.5f;
+  e = e * (f * f) + n * 1.42860677e-06f;
+  e = n * 0.693145752f + (e + f);
+  f = tw_where(tw_equal(x, tw_splat(0.0f)), tw_splat(-__builtin_inff()), tw_splat(__builtin_nanf("")));
+  f = tw_where(tw_greater(x, tw_splat(0.0f)), e, f);
+  x = tw_where(tw_equal(x, tw_splat(__builtin_inff())), x, f);
   return x;
 }
-TW_INLINE void tw_exp_down_ways(tw_vec *x) {
+TW_INLINE void tw_log_ways(tw_vec *x) {
+  tw_vec n[TW_WAYS];
+  tw_vec f[TW_WAYS];
+  tw_vec e[TW_WAYS];
+  TW_EACH_WAY(n[way] = tw_where(tw_less(x[way], tw_splat(0x1p-126f)), tw_splat(-25.0f), tw_splat(0.0f));)
+  TW_EACH_WAY(f[way] = tw_where(tw_less(x[way], tw_splat(0x1p-126f)), x[way] * 0x1p25f, x[way]);)
+  TW_EACH_WAY(n[way] = n[way] + __builtin_convertvector(((tw_int)f[way] - 0x3f3504f3) >> 23, tw_vec);)
+  TW_EACH_WAY(f[way] = (tw_vec)((((tw_int)f[way] - 0x3f3504f3) & 0x7fffff) + 0x3f3504f3) - 1.0f;)
+  TW_EACH_WAY(e[way] = f[way] * 0.087015282f + -0.14269144f;)
+  TW_EACH_WAY(e[way] = e[way] * f[way] + 0.14915132f;)
+  TW_EACH_WAY(e[way] = e[way] * f[way] + -0.1657741f;)
+  TW_EACH_WAY(e[way] = e[way] * f[way] + 0.19963017f;)
+  TW_EACH_WAY(e[way] = e[way] * f[way] + -0.25001341f;)
+  TW_EACH_WAY(e[way] = e[way] * f[way] + 0.33333912f;)
+  TW_EACH_WAY(e[way] = e[way] * f[way] + -0.5f;)
+  TW_EACH_WAY(e[way] = e[way] * (f[way] * f[way]) + n[way] * 1.42860677e-06f;)
+  TW_EACH_WAY(e[way] = n[way] * 0.693145752f + (e[way] + f[way]);)
+  TW_EACH_WAY(f[way] = tw_where(tw_equal(x[way], tw_splat(0.0f)), tw_splat(-__builtin_inff()), tw_splat(__builtin_nanf("")));)
+  TW_EACH_WAY(f[way] = tw_where(tw_greater(x[way], tw_splat(0.0f)), e[way], f[way]);)
+  TW_EACH_WAY(x[way] = tw_where(tw_equal(x[way], tw_splat(__builtin_inff())), x[way], f[way]);)
+}
+TW_INLINE tw_vec tw_tanh(tw_vec x) {
+  tw_vec w;
+  tw_vec p;
+  tw_vec q;
+  w = tw_smaller(tw_splat(81.3604f), x * x);
+  p = w * 1.3319071e-08f + 2.058348e-05f;
+  p = p * w + 0.0034940345f;
+  p = p * w + 0.13379718f;
+  p = p * w + 1.0f;
+  q = w * 7.762019e-07f + 0.00032830927f;
+  q = q * w + 0.025871073f;
+  q = q * w + 0.46713033f;
+  q = q * w + 1.0f;
+  x = x * (p * tw_inverse(q));
+  x = tw_smaller(tw_splat(1.0f), tw_larger(tw_splat(-1.0f), x));
+  return x;
+}
+TW_INLINE void tw_tanh_ways(tw_vec *x) {
+  tw_vec w[TW_WAYS];
+  tw_vec p[TW_WAYS];
+  tw_vec q[TW_WAYS];
+  TW_EACH_WAY(w[way] = tw_smaller(tw_splat(81.3604f), x[way] * x[way]);)
+  TW_EACH_WAY(p[way] = w[way] * 1.3319071e-08f + 2.058348e-05f;)
+  TW_EACH_WAY(p[way] = p[way] * w[way] + 0.0034940345f;)
+  TW_EACH_WAY(p[way] = p[way] * w[way] + 0.13379718f;)
+  TW_EACH_WAY(p[way] = p[way] * w[way] + 1.0f;)
+  TW_EACH_WAY(q[way] = w[way] * 7.762019e-07f + 0.00032830927f;)
+  TW_EACH_WAY(q[way] = q[way] * w[way] + 0.025871073f;)
+  TW_EACH_WAY(q[way] = q[way] * w[way] + 0.46713033f;)
+  TW_EACH_WAY(q[way] = q[way] * w[way] + 1.0f;)
+  TW_EACH_WAY(x[way] = x[way] * (p[way] * tw_inverse(q[way]));)
+  TW_EACH_WAY(x[way] = tw_smaller(tw_splat(1.0f), tw_larger(tw_splat(-1.0f), x[way]));)
+}
+TW_INLINE tw_vec tw_erf(tw_vec x) {
+  tw_vec w;
+  tw_vec p;
+  tw_vec q;
+  w = tw_smaller(tw_splat(15.4449f), x * x);
+  p = w * 1.9815332e-08f + -1.955383e-06f;
+  p = p * w + 0.00014249458f;
+  p = p * w + 0.0037368066f;
+  p = p * w + 0.050689265f;
+  p = p * w + 0.20080667f;
+  p = p * w + 1.1283791f;
+  q = w * 0.00096391302f + 0.014426954f;
+  q = q * w + 0.11536197f;
+  q = q * w + 0.51129188f;
+  q = q * w + 1.0f;
+  x = x * (p * tw_inverse(q));
+  x = tw_smaller(tw_splat(1.0f), tw_larger(tw_splat(-1.0f), x));
+  return x;
+}
+TW_INLINE void tw_erf_ways(tw_vec *x) {
+  tw_vec w[TW_WAYS];
+  tw_vec p[TW_WAYS];
+  tw_vec q[TW_WAYS];
+  TW_EACH_WAY(w[way] = tw_smaller(tw_splat(15.4449f), x[way] * x[way]);)
+  TW_EACH_WAY(p[way] = w[way] * 1.9815332e-08f + -1.955383e-06f;)
+  TW_EACH_WAY(p[way] = p[way] * w[way] + 0.00014249458f;)
+  TW_EACH_WAY(p[way] = p[way] * w[way] + 0.0037368066f;)
+  TW_EACH_WAY(p[way] = p[way] * w[way] + 0.050689265f;)
+  TW_EACH_WAY(p[way] = p[way] * w[way] + 0.20080667f;)
+  TW_EACH_WAY(p[way] = p[way] * w[way] + 1.1283791f;)
+  TW_EACH_WAY(q[way] = w[way] * 0.00096391302f + 0.014426954f;)
+  TW_EACH_WAY(q[way] = q[way] * w[way] + 0.11536197f;)
+  TW_EACH_WAY(q[way] = q[way] * w[way] + 0.51129188f;)
+  TW_EACH_WAY(q[way] = q[way] * w[way] + 1.0f;)
+  TW_EACH_WAY(x[way] = x[way] * (p[way] * tw_inverse(q[way]));)
+  TW_EACH_WAY(x[way] = tw_smaller(tw_splat(1.0f), tw_larger(tw_splat(-1.0f), x[way]));)
+}
+TW_INLINE tw_vec tw_sigmoid(tw_vec x) {
+  tw_vec r;
+  tw_vec n;
+  tw_vec e;
+  r = tw_smaller(tw_splat(112.0f), tw_abs(x));
+  n = tw_round(r * -1.44269504f);
+  r = r + n * 0.693145752f;
+  r = r + n * 1.42860677e-06f;
+  e = r * -0.00828949921f + 0.0418981761f;
+  e = e * r + -0.166676506f;
+  e = e * r + 0.499991477f;
+  e = e * r + -0.999999702f;
+  e = e * r + 1.0f;
+  r = tw_inverse(tw_scale(e, n) + 1.0f);
+  x = tw_where(tw_less(x, tw_splat(0.0f)), tw_scale(r * e, n), r);
+  return x;
+}
+TW_INLINE void tw_sigmoid_ways(tw_vec *x) {
+  tw_vec r[TW_WAYS];
   tw_vec n[TW_WAYS];
   tw_vec e[TW_WAYS];
-  TW_EACH_WAY(n[way] = x[way] * 1.44269504f;)
-  TW_EACH_WAY(x[way] = tw_fraction(n[way]);)
-  TW_EACH_WAY(e[way] = x[way] * 0.00186712993f + 0.00901703071f;)
-  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.0557999052f;)
-  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.240164489f;)
-  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.693151295f;)
-  TW_EACH_WAY(e[way] = e[way] * x[way] + 1.0f;)
-  TW_EACH_WAY(x[way] = tw_scale(e[way], n[way]);)
+  TW_EACH_WAY(r[way] = tw_smaller(tw_splat(112.0f), tw_abs(x[way]));)
+  TW_EACH_WAY(n[way] = tw_round(r[way] * -1.44269504f);)
+  TW_EACH_WAY(r[way] = r[way] + n[way] * 0.693145752f;)
+  TW_EACH_WAY(r[way] = r[way] + n[way] * 1.42860677e-06f;)
+  TW_EACH_WAY(e[way] = r[way] * -0.00828949921f + 0.0418981761f;)
+  TW_EACH_WAY(e[way] = e[way] * r[way] + -0.166676506f;)
+  TW_EACH_WAY(e[way] = e[way] * r[way] + 0.499991477f;)
+  TW_EACH_WAY(e[way] = e[way] * r[way] + -0.999999702f;)
+  TW_EACH_WAY(e[way] = e[way] * r[way] + 1.0f;)
+  TW_EACH_WAY(r[way] = tw_inverse(tw_scale(e[way], n[way]) + 1.0f);)
+  TW_EACH_WAY(x[way] = tw_where(tw_less(x[way], tw_splat(0.0f)), tw_scale(r[way] * e[way], n[way]), r[way]);)
+}
+TW_INLINE tw_vec tw_silu(tw_vec x) {
+  tw_vec r;
+  tw_vec n;
+  tw_vec e;
+  tw_vec z;
+  r = tw_smaller(tw_splat(112.0f), tw_abs(x));
+  n = tw_round(r * -1.44269504f);
+  r = r + n * 0.693145752f;
+  r = r + n * 1.42860677e-06f;
+  e = r * -0.00828949921f + 0.0418981761f;
+  e = e * r + -0.166676506f;
+  e = e * r + 0.499991477f;
+  e = e * r + -0.999999702f;
+  e = e * r + 1.0f;
+  z = tw_larger(tw_splat(-112.0f), x);
+  r = tw_inverse(tw_scale(e, n) + 1.0f);
+  x = tw_where(tw_less(x, tw_splat(0.0f)), tw_scale(z * r * e, n), z * r);
+  return x;
+}
+TW_INLINE void tw_silu_ways(tw_vec *x) {
+  tw_vec r[TW_WAYS];
+  tw_vec n[TW_WAYS];
+  tw_vec e[TW_WAYS];
+  tw_vec z[TW_WAYS];
+  TW_EACH_WAY(r[way] = tw_smaller(tw_splat(112.0f), tw_abs(x[way]));)
+  TW_EACH_WAY(n[way] = tw_round(r[way] * -1.44269504f);)
+  TW_EACH_WAY(r[way] = r[way] + n[way] * 0.693145752f;)
+  TW_EACH_WAY(r[way] = r[way] + n[way] * 1.42860677e-06f;)
+  TW_EACH_WAY(e[way] = r[way] * -0.00828949921f + 0.0418981761f;)
+  TW_EACH_WAY(e[way] = e[way] * r[way] + -0.166676506f;)
+  TW_EACH_WAY(e[way] = e[way] * r[way] + 0.499991477f;)
+  TW_EACH_WAY(e[way] = e[way] * r[way] + -0.999999702f;)
+  TW_EACH_WAY(e[way] = e[way] * r[way] + 1.0f;)
+  TW_EACH_WAY(z[way] = tw_larger(tw_splat(-112.0f), x[way]);)
+  TW_EACH_WAY(r[way] = tw_inverse(tw_scale(e[way], n[way]) + 1.0f);)
+  TW_EACH_WAY(x[way] = tw_where(tw_less(x[way], tw_splat(0.0f)), tw_scale(z[way] * r[way] * e[way], n[way]), z[way] * r[way]);)
+}
+TW_INLINE tw_vec tw_gelu(tw_vec x) {
+  tw_vec a;
+  tw_vec w;
+  tw_vec r;
+  tw_vec n;
+  tw_vec e;
+  tw_vec p;
+  tw_vec q;
+  a = tw_smaller(tw_splat(16.0f), tw_abs(x));
+  w = a * a;
+  r = tw_rest(a, a, w);
+  n = tw_round(w * -0.721347520f);
+  w = w + n * 1.386291504f;
+  w = w + (n * 2.85721354e-06f + r);
+  e = w * -0.00025904685f + 0.00261863601f;
+  e = e * w + -0.0208345633f;
+  e = e * w + 0.124997869f;
+  e = e * w + -0.499999851f;
+  e = e * w + 1.0f;
+  p = a * 1.9296731e-07f + 0.014738515f;
+  p = p * a + 0.1093059f;
+  p = p * a + 0.3430792f;
+  p = p * a + 0.49999992f;
+  q = a * 0.036967982f + 0.27348904f;
+  q = q * a + 0.90277069f;
+  q = q * a + 1.4840347f;
+  q = q * a + 1.0f;
+  e = e * (p * tw_inverse(q));
+  x = tw_larger(tw_splat(0.0f), x) - tw_scale(a * e, n);
+  return x;
+}
+TW_INLINE void tw_gelu_ways(tw_vec *x) {
+  tw_vec a[TW_WAYS];
+  tw_vec w[TW_WAYS];
+  tw_vec r[TW_WAYS];
+  tw_vec n[TW_WAYS];
+  tw_vec e[TW_WAYS];
+  tw_vec p[TW_WAYS];
+  tw_vec q[TW_WAYS];
+  TW_EACH_WAY(a[way] = tw_smaller(tw_splat(16.0f), tw_abs(x[way]));)
+  TW_EACH_WAY(w[way] = a[way] * a[way];)
+  TW_EACH_WAY(r[way] = tw_rest(a[way], a[way], w[way]);)
+  TW_EACH_WAY(n[way] = tw_round(w[way] * -0.721347520f);)
+  TW_EACH_WAY(w[way] = w[way] + n[way] * 1.386291504f;)
+  TW_EACH_WAY(w[way] = w[way] + (n[way] * 2.85721354e-06f + r[way]);)
+  TW_EACH_WAY(e[way] = w[way] * -0.00025904685f + 0.00261863601f;)
+  TW_EACH_WAY(e[way] = e[way] * w[way] + -0.0208345633f;)
+  TW_EACH_WAY(e[way] = e[way] * w[way] + 0.124997869f;)
+  TW_EACH_WAY(e[way] = e[way] * w[way] + -0.499999851f;)
+  TW_EACH_WAY(e[way] = e[way] * w[way] + 1.0f;)
+  TW_EACH_WAY(p[way] = a[way] * 1.9296731e-07f + 0.014738515f;)
+  TW_EACH_WAY(p[way] = p[way] * a[way] + 0.1093059f;)
+  TW_EACH_WAY(p[way] = p[way] * a[way] + 0.3430792f;)
+  TW_EACH_WAY(p[way] = p[way] * a[way] + 0.49999992f;)
+  TW_EACH_WAY(q[way] = a[way] * 0.036967982f + 0.27348904f;)
+  TW_EACH_WAY(q[way] = q[way] * a[way] + 0.90277069f;)
+  TW_EACH_WAY(q[way] = q[way] * a[way] + 1.4840347f;)
+  TW_EACH_WAY(q[way] = q[way] * a[way] + 1.0f;)
+  TW_EACH_WAY(e[way] = e[way] * (p[way] * tw_inverse(q[way]));)
+  TW_EACH_WAY(x[way] = tw_larger(tw_splat(0.0f), x[way]) - tw_scale(a[way] * e[way], n[way]);)
+}
+TW_INLINE tw_vec tw_gelu_tanh(tw_vec x) {
+  tw_vec a;
+  tw_vec w;
+  tw_vec v;
+  tw_vec r;
+  tw_vec p;
+  tw_vec n;
+  tw_vec e;
+  tw_vec z;
+  a = tw_smaller(tw_splat(11.0f), tw_abs(x));
+  w = a * a;
+  v = w + 22.375f;
+  r = (w - (v - 22.375f)) + (tw_rest(a, a, w) - 0.0111399978f);
+  p = a * v;
+  r = tw_rest(a, v, p) + a * r;
+  n = tw_round(p * -0.102943239f);
+  p = p + n * 9.7138671875f;
+  p = p + (n * 0.000223840524f + r);
+  e = p * -1.53336221e-08f + 1.0861462e-06f;
+  e = e * p + -6.05541991e-05f;
+  e = e * p + 0.00254571151f;
+  e = e * p + -0.071354795f;
+  e = e * p + 1.0f;
+  z = tw_larger(tw_splat(-11.0f), x);
+  r = tw_inverse(tw_scale(e, n) + 1.0f);
+  x = tw_where(tw_less(x, tw_splat(0.0f)), tw_scale(z * r * e, n), z * r);
+  return x;
+}
+TW_INLINE void tw_gelu_tanh_ways(tw_vec *x) {
+  tw_vec a[TW_WAYS];
+  tw_vec w[TW_WAYS];
+  tw_vec v[TW_WAYS];
+  tw_vec r[TW_WAYS];
+  tw_vec p[TW_WAYS];
+  tw_vec n[TW_WAYS];
+  tw_vec e[TW_WAYS];
+  tw_vec z[TW_WAYS];
+  TW_EACH_WAY(a[way] = tw_smaller(tw_splat(11.0f), tw_abs(x[way]));)
+  TW_EACH_WAY(w[way] = a[way] * a[way];)
+  TW_EACH_WAY(v[way] = w[way] + 22.375f;)
+  TW_EACH_WAY(r[way] = (w[way] - (v[way] - 22.375f)) + (tw_rest(a[way], a[way], w[way]) - 0.0111399978f);)
+  TW_EACH_WAY(p[way] = a[way] * v[way];)
+  TW_EACH_WAY(r[way] = tw_rest(a[way], v[way], p[way]) + a[way] * r[way];)
+  TW_EACH_WAY(n[way] = tw_round(p[way] * -0.102943239f);)
+  TW_EACH_WAY(p[way] = p[way] + n[way] * 9.7138671875f;)
+  TW_EACH_WAY(p[way] = p[way] + (n[way] * 0.000223840524f + r[way]);)
+  TW_EACH_WAY(e[way] = p[way] * -1.53336221e-08f + 1.0861462e-06f;)
+  TW_EACH_WAY(e[way] = e[way] * p[way] + -6.05541991e-05f;)
+  TW_EACH_WAY(e[way] = e[way] * p[way] + 0.00254571151f;)
+  TW_EACH_WAY(e[way] = e[way] * p[way] + -0.071354795f;)
+  TW_EACH_WAY(e[way] = e[way] * p[way] + 1.0f;)
+  TW_EACH_WAY(z[way] = tw_larger(tw_splat(-11.0f), x[way]);)
+  TW_EACH_WAY(r[way] = tw_inverse(tw_scale(e[way], n[way]) + 1.0f);)
+  TW_EACH_WAY(x[way] = tw_where(tw_less(x[way], tw_splat(0.0f)), tw_scale(z[way] * r[way] * e[way], n[way]), z[way] * r[way]);)
+}
+TW_INLINE tw_vec tw_exp2_down(tw_vec x) {
+  tw_vec n;
+  tw_vec e;
+  n = tw_fraction(x);
+  e = n * 0.00186712993f + 0.00901703071f;
+  e = e * n + 0.0557999052f;
+  e = e * n + 0.240164489f;
+  e = e * n + 0.693151295f;
+  e = e * n + 1.0f;
+  x = tw_scale(e, x);
+  return x;
+}
+TW_INLINE void tw_exp2_down_ways(tw_vec *x) {
+  tw_vec n[TW_WAYS];
+  tw_vec e[TW_WAYS];
+  TW_EACH_WAY(n[way] = tw_fraction(x[way]);)
+  TW_EACH_WAY(e[way] = n[way] * 0.00186712993f + 0.00901703071f;)
+  TW_EACH_WAY(e[way] = e[way] * n[way] + 0.0557999052f;)
+  TW_EACH_WAY(e[way] = e[way] * n[way] + 0.240164489f;)
+  TW_EACH_WAY(e[way] = e[way] * n[way] + 0.693151295f;)
+  TW_EACH_WAY(e[way] = e[way] * n[way] + 1.0f;)
+  TW_EACH_WAY(x[way] = tw_scale(e[way], x[way]);)
 }
 TW_INLINE float tw_reduce_add(tw_vec v) {
   tw_vec upper;
@@ -356,6 +663,88 @@ TW_INLINE void tw_reduce_smaller_ways(tw_vec *all) {
   all[1] = TW_SHUFFLE(v, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4);
   all[2] = TW_SHUFFLE(v, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8);
   all[3] = TW_SHUFFLE(v, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12);
+}
+TW_INLINE void tw_transpose(tw_vec *v) {
+  const tw_vec s_0 = TW_SHUFFLE_TWO(v[0], v[1], 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_1 = TW_SHUFFLE_TWO(v[2], v[3], 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_2 = TW_SHUFFLE_TWO(v[0], v[1], 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_3 = TW_SHUFFLE_TWO(v[2], v[3], 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_4 = TW_SHUFFLE_TWO(s_0, s_1, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_5 = TW_SHUFFLE_TWO(s_2, s_3, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_6 = TW_SHUFFLE_TWO(s_0, s_1, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_7 = TW_SHUFFLE_TWO(s_2, s_3, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_8 = TW_SHUFFLE_TWO(v[4], v[5], 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_9 = TW_SHUFFLE_TWO(v[6], v[7], 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_10 = TW_SHUFFLE_TWO(v[4], v[5], 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_11 = TW_SHUFFLE_TWO(v[6], v[7], 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_12 = TW_SHUFFLE_TWO(s_8, s_9, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_13 = TW_SHUFFLE_TWO(s_10, s_11, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_14 = TW_SHUFFLE_TWO(s_8, s_9, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_15 = TW_SHUFFLE_TWO(s_10, s_11, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_16 = TW_SHUFFLE_TWO(v[8], v[9], 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_17 = TW_SHUFFLE_TWO(v[10], v[11], 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_18 = TW_SHUFFLE_TWO(v[8], v[9], 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_19 = TW_SHUFFLE_TWO(v[10], v[11], 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_20 = TW_SHUFFLE_TWO(s_16, s_17, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_21 = TW_SHUFFLE_TWO(s_18, s_19, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_22 = TW_SHUFFLE_TWO(s_16, s_17, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_23 = TW_SHUFFLE_TWO(s_18, s_19, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_24 = TW_SHUFFLE_TWO(v[12], v[13], 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_25 = TW_SHUFFLE_TWO(v[14], v[15], 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_26 = TW_SHUFFLE_TWO(v[12], v[13], 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_27 = TW_SHUFFLE_TWO(v[14], v[15], 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_28 = TW_SHUFFLE_TWO(s_24, s_25, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_29 = TW_SHUFFLE_TWO(s_26, s_27, 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30);
+  const tw_vec s_30 = TW_SHUFFLE_TWO(s_24, s_25, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_31 = TW_SHUFFLE_TWO(s_26, s_27, 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31);
+  const tw_vec s_32 = TW_SHUFFLE_TWO(s_4, s_12, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_33 = TW_SHUFFLE_TWO(s_20, s_28, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_34 = TW_SHUFFLE_TWO(s_4, s_12, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_35 = TW_SHUFFLE_TWO(s_20, s_28, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_36 = TW_SHUFFLE_TWO(s_32, s_33, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_37 = TW_SHUFFLE_TWO(s_34, s_35, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_38 = TW_SHUFFLE_TWO(s_32, s_33, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_39 = TW_SHUFFLE_TWO(s_34, s_35, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_40 = TW_SHUFFLE_TWO(s_5, s_13, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_41 = TW_SHUFFLE_TWO(s_21, s_29, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_42 = TW_SHUFFLE_TWO(s_5, s_13, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_43 = TW_SHUFFLE_TWO(s_21, s_29, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_44 = TW_SHUFFLE_TWO(s_40, s_41, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_45 = TW_SHUFFLE_TWO(s_42, s_43, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_46 = TW_SHUFFLE_TWO(s_40, s_41, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_47 = TW_SHUFFLE_TWO(s_42, s_43, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_48 = TW_SHUFFLE_TWO(s_6, s_14, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_49 = TW_SHUFFLE_TWO(s_22, s_30, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_50 = TW_SHUFFLE_TWO(s_6, s_14, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_51 = TW_SHUFFLE_TWO(s_22, s_30, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_52 = TW_SHUFFLE_TWO(s_48, s_49, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_53 = TW_SHUFFLE_TWO(s_50, s_51, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_54 = TW_SHUFFLE_TWO(s_48, s_49, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_55 = TW_SHUFFLE_TWO(s_50, s_51, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_56 = TW_SHUFFLE_TWO(s_7, s_15, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_57 = TW_SHUFFLE_TWO(s_23, s_31, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_58 = TW_SHUFFLE_TWO(s_7, s_15, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_59 = TW_SHUFFLE_TWO(s_23, s_31, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_60 = TW_SHUFFLE_TWO(s_56, s_57, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_61 = TW_SHUFFLE_TWO(s_58, s_59, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27);
+  const tw_vec s_62 = TW_SHUFFLE_TWO(s_56, s_57, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  const tw_vec s_63 = TW_SHUFFLE_TWO(s_58, s_59, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31);
+  v[0] = s_36;
+  v[1] = s_44;
+  v[2] = s_52;
+  v[3] = s_60;
+  v[4] = s_37;
+  v[5] = s_45;
+  v[6] = s_53;
+  v[7] = s_61;
+  v[8] = s_38;
+  v[9] = s_46;
+  v[10] = s_54;
+  v[11] = s_62;
+  v[12] = s_39;
+  v[13] = s_47;
+  v[14] = s_55;
+  v[15] = s_63;
 }
 #endif
 

@@ -2,6 +2,7 @@
 #define TW_DIALECT_PORTABLE
 #define TW_WAYS 4
 #define TW_EACH_WAY(...) { { enum { way = 0 }; __VA_ARGS__ } { enum { way = 1 }; __VA_ARGS__ } { enum { way = 2 }; __VA_ARGS__ } { enum { way = 3 }; __VA_ARGS__ } }
+#define TW_EACH_LANE(...) { { enum { lane = 0 }; __VA_ARGS__ } { enum { lane = 1 }; __VA_ARGS__ } { enum { lane = 2 }; __VA_ARGS__ } { enum { lane = 3 }; __VA_ARGS__ } }
 #define TW_LANES 4
 #define TW_INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
@@ -92,10 +93,16 @@ TW_INLINE tw_vec tw_floor(tw_vec v) {
 }
 TW_INLINE tw_vec tw_round(tw_vec v) { return (v + 12582912.0f) - 12582912.0f; }
 TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
-  tw_int part = 0x5f800000 - ((tw_int)n >> 1 & 0x40000000);
-  tw_int rest = ((tw_int)(n + 12583166.0f) << 23) - part;
-  return p * (tw_vec)rest * (tw_vec)part;
+  tw_int twice = (tw_int)(n + 12583166.0f);
+  tw_int half = twice >> 1;
+  return p * (tw_vec)(half << 23) * (tw_vec)((twice - half) << 23);
 }
+TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
+  tw_vec a_high = (tw_vec)((tw_int)a & -4096), b_high = (tw_vec)((tw_int)b & -4096);
+  tw_vec a_low = a - a_high, b_low = b - b_high;
+  return ((a_high * b_high - ab) + (a_high * b_low + a_low * b_high)) + a_low * b_low;
+}
+TW_INLINE tw_vec tw_inverse(tw_vec d) { return 1.0f / d; }
 TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
   tw_int exponent = __builtin_convertvector(n, tw_int);
   return (tw_vec)(((tw_int)p + (exponent << 23)) & ~(n < -125.0f));
@@ -127,7 +134,7 @@ TW_INLINE tw_vec tw_exp(tw_vec x) {
   x = tw_smaller(tw_splat(89.0f), x);
   n = tw_round(x * 1.44269504f);
   x = x - n * 0.693145752f;
-  x = x - n * 1.42860677e-6f;
+  x = x - n * 1.42860677e-06f;
   e = x * 0.00828949921f + 0.0418981761f;
   e = e * x + 0.166676506f;
   e = e * x + 0.499991477f;
@@ -143,7 +150,7 @@ TW_INLINE void tw_exp_ways(tw_vec *x) {
   TW_EACH_WAY(x[way] = tw_smaller(tw_splat(89.0f), x[way]);)
   TW_EACH_WAY(n[way] = tw_round(x[way] * 1.44269504f);)
   TW_EACH_WAY(x[way] = x[way] - n[way] * 0.693145752f;)
-  TW_EACH_WAY(x[way] = x[way] - n[way] * 1.42860677e-6f;)
+  TW_EACH_WAY(x[way] = x[way] - n[way] * 1.42860677e-06f;)
   TW_EACH_WAY(e[way] = x[way] * 0.00828949921f + 0.0418981761f;)
   TW_EACH_WAY(e[way] = e[way] * x[way] + 0.166676506f;)
   TW_EACH_WAY(e[way] = e[way] * x[way] + 0.499991477f;)
@@ -151,10 +158,308 @@ TW_INLINE void tw_exp_ways(tw_vec *x) {
   TW_EACH_WAY(e[way] = e[way] * x[way] + 1.0f;)
   TW_EACH_WAY(x[way] = tw_scale(e[way], n[way]);)
 }
-TW_INLINE tw_vec tw_exp_down(tw_vec x) {
+TW_INLINE tw_vec tw_log(tw_vec x) {
+  tw_vec n;
+  tw_vec f;
+  tw_vec e;
+  n = tw_where(tw_less(x, tw_splat(0x1p-126f)), tw_splat(-25.0f), tw_splat(0.0f));
+  f = tw_where(tw_less(x, tw_splat(0x1p-126f)), x * 0x1p25f, x);
+  n = n + __builtin_convertvector(((tw_int)f - 0x3f3504f3) >> 23, tw_vec);
+  f = (tw_vec)((((tw_int)f - 0x3f3504f3) & 0x7fffff) + 0x3f3504f3) - 1.0f;
+  e = f * 0.087015282f + -0.14269144f;
+  e = e * f + 0.14915132f;
+  e = e * f + -0.1657741f;
+  e = e * f + 0.19963017f;
+  e = e * f + -0.25001341f;
+  e = e * f + 0.33333912f;
+  e = e * f + -0.5f;
+  e = e * (f * f) + n * 1.42860677e-06f;
+  e = n * 0.693145752f + (e + f);
+  f = tw_where(tw_equal(x, tw_splat(0.0f)), tw_splat(-__builtin_inff()), tw_splat(__builtin_nanf("")));
+  f = tw_where(tw_greater(x, tw_splat(0.0f)), e, f);
+  x = tw_where(tw_equal(x, tw_splat(__builtin_inff())), x, f);
+  return x;
+}
+TW_INLINE void tw_log_ways(tw_vec *x) {
+  tw_vec n[TW_WAYS];
+  tw_vec f[TW_WAYS];
+  tw_vec e[TW_WAYS];
+  TW_EACH_WAY(n[way] = tw_where(tw_less(x[way], tw_splat(0x1p-126f)), tw_splat(-25.0f), tw_splat(0.0f));)
+  TW_EACH_WAY(f[way] = tw_where(tw_less(x[way], tw_splat(0x1p-126f)), x[way] * 0x1p25f, x[way]);)
+  TW_EACH_WAY(n[way] = n[way] + __builtin_convertvector(((tw_int)f[way] - 0x3f3504f3) >> 23, tw_vec);)
+  TW_EACH_WAY(f[way] = (tw_vec)((((tw_int)f[way] - 0x3f3504f3) & 0x7fffff) + 0x3f3504f3) - 1.0f;)
+  TW_EACH_WAY(e[way] = f[way] * 0.087015282f + -0.14269144f;)
+  TW_EACH_WAY(e[way] = e[way] * f[way] + 0.14915132f;)
+  TW_EACH_WAY(e[way] = e[way] * f[way] + -0.1657741f;)
+  TW_EACH_WAY(e[way] = e[way] * f[way] + 0.19963017f;)
+  TW_EACH_WAY(e[way] = e[way] * f[way] + -0.25001341f;)
+  TW_EACH_WAY(e[way] = e[way] * f[way] + 0.33333912f;)
+  TW_EACH_WAY(e[way] = e[way] * f[way] + -0.5f;)
+  TW_EACH_WAY(e[way] = e[way] * (f[way] * f[way]) + n[way] * 1.42860677e-06f;)
+  TW_EACH_WAY(e[way] = n[way] * 0.693145752f + (e[way] + f[way]);)
+  TW_EACH_WAY(f[way] = tw_where(tw_equal(x[way], tw_splat(0.0f)), tw_splat(-__builtin_inff()), tw_splat(__builtin_nanf("")));)
+  TW_EACH_WAY(f[way] = tw_where(tw_greater(x[way], tw_splat(0.0f)), e[way], f[way]);)
+  TW_EACH_WAY(x[way] = tw_where(tw_equal(x[way], tw_splat(__builtin_inff())), x[way], f[way]);)
+}
+TW_INLINE tw_vec tw_tanh(tw_vec x) {
+  tw_vec w;
+  tw_vec p;
+  tw_vec q;
+  w = tw_smaller(tw_splat(81.3604f), x * x);
+  p = w * 1.3319071e-08f + 2.058348e-05f;
+  p = p * w + 0.0034940345f;
+  p = p * w + 0.13379718f;
+  p = p * w + 1.0f;
+  q = w * 7.762019e-07f + 0.00032830927f;
+  q = q * w + 0.025871073f;
+  q = q * w + 0.46713033f;
+  q = q * w + 1.0f;
+  x = x * (p * tw_inverse(q));
+  x = tw_smaller(tw_splat(1.0f), tw_larger(tw_splat(-1.0f), x));
+  return x;
+}
+TW_INLINE void tw_tanh_ways(tw_vec *x) {
+  tw_vec w[TW_WAYS];
+  tw_vec p[TW_WAYS];
+  tw_vec q[TW_WAYS];
+  TW_EACH_WAY(w[way] = tw_smaller(tw_splat(81.3604f), x[way] * x[way]);)
+  TW_EACH_WAY(p[way] = w[way] * 1.3319071e-08f + 2.058348e-05f;)
+  TW_EACH_WAY(p[way] = p[way] * w[way] + 0.0034940345f;)
+  TW_EACH_WAY(p[way] = p[way] * w[way] + 0.13379718f;)
+  TW_EACH_WAY(p[way] = p[way] * w[way] + 1.0f;)
+  TW_EACH_WAY(q[way] = w[way] * 7.762019e-07f + 0.00032830927f;)
+  TW_EACH_WAY(q[way] = q[way] * w[way] + 0.025871073f;)
+  TW_EACH_WAY(q[way] = q[way] * w[way] + 0.46713033f;)
+  TW_EACH_WAY(q[way] = q[way] * w[way] + 1.0f;)
+  TW_EACH_WAY(x[way] = x[way] * (p[way] * tw_inverse(q[way]));)
+  TW_EACH_WAY(x[way] = tw_smaller(tw_splat(1.0f), tw_larger(tw_splat(-1.0f), x[way]));)
+}
+TW_INLINE tw_vec tw_erf(tw_vec x) {
+  tw_vec w;
+  tw_vec p;
+  tw_vec q;
+  w = tw_smaller(tw_splat(15.4449f), x * x);
+  p = w * 1.9815332e-08f + -1.955383e-06f;
+  p = p * w + 0.00014249458f;
+  p = p * w + 0.0037368066f;
+  p = p * w + 0.050689265f;
+  p = p * w + 0.20080667f;
+  p = p * w + 1.1283791f;
+  q = w * 0.00096391302f + 0.014426954f;
+  q = q * w + 0.11536197f;
+  q = q * w + 0.51129188f;
+  q = q * w + 1.0f;
+  x = x * (p * tw_inverse(q));
+  x = tw_smaller(tw_splat(1.0f), tw_larger(tw_splat(-1.0f), x));
+  return x;
+}
+TW_INLINE void tw_erf_ways(tw_vec *x) {
+  tw_vec w[TW_WAYS];
+  tw_vec p[TW_WAYS];
+  tw_vec q[TW_WAYS];
+  TW_EACH_WAY(w[way] = tw_smaller(tw_splat(15.4449f), x[way] * x[way]);)
+  TW_EACH_WAY(p[way] = w[way] * 1.9815332e-08f + -1.955383e-06f;)
+  TW_EACH_WAY(p[way] = p[way] * w[way] + 0.00014249458f;)
+  TW_EACH_WAY(p[way] = p[way] * w[way] + 0.0037368066f;)
+  TW_EACH_WAY(p[way] = p[way] * w[way] + 0.050689265f;)
+  TW_EACH_WAY(p[way] = p[way] * w[way] + 0.20080667f;)
+  TW_EACH_WAY(p[way] = p[way] * w[way] + 1.1283791f;)
+  TW_EACH_WAY(q[way] = w[way] * 0.00096391302f + 0.014426954f;)
+  TW_EACH_WAY(q[way] = q[way] * w[way] + 0.11536197f;)
+  TW_EACH_WAY(q[way] = q[way] * w[way] + 0.51129188f;)
+  TW_EACH_WAY(q[way] = q[way] * w[way] + 1.0f;)
+  TW_EACH_WAY(x[way] = x[way] * (p[way] * tw_inverse(q[way]));)
+  TW_EACH_WAY(x[way] = tw_smaller(tw_splat(1.0f), tw_larger(tw_splat(-1.0f), x[way]));)
+}
+TW_INLINE tw_vec tw_sigmoid(tw_vec x) {
+  tw_vec r;
   tw_vec n;
   tw_vec e;
-  x = x * 1.44269504f;
+  r = tw_smaller(tw_splat(112.0f), tw_abs(x));
+  n = tw_round(r * -1.44269504f);
+  r = r + n * 0.693145752f;
+  r = r + n * 1.42860677e-06f;
+  e = r * -0.00828949921f + 0.0418981761f;
+  e = e * r + -0.166676506f;
+  e = e * r + 0.499991477f;
+  e = e * r + -0.999999702f;
+  e = e * r + 1.0f;
+  r = tw_inverse(tw_scale(e, n) + 1.0f);
+  x = tw_where(tw_less(x, tw_splat(0.0f)), tw_scale(r * e, n), r);
+  return x;
+}
+TW_INLINE void tw_sigmoid_ways(tw_vec *x) {
+  tw_vec r[TW_WAYS];
+  tw_vec n[TW_WAYS];
+  tw_vec e[TW_WAYS];
+  TW_EACH_WAY(r[way] = tw_smaller(tw_splat(112.0f), tw_abs(x[way]));)
+  TW_EACH_WAY(n[way] = tw_round(r[way] * -1.44269504f);)
+  TW_EACH_WAY(r[way] = r[way] + n[way] * 0.693145752f;)
+  TW_EACH_WAY(r[way] = r[way] + n[way] * 1.42860677e-06f;)
+  TW_EACH_WAY(e[way] = r[way] * -0.00828949921f + 0.0418981761f;)
+  TW_EACH_WAY(e[way] = e[way] * r[way] + -0.166676506f;)
+  TW_EACH_WAY(e[way] = e[way] * r[way] + 0.499991477f;)
+  TW_EACH_WAY(e[way] = e[way] * r[way] + -0.999999702f;)
+  TW_EACH_WAY(e[way] = e[way] * r[way] + 1.0f;)
+  TW_EACH_WAY(r[way] = tw_inverse(tw_scale(e[way], n[way]) + 1.0f);)
+  TW_EACH_WAY(x[way] = tw_where(tw_less(x[way], tw_splat(0.0f)), tw_scale(r[way] * e[way], n[way]), r[way]);)
+}
+TW_INLINE tw_vec tw_silu(tw_vec x) {
+  tw_vec r;
+  tw_vec n;
+  tw_vec e;
+  tw_vec z;
+  r = tw_smaller(tw_splat(112.0f), tw_abs(x));
+  n = tw_round(r * -1.44269504f);
+  r = r + n * 0.693145752f;
+  r = r + n * 1.42860677e-06f;
+  e = r * -0.00828949921f + 0.0418981761f;
+  e = e * r + -0.166676506f;
+  e = e * r + 0.499991477f;
+  e = e * r + -0.999999702f;
+  e = e * r + 1.0f;
+  z = tw_larger(tw_splat(-112.0f), x);
+  r = tw_inverse(tw_scale(e, n) + 1.0f);
+  x = tw_where(tw_less(x, tw_splat(0.0f)), tw_scale(z * r * e, n), z * r);
+  return x;
+}
+TW_INLINE void tw_silu_ways(tw_vec *x) {
+  tw_vec r[TW_WAYS];
+  tw_vec n[TW_WAYS];
+  tw_vec e[TW_WAYS];
+  tw_vec z[TW_WAYS];
+  TW_EACH_WAY(r[way] = tw_smaller(tw_splat(112.0f), tw_abs(x[way]));)
+  TW_EACH_WAY(n[way] = tw_round(r[way] * -1.44269504f);)
+  TW_EACH_WAY(r[way] = r[way] + n[way] * 0.693145752f;)
+  TW_EACH_WAY(r[way] = r[way] + n[way] * 1.42860677e-06f;)
+  TW_EACH_WAY(e[way] = r[way] * -0.00828949921f + 0.0418981761f;)
+  TW_EACH_WAY(e[way] = e[way] * r[way] + -0.166676506f;)
+  TW_EACH_WAY(e[way] = e[way] * r[way] + 0.499991477f;)
+  TW_EACH_WAY(e[way] = e[way] * r[way] + -0.999999702f;)
+  TW_EACH_WAY(e[way] = e[way] * r[way] + 1.0f;)
+  TW_EACH_WAY(z[way] = tw_larger(tw_splat(-112.0f), x[way]);)
+  TW_EACH_WAY(r[way] = tw_inverse(tw_scale(e[way], n[way]) + 1.0f);)
+  TW_EACH_WAY(x[way] = tw_where(tw_less(x[way], tw_splat(0.0f)), tw_scale(z[way] * r[way] * e[way], n[way]), z[way] * r[way]);)
+}
+TW_INLINE tw_vec tw_gelu(tw_vec x) {
+  tw_vec a;
+  tw_vec w;
+  tw_vec r;
+  tw_vec n;
+  tw_vec e;
+  tw_vec p;
+  tw_vec q;
+  a = tw_smaller(tw_splat(16.0f), tw_abs(x));
+  w = a * a;
+  r = tw_rest(a, a, w);
+  n = tw_round(w * -0.721347520f);
+  w = w + n * 1.386291504f;
+  w = w + (n * 2.85721354e-06f + r);
+  e = w * -0.00025904685f + 0.00261863601f;
+  e = e * w + -0.0208345633f;
+  e = e * w + 0.124997869f;
+  e = e * w + -0.499999851f;
+  e = e * w + 1.0f;
+  p = a * 1.9296731e-07f + 0.014738515f;
+  p = p * a + 0.1093059f;
+  p = p * a + 0.3430792f;
+  p = p * a + 0.49999992f;
+  q = a * 0.036967982f + 0.27348904f;
+  q = q * a + 0.90277069f;
+  q = q * a + 1.4840347f;
+  q = q * a + 1.0f;
+  e = e * (p * tw_inverse(q));
+  x = tw_larger(tw_splat(0.0f), x) - tw_scale(a * e, n);
+  return x;
+}
+TW_INLINE void tw_gelu_ways(tw_vec *x) {
+  tw_vec a[TW_WAYS];
+  tw_vec w[TW_WAYS];
+  tw_vec r[TW_WAYS];
+  tw_vec n[TW_WAYS];
+  tw_vec e[TW_WAYS];
+  tw_vec p[TW_WAYS];
+  tw_vec q[TW_WAYS];
+  TW_EACH_WAY(a[way] = tw_smaller(tw_splat(16.0f), tw_abs(x[way]));)
+  TW_EACH_WAY(w[way] = a[way] * a[way];)
+  TW_EACH_WAY(r[way] = tw_rest(a[way], a[way], w[way]);)
+  TW_EACH_WAY(n[way] = tw_round(w[way] * -0.721347520f);)
+  TW_EACH_WAY(w[way] = w[way] + n[way] * 1.386291504f;)
+  TW_EACH_WAY(w[way] = w[way] + (n[way] * 2.85721354e-06f + r[way]);)
+  TW_EACH_WAY(e[way] = w[way] * -0.00025904685f + 0.00261863601f;)
+  TW_EACH_WAY(e[way] = e[way] * w[way] + -0.0208345633f;)
+  TW_EACH_WAY(e[way] = e[way] * w[way] + 0.124997869f;)
+  TW_EACH_WAY(e[way] = e[way] * w[way] + -0.499999851f;)
+  TW_EACH_WAY(e[way] = e[way] * w[way] + 1.0f;)
+  TW_EACH_WAY(p[way] = a[way] * 1.9296731e-07f + 0.014738515f;)
+  TW_EACH_WAY(p[way] = p[way] * a[way] + 0.1093059f;)
+  TW_EACH_WAY(p[way] = p[way] * a[way] + 0.3430792f;)
+  TW_EACH_WAY(p[way] = p[way] * a[way] + 0.49999992f;)
+  TW_EACH_WAY(q[way] = a[way] * 0.036967982f + 0.27348904f;)
+  TW_EACH_WAY(q[way] = q[way] * a[way] + 0.90277069f;)
+  TW_EACH_WAY(q[way] = q[way] * a[way] + 1.4840347f;)
+  TW_EACH_WAY(q[way] = q[way] * a[way] + 1.0f;)
+  TW_EACH_WAY(e[way] = e[way] * (p[way] * tw_inverse(q[way]));)
+  TW_EACH_WAY(x[way] = tw_larger(tw_splat(0.0f), x[way]) - tw_scale(a[way] * e[way], n[way]);)
+}
+TW_INLINE tw_vec tw_gelu_tanh(tw_vec x) {
+  tw_vec a;
+  tw_vec w;
+  tw_vec v;
+  tw_vec r;
+  tw_vec p;
+  tw_vec n;
+  tw_vec e;
+  tw_vec z;
+  a = tw_smaller(tw_splat(11.0f), tw_abs(x));
+  w = a * a;
+  v = w + 22.375f;
+  r = (w - (v - 22.375f)) + (tw_rest(a, a, w) - 0.0111399978f);
+  p = a * v;
+  r = tw_rest(a, v, p) + a * r;
+  n = tw_round(p * -0.102943239f);
+  p = p + n * 9.7138671875f;
+  p = p + (n * 0.000223840524f + r);
+  e = p * -1.53336221e-08f + 1.0861462e-06f;
+  e = e * p + -6.05541991e-05f;
+  e = e * p + 0.00254571151f;
+  e = e * p + -0.071354795f;
+  e = e * p + 1.0f;
+  z = tw_larger(tw_splat(-11.0f), x);
+  r = tw_inverse(tw_scale(e, n) + 1.0f);
+  x = tw_where(tw_less(x, tw_splat(0.0f)), tw_scale(z * r * e, n), z * r);
+  return x;
+}
+TW_INLINE void tw_gelu_tanh_ways(tw_vec *x) {
+  tw_vec a[TW_WAYS];
+  tw_vec w[TW_WAYS];
+  tw_vec v[TW_WAYS];
+  tw_vec r[TW_WAYS];
+  tw_vec p[TW_WAYS];
+  tw_vec n[TW_WAYS];
+  tw_vec e[TW_WAYS];
+  tw_vec z[TW_WAYS];
+  TW_EACH_WAY(a[way] = tw_smaller(tw_splat(11.0f), tw_abs(x[way]));)
+  TW_EACH_WAY(w[way] = a[way] * a[way];)
+  TW_EACH_WAY(v[way] = w[way] + 22.375f;)
+  TW_EACH_WAY(r[way] = (w[way] - (v[way] - 22.375f)) + (tw_rest(a[way], a[way], w[way]) - 0.0111399978f);)
+  TW_EACH_WAY(p[way] = a[way] * v[way];)
+  TW_EACH_WAY(r[way] = tw_rest(a[way], v[way], p[way]) + a[way] * r[way];)
+  TW_EACH_WAY(n[way] = tw_round(p[way] * -0.102943239f);)
+  TW_EACH_WAY(p[way] = p[way] + n[way] * 9.7138671875f;)
+  TW_EACH_WAY(p[way] = p[way] + (n[way] * 0.000223840524f + r[way]);)
+  TW_EACH_WAY(e[way] = p[way] * -1.53336221e-08f + 1.0861462e-06f;)
+  TW_EACH_WAY(e[way] = e[way] * p[way] + -6.05541991e-05f;)
+  TW_EACH_WAY(e[way] = e[way] * p[way] + 0.00254571151f;)
+  TW_EACH_WAY(e[way] = e[way] * p[way] + -0.071354795f;)
+  TW_EACH_WAY(e[way] = e[way] * p[way] + 1.0f;)
+  TW_EACH_WAY(z[way] = tw_larger(tw_splat(-11.0f), x[way]);)
+  TW_EACH_WAY(r[way] = tw_inverse(tw_scale(e[way], n[way]) + 1.0f);)
+  TW_EACH_WAY(x[way] = tw_where(tw_less(x[way], tw_splat(0.0f)), tw_scale(z[way] * r[way] * e[way], n[way]), z[way] * r[way]);)
+}
+TW_INLINE tw_vec tw_exp2_down(tw_vec x) {
+  tw_vec n;
+  tw_vec e;
   n = tw_round(x);
   x = x - n;
   e = x * 0.00132764725f + 0.00967554096f;
@@ -165,10 +470,9 @@ TW_INLINE tw_vec tw_exp_down(tw_vec x) {
   x = tw_scale_down(e, n);
   return x;
 }
-TW_INLINE void tw_exp_down_ways(tw_vec *x) {
+TW_INLINE void tw_exp2_down_ways(tw_vec *x) {
   tw_vec n[TW_WAYS];
   tw_vec e[TW_WAYS];
-  TW_EACH_WAY(x[way] = x[way] * 1.44269504f;)
   TW_EACH_WAY(n[way] = tw_round(x[way]);)
   TW_EACH_WAY(x[way] = x[way] - n[way];)
   TW_EACH_WAY(e[way] = x[way] * 0.00132764725f + 0.00967554096f;)
@@ -333,6 +637,20 @@ TW_INLINE void tw_reduce_smaller_ways(tw_vec *all) {
   all[1] = TW_SHUFFLE(v, 1, 1, 1, 1);
   all[2] = TW_SHUFFLE(v, 2, 2, 2, 2);
   all[3] = TW_SHUFFLE(v, 3, 3, 3, 3);
+}
+TW_INLINE void tw_transpose(tw_vec *v) {
+  const tw_vec s_0 = TW_SHUFFLE_TWO(v[0], v[1], 0, 2, 4, 6);
+  const tw_vec s_1 = TW_SHUFFLE_TWO(v[2], v[3], 0, 2, 4, 6);
+  const tw_vec s_2 = TW_SHUFFLE_TWO(v[0], v[1], 1, 3, 5, 7);
+  const tw_vec s_3 = TW_SHUFFLE_TWO(v[2], v[3], 1, 3, 5, 7);
+  const tw_vec s_4 = TW_SHUFFLE_TWO(s_0, s_1, 0, 2, 4, 6);
+  const tw_vec s_5 = TW_SHUFFLE_TWO(s_2, s_3, 0, 2, 4, 6);
+  const tw_vec s_6 = TW_SHUFFLE_TWO(s_0, s_1, 1, 3, 5, 7);
+  const tw_vec s_7 = TW_SHUFFLE_TWO(s_2, s_3, 1, 3, 5, 7);
+  v[0] = s_4;
+  v[1] = s_5;
+  v[2] = s_6;
+  v[3] = s_7;
 }
 #endif
 

@@ -13,7 +13,7 @@ import numpy as np
 from tilewright.cli.bench.cases import Case
 
 OWN = "tilewright"
-PLAIN_READ = "plain read"
+PLAIN_READ = "plain-read"
 """Takes turns where reading binds a case, and no part in the comparison."""
 TURN_S = 2e-3
 """Each turn lasts at least this long, and one call."""

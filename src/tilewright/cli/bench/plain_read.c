@@ -8,12 +8,17 @@ enum { STEP = 64, AHEAD = 2048 }; /* elements; what is asked for so far ahead co
 
 /* Adds up count times all whole steps of an array that begins at a multiple of 64 bytes; the sum keeps the reads alive. */
 EXPORT float read_floats(const float *begin, long size, long count) {
-  vector sum[4] = {{0}};
+  vector a = {0}, b = {0}, c = {0}, d = {0};
   for (long pass = 0; pass < count; pass++)
-    for (const float *p = begin; p + STEP <= begin + size; p += STEP)
-      for (long i = 0; i < 4; i++) {
-        __builtin_prefetch(p + AHEAD + 16 * i, 0, 3);
-        sum[i] += *(const vector *)(p + 16 * i);
-      }
-  return sum[0][0] + sum[1][0] + sum[2][0] + sum[3][0];
+    for (const float *p = begin; p + STEP <= begin + size; p += STEP) {
+      __builtin_prefetch(p + AHEAD, 0, 3);
+      __builtin_prefetch(p + AHEAD + 16, 0, 3);
+      __builtin_prefetch(p + AHEAD + 32, 0, 3);
+      __builtin_prefetch(p + AHEAD + 48, 0, 3);
+      a += *(const vector *)p;
+      b += *(const vector *)(p + 16);
+      c += *(const vector *)(p + 32);
+      d += *(const vector *)(p + 48);
+    }
+  return (a + b + c + d)[0];
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tilewright.cli.bench.contender import OWN, PLAIN_READ
-from tilewright.cli.bench.harness import CaseResult, Timing
+from tilewright.cli.bench.harness import CaseResult
 from tilewright.cli.bench.means import geometric_mean, ratio
 from tilewright.cli.bench.required import NOTHING, ODD_POINTS, missed
 from tilewright.report import units
@@ -19,10 +19,9 @@ NOT_YET = "not yet"
 
 def table(title: str, results: Sequence[CaseResult], everyone: Mapping[str, CaseResult]) -> list[str]:
     """The lines of one table; `everyone` finds the even counterparts of odd cases."""
-    libraries = list(
-        dict.fromkeys(library(timing.contender) for result in results for timing in result.timings if _is_peer(timing))
-    )
-    head = ["case", "ours", "GFLOP/s", "share", *libraries, "best peer", "peer/ours", "required", "verdict"]
+    others = [timing for result in results for timing in result.timings if timing.contender != OWN and not timing.failure]
+    libraries = list(dict.fromkeys(library(timing.contender) for timing in others))
+    head = ["case", "peak", "ours", "GFLOP/s", "share", *libraries, "best peer", "peer/ours", "required", "verdict"]
     rows = [head, *(_row(result, libraries, everyone) for result in results)]
     return [f"{title}: ms per call", *columns(rows, right=range(1, len(head) - 4)), *_mean(title, results)]
 
@@ -55,6 +54,7 @@ def _row(result: CaseResult, libraries: Sequence[str], everyone: Mapping[str, Ca
     factor = ratio(result)
     return [
         result.case,
+        f"{result.peak_flops_per_s / 1e9:.0f}",
         *_own(result),
         *(_cell(result, name) for name in libraries),
         best.contender if best else "-",
@@ -84,9 +84,12 @@ def _cell(result: CaseResult, name: str) -> str:
 
 
 def _verdict(result: CaseResult, even: CaseResult | None) -> str:
-    if result.required == NOTHING and not result.even:
+    required, factor = result.required or NOTHING, ratio(result)
+    if required == NOTHING and not result.even:
         return "-"
-    return "miss" if shortfalls(result, even) else "pass"
+    if shortfalls(result, even):
+        return "miss"
+    return "no peer" if required.ratio and factor is None else "pass"
 
 
 def milliseconds(seconds: float) -> str:
@@ -110,7 +113,3 @@ def _mean(title: str, results: Sequence[CaseResult]) -> list[str]:
 
 def _is_read(result: CaseResult) -> bool:
     return result.timing(PLAIN_READ) is not None
-
-
-def _is_peer(timing: Timing) -> bool:
-    return timing.contender not in (OWN, PLAIN_READ) and not timing.failure

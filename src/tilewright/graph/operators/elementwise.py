@@ -14,15 +14,12 @@ from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.shapes import Shape, broadcast_shapes
 from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
 
-_X, _ONE = Load(0), Literal(1.0)
-_LOGISTIC = apply("reciprocal", apply("add", _ONE, apply("exp", apply("negative", _X))))
+_X = Load(0)
 
 
 COMPOSITES: Mapping[str, Scalar] = MappingProxyType(
     {
         "relu": apply("maximum", _X, Literal(0.0)),
-        "sigmoid": _LOGISTIC,
-        "silu": apply("multiply", _X, _LOGISTIC),
         "clip": apply("minimum", apply("maximum", _X, Load(1)), Load(2)),
         "positive": _X,
     }

@@ -1,7 +1,7 @@
 """Moves positive constant factors out of what row operators read and into their reductions, where they cost nothing.
 
-softmax(c * q k^T) takes the exponentials of c * (x - max x); the pass that multiplied is gone. The factor may stand on an operand of a
-contraction, (c * q) k^T, or in front of a mask: where(kept, c * x, -inf) = c * where(kept, x, -inf).
+softmax(c * q k^T) takes the exponentials of c * (x - max x); the pass that multiplied is gone. The factor may stand on an operand
+of a contraction, (c * q) k^T, or in front of a mask: where(kept, c * x, -inf) = c * where(kept, x, -inf).
 """
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ def _proportional_loads(body: Scalar) -> Iterator[int]:
     match body:
         case Load(read):
             yield read
-        case Apply("where", (condition, Load(read), Literal(value))) if _stays(value) and Load(read) not in subexpressions(condition):
-            yield read
+        case Apply("where", (condition, Load(read), Literal(value))):
+            if _stays(value) and Load(read) not in subexpressions(condition):
+                yield read
         case _:
             return
 

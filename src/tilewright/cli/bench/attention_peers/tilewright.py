@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -31,30 +30,15 @@ def _extra(case: AttentionCase) -> tuple[Any, ...]:
         case "none":
             return ()
         case "mask":
-            return (case.added,)
+            return (case.valid,)
         case "lengths":
             return (np.array([case.shape.valid_keys], np.int32),)
         case "alibi":
             return (case.added,)
 
 
-def _natural(shape: AttentionShape) -> Callable[..., Any]:
-    """In NumPy's words."""
-    q_name, k_name = ("bhmk", "bhlk") if shape.layout == "bhmk" else ("bmhk", "blhk")
-
-    def attention(q: Any, k: Any, v: Any, *added: Any) -> Any:
-        scores = tw.einsum(f"{q_name},{k_name}->bhml", q, k) * (1 / math.sqrt(shape.width))
-        for bias in added:
-            scores = scores + bias
-        return tw.einsum(f"bhml,{k_name}->{q_name}", tw.softmax(scores, axis=-1), v)
-
-    return attention
-
-
 def function(shape: AttentionShape) -> Callable[..., Any]:
     """`tw.scaled_dot_product_attention` with what the shape asks for."""
-    if shape.bias in ("none", "alibi", "mask") and not shape.causal and not shape.kv_heads:
-        return _natural(shape)
     name = "key_lengths" if shape.bias == "lengths" else "attn_mask"
 
     def attention(q: Any, k: Any, v: Any, *extra: Any) -> Any:

@@ -1,0 +1,47 @@
+"""Lowering of epilogues: the maps that the micro tiles of a contraction apply once nothing more is added to a sum."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewright.codegen.expressions import Value, add, all_of, equal
+from tilewright.codegen.loop_nest import Gather, If, KernelCall, Node, TileEpilogue, TileOperand
+from tilewright.codegen.parts import extent_value
+from tilewright.codegen.state import Lowering, Scope
+from tilewright.errors import InternalError
+from tilewright.graph.types import Operator
+from tilewright.plan.epilogues import Epilogue
+from tilewright.plan.types import ContractionRoles
+
+
+def with_epilogue(
+    state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, call: KernelCall
+) -> tuple[Node, ...]:
+    """The call of a micro kernel; with the contraction's epilogue at the last block of its reduction, if it has one."""
+    maps = tuple(one.operator for one in state.plan.operators if one.epilogue_of == operator.name)
+    if not maps:
+        return (call,)
+    ending = replace(call, epilogue=_tile_epilogue(state, Epilogue(operator.name, maps), roles, scope))
+    last = _is_last(state, operator, scope)
+    if last == 1:
+        return (ending,)
+    return (If(last, (ending,)), If(equal(last, 0), (call,)))
+
+
+def _tile_epilogue(state: Lowering, epilogue: Epilogue, roles: ContractionRoles, scope: Scope) -> TileEpilogue:
+    operands = []
+    for access in epilogue.reads(state.chain):
+        view = state.view(access, scope)
+        if isinstance(view, Gather):
+            raise InternalError(f"the epilogue of {epilogue.contraction} has an access that is not affine")
+        operands.append(TileOperand(view, view.stride(roles.row), view.stride(roles.column) != 0))
+    return TileEpilogue(epilogue.body(state.chain), tuple(operands))
+
+
+def _is_last(state: Lowering, operator: Operator, scope: Scope) -> Value:
+    """Whether nothing is added after the current block; an empty sum has one block, which is its last."""
+    ends = []
+    for axis in operator.reduction_axes():
+        block = scope.ranges[axis.name]
+        ends.append(equal(add(block.start, block.size), extent_value(state.chain.extents[axis.name])))
+    return all_of(*ends)

@@ -1,0 +1,222 @@
+"""Finds the functions that have a name in what exporters and users write out: gelu in x * 0.5 * (1 + erf(x / sqrt(2)))."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial, quotient, unknowns
+from tilewright.graph.rewrites.compose import inlined
+from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.scalar import Apply, Literal, Scalar, apply, subexpressions
+from tilewright.graph.special_functions import CUBIC, SQRT_2_OVER_PI
+from tilewright.graph.types import Graph, Operator
+
+MOST_NODES = 100
+"""Of an expression that is put together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """function(z) = value(z, inner(argument(z))): polynomials by powers of z, and of z and the inner function."""
+
+    function: str
+    inner: str
+    argument: Mapping[int, float]
+    value: Mapping[tuple[int, int], float]
+
+
+_LOGIT = 2 * SQRT_2_OVER_PI
+COMPOSITIONS = (
+    Composition("tanh", "sigmoid", {1: 2}, {(0, 1): 2, (0, 0): -1}),
+    Composition("silu", "sigmoid", {1: 1}, {(1, 1): 1}),
+    Composition("gelu", "erf", {1: math.sqrt(0.5)}, {(1, 0): 0.5, (1, 1): 0.5}),
+    Composition("gelu_tanh", "tanh", {1: SQRT_2_OVER_PI, 3: SQRT_2_OVER_PI * CUBIC}, {(1, 0): 0.5, (1, 1): 0.5}),
+    Composition("gelu_tanh", "sigmoid", {1: _LOGIT, 3: _LOGIT * CUBIC}, {(1, 1): 1}),
+)
+NAMED = frozenset(("sigmoid", *(one.function for one in COMPOSITIONS)))
+
+
+@dataclass(frozen=True, slots=True)
+class RecogniseFunctions:
+    """Maps in a row that make up a function become one map; maps that do not are left alone.
+
+    Results are those of exact arithmetic: named functions are at least as accurate as what they stand for. At -inf, where the
+    composition of gelu or silu is NaN, they are their limits.
+    """
+
+    name: str = "recognise-functions"
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph with named functions in the place of their compositions."""
+        readers = Counter(access.tensor for one in graph.operators for access in dict.fromkeys(one.reads))
+        alone = {tensor for tensor, count in readers.items() if count == 1} - set(graph.outputs)
+        operators: dict[str, Operator] = {}
+        for operator in graph.operators:
+            changed, inside = _changed(operator, operators, alone, graph) if operator.is_map() else (operator, frozenset())
+            operators = {tensor: one for tensor, one in operators.items() if tensor not in inside}
+            operators[operator.write.tensor] = changed
+        return with_operators(graph, operators.values())
+
+
+def _changed(
+    operator: Operator, makers: Mapping[str, Operator], alone: Collection[str], graph: Graph
+) -> tuple[Operator, frozenset[str]]:
+    """A map with named functions in its body, and the tensors that nobody needs for it any more.
+
+    A map that is a named function already is only taken in where both become one.
+    """
+    merged, inside = _with_makers(operator, makers, alone, graph)
+    body = recognised(merged.body)
+    if body != merged.body and (_is_named(body) or not any(_has_named(makers[tensor].body) for tensor in inside)):
+        return replace(merged, body=body), inside
+    return replace(operator, body=recognised(operator.body)), frozenset()
+
+
+def _is_named(scalar: Scalar) -> bool:
+    """Whether an expression is a function that can be recognised, perhaps times a constant."""
+    match scalar:
+        case Apply("multiply", (Literal(), Apply(function))) | Apply(function):
+            return function in NAMED
+    return False
+
+
+def _has_named(scalar: Scalar) -> bool:
+    return any(isinstance(node, Apply) and node.function in NAMED for node in subexpressions(scalar))
+
+
+def recognised(scalar: Scalar) -> Scalar:
+    """An expression with named functions in the place of their compositions.
+
+    >>> from tilewright.graph.scalar import Load
+    >>> recognised(apply("divide", Load(0), apply("add", Literal(1.0), apply("exp", apply("negative", Load(0))))))
+    Apply(function='silu', operands=(Load(read=0),))
+    """
+    if not isinstance(scalar, Apply) or not any(_may_belong(node) for node in subexpressions(scalar)):
+        return scalar
+    found = _named(scalar)
+    if found is not None:
+        return recognised(found)
+    whole = Apply(scalar.function, tuple(recognised(operand) for operand in scalar.operands))
+    return whole if whole == scalar else recognised(whole)
+
+
+def _may_belong(node: Scalar) -> bool:
+    return isinstance(node, Apply) and node.function in ("exp", *NAMED, *(one.inner for one in COMPOSITIONS))
+
+
+def _named(scalar: Apply) -> Scalar | None:
+    """A whole expression as a named function, perhaps times a constant; None if it is one already."""
+    terms = polynomial(scalar)
+    for atom in unknowns(terms or {}):
+        if isinstance(atom, Apply) and terms is not None:
+            factor = quotient(terms, {_monomial(atom, 1): 1.0}) if atom.function in NAMED else None
+            candidates = [_composed(scalar, atom, one) for one in COMPOSITIONS if atom.function == one.inner]
+            found = next((one for one in candidates if one is not None), None) or _times(factor, atom)
+            if found is not None and not _is_named(scalar):
+                return found
+    return _logistic(scalar)
+
+
+def _times(factor: float | None, function: Scalar) -> Scalar | None:
+    if factor is None:
+        return None
+    return function if _is_near(factor, 1) else apply("multiply", Literal(factor), function)
+
+
+def _logistic(scalar: Apply) -> Scalar | None:
+    """a / (1 + exp(-z)) as a * sigmoid(z)."""
+    match scalar:
+        case Apply("divide", (dividend, divisor)):
+            pass
+        case Apply("reciprocal", (divisor,)):
+            dividend = Literal(1.0)
+        case _:
+            return None
+    terms = polynomial(divisor) or {}
+    powers = [atom for atom in unknowns(terms) if isinstance(atom, Apply) and atom.function == "exp"]
+    if len(powers) != 1 or quotient(terms, {ONE: 1.0, _monomial(powers[0], 1): 1.0}) != 1:
+        return None
+    sigmoid = apply("sigmoid", _opposite(powers[0].operands[0]))
+    return sigmoid if dividend == Literal(1.0) else apply("multiply", dividend, sigmoid)
+
+
+def _opposite(scalar: Scalar) -> Scalar:
+    match scalar:
+        case Apply("negative", (operand,)):
+            return operand
+        case Apply("multiply", (operand, Literal(value))) | Apply("multiply", (Literal(value), operand)):
+            return operand if value == -1 else apply("multiply", operand, Literal(-value))
+    return apply("negative", scalar)
+
+
+def _composed(scalar: Apply, atom: Apply, one: Composition) -> Scalar | None:
+    """The expression by this composition with this inner function; z is any part of its argument."""
+    (argument,) = atom.operands
+    for z in dict.fromkeys(subexpressions(argument)):
+        if isinstance(z, Literal) or not _is_one(polynomial(argument, (z,)), _in(z, one.argument)):
+            continue
+        value = {_monomial(z, p) | _monomial(atom, q): coefficient for (p, q), coefficient in one.value.items()}
+        terms = polynomial(scalar, (z,))
+        found = None if terms is None else _times(quotient(terms, value), apply(one.function, z))
+        if found is not None:
+            return found
+    return None
+
+
+def _is_one(this: Polynomial | None, that: Polynomial) -> bool:
+    factor = None if this is None else quotient(this, that)
+    return factor is not None and _is_near(factor, 1)
+
+
+def _is_near(factor: float, value: float) -> bool:
+    return math.isclose(factor, value, rel_tol=2e-6)
+
+
+def _in(z: Scalar, powers: Mapping[int, float]) -> Polynomial:
+    return {_monomial(z, power): coefficient for power, coefficient in powers.items()}
+
+
+def _monomial(atom: Scalar, power: int) -> Monomial:
+    return frozenset({(atom, power)}) if power else ONE
+
+
+def _with_makers(
+    operator: Operator, makers: Mapping[str, Operator], alone: Collection[str], graph: Graph
+) -> tuple[Operator, frozenset[str]]:
+    """A map that computes itself what maps make for it alone, point by point; and the tensors that nobody then needs."""
+    inside: set[str] = set()
+    while True:
+        found = {
+            access.tensor: makers[access.tensor]
+            for access in operator.reads
+            if access.tensor in alone and access.tensor in makers and _is_same_point(operator, makers[access.tensor], graph)
+        }
+        merged = inlined(operator, found) if found else operator
+        if not found or len(subexpressions(merged.body)) > MOST_NODES:
+            return operator, frozenset(inside)
+        operator, inside = merged, inside | set(found)
+
+
+def _is_same_point(operator: Operator, maker: Operator, graph: Graph) -> bool:
+    """Whether a map makes, in the same type, exactly one element for every point of its reader."""
+    reads = [access for access in operator.reads if access.tensor == maker.write.tensor]
+    types = {graph.tensor(name).dtype for name in (operator.write.tensor, maker.write.tensor)}
+    same_type = len({*types, operator.accumulator, maker.accumulator}) == 1
+    unguarded = all(access.guard is None for access in (*reads, *maker.reads))
+    return (
+        same_type
+        and unguarded
+        and len(reads) == 1
+        and set(_walked(operator, maker)) >= {axis.name for axis in operator.axes if axis.extent != 1}
+    )
+
+
+def _walked(operator: Operator, maker: Operator) -> Iterator[str]:
+    """The axes of a reader that the elements of what it reads walk along, whole dimensions only."""
+    (access,) = [access for access in operator.reads if access.tensor == maker.write.tensor]
+    for index in access.indices:
+        if index.is_axis():
+            yield str(index)
