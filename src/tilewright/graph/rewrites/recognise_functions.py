@@ -207,7 +207,8 @@ def _is_same_point(operator: Operator, maker: Operator, graph: Graph) -> bool:
     same_type = len({*types, operator.accumulator, maker.accumulator}) == 1
     unguarded = all(access.guard is None for access in (*reads, *maker.reads))
     return (
-        same_type
+        maker.is_map()
+        and same_type
         and unguarded
         and len(reads) == 1
         and set(_walked(operator, maker)) >= {axis.name for axis in operator.axes if axis.extent != 1}
