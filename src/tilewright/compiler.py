@@ -45,9 +45,10 @@ REWRITES: tuple[Rewrite, ...] = (
     DeadCode(),
     FoldWrites(),
     InlineConditions(),
-    RecogniseFunctions(),
     CanonicalBodies(),
     FuseMaps(),
+    RecogniseFunctions(),
+    DeadCode(),
     FoldScales(),
     DeadCode(),
 )

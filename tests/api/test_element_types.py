@@ -16,6 +16,7 @@ from tilewright.frontend.tracing_record import INTEGERS
 
 jit = functools.partial(tw.jit, target="x86-64-v3", threads=1)
 TYPES = ("bool", *INTEGERS)
+TURNED = ("bool", "int16", "int64")
 SIZES = st.sampled_from([1, 3, 7, 8, 9, 16, 17, 33])
 
 
@@ -29,7 +30,7 @@ def kept(x: Any, masks: Any) -> Any:
 @functools.cache
 def _kernel() -> Any:
     shapes = [("m", "n"), ("m", 1), (1, "n")]
-    specs = [[tw.spec(shapes[number % 3], dtype) for number, dtype in enumerate(TYPES)], [tw.spec(("n", "m"), t) for t in TYPES]]
+    specs = [[tw.spec(shapes[number % 3], dtype) for number, dtype in enumerate(TYPES)], [tw.spec(("n", "m"), t) for t in TURNED]]
 
     def function(x: Any, masks: Any, turned: Any) -> Any:
         return kept(kept(x, masks), [mask.T for mask in turned])
@@ -47,7 +48,7 @@ def test_every_type_in_every_direction(rows: int, columns: int, step: int) -> No
 
     shapes = [(rows, columns), (rows, 1), (1, columns)]
     masks = [values(dtype, *shapes[number % 3]) for number, dtype in enumerate(TYPES)]
-    turned = [values(dtype, columns, rows) for dtype in TYPES]
+    turned = [values(dtype, columns, rows) for dtype in TURNED]
     x = random(rows, columns)
     np.testing.assert_array_equal(_kernel()(x, masks, turned), kept(kept(x, masks), [mask.T for mask in turned]))
 

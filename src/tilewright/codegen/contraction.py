@@ -244,6 +244,7 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
         target_row=target.stride(roles.row),
         accumulate=accumulate,
         shapes=_shapes(rows, columns),
+        ranges=(rows, columns),
     )
     if roles.column is None or target.stride(roles.column) == 1:
         return (*packing, *with_epilogue(state, operator, roles, scope, call))

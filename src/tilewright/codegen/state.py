@@ -16,15 +16,17 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Chain, Extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
+from tilewright.plan.epilogues import in_output_place
 from tilewright.plan.guards import Limit
-from tilewright.plan.memory import buffer_blocks, in_output_place, in_place_groups
+from tilewright.plan.memory import buffer_blocks, in_place_groups
 from tilewright.plan.types import Plan
 
 
 def whole_range(extent: Extent) -> Range:
     """The range of an axis without loops."""
     value = extent_value(extent)
-    return Range(0, value, value, frozenset((value,)) if isinstance(value, int) else None)
+    most = extent if isinstance(extent, int) else extent.high
+    return Range(0, value, value, frozenset((value,)) if isinstance(value, int) else None, most)
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,7 @@ def operator_work(
     pages = {"right": 0.0 if conflict is None else packing}
     pages["left"] = left_page_seconds(setting, view.operator, moved, nearest.tiles)
     prefetching = prefetch_seconds(setting, view, moved, nearest.tiles, calls, packed=conflict is None, pages_s=pages)
-    streams = stream_seconds(setting, view, moved) if conflict is None else 0.0
+    streams = stream_seconds(setting, view, moved, in_place=conflict is not None)
     packing = packing + pages["left"] + target_page_seconds(setting, view.operator, moved, nearest.tiles)
     rolling = view.carried * coefficients.pass_cycles_per_vector * setting.vectors_per_element / hz
     return Work(nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic, prefetching, streams, rolling)
