@@ -42,9 +42,10 @@ STAGES = ("trace", "rewrite", "plan", "lower", "emit")
 REWRITES: tuple[Rewrite, ...] = (
     FoldIndexMaps(),
     InlineConditions(),
-    RecogniseFunctions(),
     CanonicalBodies(),
     FuseMaps(),
+    RecogniseFunctions(),
+    DeadCode(),
     FoldScales(),
     DeadCode(),
 )

@@ -16,6 +16,7 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.canonical_bodies import CanonicalBodies
 from tilewright.graph.scalar import Literal, Load, apply
+from tilewright.graph.scaled_points import point_factor
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.plan.chains import make_chain
@@ -63,6 +64,32 @@ CASES: dict[str, tuple[Any, list[tuple[int, ...]]]] = {
     "positions": (lambda x: tw.where(tw.arange(1, 25, 2).reshape(3, 4) > 5, x, -tw.arange(4).astype(float)), [(3, 4)]),
     "a condition used twice": (lambda x: tw.where(x > 0, x, 0.0) + tw.where(x > 0, 1.0, x) * (x > 1), [(7,)]),
 }
+
+
+SCALED: dict[str, tuple[Any, list[str], float]] = {
+    "behind the product": (lambda q, k: tw.softmax(q @ k * 0.125), ["matmul", "softmax"], 0.125),
+    "divided": (lambda q, k: tw.softmax(q @ k / 8.0), ["matmul", "softmax"], 0.125),
+    "on one operand": (lambda q, k: tw.softmax((0.5 * q) @ k), ["matmul", "softmax"], 0.5),
+    "on both operands": (lambda q, k: tw.softmax((0.5 * q) @ (k * 0.25)), ["matmul", "softmax"], 0.125),
+    "in front of a mask": (
+        lambda q, k: tw.softmax(tw.where(q @ k > 0, 2.0 * (q @ (k * 1.5)), -np.inf)),
+        ["matmul", "matmul", "where", "softmax"],
+        3.0,
+    ),
+    "through another axis": (lambda q, k: tw.softmax((q @ k * 2.0).T, axis=0), ["matmul", "softmax"], 2.0),
+    "twice": (lambda q, k: tw.softmax(q @ k * 2.0 / 4.0), ["matmul", "softmax"], 0.5),
+    "rows without points": (lambda q, k: tw.safe_softmax(q @ k * 0.5), ["matmul", "softmax"], 0.5),
+    "not of a sum": (lambda q, k: tw.softmax(q @ k * 0.5 + 1.0), ["matmul", "add", "softmax"], 1.0),
+    "not negative": (lambda q, k: tw.softmax(q @ k * -0.5), ["matmul", "multiply", "softmax"], 1.0),
+    "not where it is read twice": (
+        lambda q, k: next(tw.softmax(s) + s for s in [q @ k * 0.5]),
+        ["matmul", "multiply", "softmax", "add"],
+        1.0,
+    ),
+    "not before other reductions": (lambda q, k: tw.sum(q @ k * 0.5, axis=-1), ["matmul", "multiply", "sum"], 1.0),
+}
+"""Functions of (5, 4) and (4, 6), the operators that are left, and the factor in the row operator."""
+CASES |= {f"scaled {name}": (function, [(5, 4), (4, 6)]) for name, (function, _, _) in SCALED.items()}
 
 
 def gelu(x: Any) -> Any:
@@ -118,6 +145,15 @@ def test_dead_code_keeps_inputs() -> None:
     assert [operator.kind for operator in graph.operators] == ["add"]
     assert graph.inputs == ("x0", "x1")
     assert [tensor.name for tensor in graph.tensors] == ["x0", "x1", "out"]
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_scales_move_into_row_operators(name: str) -> None:
+    _, kinds, factor = SCALED[name]
+    graph = rewritten(traced(f"scaled {name}"))
+    assert [operator.kind for operator in graph.operators] == kinds
+    reductions = [operator.reduction for operator in graph.operators if operator.reduction and operator.is_row_operator()]
+    assert [point_factor(reduction) for reduction in reductions] == [factor] * len(reductions)
 
 
 def test_maps_that_follow_each_other_are_one() -> None:

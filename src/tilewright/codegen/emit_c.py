@@ -54,6 +54,21 @@ EXPORTED = '__attribute__((visibility("default")))'
 FLOAT_BYTES = 4
 ALIGNMENT_FLOATS = 16
 
+ROUNDING = {
+    "tw_floor_divide": "TW_INLINE long tw_floor_divide(long a, long b) { return a / b - (a % b < 0); }",
+    "tw_whole_below": """\
+TW_INLINE long tw_whole_below(float x) { /* the largest integer that is not above x; at most 2^30 from 0, least for NaN */
+  const long whole = x >= 0x1p30f ? 1L << 30 : x > -0x1p30f ? (long)x : -(1L << 30);
+  return whole - ((float)whole > x);
+}""",
+    "tw_whole_above": """\
+TW_INLINE long tw_whole_above(float x) { /* the least integer that is not below x; at most 2^30 from 0, least for NaN */
+  const long whole = x >= 0x1p30f ? 1L << 30 : x > -0x1p30f ? (long)x : -(1L << 30);
+  return whole + ((float)whole < x);
+}""",
+}
+"""Functions of integer expressions that few files need."""
+
 CALL_DECLARATION = """\
 struct tw_call {
   void *const *tensors;
@@ -123,9 +138,14 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
         *emit_elements.reading(element_types(file)),
         *([emit_fetch.FETCHING] if any(nest.fetches for nest, _ in file.nests) else []),
         *kernel_text,
-        *chains_and_entry(file),
+        *with_rounding(chains_and_entry(file)),
     ]
     return "\n".join(parts), linked
+
+
+def with_rounding(chains: list[str]) -> list[str]:
+    """The chains behind the functions of rounding that they mention."""
+    return [*(text for name, text in ROUNDING.items() if any(name in chain for chain in chains)), *chains]
 
 
 def element_types(file: File) -> frozenset[str]:

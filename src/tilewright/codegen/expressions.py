@@ -122,6 +122,18 @@ def round_up(value: Value, multiple: int) -> Value:
     return multiply(ceil_divide(value, multiple), multiple)
 
 
+def round_down(value: Value, multiple: int) -> Value:
+    """The multiple that is not above a value >= 0."""
+    return multiply(divide(value, multiple), multiple)
+
+
+def floor_divide(value: Value, divisor: int) -> Value:
+    """The quotient by a positive number, rounded down, of any value."""
+    if isinstance(value, int):
+        return value // divisor
+    return value if divisor == 1 else Operation("tw_floor_divide", (value, divisor))
+
+
 def equal(value: Value, other: Value) -> Value:
     """1 if equal, else 0."""
     if value == other:
@@ -135,6 +147,13 @@ def unequal(value: Value, other: Value) -> Value:
     """0 if equal, else 1."""
     condition = equal(value, other)
     return 1 - condition if isinstance(condition, int) else Operation("!=", (value, other))
+
+
+def less(value: Value, other: Value) -> Value:
+    """1 if a value is less than another, else 0."""
+    if isinstance(value, int) and isinstance(other, int):
+        return int(value < other)
+    return 0 if value == other else Operation("<", (value, other))
 
 
 def any_of(*conditions: Value) -> Value:
@@ -166,7 +185,7 @@ def to_c(value: Value) -> str:
     match value:
         case int() | str():
             return str(value)
-        case Operation("tw_min" | "tw_max" as name, operands):
+        case Operation(name, operands) if name.startswith("tw_"):
             return f"{name}({', '.join(map(to_c, operands))})"
         case Operation("?:", (condition, this, that)):
             return f"({to_c(condition)} ? {to_c(this)} : {to_c(that)})"
@@ -187,7 +206,8 @@ def _parenthesised(operand: Value, parent: str) -> str:
     text = to_c(operand)
     atomic = (
         not isinstance(operand, Operation)
-        or operand.name in ("tw_min", "tw_max", "?:")
+        or operand.name.startswith("tw_")
+        or operand.name == "?:"
         or (operand.name == "*" and parent in "+-")
     )
     return text if atomic and not text.startswith("-") else f"({text})"

@@ -11,8 +11,9 @@ from dataclasses import replace
 from itertools import takewhile
 
 from tilewright.codegen import names
+from tilewright.codegen.clipping import clipped, plain_part
 from tilewright.codegen.contraction import lower_constant, lower_contraction, lower_pack, lower_shared_pack
-from tilewright.codegen.expressions import Value, add, all_of, equal
+from tilewright.codegen.expressions import Value, add, all_of, equal, less, subtract
 from tilewright.codegen.fetch import with_fetches
 from tilewright.codegen.images import Images
 from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
@@ -23,9 +24,11 @@ from tilewright.codegen.rows import correct_sums, is_cut, lower_cut_rows, lower_
 from tilewright.codegen.state import Lowering, Scope, whole_range
 from tilewright.codegen.storage import Stored
 from tilewright.errors import InternalError, PlanningError
+from tilewright.graph.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
+from tilewright.plan.guards import Mask, key_guard
 from tilewright.plan.images import shared_loops
 from tilewright.plan.memory import in_place_groups
 from tilewright.plan.parallel import WORTH_DISTRIBUTING_S
@@ -50,7 +53,7 @@ def lower(
     for pack in plan.schedule.ahead:
         lower_constant(state, pack, scope)
     together = tuple(lower_shared_pack(state, pack, scope) for pack in setup) if _packs_together(plan) else ()
-    setup_nodes = () if together else _lower_body(state, setup, scope)
+    setup_nodes = () if together else tuple(lowered for node in setup for lowered in lower_pack(state, node, scope))
     parallel, body, block = _lower_parallel(state, plan.parallel_axes, rest, scope)
     nest = LoopNest(
         names.identifier(plan.chain.name),
@@ -93,9 +96,9 @@ def _lower_parallel(
         )
     outer = scope.ranges[loop.axis]
     inner = _block(loop, outer, scope.nesting(loop.axis))
-    inside = scope.enter(loop, inner)
+    clips, inside = clipped(state, scope.enter(loop, inner))
     packs, rest = _split_packs(loop.body)
-    prologue = _lower_body(state, packs, inside)
+    prologue = (*clips, *_lower_body(state, packs, inside))
     deeper, innermost, block = _lower_parallel(state, axes[1:], rest, inside)
     variable = str(inner.start) if inner.start != 0 else ""
     this = ParallelAxis(loop.axis, variable, _variable(inner.size), outer.size, loop.tile, prologue)
@@ -103,9 +106,10 @@ def _lower_parallel(
 
 
 def _lower_body(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> tuple[Node, ...]:
+    clips, scope = clipped(state, scope)
     if _is_shared_body(state, body, scope):
-        return _lower_shared(state, body, scope)
-    return tuple(lowered for node in body for lowered in _lower_node(state, node, scope))
+        return (*clips, *_lower_shared(state, body, scope))
+    return (*clips, *(lowered for node in body for lowered in _lower_node(state, node, scope)))
 
 
 def _is_shared_body(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> bool:
@@ -192,15 +196,15 @@ def _condition(state: Lowering, when: tree.When, scope: Scope) -> Value:
     block = scope.ranges[when.axis]
     match when.trip:
         case tree.Trip.FIRST:
-            return equal(block.start, 0)
+            return equal(block.start, 0 if when.axis == scope.split else scope.origin(when.axis))
         case tree.Trip.LAST:
-            return equal(add(block.start, block.size), extent_value(state.chain.extents[when.axis]))
+            return equal(add(block.start, block.size), scope.end(when.axis, state.chain.extents[when.axis]))
 
 
 def _guarded(condition: Value, body: tuple[Node, ...]) -> tuple[Node, ...]:
     if condition == 1:
         return body
-    return (If(condition, body),) if condition != 0 else ()
+    return (If(condition, body),) if condition != 0 and body else ()
 
 
 def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[Node, ...]:
@@ -209,12 +213,33 @@ def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[N
         return ()
     if state.plan.operator_plan(leaf.operator).roles is not None:
         return correct_sums(state, operator, scope, lower_contraction(state, operator, scope))
+    guard = key_guard(state.chain)
+    mask = guard.mask(operator.name) if guard is not None else None
+    if mask is not None:
+        return _lower_mask(state, operator, mask, scope)
     loops = _vector_loops(state, operator, scope)
     if is_cut(state, operator) and not why_rows_must_be_whole(state.chain, state.plan.schedule, operator):
         return lower_cut_rows(state, operator, loops, scope)
     for axis in operator.reduction_axes():
         _require_whole(operator, axis.name, axis.extent, scope)
     return (lower_whole_rows(state, operator, loops, scope),)
+
+
+def _lower_mask(state: Lowering, operator: Operator, mask: Mask, scope: Scope) -> tuple[Node, ...]:
+    """A mask on the current box: what it does inside of its limits where they hold for all rows, all of it elsewhere."""
+    found = plain_part(mask, scope)
+    if found is None or scope.clip is None:
+        return (_vector_loops(state, operator, scope),)
+    nodes, first, last = found
+    axis = scope.clip.axis
+    keys = scope.ranges[axis]
+    parts: list[Node] = []
+    for start, stop, body in ((0, first, operator.body), (first, last, mask.inside), (last, keys.size, operator.body)):
+        part = Range(add(keys.start, start), subtract(stop, start), keys.capacity)
+        loops = _vector_loops(state, replace(operator, body=body), scope.at(axis, part))
+        is_in_place = isinstance(body, Load) and loops.reads[body.read] == loops.write
+        parts += _guarded(less(start, stop), () if is_in_place else (loops,))
+    return (*nodes, *parts)
 
 
 def _vector_loops(state: Lowering, operator: Operator, scope: Scope) -> VectorLoops:
@@ -228,6 +253,8 @@ def _vector_loops(state: Lowering, operator: Operator, scope: Scope) -> VectorLo
 
 def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) -> None:
     block = scope.ranges[axis]
+    if scope.clip is not None and block is scope.clip.range:
+        return
     if block.start != 0 or block.size != extent_value(extent):
         raise PlanningError(
             f"operator {operator.name} cannot run in blocks of {axis}",

@@ -4,7 +4,9 @@ Tensors keep their names. The current block of an axis starts at `at_<axis>`, ha
 walked by `in_<axis>`; the image that an operator works on by `at_<axis>_of_<operator>` and `size_<axis>_of_<operator>`. Run-time
 extents are `extent_<symbol>`, run-time strides `stride_<tensor>_<dimension>`. States of rows between blocks are
 `running_<tensor>_<state>`, what the parts of a split make of a tensor is `partial_<tensor>`. What lies packed for an axis is of
-its block `last_<axis>`, what is fetched ahead was asked for in the block `fetched_<axis>`.
+its block `last_<axis>`, what is fetched ahead was asked for in the block `fetched_<axis>`. Of what masks let through, the
+points along an axis are `count_<axis>` from `first_<axis>` on, and `limit_<axis>_<number>` is a value of the data that says so;
+a mask does nothing from `plain_from_<operator>` to `plain_to_<operator>`.
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ LOCALS = """
 block blocks call constants context contribution fetches lane lanes next packed point scratch sizes tensors workspace
 """
 TAKEN = frozenset(f"{KEYWORDS} {LOCALS}".split())
-PREFIXES = (
-    "at_ in_ size_ stride_ extent_ load_ state_ tw_ packed_ staged_ running_ partial_ previous_ gained_ factor_ last_ fetched_ __"
-)
+PREFIXES = """
+at_ in_ size_ stride_ extent_ load_ state_ tw_ packed_ staged_ running_ partial_ previous_ gained_ factor_ last_ fetched_
+first_ count_ limit_ plain_ __
+"""
 RESERVED_PREFIXES = tuple(PREFIXES.split())
 
 
@@ -55,6 +58,27 @@ def last_block(axis: str) -> str:
 def fetched_block(axis: str) -> str:
     """The variable that holds the number of the block of a parallel axis in which the next one was asked for."""
     return "fetched_" + _suffixed(axis, 0)
+
+
+def first(axis: str) -> str:
+    """The variable that holds the first point along an axis that a mask lets through."""
+    return "first_" + _suffixed(axis, 0)
+
+
+def count(axis: str) -> str:
+    """The variable that holds how many points along an axis begin there."""
+    return "count_" + _suffixed(axis, 0)
+
+
+def limit(axis: str, number: int) -> str:
+    """The variable that holds a value of the data that limits an axis."""
+    return f"limit_{_suffixed(axis, 0)}_{number}"
+
+
+def plain(operator: str) -> tuple[str, str]:
+    """The variables that hold from where and up to where a mask does nothing."""
+    text = re.sub(r"\W", "_", operator, flags=re.ASCII)
+    return f"plain_from_{text}", f"plain_to_{text}"
 
 
 def axis_offset(axis: str) -> str:

@@ -105,7 +105,7 @@ def _row_view(state: Lowering, rows: Operator, name: str, scope: Scope) -> View:
 
 def _row_buffer(state: Lowering, rows: Operator, name: str, scope: Scope) -> Stored:
     if scope.split and name != FACTOR:
-        start = scope.origin(scope.split)
+        start = scope.part_start()
         return stored_part(state.plan, rows.write.tensor, row_shape(state.plan, rows), start, name)
     starts, sizes = [], []
     for axis, loop in state_blocks(state.chain, state.plan.schedule, rows):
@@ -130,7 +130,7 @@ def _is_last(state: Lowering, operator: Operator, scope: Scope) -> Value:
     conditions = []
     for axis in _reduced(operator):
         block, extent = scope.ranges[axis], state.chain.extents[axis]
-        conditions.append(equal(add(block.start, block.size), extent_value(extent)))
+        conditions.append(equal(add(block.start, block.size), scope.end(axis, extent)))
         if not isinstance(extent, int) and extent.low == 0:
             conditions.append(unequal(extent_value(extent), 0))
     return all_of(*conditions)

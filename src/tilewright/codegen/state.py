@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tilewright.codegen import names
-from tilewright.codegen.expressions import Value, add, multiply, subtract
+from tilewright.codegen.expressions import Value, add, minimum, multiply, subtract
 from tilewright.codegen.images import Images
 from tilewright.codegen.loop_nest import Buffer, Gather, PackedConstant, Range, View
 from tilewright.codegen.parts import extent_value, stored_part
@@ -16,7 +16,9 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Chain, Extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
-from tilewright.plan.memory import buffer_blocks, in_output_place, in_place_groups
+from tilewright.plan.epilogues import in_output_place
+from tilewright.plan.guards import Limit
+from tilewright.plan.memory import buffer_blocks, in_place_groups
 from tilewright.plan.types import Plan
 
 
@@ -28,6 +30,16 @@ def whole_range(extent: Extent) -> Range:
 
 
 @dataclass(frozen=True, slots=True)
+class Clip:
+    """The points along an axis that masks let through, of the current block of rows."""
+
+    axis: str
+    range: Range
+    data: Mapping[Limit, Value]
+    """What the data adds to limits, as far as it is the same for the whole block."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """Where the walk stands: the current range of every axis, and the range that every enclosing loop gives to its axis."""
 
@@ -35,14 +47,31 @@ class Scope:
     loops: tuple[tuple[tree.Loop, Range], ...] = ()
     split: str = ""
     """The axis whose outermost blocks are parts of their own."""
+    clip: Clip | None = None
 
     def enter(self, loop: tree.Loop, inner: Range) -> Scope:
         """The scope inside a loop."""
-        return Scope({**self.ranges, loop.axis: inner}, (*self.loops, (loop, inner)), self.split)
+        return replace(self, ranges={**self.ranges, loop.axis: inner}, loops=(*self.loops, (loop, inner)))
+
+    def at(self, axis: str, part: Range) -> Scope:
+        """The scope of a part of the current block of an axis."""
+        return replace(self, ranges={**self.ranges, axis: part})
 
     def origin(self, axis: str) -> Value:
         """Where the reduction along an axis begins."""
-        return self.loops[0][1].start if axis == self.split else 0
+        if self.clip is not None and axis == self.clip.axis:
+            return self.clip.range.start
+        return self.part_start() if axis == self.split else 0
+
+    def end(self, axis: str, extent: Extent) -> Value:
+        """Where the reduction along an axis ends, but for that of a part."""
+        if self.clip is not None and axis == self.clip.axis:
+            return add(self.clip.range.start, self.clip.range.size)
+        return extent_value(extent)
+
+    def part_start(self) -> Value:
+        """Where the current part of a split begins."""
+        return self.loops[0][1].start
 
     def outer_start(self) -> Value:
         """Where the blocks of the innermost loop begin."""
@@ -75,6 +104,8 @@ class Packed:
     column: str | None
     cut: tree.Loop | None
     """The loop that cuts the rows."""
+    is_whole: bool = True
+    """Whether all rows are there, whatever masks let through."""
 
     def panel(self, scope: Scope) -> Value:
         """Elements between panels, inside the loop that cuts them; 0 if there are none."""
@@ -91,7 +122,12 @@ class Packed:
         return View(self.buffer, add(*moved), tuple(steps.items()))
 
     def _panel_rows(self, scope: Scope) -> Value:
-        return self.rows if self.cut is None else scope.ranges[self.cut.axis].size
+        if self.cut is None:
+            return self.rows
+        block, clip = scope.ranges[self.cut.axis], scope.clip
+        if not self.is_whole or clip is None or clip.axis != self.cut.axis:
+            return block.size
+        return minimum(self.cut.tile, subtract(add(self.starts[self.cut.axis], self.rows), block.start))
 
 
 @dataclass(slots=True)
@@ -124,7 +160,7 @@ class Lowering:
         """Where a tensor lies, seen from a scope. What the parts of a split make of the output has a place of its own."""
         tensor = self.chain.output if tensor in in_output_place(self.chain) else tensor
         if scope.split and tensor == self.chain.output:
-            return stored_part(self.plan, tensor, self.chain.tensor(tensor).shape, scope.origin(scope.split))
+            return stored_part(self.plan, tensor, self.chain.tensor(tensor).shape, scope.part_start())
         return self.arguments[tensor] if tensor in self.arguments else self._intermediate(tensor, scope)
 
     def _intermediate(self, tensor: str, scope: Scope) -> Stored:

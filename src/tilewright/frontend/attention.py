@@ -71,7 +71,7 @@ def scaled_dot_product_attention(
     ((2, 4, 3, 5), [5.0, 6.0, 7.0, 8.0, 9.0])
     """
     q, k, v = map(_array, (q, k, v))
-    shape = _attention_shape(*(wholes(x.shape) for x in (q, k, v)), enable_gqa)
+    shape = _attention_shape(wholes(q.shape), wholes(k.shape), wholes(v.shape), enable_gqa)
     _check_scalars(causal_alignment, softcap, scale)
     scores = tw.einsum(shape.subscripts("mk", "lk", "ml"), shape.grouped(q), k)
     scores = scores * (1.0 / math.sqrt(q.shape[-1]) if scale is None else scale)

@@ -38,6 +38,8 @@ LINE_FLOATS = 16
 """Steps of K between prefetches of a row of A, which moves on by a cache line of 64 bytes meanwhile if A is row-major."""
 RIGHT_STEPS_AHEAD = 32
 """How far ahead B is prefetched in panels: 8 and 64 steps gained half as much (AVX-512 8x48 in memory, see docs/kernels.md)."""
+FEW_PANELS, RIGHT_ROWS_AHEAD = 4, 16
+"""Rows of B in place of so few panels are prefetched so many rows ahead (4 x 4096 x 128 from memory, Zen 5: 6% less time)."""
 WIDE_VECTORS, WIDE_VECTORS_AHEAD = 8, 64
 """Tiles so wide are for few rows: rows of B, in place or not, are prefetched so many vectors ahead (32 x 4096 rows of 8 vectors
 from memory, Zen 5: 32 and 128 vectors took 2% longer)."""
@@ -257,11 +259,12 @@ class Tile:
         return rows if "target" in self.prefetch else f"(k < {LEFT_LONG} ? {rows} : {LEFT_AHEAD} * a_column)"
 
     def _next_right(self) -> str:
-        """Later rows of a panel; of a B in place, whose rows are longer, the same rows of a later panel."""
+        """Later rows of a panel; of a B in place with many of them, the same rows of a later panel."""
         if self.wide:
             return f"{WIDE_VECTORS_AHEAD // self.vectors} * b_row"
         width = f"{self.vectors} * TW_LANES"
-        return f"b_row > {width} ? {RIGHT_PANELS_AHEAD} * {width} : {RIGHT_STEPS_AHEAD} * b_row"
+        rows = f"(b_row > {width} ? {RIGHT_ROWS_AHEAD} : {RIGHT_STEPS_AHEAD}) * b_row"
+        return f"b_row > {FEW_PANELS} * {width} ? {RIGHT_PANELS_AHEAD} * {width} : {rows}"
 
     def _places(self) -> Iterator[tuple[int, int]]:
         """(row, vector) of every accumulator."""

@@ -23,5 +23,5 @@ KERNELS = (
     ),
     dot_product_kernel(DIALECT, peak_share=0.9),
     *(inner_product_kernel(DIALECT, 4, peak_share=0.72, prefetch=prefetch) for prefetch in ((), ("right",))),
-    *(outer_product_kernel(DIALECT, 2, 8, peak_share=0.85, prefetch=prefetch) for prefetch in ((), ("right",))),
+    *(outer_product_kernel(DIALECT, 2, 8, peak_share=0.93, prefetch=prefetch) for prefetch in ((), ("right",))),
 )

@@ -16,6 +16,8 @@ import numpy as np
 from tilewright.graph.types import Operator
 from tilewright.plan.chains import axis_names
 from tilewright.plan.cost import Block, Work, arithmetic_work, least_work, measure, seconds, useful_seconds
+from tilewright.plan.guard_work import least_guarded_work
+from tilewright.plan.guards import is_plain_mask
 from tilewright.plan.schedule import Storage
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.space import Space
@@ -92,6 +94,9 @@ class Bounds:
             if one.walks:
                 arithmetic, functions = self._of_images(one, arithmetic, functions)
                 packing, overhead, moved = (part * self._read_whole(one) for part in (packing, overhead, moved))
+            guarded = least_guarded_work(self.setting, one.operator.name)
+            touches = not is_plain_mask(self.setting.chain, one.operator.name)
+            repeats, moved, functions = repeats * guarded.computed, moved * guarded.computed * touches, functions * touches
             traffic = {level.name: moved for level in self.setting.cache_levels}
             work = Work(arithmetic * repeats, functions * repeats, packing, overhead * repeats, traffic)
             self.least[key] = np.asarray(seconds(self.setting, work)), used * (not one.walks)

@@ -17,6 +17,8 @@ from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import axis_names
+from tilewright.plan.guard_work import GuardedWork, guarded_work, needed_share
+from tilewright.plan.guards import is_plain_mask, key_guard
 from tilewright.plan.kernel_choice import KernelWork, flops, kernel_work
 from tilewright.plan.packing import in_place_seconds, least_packing_seconds, packing_seconds
 from tilewright.plan.pages import left_page_seconds, target_page_seconds
@@ -104,6 +106,9 @@ def operator_work(
     repeats = _product(loop.trips for loop in running if loop.axis not in own)
     runs = _product(loop.trips for loop in running)
     coefficients, hz = setting.coefficients, setting.machine.frequency_hz
+    shared_count = around.shared_loops[view.operator.name]
+    guarded = guarded_work(setting, view, shared_count)
+    repeats = repeats * guarded.computed
     calls = nearest.calls * repeats
     overhead = (calls * coefficients.tile_end_cycles + runs * coefficients.block_cycles) / hz
     if conflict is None:
@@ -111,16 +116,32 @@ def operator_work(
     else:
         packing = in_place_seconds(setting, view.operator, block.footprints, nearest.tiles, calls)
     moved = elements_into(setting, around, view, block.footprints, inner=inner, conflict=conflict or 1.0)
+    moved = _guarded_traffic(setting, view.operator, moved, guarded)
     traffic = {level: ELEMENT_BYTES * sum(elements) for level, elements in moved.items()}
-    shared = view.loops[: around.shared_loops[view.operator.name]]
-    functions = vector_seconds(setting, view.operator, shared, block.functions_s, block.footprints)
+    functions = vector_seconds(setting, view.operator, view.loops[:shared_count], block.functions_s, block.footprints)
+    functions = functions * (guarded.masked / guarded.computed if is_plain_mask(setting.chain, view.operator.name) else 1)
     pages = {"right": 0.0 if conflict is None else packing}
     pages["left"] = left_page_seconds(setting, view.operator, moved, nearest.tiles)
     prefetching = prefetch_seconds(setting, view, moved, nearest.tiles, calls, packed=conflict is None, pages_s=pages)
-    streams = stream_seconds(setting, view, moved) if conflict is None else 0.0
+    streams = stream_seconds(setting, view, moved, in_place=conflict is not None)
     packing = packing + pages["left"] + target_page_seconds(setting, view.operator, moved, nearest.tiles)
     rolling = view.carried * coefficients.pass_cycles_per_vector * setting.vectors_per_element / hz
     return Work(nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic, prefetching, streams, rolling)
+
+
+def _guarded_traffic(
+    setting: Setting, operator: Operator, moved: dict[str, tuple[Count, ...]], guarded: GuardedWork
+) -> dict[str, tuple[Count, ...]]:
+    """Elements of every operand that move where masks leave out keys."""
+    guard = key_guard(setting.chain)
+    if guard is None or operator.name not in guard.operators:
+        return moved
+    share = guarded.masked if is_plain_mask(setting.chain, operator.name) else guarded.computed
+    along = [guard.axis in operand.axes for operand in setting.operands[operator.name]]
+    return {
+        level: tuple(one * share if masked else one for one, masked in zip(elements, along, strict=True))
+        for level, elements in moved.items()
+    }
 
 
 def seconds(setting: Setting, work: Work) -> Count:
@@ -167,7 +188,8 @@ def visible_seconds(setting: Setting, times: Mapping[str, Count]) -> Count:
 def floor(chain: Chain, machine: Machine) -> Floor:
     """Flops over peak, and every input and output once over the bandwidth of the level that holds them all."""
     sizes = planned_sizes(chain)
-    useful = sum(flops(operator, sizes) for operator in chain.operators if operator.is_contraction())
+    contractions = [operator for operator in chain.operators if operator.is_contraction()]
+    useful = sum(round(flops(operator, sizes) * needed_share(chain, operator.name)) for operator in contractions)
     size_bytes = compulsory_bytes(chain, sizes)
     bandwidth = machine.levels[source_position(machine, size_bytes)].bandwidth_bytes_per_s
     return Floor(useful, useful / machine.peak("float32"), size_bytes, size_bytes / bandwidth)

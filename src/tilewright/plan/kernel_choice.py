@@ -8,7 +8,7 @@ load for every row and one for B, and at the end rows are folded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,8 @@ FMA_LATENCY_CYCLES = 4
 LOADS_PER_CYCLE = 2
 FOLD_CYCLES = 40
 """End of a tile whose lanes run along the depth: 15 stages of two shuffles and an addition for 16 rows."""
+FAR_BELOW = 2.0
+"""Arithmetic that takes so many times less than reading the right operand is hidden."""
 TIE = 1.005
 """Kernels within this factor of the best are equal; the registry's order decides."""
 
@@ -191,6 +193,11 @@ def has_unit_depth(operator: Operator, roles: ContractionRoles) -> bool:
     return roles.column is not None and is_last and operator.reads[roles.right].is_affine()
 
 
+def can_compute(kernel: MicroKernel, operator: Operator, roles: ContractionRoles) -> bool:
+    """Whether a contraction's right operand lies as a kernel wants it, or can be packed so."""
+    return not kernel.right_by_columns or has_unit_depth(operator, roles)
+
+
 def useful_share(operator: Operator, work: KernelWork, kernel: MicroKernel, machine: Machine, sizes: Mapping[str, int]) -> float:
     """Useful flops over those that the kernel could do in its time."""
     rate = machine.peak(kernel.element_types[2]) * kernel.machine_share(machine.vector_bits)
@@ -209,14 +216,17 @@ def choose_kernel(
     sizes: Mapping[str, int],
     kernels: tuple[MicroKernel, ...],
     copied_s: float = 0.0,
+    reading_s: float = 0.0,
 ) -> tuple[MicroKernel, tuple[tuple[MicroKernel, float], ...]]:
     """The kernel with the least padded work over its attainable rate, and all with their seconds, best first.
 
-    Extents count as uncut: tiles of rows are multiples of the kernel's. Kernels that prefetch are left out where others do the
-    same tile: see `plan.prefetch`; those that want B by columns where its columns are not contiguous. `copied_s` is the time of
-    copying B once: kernels that read it by rows need that. Raises `PlanningError` if there is none.
+    Extents count as uncut: tiles of rows are multiples of the kernel's. Kernels that prefetch are left out where others do
+    the same tile: see `plan.prefetch`; those that want B by columns where its columns are not contiguous. `copied_s` is the
+    time of copying B once: kernels that read it by rows need that. `reading_s` is the time of reading it once: where that
+    takes much longer than all else, the fewest calls win: few panels, and few passes over each. Raises `PlanningError` if
+    there is none.
     """
-    kernels = tuple(one for one in kernels if not one.right_by_columns or has_unit_depth(operator, roles))
+    kernels = tuple(one for one in kernels if can_compute(one, operator, roles))
     if not kernels:
         raise PlanningError(
             f"no micro kernel can compute {operator.name} on {machine.name}",
@@ -224,12 +234,22 @@ def choose_kernel(
             hint="register one with tilewright.kernels.registry.register",
         )
     kernels = tuple(one for one in kernels if not (one.prefetch and any(_does_without(other, one) for other in kernels)))
-    works = [float(kernel_work(operator, roles, one, machine, sizes, sizes).seconds) for one in kernels]
-    seconds = [work + copied_s * (one.lanes_along != DEPTH) for one, work in zip(kernels, works, strict=True)]
-    most = min(seconds) + (TIE - 1) * works[seconds.index(min(seconds))]
-    chosen = next(one for one, time in zip(kernels, seconds, strict=True) if time <= most)
+    works = [kernel_work(operator, roles, one, machine, sizes, sizes) for one in kernels]
+    copies = [copied_s * (one.lanes_along != DEPTH) for one in kernels]
+    seconds = [float(work.seconds) + copy_s for work, copy_s in zip(works, copies, strict=True)]
+    chosen = kernels[_first(works, seconds, reading_s)]
     ranked = sorted(zip(kernels, seconds, strict=True), key=lambda pair: pair[1])
     return chosen, tuple(ranked)
+
+
+def _first(works: Sequence[KernelWork], seconds: Sequence[float], reading_s: float) -> int:
+    """The number of the first that costs as much as the best; of those that hardly matter beside reading, of the fewest calls."""
+    best = min(range(len(works)), key=seconds.__getitem__)
+    hidden = [number for number, time in enumerate(seconds) if time * FAR_BELOW <= reading_s]
+    if hidden:
+        return min(hidden, key=lambda number: int(works[number].calls))
+    most = seconds[best] + (TIE - 1) * float(works[best].seconds)
+    return next(number for number, time in enumerate(seconds) if time <= most)
 
 
 def _does_without(plain: MicroKernel, prefetching: MicroKernel) -> bool:

@@ -23,7 +23,7 @@ from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.kernel_choice import pieces
 from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
-from tilewright.plan.setting import ELEMENT_BYTES, PAGE_BYTES, Operand, Setting
+from tilewright.plan.setting import ELEMENT_BYTES, PAGE_BYTES, Operand, Setting, compulsory_bytes, source_position
 from tilewright.plan.traffic import Footprints, Surroundings, kernel_tile, row_stride
 from tilewright.plan.types import ContractionRoles
 from tilewright.plan.views import Count, LoopView, OperatorView, either
@@ -42,14 +42,14 @@ def with_packs(setting: Setting, schedule: Schedule, depths: dict[str, int], ahe
 def may_pack(setting: Setting, operator: Operator) -> bool:
     """Whether a right operand is packed at all: an intermediate whose columns lie side by side never is.
 
-    Kernels whose lanes run along the depth have no panels, and rows shorter than a panel lie closer together as they are.
+    Kernels whose lanes run along the depth have no panels, and rows no longer than a panel lie as close together as they are.
     """
     if operator.name not in setting.kernels or setting.roles[operator.name].column is None:
         return False
     if setting.kernels[operator.name].lanes_along == DEPTH:
         return False
-    is_shorter = row_stride(setting, operator) < setting.kernels[operator.name].columns
-    return not (has_unit_columns(setting, operator) and (_right(setting, operator).is_intermediate or is_shorter))
+    is_panel = row_stride(setting, operator) <= setting.kernels[operator.name].columns
+    return not (has_unit_columns(setting, operator) and (_right(setting, operator).is_intermediate or is_panel))
 
 
 def may_stay(setting: Setting, operator: Operator) -> bool:
@@ -58,10 +58,8 @@ def may_stay(setting: Setting, operator: Operator) -> bool:
 
 
 def may_pack_ahead(setting: Setting, operator: Operator) -> bool:
-    """Whether a right operand can be packed ahead. A constant whose rows are no longer than a panel lies like one as it is."""
-    if not may_pack(setting, operator) or not _is_copied_once(setting.chain, _right(setting, operator).access):
-        return False
-    return not (has_unit_columns(setting, operator) and row_stride(setting, operator) <= setting.kernels[operator.name].columns)
+    """Whether a right operand can be packed ahead: a constant, as a whole."""
+    return may_pack(setting, operator) and _is_copied_once(setting.chain, _right(setting, operator).access)
 
 
 def packs_ahead(setting: Setting, view: OperatorView) -> bool:
@@ -113,6 +111,15 @@ def transposing_seconds(
         return 0.0
     cycles = coefficients.transpose_cycles_per_vector * ELEMENT_BYTES * 8 / machine.vector_bits
     return int(distinct_elements(access, planned_sizes(chain))) * cycles / machine.frequency_hz
+
+
+def reading_seconds(chain: Chain, operator: Operator, roles: ContractionRoles, machine: Machine) -> float:
+    """The time to read a right operand once from where the chain's inputs are; nothing for an intermediate."""
+    access, sizes = operator.reads[roles.right], planned_sizes(chain)
+    if access.tensor in chain.intermediates:
+        return 0.0
+    source = machine.levels[source_position(machine, compulsory_bytes(chain, sizes))]
+    return ELEMENT_BYTES * int(distinct_elements(access, sizes)) / source.bandwidth_bytes_per_s
 
 
 def has_unit_columns(setting: Setting, operator: Operator) -> bool:

@@ -19,7 +19,7 @@ from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.hierarchy import level_plans, movements_by_level
 from tilewright.plan.kernel_choice import choose_kernel, kernel_work, useful_share
 from tilewright.plan.nesting import Blocking, refine, works
-from tilewright.plan.packing import transposing_seconds
+from tilewright.plan.packing import reading_seconds, transposing_seconds
 from tilewright.plan.parallel import block_count, parallel_axes
 from tilewright.plan.prefetch_choice import choose_prefetches
 from tilewright.plan.pricing import price_blocking, price_in_parts, separate_price
@@ -173,8 +173,15 @@ def chain_setting(
     ranked: RankedKernels = {}
     for name, own_roles in roles.items():
         operator = chain.operator(name)
-        copied_s = transposing_seconds(chain, operator, own_roles, machine, coefficients)
-        chosen[name], ranked[name] = choose_kernel(operator, own_roles, machine, sizes, available, copied_s)
+        chosen[name], ranked[name] = choose_kernel(
+            operator,
+            own_roles,
+            machine,
+            sizes,
+            available,
+            copied_s=transposing_seconds(chain, operator, own_roles, machine, coefficients),
+            reading_s=reading_seconds(chain, operator, own_roles, machine),
+        )
     return setting_of(chain, machine, chosen, roles, coefficients), ranked
 
 

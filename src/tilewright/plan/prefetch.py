@@ -20,6 +20,9 @@ from tilewright.plan.setting import ELEMENT_BYTES, PAGE_BYTES, Setting
 from tilewright.plan.traffic import axis_stride, kernel_tile
 from tilewright.plan.views import Count, OperatorView
 
+FEW_ROWS = 4
+"""Kernels of so few rows wait for their right operand, from whatever cache it comes."""
+
 
 def prefetch_seconds(
     setting: Setting,
@@ -49,16 +52,18 @@ def prefetch_seconds(
     return cost - hidden - setting.coefficients.prefetch_hides * pages
 
 
-def stream_seconds(setting: Setting, view: OperatorView, moved: Mapping[str, tuple[Count, ...]]) -> Count:
-    """What of the traffic of panels packed ahead shows if the kernel does not prefetch them.
+def stream_seconds(setting: Setting, view: OperatorView, moved: Mapping[str, tuple[Count, ...]], *, in_place: bool) -> Count:
+    """What of the traffic of panels packed ahead, or past few rows, shows if the kernel does not prefetch it.
 
     That it shows, and that prefetches hide it, is measured (docs/kernels.md), not derived.
     """
     kernel = setting.kernels.get(view.operator.name)
-    if kernel is None or "right" in kernel.prefetch or not packs_ahead(setting, view):
+    if kernel is None or "right" in kernel.prefetch:
+        return 0.0
+    if kernel.rows > FEW_ROWS and (in_place or not packs_ahead(setting, view)):
         return 0.0
     moving = _moving_seconds(setting, view.operator, "right", moved, setting.fusion_position)
-    return moving * setting.coefficients.visible_stream
+    return moving * setting.coefficients.visible_stream * _near(setting, view.operator, "right")
 
 
 def _cycles_per_call(setting: Setting, kernel: MicroKernel, operand: str, depth: Count) -> Count:
@@ -74,8 +79,8 @@ def _cycles_per_call(setting: Setting, kernel: MicroKernel, operand: str, depth:
 def _hidden_seconds(setting: Setting, operator: Operator, operand: str, moved: Mapping[str, tuple[Count, ...]]) -> Count:
     served = len(setting.cache_levels) - 1 if operand != "target" else setting.fusion_position
     seconds = _moving_seconds(setting, operator, operand, moved, served)
-    near = _near(setting, operator) if operand == "target" else 1.0
-    return seconds * setting.coefficients.visible_traffic * setting.coefficients.prefetch_hides * near
+    hidden = setting.coefficients.visible_traffic * setting.coefficients.prefetch_hides
+    return seconds * hidden * _near(setting, operator, operand)
 
 
 def _moving_seconds(
@@ -89,10 +94,18 @@ def _moving_seconds(
     return seconds
 
 
-def _near(setting: Setting, operator: Operator) -> float:
-    """The share of the target's rows that lie on the same page as the row before: prefetches of others gained nothing."""
-    stride = axis_stride(setting, operator.write, setting.roles[operator.name].row)
-    return max(0.0, 1.0 - stride * ELEMENT_BYTES / PAGE_BYTES)
+def _near(setting: Setting, operator: Operator, operand: str) -> float:
+    """The share of an operand's rows that lie on the same page as the row before: prefetches of others gained nothing.
+
+    Of the target, and of the columns of a right operand where the kernel reads those.
+    """
+    roles = setting.roles[operator.name]
+    apart = 0
+    if operand == "target":
+        apart = axis_stride(setting, operator.write, roles.row)
+    elif operand == "right" and setting.kernels[operator.name].right_by_columns:
+        apart = setting.sizes[roles.depth] if roles.depth is not None else 1
+    return max(0.0, 1.0 - apart * ELEMENT_BYTES / PAGE_BYTES)
 
 
 def _place(setting: Setting, operator: Operator, operand: str) -> int:

@@ -16,6 +16,7 @@ from tilewright.graph.types import Access, Chain, Guard, Operator
 from tilewright.plan.candidate import Candidate
 from tilewright.plan.chains import with_axes
 from tilewright.plan.facts import fact
+from tilewright.plan.guards import is_plain_mask, key_guard
 from tilewright.plan.row_forms import shares_of
 from tilewright.plan.schedule import Segment
 from tilewright.plan.search import search
@@ -61,7 +62,18 @@ def _key(setting: Setting) -> Hashable:
     tensors = {tensor.name: str(number) for number, tensor in enumerate(chain.tensors)}
     operators = tuple(_operator_key(setting, operator, axes, tensors) for operator in chain.operators)
     machine, coefficients = setting.machine, setting.coefficients
-    return tuple(chain.extents.values()), _tensor_key(chain), operators, machine, coefficients, setting.enough_blocks
+    masks = _mask_key(chain, axes)
+    return tuple(chain.extents.values()), _tensor_key(chain), operators, masks, machine, coefficients, setting.enough_blocks
+
+
+def _mask_key(chain: Chain, axes: Mapping[str, Index]) -> Hashable:
+    """What the masks of a chain leave out."""
+    guard = key_guard(chain)
+    if guard is None:
+        return None
+    limits = tuple((limit.index.substitute(axes), limit.constraint.data) for limit in guard.limits)
+    concerned = tuple((op.name in guard.operators, is_plain_mask(chain, op.name)) for op in chain.operators)
+    return axes[guard.axis], limits, concerned
 
 
 def _tensor_key(chain: Chain) -> Hashable:
