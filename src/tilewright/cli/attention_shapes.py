@@ -47,7 +47,7 @@ class AttentionShape:
 
     @property
     def pairs(self) -> int:
-        """Of queries and keys, per head, that a causal mask or key lengths leave; what a mask of all keys says is data, and counts.
+        """Of queries and keys, per head, that a causal mask or key lengths leave; what a boolean mask takes away counts.
 
         >>> AttentionShape("x", 1, 3, 4, 8, causal=True).pairs
         6
