@@ -29,6 +29,7 @@ from tilewright.graph.rewrites.fold_scales import FoldScales
 from tilewright.graph.rewrites.fold_writes import FoldWrites
 from tilewright.graph.rewrites.fuse_maps import FuseMaps
 from tilewright.graph.rewrites.inline_conditions import InlineConditions
+from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
@@ -44,6 +45,7 @@ REWRITES: tuple[Rewrite, ...] = (
     FoldIndexMaps(),
     DeadCode(),
     FoldWrites(),
+    PositionsForMasks(),
     InlineConditions(),
     CanonicalBodies(),
     FuseMaps(),

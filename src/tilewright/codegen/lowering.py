@@ -28,7 +28,7 @@ from tilewright.graph.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
-from tilewright.plan.guards import Mask, key_guard
+from tilewright.plan.guards import Mask, key_guard, later_need_more
 from tilewright.plan.images import shared_loops
 from tilewright.plan.memory import in_place_groups
 from tilewright.plan.parallel import WORTH_DISTRIBUTING_S
@@ -96,12 +96,15 @@ def _lower_parallel(
         )
     outer = scope.ranges[loop.axis]
     inner = _block(loop, outer, scope.nesting(loop.axis))
+    if loop.tile == 1 and inner is not outer:
+        inner = Range(inner.start, 1, 1, frozenset((1,)))
     clips, inside = clipped(state, scope.enter(loop, inner))
     packs, rest = _split_packs(loop.body)
     prologue = (*clips, *_lower_body(state, packs, inside))
     deeper, innermost, block = _lower_parallel(state, axes[1:], rest, inside)
     variable = str(inner.start) if inner.start != 0 else ""
-    this = ParallelAxis(loop.axis, variable, _variable(inner.size), outer.size, loop.tile, prologue)
+    descends = later_need_more(state.chain, loop.axis)
+    this = ParallelAxis(loop.axis, variable, _variable(inner.size), outer.size, loop.tile, prologue, descends)
     return (this, *deeper), innermost, block
 
 
@@ -235,7 +238,7 @@ def _lower_mask(state: Lowering, operator: Operator, mask: Mask, scope: Scope) -
     keys = scope.ranges[axis]
     parts: list[Node] = []
     for start, stop, body in ((0, first, operator.body), (first, last, mask.inside), (last, keys.size, operator.body)):
-        part = Range(add(keys.start, start), subtract(stop, start), keys.capacity)
+        part = Range(add(keys.start, start), subtract(stop, start), keys.capacity, most=keys.most)
         loops = _vector_loops(state, replace(operator, body=body), scope.at(axis, part))
         is_in_place = isinstance(body, Load) and loops.reads[body.read] == loops.write
         parts += _guarded(less(start, stop), () if is_in_place else (loops,))
