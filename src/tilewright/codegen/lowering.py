@@ -272,8 +272,8 @@ def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) 
 
 def _vector_axis(operator: Operator, reads: tuple[View | Gather, ...]) -> str | None:
     """Lanes run along the last dimension of a read that has unit stride there, preferably also of the write."""
-    candidates = [access.indices[-1] for access in (operator.write, *operator.reads) if access.indices]
-    axes = [str(index.terms[0][0]) for index in candidates if index.is_axis()]
+    candidates = [access.innermost() for access in (operator.write, *operator.reads)]
+    axes = [axis for axis in candidates if axis is not None]
     parallel = [axis for axis in axes if operator.axis(axis).kind is AxisKind.PARALLEL]
     unit = [axis for axis in axes if any(isinstance(read, View) and read.stride(axis) == 1 for read in reads)]
     return next(iter(unit or parallel or axes), None)
