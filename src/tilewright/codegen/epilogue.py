@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from tilewright.codegen.expressions import Value, add, all_of, equal
 from tilewright.codegen.loop_nest import Gather, If, KernelCall, Node, TileEpilogue, TileOperand
-from tilewright.codegen.parts import extent_value
 from tilewright.codegen.state import Lowering, Scope
 from tilewright.errors import InternalError
 from tilewright.graph.types import Operator
@@ -22,7 +21,7 @@ def with_epilogue(
     if not maps:
         return (call,)
     ending = replace(call, epilogue=_tile_epilogue(state, Epilogue(operator.name, maps), roles, scope))
-    last = _is_last(state, operator, scope)
+    last = _is_last(operator, scope)
     if last == 1:
         return (ending,)
     return (If(last, (ending,)), If(equal(last, 0), (call,)))
@@ -38,10 +37,7 @@ def _tile_epilogue(state: Lowering, epilogue: Epilogue, roles: ContractionRoles,
     return TileEpilogue(epilogue.body(state.chain), tuple(operands))
 
 
-def _is_last(state: Lowering, operator: Operator, scope: Scope) -> Value:
+def _is_last(operator: Operator, scope: Scope) -> Value:
     """Whether nothing is added after the current block; an empty sum has one block, which is its last."""
-    ends = []
-    for axis in operator.reduction_axes():
-        block = scope.ranges[axis.name]
-        ends.append(equal(add(block.start, block.size), extent_value(state.chain.extents[axis.name])))
-    return all_of(*ends)
+    blocks = ((scope.ranges[axis.name], scope.end(axis.name, axis.extent)) for axis in operator.reduction_axes())
+    return all_of(*(equal(add(block.start, block.size), end) for block, end in blocks))
