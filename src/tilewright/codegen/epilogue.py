@@ -21,7 +21,7 @@ def with_epilogue(
     if not maps:
         return (call,)
     ending = replace(call, epilogue=_tile_epilogue(state, Epilogue(operator.name, maps), roles, scope))
-    last = _is_last(state, operator, scope)
+    last = _is_last(operator, scope)
     if last == 1:
         return (ending,)
     return (If(last, (ending,)), If(equal(last, 0), (call,)))
@@ -37,10 +37,7 @@ def _tile_epilogue(state: Lowering, epilogue: Epilogue, roles: ContractionRoles,
     return TileEpilogue(epilogue.body(state.chain), tuple(operands))
 
 
-def _is_last(state: Lowering, operator: Operator, scope: Scope) -> Value:
+def _is_last(operator: Operator, scope: Scope) -> Value:
     """Whether nothing is added after the current block; an empty sum has one block, which is its last."""
-    ends = []
-    for axis in operator.reduction_axes():
-        block = scope.ranges[axis.name]
-        ends.append(equal(add(block.start, block.size), scope.end(axis.name, state.chain.extents[axis.name])))
-    return all_of(*ends)
+    blocks = ((scope.ranges[axis.name], scope.end(axis.name, axis.extent)) for axis in operator.reduction_axes())
+    return all_of(*(equal(add(block.start, block.size), end) for block, end in blocks))
