@@ -7,6 +7,7 @@ from dataclasses import replace
 from tilewright.codegen.expressions import Value, add, all_of, equal
 from tilewright.codegen.loop_nest import Gather, If, KernelCall, Node, TileEpilogue, TileOperand
 from tilewright.codegen.parts import extent_value
+from tilewright.codegen.rows import divides_in_tiles, tile_division
 from tilewright.codegen.state import Lowering, Scope
 from tilewright.errors import InternalError
 from tilewright.graph.types import Operator
@@ -17,11 +18,17 @@ from tilewright.plan.types import ContractionRoles
 def with_epilogue(
     state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, call: KernelCall
 ) -> tuple[Node, ...]:
-    """The call of a micro kernel; with the contraction's epilogue at the last block of its reduction, if it has one."""
+    """The call of a micro kernel; with the contraction's epilogue at the last block of its reduction, if it has one.
+
+    That is made of the maps behind it, or divides its sums of shares.
+    """
     maps = tuple(one.operator for one in state.plan.operators if one.epilogue_of == operator.name)
-    if not maps:
+    if divides_in_tiles(state, operator, scope):
+        ending = replace(call, epilogue=tile_division(state, operator, roles, scope))
+    elif maps:
+        ending = replace(call, epilogue=_tile_epilogue(state, Epilogue(operator.name, maps), roles, scope))
+    else:
         return (call,)
-    ending = replace(call, epilogue=_tile_epilogue(state, Epilogue(operator.name, maps), roles, scope))
     last = _is_last(state, operator, scope)
     if last == 1:
         return (ending,)
