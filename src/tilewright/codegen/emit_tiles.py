@@ -177,7 +177,7 @@ def _rows_of_any_shape(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
 
 def _piece(size: Range, rest: str, tile: str) -> str:
     """The size of the next piece of a range."""
-    is_one = size.sizes == {1} or size.most == 1
+    is_one = size.sizes == frozenset({1}) or size.most == 1
     return "1" if is_one else f"tw_min({rest}, {tile})"
 
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from tilewright.codegen.expressions import Value, add, all_of, equal
 from tilewright.codegen.loop_nest import Gather, If, KernelCall, Node, TileEpilogue, TileOperand
-from tilewright.codegen.parts import extent_value
-from tilewright.codegen.rows import divides_in_tiles, tile_division
+from tilewright.codegen.rows import adds_no_more, divides_in_tiles, tile_division
 from tilewright.codegen.state import Lowering, Scope
 from tilewright.errors import InternalError
 from tilewright.graph.types import Operator
@@ -24,15 +23,14 @@ def with_epilogue(
     """
     maps = tuple(one.operator for one in state.plan.operators if one.epilogue_of == operator.name)
     if divides_in_tiles(state, operator, scope):
-        ending = replace(call, epilogue=tile_division(state, operator, roles, scope))
+        ending, last = tile_division(state, operator, roles, scope), adds_no_more(state, operator, scope)
     elif maps:
-        ending = replace(call, epilogue=_tile_epilogue(state, Epilogue(operator.name, maps), roles, scope))
+        ending, last = _tile_epilogue(state, Epilogue(operator.name, maps), roles, scope), _is_last(state, operator, scope)
     else:
         return (call,)
-    last = _is_last(state, operator, scope)
     if last == 1:
-        return (ending,)
-    return (If(last, (ending,)), If(equal(last, 0), (call,)))
+        return (replace(call, epilogue=ending),)
+    return (If(last, (replace(call, epilogue=ending),)), If(equal(last, 0), (call,)))
 
 
 def _tile_epilogue(state: Lowering, epilogue: Epilogue, roles: ContractionRoles, scope: Scope) -> TileEpilogue:
@@ -50,5 +48,5 @@ def _is_last(state: Lowering, operator: Operator, scope: Scope) -> Value:
     ends = []
     for axis in operator.reduction_axes():
         block = scope.ranges[axis.name]
-        ends.append(equal(add(block.start, block.size), extent_value(state.chain.extents[axis.name])))
+        ends.append(equal(add(block.start, block.size), scope.end(axis.name, state.chain.extents[axis.name])))
     return all_of(*ends)

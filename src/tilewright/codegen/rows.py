@@ -73,7 +73,7 @@ def correct_sums(state: Lowering, operator: Operator, scope: Scope, body: tuple[
         return body
     if not is_cut(state, rows):
         divides = divided_by_readers(state.chain, rows.name) and not divides_in_tiles(state, operator, scope)
-        last = _is_last(state, operator, scope)
+        last = adds_no_more(state, operator, scope)
         return (*body, *_if(last, _scaled(state, operator, rows, INVERSE, "multiply", scope))) if divides else body
     fresh = all_of(*(equal(scope.ranges[axis].start, _block_start(state, rows, axis, scope)) for axis in _reduced(operator)))
     older = any_of(*(unequal(scope.ranges[axis].start, scope.origin(axis)) for axis in _reduced(operator)))
@@ -82,7 +82,7 @@ def correct_sums(state: Lowering, operator: Operator, scope: Scope, body: tuple[
     return (
         *_if(all_of(fresh, older), before),
         *body,
-        *(() if scope.split else _if(_is_last(state, operator, scope), after)),
+        *(() if scope.split else _if(adds_no_more(state, operator, scope), after)),
     )
 
 
@@ -156,7 +156,7 @@ def _block_start(state: Lowering, rows: Operator, axis: str, scope: Scope) -> Va
     return blocks[-1].start if blocks else scope.origin(axis)
 
 
-def _is_last(state: Lowering, operator: Operator, scope: Scope) -> Value:
+def adds_no_more(state: Lowering, operator: Operator, scope: Scope) -> Value:
     """Whether nothing is added after the current block. An empty sum stays 0."""
     conditions = []
     for axis in _reduced(operator):
@@ -190,5 +190,4 @@ def _box(axes: tuple[Axis, ...], scope: Scope) -> tuple[tuple[str, Range], ...]:
 
 def _lanes_axis(write: Access, axes: tuple[Axis, ...]) -> str | None:
     """The last dimension that is an axis: arguments that are written have unit stride there."""
-    names_of = [str(index) for index in write.indices if index.is_axis()]
-    return names_of[-1] if names_of else (axes[-1].name if axes else None)
+    return write.innermost() or (axes[-1].name if axes else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
-from tilewright.graph.scalar import Apply, Scalar, State, subexpressions
+from tilewright.graph.scalar import Apply, Scalar, State, is_of_row, subexpressions
 from tilewright.graph.types import Operator
 from tilewright.kernels.vectors import WAYS
 from tilewright.plan.row_forms import blocks_of_rows, divided_by_readers, row_axes, shares_of, shares_read
@@ -94,7 +94,8 @@ def _seconds_per_element(setting: Setting, roots: Iterable[Scalar], over: int) -
     """The time of the distinct functions of some expressions and of some passes."""
     applied = {node for root in roots for node in subexpressions(root) if isinstance(node, Apply)}
     costs, other = dict(setting.coefficients.function_cycles_per_vector), setting.coefficients.other_function_cycles
-    functions = sum(other if _is_once_a_row(node) else costs.get(node.function, other) for node in applied)
+    inside = [node for node in applied if not is_of_row(node)]
+    functions = sum(other if _is_once_a_row(node) else costs.get(node.function, other) for node in inside)
     vectors = ELEMENT_BYTES * 8 / setting.machine.vector_bits
     return vectors * (functions + over * setting.coefficients.pass_cycles_per_vector) / setting.machine.frequency_hz
 
