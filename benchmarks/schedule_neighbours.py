@@ -11,6 +11,7 @@ from typing import TypeAlias
 from benchmarks.schedule_space import Kernels, Point, inner_choices, shared_loops, with_inner
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.block_order import prefix_storage
+from tilewright.plan.kernel_choice import can_compute
 from tilewright.plan.nesting import InnerLoops
 from tilewright.plan.packing import may_stay
 from tilewright.plan.schedule import Loop, Node, Schedule
@@ -38,9 +39,11 @@ def steps(space: Space, point: Point) -> Iterator[Step]:
 
 def kernel_steps(space_with: Callable[[Kernels], Space], point: Point, known: Mapping[str, MicroKernel]) -> Iterator[Step]:
     """Every other kernel of the same vectors, for one operator at a time, tiles moved to its nearest multiples."""
+    setting = space_with(point.kernels).setting
     for name, own in point.kernels:
         for other in known.values():
-            if other.name != own and other.vector_bits == known[own].vector_bits:
+            fits = can_compute(other, setting.chain.operator(name), setting.roles[name])
+            if fits and other.name != own and other.vector_bits == known[own].vector_bits:
                 kernels = tuple((one, other.name if one == name else kernel) for one, kernel in point.kernels)
                 yield f"{name} on {other.name}", _aligned(space_with(kernels), replace(point, kernels=kernels))
 

@@ -16,9 +16,12 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.canonical_bodies import CanonicalBodies
 from tilewright.graph.scalar import Literal, Load, apply
+from tilewright.graph.scaled_points import point_factor
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
+from tilewright.machine import Machine
 from tilewright.plan.chains import make_chain
+from tilewright.plan.partition import partition
 from tilewright.plan.recall import structure
 
 EXACT = tuple(one for one in REWRITES if not isinstance(one, CanonicalBodies))
@@ -61,8 +64,37 @@ CASES: dict[str, tuple[Any, list[tuple[int, ...]]]] = {
     "steps of one formula": (lambda x, y: 2.0 * (x @ y) / 4.0 - tw.exp(x @ y) * 0.5, [(3, 4), (4, 5)]),
     "a broadcast map": (lambda x: tw.exp(tw.max(x, axis=1, keepdims=True)) + x, [(3, 4)]),
     "positions": (lambda x: tw.where(tw.arange(1, 25, 2).reshape(3, 4) > 5, x, -tw.arange(4).astype(float)), [(3, 4)]),
+    "heads of one row": (lambda x: tw.exp(x).transpose(1, 0, 2).reshape(1, 15), [(3, 1, 5)]),
+    "merged, exchanged, merged": (lambda x: tw.exp(x).reshape(6, 4, 5).transpose(1, 0, 2).reshape(4, 30), [(2, 3, 4, 5)]),
+    "exchanged, then summed": (lambda x, y: (x @ y).T.reshape(3, 2, 4) + 1.0, [(4, 2), (2, 6)]),
     "a condition used twice": (lambda x: tw.where(x > 0, x, 0.0) + tw.where(x > 0, 1.0, x) * (x > 1), [(7,)]),
 }
+
+
+SCALED: dict[str, tuple[Any, list[str], float]] = {
+    "behind the product": (lambda q, k: tw.softmax(q @ k * 0.125), ["matmul", "softmax"], 0.125),
+    "divided": (lambda q, k: tw.softmax(q @ k / 8.0), ["matmul", "softmax"], 0.125),
+    "on one operand": (lambda q, k: tw.softmax((0.5 * q) @ k), ["matmul", "softmax"], 0.5),
+    "on both operands": (lambda q, k: tw.softmax((0.5 * q) @ (k * 0.25)), ["matmul", "softmax"], 0.125),
+    "in front of a mask": (
+        lambda q, k: tw.softmax(tw.where(q @ k > 0, 2.0 * (q @ (k * 1.5)), -np.inf)),
+        ["matmul", "matmul", "where", "softmax"],
+        3.0,
+    ),
+    "through another axis": (lambda q, k: tw.softmax((q @ k * 2.0).T, axis=0), ["matmul", "softmax"], 2.0),
+    "twice": (lambda q, k: tw.softmax(q @ k * 2.0 / 4.0), ["matmul", "softmax"], 0.5),
+    "rows without points": (lambda q, k: tw.safe_softmax(q @ k * 0.5), ["matmul", "softmax"], 0.5),
+    "not of a sum": (lambda q, k: tw.softmax(q @ k * 0.5 + 1.0), ["matmul", "add", "softmax"], 1.0),
+    "not negative": (lambda q, k: tw.softmax(q @ k * -0.5), ["matmul", "multiply", "softmax"], 1.0),
+    "not where it is read twice": (
+        lambda q, k: next(tw.softmax(s) + s for s in [q @ k * 0.5]),
+        ["matmul", "multiply", "softmax", "add"],
+        1.0,
+    ),
+    "not before other reductions": (lambda q, k: tw.sum(q @ k * 0.5, axis=-1), ["matmul", "multiply", "sum"], 1.0),
+}
+"""Functions of (5, 4) and (4, 6), the operators that are left, and the factor in the row operator."""
+CASES |= {f"scaled {name}": (function, [(5, 4), (4, 6)]) for name, (function, _, _) in SCALED.items()}
 
 
 def gelu(x: Any) -> Any:
@@ -85,11 +117,25 @@ def test_the_meaning_stays(name: str) -> None:
             np.testing.assert_allclose(after[output], before[output], rtol=tolerance)
 
 
-def test_splits_and_transposes_of_attention_vanish_and_only_the_merge_is_copied() -> None:
+def test_index_changes_of_attention_vanish() -> None:
     graph = rewritten(traced("attention"))
     kinds = [operator.kind for operator in graph.operators]
-    assert kinds == ["matmul"] * 3 + ["matmul", "softmax", "matmul", "reshape"]
+    assert kinds == ["matmul"] * 3 + ["matmul", "softmax", "matmul"]
     assert all(operator.is_contraction() for operator in graph.operators if operator.kind == "matmul")
+
+
+@pytest.mark.parametrize("name", ["heads of one row", "merged, exchanged, merged"])
+def test_index_changes_behind_an_operator_become_its_write(name: str) -> None:
+    (operator,) = rewritten(traced(name)).operators
+    assert operator.kind == "exp"
+
+
+def test_what_a_later_operator_reads_is_not_merged_with_it() -> None:
+    graph = rewritten(
+        trace(lambda x, w: tw.exp(x).transpose(1, 0, 2).reshape(4, 15) @ w, [TensorSpec((3, 4, 5)), TensorSpec((15, 2))])
+    )
+    plans = partition(graph, Machine.named("x86-64-v3"))
+    assert [cut.reason for cut in plans.cuts] == ["exp writes several axes into one dimension of it"]
 
 
 def test_a_merge_is_undone_by_a_split() -> None:
@@ -118,6 +164,15 @@ def test_dead_code_keeps_inputs() -> None:
     assert [operator.kind for operator in graph.operators] == ["add"]
     assert graph.inputs == ("x0", "x1")
     assert [tensor.name for tensor in graph.tensors] == ["x0", "x1", "out"]
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_scales_move_into_row_operators(name: str) -> None:
+    _, kinds, factor = SCALED[name]
+    graph = rewritten(traced(f"scaled {name}"))
+    assert [operator.kind for operator in graph.operators] == kinds
+    reductions = [operator.reduction for operator in graph.operators if operator.reduction and operator.is_row_operator()]
+    assert [point_factor(reduction) for reduction in reductions] == [factor] * len(reductions)
 
 
 def test_maps_that_follow_each_other_are_one() -> None:

@@ -13,12 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.chains import artifact_of, chain, contraction, hand_plan
+from tests.support.chains import artifact_of, chain, contraction, hand_plan, mapping
 from tests.support.kernel_build import COMPILERS, build, command
+from tilewright.graph.scalar import Literal, Load, apply
+from tilewright.graph.types import Operator
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, dialect_for, registered
 from tilewright.kernels.outer_product import outer_product_kernel
 from tilewright.machine import Machine
 from tilewright.plan.schedule import Compute, Layout, Pack, Schedule
+from tilewright.plan.types import Plan
 
 FEATURES = (frozenset(), frozenset({"avx2", "fma"}), frozenset({"avx512f"}))
 """One set for every dialect."""
@@ -31,6 +34,7 @@ ARITHMETIC = re.compile(r"v?(fmadd|mulps|addps)")
 WIDE = re.compile(r"(?!v?mov[dq]\s).*[xyz]mm")
 """What handles a vector: movd and movq carry general registers, which GCC keeps in vector registers where some are free."""
 ON_STACK = re.compile(r"\(%rsp|-0x[0-9a-f]+\(%rbp")
+BELOW_POINTER = re.compile(r"\(%rsp")
 FLAGS = ("-fvisibility=default", "-fno-jump-tables", "-Wno-unused-parameter", "-Wno-unused-variable")
 STORE = re.compile(r".*[xyz]mm\d+,[^%,]*\(")
 
@@ -126,7 +130,13 @@ def functions(library: Path) -> dict[str, Code]:
 
 def spilled(codes: Iterable[Code]) -> list[str]:
     """The instructions inside loops over K that move a vector to or from the stack."""
-    return [text for code in codes for body in code.loops() for text in body if ON_STACK.search(text) and WIDE.match(text)]
+    bodies = (body for code in codes for body in code.loops())
+    return [text for body in bodies for text in body if _stack_of(body).search(text) and WIDE.match(text)]
+
+
+def _stack_of(body: list[str]) -> re.Pattern[str]:
+    """What addresses the stack in a loop: one that advances %rbp reads an operand through it."""
+    return BELOW_POINTER if any(re.match(r"(add|sub|lea)\s.*,%rbp$", text) for text in body) else ON_STACK
 
 
 def _cases(kernels: Iterable[MicroKernel]) -> list[object]:
@@ -152,6 +162,17 @@ def test_no_vector_goes_through_the_stack_and_prefetches_are_there(kernel: Micro
         assert (code.count("prefetch") > 0) == bool(kernel.prefetch)
 
 
+def with_epilogue(product: Operator, extents: Mapping[str, int], plain: Plan, kernel: MicroKernel) -> list[Plan]:
+    """The same with a map that needs a vector per column, one per row and one per element, if the kernel takes an epilogue."""
+    if kernel.emit_with is None:
+        return []
+    sums = replace(product, write=replace(product.write, tensor="t"))
+    body = apply("maximum", apply("add", apply("multiply", apply("add", Load(0), Load(1)), Load(2)), Load(3)), Literal(0.0))
+    maps = mapping("maps", body, ["t:mn", "columns:n", "rows:m", "all:mn"], "ended:mn", extents)
+    schedule = Schedule((*plain.schedule.body, Compute("maps")))
+    return [hand_plan(chain("ended", [sums, maps], extents), schedule, plain.machine, kernel)]
+
+
 @pytest.mark.parametrize(("kernel", "compiler"), _cases(registered()))
 def test_no_vector_goes_through_the_stack_in_generated_code(kernel: MicroKernel, compiler: str) -> None:
     """There, constants are known and functions are inlined, so that registers are allocated anew.
@@ -164,7 +185,8 @@ def test_no_vector_goes_through_the_stack_in_generated_code(kernel: MicroKernel,
     schedule = Schedule((*packs, Compute("product")))
     machine = Machine.named(MACHINES[kernel.vector_bits])
     machine = replace(machine, features=machine.features | kernel.features)
-    artifact = artifact_of([hand_plan(chain("product", [operator], extents), schedule, machine, kernel)])
+    plain = hand_plan(chain("product", [operator], extents), schedule, machine, kernel)
+    artifact = artifact_of([plain, *with_epilogue(operator, extents, plain, kernel)])
     found = functions(build([KernelSource(SourceKind.C, artifact.text)], artifact.features, compiler, FLAGS))
     codes = [code for name, code in found.items() if "_strided" not in name]
     assert any(code.loops() for code in codes)

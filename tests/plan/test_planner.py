@@ -70,7 +70,7 @@ def check_packs(plan: Plan) -> None:
 def test_g2_in_full() -> None:
     plan = plan_of("G2", True)
     assert golden(plan) == (
-        "b by 1 { pack 1 of C; pack 1 of E; m by 90 { C P E } }\n"
+        "b by 1 { pack 1 of C; m by 90 { C P E } }\n"
         "test_6x64, -, test_6x64\n"
         "parallel b, m\n"
         "L2 469504 of 524288\n"

@@ -147,8 +147,9 @@ def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, Val
     steps |= {minor: 1} if minor in access.axes() else {}
     buffer = _packed_name(state, pack.operator, access)
     starts = {own.name: scope.ranges[own.name].start for own in operator.axes if own.name in access.axes()}
-    column, is_whole = minor if minor in steps else None, scope.clip is None
-    return Packed(buffer, starts, steps, row, rows.capacity, width, column, cut, is_whole), total
+    column = minor if minor in steps else None
+    end = add(rows.start, rows.size) if scope.clip is None else None
+    return Packed(buffer, starts, steps, row, rows.capacity, width, column, cut, end), total
 
 
 def _check_columns(state: Lowering, pack: tree.Pack, axis: str, scope: Scope) -> None:
@@ -280,6 +281,7 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
         target_row=target.stride(roles.row),
         accumulate=accumulate,
         shapes=_shapes(rows, columns),
+        ranges=(rows, columns),
     )
     if roles.column is None or target.stride(roles.column) == 1:
         return (*packing, *with_epilogue(state, operator, roles, scope, call))

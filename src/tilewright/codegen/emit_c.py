@@ -15,7 +15,14 @@ from tilewright.codegen.emit_elements import C_TYPES
 from tilewright.codegen.emit_epilogue import kernel_epilogue, kernel_name
 from tilewright.codegen.emit_loops import emit_vector_loops
 from tilewright.codegen.emit_packing import PACKING, copy_lines
-from tilewright.codegen.emit_tiles import function_declaration, inlined_declaration, may_inline, tiles_call, tiles_functions
+from tilewright.codegen.emit_tiles import (
+    function_declaration,
+    inlined_declaration,
+    may_inline,
+    tile_shapes,
+    tiles_call,
+    tiles_functions,
+)
 from tilewright.codegen.expressions import (
     Value,
     add,
@@ -25,6 +32,7 @@ from tilewright.codegen.expressions import (
     multiply,
     remainder,
     round_up,
+    subtract,
     to_c,
     unequal,
 )
@@ -112,6 +120,8 @@ class File:
     constant_bytes: int = 0
     buffer_tags: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """Bytes added to the address of a scratch buffer, by (nest, buffer): traces mark buffers in the upper bits."""
+    bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """The smallest and the largest value of every run-time extent."""
 
 
 def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
@@ -185,21 +195,10 @@ def _kernels(file: File, calls: list[KernelCall]) -> tuple[list[str], tuple[Kern
     return text, tuple(dict.fromkeys(linked))
 
 
-def _variants(kernel: MicroKernel, calls: list[KernelCall]) -> frozenset[tuple[int, int]] | None:
-    """The (rows, vectors) that the calls need, None if some are known at run time only."""
-    wanted: set[tuple[int, int]] = set()
-    for call in calls:
-        if call.shapes is None:
-            return None
-        for rows, columns in call.shapes:
-            for part in _parts(columns, kernel.columns):
-                wanted |= {(m, -(-part // kernel.lanes)) for m in _parts(rows, kernel.rows_for(part))}
+def _variants(kernel: MicroKernel, calls: list[KernelCall]) -> frozenset[tuple[int, int]]:
+    """The (rows, vectors) that the calls need."""
+    wanted = {(m, -(-columns // kernel.lanes)) for call in calls for m, columns in tile_shapes(kernel, call)}
     return frozenset(wanted) or frozenset({(1, 1)})
-
-
-def _parts(size: int, tile: int) -> set[int]:
-    """The sizes of the pieces that a tile cuts a size into."""
-    return ({tile} if size >= tile else set()) | ({size % tile} - {0})
 
 
 def _chain(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> tuple[str, ...]:
@@ -303,6 +302,7 @@ def _decode(axis: ParallelAxis, position: Value, *, is_outermost: bool) -> list[
     if not axis.variable:
         return []
     position = position if is_outermost else remainder(position, _trips(axis))
+    position = subtract(subtract(_trips(axis), 1), position) if axis.descends else position
     lines = [f"const long {axis.variable} = {to_c(multiply(position, axis.tile))};"]
     if axis.size_variable:
         rest = minimum(axis.tile, f"{to_c(axis.extent)} - {axis.variable}")
@@ -394,7 +394,15 @@ def _defined(file: File, lines: list[str]) -> list[str]:
     text = "\n".join(lines)
     used = [(name, value) for name, value in file.definitions if name in text]
     silent = [] if "sizes" in text or used else ["(void)sizes;"]
-    return [*silent, *(f"const long {name} = {value};" for name, value in used), *lines]
+    return [*silent, *(line for name, value in used for line in _definition(file, name, value)), *lines]
+
+
+def _definition(file: File, name: str, value: str) -> Iterator[str]:
+    """A run-time size; of an extent the compiler is told the range: then it folds divisions, paddings and edges."""
+    yield f"const long {name} = {value};"
+    if name in file.bounds:
+        low, high = file.bounds[name]
+        yield f"if ({name} < {low} || {name} > {high}) __builtin_unreachable();"
 
 
 def _function(signature: str, lines: list[str]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from tilewright.codegen.emit_epilogue import kernel_name
 from tilewright.codegen.expressions import Value, pointer, to_c
-from tilewright.codegen.loop_nest import KernelCall
+from tilewright.codegen.loop_nest import KernelCall, Range
 from tilewright.kernels.contract import Epilogue, MicroKernel, matrix_abi
 
 MOST_INLINED = 6
@@ -21,8 +21,17 @@ POINTER = re.compile(r"[abc]|e\d+")
 
 
 def may_inline(kernel: MicroKernel, calls: Iterable[KernelCall]) -> bool:
-    """Whether the shapes of all these calls are known, and few."""
-    return all(call.shapes is not None and 0 < _copies(kernel, call) <= MOST_INLINED for call in calls)
+    """Whether the shapes of all these calls are few."""
+    return all(0 < _copies(kernel, call) <= MOST_INLINED for call in calls)
+
+
+def tile_shapes(kernel: MicroKernel, call: KernelCall) -> frozenset[tuple[int, int]]:
+    """All (rows, columns) for which a call may use a kernel."""
+    if call.shapes is None:
+        rows, columns = call.ranges
+        return frozenset((m, n) for n in columns.pieces(kernel.columns) for m in rows.pieces(_row_step(kernel, call, n)))
+    known = [(Range(0, 0, 0, frozenset((m,))), Range(0, 0, 0, frozenset((n,)))) for m, n in call.shapes]
+    return frozenset((m, n) for r, c in known for n in c.pieces(kernel.columns) for m in r.pieces(kernel.rows_for(n)))
 
 
 def tiles_name(call: KernelCall) -> str:
@@ -106,6 +115,8 @@ def _sizes(call: KernelCall) -> tuple[set[int], set[int]]:
 
 
 def _copies(kernel: MicroKernel, call: KernelCall) -> int:
+    if call.shapes is None:
+        return len({(m, -(-n // kernel.lanes)) for m, n in tile_shapes(kernel, call)})
     rows, columns = _sizes(call)
     return sum(len(_pieces(rows, kernel.rows_for(piece))) for piece in _pieces(columns, kernel.columns))
 
@@ -123,8 +134,9 @@ def _columns(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
     rows, columns = _sizes(call)
     step = kernel.columns
     if call.shapes is None:
-        yield f"for (long j = 0; j < n; j += {step}, b += b_panel)"
+        yield f"for (long j = 0; j < n; j += {step}, b += b_panel) {{"
         yield from (f"  {line}" for line in _rows_of_any_shape(kernel, call))
+        yield "}"
         return
     yield "long j = 0;"
     for piece in _pieces(columns, step):
@@ -145,9 +157,28 @@ def _rows(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int
         yield from [f"  tw_advance(fetches, {call.fetches});", "}"] if call.fetches else []
 
 
+def _row_step(kernel: MicroKernel, call: KernelCall, columns: int) -> int:
+    """Rows of a tile of so many columns where shapes are known at run time: one panel that is all there is may be narrow and
+    tall; more than that many shapes would only take time to compile."""
+    most = call.ranges[1].most
+    return kernel.rows_for(columns) if most is not None and most <= kernel.columns else kernel.rows
+
+
 def _rows_of_any_shape(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
-    yield f"for (long i = 0; i < m; i += {kernel.rows})"
-    yield f"  {_tile(call, f'tw_min(m - i, {kernel.rows})', f'tw_min(n - j, {kernel.columns})')}"
+    steps = {-(-n // kernel.lanes): _row_step(kernel, call, n) for n in call.ranges[1].pieces(kernel.columns)}
+    step = str(max(steps.values(), default=kernel.rows))
+    if len(set(steps.values())) > 1:
+        lanes, vectors = kernel.lanes, kernel.columns // kernel.lanes
+        yield f"const long step = {kernel.rows * vectors} / ((tw_min(n - j, {kernel.columns}) + {lanes - 1}) / {lanes});"
+        step = "step"
+    tile = _tile(call, _piece(call.ranges[0], "m - i", step), _piece(call.ranges[1], "n - j", str(kernel.columns)))
+    yield from (f"for (long i = 0; i < m; i += {step})", f"  {tile}")
+
+
+def _piece(size: Range, rest: str, tile: str) -> str:
+    """The size of the next piece of a range."""
+    is_one = size.sizes == frozenset({1}) or size.most == 1
+    return "1" if is_one else f"tw_min({rest}, {tile})"
 
 
 def _tile(call: KernelCall, rows: str, columns: str) -> str:

@@ -22,10 +22,11 @@ from dataclasses import dataclass, replace
 from tilewright.codegen import emit_elements, emit_fetch
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
 from tilewright.codegen.emit_c import CALL_DECLARATION, chains_and_entry, element_types, kernel_calls
+from tilewright.codegen.emit_epilogue import kernel_epilogue, kernel_name
 from tilewright.codegen.emit_packing import PACKING
 from tilewright.codegen.emit_tiles import tiles_functions
 from tilewright.codegen.program import Program, c_file
-from tilewright.kernels.contract import MicroKernel
+from tilewright.kernels.contract import Along, Epilogue, MicroKernel, matrix_abi
 from tilewright.kernels.vector_functions import VECTOR_FUNCTIONS
 from tilewright.kernels.vectors import lanes_text, ways_text
 
@@ -97,14 +98,24 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
 
 def _kernels(program: Program, every_step: bool) -> Iterator[str]:
     calls = [call for nest in program.nests for call in kernel_calls(nest)]
-    for name, symbol in dict.fromkeys((call.kernel, call.symbol) for call in calls):
-        kernel = program.kernels[name]
-        yield _kernel(kernel, symbol, every_step)
-        yield from tiles_functions(kernel, [call for call in calls if call.kernel == name])
+    for name in dict.fromkeys(map(kernel_name, calls)):
+        own = [call for call in calls if kernel_name(call) == name]
+        kernel = program.kernels[own[0].kernel]
+        yield _kernel(kernel, name, kernel_epilogue(own[0]), every_step)
+        yield from tiles_functions(kernel, own)
 
 
-def _kernel(kernel: MicroKernel, symbol: str, every_step: bool) -> str:
-    return KERNEL.format(symbol=symbol, rows=kernel.rows_for(1), stays="0" if every_step else "line == seen[i]")
+def _kernel(kernel: MicroKernel, name: str, epilogue: Epilogue | None, every_step: bool) -> str:
+    stays, rows = "0" if every_step else "line == seen[i]", kernel.rows_for(1)
+    ends = "".join(_operand_touches(f"e{i}", along) for i, along in enumerate(epilogue.operands)) if epilogue is not None else ""
+    right = RIGHT_BY_COLUMNS if kernel.right_by_columns else RIGHT_BY_ROWS
+    return KERNEL.format(declaration=matrix_abi(name, epilogue), rows=rows, stays=stays, ends=ends, **right)
+
+
+def _operand_touches(name: str, along: Along) -> str:
+    """An operand of the epilogue, once for every row of the tile."""
+    row = f" + i * {name}_row" if along.rows else ""
+    return f"  for (long i = 0; i < m; i++)\n    tw_touch({name}{row}, {'n' if along.columns else '1'}, 0);\n"
 
 
 def _vocabulary(lanes: int, line_bytes: int) -> str:
@@ -191,16 +202,18 @@ TW_INLINE tw_vec tw_iota(void) { return 0.0f; }
 TW_INLINE void tw_transpose(tw_vec *v) { (void)v; }
 TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }
 TW_INLINE long tw_max(long a, long b) { return a > b ? a : b; }
+TW_INLINE long tw_floor_divide(long a, long b) { return a / b - (a % b < 0); }
+TW_INLINE long tw_whole_below(float x) { (void)x; return 1L << 30; } /* data says nothing here */
+TW_INLINE long tw_whole_above(float x) { (void)x; return 1L << 30; }
 """
 
 KERNEL = """\
-static void {symbol}(long k, const float *a, long a_row, long a_column, const float *b, long b_row, float *c, long c_row, long m,
-                     long n, long accumulate) {{
+static {declaration} {{
   tw_word seen[{rows}];
   for (long i = 0; i < m; i++)
     seen[i] = 0;
-  for (long p = 0; p < k; p++, a += a_column, b += b_row) {{
-    tw_touch(b, n, 0);
+  for (long p = 0; p < k; p++, a += a_column, b += {step}) {{
+    {touches}
     for (long i = 0; i < m; i++) {{
       const tw_word line = tw_line(a + i * a_row);
       if ({stays})
@@ -211,10 +224,12 @@ static void {symbol}(long k, const float *a, long a_row, long a_column, const fl
   }}
   for (long i = 0; i < m && accumulate; i++)
     tw_touch(c + i * c_row, n, 0);
-  for (long i = 0; i < m; i++)
+{ends}  for (long i = 0; i < m; i++)
     tw_touch(c + i * c_row, n, 1);
 }}
 """
+RIGHT_BY_ROWS = {"step": "b_row", "touches": "tw_touch(b, n, 0);"}
+RIGHT_BY_COLUMNS = {"step": "1", "touches": "for (long j = 0; j < n; j++) tw_touch(b + j * b_row, 1, 0);"}
 
 ENTRY = """\
 struct tw_in_order {{

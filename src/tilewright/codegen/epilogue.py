@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from tilewright.codegen.expressions import Value, add, all_of, equal
 from tilewright.codegen.loop_nest import Gather, If, KernelCall, Node, TileEpilogue, TileOperand
-from tilewright.codegen.parts import extent_value
 from tilewright.codegen.state import Lowering, Scope
 from tilewright.errors import InternalError
 from tilewright.graph.types import Operator
@@ -43,5 +42,5 @@ def _is_last(state: Lowering, operator: Operator, scope: Scope) -> Value:
     ends = []
     for axis in operator.reduction_axes():
         block = scope.ranges[axis.name]
-        ends.append(equal(add(block.start, block.size), extent_value(state.chain.extents[axis.name])))
+        ends.append(equal(add(block.start, block.size), scope.end(axis.name, state.chain.extents[axis.name])))
     return all_of(*ends)

@@ -22,16 +22,26 @@ class Range:
     size: Value
     capacity: Value
     sizes: frozenset[int] | None = None
+    most: int | None = None
+    """No size is larger, where the sizes are not known; None if nothing is known."""
+
+    def pieces(self, tile: int) -> frozenset[int]:
+        """All sizes of the pieces that a tile may cut the range into.
+
+        >>> Range(0, 14, 14, frozenset((14,))).pieces(6) == {6, 2}, Range(0, "m", "m", most=3).pieces(6) == {1, 2, 3}
+        (True, True)
+        """
+        if self.sizes is None:
+            return frozenset(range(1, (tile if self.most is None else min(tile, self.most)) + 1))
+        return frozenset(part for size in self.sizes for part in ({tile} if size >= tile else set()) | {size % tile} - {0})
 
     def blocks(self, tile: int, start: str, size: str) -> Range:
         """The range inside a loop over blocks of `tile`, with the names of the variables for start and size."""
-        sizes = None
-        if self.sizes is not None:
-            sizes = frozenset(
-                part for whole in self.sizes for part in ({tile} if whole >= tile else set()) | {whole % tile} - {0}
-            )
+        sizes = self.pieces(tile) if self.sizes is not None else None
         fixed = sizes == frozenset({tile})
-        return Range(start, tile if fixed else size, tile if self.sizes is not None else minimum(tile, self.capacity), sizes)
+        capacity = tile if self.sizes is not None else minimum(tile, self.capacity)
+        most = tile if self.most is None else min(tile, self.most)
+        return Range(start, tile if fixed else size, capacity, sizes, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +170,8 @@ class KernelCall:
     accumulate: Value
     shapes: frozenset[tuple[int, int]] | None
     """All (rows, columns) that occur, None if they are known at run time only."""
+    ranges: tuple[Range, Range] = (Range(0, 0, 0), Range(0, 0, 0))
+    """Of rows and columns."""
     fetches: int = 0
     """How many of the nest's fetches every micro tile advances."""
     epilogue: TileEpilogue | None = None
@@ -208,6 +220,8 @@ class ParallelAxis:
     tile: int
     prologue: tuple[Node, ...]
     """What to do when this axis moves to a new block, before the axes inside it start (packing)."""
+    descends: bool = False
+    """Whether the last block of the axis comes first: where masks leave more to later blocks, long ones should not be last."""
 
 
 @dataclass(frozen=True, slots=True)

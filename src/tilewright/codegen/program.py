@@ -98,6 +98,7 @@ def c_file(program: Program, tags: Mapping[str, int] | None = None) -> File:
         workspace_elements=program.workspace_elements,
         prepared=tuple(_prepared(program)),
         constant_bytes=program.constant_elements * FLOAT_BYTES,
+        bounds={names.extent(symbol.name): (symbol.low, symbol.high) for symbol in program.signature.symbols},
     )
 
 

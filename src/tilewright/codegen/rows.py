@@ -159,5 +159,4 @@ def _box(axes: tuple[Axis, ...], scope: Scope) -> tuple[tuple[str, Range], ...]:
 
 def _lanes_axis(write: Access, axes: tuple[Axis, ...]) -> str | None:
     """The last dimension that is an axis: arguments that are written have unit stride there."""
-    names_of = [str(index) for index in write.indices if index.is_axis()]
-    return names_of[-1] if names_of else (axes[-1].name if axes else None)
+    return write.innermost() or (axes[-1].name if axes else None)

@@ -16,15 +16,17 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Chain, Extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
+from tilewright.plan.epilogues import in_output_place
 from tilewright.plan.guards import Limit
-from tilewright.plan.memory import buffer_blocks, in_output_place, in_place_groups
+from tilewright.plan.memory import buffer_blocks, in_place_groups
 from tilewright.plan.types import Plan
 
 
 def whole_range(extent: Extent) -> Range:
     """The range of an axis without loops."""
     value = extent_value(extent)
-    return Range(0, value, value, frozenset((value,)) if isinstance(value, int) else None)
+    most = extent if isinstance(extent, int) else extent.high
+    return Range(0, value, value, frozenset((value,)) if isinstance(value, int) else None, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +104,8 @@ class Packed:
     column: str | None
     cut: tree.Loop | None
     """The loop that cuts the rows."""
-    is_whole: bool = True
-    """Whether all rows are there, whatever masks let through."""
+    end: Value | None = None
+    """Where the copied rows end, if they are there whatever masks let through."""
 
     def panel(self, scope: Scope) -> Value:
         """Elements between panels, inside the loop that cuts them; 0 if there are none."""
@@ -123,9 +125,9 @@ class Packed:
         if self.cut is None:
             return self.rows
         block, clip = scope.ranges[self.cut.axis], scope.clip
-        if not self.is_whole or clip is None or clip.axis != self.cut.axis:
+        if self.end is None or clip is None or clip.axis != self.cut.axis:
             return block.size
-        return minimum(self.cut.tile, subtract(add(self.starts[self.cut.axis], self.rows), block.start))
+        return minimum(self.cut.tile, subtract(self.end, block.start))
 
 
 @dataclass(slots=True)

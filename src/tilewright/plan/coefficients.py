@@ -46,6 +46,9 @@ class Coefficients:
     """One load, one operation and one store of a vector in a map or row operator."""
     row_cycles: float = 30.0
     """Of every state of a row operator, once a row: ends of loops, and lanes that become one value."""
+    visible_later_passes: float = 0.9
+    """Share of the time of traffic into L1 that a row operator shows in passes over rows that its first pass has read, and L1 has
+    lost (softmax of 24 rows of 4096, as a whole and in blocks of 1536, Zen 5: 0.25 to 0.31 of 0.33 ms)."""
     function_cycles_per_vector: tuple[tuple[str, float], ...] = (
         *((name, function.cycles) for name, function in VECTOR_FUNCTIONS.items()),
         ("sqrt", 8.0),
@@ -109,7 +112,7 @@ FIELDS = frozenset(field.name for field in fields(Coefficients))
 TERMS: Mapping[str, tuple[str, ...]] = {
     "arithmetic": ("arithmetic",),
     "functions": ("pass_cycles_per_vector", "row_cycles", "function_cycles_per_vector", "other_function_cycles"),
-    "traffic": ("overlapped_traffic", "visible_l1_traffic", "visible_traffic"),
+    "traffic": ("overlapped_traffic", "visible_l1_traffic", "visible_traffic", "visible_later_passes"),
     "packing": ("pack_cycles_per_vector", "transpose_cycles_per_vector"),
     "tile ends": ("tile_end_cycles",),
     "block runs": ("block_cycles",),

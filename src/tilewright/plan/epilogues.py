@@ -14,7 +14,7 @@ from tilewright.graph.scalar import Apply, Literal, Load, Scalar, rewrite, subex
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.facts import fact
-from tilewright.plan.memory import lie_together
+from tilewright.plan.memory import overwritten
 from tilewright.plan.roles import contraction_roles
 from tilewright.plan.row_forms import shares_read
 from tilewright.plan.schedule import Schedule, Trip
@@ -67,6 +67,15 @@ def epilogues(chain: Chain) -> tuple[Epilogue, ...]:
     return tuple(one for one in found if one.maps)
 
 
+@fact
+def in_output_place(chain: Chain) -> tuple[str, ...]:
+    """Intermediates that need no buffer: unfinished sums, and what the maps behind them make, lie where the output does."""
+    for one in epilogues(chain):
+        if one.write(chain).tensor == chain.output:
+            return tuple(chain.operator(name).write.tensor for name in (one.contraction, *one.maps[:-1]))
+    return ()
+
+
 def taken(chain: Chain, kernels: Mapping[str, MicroKernel]) -> dict[str, Epilogue]:
     """The epilogues of those contractions, by name, whose kernels take one."""
     able = {name for name, kernel in kernels.items() if kernel.emit_with is not None}
@@ -102,7 +111,7 @@ def _maps_behind(chain: Chain, contraction: Operator) -> tuple[str, ...]:
 def _follower(chain: Chain, contraction: Operator, tensor: str, column: str | None) -> Operator | None:
     """The map that is all that reads a tensor, if it joins."""
     consumers = chain.consumers(tensor)
-    if len(consumers) != 1 or not consumers[0].is_map() or not lie_together(chain, tensor, consumers[0].write.tensor):
+    if len(consumers) != 1 or not consumers[0].is_map() or overwritten(chain, consumers[0]) != tensor:
         return None
     others = [access for access in consumers[0].reads if access.tensor != tensor]
     joins = _is_light(consumers[0].body) and all(_is_at_hand(chain, contraction, access, column) for access in others)

@@ -193,6 +193,11 @@ def has_unit_depth(operator: Operator, roles: ContractionRoles) -> bool:
     return roles.column is not None and is_last and operator.reads[roles.right].is_affine()
 
 
+def can_compute(kernel: MicroKernel, operator: Operator, roles: ContractionRoles) -> bool:
+    """Whether a contraction's right operand lies as a kernel wants it, or can be packed so."""
+    return not kernel.right_by_columns or has_unit_depth(operator, roles)
+
+
 def useful_share(operator: Operator, work: KernelWork, kernel: MicroKernel, machine: Machine, sizes: Mapping[str, int]) -> float:
     """Useful flops over those that the kernel could do in its time."""
     rate = machine.peak(kernel.element_types[2]) * kernel.machine_share(machine.vector_bits)
@@ -221,7 +226,7 @@ def choose_kernel(
     takes much longer than all else, the fewest calls win: few panels, and few passes over each. Raises `PlanningError` if
     there is none.
     """
-    kernels = tuple(one for one in kernels if not one.right_by_columns or has_unit_depth(operator, roles))
+    kernels = tuple(one for one in kernels if can_compute(one, operator, roles))
     if not kernels:
         raise PlanningError(
             f"no micro kernel can compute {operator.name} on {machine.name}",

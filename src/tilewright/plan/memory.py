@@ -60,45 +60,23 @@ def buffer_blocks(chain: Chain, schedule: Schedule, tensor: str) -> tuple[tuple[
 def in_place_groups(chain: Chain) -> tuple[tuple[str, ...], ...]:
     """Intermediates that share one buffer: maps and row operators overwrite an input that nothing else reads.
 
-    Input and result must be intermediates of the same type, with equal axes in equal dimensions. Those that lie where the
-    output does need no buffer.
+    Input and result must be intermediates of the same type, with equal axes in equal dimensions.
     """
-    outside = frozenset(in_output_place(chain))
-    return tuple(tuple(group) for group in _groups(chain) if outside.isdisjoint(group))
-
-
-@fact
-def in_output_place(chain: Chain) -> tuple[str, ...]:
-    """Intermediates that lie where the output does: of a contraction with nothing but maps, element upon element, behind it."""
-    source = _source(chain, chain.operators[-1])
-    group = next((names for names in _groups(chain) if source is not None and names[-1] == source), [])
-    producers = [chain.producer(tensor) for tensor in (*group, chain.output)]
-    first, *others = (one for one in producers if one is not None)
-    return tuple(group) if group and first.is_contraction() and all(one.is_map() for one in others) else ()
-
-
-def lie_together(chain: Chain, tensor: str, other: str) -> bool:
-    """Whether two tensors of a chain share a place."""
-    places = (*in_place_groups(chain), (*in_output_place(chain), chain.output))
-    return any(tensor in place and other in place for place in places)
-
-
-def _groups(chain: Chain) -> list[list[str]]:
     groups: list[list[str]] = []
     for tensor in chain.intermediates:
         producer = chain.producer(tensor)
         assert producer is not None
-        source = _source(chain, producer)
+        source = overwritten(chain, producer)
         group = next((names for names in groups if source is not None and names[-1] == source), None)
         if group is None:
             groups.append([tensor])
         else:
             group.append(tensor)
-    return groups
+    return tuple(tuple(group) for group in groups)
 
 
-def _source(chain: Chain, operator: Operator) -> str | None:
-    """The input that an operator overwrites: of several the last one that is made."""
+def overwritten(chain: Chain, operator: Operator) -> str | None:
+    """The intermediate in whose place an operator may leave its result: of several the last one that is made."""
     able = {access.tensor for access in operator.reads if _overwrites(chain, operator, access)}
     return next((tensor for tensor in reversed(chain.intermediates) if tensor in able), None)
 

@@ -42,14 +42,14 @@ def with_packs(setting: Setting, schedule: Schedule, depths: dict[str, int], ahe
 def may_pack(setting: Setting, operator: Operator) -> bool:
     """Whether a right operand is packed at all: an intermediate whose columns lie side by side never is.
 
-    Kernels whose lanes run along the depth have no panels, and rows shorter than a panel lie closer together as they are.
+    Kernels whose lanes run along the depth have no panels, and rows no longer than a panel lie as close together as they are.
     """
     if operator.name not in setting.kernels or setting.roles[operator.name].column is None:
         return False
     if setting.kernels[operator.name].lanes_along == DEPTH:
         return False
-    is_shorter = row_stride(setting, operator) < setting.kernels[operator.name].columns
-    return not (has_unit_columns(setting, operator) and (_right(setting, operator).is_intermediate or is_shorter))
+    is_panel = row_stride(setting, operator) <= setting.kernels[operator.name].columns
+    return not (has_unit_columns(setting, operator) and (_right(setting, operator).is_intermediate or is_panel))
 
 
 def may_stay(setting: Setting, operator: Operator) -> bool:
@@ -58,10 +58,8 @@ def may_stay(setting: Setting, operator: Operator) -> bool:
 
 
 def may_pack_ahead(setting: Setting, operator: Operator) -> bool:
-    """Whether a right operand can be packed ahead. A constant whose rows are no longer than a panel lies like one as it is."""
-    if not may_pack(setting, operator) or not _is_copied_once(setting.chain, _right(setting, operator).access):
-        return False
-    return not (has_unit_columns(setting, operator) and row_stride(setting, operator) <= setting.kernels[operator.name].columns)
+    """Whether a right operand can be packed ahead: a constant, as a whole."""
+    return may_pack(setting, operator) and _is_copied_once(setting.chain, _right(setting, operator).access)
 
 
 def packs_ahead(setting: Setting, view: OperatorView) -> bool:

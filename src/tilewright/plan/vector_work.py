@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
-from tilewright.graph.scalar import Apply, Scalar, State, subexpressions
+from tilewright.graph.scalar import Apply, Scalar, State, is_of_row, subexpressions
 from tilewright.graph.types import Operator
+from tilewright.kernels.vectors import WAYS
 from tilewright.plan.row_forms import blocks_of_rows, divided_by_readers, row_axes, shares_of, shares_read
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.traffic import Footprints, passes
@@ -49,16 +50,26 @@ def vector_seconds(
     blocks = blocks_of_rows(operator, shared)
     rows = prod(setting.sizes[axis] for axis in row_axes(operator))
     folding = len(operator.reduction.states) * setting.coefficients.row_cycles / setting.machine.frequency_hz
-    laws = shares_of(operator)
+    laws, states = shares_of(operator), len(operator.reduction.states)
     if laws is None:
-        return functions_s + rows * folding
+        return functions_s + rows * folding + _later_passes_seconds(setting, operator, 1, states)
     factors = [factor for _, factor in laws.factors if factor is not None]
     lanes = setting.machine.vector_bits / 8 / ELEMENT_BYTES
     taking = lanes * _seconds_per_element(setting, factors, 1 + len(laws.factors))
     shares_s = share_seconds(setting, operator)
-    online = shares_s + rows * blocks * (taking + folding)
-    whole = shares_s if divided_by_readers(setting.chain, operator.name) else functions_s
-    return either(blocks > 1, online, whole + rows * folding)
+    online = shares_s + rows * blocks * (taking + folding) + _later_passes_seconds(setting, operator, blocks, states - 1)
+    divided_later = divided_by_readers(setting.chain, operator.name)
+    whole = (shares_s if divided_later else functions_s) + rows * folding
+    whole += _later_passes_seconds(setting, operator, 1, states - 1 if divided_later else states)
+    return either(blocks > 1, online, whole)
+
+
+def _later_passes_seconds(setting: Setting, operator: Operator, blocks: Count, passes_after: int) -> Count:
+    """What shows of reading rows again, after the first pass: nothing where L1 holds the rows that are worked on together."""
+    row = prod(setting.sizes[axis.name] for axis in operator.reduction_axes()) / blocks
+    bandwidth = setting.machine.levels[min(1, len(setting.machine.levels) - 1)].bandwidth_bytes_per_s
+    again_s = passes_after * ELEMENT_BYTES * _points(setting, operator) / bandwidth
+    return either(WAYS * row > setting.nearest_elements, again_s * setting.coefficients.visible_later_passes, 0)
 
 
 def share_seconds(setting: Setting, operator: Operator) -> float:
@@ -76,7 +87,8 @@ def _seconds_per_element(setting: Setting, roots: Iterable[Scalar], over: int) -
     """The time of the distinct functions of some expressions and of some passes."""
     applied = {node for root in roots for node in subexpressions(root) if isinstance(node, Apply)}
     costs, other = dict(setting.coefficients.function_cycles_per_vector), setting.coefficients.other_function_cycles
-    functions = sum(other if _is_once_a_row(node) else costs.get(node.function, other) for node in applied)
+    inside = [node for node in applied if not is_of_row(node)]
+    functions = sum(other if _is_once_a_row(node) else costs.get(node.function, other) for node in inside)
     vectors = ELEMENT_BYTES * 8 / setting.machine.vector_bits
     return vectors * (functions + over * setting.coefficients.pass_cycles_per_vector) / setting.machine.frequency_hz
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from tilewright.graph.types import Access, Chain
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
+from tilewright.plan.epilogues import in_output_place
 from tilewright.plan.footprint import as_integer, bounding_box, distinct_elements
 from tilewright.plan.memory import in_place_groups
 from tilewright.plan.movement import outer_accesses
@@ -46,9 +47,10 @@ def literal_memory_use(view: ChainView) -> Count:
 def live_intermediates(view: ChainView) -> Count:
     """Elements of all buffers that hold intermediates, and the states of rows that run online.
 
-    Tensors that share a buffer in place count once, at their largest.
+    Tensors that share a buffer in place count once, at their largest; those that lie where the output does need none.
     """
-    groups = in_place_groups(view.chain)
+    outside = frozenset(in_output_place(view.chain))
+    groups = [group for group in in_place_groups(view.chain) if outside.isdisjoint(group)]
     return as_integer(sum(_group_elements(view, group) for group in groups) + state_elements(view))
 
 

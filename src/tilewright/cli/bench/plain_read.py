@@ -16,46 +16,47 @@ from tilewright.machine.machine import Machine
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import libraries, toolchain
 
-SLOWEST_BYTES_PER_S = 2e11
-"""Less than this in one call would end before `TURN_S`: several threads are not woken again for every execution."""
+STEP = 64
+"""Elements, as in the C."""
+FASTEST_BYTES_PER_S = 2e11
+"""One call of several threads reads what this rate takes `TURN_S` for: they are not woken for every execution."""
 
 
 def prepare(arrays: Sequence[FloatArray], reference: DoubleArray, threads: int) -> Iterator[Contender]:
     """The reader of these arrays by so many threads; none where there are no arrays. It passes the check of results as it is."""
     if not arrays:
         return
-    count = max(1, int(TURN_S * SLOWEST_BYTES_PER_S / sum(array.nbytes for array in arrays))) if threads > 1 else 1
-    parts = [part for array in arrays for part in _parts(array, threads)]
+    count = max(1, int(TURN_S * FASTEST_BYTES_PER_S / sum(array.nbytes for array in arrays))) if threads > 1 else 1
+    shares = [[_part(array, threads, number) for array in arrays] for number in range(threads)]
     workers = ThreadPoolExecutor(threads)
 
     def call() -> None:
         if threads == 1:
-            _read(parts, count)
+            _read(shares[0], count)
         else:
-            list(workers.map(partial(_read, count=count), (parts[number::threads] for number in range(threads))))
+            list(workers.map(partial(_read, count=count), shares))
 
     yield Contender(PLAIN_READ, call, lambda: reference, count)
 
 
-def _parts(array: FloatArray, threads: int) -> list[tuple[FloatArray, int, int]]:
-    """The array with the first element and the number of elements of each thread; parts begin at lines."""
+def _part(array: FloatArray, threads: int, number: int) -> FloatArray:
+    """What one of the threads reads; parts begin at lines."""
     flat = array.reshape(-1)
-    size = -(-flat.size // threads // 64) * 64
-    return [(flat, begin, min(size, flat.size - begin)) for begin in range(0, flat.size, size)]
+    size = -(-flat.size // threads // STEP) * STEP
+    return flat[number * size : (number + 1) * size]
 
 
-def _read(parts: Sequence[tuple[FloatArray, int, int]], count: int) -> None:
-    function = _library().read_floats
-    for _ in range(count):
-        for array, begin, size in parts:
-            function(ctypes.c_void_p(array.ctypes.data + 4 * begin), ctypes.c_long(size), ctypes.c_long(1))
+def _read(parts: Sequence[FloatArray], count: int) -> float:
+    begins = (ctypes.c_void_p * len(parts))(*(part.ctypes.data for part in parts))
+    sizes = (ctypes.c_long * len(parts))(*(part.size for part in parts))
+    return float(_library().read_arrays(begins, sizes, ctypes.c_long(len(parts)), ctypes.c_long(count)))
 
 
 @lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL:
     text = Path(__file__).with_suffix(".c").read_text(encoding="utf-8")
     machine = Machine.detect()
-    artifact = Artifact("read_floats", text, (), platform.machine(), machine.features, Signature((), (), ()))
+    artifact = Artifact("read_arrays", text, (), platform.machine(), machine.features, Signature((), (), ()))
     library = libraries.load(libraries.build(artifact, toolchain.find(), kernel_cache.default()), ctypes.CDLL)
-    library.read_floats.restype = ctypes.c_float
+    library.read_arrays.restype = ctypes.c_float
     return library

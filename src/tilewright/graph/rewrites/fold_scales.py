@@ -22,7 +22,7 @@ from tilewright.graph.types import Access, Graph, Operator
 class FoldScales:
     """A map that only multiplies is left without a reader. Results are those of exact arithmetic, rounded elsewhere.
 
-    Only tensors in float32 that nobody else reads change their values.
+    Only tensors in float32 that nobody else reads change their values: what is never read at all is removed before.
     """
 
     name: str = "fold-scales"

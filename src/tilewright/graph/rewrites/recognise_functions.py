@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial, quotient, unknowns
-from tilewright.graph.rewrites.compose import inlined
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import Apply, Literal, Scalar, apply, subexpressions
 from tilewright.graph.special_functions import CUBIC, SQRT_2_OVER_PI
-from tilewright.graph.types import Graph, Operator
-
-MOST_NODES = 100
-"""Of an expression that is put together."""
+from tilewright.graph.types import Graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +38,7 @@ NAMED = frozenset(("sigmoid", *(one.function for one in COMPOSITIONS)))
 
 @dataclass(frozen=True, slots=True)
 class RecogniseFunctions:
-    """Maps in a row that make up a function become one map; maps that do not are left alone.
+    """Sums and products that make up a function become that function, in whatever order and brackets they were written.
 
     Results are those of exact arithmetic: named functions are at least as accurate as what they stand for. At -inf, where the
     composition of gelu or silu is NaN, they are their limits.
@@ -51,40 +48,7 @@ class RecogniseFunctions:
 
     def run(self, graph: Graph) -> Graph:
         """The graph with named functions in the place of their compositions."""
-        readers = Counter(access.tensor for one in graph.operators for access in dict.fromkeys(one.reads))
-        alone = {tensor for tensor, count in readers.items() if count == 1} - set(graph.outputs)
-        operators: dict[str, Operator] = {}
-        for operator in graph.operators:
-            changed, inside = _changed(operator, operators, alone, graph) if operator.is_map() else (operator, frozenset())
-            operators = {tensor: one for tensor, one in operators.items() if tensor not in inside}
-            operators[operator.write.tensor] = changed
-        return with_operators(graph, operators.values())
-
-
-def _changed(
-    operator: Operator, makers: Mapping[str, Operator], alone: Collection[str], graph: Graph
-) -> tuple[Operator, frozenset[str]]:
-    """A map with named functions in its body, and the tensors that nobody needs for it any more.
-
-    A map that is a named function already is only taken in where both become one.
-    """
-    merged, inside = _with_makers(operator, makers, alone, graph)
-    body = recognised(merged.body)
-    if body != merged.body and (_is_named(body) or not any(_has_named(makers[tensor].body) for tensor in inside)):
-        return replace(merged, body=body), inside
-    return replace(operator, body=recognised(operator.body)), frozenset()
-
-
-def _is_named(scalar: Scalar) -> bool:
-    """Whether an expression is a function that can be recognised, perhaps times a constant."""
-    match scalar:
-        case Apply("multiply", (Literal(), Apply(function))) | Apply(function):
-            return function in NAMED
-    return False
-
-
-def _has_named(scalar: Scalar) -> bool:
-    return any(isinstance(node, Apply) and node.function in NAMED for node in subexpressions(scalar))
+        return with_operators(graph, [replace(operator, body=recognised(operator.body)) for operator in graph.operators])
 
 
 def recognised(scalar: Scalar) -> Scalar:
@@ -123,7 +87,15 @@ def _named(scalar: Apply) -> Scalar | None:
 def _times(factor: float | None, function: Scalar) -> Scalar | None:
     if factor is None:
         return None
-    return function if _is_near(factor, 1) else apply("multiply", Literal(factor), function)
+    return function if _is_near(factor, 1) else apply("multiply", function, Literal(float(np.float32(factor))))
+
+
+def _is_named(scalar: Scalar) -> bool:
+    """Whether an expression is a function that can be recognised, perhaps times a constant."""
+    match scalar:
+        case Apply("multiply", (Apply(function), Literal())) | Apply(function):
+            return function in NAMED
+    return False
 
 
 def _logistic(scalar: Apply) -> Scalar | None:
@@ -181,42 +153,3 @@ def _in(z: Scalar, powers: Mapping[int, float]) -> Polynomial:
 
 def _monomial(atom: Scalar, power: int) -> Monomial:
     return frozenset({(atom, power)}) if power else ONE
-
-
-def _with_makers(
-    operator: Operator, makers: Mapping[str, Operator], alone: Collection[str], graph: Graph
-) -> tuple[Operator, frozenset[str]]:
-    """A map that computes itself what maps make for it alone, point by point; and the tensors that nobody then needs."""
-    inside: set[str] = set()
-    while True:
-        found = {
-            access.tensor: makers[access.tensor]
-            for access in operator.reads
-            if access.tensor in alone and access.tensor in makers and _is_same_point(operator, makers[access.tensor], graph)
-        }
-        merged = inlined(operator, found) if found else operator
-        if not found or len(subexpressions(merged.body)) > MOST_NODES:
-            return operator, frozenset(inside)
-        operator, inside = merged, inside | set(found)
-
-
-def _is_same_point(operator: Operator, maker: Operator, graph: Graph) -> bool:
-    """Whether a map makes, in the same type, exactly one element for every point of its reader."""
-    reads = [access for access in operator.reads if access.tensor == maker.write.tensor]
-    types = {graph.tensor(name).dtype for name in (operator.write.tensor, maker.write.tensor)}
-    same_type = len({*types, operator.accumulator, maker.accumulator}) == 1
-    unguarded = all(access.guard is None for access in (*reads, *maker.reads))
-    return (
-        same_type
-        and unguarded
-        and len(reads) == 1
-        and set(_walked(operator, maker)) >= {axis.name for axis in operator.axes if axis.extent != 1}
-    )
-
-
-def _walked(operator: Operator, maker: Operator) -> Iterator[str]:
-    """The axes of a reader that the elements of what it reads walk along, whole dimensions only."""
-    (access,) = [access for access in operator.reads if access.tensor == maker.write.tensor]
-    for index in access.indices:
-        if index.is_axis():
-            yield str(index)

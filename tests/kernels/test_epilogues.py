@@ -1,0 +1,85 @@
+"""Kernels that end with an epilogue keep the contract: every kind of operand, every edge, and nothing outside is touched."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pytest
+
+from tests.support.guarded import Floats, GuardedMemory, in_child
+from tests.support.kernel_build import COMPILERS, EXPORT, build, command
+from tilewright.kernels import KernelSource, MicroKernel, SourceKind, registered
+from tilewright.kernels.contract import Along, Epilogue, matrix_abi
+
+KINDS = [Along(rows=rows, columns=columns) for rows, columns in product((False, True), repeat=2)]
+TEXT = """
+TW_INLINE tw_vec ending(tw_vec sum, tw_vec x_0, tw_vec x_1, tw_vec x_2, tw_vec x_3) {
+  return tw_larger(tw_splat(-1.0f), (sum + x_1) * x_2 + x_3) - x_0;
+}
+"""
+"""Of one number, one per column, one per row, one per element."""
+ENDING = Epilogue("ending", TEXT, tuple(KINDS))
+DEPTHS = (0, 1, 7, 33)
+Call = Callable[..., None]
+
+
+def shapes(kernel: MicroKernel) -> list[tuple[int, int]]:
+    """(rows, columns) of whole tiles, of tall ones, and of edges of both."""
+    widths = {1, kernel.lanes - 1, kernel.lanes, kernel.columns - 1, kernel.columns}
+    return [(m, n) for n in sorted(widths) for m in sorted({1, kernel.rows_for(n) - 1, kernel.rows_for(n)})]
+
+
+def load(kernel: MicroKernel, compiler: str) -> Call:
+    """The kernel with the epilogue, compiled for these shapes only; pointers are given as addresses."""
+    variants = frozenset((m, -(-n // kernel.lanes)) for m, n in shapes(kernel))
+    source = kernel.source("under_test", variants, ENDING)
+    names = "k, a, a_row, a_column, b, b_row, c, c_row, m, n, accumulate, " + ", ".join(ENDING.arguments())
+    head = f"{kernel.declaration('under_test', ENDING)}\n{EXPORT} {matrix_abi('call', ENDING)} {{ under_test({names}); }}\n"
+    library = build([source, KernelSource(SourceKind.C, head)], kernel.features, compiler)
+    function = ctypes.CDLL(str(library)).call
+    function.argtypes = [ctypes.c_void_p if letter == "p" else ctypes.c_long for letter in "lpllplpllllpppl" + "pl"]
+    function.restype = None
+    return function
+
+
+def check(call: Call, kernel: MicroKernel) -> None:
+    """Against float64, at both ends of memory between guard pages."""
+    random = np.random.default_rng(0)
+    memories = [GuardedMemory(4 * 40 * max(kernel.rows_for(1), kernel.columns)) for _ in range(7)]
+    for turn, ((m, n), k) in enumerate(product(shapes(kernel), DEPTHS)):
+        sizes = (m, k), (k, n), (m, n), (1, 1), (1, n), (m, 1), (m, n)
+        places = [one.place(r * c, at_end=bool(turn % 2)).reshape(r, c) for one, (r, c) in zip(memories, sizes, strict=True)]
+        for place in places:
+            place[:] = random.standard_normal(place.shape, np.float32)
+        a, b, c, *operands = (place.astype(np.float64) for place in places)
+        accumulate = turn // 2 % 2
+        sums = a @ b + c * accumulate
+        one, column, row, every = operands
+        expected = np.maximum((sums + column) * row + every, -1.0) - one
+        run(call, places, accumulate)
+        np.testing.assert_allclose(places[2], expected, 1e-5, 1e-4, err_msg=f"m={m} n={n} k={k}")
+
+
+def run(call: Call, places: list[Floats], accumulate: int) -> None:
+    """One call on dense operands."""
+    a, b, c, one, column, row, every = (place.ctypes.data for place in places)
+    (m, k), n = places[0].shape, places[1].shape[1]
+    call(k, a, k, 1, b, n, c, n, m, n, accumulate, one, column, row, 1, every, n)
+
+
+def _cases() -> list[object]:
+    """Every tile that takes an epilogue, once per compiler; those that prefetch are the same text."""
+    cases = []
+    for kernel, compiler in product((one for one in registered() if one.emit_with and not one.prefetch), COMPILERS):
+        missing = pytest.mark.skipif(command(compiler) is None, reason=f"{compiler} is missing")
+        marks = [missing, pytest.mark.needs(*sorted(kernel.features))]
+        cases.append(pytest.param(kernel, compiler, marks=marks, id=f"{kernel.name}-{compiler}"))
+    return cases
+
+
+@pytest.mark.parametrize(("kernel", "compiler"), _cases())
+def test_epilogues_of_every_kind_of_operand_at_every_edge(kernel: MicroKernel, compiler: str) -> None:
+    in_child(check, load(kernel, compiler), kernel)
