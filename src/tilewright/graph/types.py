@@ -199,7 +199,9 @@ class Constant:
     def __post_init__(self) -> None:
         data = np.ascontiguousarray(self.array)
         identity = f"{data.dtype.str}{data.shape}".encode()
-        object.__setattr__(self, "digest", hashlib.sha256(identity + data.tobytes()).hexdigest())
+        digest = hashlib.sha256(identity)
+        digest.update(data.reshape(-1).view(np.uint8).data)
+        object.__setattr__(self, "digest", digest.hexdigest())
 
     def without_values(self) -> Constant:
         """The same for everybody but those who read the values: it takes no memory."""
