@@ -35,7 +35,6 @@ from tilewright.plan.parallel import WORTH_DISTRIBUTING_S
 from tilewright.plan.row_forms import why_rows_must_be_whole
 from tilewright.plan.types import Plan
 
-
 MANY_BLOCKS = 128
 """From so many blocks on it does not matter which of them come last; going through memory backwards costs 1% of attention."""
 
