@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from tilewright.errors import ToolchainError as ToolchainError
     from tilewright.errors import UnsupportedOperation as UnsupportedOperation
     from tilewright.frontend.attention import scaled_dot_product_attention as scaled_dot_product_attention
+    from tilewright.frontend.norms import layer_norm as layer_norm
+    from tilewright.frontend.norms import rms_norm as rms_norm
     from tilewright.frontend.tracing_functions import *  # noqa: F403
     from tilewright.machine.machine import Machine as Machine
 
@@ -51,6 +53,7 @@ _HOMES = {
         "UnsupportedOperation",
     ),
     "tilewright.frontend.attention": ("scaled_dot_product_attention",),
+    "tilewright.frontend.norms": ("layer_norm", "rms_norm"),
     _FUNCTIONS: (
         *("einsum", "matmul", "softmax", "safe_softmax", "sum", "prod", "max", "min", "mean"),
         *("exp", "log", "sqrt", "abs", "negative", "positive", "square", "reciprocal", "floor", "pow"),

@@ -26,8 +26,11 @@ from tilewright.graph.rewrites.canonical_bodies import CanonicalBodies
 from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.fold_index_maps import FoldIndexMaps
 from tilewright.graph.rewrites.fold_scales import FoldScales
+from tilewright.graph.rewrites.fold_writes import FoldWrites
 from tilewright.graph.rewrites.fuse_maps import FuseMaps
 from tilewright.graph.rewrites.inline_conditions import InlineConditions
+from tilewright.graph.rewrites.masks_apart import MasksApart
+from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
@@ -41,6 +44,9 @@ STAGES = ("trace", "rewrite", "plan", "lower", "emit")
 
 REWRITES: tuple[Rewrite, ...] = (
     FoldIndexMaps(),
+    DeadCode(),
+    FoldWrites(),
+    PositionsForMasks(),
     InlineConditions(),
     CanonicalBodies(),
     FuseMaps(),
@@ -48,6 +54,7 @@ REWRITES: tuple[Rewrite, ...] = (
     DeadCode(),
     FoldScales(),
     DeadCode(),
+    MasksApart(),
 )
 """In this order."""
 

@@ -84,6 +84,22 @@ def test_any_layout_and_fewer_dimensions() -> None:
     close(function(Q[0, 1], K[0, 1], V[0, 1], is_causal=True), expected[0, 1])
 
 
+def heads_beside_each_other(q: Any, k: Any, v: Any) -> Any:
+    """Attention of (batch, length, heads, width) with its result in (batch, length, heads * width)."""
+    out = attention(*(x.swapaxes(1, 2) for x in (q, k, v)), enable_gqa=True).swapaxes(1, 2)
+    return out.reshape(out.shape[0], out.shape[1], out.shape[2] * out.shape[3])
+
+
+@pytest.mark.needs("avx2", "fma")
+@pytest.mark.parametrize(("queries", "shared"), [(9, 4), (9, 2), (1, 2)])
+def test_the_result_lies_as_the_caller_wants_it(queries: int, shared: int) -> None:
+    q, k, v = Q[:, :, :queries].swapaxes(1, 2), K[:, :shared].swapaxes(1, 2), V[:, :shared].swapaxes(1, 2)
+    lowered = jit(heads_beside_each_other).lower(q, k, v)
+    assert [operator.kind for operator in lowered.plan.chain.operators] == ["einsum", "softmax", "einsum"]
+    expected = attention_oracle(Q[:, :, :queries], K[:, :shared], V[:, :shared])
+    close(lowered.compile()(q, k, v), expected.swapaxes(1, 2).reshape(2, queries, 48))
+
+
 @pytest.mark.needs("avx2", "fma")
 def test_no_keys_give_zeros() -> None:
     assert not jit(attention)(Q, K[:, :, :0], V[:, :, :0]).any()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.codegen.test_gemm_chains import guarded
 from tests.support.chains import artifact_of, gemm_chain, hand_plan, random_inputs
 from tests.support.expected import gemm_chain_bound
+from tilewright.graph.index import axis
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Chain, Graph, SymbolicExtent
 from tilewright.kernels.registry import for_machine
@@ -89,6 +90,30 @@ def test_parts_of_the_keys_are_merged_under_every_prefix(part: int) -> None:
         assert not why_not_executable(chain, schedule)
         plans.append(hand_plan(chain, schedule, MACHINE, KERNEL, parallel_axes(chain, schedule)))
     assert plans[-1].parallel_axes == ("l", "b")
+    check_all(plans)
+
+
+def heads_beside_each_other(chain: Chain) -> Chain:
+    """The chain that writes out[m, n_extent * b + n]."""
+    sink, width = chain.operators[-1], int(chain.extents["n"])
+    write = replace(sink.write, indices=(axis("m"), axis("b") * width + axis("n")))
+    tensors = [
+        replace(one, shape=(one.shape[1], one.shape[0] * width)) if one.name == write.tensor else one for one in chain.tensors
+    ]
+    return replace(chain, tensors=tuple(tensors), operators=(*chain.operators[:-1], replace(sink, write=write)))
+
+
+@pytest.mark.needs("avx2", "fma")
+def test_writes_of_several_axes_along_one_dimension() -> None:
+    plans = []
+    extents, tiles = {"b": 3, **EXTENTS}, {"b": 1, **TILES, "l": 4}
+    for number, (prefix, part) in enumerate(product(("", "m", "bml", "nbm"), (0, 9))):
+        chain = heads_beside_each_other(gemm_chain(extents, batch=True, middle="softmax", suffix=f"_{number}"))
+        schedule = prefixed(chain, prefix, {}, tiles)
+        if part and "n" not in prefix:
+            schedule = split(schedule, part)
+        assert not why_not_executable(chain, schedule)
+        plans.append(hand_plan(chain, schedule, MACHINE, KERNEL, parallel_axes(chain, schedule)))
     check_all(plans)
 
 

@@ -13,6 +13,8 @@ import tilewright as tw
 X = np.ones((2, 3), np.float32)
 Y = np.ones((4, 5), np.float32)
 OUT = np.zeros((2, 3), np.float32)
+HEADS = np.ones((2, 6, 5, 4), np.float32)
+attend = tw.scaled_dot_product_attention
 
 
 def scale(x: Any, y: Any) -> Any:
@@ -103,6 +105,61 @@ CASES: dict[str, tuple[Callable[[], Any], type[tw.TilewrightError], str]] = {
     "precision": (lambda: tw.jit(scale, precision="bfloat16"), tw.DTypeError, "precision='bfloat16' is not available"),
     "threads": (lambda: tw.jit(scale, threads=0), tw.TilewrightError, "threads=0 is no number of threads"),
     "target": (lambda: tw.jit(scale, target="x86-64-v9"), tw.TilewrightError, "x86-64-v"),
+    "keys as wide as queries": (
+        lambda: tw.jit(attend)(HEADS, HEADS[..., :3], HEADS),
+        tw.ShapeError,
+        "of q (2, 6, 5, 4), k (2, 6, 5, 3), v (2, 6, 5, 4)",
+    ),
+    "as many keys as values": (lambda: attend(HEADS, HEADS, HEADS[:, :, :2]), tw.ShapeError, "differ in more than their width"),
+    "dimensions of q, k and v": (lambda: attend(HEADS, HEADS[0], HEADS[0]), tw.ShapeError, "as many dimensions"),
+    "shared heads unasked for": (
+        lambda: tw.jit(attend)(HEADS, HEADS[:, :2], HEADS[:, :2]),
+        tw.ShapeError,
+        "hint: enable_gqa=True lets heads of q share those of k and v",
+    ),
+    "heads shared unevenly": (
+        lambda: attend(HEADS, HEADS[:, :4], HEADS[:, :4], enable_gqa=True),
+        tw.ShapeError,
+        "6 heads of q cannot share 4 heads of k and v evenly",
+    ),
+    "integers as a mask": (
+        lambda: attend(HEADS, HEADS, HEADS, np.ones((5, 5), np.int32)),
+        tw.DTypeError,
+        "attn_mask has dtype int32\n",
+    ),
+    "mask of another shape": (
+        lambda: attend(HEADS, HEADS, HEADS, np.ones((3, 5, 5), bool)),
+        tw.ShapeError,
+        "attn_mask has shape (3, 5, 5), which does not broadcast to the scores' (2, 6, 5, 5)",
+    ),
+    "fractions of keys": (
+        lambda: attend(HEADS, HEADS, HEADS, key_lengths=np.ones(2)),
+        tw.DTypeError,
+        "key_lengths has dtype float64",
+    ),
+    "lengths of another batch": (
+        lambda: attend(HEADS, HEADS, HEADS, key_lengths=np.ones(3, int)),
+        tw.ShapeError,
+        "key_lengths has shape (3,)\n  where",
+    ),
+    "alignment": (
+        lambda: attend(HEADS, HEADS, HEADS, is_causal=True, causal_alignment="centre"),
+        tw.TilewrightError,
+        "choose from top-left, bottom-right",
+    ),
+    "window": (lambda: attend(HEADS, HEADS, HEADS, window=(-1, 2)), tw.TilewrightError, "window=(-1, 2) is no pair"),
+    "soft cap": (lambda: attend(HEADS, HEADS, HEADS, softcap=-1.0), tw.TilewrightError, "softcap=-1.0 is negative"),
+    "traced scale": (
+        lambda: tw.jit(lambda q, s: attend(q, q, q, scale=s))(HEADS, 2.0),
+        tw.DTypeError,
+        "numbers are static: name the argument in static_argnames",
+    ),
+    "normalized shape": (lambda: tw.jit(lambda x: tw.layer_norm(x, 4))(X), tw.ShapeError, "why: normalized_shape is (4,)"),
+    "weight of a norm": (
+        lambda: tw.jit(lambda x: tw.rms_norm(x, 3, np.ones(2, np.float32)))(X),
+        tw.ShapeError,
+        "give them the extents of the axes: (3,)",
+    ),
     "shapes": (
         lambda: tw.jit(lambda x, y: x @ y)(X, Y),
         tw.ShapeError,

@@ -19,7 +19,9 @@ from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.scaled_points import point_factor
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
+from tilewright.machine import Machine
 from tilewright.plan.chains import make_chain
+from tilewright.plan.partition import partition
 from tilewright.plan.recall import structure
 
 EXACT = tuple(one for one in REWRITES if not isinstance(one, CanonicalBodies))
@@ -62,6 +64,9 @@ CASES: dict[str, tuple[Any, list[tuple[int, ...]]]] = {
     "steps of one formula": (lambda x, y: 2.0 * (x @ y) / 4.0 - tw.exp(x @ y) * 0.5, [(3, 4), (4, 5)]),
     "a broadcast map": (lambda x: tw.exp(tw.max(x, axis=1, keepdims=True)) + x, [(3, 4)]),
     "positions": (lambda x: tw.where(tw.arange(1, 25, 2).reshape(3, 4) > 5, x, -tw.arange(4).astype(float)), [(3, 4)]),
+    "heads of one row": (lambda x: tw.exp(x).transpose(1, 0, 2).reshape(1, 15), [(3, 1, 5)]),
+    "merged, exchanged, merged": (lambda x: tw.exp(x).reshape(6, 4, 5).transpose(1, 0, 2).reshape(4, 30), [(2, 3, 4, 5)]),
+    "exchanged, then summed": (lambda x, y: (x @ y).T.reshape(3, 2, 4) + 1.0, [(4, 2), (2, 6)]),
     "a condition used twice": (lambda x: tw.where(x > 0, x, 0.0) + tw.where(x > 0, 1.0, x) * (x > 1), [(7,)]),
 }
 
@@ -112,11 +117,25 @@ def test_the_meaning_stays(name: str) -> None:
             np.testing.assert_allclose(after[output], before[output], rtol=tolerance)
 
 
-def test_splits_and_transposes_of_attention_vanish_and_only_the_merge_is_copied() -> None:
+def test_index_changes_of_attention_vanish() -> None:
     graph = rewritten(traced("attention"))
     kinds = [operator.kind for operator in graph.operators]
-    assert kinds == ["matmul"] * 3 + ["matmul", "softmax", "matmul", "reshape"]
+    assert kinds == ["matmul"] * 3 + ["matmul", "softmax", "matmul"]
     assert all(operator.is_contraction() for operator in graph.operators if operator.kind == "matmul")
+
+
+@pytest.mark.parametrize("name", ["heads of one row", "merged, exchanged, merged"])
+def test_index_changes_behind_an_operator_become_its_write(name: str) -> None:
+    (operator,) = rewritten(traced(name)).operators
+    assert operator.kind == "exp"
+
+
+def test_what_a_later_operator_reads_is_not_merged_with_it() -> None:
+    graph = rewritten(
+        trace(lambda x, w: tw.exp(x).transpose(1, 0, 2).reshape(4, 15) @ w, [TensorSpec((3, 4, 5)), TensorSpec((15, 2))])
+    )
+    plans = partition(graph, Machine.named("x86-64-v3"))
+    assert [cut.reason for cut in plans.cuts] == ["exp writes several axes into one dimension of it"]
 
 
 def test_a_merge_is_undone_by_a_split() -> None:

@@ -94,7 +94,7 @@ EXPORT void powers_down(const float *p, float *out, long count) {
 }
 EXPORT void ways(const float *p, float *out, float *down) {
   tw_vec x[TW_WAYS], y[TW_WAYS];
-  TW_EACH_WAY(x[way] = tw_load(p + way * TW_LANES); y[way] = 1.44269504f * x[way];)
+  TW_EACH_WAY(x[way] = y[way] = tw_load(p + way * TW_LANES);)
   tw_exp_ways(x);
   tw_exp2_down_ways(y);
   TW_EACH_WAY(tw_store(out + way * TW_LANES, x[way]); tw_store(down + way * TW_LANES, y[way]);)

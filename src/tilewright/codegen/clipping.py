@@ -1,8 +1,8 @@
 """What masks make of ranges: a block of rows walks from the first to the last key that it needs, and masks only where it must.
 
-For a limit `c * l + rest >= 0` the rows of a block need keys up to `floor(rest / -c)` for the largest `rest` of the block (c
-< 0), or from `-floor(rest / c)` on (c > 0); the smallest `rest` says in the same way where all rows need all keys. The first
-key is rounded down to where packed operands may be entered, the number of keys up to whole vectors. One key is always left.
+For a limit `c * l + rest >= 0` the rows of a block need keys up to `floor(rest / -c)` for the largest `rest` of the block
+(c < 0), or from `-floor(rest / c)` on (c > 0); the smallest `rest` says in the same way where all rows need all keys. The first
+key is rounded down to where packed operands may be entered, the number of keys up to half a panel. One key is always left.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def clipped(state: Lowering, scope: Scope) -> tuple[tuple[Node, ...], Scope]:
         nodes.append(Define(names.count(guard.axis), size))
         size = names.count(guard.axis)
     sizes = whole.sizes if (start, size) == (whole.start, whole.size) else _sizes(whole, align, step)
-    keys = Range(start, size, whole.capacity, sizes)
+    keys = Range(start, size, whole.capacity, sizes, whole.most)
     clip = Clip(guard.axis, keys, data)
     return tuple(nodes), replace(scope, ranges={**scope.ranges, guard.axis: keys}, clip=clip)
 
@@ -145,22 +145,24 @@ def _bounds(limits: Iterable[Limit], axis: str, scope: Scope, data: Mapping[Limi
         if limit not in data:
             continue
         factor = limit.index.coefficient(axis)
-        rest = add(limit.index.constant, data[limit], *_extremes(limit, axis, scope, largest))
         if factor < 0:
-            stops.append(add(floor_divide(rest, -factor), 1))
+            stops.append(add(floor_divide(_rest(limit, axis, scope, data[limit], largest=largest), -factor), 1))
+        elif factor == 1:
+            starts.append(_rest(limit, axis, scope, data[limit], largest=largest, sign=-1))
         else:
-            starts.append(multiply(floor_divide(rest, factor), -1))
+            starts.append(multiply(floor_divide(_rest(limit, axis, scope, data[limit], largest=largest), factor), -1))
     return _Bounds(tuple(starts), tuple(stops))
 
 
-def _extremes(limit: Limit, axis: str, scope: Scope, largest: bool) -> list[Value]:
-    """The largest, or the smallest, values that the terms of a limit have in the current block, but for those of the keys."""
-    terms = [(str(atom), factor) for atom, factor in limit.index.terms if str(atom) != axis]
-    ends = [
-        add(scope.ranges[name].start, scope.ranges[name].size, -1) if (factor > 0) == largest else scope.ranges[name].start
-        for name, factor in terms
-    ]
-    return [multiply(end, factor) for end, (_, factor) in zip(ends, terms, strict=True)]
+def _rest(limit: Limit, axis: str, scope: Scope, data: Value, *, largest: bool, sign: int = 1) -> Value:
+    """The largest, or the smallest, value that a limit has in the current block, but for its term of the keys, times a sign."""
+    parts: list[Value] = []
+    for atom, slope in limit.index.terms:
+        if atom != axis:
+            rows = scope.ranges[str(atom)]
+            last = (slope > 0) == largest
+            parts.append(multiply(add(rows.start, rows.size, -1) if last else rows.start, slope * sign))
+    return add(*parts, multiply(data, sign), limit.index.constant * sign)
 
 
 def _alignment(state: Lowering, guard: KeyGuard) -> tuple[int, int]:

@@ -32,6 +32,7 @@ from tilewright.codegen.expressions import (
     multiply,
     remainder,
     round_up,
+    subtract,
     to_c,
     unequal,
 )
@@ -301,6 +302,7 @@ def _decode(axis: ParallelAxis, position: Value, *, is_outermost: bool) -> list[
     if not axis.variable:
         return []
     position = position if is_outermost else remainder(position, _trips(axis))
+    position = subtract(subtract(_trips(axis), 1), position) if axis.descends else position
     lines = [f"const long {axis.variable} = {to_c(multiply(position, axis.tile))};"]
     if axis.size_variable:
         rest = minimum(axis.tile, f"{to_c(axis.extent)} - {axis.variable}")

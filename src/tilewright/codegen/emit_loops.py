@@ -15,12 +15,12 @@ from typing import TypeAlias
 
 from tilewright.codegen import names
 from tilewright.codegen.emit_elements import suffix
+from tilewright.codegen.emit_gather import gather_lines
 from tilewright.codegen.emit_scalar import CARELESS, COMBINE, literal_text, vector_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
-from tilewright.codegen.loop_nest import Gather, Range, RunningStates, VectorLoops, View
-from tilewright.codegen.row_expressions import fall, hoist_division, inverses, long_functions, may_lose_nan
+from tilewright.codegen.loop_nest import Range, RunningStates, VectorLoops, View
+from tilewright.codegen.row_expressions import fall, hoist_division, inverses, long_functions, may_lose_nan, row_values
 from tilewright.errors import InternalError
-from tilewright.graph.index import FloorDiv, Index, Mod
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, subexpressions
 from tilewright.graph.types import Reduction, StateVariable
 from tilewright.kernels.vectors import WAYS
@@ -170,6 +170,7 @@ class _Emitter:
         def step(partial: bool) -> Lines:
             return self.state_step(state, total, keep, partial, masked=partial and lanes_are_reduced)
 
+        lines += self.once_a_row(state.name, state.contribution)[0]
         several: Lines = []
         for ahead, name in enumerate((total, *others) if others else ()):
             shifted = replace(self, ahead=ahead)
@@ -183,7 +184,8 @@ class _Emitter:
 
     def state_step(self, state: StateVariable, total: str, keep: bool, part: bool, *, masked: bool) -> Lines:
         """Take one vector of points into an accumulator; `keep` stores the contribution too."""
-        lines = [*self.rows_to_come(state), *self.point(part), *self.compute("contribution", state.contribution)]
+        known = self.once_a_row(state.name, state.contribution)[1]
+        lines = [*self.rows_to_come(state), *self.point(part), *self.compute("contribution", state.contribution, known)]
         contribution, total = self.var("contribution"), self.var(total)
         lines += [self.store(contribution, part)] if keep else []
         taken = f"tw_first({contribution}, {_identity(state)}, lanes)" if masked else contribution
@@ -227,32 +229,36 @@ class _Emitter:
         if not set(self.reduced) <= self.loops.operator.write.axes():
             result = self.compute("result", reduction.finish)
             return [*result, self.store_state(self.loops.write, "result", lanes_are_reduced, part)]
-        value, once_a_row = hoist_division(reduction.finish), inverses(reduction.finish)
-        lines = [line for name, scalar in once_a_row for line in self.compute(f"state_{name}", scalar)]
+        value, inverted = hoist_division(reduction.finish), inverses(reduction.finish)
+        lines = [line for name, scalar in inverted for line in self.compute(f"state_{name}", scalar)]
         if self.loops.inverse is not None:
-            ((name, _),) = once_a_row
+            ((name, _),) = inverted
             return [*lines, self.store_state(self.loops.inverse, f"state_{name}", lanes_are_reduced, part)]
+        once, known = self.once_a_row("result", value)
 
         def step(partial: bool) -> Lines:
-            if stored is None:
-                return [*self.point(partial), *self.compute("result", value), self.store(self.var("result"), partial)]
-            again = self.define("contribution", self.load(self.loops.write, partial))
-            return [
-                *again,
-                *self.compute("result", value, {stored: self.var("contribution")}),
-                self.store(self.var("result"), partial),
-            ]
+            again = self.point(partial) if stored is None else self.define("contribution", self.load(self.loops.write, partial))
+            more = self.loads(value, partial, () if stored is not None else (self.loops.operator.body,))
+            values = known if stored is None else {**known, stored: self.var("contribution")}
+            return [*again, *more, *self.compute("result", value, values), self.store(self.var("result"), partial)]
 
-        return [*lines, *self.over_reduction(step, lanes_are_reduced, part)]
+        return [*lines, *once, *self.over_reduction(step, lanes_are_reduced, part)]
+
+    def once_a_row(self, name: str, scalar: Scalar) -> tuple[Lines, Known]:
+        """New variables for the parts of an expression that a row has once, and what they stand for."""
+        parts = {part: f"row_{name}_{number}" for number, part in enumerate(row_values(scalar))}
+        lines = [line for part, variable in parts.items() for line in self.define(variable, self.value(part))]
+        return lines, {part: self.var(variable) for part, variable in parts.items()}
 
     def point(self, part: bool) -> Lines:
         """Load what the body reads, and compute it."""
         body = self.loops.operator.body
         return [*self.loads(body, part), *self.compute("point", body)]
 
-    def loads(self, scalar: Scalar, part: bool) -> Lines:
-        """Declare one vector per read of an expression."""
-        reads = sorted({node.read for node in subexpressions(scalar) if isinstance(node, Load)})
+    def loads(self, scalar: Scalar, part: bool, loaded: tuple[Scalar, ...] = ()) -> Lines:
+        """Declare one vector per read of an expression, but for those of expressions that are loaded."""
+        known = {node for one in loaded for node in subexpressions(one)}
+        reads = sorted({node.read for node in subexpressions(scalar) if isinstance(node, Load) and node not in known})
         return [line for read in reads for line in self.load_lines(read, part)]
 
     def load_lines(self, read: int, part: bool) -> Lines:
@@ -260,7 +266,7 @@ class _Emitter:
         operand = self.loops.reads[read]
         if isinstance(operand, View):
             return self.define(f"load_{read}", self.load(operand, part))
-        return self.gather_lines(read, operand, "lanes" if part else "TW_LANES")
+        return gather_lines(read, operand, "lanes" if part else "TW_LANES", self.position)
 
     def load(self, operand: View, part: bool) -> str:
         """The expression that loads a vector through a view."""
@@ -328,35 +334,6 @@ class _Emitter:
         if axis == self.rows:
             return add(names.axis_offset(axis), "way")
         return 0 if self.ranges[axis].size == 1 else names.axis_offset(axis)
-
-    def gather_lines(self, read: int, operand: Gather, lanes: str) -> Lines:
-        """Collect a vector element by element."""
-        dims = zip(operand.indices, operand.dim_strides, strict=True)
-        position = add(operand.offset, *(multiply(f"({self.index(index)})", stride) for index, stride in dims))
-        element = f"tw_read{suffix(operand.dtype)}({operand.buffer} + {to_c(position)})"
-        if operand.guard is not None:
-            inside = " && ".join(f"({self.index(constraint)}) >= 0" for constraint in operand.guard.constraints)
-            element = f"{inside} ? {element} : {literal_text(operand.guard.otherwise)}"
-        return [
-            f"float load_{read}_lanes[TW_LANES] = {{0}};",
-            f"for (long lane = 0; lane < {lanes}; lane++)",
-            f"  load_{read}_lanes[lane] = {element};",
-            f"const tw_vec load_{read} = tw_load(load_{read}_lanes);",
-        ]
-
-    def index(self, index: Index) -> str:
-        """The C text of a quasi-affine index at the current point and lane; operands are not negative where it is used."""
-        parts = []
-        for atom, coefficient in index.terms:
-            match atom:
-                case FloorDiv(dividend, divisor):
-                    text = f"({self.index(dividend)}) / {divisor}"
-                case Mod(dividend, divisor):
-                    text = f"({self.index(dividend)}) % {divisor}"
-                case str():
-                    text = self.position(atom)
-            parts.append(text if coefficient == 1 else f"({text}) * {coefficient}")
-        return " + ".join([*parts, *([str(index.constant)] if index.constant or not parts else [])])
 
     def position(self, axis: str) -> str:
         """The absolute position along an axis, lane included."""

@@ -202,6 +202,9 @@ TW_INLINE tw_vec tw_iota(void) { return 0.0f; }
 TW_INLINE void tw_transpose(tw_vec *v) { (void)v; }
 TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }
 TW_INLINE long tw_max(long a, long b) { return a > b ? a : b; }
+TW_INLINE long tw_floor_divide(long a, long b) { return a / b - (a % b < 0); }
+TW_INLINE long tw_whole_below(float x) { (void)x; return 1L << 30; } /* data says nothing here */
+TW_INLINE long tw_whole_above(float x) { (void)x; return 1L << 30; }
 """
 
 KERNEL = """\

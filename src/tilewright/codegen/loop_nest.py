@@ -220,6 +220,8 @@ class ParallelAxis:
     tile: int
     prologue: tuple[Node, ...]
     """What to do when this axis moves to a new block, before the axes inside it start (packing)."""
+    descends: bool = False
+    """Whether the last block of the axis comes first: where masks leave more to later blocks, long ones should not be last."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,12 +28,15 @@ from tilewright.graph.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
-from tilewright.plan.guards import Mask, key_guard
+from tilewright.plan.guards import Mask, key_guard, later_need_more
 from tilewright.plan.images import shared_loops
 from tilewright.plan.memory import in_place_groups
 from tilewright.plan.parallel import WORTH_DISTRIBUTING_S
 from tilewright.plan.row_forms import why_rows_must_be_whole
 from tilewright.plan.types import Plan
+
+MANY_BLOCKS = 128
+"""From so many blocks on it does not matter which of them come last; going through memory backwards costs 1% of attention."""
 
 
 def lower(
@@ -96,12 +99,15 @@ def _lower_parallel(
         )
     outer = scope.ranges[loop.axis]
     inner = _block(loop, outer, scope.nesting(loop.axis))
+    if loop.tile == 1 and inner is not outer:
+        inner = Range(inner.start, 1, 1, frozenset((1,)))
     clips, inside = clipped(state, scope.enter(loop, inner))
     packs, rest = _split_packs(loop.body)
     prologue = (*clips, *_lower_body(state, packs, inside))
     deeper, innermost, block = _lower_parallel(state, axes[1:], rest, inside)
     variable = str(inner.start) if inner.start != 0 else ""
-    this = ParallelAxis(loop.axis, variable, _variable(inner.size), outer.size, loop.tile, prologue)
+    descends = 1 < state.plan.price.blocks < MANY_BLOCKS and later_need_more(state.chain, loop.axis)
+    this = ParallelAxis(loop.axis, variable, _variable(inner.size), outer.size, loop.tile, prologue, descends)
     return (this, *deeper), innermost, block
 
 
@@ -235,7 +241,7 @@ def _lower_mask(state: Lowering, operator: Operator, mask: Mask, scope: Scope) -
     keys = scope.ranges[axis]
     parts: list[Node] = []
     for start, stop, body in ((0, first, operator.body), (first, last, mask.inside), (last, keys.size, operator.body)):
-        part = Range(add(keys.start, start), subtract(stop, start), keys.capacity)
+        part = Range(add(keys.start, start), subtract(stop, start), keys.capacity, most=keys.most)
         loops = _vector_loops(state, replace(operator, body=body), scope.at(axis, part))
         is_in_place = isinstance(body, Load) and loops.reads[body.read] == loops.write
         parts += _guarded(less(start, stop), () if is_in_place else (loops,))
@@ -265,8 +271,8 @@ def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) 
 
 def _vector_axis(operator: Operator, reads: tuple[View | Gather, ...]) -> str | None:
     """Lanes run along the last dimension of a read that has unit stride there, preferably also of the write."""
-    candidates = [access.indices[-1] for access in (operator.write, *operator.reads) if access.indices]
-    axes = [str(index.terms[0][0]) for index in candidates if index.is_axis()]
+    candidates = [access.innermost() for access in (operator.write, *operator.reads)]
+    axes = [axis for axis in candidates if axis is not None]
     parallel = [axis for axis in axes if operator.axis(axis).kind is AxisKind.PARALLEL]
     unit = [axis for axis in axes if any(isinstance(read, View) and read.stride(axis) == 1 for read in reads)]
     return next(iter(unit or parallel or axes), None)

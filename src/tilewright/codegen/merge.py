@@ -100,7 +100,7 @@ class _Merge:
         accesses = (sink.write, Access("weights", (*self.row_access, axis_index(self.part))))
         body = apply("multiply", Load(0), Load(1))
         operator = Operator(f"{sink.name}_merge", "merge", axes, accesses, sink.write, body, SUM)
-        lanes = next((str(index) for index in reversed(sink.write.indices) if index.is_axis()), None)
+        lanes = sink.write.innermost()
         return VectorLoops(operator, box, (sums, self.weight_view()), target, lanes)
 
     def loops(

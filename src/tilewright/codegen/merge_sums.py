@@ -44,7 +44,7 @@ def _addition(state: Lowering, sink: Operator, scope: Scope) -> VectorLoops:
     parts = Range(0, count, count, frozenset((count,)) if isinstance(count, int) else None)
     box = (*((axis.name, scope.ranges[axis.name]) for axis in written), (part, parts))
     operator = Operator(f"{sink.name}_merge", "merge", axes, (sink.write,), sink.write, Load(0), SUM)
-    lanes = next((str(index) for index in reversed(sink.write.indices) if index.is_axis()), None)
+    lanes = sink.write.innermost()
     return VectorLoops(operator, box, (_parts_view(state, sink, scope, part),), target, lanes)
 
 

@@ -23,7 +23,7 @@ block blocks call constants context contribution fetches lane lanes next packed 
 TAKEN = frozenset(f"{KEYWORDS} {LOCALS}".split())
 PREFIXES = """
 at_ in_ size_ stride_ extent_ load_ state_ tw_ packed_ staged_ running_ partial_ previous_ gained_ factor_ last_ fetched_
-first_ count_ limit_ plain_ __
+first_ count_ limit_ plain_ row_ __
 """
 RESERVED_PREFIXES = tuple(PREFIXES.split())
 

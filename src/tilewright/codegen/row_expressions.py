@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tilewright.graph.scalar import Apply, Point, Scalar, State, apply, rewrite, subexpressions
+from tilewright.graph.scalar import Apply, Point, Scalar, State, apply, is_of_row, rewrite, subexpressions
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.scaled_points import factor_and_rest
 from tilewright.graph.types import Reduction, StateVariable
@@ -37,6 +37,21 @@ def _state_divisor(node: Scalar) -> State | None:
     if isinstance(node, Apply) and node.function == "divide" and isinstance(node.operands[1], State):
         return node.operands[1]
     return None
+
+
+def row_values(scalar: Scalar) -> tuple[Apply, ...]:
+    """The largest parts of an expression that are made of states: the same for all points of a row.
+
+    >>> from tilewright.graph.scalar import Literal
+    >>> mean = apply("divide", State("total"), Literal(8.0))
+    >>> row_values(apply("square", apply("subtract", Point(), mean))) == (mean,)
+    True
+    """
+    if not isinstance(scalar, Apply):
+        return ()
+    if is_of_row(scalar):
+        return (scalar,)
+    return tuple(dict.fromkeys(part for operand in scalar.operands for part in row_values(operand)))
 
 
 def long_functions(scalar: Scalar, known: Collection[Scalar] = ()) -> tuple[Apply, ...]:

@@ -104,8 +104,8 @@ class Packed:
     column: str | None
     cut: tree.Loop | None
     """The loop that cuts the rows."""
-    is_whole: bool = True
-    """Whether all rows are there, whatever masks let through."""
+    end: Value | None = None
+    """Where the copied rows end, if they are there whatever masks let through."""
 
     def panel(self, scope: Scope) -> Value:
         """Elements between panels, inside the loop that cuts them; 0 if there are none."""
@@ -125,9 +125,9 @@ class Packed:
         if self.cut is None:
             return self.rows
         block, clip = scope.ranges[self.cut.axis], scope.clip
-        if not self.is_whole or clip is None or clip.axis != self.cut.axis:
+        if self.end is None or clip is None or clip.axis != self.cut.axis:
             return block.size
-        return minimum(self.cut.tile, subtract(add(self.starts[self.cut.axis], self.rows), block.start))
+        return minimum(self.cut.tile, subtract(self.end, block.start))
 
 
 @dataclass(slots=True)

@@ -223,7 +223,7 @@ def _past(shape: AttentionShape, lengths: Any) -> Any:
 
 def _capped(scores: Any, softcap: float) -> Any:
     """`c * tanh(scores / c)`."""
-    return (2.0 * tw.sigmoid(scores * (2.0 / softcap)) - 1.0) * softcap
+    return tw.tanh(scores / softcap) * softcap
 
 
 def _array(x: Any) -> Any:

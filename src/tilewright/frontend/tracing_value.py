@@ -77,6 +77,10 @@ class Traced:
         order = first if len(axes) <= 1 and (first is None or isinstance(first, tuple | list)) else axes
         return _functions().transpose(self, order)
 
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        """As `numpy.ndarray.swapaxes`."""
+        return _functions().swapaxes(self, axis1, axis2)
+
     def astype(self, dtype: Any) -> Any:
         """The values in another element type."""
         return _functions().astype(self, dtype)

@@ -138,6 +138,9 @@ def floordiv(dividend: Index, divisor: int, extents: Mapping[str, int] | None = 
     quotient, rest = _split(dividend, divisor)
     if _within(rest, divisor, extents):
         return quotient
+    match rest:
+        case Index(((FloorDiv(inner, own), 1),), 0):
+            return quotient + Index(((FloorDiv(inner, own * divisor), 1),))
     return quotient + Index(((FloorDiv(rest, divisor), 1),))
 
 

@@ -89,3 +89,10 @@ def subexpressions(scalar: Scalar) -> tuple[Scalar, ...]:
     if isinstance(scalar, Apply):
         return (scalar, *(inner for operand in scalar.operands for inner in subexpressions(operand)))
     return (scalar,)
+
+
+def is_of_row(scalar: Scalar) -> bool:
+    """Whether a part of a reduction is made of states, literals and parameters alone: all points of a row have the same."""
+    leaves = [node for node in subexpressions(scalar) if not isinstance(node, Apply)]
+    made_of = (State, Literal, Parameter)
+    return any(isinstance(leaf, State) for leaf in leaves) and all(isinstance(leaf, made_of) for leaf in leaves)

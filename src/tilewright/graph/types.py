@@ -74,6 +74,11 @@ class Access:
         """The names of the axes that it depends on."""
         return frozenset().union(*(index.axes() for index in self.indices))
 
+    def innermost(self) -> str | None:
+        """The axis along which neighbours lie side by side, in the last dimension that is not at a constant; None without one."""
+        last = next((index.terms for index in reversed(self.indices) if index.terms), ())
+        return next((atom for atom, coefficient in last if isinstance(atom, str) and coefficient == 1), None)
+
     def is_affine(self) -> bool:
         """Whether it is unguarded and free of divisions: base plus strides times axes."""
         return self.guard is None and all(index.is_affine() for index in self.indices)

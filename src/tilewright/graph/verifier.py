@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -20,9 +20,10 @@ def verify(graph: Graph) -> None:
 
     The rules: names are unique, and tensors are defined before they are read; accesses have the rank of their tensor and stay
     inside it (guarded ones where the guard holds, so they are exempt; symbolic extents are checked at both ends of their range);
-    every write is a permutation of axes (with index 0 into extents of 1), so that it covers each element exactly once: more
-    general writes are refused for now; reduction axes are written only by operators that finish every point; scalar expressions
-    have known functions with their arity, reads in range, and states only where they exist; element types are known.
+    every write is a permutation of axes (with index 0 into extents of 1, and perhaps several axes one inside the other along a
+    dimension), so that it covers each element exactly once: more general writes are refused for now; reduction axes are written
+    only by operators that finish every point; scalar expressions have known functions with their arity, reads in range, and
+    states only where they exist; element types are known.
     """
     problems = [*_graph_problems(graph)]
     if not problems:
@@ -116,16 +117,30 @@ def _write_problems(operator: Operator, tensor: Tensor) -> Iterator[str]:
         yield "the write has a guard"
     extents = {axis.name: axis.extent for axis in operator.axes}
     for index, extent in zip(operator.write.indices, tensor.shape, strict=False):
-        if not _covers(index, extent, extents):
+        if not covers(index, extent, extents):
             yield f"the write index {index} does not cover a dimension of extent {extent}"
-    yield from _repeated("written axis", [str(index) for index in operator.write.indices if index.is_axis()])
+    yield from _repeated("written axis", [str(atom) for index in operator.write.indices for atom, _ in index.terms])
     missing = [a.name for a in operator.axes if a.kind is AxisKind.PARALLEL and a.name not in operator.write.axes()]
     if missing:
         yield f"parallel axes {missing} are not written"
 
 
-def _covers(index: Index, extent: Extent, extents: dict[str, Extent]) -> bool:
-    return extents.get(str(index)) == extent if index.is_axis() else index == Index() and extent == 1
+def covers(index: Index, extent: Extent, extents: Mapping[str, Extent]) -> bool:
+    """Whether an index takes every position of a dimension once: an axis, or axes one inside the other as digits of a number.
+
+    >>> from tilewright.graph.index import axis
+    >>> covers(axis("h") * 64 + axis("n"), 768, {"h": 12, "n": 64}), covers(axis("h") * 32 + axis("n"), 768, {"h": 12, "n": 64})
+    (True, False)
+    """
+    if index.is_axis():
+        return extents.get(str(index)) == extent
+    step: Extent = 1
+    for atom, coefficient in sorted(index.terms, key=lambda term: term[1]):
+        own = extents.get(atom) if isinstance(atom, str) else None
+        if coefficient != step or not isinstance(own, int) or not isinstance(step, int):
+            return False
+        step *= own
+    return index.constant == 0 and step == extent
 
 
 def _reduction_problems(operator: Operator) -> Iterator[str]:

@@ -17,9 +17,11 @@ import numpy as np
 from tilewright.graph.scalar import Parameter
 from tilewright.graph.types import Chain, SymbolicExtent
 from tilewright.plan.facts import fact
-from tilewright.plan.guards import LANES, KeyGuard, Limit, key_guard, key_step
-from tilewright.plan.ranges import planned_sizes
+from tilewright.plan.guards import LANES, KeyGuard, Limit, clip_loops, key_guard, key_step
+from tilewright.plan.ranges import box_sizes, planned_sizes
+from tilewright.plan.schedule import Schedule
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
+from tilewright.plan.types import KeyBlocks
 from tilewright.plan.views import Count, OperatorView, either
 
 Rows = Sequence[Count]
@@ -65,6 +67,17 @@ def needed_share(chain: Chain, operator: str) -> float:
     if guard is None or operator not in guard.operators:
         return 1.0
     return share_of_pairs(chain, (1,) * len(guard.row_axes), 1, 1)[0]
+
+
+def key_blocks(setting: Setting, schedule: Schedule) -> KeyBlocks | None:
+    """What the masks of a chain leave to be computed under a schedule; None without masks."""
+    chain, guard = setting.chain, key_guard(setting.chain)
+    if guard is None:
+        return None
+    box = box_sizes(clip_loops(chain, schedule), setting.sizes)
+    rows = tuple((axis, box[axis]) for axis in guard.row_axes)
+    computed, masked = share_of_pairs(chain, tuple(tile for _, tile in rows), *_alignment(setting, guard))
+    return KeyBlocks(guard.axis, tuple(map(str, guard.limits)), rows, 1 - computed, masked, computed - masked)
 
 
 @fact

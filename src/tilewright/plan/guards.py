@@ -61,6 +61,8 @@ class Mask:
     """The body where they hold."""
     is_plain: bool
     """Whether that is the element that it reads: the map does nothing there."""
+    readers: frozenset[str]
+    """The operators that see it, directly or not, until they have summed it away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,13 @@ def is_plain_mask(chain: Chain, operator: str) -> bool:
     return mask is not None and mask.is_plain
 
 
+def later_need_more(chain: Chain, axis: str) -> bool:
+    """Whether masks let later rows along an axis through to more keys than earlier ones."""
+    guard = key_guard(chain)
+    slopes = [(one.index.coefficient(guard.axis), one.index.coefficient(axis)) for one in guard.limits] if guard else []
+    return any(keys < 0 < rows for keys, rows in slopes)
+
+
 def clip_loops(chain: Chain, schedule: Schedule) -> tuple[Loop, ...]:
     """The loops around the place from which on masks bound the keys of all operators: the blocks of rows outside all keys."""
     guard = key_guard(chain)
@@ -122,9 +131,9 @@ def _along(chain: Chain, axis: str) -> KeyGuard | None:
     masks = tuple(mask for op in chain.operators if op.name in concerned for mask in _masks(chain, op, axis))
     guard = KeyGuard(axis, masks, concerned)
     rows = {*guard.row_axes, *(name for one in guard.limits if one.access is not None for name in one.access.axes())}
-    if not masks or not all(_walks_alike(chain, name, {axis, *rows}) for name in concerned):
+    if not masks or not all(_walks_alike(chain, name, axis, rows) for name in concerned):
         return None
-    return guard if _is_summed_away(chain, axis, concerned) else None
+    return guard if _is_summed_away(chain, axis, masks, concerned) else None
 
 
 def _masks(chain: Chain, operator: Operator, axis: str) -> Iterator[Mask]:
@@ -132,18 +141,18 @@ def _masks(chain: Chain, operator: Operator, axis: str) -> Iterator[Mask]:
     if not operator.is_map():
         return
     limits: list[Limit] = []
-    inside = operator.body
+    inside, readers = operator.body, frozenset[str]()
     for node in dict.fromkeys(subexpressions(operator.body)):
         if not isinstance(node, Apply) or node.function != "where":
             continue
         for holds in (True, False):
             found, kept = _let_through(operator, node, holds, axis)
-            if found and _vanishes(chain, operator, _replaced(operator.body, node, node.operands[1 + holds]), axis):
-                limits += found
-                inside = _replaced(inside, node, kept)
+            seen = _readers(chain, operator, _replaced(operator.body, node, node.operands[1 + holds]), axis) if found else None
+            if seen is not None:
+                limits, inside, readers = [*limits, *found], _replaced(inside, node, kept), seen
     if limits:
         inside = _without_zero(inside)
-        yield Mask(operator.name, tuple(limits), inside, isinstance(inside, Load))
+        yield Mask(operator.name, tuple(limits), inside, isinstance(inside, Load), readers)
 
 
 def _replaced(scalar: Scalar, old: Scalar, new: Scalar) -> Scalar:
@@ -186,13 +195,13 @@ def _without_zero(scalar: Scalar) -> Scalar:
     return left[0] if len(left) == 1 else Apply(scalar.function, operands)
 
 
-def _vanishes(chain: Chain, mask: Operator, outside: Scalar, axis: str) -> bool:
-    """Whether nothing comes of the points at which a map has this body, whatever reads it."""
+def _readers(chain: Chain, mask: Operator, outside: Scalar, axis: str) -> frozenset[str] | None:
+    """Who sees the points at which a map has this body; None if anything comes of them."""
     value = known_value(outside, {})
     if value is None:
-        return False
+        return None
     values: Values = {mask.write.tensor: value}
-    summed = set()
+    seen = set()
     for operator in chain.operators:
         known: dict[Scalar, float] = {
             Load(number): values[read.tensor] for number, read in enumerate(operator.reads) if read.tensor in values
@@ -201,11 +210,11 @@ def _vanishes(chain: Chain, mask: Operator, outside: Scalar, axis: str) -> bool:
             continue
         after = _after(operator, known, axis)
         if after is None:
-            return False
-        summed.add(operator.name)
+            return None
+        seen.add(operator.name)
         for masked in after:
             values[operator.write.tensor] = masked
-    return bool(summed) and all(chain.consumers(tensor) for tensor in values)
+    return frozenset(seen) if all(chain.consumers(tensor) for tensor in values) else None
 
 
 def _after(operator: Operator, known: Mapping[Scalar, float], axis: str) -> tuple[float, ...] | None:
@@ -226,20 +235,22 @@ def _after(operator: Operator, known: Mapping[Scalar, float], axis: str) -> tupl
     return None if value is None else (value,)
 
 
-def _walks_alike(chain: Chain, name: str, axes: set[str]) -> bool:
-    """Whether an operator has all of these axes and reads and writes intermediates along them point by point."""
+def _walks_alike(chain: Chain, name: str, axis: str, rows: set[str]) -> bool:
+    """Whether an operator has the axes of the rows and walks along intermediates that have the axis point by point."""
     operator, inside = chain.operator(name), set(chain.intermediates)
-    accesses = [access for access in (*operator.reads, operator.write) if access.tensor in inside]
+    accesses = [one for one in (*operator.reads, operator.write) if one.tensor in inside and axis in one.axes()]
     plain = all(access.is_affine() and all(i.is_axis() or not i.terms for i in access.indices) for access in accesses)
-    return plain and axes <= {own.name for own in operator.axes}
+    return plain and rows <= {own.name for own in operator.axes}
 
 
-def _is_summed_away(chain: Chain, axis: str, concerned: frozenset[str]) -> bool:
-    """Whether all that has the axis is read by operators that have it too, until they reduce it."""
+def _is_summed_away(chain: Chain, axis: str, masks: Sequence[Mask], concerned: frozenset[str]) -> bool:
+    """Whether all that has the axis is read by operators that have it too, and whoever reduces it sees every mask."""
     for operator in chain.operators:
-        if operator.name not in concerned or axis not in operator.write.axes():
+        if operator.name not in concerned:
             continue
+        if any(own.name == axis for own in operator.reduction_axes()) and any(operator.name not in one.readers for one in masks):
+            return False
         consumers = chain.consumers(operator.write.tensor)
-        if not consumers or any(consumer.name not in concerned for consumer in consumers):
+        if axis in operator.write.axes() and not (consumers and all(one.name in concerned for one in consumers)):
             return False
     return True

@@ -205,6 +205,9 @@ class _Partition:
             return "fusion is switched off"
         if tensor in self.graph.outputs:
             return "it is an output of the graph"
+        writer = next(op for op in self.graph.operators if op.write.tensor == tensor)
+        if not all(index.is_axis() or not index.terms for index in writer.write.indices):
+            return f"{writer.name} writes several axes into one dimension of it"
         readers = [op.name for op in self.graph.operators if any(access.tensor == tensor for access in op.reads)]
         return f"several operators read it: {', '.join(readers)}" if len(readers) > 1 else ""
 

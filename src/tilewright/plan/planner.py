@@ -16,6 +16,7 @@ from tilewright.plan.cost import floor
 from tilewright.plan.epilogues import maps_in_tiles
 from tilewright.plan.fetch import fetched_inputs
 from tilewright.plan.footprint import distinct_elements
+from tilewright.plan.guard_work import key_blocks
 from tilewright.plan.hierarchy import level_plans, movements_by_level
 from tilewright.plan.kernel_choice import choose_kernel, kernel_work, useful_share
 from tilewright.plan.nesting import Blocking, refine, works
@@ -104,6 +105,7 @@ def _planned(
         rejected=rejected,
         thinned_axes=thinned_axes(setting),
         fetched=fetched_inputs(setting, schedule, scratch),
+        key_blocks=key_blocks(setting, schedule),
     )
 
 
@@ -139,6 +141,7 @@ def _in_parts(setting: Setting, available: tuple[MicroKernel, ...], plan: Plan, 
         price=price,
         rejected=(whole, *lost_fusion(chain, price, plan.unfused_price), *lost_prefetches),
         fetched=(),
+        key_blocks=key_blocks(setting, schedule),
     )
 
 

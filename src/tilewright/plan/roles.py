@@ -42,10 +42,8 @@ def contraction_roles(operator: Operator) -> ContractionRoles:
 
 def _column(operator: Operator, reads: tuple[frozenset[str], frozenset[str]] | tuple[frozenset[str], ...]) -> str | None:
     one_read = (reads[0] ^ reads[1]) & operator.write.axes()
-    last = operator.write.indices[-1] if operator.write.indices else None
-    if last is not None and last.is_axis() and last.axes() <= one_read:
-        return next(iter(last.axes()))
-    return _largest(operator, one_read)
+    last = operator.write.innermost()
+    return last if last in one_read else _largest(operator, one_read)
 
 
 def _largest(operator: Operator, names: Iterable[str]) -> str | None:

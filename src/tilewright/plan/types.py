@@ -103,6 +103,21 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyBlocks:
+    """What masks make of the pairs of a row and a key, by blocks of rows: shares that are left out, masked, and as without."""
+
+    axis: str
+    """Of the keys."""
+    limits: tuple[str, ...]
+    """What must hold, as text."""
+    rows: tuple[tuple[str, int], ...]
+    """Rows of a block, along every axis that the limits speak of."""
+    empty: float
+    partial: float
+    full: float
+
+
+@dataclass(frozen=True, slots=True)
 class Floor:
     """What no schedule can beat: flops over peak and compulsory bytes over memory bandwidth, one thread."""
 
@@ -152,6 +167,8 @@ class Plan:
     """Axes of which not every tile that matters was tried, because an operator has too many combinations."""
     fetched: tuple[str, ...] = ()
     """Inputs of which micro tiles ask for the next block's part."""
+    key_blocks: KeyBlocks | None = None
+    """Where masks leave out keys."""
 
     @property
     def predicted_seconds(self) -> float:

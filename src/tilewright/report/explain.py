@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.graph.types import Extent, planned_extent
 from tilewright.machine.machine import Machine
 from tilewright.plan.schedule import Pack, Storage
-from tilewright.plan.types import ContractionRoles, Cut, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
+from tilewright.plan.types import ContractionRoles, Cut, KeyBlocks, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
 from tilewright.report import units
 from tilewright.report.layout import columns, section, wrapped
 from tilewright.report.notation import formula, layout_text, packed_tensor, schedule_rows
@@ -92,7 +92,17 @@ def _schedule(plan: Plan) -> list[str]:
     searched = wrapped(thinned) if plan.thinned_axes else []
     asked = f"micro tiles ask for {', '.join(plan.fetched)} of the next block"
     fetched = wrapped(asked) if plan.fetched else []
-    return [*columns(rows), *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *fetched, *searched]
+    masked = wrapped(_key_blocks(plan.key_blocks)) if plan.key_blocks is not None else []
+    return [*columns(rows), *masked, *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *fetched, *searched]
+
+
+def _key_blocks(blocks: KeyBlocks) -> str:
+    rows = " x ".join(f"{axis} {tile}" for axis, tile in blocks.rows)
+    shares = (
+        f"{units.percent(share)} {what}"
+        for share, what in ((blocks.empty, "left out"), (blocks.partial, "masked"), (blocks.full, "not masked"))
+    )
+    return f"{blocks.axis} where {' and '.join(blocks.limits)}: per block of {rows or 'rows'} {', '.join(shares)}"
 
 
 def _stored(plan: Plan, tensor: str) -> str:

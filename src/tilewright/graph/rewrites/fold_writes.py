@@ -1,0 +1,106 @@
+"""Lets operators write where an index change behind them puts their results: heads beside each other, dimensions exchanged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from tilewright.graph.index import FloorDiv, Index, Mod
+from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.types import Access, Extent, Graph, Operator
+from tilewright.graph.verifier import covers
+
+
+@dataclass(frozen=True, slots=True)
+class FoldWrites:
+    """A transpose or a merging reshape that alone reads a result disappears into the write: for out[b, m, 64 * h + n] the product
+    runs over b, h, m and n.
+
+    What splits a dimension, or leaves elements out, stays an operator of its own.
+    """
+
+    name: str = "fold-writes"
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph in which producers write what index changes made of their results."""
+        readers = Counter(access.tensor for operator in graph.operators for access in operator.reads)
+        alone = {tensor for tensor, count in readers.items() if count == 1} - set(graph.outputs)
+        types = {tensor.name: tensor.dtype for tensor in graph.tensors}
+        operators: dict[str, Operator] = {}
+        for operator in graph.operators:
+            source = operator.reads[0].tensor if operator.is_index_change() else ""
+            if source in alone and source in operators and types[source] == types[operator.write.tensor]:
+                write = _written(operators[source], operator)
+                operator = operator if write is None else replace(operators.pop(source), write=write)
+            operators[operator.write.tensor] = operator
+        return with_operators(graph, operators.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A dimension of the source as a part of an axis of the change: `axis // step`, modulo the dimension's extent."""
+
+    axis: str
+    step: int
+    written: Index
+    """By which the producer writes the dimension."""
+
+
+def _written(producer: Operator, change: Operator) -> Access | None:
+    """The write of a producer through an index change, None where the parts of a dimension do not make up the whole of it."""
+    (read,) = change.reads
+    if read.guard is not None or not all(index.is_axis() or index == Index() for index in producer.write.indices):
+        return None
+    pairs = [(index, written) for index, written in zip(read.indices, producer.write.indices, strict=True) if written.terms]
+    parts = [_part(index, written) for index, written in pairs if index != Index()]
+    known = [part for part in parts if part is not None]
+    single = [written for index, written in pairs if index == Index()]
+    if len(known) < len(parts) or any(producer.axis(str(written)).extent != 1 for written in single):
+        return None
+    joined = [_joined([part for part in known if index.axes() == {part.axis}]) for index in change.write.indices]
+    indices = _with_single(joined, single, change)
+    return Access(change.write.tensor, tuple(indices)) if _covers(producer, change, indices) else None
+
+
+def _with_single(indices: list[Index], single: list[Index], change: Operator) -> list[Index]:
+    """The indices with axes of one point in them, which must be written: along dimensions of one element, or around others."""
+    indices = list(indices)
+    for axis in single:
+        position = next((number for number, index in enumerate(indices) if index == Index()), 0)
+        extent = _extent(change, position)
+        if indices and isinstance(extent, int):
+            indices[position] = indices[position] + axis * extent
+    return indices
+
+
+def _part(index: Index, written: Index) -> _Part | None:
+    """`d`, `d // c`, `d % e` or `d // c % e`."""
+    if len(index.terms) != 1 or index.constant or index.terms[0][1] != 1:
+        return None
+    match index.terms[0][0]:
+        case str(name) | Mod(Index(((str(name), 1),), 0)):
+            return _Part(name, 1, written)
+        case FloorDiv(Index(((str(name), 1),), 0), step) | Mod(Index(((FloorDiv(Index(((str(name), 1),), 0), step), 1),), 0)):
+            return _Part(name, step, written)
+    return None
+
+
+def _joined(parts: list[_Part]) -> Index:
+    total = Index()
+    for part in parts:
+        total = total + part.written * part.step
+    return total
+
+
+def _covers(producer: Operator, change: Operator, indices: list[Index]) -> bool:
+    """Whether every element of the result is written once."""
+    extents = {axis.name: axis.extent for axis in producer.axes}
+    written = {name for index in indices for name in index.axes()}
+    whole = all(covers(index, _extent(change, position), extents) for position, index in enumerate(indices))
+    return whole and written == producer.write.axes()
+
+
+def _extent(change: Operator, dimension: int) -> Extent:
+    """Of a dimension of the result."""
+    index = change.write.indices[dimension]
+    return change.axis(str(index)).extent if index.is_axis() else 1

@@ -1,0 +1,116 @@
+"""Puts comparisons of positions in the place of constant masks that say the same: a triangle, a band, an interval of keys.
+
+Only values decide. `np.tril(np.ones((m, l), bool))` is `row >= column`; an additive mask of 0 and -inf is a `where` of both. What
+positions say need not be read, and planning sees which blocks of a mask are empty or full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
+from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, rewrite
+from tilewright.graph.types import Access, Constant, Graph, Operator
+
+Bools = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True)
+class PositionsForMasks:
+    """A map that reads a constant of truth values, or of 0 and -inf, computes it from the positions along one or two axes."""
+
+    name: str = "positions-for-masks"
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph that reads fewer constants."""
+        constants = dict(graph.constants)
+        known: dict[str, Bools | None] = {}
+        return with_operators(graph, [_rewritten(operator, constants, known) for operator in graph.operators])
+
+
+def _rewritten(operator: Operator, constants: Mapping[str, Constant], known: dict[str, Bools | None]) -> Operator:
+    if not operator.is_map():
+        return operator
+    values: dict[Scalar, Scalar] = {}
+    for number, access in enumerate(operator.reads):
+        if access.tensor not in constants:
+            continue
+        if access.tensor not in known:
+            known[access.tensor] = _truth(constants[access.tensor].array)
+        said = _said(operator, access, known[access.tensor])
+        if said is not None:
+            is_additive = constants[access.tensor].array.dtype != np.bool_
+            values[Load(number)] = apply("where", said, Literal(0.0), Literal(float("-inf"))) if is_additive else said
+    return with_used_reads(replace(operator, body=rewrite(operator.body, values.get))) if values else operator
+
+
+def _truth(array: np.ndarray[Any, Any]) -> Bools | None:
+    """What a mask lets through; None of other constants."""
+    if array.dtype == np.bool_:
+        return array
+    if not np.issubdtype(array.dtype, np.floating):
+        return None
+    through = array == 0
+    is_mask = bool(np.all(through | (array == -np.inf))) and not np.signbit(array[through]).any()
+    return through if is_mask else None
+
+
+def _said(operator: Operator, access: Access, truth: Bools | None) -> Scalar | None:
+    """The condition on positions that a mask is; None if it is none of those known, or does not depend on any position."""
+    if truth is None or not access.is_affine() or truth.size == 0:
+        return None
+    dimensions = list(zip(access.indices, truth.shape, strict=True))
+    along = [(str(index), extent) for index, extent in dimensions if index.terms and extent > 1]
+    fixed = tuple(slice(None) if index.terms and extent > 1 else index.constant for index, extent in dimensions)
+    extents = {axis.name: axis.extent for axis in operator.axes}
+    plain = all(index.is_axis() or not index.terms for index in access.indices)
+    if not plain or len(dict(along)) < len(along) or any(extents.get(name) != extent for name, extent in along):
+        return None
+    part = truth[fixed]
+    if part.ndim == 2:
+        return _band(part, along[0][0], along[1][0])
+    return _interval(part, along[0][0]) if part.ndim == 1 else None
+
+
+def _band(truth: Bools, row: str, column: str) -> Scalar | None:
+    """A band between two diagonals: `low <= column - row <= high`; or an interval of rows or of columns."""
+    if (truth == truth[:1]).all():
+        return _interval(truth[0], column)
+    if (truth == truth[:, :1]).all():
+        return _interval(truth[:, 0], row)
+    rows, columns = truth.shape
+    some = truth.any(axis=1)
+    numbers = np.arange(rows)[some]
+    high = int((columns - 1 - truth[some, ::-1].argmax(axis=1) - numbers).max())
+    low = int((truth[some].argmax(axis=1) - numbers).min())
+    if not np.array_equal(truth, np.tri(rows, columns, high, bool) & ~np.tri(rows, columns, low - 1, bool)):
+        return None
+    i, j = AxisValue(row), AxisValue(column)
+    parts = [apply("less_equal", j, _plus(i, high))] if high < columns - 1 else []
+    parts += [apply("greater_equal", j, _plus(i, low))] if low > 1 - rows else []
+    return _all(iter(parts))
+
+
+def _interval(truth: Bools, axis: str) -> Scalar | None:
+    """`first <= position < stop`."""
+    places = np.flatnonzero(truth)
+    if not len(places) or len(places) == len(truth) or places[-1] - places[0] + 1 != len(places):
+        return None
+    position, first, stop = AxisValue(axis), int(places[0]), int(places[-1]) + 1
+    parts = [apply("less", position, Literal(float(stop)))] if stop < len(truth) else []
+    parts += [apply("greater_equal", position, Literal(float(first)))] if first else []
+    return _all(iter(parts))
+
+
+def _plus(position: Scalar, offset: int) -> Scalar:
+    return apply("add", position, Literal(float(offset))) if offset else position
+
+
+def _all(conditions: Iterator[Scalar]) -> Scalar | None:
+    first = next(conditions, None)
+    return None if first is None else reduce(lambda one, other: apply("logical_and", one, other), conditions, first)
