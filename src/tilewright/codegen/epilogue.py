@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tilewright.codegen.expressions import Value, add, all_of, equal
 from tilewright.codegen.loop_nest import Gather, If, KernelCall, Node, TileEpilogue, TileOperand
+from tilewright.codegen.rows import adds_no_more, divides_in_tiles, tile_division
 from tilewright.codegen.state import Lowering, Scope
 from tilewright.errors import InternalError
 from tilewright.graph.types import Operator
@@ -16,15 +17,20 @@ from tilewright.plan.types import ContractionRoles
 def with_epilogue(
     state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, call: KernelCall
 ) -> tuple[Node, ...]:
-    """The call of a micro kernel; with the contraction's epilogue at the last block of its reduction, if it has one."""
+    """The call of a micro kernel; with the contraction's epilogue at the last block of its reduction, if it has one.
+
+    That is made of the maps behind it, or divides its sums of shares.
+    """
     maps = tuple(one.operator for one in state.plan.operators if one.epilogue_of == operator.name)
-    if not maps:
+    if divides_in_tiles(state, operator, scope):
+        ending, last = tile_division(state, operator, roles, scope), adds_no_more(state, operator, scope)
+    elif maps:
+        ending, last = _tile_epilogue(state, Epilogue(operator.name, maps), roles, scope), _is_last(operator, scope)
+    else:
         return (call,)
-    ending = replace(call, epilogue=_tile_epilogue(state, Epilogue(operator.name, maps), roles, scope))
-    last = _is_last(operator, scope)
     if last == 1:
-        return (ending,)
-    return (If(last, (ending,)), If(equal(last, 0), (call,)))
+        return (replace(call, epilogue=ending),)
+    return (If(last, (replace(call, epilogue=ending),)), If(equal(last, 0), (call,)))
 
 
 def _tile_epilogue(state: Lowering, epilogue: Epilogue, roles: ContractionRoles, scope: Scope) -> TileEpilogue:

@@ -12,7 +12,17 @@ from dataclasses import replace
 
 from tilewright.codegen import names
 from tilewright.codegen.expressions import Value, add, all_of, any_of, equal, unequal
-from tilewright.codegen.loop_nest import Gather, If, Node, Range, RunningStates, VectorLoops, View
+from tilewright.codegen.loop_nest import (
+    Gather,
+    If,
+    Node,
+    Range,
+    RunningStates,
+    TileEpilogue,
+    TileOperand,
+    VectorLoops,
+    View,
+)
 from tilewright.codegen.parts import extent_value, row_shape, stored_part
 from tilewright.codegen.state import Lowering, Scope
 from tilewright.codegen.storage import Stored, dense_strides, elements
@@ -22,6 +32,7 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Access, Axis, Operator
 from tilewright.plan.row_forms import Shares, cut_axes, divided_by_readers, row_axes, shares_of, shares_read, state_blocks
+from tilewright.plan.types import ContractionRoles
 
 FACTOR = "factor"
 """Names the buffer of what older shares of every row are multiplied by."""
@@ -61,7 +72,8 @@ def correct_sums(state: Lowering, operator: Operator, scope: Scope, body: tuple[
     if rows is None:
         return body
     if not is_cut(state, rows):
-        divides, last = divided_by_readers(state.chain, rows.name), _is_last(state, operator, scope)
+        divides = divided_by_readers(state.chain, rows.name) and not divides_in_tiles(state, operator, scope)
+        last = adds_no_more(state, operator, scope)
         return (*body, *_if(last, _scaled(state, operator, rows, INVERSE, "multiply", scope))) if divides else body
     fresh = all_of(*(equal(scope.ranges[axis].start, _block_start(state, rows, axis, scope)) for axis in _reduced(operator)))
     older = any_of(*(unequal(scope.ranges[axis].start, scope.origin(axis)) for axis in _reduced(operator)))
@@ -70,8 +82,27 @@ def correct_sums(state: Lowering, operator: Operator, scope: Scope, body: tuple[
     return (
         *_if(all_of(fresh, older), before),
         *body,
-        *(() if scope.split else _if(_is_last(state, operator, scope), after)),
+        *(() if scope.split else _if(adds_no_more(state, operator, scope), after)),
     )
+
+
+def divides_in_tiles(state: Lowering, operator: Operator, scope: Scope) -> bool:
+    """Whether the micro tiles of a contraction divide its sums of shares of whole rows, in registers."""
+    rows, plan = shares_read(state.chain, operator), state.plan.operator_plan(operator.name)
+    kernel = state.kernels.get(plan.micro_kernel or "")
+    if rows is None or plan.roles is None or kernel is None or kernel.emit_with is None or is_cut(state, rows):
+        return False
+    target = state.view(operator.write, scope)
+    unit = plan.roles.column is None or (isinstance(target, View) and target.stride(plan.roles.column) == 1)
+    return unit and divided_by_readers(state.chain, rows.name)
+
+
+def tile_division(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> TileEpilogue:
+    """What divides complete sums of shares of whole rows: one factor a row."""
+    rows = shares_read(state.chain, operator)
+    assert rows is not None
+    factors = _row_view(state, rows, INVERSE, scope)
+    return TileEpilogue(apply("multiply", Load(0), Load(1)), (TileOperand(factors, factors.stride(roles.row), False),))
 
 
 def _scaled(state: Lowering, operator: Operator, rows: Operator, by: str, function: str, scope: Scope) -> VectorLoops:
@@ -125,7 +156,7 @@ def _block_start(state: Lowering, rows: Operator, axis: str, scope: Scope) -> Va
     return blocks[-1].start if blocks else scope.origin(axis)
 
 
-def _is_last(state: Lowering, operator: Operator, scope: Scope) -> Value:
+def adds_no_more(state: Lowering, operator: Operator, scope: Scope) -> Value:
     """Whether nothing is added after the current block. An empty sum stays 0."""
     conditions = []
     for axis in _reduced(operator):

@@ -38,13 +38,14 @@ def vector_seconds(
 
     Every row ends with the lanes of its states folded into one. A row operator whose rows the loops cut makes shares without
     the last pass, and takes its states along: one vector a row for every state and law. A sum of such shares is corrected at
-    every block but the first, and divided at the last. Shares of whole rows are divided in their sums where that is less work.
+    every block but the first, and divided at the last. Shares of whole rows are divided in their sums where that is less work:
+    in registers, if the micro kernel takes an epilogue.
     """
     rows_of = shares_read(setting.chain, operator)
     if rows_of is not None:
         blocks = blocks_of_rows(rows_of, shared)
         corrected = block.swept[-1] * _seconds_per_element(setting, (), 1)
-        return functions_s + corrected * either(blocks > 1, blocks, int(divided_by_readers(setting.chain, rows_of.name)))
+        return functions_s + corrected * either(blocks > 1, blocks, int(_divides_in_pass(setting, operator, rows_of)))
     if not operator.is_row_operator() or operator.reduction is None:
         return functions_s
     blocks = blocks_of_rows(operator, shared)
@@ -62,6 +63,12 @@ def vector_seconds(
     whole = (shares_s if divided_later else functions_s) + rows * folding
     whole += _later_passes_seconds(setting, operator, 1, states - 1 if divided_later else states)
     return either(blocks > 1, online, whole)
+
+
+def _divides_in_pass(setting: Setting, contraction: Operator, rows_of: Operator) -> bool:
+    """Whether sums of shares of whole rows are divided in a pass of its own, and not at the end of micro tiles."""
+    kernel = setting.kernels.get(contraction.name)
+    return divided_by_readers(setting.chain, rows_of.name) and (kernel is None or kernel.emit_with is None)
 
 
 def _later_passes_seconds(setting: Setting, operator: Operator, blocks: Count, passes_after: int) -> Count:

@@ -117,35 +117,7 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
         TW_EACH_WAY(tw_store_part(running_P_inverse + in_m + way, state_row_sum_inverse[way], 1);)
       }
     }
-    matmul_avx512_f32_6x64_tiles_8_24x64_n64_k512_ar528_ac1_bp32768_br64_a0(size_m, C, packed_D, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1);
-    /* out_multiply: correct */
-    {
-      long in_m = 0;
-      for (; in_m + TW_WAYS <= size_m; in_m += TW_WAYS) {
-        {
-          long in_n = 0;
-          for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
-            tw_vec load_0[TW_WAYS];
-            TW_EACH_WAY(load_0[way] = tw_load(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n);)
-            tw_vec load_1[TW_WAYS];
-            TW_EACH_WAY(load_1[way] = tw_splat(tw_read(running_P_inverse + in_m + way));)
-            tw_vec result[TW_WAYS];
-            TW_EACH_WAY(result[way] = (load_0[way] * load_1[way]);)
-            TW_EACH_WAY(tw_store(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n, result[way]);)
-          }
-          if (in_n < 64) {
-            const long lanes = 64 - in_n;
-            tw_vec load_0[TW_WAYS];
-            TW_EACH_WAY(load_0[way] = tw_load_part(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n, lanes);)
-            tw_vec load_1[TW_WAYS];
-            TW_EACH_WAY(load_1[way] = tw_splat(tw_read(running_P_inverse + in_m + way));)
-            tw_vec result[TW_WAYS];
-            TW_EACH_WAY(result[way] = (load_0[way] * load_1[way]);)
-            TW_EACH_WAY(tw_store_part(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n, result[way], lanes);)
-          }
-        }
-      }
-    }
+    matmul_avx512_f32_6x64_multiply_1ba17a_tiles_8_24x64_n64_k512_ar528_ac1_bp32768_br64_a0_er1(size_m, C, packed_D, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, running_P_inverse);
   }
 }
 
