@@ -88,13 +88,30 @@ def call_path() -> dict[str, float]:
     function = tw.jit(lambda x, y: x @ y, threads=1)
     x, y, out = (np.ones((1, 1), np.float32) for _ in range(3))
     function(x, y)
-    found = {}
+    found = {"other lengths": other_lengths(tw, np)}
     for name, target in (("call path", None), ("with out=", out)):
         begin = time.perf_counter()
         for _ in range(CALLS):
             function(x, y, out=target)
         found[name] = (time.perf_counter() - begin) / CALLS
     return found
+
+
+def other_lengths(tw: Any, np: Any) -> float:
+    """Seconds of a call whose lengths have a kernel but were never met: every step of a decoding loop is one."""
+    function = tw.jit(lambda x, y: x @ y, threads=1)
+    lengths = range(1025, 4097)
+    pairs = [(np.ones((1, n), np.float32), np.ones((n, 1), np.float32)) for n in (*lengths[:2], *lengths)]
+    for pair in pairs[:2]:
+        function(*pair)
+    kernel = function.kernels[-1]
+    seconds = []
+    for one in (kernel, function, kernel):  # the first meets the arrays
+        begin = time.perf_counter()
+        for pair in pairs[2:]:
+            one(*pair)
+        seconds.append((time.perf_counter() - begin) / len(lengths))
+    return seconds[1] - seconds[2]
 
 
 def fresh(part: str, cache: Path) -> dict[str, float]:
@@ -145,6 +162,7 @@ def measured(cache: Path) -> tuple[dict[str, float], dict[str, float]]:
         "numpy alone": warm["numpy"],
         "the computation": warm["the same, later"],
         "call with out=": call["with out="],
+        "more for a length not met": call["other lengths"],
         "first call, nothing at all": nothing["first call"],
     }
     return _milliseconds(limited), _milliseconds(others | parts)

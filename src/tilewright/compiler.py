@@ -29,6 +29,7 @@ from tilewright.graph.rewrites.fold_scales import FoldScales
 from tilewright.graph.rewrites.fold_writes import FoldWrites
 from tilewright.graph.rewrites.fuse_maps import FuseMaps
 from tilewright.graph.rewrites.inline_conditions import InlineConditions
+from tilewright.graph.rewrites.masks_apart import MasksApart
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
 from tilewright.graph.types import Graph
@@ -53,6 +54,7 @@ REWRITES: tuple[Rewrite, ...] = (
     DeadCode(),
     FoldScales(),
     DeadCode(),
+    MasksApart(),
 )
 """In this order."""
 

@@ -97,6 +97,8 @@ def test_padded_keys_do_not_count_and_heads_share_keys() -> None:
 def test_work_is_that_of_the_pairs_that_are_left() -> None:
     causal = attention_shape("causal_4096")
     assert causal.flops == 4 * 8 * 64 * 4096 * 4097 // 2
+    assert attention_shape("block_128_lengths").pairs == 128 * 96
+    assert attention_shape("block_128_mask").pairs == 128 * 128
     assert attention_shape("decode_4096").moved_bytes == 4 * 32 * 128 * (2 + 2 * 4096)
     assert mlp_shapes.mlp_shape("ffn_1").flops == 4 * 768 * 3072
 

@@ -12,7 +12,7 @@ import pytest
 from tests.support.chains import artifact_of, chain, contraction, hand_plan, mapping, random_inputs
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
-from tilewright.graph.types import Chain, Extent, Graph
+from tilewright.graph.types import Chain, Extent, Graph, SymbolicExtent
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
@@ -115,3 +115,19 @@ def test_epilogues_compute_what_the_maps_say(target: str) -> None:
         np.testing.assert_allclose(one, interpreted(plan.chain, inputs), 1e-5, 1e-4, err_msg=str(case))
         if case[1] not in MULTIPLIED_THEN_ADDED:
             np.testing.assert_array_equal(one, other, str(case))
+
+
+@pytest.mark.needs("avx2", "fma")
+@pytest.mark.parametrize("tiles", [{}, {"m": 7}, {"k": 4}], ids=["whole", "blocks", "sums"])
+def test_lengths_known_at_run_time_have_their_epilogue_too(tiles: Mapping[str, int]) -> None:
+    """An empty sum is 0, and its maps are applied to that."""
+    extents = {**EXTENTS, "m": SymbolicExtent("rows", 1, 40, 16), "k": SymbolicExtent("depth", 0, 20, 8)}
+    plan = planned(build(("mk", "kn", "mn"), MAPS["residual"], 0, extents), "x86-64-v3", tiles)
+    assert plan.operator_plan("map3").epilogue_of == "product"
+    artifact = artifact_of([plan])
+    library = load(artifact, threads=1)
+    for rows, depth in ((1, 0), (7, 4), (16, 8), (23, 5), (40, 20)):
+        inputs = random_inputs(plan.chain, {"rows": rows, "depth": depth})
+        output = np.full((rows, EXTENTS["n"]), np.nan, np.float32)
+        library.run([inputs[slot.name] for slot in artifact.signature.inputs], [output])
+        np.testing.assert_allclose(output, interpreted(plan.chain, inputs), 1e-5, 1e-4, err_msg=f"{rows} rows, {depth} deep")

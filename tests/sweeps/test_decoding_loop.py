@@ -21,14 +21,16 @@ def attention(q: Any, k: Any, v: Any) -> Any:
     return tw.softmax(tw.einsum("hmk,hlk->hml", q, k) * 0.125, axis=-1) @ v
 
 
-def seconds(function: Any, *arrays: np.ndarray, out: np.ndarray) -> float:
-    """Of one call, over a few milliseconds."""
-    function(*arrays, out=out)
+def ratio(one: Any, other: Any, *arrays: np.ndarray, out: np.ndarray) -> float:
+    """The time of one function over that of another, called in turns: the median over pairs."""
     samples = []
-    for _ in range(15):
-        start = time.perf_counter()
-        function(*arrays, out=out)
-        samples.append(time.perf_counter() - start)
+    for _ in range(31):
+        seconds = []
+        for function in (one, other):
+            start = time.perf_counter()
+            function(*arrays, out=out)
+            seconds.append(time.perf_counter() - start)
+        samples.append(seconds[0] / seconds[1])
     return median(samples)
 
 
@@ -43,12 +45,12 @@ def test_every_step_of_a_decoding_loop() -> None:
         decode(q, k, v, out=out)
         if step % CHECKED == 0 or step < 8:
             np.testing.assert_allclose(out, static(q, k, v), rtol=1e-4, atol=1e-5)
-            ratios[step] = seconds(decode, q, k, v, out=out) / seconds(static, q, k, v, out=out)
+            ratios[step] = ratio(decode, static, q, k, v, out=out)
     start = time.perf_counter()
     for step in range(1, STEPS + 1):
         decode(q, keys[:, :step], values[:, :step], out=out)
     loop_us = (time.perf_counter() - start) / STEPS * 1e6
-    found = ", ".join(f"{step} {ratio:.2f}" for step, ratio in ratios.items())
-    print(f"\n{len(decode.kernels)} kernels; {loop_us:.1f} us a step; time over that of a kernel for the length: {found}")
+    text = ", ".join(f"{step} {found:.2f}" for step, found in ratios.items())
+    print(f"\n{len(decode.kernels)} kernels; {loop_us:.1f} us a step; time over that of a kernel for the length: {text}")
     print(f"median {median(ratios.values()):.3f}")
     assert len(decode.kernels) <= 8

@@ -47,13 +47,13 @@ class AttentionShape:
 
     @property
     def pairs(self) -> int:
-        """Of queries and keys, per head, that a causal mask leaves; padding is not known ahead and counts.
+        """Of queries and keys, per head, that a causal mask or key lengths leave; what a boolean mask takes away counts.
 
         >>> AttentionShape("x", 1, 3, 4, 8, causal=True).pairs
         6
         """
         if not self.causal:
-            return self.queries * self.keys
+            return self.queries * (self.valid_keys if self.bias == "lengths" else self.keys)
         return sum(min(query + 1, self.keys) for query in range(self.queries))
 
     @property

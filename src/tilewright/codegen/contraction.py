@@ -31,12 +31,14 @@ from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.types import Access, AxisKind, Operator
-from tilewright.kernels.contract import MicroKernel
+from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.plan import schedule as tree
 from tilewright.plan.types import ContractionRoles
 
 POINT = Range(0, 1, 1, frozenset((1,)))
 """The range of a role that a contraction does not have."""
+SLICED_ROWS, SLICE_ROWS = 2, 8
+"""Kernels of so few rows read a right operand in place so many rows at a time (docs/kernels.md, few rows)."""
 PIECE_ROWS = 64
 """Rows of a panel that one thread packs at a time: some 16 KiB."""
 
@@ -207,7 +209,7 @@ def _outer_loops(
     state: Lowering, operator: Operator, roles: ContractionRoles, outer: tuple[str, ...], scope: Scope
 ) -> tuple[Node, ...]:
     if not outer:
-        return _kernel_call(state, operator, roles, scope)
+        return _depth_slices(state, operator, roles, scope)
     name, *rest = outer
     block = scope.ranges[name]
     if block.size == 0 and operator.axis(name).kind is AxisKind.PARALLEL:
@@ -220,8 +222,42 @@ def _outer_loops(
     return (BlockLoop(name, variable, "", block.start, add(block.start, block.size), 1, False, body),)
 
 
+def _depth_slices(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Node, ...]:
+    """Calls for some rows of a right operand at a time where few rows of the left one pass over several panels of it in place.
+
+    Panel by panel, what comes from memory are short pieces of many rows; so it is long runs of a few.
+    """
+    if not _may_slice(state, operator, roles, scope):
+        return _kernel_call(state, operator, roles, scope)
+    assert roles.depth is not None
+    whole, nesting = scope.ranges[roles.depth], scope.nesting(roles.depth)
+    variables = names.axis_start(roles.depth, nesting), names.axis_size(roles.depth, nesting)
+    block = whole.blocks(SLICE_ROWS, *variables)
+    size_variable = block.size if isinstance(block.size, str) else ""
+    body = _kernel_call(state, operator, roles, scope.enter(tree.Loop(roles.depth, SLICE_ROWS, ()), block))
+    stop = add(whole.start, whole.size)
+    return (BlockLoop(roles.depth, variables[0], size_variable, whole.start, stop, SLICE_ROWS, False, body),)
+
+
+def _may_slice(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> bool:
+    kernel = _kernel(state, operator)
+    if kernel.rows > SLICED_ROWS or kernel.lanes_along == DEPTH or roles.depth is None or roles.column is None:
+        return False
+    columns, depth = scope.ranges[roles.column].capacity, scope.ranges[roles.depth]
+    if not isinstance(columns, int) or not isinstance(depth.capacity, int) or depth.sizes is None or 0 in depth.sizes:
+        return False
+    if columns <= kernel.columns or depth.capacity <= SLICE_ROWS or (operator.name, roles.right) in state.packed:
+        return False
+    places = (state.view(access, scope) for access in (operator.reads[roles.right], operator.write))
+    return all(isinstance(place, View) and place.stride(roles.column) == 1 for place in places)
+
+
+def _kernel(state: Lowering, operator: Operator) -> MicroKernel:
+    return state.kernels[state.plan.operator_plan(operator.name).micro_kernel or ""]
+
+
 def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Node, ...]:
-    kernel = state.kernels[state.plan.operator_plan(operator.name).micro_kernel or ""]
+    kernel = _kernel(state, operator)
     rows, columns, depth = (scope.ranges[name] if name else POINT for name in (roles.row, roles.column, roles.depth))
     left, left_row, left_depth = _left(state, operator, roles, scope)
     packing, right, right_panel, right_row = _right(state, operator, roles, scope, kernel)

@@ -25,7 +25,7 @@ def with_epilogue(
     if divides_in_tiles(state, operator, scope):
         ending, last = tile_division(state, operator, roles, scope), adds_no_more(state, operator, scope)
     elif maps:
-        ending, last = _tile_epilogue(state, Epilogue(operator.name, maps), roles, scope), _is_last(state, operator, scope)
+        ending, last = _tile_epilogue(state, Epilogue(operator.name, maps), roles, scope), _is_last(operator, scope)
     else:
         return (call,)
     if last == 1:
@@ -43,10 +43,7 @@ def _tile_epilogue(state: Lowering, epilogue: Epilogue, roles: ContractionRoles,
     return TileEpilogue(epilogue.body(state.chain), tuple(operands))
 
 
-def _is_last(state: Lowering, operator: Operator, scope: Scope) -> Value:
+def _is_last(operator: Operator, scope: Scope) -> Value:
     """Whether nothing is added after the current block; an empty sum has one block, which is its last."""
-    ends = []
-    for axis in operator.reduction_axes():
-        block = scope.ranges[axis.name]
-        ends.append(equal(add(block.start, block.size), scope.end(axis.name, state.chain.extents[axis.name])))
-    return all_of(*ends)
+    blocks = ((scope.ranges[axis.name], scope.end(axis.name, axis.extent)) for axis in operator.reduction_axes())
+    return all_of(*(equal(add(block.start, block.size), end) for block, end in blocks))

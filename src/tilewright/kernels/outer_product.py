@@ -41,8 +41,8 @@ RIGHT_STEPS_AHEAD = 32
 FEW_PANELS, RIGHT_ROWS_AHEAD = 4, 16
 """Rows of B in place of so few panels are prefetched so many rows ahead (4 x 4096 x 128 from memory, Zen 5: 6% less time)."""
 WIDE_VECTORS, WIDE_VECTORS_AHEAD = 8, 64
-"""Tiles so wide are for few rows: rows of B, in place or not, are prefetched so many vectors ahead (32 x 4096 rows of 8 vectors
-from memory, Zen 5: 32 and 128 vectors took 2% longer)."""
+"""Tiles so wide are for few rows: rows of B are prefetched so many vectors ahead (32 x 4096 rows of 8 vectors from memory, Zen 5:
+32 and 128 vectors took 2% longer), of a B in place with many panels one panel."""
 RIGHT_PANELS_AHEAD = 2
 """How far ahead B is prefetched in place: one panel comes too late, four gained less (12x32 and 6x64 in memory, same source)."""
 
@@ -260,9 +260,9 @@ class Tile:
 
     def _next_right(self) -> str:
         """Later rows of a panel; of a B in place with many of them, the same rows of a later panel."""
-        if self.wide:
-            return f"{WIDE_VECTORS_AHEAD // self.vectors} * b_row"
         width = f"{self.vectors} * TW_LANES"
+        if self.wide:
+            return f"b_row > {FEW_PANELS} * {width} ? {width} : {WIDE_VECTORS_AHEAD // self.vectors} * b_row"
         rows = f"(b_row > {width} ? {RIGHT_ROWS_AHEAD} : {RIGHT_STEPS_AHEAD}) * b_row"
         return f"b_row > {FEW_PANELS} * {width} ? {RIGHT_PANELS_AHEAD} * {width} : {rows}"
 

@@ -21,6 +21,7 @@ from tilewright.plan.guards import is_plain_mask
 from tilewright.plan.schedule import Storage
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.space import Space
+from tilewright.plan.streaming import streamed_read
 from tilewright.plan.tile_size import broadcast
 from tilewright.plan.views import ChainView, Count, OperatorView
 from tilewright.plan.working_set import live_intermediates
@@ -39,9 +40,11 @@ def with_spills(setting: Setting, price: Count, used: Count) -> Count:
 
 
 def tile_elements(setting: Setting, operator: Operator, block: Block) -> Count:
-    """Elements of an operator's tiles of inputs and outputs."""
-    operands = setting.operands[operator.name]
-    return sum(tile for one, tile in zip(operands, block.footprints.tile, strict=True) if not one.is_intermediate)
+    """Elements of an operator's tiles of inputs and outputs, but for what passes by once."""
+    operands, streamed = setting.operands[operator.name], streamed_read(setting, operator)
+    kept = [one.is_write or one.access != streamed for one in operands]
+    tiles = zip(operands, block.footprints.tile, kept, strict=True)
+    return sum(tile for one, tile, is_kept in tiles if not one.is_intermediate and is_kept)
 
 
 class Bounds:

@@ -68,6 +68,9 @@ class Coefficients:
     """A page that only the second-level TLB knows, beyond what other work hides of it."""
     stream_cycles: float = 300.0
     """A page of a left operand that comes from memory: a latency that shows (1024x16x500000, Zen 5: 106 ms, 62 of arithmetic)."""
+    run_cycles: float = 60.0
+    """A piece of a row in memory, of a right operand that passes by once in blocks narrower than its rows: pieces of 0.5, 1, 2
+    and 4 KiB at a stride of 16 KiB took 30, 40, 64 and 108 cycles more than whole rows (Zen 5)."""
     visible_stream: float = 0.35
     """Share of the traffic of panels packed ahead that shows where they are not prefetched: 0.2 to 1 (docs/kernels.md)."""
     call_s: float = 2e-6
@@ -113,7 +116,7 @@ TERMS: Mapping[str, tuple[str, ...]] = {
     "packing": ("pack_cycles_per_vector", "transpose_cycles_per_vector"),
     "tile ends": ("tile_end_cycles",),
     "block runs": ("block_cycles",),
-    "pages": ("page_cycles", "lookup_cycles", "stream_cycles"),
+    "pages": ("page_cycles", "lookup_cycles", "stream_cycles", "run_cycles"),
     "spills": ("spilling",),
     "merge": ("merging",),
     "prefetches": ("prefetch_cycles_per_line", "prefetch_hides", "visible_stream"),

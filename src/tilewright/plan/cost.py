@@ -26,6 +26,7 @@ from tilewright.plan.prefetch import prefetch_seconds, stream_seconds
 from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.row_forms import shares_of
 from tilewright.plan.setting import ELEMENT_BYTES, Setting, compulsory_bytes, source_position
+from tilewright.plan.streaming import run_seconds
 from tilewright.plan.traffic import Footprints, Surroundings, elements_into, footprints
 from tilewright.plan.types import Floor
 from tilewright.plan.vector_work import epilogue_seconds, function_seconds, share_seconds, vector_seconds
@@ -115,6 +116,7 @@ def operator_work(
         packing = packing_seconds(setting, around, view, block.footprints)
     else:
         packing = in_place_seconds(setting, view.operator, block.footprints, nearest.tiles, calls)
+        packing = packing + run_seconds(setting, view.operator, block.footprints, view.tiles)
     moved = elements_into(setting, around, view, block.footprints, inner=inner, conflict=conflict or 1.0)
     moved = _guarded_traffic(setting, view.operator, moved, guarded)
     traffic = {level: ELEMENT_BYTES * sum(elements) for level, elements in moved.items()}

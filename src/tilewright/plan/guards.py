@@ -131,7 +131,7 @@ def _along(chain: Chain, axis: str) -> KeyGuard | None:
     masks = tuple(mask for op in chain.operators if op.name in concerned for mask in _masks(chain, op, axis))
     guard = KeyGuard(axis, masks, concerned)
     rows = {*guard.row_axes, *(name for one in guard.limits if one.access is not None for name in one.access.axes())}
-    if not masks or not all(_walks_alike(chain, name, {axis, *rows}) for name in concerned):
+    if not masks or not all(_walks_alike(chain, name, axis, rows) for name in concerned):
         return None
     return guard if _is_summed_away(chain, axis, masks, concerned) else None
 
@@ -235,12 +235,12 @@ def _after(operator: Operator, known: Mapping[Scalar, float], axis: str) -> tupl
     return None if value is None else (value,)
 
 
-def _walks_alike(chain: Chain, name: str, axes: set[str]) -> bool:
-    """Whether an operator has all of these axes and reads and writes intermediates along them point by point."""
+def _walks_alike(chain: Chain, name: str, axis: str, rows: set[str]) -> bool:
+    """Whether an operator has the axes of the rows and walks along intermediates that have the axis point by point."""
     operator, inside = chain.operator(name), set(chain.intermediates)
-    accesses = [access for access in (*operator.reads, operator.write) if access.tensor in inside]
+    accesses = [one for one in (*operator.reads, operator.write) if one.tensor in inside and axis in one.axes()]
     plain = all(access.is_affine() and all(i.is_axis() or not i.terms for i in access.indices) for access in accesses)
-    return plain and axes <= {own.name for own in operator.axes}
+    return plain and rows <= {own.name for own in operator.axes}
 
 
 def _is_summed_away(chain: Chain, axis: str, masks: Sequence[Mask], concerned: frozenset[str]) -> bool:

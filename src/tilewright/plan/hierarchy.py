@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilewright.plan.nesting import Blocking
 from tilewright.plan.parallel import blocks_in_view
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
+from tilewright.plan.streaming import streamed_reads
 from tilewright.plan.traffic import elements_into, footprints, kernel_tile, share_bytes, surroundings
 from tilewright.plan.types import LevelPlan, Movement
 from tilewright.plan.views import ChainView, OperatorView, view_schedule
@@ -41,7 +42,7 @@ def movements_by_level(setting: Setting, blocking: Blocking) -> tuple[Movement, 
 def _fusion_level(setting: Setting, view: ChainView) -> LevelPlan:
     tiles = tuple({(loop.axis, int(one.tiles[loop.axis])): None for one in view.operators for loop in one.loops})
     order = tuple(dict.fromkeys(axis for axis, _ in tiles))
-    used = ELEMENT_BYTES * int(working_set(view))
+    used = ELEMENT_BYTES * int(working_set(view, streamed_reads(setting)))
     return LevelPlan(setting.fusion_level.name, order, tiles, used, setting.capacity_bytes)
 
 

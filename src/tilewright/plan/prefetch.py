@@ -17,11 +17,9 @@ from tilewright.graph.types import Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.packing import packs_ahead, packs_now
 from tilewright.plan.setting import ELEMENT_BYTES, PAGE_BYTES, Setting
+from tilewright.plan.streaming import FEW_ROWS
 from tilewright.plan.traffic import axis_stride, kernel_tile
 from tilewright.plan.views import Count, OperatorView
-
-FEW_ROWS = 4
-"""Kernels of so few rows wait for their right operand, from whatever cache it comes."""
 
 
 def prefetch_seconds(

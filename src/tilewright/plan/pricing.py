@@ -12,6 +12,7 @@ from tilewright.plan.parallel import block_count, imbalance
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.split import Split, merge_seconds
+from tilewright.plan.streaming import streamed_reads
 from tilewright.plan.types import CALL, Price, PriceTerm
 from tilewright.plan.views import ChainView, LoopView, view_schedule
 from tilewright.plan.working_set import working_set
@@ -78,7 +79,7 @@ def _renamed_term(term: PriceTerm, operators: Mapping[str, str]) -> PriceTerm:
 def spills(setting: Setting, schedule: Schedule) -> PriceTerm:
     """What does not fit the fusion level goes out and comes back once per block of the shared loops."""
     view = view_schedule(setting.chain, schedule)
-    excess = max(0, ELEMENT_BYTES * int(working_set(view)) - setting.capacity_bytes)
+    excess = max(0, ELEMENT_BYTES * int(working_set(view, streamed_reads(setting))) - setting.capacity_bytes)
     shared = prod(loop.trips for loop in view.operators[0].loops if _is_shared(view, loop))
     behind = setting.machine.levels[setting.fusion_position + 1]
     time = setting.coefficients.spilling * 2 * excess * shared / behind.bandwidth_bytes_per_s

@@ -65,7 +65,9 @@ def split_of(
     tile = -(-size // (wanted * multiple)) * multiple
     if tile >= size:
         return None
-    part = _part(setting, axis, tile, setting.enough_blocks if is_few else 1)
+    part = _part(setting, axis, tile)
+    if not is_few:
+        part = replace(part, machine=replace(setting.machine, cores=1), enough_blocks=1)
     split = Split(axis, tile, -(-size // tile), size, part, refined(part))
     if why_not_executable(setting.chain, split.schedule()):
         return None
@@ -110,13 +112,13 @@ def _is_held_back(setting: Setting, found: Sequence[Candidate]) -> bool:
     return is_sum and any(cheaper)
 
 
-def _part(setting: Setting, axis: str, tile: int, enough_blocks: int) -> Setting:
+def _part(setting: Setting, axis: str, tile: int) -> Setting:
     """The setting of one part. Tensors keep their shapes, hence the strides of their rows, and come from where the whole lies."""
     chain = setting.chain
     operators = tuple(replace(op, axes=tuple(_shortened(own, axis, tile) for own in op.axes)) for op in chain.operators)
     part = replace(chain, operators=operators)
     own = setting_of(part, setting.machine, setting.kernels, setting.roles, setting.coefficients)
-    return replace(own, compulsory_bytes=setting.compulsory_bytes, enough_blocks=enough_blocks)
+    return replace(own, compulsory_bytes=setting.compulsory_bytes, enough_blocks=setting.enough_blocks)
 
 
 def _shortened(own: Axis, axis: str, tile: int) -> Axis:

@@ -6,6 +6,7 @@ movement formula credits across it: a stationary A or E stays while the other op
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import reduce
 
 import numpy as np
@@ -26,10 +27,10 @@ def working_set_elements(chain: Chain, schedule: Schedule) -> int:
     return int(working_set(view_schedule(chain, schedule)))
 
 
-def working_set(view: ChainView) -> Count:
-    """The largest working set of any operator; tiles may be arrays."""
+def working_set(view: ChainView, streamed: Collection[tuple[str, Access]] = ()) -> Count:
+    """The largest working set of any operator without reads (operator, access) that are `streamed`; tiles may be arrays."""
     live = live_intermediates(view)
-    accesses = tuple(outer_accesses(view))
+    accesses = tuple(one for one in outer_accesses(view) if one[2] or (one[0].operator.name, one[1]) not in streamed)
     needs = [live + sum(resident(view, running, *entry[:2]) for entry in accesses) for running in view.operators]
     return as_integer(reduce(np.maximum, needs))
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, rewrite, subexpressions
+from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
+from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.types import Access, Constant, Graph, Operator
 
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
@@ -46,7 +46,7 @@ def _rewritten(operator: Operator, constants: Mapping[str, Constant], known: dic
         if said is not None:
             is_additive = constants[access.tensor].array.dtype != np.bool_
             values[Load(number)] = apply("where", said, Literal(0.0), Literal(float("-inf"))) if is_additive else said
-    return _without_reads(replace(operator, body=rewrite(operator.body, values.get))) if values else operator
+    return with_used_reads(replace(operator, body=rewrite(operator.body, values.get))) if values else operator
 
 
 def _truth(array: np.ndarray[Any, Any]) -> Bools | None:
@@ -114,11 +114,3 @@ def _plus(position: Scalar, offset: int) -> Scalar:
 def _all(conditions: Iterator[Scalar]) -> Scalar | None:
     first = next(conditions, None)
     return None if first is None else reduce(lambda one, other: apply("logical_and", one, other), conditions, first)
-
-
-def _without_reads(operator: Operator) -> Operator:
-    """The operator without the reads that its body does not use."""
-    used = sorted({node.read for node in subexpressions(operator.body) if isinstance(node, Load)})
-    numbers = {Load(old): Load(new) for new, old in enumerate(used)}
-    body = rewrite(operator.body, lambda node: numbers.get(node) if isinstance(node, Load) else None)
-    return replace(operator, reads=tuple(operator.reads[number] for number in used), body=body)

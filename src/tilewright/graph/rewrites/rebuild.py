@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from tilewright.graph.scalar import Load, rewrite, subexpressions
 from tilewright.graph.types import Graph, Operator
 
 
@@ -20,3 +21,11 @@ def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:
         tensors=tuple(tensor for tensor in graph.tensors if tensor.name in used),
         constants=tuple(pair for pair in graph.constants if pair[0] in used),
     )
+
+
+def with_used_reads(operator: Operator) -> Operator:
+    """The operator without the reads that its body does not use."""
+    used = sorted({node.read for node in subexpressions(operator.body) if isinstance(node, Load)})
+    numbers = {Load(old): Load(new) for new, old in enumerate(used)}
+    body = rewrite(operator.body, lambda node: numbers.get(node) if isinstance(node, Load) else None)
+    return replace(operator, reads=tuple(operator.reads[number] for number in used), body=body)
