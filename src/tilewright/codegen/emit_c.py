@@ -15,6 +15,7 @@ from tilewright.codegen.emit_elements import C_TYPES
 from tilewright.codegen.emit_epilogue import kernel_epilogue, kernel_name
 from tilewright.codegen.emit_loops import emit_vector_loops
 from tilewright.codegen.emit_packing import PACKING, copy_lines
+from tilewright.codegen.emit_rounding import with_rounding
 from tilewright.codegen.emit_tiles import (
     function_declaration,
     inlined_declaration,
@@ -54,21 +55,6 @@ from tilewright.kernels.vectors import VectorDialect
 EXPORTED = '__attribute__((visibility("default")))'
 FLOAT_BYTES = 4
 ALIGNMENT_FLOATS = 16
-
-ROUNDING = {
-    "tw_floor_divide": "TW_INLINE long tw_floor_divide(long a, long b) { return a / b - (a % b < 0); }",
-    "tw_whole_below": """\
-TW_INLINE long tw_whole_below(float x) { /* the largest integer that is not above x; at most 2^30 from 0, least for NaN */
-  const long whole = x >= 0x1p30f ? 1L << 30 : x > -0x1p30f ? (long)x : -(1L << 30);
-  return whole - ((float)whole > x);
-}""",
-    "tw_whole_above": """\
-TW_INLINE long tw_whole_above(float x) { /* the least integer that is not below x; at most 2^30 from 0, least for NaN */
-  const long whole = x >= 0x1p30f ? 1L << 30 : x > -0x1p30f ? (long)x : -(1L << 30);
-  return whole + ((float)whole < x);
-}""",
-}
-"""Functions of integer expressions that few files need."""
 
 CALL_DECLARATION = """\
 struct tw_call {
@@ -142,11 +128,6 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
         *with_rounding(chains_and_entry(file)),
     ]
     return "\n".join(parts), linked
-
-
-def with_rounding(chains: list[str]) -> list[str]:
-    """The chains behind the functions of rounding that they mention."""
-    return [*(text for name, text in ROUNDING.items() if any(name in chain for chain in chains)), *chains]
 
 
 def element_types(file: File) -> frozenset[str]:

@@ -27,7 +27,7 @@ without trees; parts of them, which a cut leaves, with trees again."""
 
 
 def possible_segments(space: Space) -> tuple[Segment, ...]:
-    """The segments that the axes of a chain allow, in the order of their operators; none if more than `MOST_SEGMENTS`."""
+    """The segments that the axes of a chain allow, in the order of their operators; none beyond `MOST_SEGMENTS`."""
     found = [segment for group in space.groups if (segment := _segment(space, group))]
     if len(found) > MOST_SEGMENTS:
         return ()

@@ -115,6 +115,8 @@ class KeyBlocks:
     empty: float
     partial: float
     full: float
+    is_known: bool = True
+    """Whether no data of a call leaves out more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,11 +98,10 @@ def _schedule(plan: Plan) -> list[str]:
 
 def _key_blocks(blocks: KeyBlocks) -> str:
     rows = " x ".join(f"{axis} {tile}" for axis, tile in blocks.rows)
-    shares = (
-        f"{units.percent(share)} {what}"
-        for share, what in ((blocks.empty, "left out"), (blocks.partial, "masked"), (blocks.full, "not masked"))
-    )
-    return f"{blocks.axis} where {' and '.join(blocks.limits)}: per block of {rows or 'rows'} {', '.join(shares)}"
+    named = ((blocks.empty, "left out"), (blocks.partial, "masked"), (blocks.full, "not masked"))
+    shares = ", ".join(f"{units.percent(share)} {what}" for share, what in named)
+    more = "" if blocks.is_known else "; data of the call leaves out more"
+    return f"{blocks.axis} where {' and '.join(blocks.limits)}: per block of {rows or 'rows'} {shares}{more}"
 
 
 def _stored(plan: Plan, tensor: str) -> str:
