@@ -16,6 +16,7 @@ from itertools import product
 
 from tilewright.errors import TilewrightError
 from tilewright.kernels.contract import Along, Epilogue, KernelSource, MicroKernel, SourceKind, matrix_abi
+from tilewright.kernels.elements import reading, suffix
 from tilewright.kernels.vectors import VectorDialect
 
 VARIANT = """\
@@ -115,7 +116,7 @@ def outer_product_text(
     wide = vectors >= WIDE_VECTORS
     shapes = ((m, v, edge) for m, v in ordered for edge in (False, True))
     functions = [_variant(name, Tile(m, v, edge, prefetch, unroll, wide, epilogue)) for m, v, edge in shapes]
-    ending = [epilogue.text] if epilogue is not None else []
+    ending = [*reading(one.element_type for one in epilogue.operands), epilogue.text] if epilogue is not None else []
     return "\n".join([dialect.prelude, VARIANT, *ending, *functions, _dispatch(name, ordered, epilogue)])
 
 
@@ -232,8 +233,7 @@ class Tile:
         for number, along in self._operands():
             if not along.rows:
                 for j in range(self.vectors if along.columns else 1):
-                    value = self._load(f"e{number}", j) if along.columns else f"tw_splat(tw_read(e{number}))"
-                    yield f"  const tw_vec x_{number}_{j} = {value};"
+                    yield f"  const tw_vec x_{number}_{j} = {self._operand(along, f'e{number}', j)};"
 
     def _finished(self, row: int, vector: int) -> Iterator[str]:
         """The epilogue of one accumulator."""
@@ -244,11 +244,13 @@ class Tile:
             place = f"e{number} + {row} * e{number}_row"
             if not along.rows:
                 values.append(f"x_{number}_{vector if along.columns else 0}")
-            elif along.columns:
-                values.append(self._load(place, vector))
             else:
-                values.append(f"tw_splat(tw_read({place}))")
+                values.append(self._operand(along, place, vector))
         yield f"  sum_{row}_{vector} = {self.epilogue.name}({', '.join(values)});"
+
+    def _operand(self, along: Along, place: str, vector: int) -> str:
+        of = suffix(along.element_type)
+        return self._load(place, vector, of) if along.columns else f"tw_splat(tw_read{of}({place}))"
 
     def _operands(self) -> Iterator[tuple[int, Along]]:
         return enumerate(self.epilogue.operands if self.epilogue is not None else ())
@@ -281,9 +283,9 @@ class Tile:
     def _in_part(self, vector: int) -> bool:
         return self.edge and vector == self.vectors - 1
 
-    def _load(self, pointer: str, vector: int) -> str:
+    def _load(self, pointer: str, vector: int, of: str = "") -> str:
         address = f"{pointer} + {vector} * TW_LANES"
-        return f"tw_load_part({address}, last)" if self._in_part(vector) else f"tw_load({address})"
+        return f"tw_load_part{of}({address}, last)" if self._in_part(vector) else f"tw_load{of}({address})"
 
     def _store(self, pointer: str, vector: int, value: str) -> str:
         address = f"{pointer} + {vector} * TW_LANES"
