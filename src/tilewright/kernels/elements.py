@@ -83,7 +83,8 @@ def suffix(dtype: str) -> str:
 
 def reading(dtypes: Iterable[str]) -> list[str]:
     """The functions that read elements of these types; the text may be repeated within a translation unit."""
-    return [_named(GUARDED.replace("@TEXT@", READS + (LOAD_NARROW if dtype in NARROW else LOAD)), dtype) for dtype in _converted(dtypes)]
+    texts = {dtype: READS + (LOAD_NARROW if dtype in NARROW else LOAD) for dtype in _converted(dtypes)}
+    return [_named(GUARDED.replace("@TEXT@", text), dtype) for dtype, text in texts.items()]
 
 
 def touching(dtypes: Iterable[str]) -> list[str]:
