@@ -7,7 +7,7 @@ speed). One function per (rows, vectors), in two forms: whole vectors, and a las
 Operands of an epilogue that move along rows and columns are asked for before the first step: short rows from memory, which no
 hardware foresees (attention 8 x 1024 x 1024 x 64 with a bias of its own for every score, Zen 5: 14.2 ms without, 10.7 with).
 
-Other prefetching is an option. What the hardware does not foresee are the starts of short rows: A of the next tile of rows, and the
+Other prefetching is an option. What the hardware does not foresee are starts of short rows: A of the next tile of rows, and the
 tile of C; and B where it streams through once, as its panels lie further apart in time than the hardware looks ahead: steps of a
 packed panel some way behind this one, or, of a B in place, the same rows of a panel further on.
 """
