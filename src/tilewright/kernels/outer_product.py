@@ -114,7 +114,7 @@ def outer_product_text(
     ordered = sorted(wanted, reverse=True)
     wide = vectors >= WIDE_VECTORS
     shapes = ((m, v, edge) for m, v in ordered for edge in (False, True))
-    functions = [_variant(name, Tile(m, v, edge, prefetch, unroll, wide, epilogue)) for m, v, edge in shapes]
+    functions = [_variant(name, Tile(m, v, edge, prefetch, unroll, wide, epilogue, dialect.lanes)) for m, v, edge in shapes]
     ending = [epilogue.text] if epilogue is not None else []
     return "\n".join([dialect.prelude, VARIANT, *ending, *functions, _dispatch(name, ordered, epilogue)])
 
@@ -149,6 +149,7 @@ class Tile:
         unroll: int = UNROLL,
         wide: bool = False,
         epilogue: Epilogue | None = None,
+        lanes: int = 1,
     ) -> None:
         self.rows = rows
         self.vectors = vectors
@@ -157,6 +158,7 @@ class Tile:
         self.unroll = unroll
         self.wide = wide
         self.epilogue = epilogue
+        self.lanes = lanes
 
     @property
     def suffix(self) -> str:
@@ -223,9 +225,22 @@ class Tile:
             yield f"    sum_{i}_{j} = {self._load(f'c + {i} * c_row', j)} + sum_{i}_{j};"
         yield "  }"
         yield from self._columns_of_epilogue()
+        if self._may_stream():
+            yield "  if (tw_whole_lines(c, c_row)) {"
+            yield from self._stores("tw_stream")
+            yield "    return;"
+            yield "  }"
+        yield from self._stores("tw_store")
+
+    def _may_stream(self) -> bool:
+        """Whether rows of the tile are whole lines, to be stored past the caches."""
+        streams = self.epilogue is not None and self.epilogue.streams
+        return streams and not self.edge and self.vectors * self.lanes % LINE_FLOATS == 0
+
+    def _stores(self, store: str) -> Iterator[str]:
         for i, j in self._places():
             yield from self._finished(i, j)
-            yield f"  {self._store(f'c + {i} * c_row', j, f'sum_{i}_{j}')};"
+            yield f"  {self._store(f'c + {i} * c_row', j, f'sum_{i}_{j}', store)};"
 
     def _columns_of_epilogue(self) -> Iterator[str]:
         """Operands of the epilogue that are the same for all rows."""
@@ -285,9 +300,9 @@ class Tile:
         address = f"{pointer} + {vector} * TW_LANES"
         return f"tw_load_part({address}, last)" if self._in_part(vector) else f"tw_load({address})"
 
-    def _store(self, pointer: str, vector: int, value: str) -> str:
+    def _store(self, pointer: str, vector: int, value: str, store: str) -> str:
         address = f"{pointer} + {vector} * TW_LANES"
-        return f"tw_store_part({address}, {value}, last)" if self._in_part(vector) else f"tw_store({address}, {value})"
+        return f"tw_store_part({address}, {value}, last)" if self._in_part(vector) else f"{store}({address}, {value})"
 
 
 def _dispatch(name: str, variants: list[tuple[int, int]], epilogue: Epilogue | None) -> str:
