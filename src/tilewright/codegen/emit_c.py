@@ -147,6 +147,11 @@ def kernel_calls(nest: LoopNest) -> list[KernelCall]:
     return [node for root in roots for node in _walk(root) if isinstance(node, KernelCall)]
 
 
+def _streams(nest: LoopNest) -> bool:
+    """Whether micro tiles store past the caches: other threads see it once this one has passed a fence."""
+    return any(call.epilogue is not None and call.epilogue.streams for call in kernel_calls(nest))
+
+
 def _walk(node: Node) -> Iterator[Node]:
     yield node
     if isinstance(node, BlockLoop | If):
@@ -201,7 +206,8 @@ def _task(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> str:
         if _refetches(nest, axis, inner)
     ]
     last += emit_fetch.declaration(nest.fetches)
-    body = [*_nodes(nest.setup), *last, *_blocks(nest)]
+    fence = ["tw_fence();"] if _streams(nest) else []
+    body = [*_nodes(nest.setup), *last, *_blocks(nest), *fence]
     text = "\n".join(body)
     lines: list[str] = []
     for argument in (one for one in arguments if re.search(rf"\b{one.name}\b", text)):
