@@ -22,6 +22,7 @@ TW_INLINE tw_vec ending(tw_vec sum, tw_vec x_0, tw_vec x_1, tw_vec x_2, tw_vec x
 """
 """Of one number, one per column, one per row, one per element."""
 ENDING = Epilogue("ending", TEXT, tuple(KINDS))
+STREAMED = Epilogue("ending", TEXT, tuple(KINDS), streams=True)
 DEPTHS = (0, 1, 7, 33)
 Call = Callable[..., None]
 
@@ -32,10 +33,10 @@ def shapes(kernel: MicroKernel) -> list[tuple[int, int]]:
     return [(m, n) for n in sorted(widths) for m in sorted({1, kernel.rows_for(n) - 1, kernel.rows_for(n)})]
 
 
-def load(kernel: MicroKernel, compiler: str) -> Call:
+def load(kernel: MicroKernel, compiler: str, ending: Epilogue = ENDING) -> Call:
     """The kernel with the epilogue, compiled for these shapes only; pointers are given as addresses."""
     variants = frozenset((m, -(-n // kernel.lanes)) for m, n in shapes(kernel))
-    source = kernel.source("under_test", variants, ENDING)
+    source = kernel.source("under_test", variants, ending)
     names = "k, a, a_row, a_column, b, b_row, c, c_row, m, n, accumulate, " + ", ".join(ENDING.arguments())
     head = f"{kernel.declaration('under_test', ENDING)}\n{EXPORT} {matrix_abi('call', ENDING)} {{ under_test({names}); }}\n"
     library = build([source, KernelSource(SourceKind.C, head)], kernel.features, compiler)
@@ -83,3 +84,28 @@ def _cases() -> list[object]:
 @pytest.mark.parametrize(("kernel", "compiler"), _cases())
 def test_epilogues_of_every_kind_of_operand_at_every_edge(kernel: MicroKernel, compiler: str) -> None:
     in_child(check, load(kernel, compiler), kernel)
+
+
+@pytest.mark.parametrize(("kernel", "compiler"), _cases())
+def test_streamed_stores_change_nothing_wherever_rows_begin(kernel: MicroKernel, compiler: str) -> None:
+    in_child(check, load(kernel, compiler, STREAMED), kernel)
+    in_child(check_streams, load(kernel, compiler), load(kernel, compiler, STREAMED), kernel)
+
+
+def check_streams(plain: Call, streams: Call, kernel: MicroKernel) -> None:
+    """Bit for bit, where rows of C begin cache lines and where they do not; nothing between them is written."""
+    random = np.random.default_rng(0)
+    memory = GuardedMemory(4 * 256 * kernel.rows_for(1))
+    for (m, n), gap, at_end in product(shapes(kernel), (0, 16, 5), (False, True)):
+        pitch = -(-n // 16) * 16 + gap
+        sizes = (m, 7), (7, n), (m, pitch), (1, 1), (1, n), (m, 1), (m, n)
+        a, b, c, *others = (random.standard_normal(size, np.float32) for size in sizes)
+        results = []
+        for call in (plain, streams):
+            target = memory.place((m - 1) * pitch + n, at_end=at_end)
+            target[:] = c.reshape(-1)[: target.size]
+            one, column, row, every = (operand.ctypes.data for operand in others)
+            addresses = a.ctypes.data, 7, 1, b.ctypes.data, n, target.ctypes.data, pitch
+            call(7, *addresses, m, n, 0, one, column, row, 1, every, n)
+            results.append(target.copy())
+        np.testing.assert_array_equal(*results)
