@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tilewright.codegen import emit_elements, emit_fetch, names
+from tilewright.codegen import emit_fetch, names
 from tilewright.codegen.artifact import CONTEXT_DECLARATION
-from tilewright.codegen.emit_elements import C_TYPES
 from tilewright.codegen.emit_epilogue import kernel_epilogue, kernel_name
 from tilewright.codegen.emit_loops import emit_vector_loops
 from tilewright.codegen.emit_packing import PACKING, copy_lines
@@ -50,6 +49,7 @@ from tilewright.codegen.loop_nest import (
     VectorLoops,
 )
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
+from tilewright.kernels.elements import C_TYPES, reading
 from tilewright.kernels.vectors import VectorDialect
 
 EXPORTED = '__attribute__((visibility("default")))'
@@ -122,7 +122,7 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
         CONTEXT_DECLARATION,
         CALL_DECLARATION,
         PACKING,
-        *emit_elements.reading(element_types(file)),
+        *reading(element_types(file)),
         *([emit_fetch.FETCHING] if any(nest.fetches for nest, _ in file.nests) else []),
         *kernel_text,
         *with_rounding(chains_and_entry(file)),
@@ -145,6 +145,11 @@ def kernel_calls(nest: LoopNest) -> list[KernelCall]:
     """Every kernel call of a nest."""
     roots = [*nest.setup, *(node for axis in nest.parallel for node in axis.prologue), *nest.body]
     return [node for root in roots for node in _walk(root) if isinstance(node, KernelCall)]
+
+
+def _streams(nest: LoopNest) -> bool:
+    """Whether micro tiles store past the caches: other threads see it once this one has passed a fence."""
+    return any(call.epilogue is not None and call.epilogue.streams for call in kernel_calls(nest))
 
 
 def _walk(node: Node) -> Iterator[Node]:
@@ -201,7 +206,8 @@ def _task(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> str:
         if _refetches(nest, axis, inner)
     ]
     last += emit_fetch.declaration(nest.fetches)
-    body = [*_nodes(nest.setup), *last, *_blocks(nest)]
+    fence = ["tw_fence();"] if _streams(nest) else []
+    body = [*_nodes(nest.setup), *last, *_blocks(nest), *fence]
     text = "\n".join(body)
     lines: list[str] = []
     for argument in (one for one in arguments if re.search(rf"\b{one.name}\b", text)):

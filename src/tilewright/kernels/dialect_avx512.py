@@ -8,6 +8,8 @@ from tilewright.kernels.vectors import vector_dialect
 INSTRUCTIONS = """\
 typedef unsigned short tw_mask;
 #define TW_KEEP(v) __asm__("" : "+v"(v))
+TW_INLINE void tw_stream(float *p, tw_vec v) { __asm__ volatile("vmovntps %1, %0" : "=m"(*(tw_vec_unaligned *)p) : "v"(v)); }
+TW_INLINE void tw_fence(void) { __asm__ volatile("sfence" ::: "memory"); }
 TW_INLINE tw_mask tw_prefix(long n) { return (tw_mask)((1u << n) - 1u); }
 TW_INLINE tw_vec tw_load_part(const float *p, long n) {
   return __builtin_ia32_loadups512_mask((const void *)p, (tw_vec){0}, tw_prefix(n));
@@ -23,8 +25,9 @@ TW_COMPARISON(tw_greater_equal, 29)
 TW_COMPARISON(tw_greater, 30)
 #undef TW_COMPARISON
 TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) {
-  __asm__("vmovaps %1, %0%{%2%}" : "+v"(b) : "v"(a), "Yk"(mask));
-  return b;
+  tw_vec result;
+  __asm__("vblendmps %1, %2, %0%{%3%}" : "=v"(result) : "v"(a), "v"(b), "Yk"(mask));
+  return result;
 }
 TW_INLINE tw_vec tw_larger(tw_vec a, tw_vec b) {
   tw_vec result;
