@@ -38,7 +38,7 @@ def working_set(view: ChainView, streamed: Collection[tuple[str, Access]] = ()) 
 def _resident_elements(
     view: ChainView, running: OperatorView, accesses: Sequence[tuple[OperatorView, Access, bool]], known: dict[Hashable, Count]
 ) -> Count:
-    """What some accesses' tiles occupy while an operator runs; `known` ones are not asked again."""
+    """What accesses take while an operator runs; those of others under the same loops are `known` after the first."""
     alike = running.operator.name if running.conditions else tuple(loop.node for loop in running.loops)
     total: Count = 0
     for number, (owner, access, _) in enumerate(accesses):
