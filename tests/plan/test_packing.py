@@ -117,3 +117,10 @@ def test_chains_that_differ_in_constants_differ() -> None:
     assert structure(chain) != structure(replace(chain, constants=("B",)))
     apart = single_operator_chains(replace(chain, constants=("B",)))
     assert [one.constants for one in apart] == [("B",), ()]
+
+
+def test_rows_no_longer_than_a_panel_lie_like_one() -> None:
+    width = KERNELS[0].columns
+    for columns, is_packed in ((width - 8, False), (width, False), (16 * width, True)):
+        chain = product(4096, 4096, columns, constants=())
+        assert bool(packed_by_calls(planned(chain))) == is_packed, columns

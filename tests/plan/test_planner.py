@@ -26,8 +26,12 @@ from tilewright.plan.block_order import is_executable, prefixed
 from tilewright.plan.coefficients import DEFAULT
 from tilewright.plan.parallel import block_count, imbalance, parallel_axes
 from tilewright.plan.planner import plan_chain
+from tilewright.plan.roles import contraction_roles
+from tilewright.plan.row_forms import cut_axes
 from tilewright.plan.schedule import Compute, Layout, Loop, Pack
+from tilewright.plan.setting import setting_of
 from tilewright.plan.types import Plan, Price, PriceTerm
+from tilewright.plan.vector_work import later_passes_seconds
 
 CASES = [(name, with_softmax) for name in TABLE_IV for with_softmax in (False, True)]
 
@@ -47,6 +51,25 @@ def test_every_chain_of_table_iv_plans(name: str, with_softmax: bool) -> None:
     assert block_count(plan.chain, plan.schedule) >= 8
     assert plan.parallel_axes
     check_packs(plan)
+
+
+@pytest.mark.parametrize(("keys", "is_cut"), [(512, False), (4096, True), (16384, True)])
+def test_rows_that_leave_l1_run_in_blocks_of_keys(keys: int, is_cut: bool) -> None:
+    plan = plan_chain(batch_chain(8, 4096, 64, 64, keys, with_softmax=True), CASCADE_LAKE, kernels=KERNELS)
+    rows = next(operator for operator in plan.chain.operators if operator.is_row_operator())
+    assert bool(cut_axes(plan.chain, plan.schedule, rows)) == is_cut
+    assert plan.scratch_bytes < 1 << 23
+
+
+def test_later_passes_cost_where_l1_has_lost_the_rows() -> None:
+    chain = batch_chain(1, 64, 64, 64, 4096, with_softmax=True)
+    roles = {one.name: contraction_roles(one) for one in chain.operators if one.is_contraction()}
+    setting = setting_of(chain, CASCADE_LAKE, dict.fromkeys(roles, KERNELS[0]), roles, DEFAULT)
+    rows = next(operator for operator in setting.chain.operators if operator.is_row_operator())
+    lost_s, kept_s = (later_passes_seconds(setting, rows, blocks, 1) for blocks in (1, 8))
+    bandwidth = setting.machine.levels[1].bandwidth_bytes_per_s
+    assert lost_s == pytest.approx(setting.coefficients.visible_later_passes * 4 * 64 * 4096 / bandwidth)
+    assert kept_s == 0
 
 
 def check_packs(plan: Plan) -> None:

@@ -55,12 +55,17 @@ class Lengths:
         the first position with the same symbol."""
         if not self._varying:
             return extents
-        key = list(extents)
+        key, pinned = list(extents), self._pinned
         for position, mates in self._varying:
             length = extents[position]
-            if length > 1 and (position, number := _number(length)) not in self._pinned:
-                first = next((mate for mate in mates if extents[mate] == length), position)
-                key[position] = ~(number * len(key) + first)
+            if length <= 1 or (pinned and (position, _number(length)) in pinned):
+                continue
+            first = position
+            for mate in mates:
+                if extents[mate] == length:
+                    first = mate
+                    break
+            key[position] = ~(_number(length) * len(key) + first)
         return tuple(key)
 
     def learn(self, extents: Extents) -> None:

@@ -282,6 +282,7 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
         accumulate=accumulate,
         shapes=_shapes(rows, columns),
         ranges=(rows, columns),
+        operator=operator.name,
     )
     if roles.column is None or target.stride(roles.column) == 1:
         return (*packing, *with_epilogue(state, operator, roles, scope, call))

@@ -14,6 +14,7 @@ from tilewright.codegen.artifact import CONTEXT_DECLARATION
 from tilewright.codegen.emit_epilogue import kernel_epilogue, kernel_name
 from tilewright.codegen.emit_loops import emit_vector_loops
 from tilewright.codegen.emit_packing import PACKING, copy_lines
+from tilewright.codegen.emit_rounding import with_rounding
 from tilewright.codegen.emit_tiles import (
     function_declaration,
     inlined_declaration,
@@ -54,21 +55,6 @@ from tilewright.kernels.vectors import VectorDialect
 EXPORTED = '__attribute__((visibility("default")))'
 FLOAT_BYTES = 4
 ALIGNMENT_FLOATS = 16
-
-ROUNDING = {
-    "tw_floor_divide": "TW_INLINE long tw_floor_divide(long a, long b) { return a / b - (a % b < 0); }",
-    "tw_whole_below": """\
-TW_INLINE long tw_whole_below(float x) { /* the largest integer that is not above x; at most 2^30 from 0, least for NaN */
-  const long whole = x >= 0x1p30f ? 1L << 30 : x > -0x1p30f ? (long)x : -(1L << 30);
-  return whole - ((float)whole > x);
-}""",
-    "tw_whole_above": """\
-TW_INLINE long tw_whole_above(float x) { /* the least integer that is not below x; at most 2^30 from 0, least for NaN */
-  const long whole = x >= 0x1p30f ? 1L << 30 : x > -0x1p30f ? (long)x : -(1L << 30);
-  return whole + ((float)whole < x);
-}""",
-}
-"""Functions of integer expressions that few files need."""
 
 CALL_DECLARATION = """\
 struct tw_call {
@@ -144,11 +130,6 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
     return "\n".join(parts), linked
 
 
-def with_rounding(chains: list[str]) -> list[str]:
-    """The chains behind the functions of rounding that they mention."""
-    return [*(text for name, text in ROUNDING.items() if any(name in chain for chain in chains)), *chains]
-
-
 def element_types(file: File) -> frozenset[str]:
     """Of all that the chains read and write outside their scratch."""
     return frozenset(argument.dtype for _, arguments in file.nests for argument in arguments)
@@ -164,6 +145,11 @@ def kernel_calls(nest: LoopNest) -> list[KernelCall]:
     """Every kernel call of a nest."""
     roots = [*nest.setup, *(node for axis in nest.parallel for node in axis.prologue), *nest.body]
     return [node for root in roots for node in _walk(root) if isinstance(node, KernelCall)]
+
+
+def _streams(nest: LoopNest) -> bool:
+    """Whether micro tiles store past the caches: other threads see it once this one has passed a fence."""
+    return any(call.epilogue is not None and call.epilogue.streams for call in kernel_calls(nest))
 
 
 def _walk(node: Node) -> Iterator[Node]:
@@ -220,7 +206,8 @@ def _task(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> str:
         if _refetches(nest, axis, inner)
     ]
     last += emit_fetch.declaration(nest.fetches)
-    body = [*_nodes(nest.setup), *last, *_blocks(nest)]
+    fence = ["tw_fence();"] if _streams(nest) else []
+    body = [*_nodes(nest.setup), *last, *_blocks(nest), *fence]
     text = "\n".join(body)
     lines: list[str] = []
     for argument in (one for one in arguments if re.search(rf"\b{one.name}\b", text)):

@@ -23,7 +23,8 @@ def kernel_name(call: KernelCall) -> str:
         return call.symbol
     functions = [node.function for node in subexpressions(call.epilogue.body) if isinstance(node, Apply)]
     content = f"{call.epilogue.body}{_operands(call)}"
-    return "_".join([call.symbol, *reversed(functions), hashlib.sha256(content.encode()).hexdigest()[:DIGITS]])
+    streams = ["streams"] if call.epilogue.streams else []
+    return "_".join([call.symbol, *reversed(functions), *streams, hashlib.sha256(content.encode()).hexdigest()[:DIGITS]])
 
 
 def kernel_epilogue(call: KernelCall) -> Epilogue | None:
@@ -34,7 +35,7 @@ def kernel_epilogue(call: KernelCall) -> Epilogue | None:
     name = f"{kernel_name(call)}_end"
     given = ", ".join(["tw_vec sum", *(f"tw_vec x_{i}" for i in range(len(operands)))])
     text = f"TW_INLINE tw_vec {name}({given}) {{\n  return {vector_text(call.epilogue.body, _leaf)};\n}}\n"
-    return Epilogue(name, text, operands)
+    return Epilogue(name, text, operands, call.epilogue.streams)
 
 
 def _operands(call: KernelCall) -> tuple[Along, ...]:

@@ -173,6 +173,8 @@ TW_INLINE void tw_prefetch(const float *p) { (void)p; }
 TW_INLINE float tw_read(const float *p) { tw_touch(p, 1, 0); return 0.0f; }
 TW_INLINE tw_vec tw_load(const float *p) { tw_touch(p, TW_LANES, 0); return 0.0f; }
 TW_INLINE void tw_store(float *p, tw_vec v) { (void)v; tw_touch(p, TW_LANES, 1); }
+TW_INLINE void tw_stream(float *p, tw_vec v) { tw_store(p, v); }
+TW_INLINE void tw_fence(void) {}
 TW_INLINE tw_vec tw_load_part(const float *p, long n) { tw_touch(p, n, 0); return 0.0f; }
 TW_INLINE void tw_store_part(float *p, tw_vec v, long n) { (void)v; tw_touch(p, n, 1); }
 TW_INLINE tw_vec tw_load_strided(const float *p, long stride, long n) {

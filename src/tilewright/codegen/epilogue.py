@@ -9,6 +9,7 @@ from tilewright.codegen.loop_nest import Gather, If, KernelCall, Node, TileEpilo
 from tilewright.codegen.rows import adds_no_more, divides_in_tiles, tile_division
 from tilewright.codegen.state import Lowering, Scope
 from tilewright.errors import InternalError
+from tilewright.graph.scalar import Load
 from tilewright.graph.types import Operator
 from tilewright.plan.epilogues import Epilogue
 from tilewright.plan.types import ContractionRoles
@@ -19,17 +20,18 @@ def with_epilogue(
 ) -> tuple[Node, ...]:
     """The call of a micro kernel; with the contraction's epilogue at the last block of its reduction, if it has one.
 
-    That is made of the maps behind it, or divides its sums of shares.
+    That is made of the maps behind it, or divides its sums of shares, or only stores them past the caches.
     """
+    streams = operator.name in state.plan.streamed and call.accumulate == 0
     maps = tuple(one.operator for one in state.plan.operators if one.epilogue_of == operator.name)
     if divides_in_tiles(state, operator, scope):
         ending, last = tile_division(state, operator, roles, scope), adds_no_more(state, operator, scope)
     elif maps:
         ending, last = _tile_epilogue(state, Epilogue(operator.name, maps), roles, scope), _is_last(operator, scope)
     else:
-        return (call,)
+        return (replace(call, epilogue=TileEpilogue(Load(0), (), streams=True)) if streams else call,)
     if last == 1:
-        return (replace(call, epilogue=ending),)
+        return (replace(call, epilogue=replace(ending, streams=streams)),)
     return (If(last, (replace(call, epilogue=ending),)), If(equal(last, 0), (call,)))
 
 

@@ -18,9 +18,9 @@ LINE_FLOATS = 16
 
 def with_fetches(state: Lowering, nest: LoopNest, scope: Scope) -> LoopNest:
     """The nest whose micro tiles ask for the next blocks of the inputs that the plan names; `scope` is that of one block."""
-    tiles = sum(_tiles(node, state.kernels) for node in nest.body)
+    tiles = sum(_tiles(node, state) for node in nest.body)
     fetches = tuple(_fetch(state, tensor, nest.parallel, scope, tiles) for tensor in state.plan.fetched if tiles)
-    return replace(nest, fetches=fetches, body=_counting(nest.body, len(fetches))) if fetches else nest
+    return replace(nest, fetches=fetches, body=_counting(nest.body, state.plan.fetching, len(fetches))) if fetches else nest
 
 
 def _fetch(state: Lowering, tensor: str, parallel: tuple[ParallelAxis, ...], scope: Scope, tiles: int) -> Fetch:
@@ -75,31 +75,37 @@ def _capacity(ranges: Mapping[str, Range], axis: str | None) -> int:
     return _number(ranges[axis].capacity) if axis is not None else 1
 
 
-def _tiles(node: Node, kernels: Mapping[str, MicroKernel]) -> int:
-    """How many micro tiles a node has, at most; 0 if that is not known."""
+def _tiles(node: Node, state: Lowering) -> int:
+    """How many micro tiles that ask a node has, at most; 0 if that is not known."""
     match node:
         case BlockLoop(start=start, stop=stop, tile=tile, body=body):
             trips = -(-(stop - start) // tile) if isinstance(start, int) and isinstance(stop, int) else 0
-            return trips * sum(_tiles(inner, kernels) for inner in body)
+            return trips * sum(_tiles(inner, state) for inner in body)
         case If(body=body):
-            return sum(_tiles(inner, kernels) for inner in body)
-        case KernelCall(kernel=name, shapes=shapes) if shapes is not None:
-            kernel = kernels[name]
-            return max((-(-rows // kernel.rows) * -(-columns // kernel.columns) for rows, columns in shapes), default=0)
+            return sum(_tiles(inner, state) for inner in body)
+        case KernelCall(kernel=name, shapes=shapes, operator=operator) if shapes is not None and operator in state.plan.fetching:
+            kernel = state.kernels[name]
+            return max((_tiles_of(kernel, rows, columns) for rows, columns in shapes), default=0)
         case _:
             return 0
 
 
-def _counting(body: tuple[Node, ...], fetches: int) -> tuple[Node, ...]:
-    """The same nodes, whose kernel calls know of so many fetches."""
-    return tuple(_told(node, fetches) for node in body)
+def _tiles_of(kernel: MicroKernel, rows: int, columns: int) -> int:
+    """The micro tiles of a block: whole panels, and a last one whose tiles may be taller."""
+    panels, rest = divmod(columns, kernel.columns)
+    return panels * -(-rows // kernel.rows) + (-(-rows // kernel.rows_for(rest)) if rest else 0)
 
 
-def _told(node: Node, fetches: int) -> Node:
+def _counting(body: tuple[Node, ...], operators: tuple[str, ...], fetches: int) -> tuple[Node, ...]:
+    """The same nodes, whose kernel calls for these operators know of so many fetches."""
+    return tuple(_told(node, operators, fetches) for node in body)
+
+
+def _told(node: Node, operators: tuple[str, ...], fetches: int) -> Node:
     match node:
         case BlockLoop() | If():
-            return replace(node, body=_counting(node.body, fetches))
-        case KernelCall(shapes=shapes) if shapes is not None:
+            return replace(node, body=_counting(node.body, operators, fetches))
+        case KernelCall(shapes=shapes, operator=operator) if shapes is not None and operator in operators:
             return replace(node, fetches=fetches)
         case _:
             return node

@@ -146,6 +146,8 @@ class TileEpilogue:
 
     body: Scalar
     operands: tuple[TileOperand, ...]
+    streams: bool = False
+    """Whether C is stored past the caches where its lines are whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,8 @@ class KernelCall:
     """All (rows, columns) that occur, None if they are known at run time only."""
     ranges: tuple[Range, Range] = (Range(0, 0, 0), Range(0, 0, 0))
     """Of rows and columns."""
+    operator: str = ""
+    """The contraction that is computed."""
     fetches: int = 0
     """How many of the nest's fetches every micro tile advances."""
     epilogue: TileEpilogue | None = None

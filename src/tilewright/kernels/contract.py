@@ -92,6 +92,9 @@ class Epilogue:
     name: str
     text: str
     operands: tuple[Along, ...] = ()
+    streams: bool = False
+    """Whether C is stored past the caches, as nobody reads it soon: whole lines of it, where it lies so. Others see it after a
+    `tw_fence()` of the same thread."""
 
     def parameters(self) -> tuple[str, ...]:
         """What the signature of the kernel has beside the product's.

@@ -10,6 +10,8 @@ from tilewright.kernels.vectors import vector_dialect
 INSTRUCTIONS = """\
 typedef tw_int tw_mask;
 #define TW_KEEP(v) __asm__("" : "+x"(v))
+TW_INLINE void tw_stream(float *p, tw_vec v) { __asm__ volatile("vmovntps %1, %0" : "=m"(*(tw_vec_unaligned *)p) : "x"(v)); }
+TW_INLINE void tw_fence(void) { __asm__ volatile("sfence" ::: "memory"); }
 TW_INLINE tw_mask tw_prefix(long n) { return (tw_int){0, 1, 2, 3, 4, 5, 6, 7} < tw_splat_int((int)n); }
 TW_INLINE tw_vec tw_load_part(const float *p, long n) { return __builtin_ia32_maskloadps256((const void *)p, tw_prefix(n)); }
 TW_INLINE void tw_store_part(float *p, tw_vec v, long n) { __builtin_ia32_maskstoreps256((void *)p, tw_prefix(n), v); }

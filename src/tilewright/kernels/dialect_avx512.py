@@ -8,6 +8,8 @@ from tilewright.kernels.vectors import vector_dialect
 INSTRUCTIONS = """\
 typedef unsigned short tw_mask;
 #define TW_KEEP(v) __asm__("" : "+v"(v))
+TW_INLINE void tw_stream(float *p, tw_vec v) { __asm__ volatile("vmovntps %1, %0" : "=m"(*(tw_vec_unaligned *)p) : "v"(v)); }
+TW_INLINE void tw_fence(void) { __asm__ volatile("sfence" ::: "memory"); }
 TW_INLINE tw_mask tw_prefix(long n) { return (tw_mask)((1u << n) - 1u); }
 TW_INLINE tw_vec tw_load_part(const float *p, long n) {
   return __builtin_ia32_loadups512_mask((const void *)p, (tw_vec){0}, tw_prefix(n));

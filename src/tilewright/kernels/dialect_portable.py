@@ -49,6 +49,8 @@ typedef tw_int tw_mask;
 #else
 #define TW_KEEP(v) ((void)0)
 #endif
+TW_INLINE void tw_stream(float *p, tw_vec v) { tw_store(p, v); }
+TW_INLINE void tw_fence(void) {}
 TW_INLINE tw_mask tw_prefix(long n) { return (tw_int){@IOTA@} < tw_splat_int((int)n); }
 @PARTS@TW_INLINE tw_mask tw_equal(tw_vec a, tw_vec b) { return a == b; }
 TW_INLINE tw_mask tw_not_equal(tw_vec a, tw_vec b) { return a != b; }

@@ -118,7 +118,7 @@ def outer_product_text(
     ordered = sorted(wanted, reverse=True)
     wide = vectors >= WIDE_VECTORS
     shapes = ((m, v, edge) for m, v in ordered for edge in (False, True))
-    functions = [_variant(name, Tile(m, v, edge, prefetch, unroll, wide, epilogue)) for m, v, edge in shapes]
+    functions = [_variant(name, Tile(m, v, edge, prefetch, unroll, wide, epilogue, dialect.lanes)) for m, v, edge in shapes]
     ending = [*reading(one.element_type for one in epilogue.operands), epilogue.text] if epilogue is not None else []
     return "\n".join([dialect.prelude, VARIANT, *ending, *functions, _dispatch(name, ordered, epilogue)])
 
@@ -153,6 +153,7 @@ class Tile:
         unroll: int = UNROLL,
         wide: bool = False,
         epilogue: Epilogue | None = None,
+        lanes: int = 1,
     ) -> None:
         self.rows = rows
         self.vectors = vectors
@@ -161,6 +162,7 @@ class Tile:
         self.unroll = unroll
         self.wide = wide
         self.epilogue = epilogue
+        self.lanes = lanes
 
     @property
     def suffix(self) -> str:
@@ -228,9 +230,22 @@ class Tile:
             yield f"    sum_{i}_{j} = {self._load(f'c + {i} * c_row', j)} + sum_{i}_{j};"
         yield "  }"
         yield from self._columns_of_epilogue()
+        if self._may_stream():
+            yield "  if (tw_whole_lines(c, c_row)) {"
+            yield from self._stores("tw_stream")
+            yield "    return;"
+            yield "  }"
+        yield from self._stores("tw_store")
+
+    def _may_stream(self) -> bool:
+        """Whether rows of the tile are whole lines, to be stored past the caches."""
+        streams = self.epilogue is not None and self.epilogue.streams
+        return streams and not self.edge and self.vectors * self.lanes % LINE_FLOATS == 0
+
+    def _stores(self, store: str) -> Iterator[str]:
         for i, j in self._places():
             yield from self._finished(i, j)
-            yield f"  {self._store(f'c + {i} * c_row', j, f'sum_{i}_{j}')};"
+            yield f"  {self._store(f'c + {i} * c_row', j, f'sum_{i}_{j}', store)};"
 
     def _fetched_for_epilogue(self) -> Iterator[str]:
         """What only this tile reads of the epilogue's operands, the line that a row ends in included."""
@@ -299,9 +314,9 @@ class Tile:
         address = f"{pointer} + {vector} * TW_LANES"
         return f"tw_load_part{of}({address}, last)" if self._in_part(vector) else f"tw_load{of}({address})"
 
-    def _store(self, pointer: str, vector: int, value: str) -> str:
+    def _store(self, pointer: str, vector: int, value: str, store: str) -> str:
         address = f"{pointer} + {vector} * TW_LANES"
-        return f"tw_store_part({address}, {value}, last)" if self._in_part(vector) else f"tw_store({address}, {value})"
+        return f"tw_store_part({address}, {value}, last)" if self._in_part(vector) else f"{store}({address}, {value})"
 
 
 def _dispatch(name: str, variants: list[tuple[int, int]], epilogue: Epilogue | None) -> str:

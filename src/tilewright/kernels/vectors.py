@@ -5,6 +5,9 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
     TW_LANES, tw_vec, tw_mask                       lane count, a vector, the result of a comparison
     tw_load(p)  tw_store(p, v)                      unaligned
     tw_read(p)  tw_prefetch(p)                      one float; its cache line, wherever p points
+    tw_stream(p, v)  tw_fence()                     store past the caches, where the ISA has that: p aligned to the vector; others
+                                                    see what was stored so after the fence
+    tw_whole_lines(p, stride)                       whether p, and all rows at that stride, begin cache lines
     tw_load_part(p, n)  tw_store_part(p, v, n)      the first n lanes, 0 <= n <= TW_LANES; loaded lanes >= n are 0
     tw_load_strided(p, stride, n)                   lane i is p[i * stride]; lanes >= n are 0
     tw_store_strided(p, stride, v, n)
@@ -82,12 +85,12 @@ def vector_dialect(
     """A dialect from `instructions`: the C of what differs between ISAs (listed below); the rest is the same for all.
 
     `instructions` defines tw_mask, tw_load_part, tw_store_part, the comparisons, tw_where, tw_prefix (a mask of the first n
-    lanes), tw_larger and tw_smaller (the second operand where the two are unordered), tw_sqrt, tw_floor, tw_round (to
-    nearest even, for |x| < 2^22), tw_scale (p * 2^n for integral -250 <= n <= 250, rounded once if p * 2^(n/2) is normal or n
-    is 0), tw_rest (a * b - ab, exact, where ab is a * b rounded, |a| and |b| are below 2^100 and the rest is normal),
-    tw_inverse (1 / d to 2e-7 for 1 <= d < 2^100; 1 for 1), tw_scale_down (p * 2^n for 0.5 < p < 2 and integral -125 <= n <= 0,
-    0 for n < -125 and any p, NaN if both are), TW_KEEP. With steps of its own for `exp2_down`, written as `EXP2_DOWN` is, a
-    dialect needs no tw_scale_down.
+    lanes), tw_stream, tw_fence, tw_larger and tw_smaller (the second operand where the two are unordered), tw_sqrt, tw_floor,
+    tw_round (to nearest even, for |x| < 2^22), tw_scale (p * 2^n for integral -250 <= n <= 250, rounded once if p * 2^(n/2) is
+    normal or n is 0), tw_rest (a * b - ab, exact, where ab is a * b rounded, |a| and |b| are below 2^100 and the rest is
+    normal), tw_inverse (1 / d to 2e-7 for 1 <= d < 2^100; 1 for 1), tw_scale_down (p * 2^n for 0.5 < p < 2 and integral -125 <=
+    n <= 0, 0 for n < -125 and any p, NaN if both are), TW_KEEP. With steps of its own for `exp2_down`, written as `EXP2_DOWN`
+    is, a dialect needs no tw_scale_down.
     """
     lanes = vector_bits // 32
     guard = f"TW_DIALECT_{name.upper()}"
@@ -208,6 +211,9 @@ TW_INLINE float tw_read(const float *p) { return *p; }
 TW_INLINE void tw_prefetch(const float *p) { __builtin_prefetch(p); }
 TW_INLINE tw_vec tw_load(const float *p) { return *(const tw_vec_unaligned *)p; }
 TW_INLINE void tw_store(float *p, tw_vec v) { *(tw_vec_unaligned *)p = v; }
+TW_INLINE long tw_whole_lines(const float *p, long stride) {
+  return (((unsigned long)p | (unsigned long)stride * sizeof(float)) & 63) == 0;
+}
 TW_INLINE tw_vec tw_splat(float x) { return x - (tw_vec){0}; }
 TW_INLINE tw_int tw_splat_int(int x) { return x - (tw_int){0}; }
 """

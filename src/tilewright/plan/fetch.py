@@ -8,6 +8,7 @@ result.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import prod
 
 from tilewright.graph.types import Access, Operator
@@ -49,11 +50,29 @@ def fetched_inputs(setting: Setting, schedule: Schedule, scratch_bytes: int) -> 
                 continue
             if (operator.name, number) in packed_ahead and _cuts_panels(setting, operator, blocks):
                 continue
-            if _moves_on(setting, operator, access, blocks) and _lines_per_tile(setting, access, blocks) <= MOST_LINES:
+            if (
+                _moves_on(setting, operator, access, blocks)
+                and _lines_per_tile(setting, access, blocks, setting.kernels) <= MOST_LINES
+            ):
                 found.setdefault(access.tensor, _block_bytes(setting, access, blocks))
     room = setting.fusion_level.size_bytes - scratch_bytes
     fitting = tuple(tensor for i, tensor in enumerate(found) if sum(list(found.values())[: i + 1]) <= room)
     return fitting if _pays(setting, fitting) else ()
+
+
+def fetching_operators(setting: Setting, schedule: Schedule, tensors: tuple[str, ...]) -> tuple[str, ...]:
+    """The contractions whose micro tiles ask: those that read these inputs, where their tiles need not ask for too many lines.
+
+    A tile asks for about as much as it uses up: then all other tiles advance no cursors, and what was asked for has their time to
+    come (MLPs of 6 layers, 32 wide: 2% less time than with all layers asking). Otherwise all contractions.
+    """
+    if not tensors:
+        return ()
+    blocks = {loop.axis: loop.tile for loop in parallel_loops(setting.chain, schedule)}
+    readers = {op.name: [read for read in op.reads if read.tensor in tensors] for op in setting.chain.operators}
+    names = tuple(name for name in setting.kernels if readers[name])
+    lines = (_lines_per_tile(setting, read, blocks, names) for name in names for read in readers[name])
+    return names if max(lines) <= MOST_LINES else tuple(setting.kernels)
 
 
 def _pays(setting: Setting, tensors: tuple[str, ...]) -> bool:
@@ -63,22 +82,22 @@ def _pays(setting: Setting, tensors: tuple[str, ...]) -> bool:
     """
     elements = sum(prod(setting.sizes[axis] for axis in tensor_axes(_read(setting, tensor))) for tensor in tensors)
     reading_s = ELEMENT_BYTES * elements / setting.machine.levels[setting.source_position].bandwidth_bytes_per_s
-    works = _contractions(setting)
+    works = _contractions(setting, setting.kernels)
     calls, computing_s = sum(work.calls for work in works), sum(work.seconds for work in works)
     return bool(calls * CYCLES_PER_TILE / setting.machine.frequency_hz < reading_s < computing_s)
 
 
-def _lines_per_tile(setting: Setting, access: Access, blocks: dict[str, int]) -> float:
-    """What every micro tile has to ask for: blocks that read the same share the work."""
+def _lines_per_tile(setting: Setting, access: Access, blocks: dict[str, int], names: Collection[str]) -> float:
+    """What every micro tile of these contractions has to ask for: blocks that read the same share the work."""
     trips = {axis: -(-setting.sizes[axis] // tile) for axis, tile in blocks.items()}
     last = max(i for i, axis in enumerate(trips) if axis in access.axes())
     sharing = prod(list(trips.values())[last + 1 :])
-    tiles = float(sum(work.calls for work in _contractions(setting))) / prod(trips.values())
+    tiles = float(sum(work.calls for work in _contractions(setting, names))) / prod(trips.values())
     return _block_bytes(setting, access, blocks) / setting.fusion_level.line_bytes / (tiles * sharing)
 
 
-def _contractions(setting: Setting) -> list[KernelWork]:
-    return [arithmetic_work(setting, one, setting.sizes) for one in setting.chain.operators if one.name in setting.kernels]
+def _contractions(setting: Setting, names: Collection[str]) -> list[KernelWork]:
+    return [arithmetic_work(setting, one, setting.sizes) for one in setting.chain.operators if one.name in names]
 
 
 def _read(setting: Setting, tensor: str) -> Access:

@@ -77,7 +77,8 @@ def key_blocks(setting: Setting, schedule: Schedule) -> KeyBlocks | None:
     box = box_sizes(clip_loops(chain, schedule), setting.sizes)
     rows = tuple((axis, box[axis]) for axis in guard.row_axes)
     computed, masked = share_of_pairs(chain, tuple(tile for _, tile in rows), *_alignment(setting, guard))
-    return KeyBlocks(guard.axis, tuple(map(str, guard.limits)), rows, 1 - computed, masked, computed - masked)
+    is_known = all(_planned_data(chain, limit) is not None for limit in guard.limits)
+    return KeyBlocks(guard.axis, tuple(map(str, guard.limits)), rows, 1 - computed, masked, computed - masked, is_known)
 
 
 @fact

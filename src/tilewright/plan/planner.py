@@ -14,7 +14,7 @@ from tilewright.plan.candidate import Candidate
 from tilewright.plan.coefficients import Coefficients, coefficients_for
 from tilewright.plan.cost import floor
 from tilewright.plan.epilogues import maps_in_tiles
-from tilewright.plan.fetch import fetched_inputs
+from tilewright.plan.fetch import fetched_inputs, fetching_operators
 from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.guard_work import key_blocks
 from tilewright.plan.hierarchy import level_plans, movements_by_level
@@ -33,6 +33,7 @@ from tilewright.plan.search import search
 from tilewright.plan.setting import ELEMENT_BYTES, Setting, setting_of
 from tilewright.plan.space import thinned_axes
 from tilewright.plan.split import Split, split_of
+from tilewright.plan.stores import streamed_writes, streaming_term
 from tilewright.plan.types import OperatorPlan, Plan, Price, Rejected
 from tilewright.plan.views import view_schedule
 from tilewright.plan.working_set import live_intermediates
@@ -78,6 +79,7 @@ def _planned(
     chain, machine = plain.chain, plain.machine
     setting, price, lost_prefetches = _prefetching(plain, available, blocking)
     winner, schedule = blocking.candidate, blocking.schedule
+    price = replace(price, terms=(*price.terms, *streaming_term(setting, schedule)))
     problem = why_not_executable(chain, schedule)
     if problem:
         raise PlanningError(f"no executable schedule for {chain.name}", where=chain.name, why=problem)
@@ -89,6 +91,7 @@ def _planned(
         *lost_prefetches,
     )
     scratch = scratch_bytes(setting, schedule)
+    fetched, streamed = fetched_inputs(setting, schedule, scratch), streamed_writes(setting, schedule)
     return Plan(
         chain=chain,
         machine=machine,
@@ -104,7 +107,9 @@ def _planned(
         floor=floor(chain, machine),
         rejected=rejected,
         thinned_axes=thinned_axes(setting),
-        fetched=fetched_inputs(setting, schedule, scratch),
+        fetched=fetched,
+        fetching=fetching_operators(setting, schedule, fetched),
+        streamed=streamed,
         key_blocks=key_blocks(setting, schedule),
     )
 
@@ -141,6 +146,8 @@ def _in_parts(setting: Setting, available: tuple[MicroKernel, ...], plan: Plan, 
         price=price,
         rejected=(whole, *lost_fusion(chain, price, plan.unfused_price), *lost_prefetches),
         fetched=(),
+        fetching=(),
+        streamed=(),
         key_blocks=key_blocks(setting, schedule),
     )
 

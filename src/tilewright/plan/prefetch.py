@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from math import prod
 
+import numpy as np
+
 from tilewright.graph.types import Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.packing import packs_ahead, packs_now
@@ -102,7 +104,7 @@ def _near(setting: Setting, operator: Operator, operand: str) -> float:
     if operand == "target":
         apart = axis_stride(setting, operator.write, roles.row)
     elif operand == "right" and setting.kernels[operator.name].right_by_columns:
-        apart = setting.sizes[roles.depth] if roles.depth is not None else 1
+        apart = int(np.max(setting.sizes[roles.depth])) if roles.depth is not None else 1
     return max(0.0, 1.0 - apart * ELEMENT_BYTES / PAGE_BYTES)
 
 

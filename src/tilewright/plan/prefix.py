@@ -150,7 +150,7 @@ class Prefix:
         best: Candidate | None = None
         least = float("inf")
         for streaming in self._modes(stay):
-            others = {name: self._beside(name, stay, streaming) for name in options}
+            others = self._elsewhere(stay, streaming)
             elsewhere = {name: around.live_elements + elements for name, elements in others.items()}
             candidate = self._candidate(options, self._choose(options, elsewhere, streaming))
             if best is None or candidate.cores_s < best.cores_s:
@@ -290,10 +290,17 @@ class Prefix:
         )
         return next(stays), next(stays)
 
-    def _beside(self, name: str, stay: Mapping[str, Staying], streaming: Mapping[str, bool]) -> Count:
-        """What stays of the tiles of all other operators while one runs, unless they stream through."""
-        others = (other for other in stay if other != name and not streaming[other])
-        return sum(stay[other][not self._is_beside(name, other)] for other in others)
+    def _elsewhere(self, stay: Mapping[str, Staying], streaming: Mapping[str, bool]) -> dict[str, Count]:
+        """For every operator what stays of the tiles of all others while it runs, unless they stream through."""
+        kept: dict[str, Staying] = {name: (0, 0) if streaming[name] else elements for name, elements in stay.items()}
+        every = sum(outside for outside, _ in kept.values())
+        inside = {segment: [kept[name] for name in segment.operators] for segment in self.segments}
+        more = {segment: sum(within - outside for outside, within in own) for segment, own in inside.items()}
+        found = {}
+        for name, own in kept.items():
+            segment = segment_of(self.segments, name)
+            found[name] = every - own[0] if segment is None else every + more[segment] - own[1]
+        return found
 
     def _is_beside(self, one: str, other: str) -> bool:
         """Whether two operators share the loops of the prefix only."""

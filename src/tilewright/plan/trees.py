@@ -21,11 +21,16 @@ from tilewright.plan.tile_size import thinned
 
 MOST_TREE_POINTS = 1 << 14
 """Combinations of tiles of a prefix and its segments. Beyond them the longest lists are halved, and the search is not exact."""
+MOST_SEGMENTS = 4
+"""Of a chain whose trees are searched: choices of segments, and tiles of each, multiply. Chains of more layers are searched
+without trees; parts of them, which a cut leaves, with trees again."""
 
 
 def possible_segments(space: Space) -> tuple[Segment, ...]:
-    """The segments that the axes of a chain allow, in the order of their operators."""
+    """The segments that the axes of a chain allow, in the order of their operators; none beyond `MOST_SEGMENTS`."""
     found = [segment for group in space.groups if (segment := _segment(space, group))]
+    if len(found) > MOST_SEGMENTS:
+        return ()
     names = [operator.name for operator in space.setting.chain.operators]
     return tuple(sorted(found, key=lambda segment: names.index(segment.operators[0])))
 

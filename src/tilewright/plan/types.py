@@ -115,6 +115,8 @@ class KeyBlocks:
     empty: float
     partial: float
     full: float
+    is_known: bool = True
+    """Whether no data of a call leaves out more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +169,10 @@ class Plan:
     """Axes of which not every tile that matters was tried, because an operator has too many combinations."""
     fetched: tuple[str, ...] = ()
     """Inputs of which micro tiles ask for the next block's part."""
+    fetching: tuple[str, ...] = ()
+    """The contractions whose micro tiles do that."""
+    streamed: tuple[str, ...] = ()
+    """Contractions whose micro tiles store past the caches what nobody reads soon."""
     key_blocks: KeyBlocks | None = None
     """Where masks leave out keys."""
 

@@ -53,15 +53,15 @@ def vector_seconds(
     folding = len(operator.reduction.states) * setting.coefficients.row_cycles / setting.machine.frequency_hz
     laws, states = shares_of(operator), len(operator.reduction.states)
     if laws is None:
-        return functions_s + rows * folding + _later_passes_seconds(setting, operator, 1, states)
+        return functions_s + rows * folding + later_passes_seconds(setting, operator, 1, states)
     factors = [factor for _, factor in laws.factors if factor is not None]
     lanes = setting.machine.vector_bits / 8 / ELEMENT_BYTES
     taking = lanes * _seconds_per_element(setting, factors, 1 + len(laws.factors))
     shares_s = share_seconds(setting, operator)
-    online = shares_s + rows * blocks * (taking + folding) + _later_passes_seconds(setting, operator, blocks, states - 1)
+    online = shares_s + rows * blocks * (taking + folding) + later_passes_seconds(setting, operator, blocks, states - 1)
     divided_later = divided_by_readers(setting.chain, operator.name)
     whole = (shares_s if divided_later else functions_s) + rows * folding
-    whole += _later_passes_seconds(setting, operator, 1, states - 1 if divided_later else states)
+    whole += later_passes_seconds(setting, operator, 1, states - 1 if divided_later else states)
     return either(blocks > 1, online, whole)
 
 
@@ -71,7 +71,7 @@ def _divides_in_pass(setting: Setting, contraction: Operator, rows_of: Operator)
     return divided_by_readers(setting.chain, rows_of.name) and (kernel is None or kernel.emit_with is None)
 
 
-def _later_passes_seconds(setting: Setting, operator: Operator, blocks: Count, passes_after: int) -> Count:
+def later_passes_seconds(setting: Setting, operator: Operator, blocks: Count, passes_after: int) -> Count:
     """What shows of reading rows again, after the first pass: nothing where L1 holds the rows that are worked on together."""
     row = prod(setting.sizes[axis.name] for axis in operator.reduction_axes()) / blocks
     bandwidth = setting.machine.levels[min(1, len(setting.machine.levels) - 1)].bandwidth_bytes_per_s

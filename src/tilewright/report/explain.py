@@ -90,19 +90,19 @@ def _schedule(plan: Plan) -> list[str]:
     ahead = f"; constants packed ahead {units.size(plan.constant_bytes)}" if plan.schedule.ahead else ""
     thinned = f"not every tile of {', '.join(plan.thinned_axes)} was tried: an operator has too many combinations"
     searched = wrapped(thinned) if plan.thinned_axes else []
-    asked = f"micro tiles ask for {', '.join(plan.fetched)} of the next block"
+    asked = f"micro tiles of {', '.join(plan.fetching)} ask for {', '.join(plan.fetched)} of the next block"
     fetched = wrapped(asked) if plan.fetched else []
+    stores = wrapped(f"{plan.chain.output} goes past the caches") if plan.streamed else []
     masked = wrapped(_key_blocks(plan.key_blocks)) if plan.key_blocks is not None else []
-    return [*columns(rows), *masked, *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *fetched, *searched]
+    return [*columns(rows), *masked, *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *fetched, *stores, *searched]
 
 
 def _key_blocks(blocks: KeyBlocks) -> str:
     rows = " x ".join(f"{axis} {tile}" for axis, tile in blocks.rows)
-    shares = (
-        f"{units.percent(share)} {what}"
-        for share, what in ((blocks.empty, "left out"), (blocks.partial, "masked"), (blocks.full, "not masked"))
-    )
-    return f"{blocks.axis} where {' and '.join(blocks.limits)}: per block of {rows or 'rows'} {', '.join(shares)}"
+    named = ((blocks.empty, "left out"), (blocks.partial, "masked"), (blocks.full, "not masked"))
+    shares = ", ".join(f"{units.percent(share)} {what}" for share, what in named)
+    more = "" if blocks.is_known else "; data of the call leaves out more"
+    return f"{blocks.axis} where {' and '.join(blocks.limits)}: per block of {rows or 'rows'} {shares}{more}"
 
 
 def _stored(plan: Plan, tensor: str) -> str:
