@@ -25,7 +25,7 @@ def _plan(prefix: tuple[str, ...], tiles: dict[str, int]) -> Plan:
     one = gemm_chain(EXTENTS, batch=True)
     schedule = prefixed(one, prefix, {}, tiles)
     plan = hand_plan(one, schedule, MACHINE, KERNEL, parallel_axes(one, schedule))
-    return replace(plan, fetched=("A", "B", "D"))
+    return replace(plan, fetched=("A", "B", "D"), fetching=tuple(op.name for op in one.operators))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,10 @@ def test_panels_packed_ahead_are_fetched_from_where_they_lie() -> None:
     lowered = tw.jit(chain, target="x86-64-v4", fuse=True).lower(tw.spec(x.shape))
     (plan,) = lowered.model_plan.plans
     assert len(plan.schedule.ahead) == 2
-    fetching = replace(lowered.model_plan, plans=(replace(plan, fetched=plan.chain.inputs),))
+    fetching = replace(
+        lowered.model_plan,
+        plans=(replace(plan, fetched=plan.chain.inputs, fetching=tuple(op.name for op in plan.chain.operators)),),
+    )
     kernel = Kernel(lowered, compiler.build(fetching, threads=1))
     assert kernel.source.count("tw_start(&fetches") == 3
     np.testing.assert_allclose(kernel(x), chain(x.astype(np.float64)), rtol=1e-4, atol=1e-3)
@@ -72,7 +75,7 @@ def test_of_two_reads_of_one_tensor_the_one_that_moves_is_fetched() -> None:
     extents = dict.fromkeys("mkl", 45)
     one = chain("square", [contraction("square", "X:mk", "X:kl", "Y:ml", extents)], extents)
     schedule = prefixed(one, ("l",), {}, {"l": 16})
-    plan = replace(hand_plan(one, schedule, MACHINE, KERNEL, parallel_axes(one, schedule)), fetched=("X",))
+    plan = replace(hand_plan(one, schedule, MACHINE, KERNEL, parallel_axes(one, schedule)), fetched=("X",), fetching=("square",))
     inputs, result = random_inputs(one), np.full((45, 45), np.nan, np.float32)
     load(artifact_of([plan]), threads=1).run(list(inputs.values()), (result,))
     np.testing.assert_allclose(result, interpreted(one, inputs), rtol=1e-4, atol=1e-4)

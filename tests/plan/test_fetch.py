@@ -22,7 +22,7 @@ def test_what_every_block_reads_anew_from_behind_the_fusion_level_is_fetched() -
     plan = tw.jit(written_chain, target="cascadelake-6240").lower(*map(tw.spec, shapes)).plan
     assert plan.fetched == ("a", "b", "d")
     assert (
-        "micro tiles ask for a, b, d of the next block"
+        "ask for a, b, d of the next block"
         in tw.jit(written_chain, target="cascadelake-6240").lower(*map(tw.spec, shapes)).explain()
     )
 
@@ -31,6 +31,13 @@ def test_nothing_is_fetched_that_the_fusion_level_holds_or_that_all_blocks_share
     assert _fetched(gemm_chain(dict.fromkeys("mkln", 64))) == ()
     plan = plan_chain(gemm_chain({"m": 4096, "k": 64, "l": 64, "n": 64}), XEON)
     assert set(plan.fetched) <= {"A"}
+
+
+def test_tiles_that_read_an_input_ask_for_it_alone_if_that_is_few_lines() -> None:
+    extents = {"m": 65536, "k": 64, "l": 64, "n": 64}
+    plan = plan_chain(gemm_chain(extents), XEON)
+    (first, *_) = plan.chain.operators
+    assert (plan.fetched, plan.fetching) == (("A",), (first.name,))
 
 
 def test_long_rows_are_left_to_the_hardware() -> None:

@@ -8,9 +8,10 @@ from itertools import product
 
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.plan.images import schedule_follows, shared_loops
-from tilewright.plan.memory import in_place_groups
+from tilewright.plan.lives import is_lasting, places
 from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Storage, Trip
+from tilewright.plan.views import view_schedule
 
 Ranges = dict[str, tuple[int, int]]
 Element = tuple[int, ...]
@@ -192,13 +193,27 @@ def walked_rows(chain: Chain, schedule: Schedule, operator: Operator) -> list[in
     return counts
 
 
+def walked_places(chain: Chain, schedule: Schedule) -> list[list[tuple[str, ...]]]:
+    """The buffers that share a place, after `lives`; none of them may be alive together."""
+    view = view_schedule(chain, schedule)
+    found: list[list[tuple[str, ...]]] = []
+    for groups in places(view):
+        lasting = [group for group in groups if is_lasting(view, group)]
+        turns = [group for group in groups if group not in lasting]
+        runs = [walked_live(chain, schedule, group) for group in turns]
+        assert all(sum(count > 0 for count in counts) <= 1 for counts in zip(*runs, strict=True)), turns
+        found += [*([turns] if turns else []), *([group] for group in lasting)]
+    return found
+
+
 def walked_working_set(chain: Chain, schedule: Schedule) -> int:
     """Buffers of intermediates and states plus the largest sum, over all runs, of own tiles and tiles that are used again next.
 
-    A buffer keeps the size that its elements need at most: nothing else moves in when some of them are dead.
+    A buffer keeps the size that its elements need at most: nothing else moves in before all of them are dead.
     """
     runs = list(blocks(chain, schedule))
-    buffers = sum(max(walked_live(chain, schedule, group)) for group in in_place_groups(chain))
+    lives = [[max(walked_live(chain, schedule, group)) for group in groups] for groups in walked_places(chain, schedule)]
+    buffers = sum(map(max, lives))
     buffers += sum(max(walked_rows(chain, schedule, op)) * (len(op.reduction.states) + 1) for op in row_operators(chain))
     resident = [0] * len(runs)
     for operator in chain.operators:

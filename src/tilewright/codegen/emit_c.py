@@ -28,6 +28,7 @@ from tilewright.codegen.expressions import (
     add,
     ceil_divide,
     divide,
+    maximum,
     minimum,
     multiply,
     remainder,
@@ -38,6 +39,7 @@ from tilewright.codegen.expressions import (
 )
 from tilewright.codegen.loop_nest import (
     BlockLoop,
+    Buffer,
     Copy,
     Define,
     If,
@@ -193,8 +195,8 @@ def _chain(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> tuple
 
 
 def _scratch_function(file: File, nest: LoopNest) -> str:
-    sizes = add(*(round_up(buffer.elements, ALIGNMENT_FLOATS) for buffer in nest.buffers)) if nest.buffers else 0
-    lines = [f"return {to_c(multiply(sizes, FLOAT_BYTES))};"]
+    _, size = _offsets(nest.buffers)
+    lines = [f"return {to_c(multiply(size, FLOAT_BYTES))};"]
     return _function(f"static long {nest.name}_scratch_bytes(const long *sizes)", _defined(file, lines))
 
 
@@ -226,12 +228,25 @@ def _blocks(nest: LoopNest) -> list[str]:
 
 def _buffers(file: File, nest: LoopNest) -> list[str]:
     lines: list[str] = []
-    offset: Value = 0
-    for buffer in nest.buffers:
+    offsets, _ = _offsets(nest.buffers)
+    for buffer, offset in zip(nest.buffers, offsets, strict=True):
         place = to_c(add(multiply(offset, FLOAT_BYTES), file.buffer_tags.get((nest.name, buffer.name), 0)))
         lines.append(f"float *const {buffer.name} = (float *)(scratch + {place}); /* {buffer.note} */")
-        offset = add(offset, round_up(buffer.elements, ALIGNMENT_FLOATS))
     return lines
+
+
+def _offsets(buffers: tuple[Buffer, ...]) -> tuple[list[Value], Value]:
+    """Where every scratch buffer begins, and how many elements all take: as many as the largest one in every place."""
+    sizes: dict[str, Value] = {}
+    for buffer in buffers:
+        size, place = round_up(buffer.elements, ALIGNMENT_FLOATS), buffer.place or buffer.name
+        sizes[place] = maximum(sizes[place], size) if place in sizes else size
+    starts: dict[str, Value] = {}
+    end: Value = 0
+    for place, size in sizes.items():
+        starts[place] = end
+        end = add(end, size)
+    return [starts[buffer.place or buffer.name] for buffer in buffers], end
 
 
 def _block(nest: LoopNest) -> list[str]:

@@ -78,6 +78,8 @@ class Buffer:
     name: str
     elements: Value
     note: str
+    place: str = ""
+    """Buffers with the same place, not "", are never alive together, and lie on top of each other."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,10 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
 from tilewright.plan.epilogues import in_output_place
 from tilewright.plan.guards import Limit
+from tilewright.plan.lives import is_lasting, places
 from tilewright.plan.memory import buffer_blocks, in_place_groups
 from tilewright.plan.types import Plan
+from tilewright.plan.views import view_schedule
 
 
 def whole_range(extent: Extent) -> Range:
@@ -143,6 +145,8 @@ class Lowering:
     constants: dict[str, PackedConstant] = field(default_factory=dict)
     shared: dict[str, Buffer] = field(default_factory=dict)
     """Operands that all threads pack together."""
+    turns: dict[tuple[str, ...], str] = field(default_factory=dict)
+    """The place of every buffer of intermediates, "" for one of its own."""
     images: Images | None = None
     """Inside the shared loops, if operators follow their consumers there."""
 
@@ -151,10 +155,18 @@ class Lowering:
         """The chain that is lowered."""
         return self.plan.chain
 
-    def scratch(self, name: str, size: Value, note: str) -> str:
+    def scratch(self, name: str, size: Value, note: str, place: str = "") -> str:
         """A scratch buffer; asking for the same name again gives the same buffer."""
-        self.buffers.setdefault(name, Buffer(name, size, note))
+        self.buffers.setdefault(name, Buffer(name, size, note, place))
         return name
+
+    def _place(self, group: tuple[str, ...]) -> str:
+        """What the buffer of a group shares with others that it is never alive with."""
+        if not self.turns:
+            view = view_schedule(self.chain, self.plan.schedule)
+            for number, groups in enumerate(places(view)):
+                self.turns |= {one: "" if is_lasting(view, one) else f" {number}" for one in groups}
+        return self.turns[group]
 
     def stored(self, tensor: str, scope: Scope) -> Stored:
         """Where a tensor lies, seen from a scope. What the parts of a split make of the output has a place of its own."""
@@ -172,7 +184,7 @@ class Lowering:
         images = {axis for axis in blocks if self._image(group, axis_index(axis))}
         what = {axis: "image" if axis in images else "block" if loop else "whole" for axis, loop in blocks.items()}
         note = " x ".join(f"{axis} {part}" for axis, part in what.items())
-        buffer = self.scratch(names.identifier(group[0]), elements(sizes, strides), note)
+        buffer = self.scratch(names.identifier(group[0]), elements(sizes, strides), note, self._place(group))
         return Stored(buffer, strides, tuple(start for start, _ in held))
 
     def _write_indices(self, tensor: str) -> tuple[Index, ...]:

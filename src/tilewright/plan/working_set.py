@@ -13,9 +13,8 @@ import numpy as np
 
 from tilewright.graph.types import Access, Chain
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
-from tilewright.plan.epilogues import in_output_place
 from tilewright.plan.footprint import as_integer, bounding_box, distinct_elements
-from tilewright.plan.memory import in_place_groups
+from tilewright.plan.lives import is_lasting, places
 from tilewright.plan.movement import outer_accesses
 from tilewright.plan.row_forms import state_elements
 from tilewright.plan.schedule import Schedule, Storage, Trip
@@ -62,11 +61,10 @@ def literal_memory_use(view: ChainView) -> Count:
 def live_intermediates(view: ChainView) -> Count:
     """Elements of all buffers that hold intermediates, and the states of rows that run online.
 
-    Tensors that share a buffer in place count once, at their largest; those that lie where the output does need none.
+    Tensors that share a buffer in place, or take a place in turns, count once, at their largest; those that lie where the
+    output does need none.
     """
-    outside = frozenset(in_output_place(view.chain))
-    groups = [group for group in in_place_groups(view.chain) if outside.isdisjoint(group)]
-    return as_integer(sum(_group_elements(view, group) for group in groups) + state_elements(view))
+    return as_integer(sum(_place_elements(view, groups) for groups in places(view)) + state_elements(view))
 
 
 def held_sizes(view: ChainView, tensor: str) -> dict[str, Count]:
@@ -90,6 +88,17 @@ def held_sizes(view: ChainView, tensor: str) -> dict[str, Count]:
         elif _is_barrier(view, tensor, views, loop.axis):
             behind_barrier = behind_barrier | (loop.trips > 1)
     return {**held, **{axis: walk.largest for axis, walk in views[0].walks.items()}}
+
+
+def _place_elements(view: ChainView, groups: tuple[tuple[str, ...], ...]) -> Count:
+    """Of the buffers that lie in one place in turns, and of those among them that have to have their own."""
+    turns: Count = 0
+    own: Count = 0
+    for group in groups:
+        size, lasts = _group_elements(view, group), is_lasting(view, group) if len(groups) > 1 else False
+        turns = np.maximum(turns, size * np.logical_not(lasts))
+        own = own + size * np.asarray(lasts, int)
+    return turns + own
 
 
 def _group_elements(view: ChainView, group: tuple[str, ...]) -> Count:
