@@ -118,7 +118,7 @@ def data_library(threads: int) -> Executable:
 
 def test_any_lengths_windows_and_extents() -> None:
     @given(sizes=st.fixed_dictionaries({"b": st.integers(1, 3), **dict.fromkeys("mkln", SIZES)}), data=st.data())
-    @settings(max_examples=60)
+    @settings(max_examples=30)
     def every_size(sizes: dict[str, int], data: st.DataObject) -> None:
         inputs = random_inputs(data_plans()[0].chain, sizes)
         numbers = st.one_of(st.integers(-3, 60), st.sampled_from([0.0, 1.0, 7.5, -0.5, 1e30, -np.inf, np.inf, np.nan]))
