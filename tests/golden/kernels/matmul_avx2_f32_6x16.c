@@ -21,10 +21,15 @@ TW_INLINE float tw_read(const float *p) { return *p; }
 TW_INLINE void tw_prefetch(const float *p) { __builtin_prefetch(p); }
 TW_INLINE tw_vec tw_load(const float *p) { return *(const tw_vec_unaligned *)p; }
 TW_INLINE void tw_store(float *p, tw_vec v) { *(tw_vec_unaligned *)p = v; }
+TW_INLINE long tw_whole_lines(const float *p, long stride) {
+  return (((unsigned long)p | (unsigned long)stride * sizeof(float)) & 63) == 0;
+}
 TW_INLINE tw_vec tw_splat(float x) { return x - (tw_vec){0}; }
 TW_INLINE tw_int tw_splat_int(int x) { return x - (tw_int){0}; }
 typedef tw_int tw_mask;
 #define TW_KEEP(v) __asm__("" : "+x"(v))
+TW_INLINE void tw_stream(float *p, tw_vec v) { __asm__ volatile("vmovntps %1, %0" : "=m"(*(tw_vec_unaligned *)p) : "x"(v)); }
+TW_INLINE void tw_fence(void) { __asm__ volatile("sfence" ::: "memory"); }
 TW_INLINE tw_mask tw_prefix(long n) { return (tw_int){0, 1, 2, 3, 4, 5, 6, 7} < tw_splat_int((int)n); }
 TW_INLINE tw_vec tw_load_part(const float *p, long n) { return __builtin_ia32_maskloadps256((const void *)p, tw_prefix(n)); }
 TW_INLINE void tw_store_part(float *p, tw_vec v, long n) { __builtin_ia32_maskstoreps256((void *)p, tw_prefix(n), v); }
