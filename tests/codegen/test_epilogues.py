@@ -92,6 +92,21 @@ def run(plans: Sequence[Plan], inputs: Mapping[str, np.ndarray], sizes: Mapping[
     return outputs
 
 
+def typed(one: Chain, dtypes: Mapping[str, str]) -> Chain:
+    """The same with other types of elements."""
+    return replace(one, tensors=tuple(replace(tensor, dtype=dtypes.get(tensor.name, tensor.dtype)) for tensor in one.tensors))
+
+
+def renamed(one: Chain, names: Mapping[str, str]) -> Chain:
+    """The same with other names of tensors."""
+    operators = tuple(
+        replace(operator, reads=tuple(replace(read, tensor=names.get(read.tensor, read.tensor)) for read in operator.reads))
+        for operator in one.operators
+    )
+    tensors = tuple(replace(tensor, name=names.get(tensor.name, tensor.name)) for tensor in one.tensors)
+    return Chain(one.name, tensors, operators)
+
+
 def interpreted(one: Chain, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
     """The meaning of a chain, in float64."""
     graph = Graph(one.name, one.tensors, one.operators, one.inputs, (one.output,))
@@ -115,6 +130,26 @@ def test_epilogues_compute_what_the_maps_say(target: str) -> None:
         np.testing.assert_allclose(one, interpreted(plan.chain, inputs), 1e-5, 1e-4, err_msg=str(case))
         if case[1] not in MULTIPLIED_THEN_ADDED:
             np.testing.assert_array_equal(one, other, str(case))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_masks_of_every_type_in_every_direction(target: str) -> None:
+    """Padding (columns), queries (rows), both, and one for all; with widths around those of tiles and vectors."""
+    masked = apply("where", Load(1), Load(0), Literal(float("-inf")))
+    turns = product((1, 16, 37, 64, 67), ("n", "m", "mn", ""), ("bool", "int16", "int32"))
+    chosen = [turn for number, turn in enumerate(turns) if number % 7 == 0]
+    built = []
+    for number, (width, letters, dtype) in enumerate(chosen):
+        one = build(("bmk", "bkn", "bmn"), [(masked, [letters])], number, {**EXTENTS, "n": width})
+        renames = {name: f"{name}_{number}" for name in one.inputs}
+        built.append(typed(renamed(one, renames), {f"x1_{letters}_{number}": dtype}))
+    plans = [planned(one, target, TILES[number % len(TILES)]) for number, one in enumerate(built)]
+    assert all(plan.operator_plan("map1").epilogue_of == "product" for plan in plans)
+    inputs = {name: value for one in built for name, value in random_inputs(one).items()}
+    types = {tensor.name: tensor.dtype for one in built for tensor in one.tensors}
+    inputs = {name: value if types[name] == "float32" else (value > 0).astype(types[name]) for name, value in inputs.items()}
+    for case, one, output in zip(chosen, built, run(plans, inputs, {}), strict=True):
+        np.testing.assert_allclose(output, interpreted(one, inputs), 1e-5, 1e-4, err_msg=str(case))
 
 
 @pytest.mark.needs("avx2", "fma")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
-from tests.support.guarded import Floats, GuardedMemory, in_child
+from tests.support.guarded import GuardedMemory, in_child
 from tests.support.kernel_build import COMPILERS, EXPORT, build, command
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, registered
 from tilewright.kernels.contract import Along, Epilogue, matrix_abi
@@ -23,6 +24,8 @@ TW_INLINE tw_vec ending(tw_vec sum, tw_vec x_0, tw_vec x_1, tw_vec x_2, tw_vec x
 """Of one number, one per column, one per row, one per element."""
 ENDING = Epilogue("ending", TEXT, tuple(KINDS))
 STREAMED = Epilogue("ending", TEXT, tuple(KINDS), streams=True)
+TYPES = ("uint8", "int32", "int16", "bool")
+CONVERTED = replace(ENDING, operands=tuple(replace(kind, element_type=one) for kind, one in zip(KINDS, TYPES, strict=True)))
 DEPTHS = (0, 1, 7, 33)
 Call = Callable[..., None]
 
@@ -33,12 +36,12 @@ def shapes(kernel: MicroKernel) -> list[tuple[int, int]]:
     return [(m, n) for n in sorted(widths) for m in sorted({1, kernel.rows_for(n) - 1, kernel.rows_for(n)})]
 
 
-def load(kernel: MicroKernel, compiler: str, ending: Epilogue = ENDING) -> Call:
+def load(kernel: MicroKernel, compiler: str, ending: Epilogue) -> Call:
     """The kernel with the epilogue, compiled for these shapes only; pointers are given as addresses."""
     variants = frozenset((m, -(-n // kernel.lanes)) for m, n in shapes(kernel))
     source = kernel.source("under_test", variants, ending)
-    names = "k, a, a_row, a_column, b, b_row, c, c_row, m, n, accumulate, " + ", ".join(ENDING.arguments())
-    head = f"{kernel.declaration('under_test', ENDING)}\n{EXPORT} {matrix_abi('call', ENDING)} {{ under_test({names}); }}\n"
+    names = "k, a, a_row, a_column, b, b_row, c, c_row, m, n, accumulate, " + ", ".join(ending.arguments())
+    head = f"{kernel.declaration('under_test', ending)}\n{EXPORT} {matrix_abi('call', ending)} {{ under_test({names}); }}\n"
     library = build([source, KernelSource(SourceKind.C, head)], kernel.features, compiler)
     function = ctypes.CDLL(str(library)).call
     function.argtypes = [ctypes.c_void_p if letter == "p" else ctypes.c_long for letter in "lpllplpllllpppl" + "pl"]
@@ -46,15 +49,20 @@ def load(kernel: MicroKernel, compiler: str, ending: Epilogue = ENDING) -> Call:
     return function
 
 
-def check(call: Call, kernel: MicroKernel) -> None:
+def check(call: Call, kernel: MicroKernel, ending: Epilogue) -> None:
     """Against float64, at both ends of memory between guard pages."""
     random = np.random.default_rng(0)
-    memories = [GuardedMemory(4 * 40 * max(kernel.rows_for(1), kernel.columns)) for _ in range(7)]
+    memories = [GuardedMemory(8 * 40 * max(kernel.rows_for(1), kernel.columns)) for _ in range(7)]
+    types = [np.dtype(name) for name in (*("float32",) * 3, *(one.element_type for one in ending.operands))]
     for turn, ((m, n), k) in enumerate(product(shapes(kernel), DEPTHS)):
         sizes = (m, k), (k, n), (m, n), (1, 1), (1, n), (m, 1), (m, n)
-        places = [one.place(r * c, at_end=bool(turn % 2)).reshape(r, c) for one, (r, c) in zip(memories, sizes, strict=True)]
+        places = [
+            one.place(r * c, at_end=bool(turn % 2), dtype=dtype).reshape(r, c)
+            for one, (r, c), dtype in zip(memories, sizes, types, strict=True)
+        ]
         for place in places:
-            place[:] = random.standard_normal(place.shape, np.float32)
+            values = random.standard_normal(place.shape, np.float32)
+            place[:] = values if place.dtype == np.float32 else np.abs(values * 2).astype(place.dtype)
         a, b, c, *operands = (place.astype(np.float64) for place in places)
         accumulate = turn // 2 % 2
         sums = a @ b + c * accumulate
@@ -64,32 +72,42 @@ def check(call: Call, kernel: MicroKernel) -> None:
         np.testing.assert_allclose(places[2], expected, 1e-5, 1e-4, err_msg=f"m={m} n={n} k={k}")
 
 
-def run(call: Call, places: list[Floats], accumulate: int) -> None:
+def run(call: Call, places: list[np.ndarray], accumulate: int) -> None:
     """One call on dense operands."""
     a, b, c, one, column, row, every = (place.ctypes.data for place in places)
     (m, k), n = places[0].shape, places[1].shape[1]
     call(k, a, k, 1, b, n, c, n, m, n, accumulate, one, column, row, 1, every, n)
 
 
-def _cases() -> list[object]:
-    """Every tile that takes an epilogue, once per compiler; those that prefetch are the same text."""
+ABLE = [one for one in registered() if one.emit_with and not one.prefetch]
+"""Every tile that takes an epilogue; those that prefetch are the same text."""
+
+
+def _cases(kernels: Iterable[MicroKernel]) -> list[object]:
+    """Once per compiler."""
     cases = []
-    for kernel, compiler in product((one for one in registered() if one.emit_with and not one.prefetch), COMPILERS):
+    for kernel, compiler in product(kernels, COMPILERS):
         missing = pytest.mark.skipif(command(compiler) is None, reason=f"{compiler} is missing")
         marks = [missing, pytest.mark.needs(*sorted(kernel.features))]
         cases.append(pytest.param(kernel, compiler, marks=marks, id=f"{kernel.name}-{compiler}"))
     return cases
 
 
-@pytest.mark.parametrize(("kernel", "compiler"), _cases())
+@pytest.mark.parametrize(("kernel", "compiler"), _cases(ABLE))
 def test_epilogues_of_every_kind_of_operand_at_every_edge(kernel: MicroKernel, compiler: str) -> None:
-    in_child(check, load(kernel, compiler), kernel)
+    in_child(check, load(kernel, compiler, ENDING), kernel, ENDING)
 
 
-@pytest.mark.parametrize(("kernel", "compiler"), _cases())
+@pytest.mark.parametrize(("kernel", "compiler"), _cases({kernel.features: kernel for kernel in ABLE}.values()))
+def test_truth_values_and_integers_are_converted_at_every_edge(kernel: MicroKernel, compiler: str) -> None:
+    """In one tile of every set of instructions."""
+    in_child(check, load(kernel, compiler, CONVERTED), kernel, CONVERTED)
+
+
+@pytest.mark.parametrize(("kernel", "compiler"), _cases(ABLE))
 def test_streamed_stores_change_nothing_wherever_rows_begin(kernel: MicroKernel, compiler: str) -> None:
-    in_child(check, load(kernel, compiler, STREAMED), kernel)
-    in_child(check_streams, load(kernel, compiler), load(kernel, compiler, STREAMED), kernel)
+    in_child(check, load(kernel, compiler, STREAMED), kernel, STREAMED)
+    in_child(check_streams, load(kernel, compiler, ENDING), load(kernel, compiler, STREAMED), kernel)
 
 
 def check_streams(plain: Call, streams: Call, kernel: MicroKernel) -> None:

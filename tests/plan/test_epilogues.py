@@ -40,6 +40,14 @@ def test_a_map_joins_whatever_of_the_tile_its_operands_move_with(read: str) -> N
     assert joining(made(mapping("map", ADD, [read, "t:mn"], "y:mn", EXTENTS))) == {"product": ("map",)}
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int16", "int64"])
+@pytest.mark.parametrize("read", ["mask:n", "mask:m", "mask:mn", "mask:"])
+def test_masks_join_as_numbers_do(read: str, dtype: str) -> None:
+    one = made(mapping("map", apply("where", Load(1), Load(0), Literal(float("-inf"))), ["t:mn", read], "y:mn", EXTENTS))
+    tensors = tuple(replace(tensor, dtype=dtype) if tensor.name == "mask" else tensor for tensor in one.tensors)
+    assert joining(replace(one, tensors=tensors)) == {"product": ("map",)}
+
+
 def test_maps_in_a_row_join_and_what_they_pass_on_needs_no_buffer() -> None:
     steps = [mapping("one", ADD, ["t:mn", "bias:n"], "u:mn", EXTENTS), mapping("two", RELU, ["u:mn"], "y:mn", EXTENTS)]
     one = made(*steps)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 PAGE = mmap.PAGESIZE
+FLOAT = np.dtype(np.float32)
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
 
@@ -29,9 +30,10 @@ class GuardedMemory:
             assert libc.mprotect(ctypes.c_void_p(guard), ctypes.c_size_t(PAGE), 0) == 0
         self.floats = np.frombuffer(self._map, np.float32, inside // 4, PAGE)
 
-    def place(self, count: int, *, at_end: bool) -> Floats:
-        """`count` floats that touch the page after them, or the page before them."""
-        return self.floats[self.floats.size - count :] if at_end else self.floats[:count]
+    def place(self, count: int, *, at_end: bool, dtype: np.dtype[Any] = FLOAT) -> np.ndarray[Any, Any]:
+        """`count` elements that touch the page after them, or the page before them."""
+        elements = self.floats.view(dtype)
+        return elements[elements.size - count :] if at_end else elements[:count]
 
 
 def in_child(check: Callable[..., None], *arguments: Any) -> None:

@@ -13,7 +13,6 @@ from functools import reduce
 from math import lcm
 
 from tilewright.codegen import names
-from tilewright.codegen.emit_elements import suffix
 from tilewright.codegen.expressions import (
     Operation,
     Value,
@@ -31,6 +30,7 @@ from tilewright.codegen.loop_nest import Define, Gather, Node, Range, View
 from tilewright.codegen.state import Clip, Lowering, Scope
 from tilewright.graph.conditions import Datum
 from tilewright.graph.scalar import Parameter
+from tilewright.kernels.elements import suffix
 from tilewright.plan.guards import LANES, KeyGuard, Limit, Mask, clip_loops, key_guard, key_step
 
 WHOLE = {False: "tw_whole_below", True: "tw_whole_above"}

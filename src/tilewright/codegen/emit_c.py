@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tilewright.codegen import emit_elements, emit_fetch, names
+from tilewright.codegen import emit_fetch, names
 from tilewright.codegen.artifact import CONTEXT_DECLARATION
-from tilewright.codegen.emit_elements import C_TYPES
 from tilewright.codegen.emit_epilogue import kernel_epilogue, kernel_name
 from tilewright.codegen.emit_loops import emit_vector_loops
 from tilewright.codegen.emit_packing import PACKING, copy_lines
@@ -52,6 +51,7 @@ from tilewright.codegen.loop_nest import (
     VectorLoops,
 )
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
+from tilewright.kernels.elements import C_TYPES, reading
 from tilewright.kernels.vectors import VectorDialect
 
 EXPORTED = '__attribute__((visibility("default")))'
@@ -124,7 +124,7 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
         CONTEXT_DECLARATION,
         CALL_DECLARATION,
         PACKING,
-        *emit_elements.reading(element_types(file)),
+        *reading(element_types(file)),
         *([emit_fetch.FETCHING] if any(nest.fetches for nest, _ in file.nests) else []),
         *kernel_text,
         *with_rounding(chains_and_entry(file)),

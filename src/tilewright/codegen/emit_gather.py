@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from tilewright.codegen.emit_elements import suffix
 from tilewright.codegen.emit_scalar import literal_text
 from tilewright.codegen.expressions import add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather
 from tilewright.graph.index import FloorDiv, Index, Mod
+from tilewright.kernels.elements import suffix
 
 Position: TypeAlias = Callable[[str], str]
 """The C text of the absolute position along an axis, of the lane `lane`."""

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from tilewright.codegen import names
-from tilewright.codegen.emit_elements import suffix
 from tilewright.codegen.emit_gather import gather_lines
 from tilewright.codegen.emit_scalar import CARELESS, COMBINE, literal_text, vector_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
@@ -23,6 +22,7 @@ from tilewright.codegen.row_expressions import fall, hoist_division, inverses, l
 from tilewright.errors import InternalError
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, subexpressions
 from tilewright.graph.types import Reduction, StateVariable
+from tilewright.kernels.elements import suffix
 from tilewright.kernels.vectors import WAYS
 
 Lines = list[str]

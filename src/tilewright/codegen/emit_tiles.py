@@ -14,6 +14,7 @@ from tilewright.codegen.emit_epilogue import kernel_name
 from tilewright.codegen.expressions import Value, pointer, to_c
 from tilewright.codegen.loop_nest import KernelCall, Range
 from tilewright.kernels.contract import Epilogue, MicroKernel, matrix_abi
+from tilewright.kernels.elements import C_TYPES
 
 MOST_INLINED = 6
 """Shapes of a micro kernel that one function may inline: each is a copy of its text."""
@@ -54,7 +55,7 @@ def tiles_functions(kernel: MicroKernel, calls: Iterable[KernelCall]) -> Iterato
     """The function of every way in which these calls use a kernel."""
     for name, call in {tiles_name(call): call for call in calls}.items():
         constants = _constants(call)
-        free = [f"{_type(argument)}{argument}" for argument in _arguments(call) if argument not in constants]
+        free = [f"{_type(call, argument)}{argument}" for argument in _arguments(call) if argument not in constants]
         free += ["struct tw_fetch *fetches"] if call.fetches else []
         known = [f"  const long {', '.join(f'{one} = {value}' for one, value in constants.items())};"] if constants else []
         yield "\n".join(
@@ -90,9 +91,11 @@ def _arguments(call: KernelCall) -> dict[str, str]:
     return {name: to_c(value) for name, value in values.items()}
 
 
-def _type(argument: str) -> str:
+def _type(call: KernelCall, argument: str) -> str:
     if not POINTER.fullmatch(argument):
         return "long "
+    if call.epilogue is not None and argument.startswith("e"):
+        return f"const {C_TYPES[call.epilogue.operands[int(argument[1:])].view.dtype]} *"
     return "float *" if argument == "c" else "const float *"
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tilewright.codegen import emit_elements, emit_fetch
+from tilewright.codegen import emit_fetch
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
 from tilewright.codegen.emit_c import CALL_DECLARATION, chains_and_entry, element_types, kernel_calls
 from tilewright.codegen.emit_epilogue import kernel_epilogue, kernel_name
@@ -27,6 +27,7 @@ from tilewright.codegen.emit_packing import PACKING
 from tilewright.codegen.emit_tiles import tiles_functions
 from tilewright.codegen.program import Program, c_file
 from tilewright.kernels.contract import Along, Epilogue, MicroKernel, matrix_abi
+from tilewright.kernels.elements import suffix, touching
 from tilewright.kernels.vector_functions import VECTOR_FUNCTIONS
 from tilewright.kernels.vectors import lanes_text, ways_text
 
@@ -85,7 +86,7 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
             CONTEXT_DECLARATION,
             CALL_DECLARATION,
             PACKING,
-            *emit_elements.touching(element_types(file)),
+            *touching(element_types(file)),
             emit_fetch.FETCHING,
             *_kernels(program, every_step),
             *chains_and_entry(file),
@@ -115,7 +116,8 @@ def _kernel(kernel: MicroKernel, name: str, epilogue: Epilogue | None, every_ste
 def _operand_touches(name: str, along: Along) -> str:
     """An operand of the epilogue, once for every row of the tile."""
     row = f" + i * {name}_row" if along.rows else ""
-    return f"  for (long i = 0; i < m; i++)\n    tw_touch({name}{row}, {'n' if along.columns else '1'}, 0);\n"
+    load = f"tw_load_part{suffix(along.element_type)}({name}{row}, {'n' if along.columns else '1'})"
+    return f"  for (long i = 0; i < m; i++)\n    (void){load};\n"
 
 
 def _vocabulary(lanes: int, line_bytes: int) -> str:

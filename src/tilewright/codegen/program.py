@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from tilewright.codegen import names
 from tilewright.codegen.artifact import Artifact, Signature, Symbol, TensorSlot
 from tilewright.codegen.emit_c import ALIGNMENT_FLOATS, FLOAT_BYTES, Argument, File, Prepared, emit_file
-from tilewright.codegen.emit_elements import C_TYPES
 from tilewright.codegen.expressions import Value, add, multiply, round_up, to_c
 from tilewright.codegen.header import header
 from tilewright.codegen.loop_nest import Buffer, LoopNest, PackedConstant
@@ -18,6 +17,7 @@ from tilewright.codegen.storage import Stored, elements, spread_strides
 from tilewright.errors import DTypeError
 from tilewright.graph.types import Access, SymbolicExtent, Tensor
 from tilewright.kernels.contract import MicroKernel
+from tilewright.kernels.elements import C_TYPES
 from tilewright.kernels.registry import dialect_for, registered
 from tilewright.kernels.vectors import VectorDialect
 from tilewright.plan.schedule import Pack

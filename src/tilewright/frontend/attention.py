@@ -23,7 +23,7 @@ from tilewright.frontend.tracing_location import user_location
 from tilewright.frontend.tracing_types import extent
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.shapes import Shape, shape_text
-from tilewright.graph.types import Extent
+from tilewright.graph.types import Extent, SymbolicExtent
 
 ALIGNMENTS = ("top-left", "bottom-right")
 NAME = "scaled_dot_product_attention"
@@ -74,7 +74,7 @@ def scaled_dot_product_attention(
     shape = _attention_shape(wholes(q.shape), wholes(k.shape), wholes(v.shape), enable_gqa)
     _check_scalars(causal_alignment, softcap, scale)
     scores = tw.einsum(shape.subscripts("mk", "lk", "ml"), shape.grouped(q), k)
-    scores = scores * (1.0 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    scores = scores * (_usual_scale(q) if scale is None else scale)
     scores = _capped(scores, softcap) if softcap else scores
     lengths = None if key_lengths is None else _lengths(shape, _array(key_lengths))
     conditions = _positions(shape, lengths, _window(window, is_causal), causal_alignment)
@@ -219,6 +219,12 @@ def _past(shape: AttentionShape, lengths: Any) -> Any:
     """The keys before that of the first query, if the last query's is the last."""
     last = extent(shape.keys) if lengths is None else lengths
     return last - extent(shape.queries)
+
+
+def _usual_scale(q: Any) -> Any:
+    """1 / sqrt(k); traced where the width of q has no value yet."""
+    width = q.shape[-1]
+    return 1.0 / (tw.sqrt(tw.astype(extent(width), q.dtype)) if isinstance(width, SymbolicExtent) else math.sqrt(width))
 
 
 def _capped(scores: Any, softcap: float) -> Any:

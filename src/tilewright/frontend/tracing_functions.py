@@ -5,19 +5,21 @@ This module is the `__array_namespace__` of traced values and is re-exported by 
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend import tracing_types
+from tilewright.frontend.tracing_elementwise import *  # noqa: F403
 from tilewright.frontend.tracing_hints import instead_of
 from tilewright.frontend.tracing_integers import whole, wholes
 from tilewright.frontend.tracing_location import UnsupportedAttribute, located, unsupported, user_location
-from tilewright.frontend.tracing_map import apply_map, is_number, numeric, record_map, recorder_of, tensor_of
+from tilewright.frontend.tracing_map import numeric, recorder_of, tensor_of
+from tilewright.frontend.tracing_registration import FUNCTION_NAMES as FUNCTION_NAMES
+from tilewright.frontend.tracing_registration import record_operator, traceable
 from tilewright.frontend.tracing_types import arange as arange
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.operators import einsum as einsum_operator
@@ -28,48 +30,13 @@ from tilewright.graph.operators import reshape as reshape_operator
 from tilewright.graph.operators import slicing as slicing_operator
 from tilewright.graph.operators import softmax as softmax_operator
 from tilewright.graph.operators import transpose as transpose_operator
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.shapes import broadcast_shapes, normalize_axes, normalize_axis, shape_text
 from tilewright.graph.types import Extent
 
-F = TypeVar("F", bound=Callable[..., Any])
 float32 = np.dtype("float32")
 float64 = np.dtype("float64")
 bool_ = np.dtype("bool")
 newaxis = None
-FUNCTION_NAMES: list[str] = []
-"""Every function here, in order of definition."""
-
-
-def _traceable(meaning: Callable[..., Any] | str) -> Callable[[F], F]:
-    """Register a recording function; without traced arguments, `meaning` (NumPy's function, by name) is called in its place."""
-
-    def decorate(record: F) -> F:
-        name = record.__name__
-        plain = getattr(np, meaning) if isinstance(meaning, str) else meaning
-
-        @functools.wraps(record)
-        def function(*args: Any, **options: Any) -> Any:
-            return record(*args, **options) if _has_traced((*args, *options.values())) else plain(*args, **options)
-
-        FUNCTION_NAMES.append(name)
-        return cast(F, function)
-
-    return decorate
-
-
-def _has_traced(values: Sequence[Any]) -> bool:
-    return any(isinstance(v, Traced) or (isinstance(v, list | tuple) and _has_traced(v)) for v in values)
-
-
-def _record(build: Callable[..., Any], operands: Sequence[Any], *arguments: Any, kind: str, **options: Any) -> Any:
-    recorder = recorder_of(operands)
-    tensors = [tensor_of(recorder, numeric(operand)) for operand in operands]
-    return Traced(recorder, recorder.record(build, *tensors, *arguments, kind=kind, **options))
-
-
-def _plain(function: str) -> Callable[..., Any]:
-    return map_operator.numpy_meaning(function)
 
 
 # Contractions
@@ -79,7 +46,7 @@ def _numpy_einsum(subscripts: str, *operands: Any, optimize: Any = True) -> Any:
     return np.einsum(subscripts, *operands, optimize=optimize)
 
 
-@_traceable(_numpy_einsum)
+@traceable(_numpy_einsum)
 def einsum(subscripts: str, *operands: Any, optimize: Any = None) -> Any:
     """Sums of products, in NumPy's notation; more than two operands are multiplied from left to right (`optimize` is ignored).
 
@@ -108,7 +75,7 @@ def _subscripts(subscripts: str, tensors: Sequence[Any]) -> einsum_operator.Subs
         raise located(error) from error.__cause__
 
 
-@_traceable("matmul")
+@traceable("matmul")
 def matmul(left: Any, right: Any) -> Any:
     """`left (..., m, k) @ right (..., k, n)`; batches broadcast, 1-D operands are a row or a column.
 
@@ -116,13 +83,13 @@ def matmul(left: Any, right: Any) -> Any:
     >>> matmul(np.ones((5, 2, 3)), np.ones(3)).shape
     (5, 2)
     """
-    return _record(matmul_operator.matmul, (left, right), kind="matmul")
+    return record_operator(matmul_operator.matmul, (left, right), kind="matmul")
 
 
 # Row operators and reductions
 
 
-@_traceable(softmax_operator.numpy_meaning)
+@traceable(softmax_operator.numpy_meaning)
 def softmax(x: Any, axis: int = -1) -> Any:
     """`exp(x - max) / sum(exp(x - max))` along `axis`, any shape. A row of -inf alone gives NaN.
 
@@ -130,10 +97,10 @@ def softmax(x: Any, axis: int = -1) -> Any:
     >>> softmax(np.zeros((1, 4))).tolist()
     [[0.25, 0.25, 0.25, 0.25]]
     """
-    return _record(softmax_operator.softmax, (x,), whole(axis), kind="softmax")
+    return record_operator(softmax_operator.softmax, (x,), whole(axis), kind="softmax")
 
 
-@_traceable(partial(softmax_operator.numpy_meaning, safe=True))
+@traceable(partial(softmax_operator.numpy_meaning, safe=True))
 def safe_softmax(x: Any, axis: int = -1) -> Any:
     """The softmax along `axis`, any shape, but 0 for a row of -inf alone: what attention makes of queries without keys.
 
@@ -143,7 +110,7 @@ def safe_softmax(x: Any, axis: int = -1) -> Any:
     >>> safe_softmax(np.array([[0.0, 0.0], [-np.inf, -np.inf]])).tolist()
     [[0.5, 0.5], [0.0, 0.0]]
     """
-    return _record(softmax_operator.softmax, (x,), whole(axis), kind="softmax", safe=True)
+    return record_operator(softmax_operator.softmax, (x,), whole(axis), kind="softmax", safe=True)
 
 
 def _reduce(function: str, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -159,177 +126,43 @@ def _reduce(function: str, x: Any, axis: Any, keepdims: bool) -> Any:
     return reshape(result, tuple(1 if d in dropped else extent for d, extent in enumerate(tensor.shape)))
 
 
-@_traceable("sum")
+@traceable("sum")
 def sum(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The sum over `axis` (an integer, a tuple; None: all)."""
     return _reduce("sum", x, axis, keepdims)
 
 
-@_traceable("prod")
+@traceable("prod")
 def prod(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The product over `axis`."""
     return _reduce("prod", x, axis, keepdims)
 
 
-@_traceable("max")
+@traceable("max")
 def max(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The largest element over `axis`; NaN if there is one."""
     return _reduce("max", x, axis, keepdims)
 
 
-@_traceable("min")
+@traceable("min")
 def min(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The smallest element over `axis`; NaN if there is one."""
     return _reduce("min", x, axis, keepdims)
 
 
-@_traceable("mean")
+@traceable("mean")
 def mean(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The arithmetic mean over `axis`."""
     return _reduce("mean", x, axis, keepdims)
 
 
-# Elementwise functions of one operand
-
-
-def _unary(name: str, formula: str, meaning: Callable[..., Any] | str = "") -> Callable[[Any], Any]:
-    def function(x: Any) -> Any:
-        return apply_map(name, x)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{formula}, element by element; the shape stays."
-    return _traceable(meaning or name)(function)
-
-
-exp = _unary("exp", "The exponential function")
-log = _unary("log", "The natural logarithm, relative error below 1e-6; -inf for 0, NaN below")
-tanh = _unary("tanh", "The hyperbolic tangent, relative error below 1e-6")
-erf = _unary("erf", "The error function, relative error below 1e-6", _plain("erf"))
-sqrt = _unary("sqrt", "The square root; NaN for negative numbers")
-abs = _unary("abs", "The absolute value")
-negative = _unary("negative", "-x")
-positive = _unary("positive", "+x")
-square = _unary("square", "x * x")
-reciprocal = _unary("reciprocal", "1 / x", _plain("reciprocal"))
-floor = _unary("floor", "The largest integer <= x")
-relu = _unary("relu", "max(x, 0)", _plain("relu"))
-sigmoid = _unary("sigmoid", "1 / (1 + exp(-x)), relative error below 1e-6, in the left tail, too", _plain("sigmoid"))
-silu = _unary("silu", "x / (1 + exp(-x)), relative error below 1e-6, in the left tail, too; the limit 0 at -inf", _plain("silu"))
-logical_not = _unary("logical_not", "Whether x is false")
-
-
-def _numpy_gelu(x: Any, approximate: str = "none") -> Any:
-    return _plain(_form_of_gelu(approximate))(x)
-
-
-@_traceable(_numpy_gelu)
-def gelu(x: Any, approximate: str = "none") -> Any:
-    """The Gaussian error linear unit, element by element; relative error below 1e-6, in the left tail, too; the limit 0 at -inf.
-
-    `approximate="none"` is x (1 + erf(x / sqrt(2))) / 2, "tanh" is x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2 (Hendrycks
-    and Gimpel, "Gaussian Error Linear Units", 2016). Raises `UnsupportedOperation` for other forms.
-
-    >>> import numpy as np
-    >>> gelu(np.array([-1.0, 0.0, 1.0])).round(4).tolist(), gelu(np.array([1.0]), approximate="tanh").round(4).tolist()
-    ([-0.1587, 0.0, 0.8413], [0.8412])
-    """
-    return apply_map(_form_of_gelu(approximate), x)
-
-
-def _form_of_gelu(approximate: str) -> str:
-    forms = {"none": "gelu", "tanh": "gelu_tanh"}
-    if approximate not in forms:
-        raise unsupported(f"gelu with approximate={approximate!r}", (), 'choose from "none" and "tanh"')
-    return forms[approximate]
-
-
-# Elementwise functions of two operands, with broadcasting
-
-
-def _binary(name: str, formula: str) -> Callable[[Any, Any], Any]:
-    def function(x: Any, y: Any) -> Any:
-        return apply_map(name, x, y)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{formula}, element by element with broadcasting; numbers take the type of the arrays."
-    return _traceable(name)(function)
-
-
-add = _binary("add", "x + y")
-subtract = _binary("subtract", "x - y")
-multiply = _binary("multiply", "x * y")
-divide = _binary("divide", "x / y")
-maximum = _binary("maximum", "The larger of x and y; NaN if one of them is")
-minimum = _binary("minimum", "The smaller of x and y; NaN if one of them is")
-less = _binary("less", "Whether x < y")
-less_equal = _binary("less_equal", "Whether x <= y")
-greater = _binary("greater", "Whether x > y")
-greater_equal = _binary("greater_equal", "Whether x >= y")
-equal = _binary("equal", "Whether x == y")
-not_equal = _binary("not_equal", "Whether x != y")
-logical_and = _binary("logical_and", "Whether x and y are true")
-logical_or = _binary("logical_or", "Whether x or y is true")
-
-
-@_traceable("power")
-def pow(x: Any, exponent: Any) -> Any:
-    """`x ** exponent` for an exponent that is a whole number in -16..16, or a half of one: products, a square root, a quotient.
-
-    >>> import numpy as np
-    >>> pow(np.array([2.0]), 3).tolist()
-    [8.0]
-    """
-    if not is_number(exponent) or float(exponent) * 2 % 1 or not -16 <= float(exponent) <= 16:
-        why = "an exponent must be a number that is a multiple of 1/2 in -16..16"
-        raise unsupported(
-            f"pow with the exponent {exponent!r}", (), why, "whole and half exponents are products and square roots"
-        )
-    return record_map("pow", _power_body(float(exponent)), (x,))
-
-
-def _power_body(exponent: float) -> Scalar:
-    if exponent < 0:
-        return apply("reciprocal", _power_body(-exponent))
-    if exponent == 0:
-        return apply("add", apply("multiply", Load(0), Literal(0.0)), Literal(1.0))
-    if exponent % 1:
-        root = apply("sqrt", Load(0))
-        return root if exponent < 1 else apply("multiply", _power_body(exponent - 0.5), root)
-    if exponent == 1:
-        return Load(0)
-    half = _power_body(exponent // 2)
-    even = apply("square", half)
-    return apply("multiply", even, Load(0)) if exponent % 2 else even
-
-
-@_traceable("where")
-def where(condition: Any, x: Any, y: Any) -> Any:
-    """`x` where `condition` is true, else `y`, with broadcasting.
-
-    >>> import numpy as np
-    >>> where(np.array([True, False]), 1.0, 2.0).tolist()
-    [1.0, 2.0]
-    """
-    return apply_map("where", condition, x, y)
-
-
-@_traceable("clip")
-def clip(x: Any, min: Any = None, max: Any = None) -> Any:
-    """`minimum(maximum(x, min), max)`; None leaves a side open."""
-    if min is not None and max is not None:
-        return apply_map("clip", x, min, max)
-    if min is None and max is None:
-        return positive(x)
-    return maximum(x, min) if max is None else minimum(x, max)
-
-
-astype = _traceable(lambda x, dtype: np.asarray(x).astype(dtype))(tracing_types.astype)
+astype = traceable(lambda x, dtype: np.asarray(x).astype(dtype))(tracing_types.astype)
 
 
 # Index changes
 
 
-@_traceable("reshape")
+@traceable("reshape")
 def reshape(x: Any, shape: Any) -> Any:
     """The elements in row-major order in a new shape; one extent may be -1. A symbolic extent must stay a dimension of its own.
 
@@ -339,23 +172,23 @@ def reshape(x: Any, shape: Any) -> Any:
     """
     wanted = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     extents = wholes(wanted)
-    return x if extents == wholes(x.shape) else _record(reshape_operator.reshape, (x,), extents, kind="reshape")
+    return x if extents == wholes(x.shape) else record_operator(reshape_operator.reshape, (x,), extents, kind="reshape")
 
 
-@_traceable("transpose")
+@traceable("transpose")
 def transpose(x: Any, axes: Any = None) -> Any:
     """Dimension i of the result is dimension `axes[i]`; None reverses the order."""
     order = None if axes is None else wholes(axes)
-    return _record(transpose_operator.transpose, (x,), order, kind="transpose")
+    return record_operator(transpose_operator.transpose, (x,), order, kind="transpose")
 
 
-@_traceable("permute_dims")
+@traceable("permute_dims")
 def permute_dims(x: Any, axes: Any) -> Any:
     """The array API's name of `transpose` with given axes."""
     return transpose(x, axes)
 
 
-@_traceable("matrix_transpose")
+@traceable("matrix_transpose")
 def matrix_transpose(x: Any) -> Any:
     """The last two dimensions exchanged."""
     if x.ndim < 2:
@@ -363,7 +196,7 @@ def matrix_transpose(x: Any) -> Any:
     return swapaxes(x, -2, -1)
 
 
-@_traceable("swapaxes")
+@traceable("swapaxes")
 def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
     """Two dimensions exchanged."""
     order = list(range(x.ndim))
@@ -372,7 +205,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
     return transpose(x, order)
 
 
-@_traceable("expand_dims")
+@traceable("expand_dims")
 def expand_dims(x: Any, axis: Any) -> Any:
     """New dimensions of extent 1 at the positions `axis` of the result."""
     new = wholes(axis if isinstance(axis, tuple | list) else (axis,))
@@ -381,7 +214,7 @@ def expand_dims(x: Any, axis: Any) -> Any:
     return reshape(x, tuple(1 if d in positions else next(old) for d in range(x.ndim + len(new))))
 
 
-@_traceable("squeeze")
+@traceable("squeeze")
 def squeeze(x: Any, axis: Any = None) -> Any:
     """Without the dimensions `axis`, which must have extent 1 (None: all that have)."""
     ones = [d for d, extent in enumerate(wholes(x.shape)) if extent == 1]
@@ -394,21 +227,21 @@ def squeeze(x: Any, axis: Any = None) -> Any:
     return reshape(x, tuple(extent for d, extent in enumerate(x.shape) if d not in chosen))
 
 
-@_traceable("broadcast_to")
+@traceable("broadcast_to")
 def broadcast_to(x: Any, shape: Sequence[Extent]) -> Any:
     """The array repeated along dimensions of extent 1 and new leading ones."""
     wanted = wholes(shape)
     if broadcast_shapes([wholes(x.shape), wanted], user_location()) != wanted:
         raise ShapeError(f"cannot broadcast {shape_text(x.shape)} to {shape_text(wanted)}", where=user_location())
-    return _record(map_operator.broadcast, (x,), wanted, kind="broadcast")
+    return record_operator(map_operator.broadcast, (x,), wanted, kind="broadcast")
 
 
-@_traceable(lambda x, key: np.asarray(x)[key])
+@traceable(lambda x, key: np.asarray(x)[key])
 def index(x: Any, key: Any) -> Any:
     """`x[key]` for integers, slices, None and `...`."""
     parts = key if isinstance(key, tuple) else (key,)
     parts = tuple(whole(part) if isinstance(part, Traced) and not part.ndim else part for part in parts)
-    return _record(slicing_operator.slicing, (x,), parts, kind="slice")
+    return record_operator(slicing_operator.slicing, (x,), parts, kind="slice")
 
 
 def asarray(x: Any, dtype: Any = None) -> Any:

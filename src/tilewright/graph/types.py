@@ -199,7 +199,9 @@ class Constant:
     def __post_init__(self) -> None:
         data = np.ascontiguousarray(self.array)
         identity = f"{data.dtype.str}{data.shape}".encode()
-        object.__setattr__(self, "digest", hashlib.sha256(identity + data.tobytes()).hexdigest())
+        digest = hashlib.sha256(identity)
+        digest.update(data.reshape(-1).view(np.uint8).data)
+        object.__setattr__(self, "digest", digest.hexdigest())
 
     def without_values(self) -> Constant:
         """The same for everybody but those who read the values: it takes no memory."""
@@ -266,15 +268,37 @@ class Chain:
 
     def operator(self, name: str) -> Operator:
         """The operator of that name."""
-        return next(operator for operator in self.operators if operator.name == name)
+        return self._by_name()[name]
 
     def producer(self, tensor: str) -> Operator | None:
         """The operator that writes a tensor, None for an input."""
-        return next((operator for operator in self.operators if operator.write.tensor == tensor), None)
+        return self._by_result().get(tensor)
 
     def consumers(self, tensor: str) -> tuple[Operator, ...]:
         """The operators that read a tensor."""
-        return tuple(op for op in self.operators if any(access.tensor == tensor for access in op.reads))
+        return self._by_operand().get(tensor, ())
+
+    def _by_name(self) -> dict[str, Operator]:
+        if "by name" not in self.facts:
+            self.facts["by name"] = {operator.name: operator for operator in self.operators}
+        found: dict[str, Operator] = self.facts["by name"]
+        return found
+
+    def _by_result(self) -> dict[str, Operator]:
+        if "by result" not in self.facts:
+            self.facts["by result"] = {operator.write.tensor: operator for operator in self.operators}
+        found: dict[str, Operator] = self.facts["by result"]
+        return found
+
+    def _by_operand(self) -> dict[str, tuple[Operator, ...]]:
+        if "by operand" not in self.facts:
+            readers: dict[str, tuple[Operator, ...]] = {}
+            for operator in self.operators:
+                for tensor in dict.fromkeys(access.tensor for access in operator.reads):
+                    readers[tensor] = (*readers.get(tensor, ()), operator)
+            self.facts["by operand"] = readers
+        found: dict[str, tuple[Operator, ...]] = self.facts["by operand"]
+        return found
 
     @property
     def extents(self) -> Mapping[str, Extent]:

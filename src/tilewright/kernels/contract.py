@@ -29,6 +29,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
+from tilewright.kernels.elements import C_TYPES
+
 MATRIX_ABI = (
     "void {name}(long k, const float *a, long a_row, long a_column, const float *b, long b_row, "
     "float *c, long c_row, long m, long n, long accumulate)"
@@ -70,11 +72,13 @@ class KernelSource:
 class Along:
     """How an operand of an epilogue moves with the element of C: `rows` and `columns` say along what it does.
 
-    Its elements lie side by side along columns.
+    Its elements lie side by side along columns. They are converted to floats where they are loaded.
     """
 
     rows: bool
     columns: bool
+    element_type: str = "float32"
+    """NumPy name, of `kernels/elements.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +99,11 @@ class Epilogue:
     def parameters(self) -> tuple[str, ...]:
         """What the signature of the kernel has beside the product's.
 
-        >>> Epilogue("add", "", (Along(rows=True, columns=True), Along(rows=False, columns=True))).parameters()
-        ('const float *e0', 'long e0_row', 'const float *e1')
+        >>> Epilogue("add", "", (Along(rows=True, columns=True), Along(False, True, "bool"))).parameters()
+        ('const float *e0', 'long e0_row', 'const unsigned char *e1')
         """
-        return tuple(f"long {name}" if name.endswith("_row") else f"const float *{name}" for name in self.arguments())
+        types = {f"e{i}": f"const {C_TYPES[along.element_type]} *" for i, along in enumerate(self.operands)}
+        return tuple(f"{types.get(name, 'long ')}{name}" for name in self.arguments())
 
     def arguments(self) -> tuple[str, ...]:
         """The names of these parameters."""

@@ -25,8 +25,9 @@ TW_COMPARISON(tw_greater_equal, 29)
 TW_COMPARISON(tw_greater, 30)
 #undef TW_COMPARISON
 TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) {
-  __asm__("vmovaps %1, %0%{%2%}" : "+v"(b) : "v"(a), "Yk"(mask));
-  return b;
+  tw_vec result;
+  __asm__("vblendmps %1, %2, %0%{%3%}" : "=v"(result) : "v"(a), "v"(b), "Yk"(mask));
+  return result;
 }
 TW_INLINE tw_vec tw_larger(tw_vec a, tw_vec b) {
   tw_vec result;

@@ -155,8 +155,11 @@ def _operands_are_complete(chain: Chain, schedule: Schedule, operator: Operator,
 
 def _images_are_found(chain: Chain, schedule: Schedule, operator: Operator, follow: Follows) -> str:
     """An operator that works on images of its consumers' blocks shares all loops with them but its own."""
-    tensor, shared = operator.write.tensor, shared_loops(schedule)
+    tensor = operator.write.tensor
     own = {axis: one for (name, axis), one in follow.items() if name == operator.name}
+    if not own and schedule.storage_of(tensor) is not Storage.ROLL:
+        return ""
+    shared = shared_loops(schedule)
     for axis, one in own.items():
         if any(isinstance(chain.extents[other], SymbolicExtent) for other in (axis, *one.slopes)):
             return f"{operator.name} would follow its consumers along {axis}, whose length is known at run time only"

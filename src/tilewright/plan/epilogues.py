@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, rewrite, subexpressions
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import MicroKernel
+from tilewright.kernels.elements import C_TYPES
 from tilewright.plan.facts import fact
 from tilewright.plan.memory import overwritten
 from tilewright.plan.roles import contraction_roles
@@ -125,12 +126,12 @@ def _is_light(body: Scalar) -> bool:
 
 
 def _is_at_hand(chain: Chain, contraction: Operator, access: Access, column: str | None) -> bool:
-    """Whether a micro tile can load what a map reads: numbers of its type, there before the sum, side by side along columns."""
+    """Whether a micro tile can load what a map reads: known before the sum, of a readable type, side by side along columns."""
     names = [operator.name for operator in chain.operators]
     producer = chain.producer(access.tensor)
     is_early = producer is None or names.index(producer.name) < names.index(contraction.name)
-    is_same_type = chain.tensor(access.tensor).dtype == "float32"
-    return is_early and is_same_type and access.is_affine() and _has_unit_columns(access, column)
+    is_readable = chain.tensor(access.tensor).dtype in C_TYPES
+    return is_early and is_readable and access.is_affine() and _has_unit_columns(access, column)
 
 
 def _has_unit_columns(access: Access, column: str | None) -> bool:

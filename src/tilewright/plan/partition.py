@@ -105,7 +105,7 @@ class _Partition:
         whole = self._whole(group)
         if whole is not None and (self.fuse or len(group) > SMALL_GROUP):
             return [whole]
-        parts = self._built_up(group)
+        parts = self._built_up(group) if len(group) <= SMALL_GROUP else self._paired(self._layers(group))
         if whole is not None and not self._is_slower(whole, parts):
             return [whole]
         self._tell_of_whole(group, parts)
@@ -153,18 +153,53 @@ class _Partition:
         setting, _ = chain_setting(self._chain(group), self.machine, available, self.coefficients)
         return can_cost(setting, self._separate(group).seconds * self.coefficients.worth_it)
 
+    def _layers(self, group: Operators) -> list[_Part]:
+        """Contractions, each with those operators behind it that are better joined to it."""
+        parts: list[_Part] = []
+        for operator in group:
+            self._add(parts, self.alone[operator.name], joins=not operator.is_contraction())
+        return parts
+
+    def _paired(self, parts: list[_Part]) -> list[_Part]:
+        """Neighbours are joined in rounds, each part with one other at most, until no pair gains.
+
+        So the length of chains doubles from round to round, and those of equal layers are planned once a round.
+        """
+        while True:
+            joined = self._round(parts)
+            if len(joined) == len(parts):
+                return parts
+            parts = joined
+
+    def _round(self, parts: list[_Part]) -> list[_Part]:
+        """Every part joined with the one that makes its operand, where that is wanted and that is joined to no other yet."""
+        free = {part.chain.output: part for part in parts}
+        done: list[_Part] = []
+        for part in parts:
+            for tensor in part.chain.inputs:
+                producer = free.get(tensor) if part.chain.output in free else None
+                if producer is not None and (joined := self._join(producer, part, tensor)) is not None:
+                    done.remove(producer)
+                    del free[tensor], free[part.chain.output]
+                    part = joined
+            done.append(part)
+        return done
+
+    def _add(self, parts: list[_Part], current: _Part, joins: bool) -> None:
+        """Add a part to some, joined with those that make its operands, as long as the joined chain is wanted."""
+        for tensor in current.chain.inputs if joins else ():
+            producer = next((part for part in parts if part.chain.output == tensor), None)
+            joined = self._join(producer, current, tensor) if producer is not None else None
+            if producer is not None and joined is not None:
+                parts.remove(producer)
+                current = joined
+        parts.append(current)
+
     def _built_up(self, group: Operators) -> list[_Part]:
         """Each operator joins the chains that produce its operands, as long as the joined chain is wanted."""
         parts: list[_Part] = []
         for operator in group:
-            current = self.alone[operator.name]
-            for tensor in dict.fromkeys(access.tensor for access in operator.reads):
-                producer = next((part for part in parts if part.chain.output == tensor), None)
-                joined = self._join(producer, current, tensor) if producer is not None else None
-                if producer is not None and joined is not None:
-                    parts.remove(producer)
-                    current = joined
-            parts.append(current)
+            self._add(parts, self.alone[operator.name], joins=True)
         return parts
 
     def _join(self, producer: _Part, consumer: _Part, tensor: str) -> _Part | None:

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from math import prod
 
+import numpy as np
+
 from tilewright.graph.types import Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.packing import packs_ahead, packs_now
@@ -43,7 +45,8 @@ def prefetch_seconds(
         return 0.0
     _, _, depth = kernel_tile(setting, operator, tiles)
     cost = calls * sum(_cycles_per_call(setting, kernel, one, depth) for one in kernel.prefetch) / setting.machine.frequency_hz
-    hiding = [one for one in kernel.prefetch if one != "right" or not packs_now(setting, view, packed=packed)]
+    followed = packs_now(setting, view, packed=packed) or _is_one_stream(setting, view, kernel)
+    hiding = [one for one in kernel.prefetch if one != "right" or not followed]
     hidden = sum(_hidden_seconds(setting, operator, one, moved) for one in hiding)
     in_memory = setting.source_position == len(setting.cache_levels)
     pages = sum(pages_s.get(one, 0.0) for one in hiding) if in_memory else 0.0
@@ -51,17 +54,25 @@ def prefetch_seconds(
 
 
 def stream_seconds(setting: Setting, view: OperatorView, moved: Mapping[str, tuple[Count, ...]], *, in_place: bool) -> Count:
-    """What of the traffic of panels packed ahead, or past few rows, shows if the kernel does not prefetch it.
+    """What of the traffic of panels packed ahead, or in place past few rows, shows if the kernel does not prefetch it.
 
     That it shows, and that prefetches hide it, is measured (docs/kernels.md), not derived.
     """
     kernel = setting.kernels.get(view.operator.name)
-    if kernel is None or "right" in kernel.prefetch:
+    if kernel is None or "right" in kernel.prefetch or _is_one_stream(setting, view, kernel):
         return 0.0
     if kernel.rows > FEW_ROWS and (in_place or not packs_ahead(setting, view)):
         return 0.0
     moving = _moving_seconds(setting, view.operator, "right", moved, setting.fusion_position)
     return moving * setting.coefficients.visible_stream * _near(setting, view.operator, "right")
+
+
+def _is_one_stream(setting: Setting, view: OperatorView, kernel: MicroKernel) -> bool:
+    """Whether the right operand is read end to end with hardly any arithmetic between: panels packed ahead, past few rows.
+
+    Hardware prefetchers keep up with that, and asking as well takes the issue slots of loads (docs/kernels.md, few rows).
+    """
+    return kernel.rows <= FEW_ROWS and not kernel.right_by_columns and packs_ahead(setting, view)
 
 
 def _cycles_per_call(setting: Setting, kernel: MicroKernel, operand: str, depth: Count) -> Count:
@@ -102,7 +113,7 @@ def _near(setting: Setting, operator: Operator, operand: str) -> float:
     if operand == "target":
         apart = axis_stride(setting, operator.write, roles.row)
     elif operand == "right" and setting.kernels[operator.name].right_by_columns:
-        apart = setting.sizes[roles.depth] if roles.depth is not None else 1
+        apart = int(np.max(setting.sizes[roles.depth])) if roles.depth is not None else 1
     return max(0.0, 1.0 - apart * ELEMENT_BYTES / PAGE_BYTES)
 
 

@@ -147,12 +147,13 @@ class Prefix:
         around = surroundings(self.setting, self.view)
         options = {one.operator.name: tuple(self._options(around, one)) for one in self.view.operators}
         stay = {one.operator.name: self._left(one) for one in self.view.operators}
+        alike = self._alike(options, stay)
         best: Candidate | None = None
         least = float("inf")
-        for streaming in self._modes(stay):
-            others = {name: self._beside(name, stay, streaming) for name in options}
+        for streaming in self._modes(stay, alike):
+            others = self._elsewhere(stay, streaming)
             elsewhere = {name: around.live_elements + elements for name, elements in others.items()}
-            candidate = self._candidate(options, self._choose(options, elsewhere, streaming))
+            candidate = self._candidate(options, self._choose(options, elsewhere, streaming, alike))
             if best is None or candidate.cores_s < best.cores_s:
                 best = candidate
             if not any(np.any(np.asarray(elements) > 0) for elements in others.values()):
@@ -165,24 +166,52 @@ class Prefix:
 
     def _unhindered(self, options: Mapping[str, Sequence[_Option]], live: Count) -> np.ndarray:
         """The time on the cores if intermediates took so much and no operator left anything on chip while others run."""
-        choices = self._choose(options, dict.fromkeys(options, live), dict.fromkeys(options, False))
+        choices = self._choose(options, dict.fromkeys(options, live), dict.fromkeys(options, False), {})
         total = sum((choice.seconds for choice in choices.values()), np.zeros(self.shape))
         return np.broadcast_to(self._on_cores(total), self.shape)
 
-    def _modes(self, stay: Mapping[str, Staying]) -> Iterator[dict[str, bool]]:
+    def _alike(self, options: Mapping[str, Sequence[_Option]], stay: Mapping[str, Staying]) -> dict[str, Hashable]:
+        """What tells operators of long chains apart: equal layers have equal figures. Nothing in short ones."""
+        if len(options) <= MOST_STAYING:
+            return {}
+        return {
+            name: (
+                tuple(map(_content, (figures for one in own for figures in (one.seconds, one.used, one.streams)))),
+                tuple(map(_content, stay[name])),
+                segment_of(self.segments, name),
+            )
+            for name, own in options.items()
+        }
+
+    def _modes(self, stay: Mapping[str, Staying], alike: Mapping[str, Hashable]) -> Iterator[dict[str, bool]]:
         """Every combination of operators whose tiles stream through; first all that may stay do.
 
-        In chains where more than `MOST_STAYING` operators could keep a tile: all of them, one by one, none.
+        In chains where more than `MOST_STAYING` operators could keep a tile: all of them, one of each kind, none.
         """
         able = [name for name, elements in stay.items() if np.any(np.asarray(sum(elements)) > 0)]
-        every = product((False, True), repeat=len(able)) if len(able) <= MOST_STAYING else _all_single_none(len(able))
+        if len(able) <= MOST_STAYING:
+            every: Iterable[tuple[bool, ...]] = product((False, True), repeat=len(able))
+        else:
+            every = _all_single_none([alike[name] for name in able])
         for streaming in sorted(every, key=sum):
             yield {**dict.fromkeys(stay, False), **dict(zip(able, streaming, strict=True))}
 
     def _choose(
-        self, options: Mapping[str, Sequence[_Option]], elsewhere: Mapping[str, Count], streaming: Mapping[str, bool]
+        self,
+        options: Mapping[str, Sequence[_Option]],
+        elsewhere: Mapping[str, Count],
+        streaming: Mapping[str, bool],
+        alike: Mapping[str, Hashable],
     ) -> dict[str, _Choice]:
-        return {name: self._best_own(own, elsewhere[name], streaming[name]) for name, own in options.items()}
+        """The best own loops of every operator, found once for those that are alike."""
+        known: dict[Hashable, _Choice] = {}
+        found = {}
+        for name, own in options.items():
+            key = alike.get(name, name), _content(elsewhere[name]), streaming[name]
+            if key not in known:
+                known[key] = self._best_own(own, elsewhere[name], streaming[name])
+            found[name] = known[key]
+        return found
 
     def _candidate(self, options: Mapping[str, Sequence[_Option]], choices: Mapping[str, _Choice]) -> Candidate:
         setting = self.setting
@@ -290,10 +319,17 @@ class Prefix:
         )
         return next(stays), next(stays)
 
-    def _beside(self, name: str, stay: Mapping[str, Staying], streaming: Mapping[str, bool]) -> Count:
-        """What stays of the tiles of all other operators while one runs, unless they stream through."""
-        others = (other for other in stay if other != name and not streaming[other])
-        return sum(stay[other][not self._is_beside(name, other)] for other in others)
+    def _elsewhere(self, stay: Mapping[str, Staying], streaming: Mapping[str, bool]) -> dict[str, Count]:
+        """For every operator what stays of the tiles of all others while it runs, unless they stream through."""
+        kept: dict[str, Staying] = {name: (0, 0) if streaming[name] else elements for name, elements in stay.items()}
+        every = sum(outside for outside, _ in kept.values())
+        inside = {segment: [kept[name] for name in segment.operators] for segment in self.segments}
+        more = {segment: sum(within - outside for outside, within in own) for segment, own in inside.items()}
+        found = {}
+        for name, own in kept.items():
+            segment = segment_of(self.segments, name)
+            found[name] = every - own[0] if segment is None else every + more[segment] - own[1]
+        return found
 
     def _is_beside(self, one: str, other: str) -> bool:
         """Whether two operators share the loops of the prefix only."""
@@ -319,10 +355,17 @@ class Prefix:
         return isinstance(self.setting.chain.extents[axis], SymbolicExtent) or tile < self.setting.sizes[axis]
 
 
-def _all_single_none(count: int) -> Iterator[tuple[bool, ...]]:
-    yield (False,) * count
-    yield from (tuple(i == single for i in range(count)) for single in range(count))
-    yield (True,) * count
+def _all_single_none(kinds: Sequence[Hashable]) -> Iterator[tuple[bool, ...]]:
+    """None of some operators, the first of every kind alone, all."""
+    yield (False,) * len(kinds)
+    yield from (tuple(i == kinds.index(kind) for i in range(len(kinds))) for kind in dict.fromkeys(kinds))
+    yield (True,) * len(kinds)
+
+
+def _content(figures: Count) -> Hashable:
+    """Equal for equal arrays."""
+    array = np.asarray(figures)
+    return array.shape, array.tobytes()
 
 
 def _behind(around: Surroundings, more: int) -> Surroundings:

@@ -9,7 +9,7 @@ at the first block of loops that only consumers have, the consumer at the last b
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
@@ -109,6 +109,8 @@ class Schedule:
     split: str = ""
     ahead: tuple[Pack, ...] = ()
     """Constants, each packed as a whole when the kernel is loaded: no call does it."""
+    found: dict[str, tuple[tuple[Loop, ...], Compute]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By operator its Compute leaf and the loops around it, once they were asked for."""
 
     def storage_of(self, tensor: str) -> Storage:
         """The decision for a tensor; KEEP unless said otherwise."""
@@ -120,12 +122,17 @@ class Schedule:
 
     def conditions(self, operator: str) -> dict[str, Trip]:
         """By axis, at which block of a loop an operator runs; axes that are not there: at every block."""
-        leaf = next(leaf for _, leaf in self.leaves() if isinstance(leaf, Compute) and leaf.operator == operator)
-        return {when.axis: when.trip for when in leaf.when}
+        return {when.axis: when.trip for when in self._place(operator)[1].when}
 
     def path(self, operator: str) -> tuple[Loop, ...]:
         """The loops around an operator's Compute leaf, outermost first."""
-        return next(loops for loops, leaf in self.leaves() if isinstance(leaf, Compute) and leaf.operator == operator)
+        return self._place(operator)[0]
+
+    def _place(self, operator: str) -> tuple[tuple[Loop, ...], Compute]:
+        if not self.found:
+            leaves = reversed(tuple(self.leaves()))
+            self.found.update({leaf.operator: (loops, leaf) for loops, leaf in leaves if isinstance(leaf, Compute)})
+        return self.found[operator]
 
 
 def _leaves(loops: tuple[Loop, ...], body: tuple[Node, ...]) -> Iterator[tuple[tuple[Loop, ...], Compute | Pack]]:

@@ -22,10 +22,9 @@ def streamed_read(setting: Setting, operator: Operator) -> Access | None:
         return None
     access = operator.reads[roles.right]
     is_contiguous = kernel.right_by_columns or access.indices[-1].coefficient(roles.column) == 1
-    once = all(np.all(setting.sizes[axis] == 1) for axis in roles.outer if axis not in access.axes())
-    rows = setting.sizes[roles.row] if roles.row is not None else 1
-    fits = bool(np.all(rows <= kernel.rows))
-    return access if once and is_contiguous and fits and access.tensor in setting.chain.inputs else None
+    once = all(np.all(np.equal(setting.sizes[axis], 1)) for axis in roles.outer if axis not in access.axes())
+    rows = np.max(setting.sizes[roles.row]) if roles.row is not None else 1
+    return access if once and is_contiguous and rows <= kernel.rows and access.tensor in setting.chain.inputs else None
 
 
 def streamed_reads(setting: Setting) -> frozenset[tuple[str, Access]]:

@@ -6,7 +6,7 @@ movement formula credits across it: a stationary A or E stays while the other op
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable, Sequence
 from functools import reduce
 
 import numpy as np
@@ -30,8 +30,23 @@ def working_set(view: ChainView, streamed: Collection[tuple[str, Access]] = ()) 
     """The largest working set of any operator without reads (operator, access) that are `streamed`; tiles may be arrays."""
     live = live_intermediates(view)
     accesses = tuple(one for one in outer_accesses(view) if one[2] or (one[0].operator.name, one[1]) not in streamed)
-    needs = [live + sum(resident(view, running, *entry[:2]) for entry in accesses) for running in view.operators]
+    known: dict[Hashable, Count] = {}
+    needs = [live + _resident_elements(view, running, accesses, known) for running in view.operators]
     return as_integer(reduce(np.maximum, needs))
+
+
+def _resident_elements(
+    view: ChainView, running: OperatorView, accesses: Sequence[tuple[OperatorView, Access, bool]], known: dict[Hashable, Count]
+) -> Count:
+    """What accesses take while an operator runs; those of others under the same loops are `known` after the first."""
+    alike = running.operator.name if running.conditions else tuple(loop.node for loop in running.loops)
+    total: Count = 0
+    for number, (owner, access, _) in enumerate(accesses):
+        key = number, running.operator.name if owner is running else alike
+        if key not in known:
+            known[key] = resident(view, running, owner, access)
+        total = total + known[key]
+    return total
 
 
 def literal_memory_use(view: ChainView) -> Count:
@@ -103,9 +118,8 @@ def _is_barrier(view: ChainView, tensor: str, views: list[OperatorView], axis: s
 
 def resident(view: ChainView, running: OperatorView, owner: OperatorView, access: Access) -> Count:
     """What an access's tile occupies while `running` works: all of it for the owner, else only if its reuse spans it."""
-    tile = distinct_elements(access, {axis: np.minimum(size, view.sizes[axis]) for axis, size in owner.largest().items()})
     if running.operator.name == owner.operator.name:
-        return tile
+        return _tile_elements(view, owner, access)
     reused: Count = False
     reuse_ended: Count = False
     for loop in reversed(owner.running()):
@@ -113,7 +127,13 @@ def resident(view: ChainView, running: OperatorView, owner: OperatorView, access
             reuse_ended = reuse_ended | (loop.trips > 1)
         elif _runs_between(view, running, owner, loop):
             reused = reused | (~np.asarray(reuse_ended) & (loop.trips > 1))
-    return tile * np.where(reused, 1, 0)
+    return _tile_elements(view, owner, access) * np.where(reused, 1, 0) if np.any(reused) else 0
+
+
+def _tile_elements(view: ChainView, owner: OperatorView, access: Access) -> Count:
+    """The largest tile of an access."""
+    largest = owner.largest()
+    return distinct_elements(access, {axis: np.minimum(largest[axis], view.sizes[axis]) for axis in access.axes()})
 
 
 def _runs_between(view: ChainView, running: OperatorView, owner: OperatorView, loop: LoopView) -> bool:

@@ -1,4 +1,4 @@
-"""C text that reads truth values and integers as floats: masks, lengths and positions, which maps convert where they load them.
+"""C text that reads truth values and integers as floats: masks, lengths and positions, converted where they are loaded.
 
 Integers up to 2^24 are exact as floats; larger ones are rounded to the nearest, which does not change how they compare with
 positions along an axis.
@@ -36,9 +36,9 @@ TW_INLINE tw_vec tw_load_strided_@NAME@(const @TYPE@ *p, long stride, long n) {
     lanes[i] = (float)p[i * stride];
   return tw_load(lanes);
 }
-TW_INLINE tw_vec tw_load_part_@NAME@(const @TYPE@ *p, long n) { return tw_load_strided_@NAME@(p, 1, n); }
 """
 LOAD = """\
+TW_INLINE tw_vec tw_load_part_@NAME@(const @TYPE@ *p, long n) { return tw_load_strided_@NAME@(p, 1, n); }
 TW_INLINE tw_vec tw_load_@NAME@(const @TYPE@ *p) { return tw_load_strided_@NAME@(p, 1, TW_LANES); }
 """
 LOAD_NARROW = """\
@@ -46,7 +46,14 @@ typedef @TYPE@ tw_@NAME@ __attribute__((vector_size(TW_LANES * sizeof(@TYPE@)), 
 TW_INLINE tw_vec tw_load_@NAME@(const @TYPE@ *p) {
   return __builtin_convertvector(__builtin_convertvector(*(const tw_@NAME@ *)p, tw_int), tw_vec);
 }
+TW_INLINE tw_vec tw_load_part_@NAME@(const @TYPE@ *p, long n) {
+  @TYPE@ lanes[TW_LANES] = {0};
+  for (long i = 0; i < n; i++)
+    lanes[i] = p[i];
+  return tw_load_@NAME@(lanes);
+}
 """
+GUARDED = "#ifndef TW_READS_@NAME@\n#define TW_READS_@NAME@\n@TEXT@#endif\n"
 TOUCHES = """\
 TW_INLINE float tw_read_@NAME@(const @TYPE@ *p) { tw_touch_bytes(p, sizeof *p); return 0.0f; }
 TW_INLINE tw_vec tw_load_@NAME@(const @TYPE@ *p) { tw_touch_bytes(p, TW_LANES * sizeof *p); return 0.0f; }
@@ -75,8 +82,9 @@ def suffix(dtype: str) -> str:
 
 
 def reading(dtypes: Iterable[str]) -> list[str]:
-    """The functions that read elements of these types."""
-    return [_named(READS + (LOAD_NARROW if dtype in NARROW else LOAD), dtype) for dtype in _converted(dtypes)]
+    """The functions that read elements of these types; the text may be repeated within a translation unit."""
+    texts = {dtype: READS + (LOAD_NARROW if dtype in NARROW else LOAD) for dtype in _converted(dtypes)}
+    return [_named(GUARDED.replace("@TEXT@", text), dtype) for dtype, text in texts.items()]
 
 
 def touching(dtypes: Iterable[str]) -> list[str]:

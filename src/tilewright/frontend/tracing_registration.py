@@ -1,0 +1,44 @@
+"""The list of the functions that trace, and how a recording function becomes one of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from tilewright.frontend.tracing_map import numeric, recorder_of, tensor_of
+from tilewright.frontend.tracing_value import Traced
+
+F = TypeVar("F", bound=Callable[..., Any])
+FUNCTION_NAMES: list[str] = []
+"""Every function that traces, in order of definition."""
+
+
+def traceable(meaning: Callable[..., Any] | str) -> Callable[[F], F]:
+    """Register a recording function; without traced arguments, `meaning` (NumPy's function, by name) is called in its place."""
+
+    def decorate(record: F) -> F:
+        name = record.__name__
+        plain = getattr(np, meaning) if isinstance(meaning, str) else meaning
+
+        @functools.wraps(record)
+        def function(*args: Any, **options: Any) -> Any:
+            return record(*args, **options) if _has_traced((*args, *options.values())) else plain(*args, **options)
+
+        FUNCTION_NAMES.append(name)
+        return cast(F, function)
+
+    return decorate
+
+
+def _has_traced(values: Sequence[Any]) -> bool:
+    return any(isinstance(v, Traced) or (isinstance(v, list | tuple) and _has_traced(v)) for v in values)
+
+
+def record_operator(build: Callable[..., Any], operands: Sequence[Any], *arguments: Any, kind: str, **options: Any) -> Any:
+    """The traced result of an operator on these operands."""
+    recorder = recorder_of(operands)
+    tensors = [tensor_of(recorder, numeric(operand)) for operand in operands]
+    return Traced(recorder, recorder.record(build, *tensors, *arguments, kind=kind, **options))
