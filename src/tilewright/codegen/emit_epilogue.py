@@ -19,12 +19,13 @@ def kernel_name(call: KernelCall) -> str:
 
     Equal epilogues have equal names, whatever tensors they read.
     """
+    symbol = f"{call.symbol}_asking" if call.asks else call.symbol
     if call.epilogue is None:
-        return call.symbol
+        return symbol
     functions = [node.function for node in subexpressions(call.epilogue.body) if isinstance(node, Apply)]
     content = f"{call.epilogue.body}{_operands(call)}"
     streams = ["streams"] if call.epilogue.streams else []
-    return "_".join([call.symbol, *reversed(functions), *streams, hashlib.sha256(content.encode()).hexdigest()[:DIGITS]])
+    return "_".join([symbol, *reversed(functions), *streams, hashlib.sha256(content.encode()).hexdigest()[:DIGITS]])
 
 
 def kernel_epilogue(call: KernelCall) -> Epilogue | None:
