@@ -169,7 +169,7 @@ def test_bounds_are_literal_c() -> None:
     chain = masked_chain(EXTENTS, both(CAUSAL, window(20)))
     schedule = schedule_of(chain, "bm", "", False, 0)
     text = chain_text_of(hand_plan(chain, schedule, MACHINE, KERNEL, ("b", "m")))
-    assert "const long first_l = (tw_min(tw_max(0, at_m + (-20)), 52) / 16) * 16;" in text
+    assert "const long first_l = (tw_max(0, tw_min(at_m + (-20), 52)) / 16) * 16;" in text
     assert "const long count_l = tw_min(tw_max((" in text
     assert "if (plain_to_mask < count_l) {" in text
 

@@ -140,6 +140,8 @@ class TileOperand:
     view: View
     row: Value
     has_columns: bool
+    is_far: bool = False
+    """Whether nothing has asked for its lines before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,8 @@ class Along:
     columns: bool
     element_type: str = "float32"
     """NumPy name, of `kernels/elements.py`."""
+    is_far: bool = False
+    """Whether it comes from far away, short rows at a time: worth asking for ahead where it moves along rows and columns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ Accumulators for rows x vectors of C stay in registers; a step of K loads one ro
 of A (an explicit broadcast: with the memory operand folded into the FMA, tiles wider than one vector reach 77-93% of their
 speed). One function per (rows, vectors), in two forms: whole vectors, and a last vector that is loaded and stored in part.
 
-Operands of an epilogue that move along rows and columns are asked for before the first step: short rows from memory, which no
+Operands of an epilogue that move along rows and columns and are far are asked for before the first step: short rows, which no
 hardware foresees (attention 8 x 1024 x 1024 x 64 with a bias of its own for every score, Zen 5: 14.2 ms without, 10.7 with).
 
 Other prefetching is an option. What the hardware does not foresee are starts of short rows: A of the next tile of rows, and the
@@ -250,7 +250,7 @@ class Tile:
     def _fetched_for_epilogue(self) -> Iterator[str]:
         """What only this tile reads of the epilogue's operands, the line that a row ends in included."""
         for number, along in self._operands():
-            if along.rows and along.columns:
+            if along.is_far and along.rows and along.columns:
                 for i in range(self.rows):
                     places = (*(f"{j} * TW_LANES" for j in range(self.vectors)), f"{self.vectors} * TW_LANES - 1")
                     yield from (f"  __builtin_prefetch(e{number} + {i} * e{number}_row + {place});" for place in places)
