@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from string import ascii_letters
 
 from tests.plan.cases import TABLE_IV, batch_chain, contraction, elementwise, graph_of
 from tests.plan.convolutions import convolution_chain
@@ -42,6 +43,10 @@ LAYERS = {
     "128 x 768-3072, 6 layers, relu": (128, (768, 3072, 768, 3072, 768, 3072, 768)),
     "2048 x 1024-256, 6 layers, relu": (2048, (1024, 512, 256, 256, 512, 1024, 256)),
     "4096 x 128-4096, 6 layers, relu": (4096, (128, 4096, 128, 4096, 128, 4096, 128)),
+    "1024 x 128, 10 layers, relu": (1024, (128,) * 11),
+    "1024 x 128, 20 layers, relu": (1024, (128,) * 21),
+    "1024 x 128, 40 layers, relu": (1024, (128,) * 41),
+    "512 x 512, 20 layers, relu": (512, (512,) * 21),
 }
 """Rows and widths."""
 
@@ -118,11 +123,11 @@ def layers(machine: Machine) -> Iterator[Case]:
 
 def mlp(rows: int, widths: tuple[int, ...]) -> Graph:
     """Products with relu between them."""
-    letters = "abcdefghij"
-    extents: dict[str, Extent] = {"m": rows, **dict(zip(letters, widths, strict=False))}
+    letters = "".join(letter for letter in ascii_letters if letter != "m")[: len(widths)]
+    extents: dict[str, Extent] = {"m": rows, **dict(zip(letters, widths, strict=True))}
     operators: list[Operator] = []
     read = "X"
-    for i, (inner, outer) in enumerate(pairwise(letters[: len(widths)])):
+    for i, (inner, outer) in enumerate(pairwise(letters)):
         operators.append(contraction(f"Y{i}", f"m{inner},{inner}{outer}->m{outer}", (read, f"W{i}"), extents))
         read = f"Y{i}"
         if i < len(widths) - 2:

@@ -131,6 +131,15 @@ def _symbolic() -> Any:
     return jit(function).lower(*(tw.spec(shape) for shape in shapes), tw.spec(("b",), "i8")).compile()
 
 
+@pytest.mark.needs("avx2", "fma")
+def test_widths_may_vary() -> None:
+    vary = jit(attention, dynamic=True)
+    for queries, keys, width in ((6, 9, 8), (7, 13, 11)):
+        q, k, v = random(2, 3, queries, width), random(2, 3, keys, width, seed=1), random(2, 3, keys, 15, seed=2)
+        close(vary(q, k, v), attention_oracle(q, k, v))
+    assert len(vary.kernels) == 1
+
+
 TORCH: dict[str, dict[str, Any]] = {
     name: OPTIONS[name] for name in ("plain", "scale", "causal", "truth values", "padding", "bias", "bias of -inf")
 }

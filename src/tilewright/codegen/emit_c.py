@@ -6,11 +6,11 @@ The file holds the vector vocabulary, the micro kernels with the loops that tile
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 
 from tilewright.codegen import emit_fetch, names
 from tilewright.codegen.artifact import CONTEXT_DECLARATION
+from tilewright.codegen.c_file import Argument, File
 from tilewright.codegen.emit_epilogue import kernel_epilogue
 from tilewright.codegen.emit_loops import emit_vector_loops
 from tilewright.codegen.emit_packing import PACKING, copy_lines
@@ -47,13 +47,11 @@ from tilewright.codegen.loop_nest import (
     KernelCall,
     LoopNest,
     Node,
-    PackedConstant,
     ParallelAxis,
     VectorLoops,
 )
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
-from tilewright.kernels.elements import C_TYPES, reading
-from tilewright.kernels.vectors import VectorDialect
+from tilewright.kernels.elements import reading
 
 EXPORTED = '__attribute__((visibility("default")))'
 FLOAT_BYTES = 4
@@ -67,50 +65,6 @@ struct tw_call {
   const char *constants;
 };
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """A tensor that the entry point is given or that lies in its workspace: its variable, and the C expression of its address."""
-
-    name: str
-    pointer: str
-    is_written: bool
-    dtype: str = "float32"
-
-    @property
-    def c_type(self) -> str:
-        """Of its elements."""
-        return C_TYPES[self.dtype] if self.is_written else f"const {C_TYPES[self.dtype]}"
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A constant that is packed ahead: `source` in `NAME_prepare`, `offset_bytes` behind the start of all packed constants."""
-
-    constant: PackedConstant
-    source: Argument
-    offset_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """All that one C file is made of."""
-
-    entry_point: str
-    header: tuple[str, ...]
-    dialect: VectorDialect
-    kernels: Mapping[str, MicroKernel]
-    definitions: tuple[tuple[str, str], ...]
-    """Run-time extents and strides: (variable, C expression over `sizes`)."""
-    nests: tuple[tuple[LoopNest, tuple[Argument, ...]], ...]
-    workspace_elements: Value
-    prepared: tuple[Prepared, ...] = ()
-    constant_bytes: int = 0
-    buffer_tags: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """Bytes added to the address of a scratch buffer, by (nest, buffer): traces mark buffers in the upper bits."""
-    bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """The smallest and the largest value of every run-time extent."""
 
 
 def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from tilewright.codegen import names
 from tilewright.codegen.artifact import Artifact, Signature, Symbol, TensorSlot
-from tilewright.codegen.emit_c import ALIGNMENT_FLOATS, FLOAT_BYTES, Argument, File, Prepared, emit_file
+from tilewright.codegen.c_file import Argument, File, Prepared
+from tilewright.codegen.emit_c import ALIGNMENT_FLOATS, FLOAT_BYTES, emit_file
 from tilewright.codegen.expressions import Value, add, multiply, round_up, to_c
 from tilewright.codegen.header import header
 from tilewright.codegen.loop_nest import Buffer, LoopNest, PackedConstant

@@ -303,7 +303,10 @@ class Chain:
     @property
     def extents(self) -> Mapping[str, Extent]:
         """The extent of every axis."""
-        return {axis.name: axis.extent for operator in self.operators for axis in operator.axes}
+        if "extents" not in self.facts:
+            self.facts["extents"] = {axis.name: axis.extent for operator in self.operators for axis in operator.axes}
+        found: Mapping[str, Extent] = self.facts["extents"]
+        return found
 
     @property
     def shared_axes(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 from tilewright.graph.types import Chain
 from tilewright.plan.chains import equal_axes
 from tilewright.plan.epilogues import in_output_place
+from tilewright.plan.facts import fact
 from tilewright.plan.memory import in_place_groups
 from tilewright.plan.views import ChainView, Count, OperatorView
 
@@ -51,13 +52,19 @@ def is_lasting(view: ChainView, group: Group) -> Count:
     if any(one.conditions or one.walks for one in users):
         return True
     equal = reduce(frozenset[str].intersection, (equal_axes(view.chain, tensor) for tensor in group))
+    if all(loop.axis in equal for loop in users[0].loops):
+        return False
     others = [loop for loop in users[0].loops[: _shared(view)] if loop.axis not in equal]
     return reduce(np.logical_or, ((loop.trips > 1) | _is_open(view.chain, loop.axis) for loop in others), False)
 
 
-def _users(chain: Chain, group: Group) -> list[str]:
-    """The operators that write or read a group."""
-    return [op.name for op in chain.operators if any(access.tensor in group for access in (*op.reads, op.write))]
+@fact
+def _users(chain: Chain, group: Group) -> tuple[str, ...]:
+    """The operators that write or read a group, in the chain's order."""
+    makers = (maker for tensor in group if (maker := chain.producer(tensor)))
+    readers = (reader for tensor in group for reader in chain.consumers(tensor))
+    names = {operator.name for operator in (*makers, *readers)}
+    return tuple(operator.name for operator in chain.operators if operator.name in names)
 
 
 def _life(chain: Chain, children: dict[str, int], group: Group) -> tuple[int, int]:

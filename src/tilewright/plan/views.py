@@ -67,10 +67,14 @@ class ChainView:
     operators: tuple[OperatorView, ...]
     storage: Mapping[str, Storage]
     sizes: Mapping[str, int]
+    by_name: dict[str, OperatorView] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The views of operators, once one was asked for."""
 
     def of(self, name: str) -> OperatorView:
         """The view of one operator."""
-        return next(view for view in self.operators if view.operator.name == name)
+        if not self.by_name:
+            self.by_name.update({view.operator.name: view for view in self.operators})
+        return self.by_name[name]
 
 
 def view_schedule(chain: Chain, schedule: Schedule) -> ChainView:
