@@ -121,8 +121,10 @@ def test_the_result_lies_as_the_caller_wants_it(queries: int, shared: int) -> No
 
 
 @pytest.mark.needs("avx2", "fma")
-def test_no_keys_give_zeros() -> None:
-    assert not jit(attention)(Q, K[:, :, :0], V[:, :, :0]).any()
+@pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"window": (3, None)}, {"window": (0, 2)}], ids=str)
+def test_no_keys_give_zeros(options: dict[str, Any]) -> None:
+    q = random(33, 8)
+    assert not jit(functools.partial(attention, **options))(q, q[:0], q[:0]).any()
 
 
 EXTENTS = st.sampled_from([1, 2, 3, 5, 7, 8, 13, 17])

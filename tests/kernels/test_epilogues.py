@@ -15,7 +15,7 @@ from tests.support.kernel_build import COMPILERS, EXPORT, build, command
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, registered
 from tilewright.kernels.contract import Along, Epilogue, matrix_abi
 
-KINDS = [Along(rows=rows, columns=columns) for rows, columns in product((False, True), repeat=2)]
+KINDS = [Along(rows=rows, columns=columns, is_far=True) for rows, columns in product((False, True), repeat=2)]
 TEXT = """
 TW_INLINE tw_vec ending(tw_vec sum, tw_vec x_0, tw_vec x_1, tw_vec x_2, tw_vec x_3) {
   return tw_larger(tw_splat(-1.0f), (sum + x_1) * x_2 + x_3) - x_0;

@@ -85,7 +85,7 @@ def test_prefetches_hide_no_more_than_there_is_to_hide(m: int, n: int, k: int, t
     assert plan.predicted_seconds >= plan.floor.compute_s
 
 
-@pytest.mark.parametrize(("shape", "prefetches"), [((16, 3072, 768), True), ((512, 1024, 256), False)])
+@pytest.mark.parametrize(("shape", "prefetches"), [((16, 3072, 768), True), ((1024, 1024, 1024), False)])
 def test_panels_packed_ahead_are_prefetched_where_they_stream_past_few_rows(
     shape: tuple[int, int, int], prefetches: bool
 ) -> None:

@@ -2,7 +2,8 @@
 
 For a limit `c * l + rest >= 0` the rows of a block need keys up to `floor(rest / -c)` for the largest `rest` of the block
 (c < 0), or from `-floor(rest / c)` on (c > 0); the smallest `rest` says in the same way where all rows need all keys. The first
-key is rounded down to where packed operands may be entered, the number of keys up to half a panel. One key is always left.
+key is rounded down to where packed operands may be entered, the number of keys up to half a panel. Where there are
+keys, one is always left.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def clipped(state: Lowering, scope: Scope) -> tuple[tuple[Node, ...], Scope]:
     nodes: list[Node] = [*defined]
     start: Value = whole.start
     if bounds.starts:
-        ahead = minimum(maximum(0, subtract(reduce(maximum, bounds.starts), whole.start)), subtract(whole.size, 1))
+        ahead = maximum(0, minimum(subtract(reduce(maximum, bounds.starts), whole.start), subtract(whole.size, 1)))
         start = names.first(guard.axis)
         nodes.append(Define(start, add(whole.start, round_down(ahead, align))))
     size = subtract(add(whole.start, whole.size), start)

@@ -177,7 +177,14 @@ def _innermost_cut(state: Lowering, pack: tree.Pack, axis: str, scope: Scope) ->
     nested = all(around.tile % inside.tile == 0 for around, inside in pairwise(loops))
     capacity = scope.ranges[axis].capacity
     is_whole = not loops or (isinstance(capacity, int) and capacity <= loops[-1].tile)
-    return None if is_whole or not nested else loops[-1]
+    return None if is_whole or not nested or _reads_panels(state, pack, loops[-1]) else loops[-1]
+
+
+def _reads_panels(state: Lowering, pack: tree.Pack, innermost: tree.Loop) -> bool:
+    """Whether the innermost loop over rows stands inside one over single panels: these are then read from front to back."""
+    column = _roles(state, state.chain.operator(pack.operator)).column
+    around = [loop for loop in state.plan.schedule.path(pack.operator) if loop.axis in (column, innermost.axis)]
+    return len(around) > 1 and around[-1] == innermost and around[-2].axis == column and around[-2].tile <= pack.panel_columns
 
 
 def _roles(state: Lowering, operator: Operator) -> ContractionRoles:
@@ -283,10 +290,18 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
         shapes=_shapes(rows, columns),
         ranges=(rows, columns),
         operator=operator.name,
+        asks=_asks(state, operator, roles, kernel, depth) and _shapes(rows, columns) is not None,
     )
     if roles.column is None or target.stride(roles.column) == 1:
         return (*packing, *with_epilogue(state, operator, roles, scope, call))
     return (*packing, *_staged(state, operator, roles, scope, call))
+
+
+def _asks(state: Lowering, operator: Operator, roles: ContractionRoles, kernel: MicroKernel, depth: Range) -> bool:
+    """Whether tiles ask for what follows in packed panels: a kernel that prefetches them is told where and how much."""
+    packed = state.packed.get((operator.name, roles.right))
+    is_in_panels = packed is not None and packed.width == kernel.columns and packed.row_step(roles.depth) == packed.width
+    return kernel.emit_asking is not None and is_in_panels and isinstance(depth.size, int) and depth.size > 0
 
 
 def _shapes(rows: Range, columns: Range) -> frozenset[tuple[int, int]] | None:

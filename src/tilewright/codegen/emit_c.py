@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 
 from tilewright.codegen import emit_fetch, names
 from tilewright.codegen.artifact import CONTEXT_DECLARATION
-from tilewright.codegen.emit_epilogue import kernel_epilogue, kernel_name
+from tilewright.codegen.emit_epilogue import kernel_epilogue
 from tilewright.codegen.emit_loops import emit_vector_loops
 from tilewright.codegen.emit_packing import PACKING, copy_lines
 from tilewright.codegen.emit_rounding import with_rounding
 from tilewright.codegen.emit_tiles import (
+    by_kernel,
     function_declaration,
     inlined_declaration,
     may_inline,
@@ -168,18 +169,17 @@ def _comment(lines: tuple[str, ...]) -> str:
 def _kernels(file: File, calls: list[KernelCall]) -> tuple[list[str], tuple[KernelSource, ...]]:
     """The text of every kernel used; kernels in the file's own dialect stand in it, others are declared and linked."""
     text, linked = [], []
-    for name in dict.fromkeys(map(kernel_name, calls)):
-        own = [call for call in calls if kernel_name(call) == name]
-        kernel, epilogue = file.kernels[own[0].kernel], kernel_epilogue(own[0])
-        source = kernel.source(name, _variants(kernel, own), epilogue)
+    for name, own in by_kernel(calls).items():
+        kernel, epilogue, asks = file.kernels[own[0].kernel], kernel_epilogue(own[0]), own[0].asks
+        source = kernel.source(name, _variants(kernel, own), epilogue, asks=asks)
         if source.kind is SourceKind.C and str(source.content).startswith(file.dialect.prelude):
             declaration = inlined_declaration if may_inline(kernel, own) else function_declaration
-            text.append(declaration(name, epilogue))
+            text.append(declaration(name, epilogue, asks))
             text.append(str(source.content).removeprefix(file.dialect.prelude))
         else:
             text.append(kernel.declaration(name, epilogue))
             linked.append(source)
-        text += tiles_functions(kernel, own)
+        text += tiles_functions(kernel, [call for call in own if call in calls])
     return text, tuple(dict.fromkeys(linked))
 
 

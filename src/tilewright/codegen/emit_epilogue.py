@@ -19,12 +19,13 @@ def kernel_name(call: KernelCall) -> str:
 
     Equal epilogues have equal names, whatever tensors they read.
     """
+    symbol = f"{call.symbol}_asking" if call.asks else call.symbol
     if call.epilogue is None:
-        return call.symbol
+        return symbol
     functions = [node.function for node in subexpressions(call.epilogue.body) if isinstance(node, Apply)]
     content = f"{call.epilogue.body}{_operands(call)}"
     streams = ["streams"] if call.epilogue.streams else []
-    return "_".join([call.symbol, *reversed(functions), *streams, hashlib.sha256(content.encode()).hexdigest()[:DIGITS]])
+    return "_".join([symbol, *reversed(functions), *streams, hashlib.sha256(content.encode()).hexdigest()[:DIGITS]])
 
 
 def kernel_epilogue(call: KernelCall) -> Epilogue | None:
@@ -40,7 +41,7 @@ def kernel_epilogue(call: KernelCall) -> Epilogue | None:
 
 def _operands(call: KernelCall) -> tuple[Along, ...]:
     assert call.epilogue is not None
-    return tuple(Along(operand.row != 0, operand.has_columns, operand.view.dtype) for operand in call.epilogue.operands)
+    return tuple(Along(one.row != 0, one.has_columns, one.view.dtype, one.is_far) for one in call.epilogue.operands)
 
 
 def _leaf(scalar: Scalar) -> str:

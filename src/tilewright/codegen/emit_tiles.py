@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from tilewright.codegen.emit_epilogue import kernel_name
 from tilewright.codegen.expressions import Value, pointer, to_c
@@ -16,6 +17,10 @@ from tilewright.codegen.loop_nest import KernelCall, Range
 from tilewright.kernels.contract import Epilogue, MicroKernel, matrix_abi
 from tilewright.kernels.elements import C_TYPES
 
+SLICE_BYTES = 32 << 10
+"""Of a panel that tiles ask for ahead, what is read at a time: rows of the left operand pass over it while L1 holds it, and the
+next one comes in. Of 48 KiB L1, 6x64 (BERT's feed-forward network, Zen 5): 24 and 32 KiB alike, 48 KiB 8% more time."""
+LINE_FLOATS, FLOAT_BYTES = 16, 4
 MOST_INLINED = 6
 """Shapes of a micro kernel that one function may inline: each is a copy of its text."""
 POINTER = re.compile(r"[abc]|e\d+")
@@ -33,6 +38,15 @@ def tile_shapes(kernel: MicroKernel, call: KernelCall) -> frozenset[tuple[int, i
         return frozenset((m, n) for n in columns.pieces(kernel.columns) for m in rows.pieces(_row_step(kernel, call, n)))
     known = [(Range(0, 0, 0, frozenset((m,))), Range(0, 0, 0, frozenset((n,)))) for m, n in call.shapes]
     return frozenset((m, n) for r, c in known for n in c.pieces(kernel.columns) for m in r.pieces(kernel.rows_for(n)))
+
+
+def by_kernel(calls: Iterable[KernelCall]) -> dict[str, list[KernelCall]]:
+    """The calls of every function that computes tiles, by its name; slices of a panel before the last only add up."""
+    found: dict[str, list[KernelCall]] = {}
+    for call in calls:
+        for one in (replace(call, epilogue=None), call) if call.asks and _slices(call) > 1 else (call,):
+            found.setdefault(kernel_name(one), []).append(one)
+    return found
 
 
 def tiles_name(call: KernelCall) -> str:
@@ -70,14 +84,16 @@ def tiles_functions(kernel: MicroKernel, calls: Iterable[KernelCall]) -> Iterato
         )
 
 
-def inlined_declaration(name: str, epilogue: Epilogue | None) -> str:
+def inlined_declaration(name: str, epilogue: Epilogue | None, asks: bool = False) -> str:
     """What stands in front of a kernel's text to have it inlined wherever it is called."""
-    return f"#undef TW_VARIANT\n#define TW_VARIANT TW_INLINE\nTW_INLINE {matrix_abi(name, epilogue)};"
+    return f"#undef TW_VARIANT\n#define TW_VARIANT TW_INLINE\nTW_INLINE {matrix_abi(name, epilogue, asks=asks)};"
 
 
-def function_declaration(name: str, epilogue: Epilogue | None) -> str:
+def function_declaration(name: str, epilogue: Epilogue | None, asks: bool = False) -> str:
     """What stands in front of a kernel's text to keep it a function of the file."""
-    return f"#undef TW_VARIANT\n#define TW_VARIANT static __attribute__((noinline))\nstatic {matrix_abi(name, epilogue)};"
+    return (
+        f"#undef TW_VARIANT\n#define TW_VARIANT static __attribute__((noinline))\nstatic {matrix_abi(name, epilogue, asks=asks)};"
+    )
 
 
 def _arguments(call: KernelCall) -> dict[str, str]:
@@ -145,15 +161,42 @@ def _columns(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
     for piece in _pieces(columns, step):
         whole = piece == step
         yield f"for (; j + {step} <= n; j += {step}, b += b_panel) {{" if whole else f"if (n - j == {piece}) {{"
-        yield from (f"  {line}" for line in _rows(kernel, call, _pieces(rows, kernel.rows_for(piece)), piece))
+        yield from (f"  {line}" for line in _panel(kernel, call, _pieces(rows, kernel.rows_for(piece)), piece))
         yield "}"
 
 
-def _rows(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int) -> Iterator[str]:
+def _panel(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int) -> Iterator[str]:
+    """All rows over a panel; where tiles ask for what comes next, over one slice of it after the other."""
+    if not call.asks:
+        yield from _rows(kernel, call, pieces, columns)
+        return
+    assert isinstance(call.depth, int)
+    assert isinstance(call.right_row, int)
+    count = _slices(call)
+    steps = -(-call.depth // count)
+    yield "long p = 0;"
+    if count > 1:
+        yield f"for (; p < {(count - 1) * steps}; p += {steps}) {{"
+        yield from (f"  {line}" for line in _rows(kernel, replace(call, epilogue=None), pieces, columns, steps))
+        yield "}"
+    yield "{"
+    yield from (f"  {line}" for line in _rows(kernel, call, pieces, columns, call.depth - (count - 1) * steps))
+    yield "}"
+
+
+def _slices(call: KernelCall) -> int:
+    """How many slices a panel is read in."""
+    assert isinstance(call.depth, int)
+    assert isinstance(call.right_row, int)
+    return -(-call.depth * call.right_row * FLOAT_BYTES // SLICE_BYTES)
+
+
+def _rows(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int, steps: int = 0) -> Iterator[str]:
+    """All rows over a panel, or over the slice of so many steps from `p` on."""
     yield "long i = 0;"
     for piece in pieces:
         whole = piece == kernel.rows_for(columns)
-        tile = _tile(call, str(piece), str(columns))
+        tile = _asking_tile(kernel, call, piece, columns, steps) if steps else _tile(call, str(piece), str(columns))
         head = f"for (; i + {piece} <= m; i += {piece})" if whole else f"if (m - i == {piece})"
         yield f"{head} {{" if call.fetches else head
         yield f"  {tile}"
@@ -187,6 +230,17 @@ def _piece(size: Range, rest: str, tile: str) -> str:
 def _tile(call: KernelCall, rows: str, columns: str) -> str:
     product = f"k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row, {rows}, {columns}, accumulate"
     return f"{kernel_name(call)}({', '.join([product, *_epilogue_arguments(call)])});"
+
+
+def _asking_tile(kernel: MicroKernel, call: KernelCall, rows: int, columns: int, steps: int) -> str:
+    """A tile over a slice, which asks for its share of the next one: what lies behind a panel is the next panel."""
+    step = kernel.rows_for(columns)
+    tiles = -(-max(_sizes(call)[0]) // step)
+    lines = -(-steps * kernel.columns // (LINE_FLOATS * tiles))
+    left, right = "a + i * a_row + p * a_column, a_row, a_column", "b + p * b_row, b_row"
+    product = f"{steps}, {left}, {right}, c + i * c_row + j, c_row, {rows}, {columns}, accumulate || p"
+    asked = (f"b + (p + {steps}) * b_row + i / {step} * {lines * LINE_FLOATS}", str(lines))
+    return f"{kernel_name(call)}({', '.join([product, *_epilogue_arguments(call), *asked])});"
 
 
 def _epilogue_arguments(call: KernelCall) -> Iterator[str]:

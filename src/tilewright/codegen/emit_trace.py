@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 from tilewright.codegen import emit_fetch
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
 from tilewright.codegen.emit_c import CALL_DECLARATION, chains_and_entry, element_types, kernel_calls
-from tilewright.codegen.emit_epilogue import kernel_epilogue, kernel_name
+from tilewright.codegen.emit_epilogue import kernel_epilogue
 from tilewright.codegen.emit_packing import PACKING
-from tilewright.codegen.emit_tiles import tiles_functions
+from tilewright.codegen.emit_tiles import by_kernel, tiles_functions
 from tilewright.codegen.program import Program, c_file
 from tilewright.kernels.contract import Along, Epilogue, MicroKernel, matrix_abi
 from tilewright.kernels.elements import suffix, touching
@@ -99,18 +99,17 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
 
 def _kernels(program: Program, every_step: bool) -> Iterator[str]:
     calls = [call for nest in program.nests for call in kernel_calls(nest)]
-    for name in dict.fromkeys(map(kernel_name, calls)):
-        own = [call for call in calls if kernel_name(call) == name]
+    for name, own in by_kernel(calls).items():
         kernel = program.kernels[own[0].kernel]
-        yield _kernel(kernel, name, kernel_epilogue(own[0]), every_step)
-        yield from tiles_functions(kernel, own)
+        yield _kernel(kernel, matrix_abi(name, kernel_epilogue(own[0]), asks=own[0].asks), kernel_epilogue(own[0]), every_step)
+        yield from tiles_functions(kernel, [call for call in own if call in calls])
 
 
-def _kernel(kernel: MicroKernel, name: str, epilogue: Epilogue | None, every_step: bool) -> str:
+def _kernel(kernel: MicroKernel, declaration: str, epilogue: Epilogue | None, every_step: bool) -> str:
     stays, rows = "0" if every_step else "line == seen[i]", kernel.rows_for(1)
     ends = "".join(_operand_touches(f"e{i}", along) for i, along in enumerate(epilogue.operands)) if epilogue is not None else ""
     right = RIGHT_BY_COLUMNS if kernel.right_by_columns else RIGHT_BY_ROWS
-    return KERNEL.format(declaration=matrix_abi(name, epilogue), rows=rows, stays=stays, ends=ends, **right)
+    return KERNEL.format(declaration=declaration, rows=rows, stays=stays, ends=ends, **right)
 
 
 def _operand_touches(name: str, along: Along) -> str:

@@ -41,7 +41,8 @@ def _tile_epilogue(state: Lowering, epilogue: Epilogue, roles: ContractionRoles,
         view = state.view(access, scope)
         if isinstance(view, Gather):
             raise InternalError(f"the epilogue of {epilogue.contraction} has an access that is not affine")
-        operands.append(TileOperand(view, view.stride(roles.row), view.stride(roles.column) != 0))
+        is_far = access.tensor in state.chain.inputs and access.tensor not in state.plan.fetched
+        operands.append(TileOperand(view, view.stride(roles.row), view.stride(roles.column) != 0, is_far))
     return TileEpilogue(epilogue.body(state.chain), tuple(operands))
 
 

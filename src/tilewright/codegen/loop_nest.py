@@ -140,6 +140,8 @@ class TileOperand:
     view: View
     row: Value
     has_columns: bool
+    is_far: bool = False
+    """Whether nothing has asked for its lines before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +183,8 @@ class KernelCall:
     fetches: int = 0
     """How many of the nest's fetches every micro tile advances."""
     epilogue: TileEpilogue | None = None
+    asks: bool = False
+    """Whether B lies in panels, and every tile asks for a share of what comes next: it is then read in slices that L1 holds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ through a C function of this type (the ABI; `float` stands for the declared elem
   has them; C is added last. Where lanes run along the depth (`MicroKernel.lanes_along`), every lane sums its own steps so, and
   lanes are folded by halves. So an element's value depends neither on its place in the tile nor on the size of the tile.
 - Prefetches (see `MicroKernel.prefetch`) may name any address: they read nothing, and never fault.
+- A kernel that asks (`MicroKernel.emit_asking`) prefetches `lines` lines of 64 bytes from `next` on, or some more, evenly over
+  its steps of k, of which there is at least one: the caller gives every tile its share of what the tiles after it read.
 - A kernel that takes an epilogue (see `Epilogue`) applies it to every element of C after all else, also where `k` is 0.
 - No symbol is imported, no memory is allocated, the floating-point environment is left alone.
 """
@@ -37,10 +39,18 @@ MATRIX_ABI = (
 )
 
 
-def matrix_abi(name: str, epilogue: Epilogue | None = None) -> str:
-    """The C signature of a kernel, with the operands of its epilogue behind those of the product."""
-    more = "".join(f", {one}" for one in epilogue.parameters()) if epilogue is not None else ""
-    return MATRIX_ABI.format(name=name).removesuffix(")") + f"{more})"
+def matrix_abi(name: str, epilogue: Epilogue | None = None, *, asks: bool = False) -> str:
+    """The C signature of a kernel, with the operands of its epilogue behind those of the product, then what it asks for.
+
+    >>> matrix_abi("product", asks=True)
+    'void product(long k, ... long accumulate, const float *next, long lines)'
+    """
+    more = (*(epilogue.parameters() if epilogue is not None else ()), *(ASKED_PARAMETERS if asks else ()))
+    return MATRIX_ABI.format(name=name).removesuffix(")") + "".join(f", {one}" for one in more) + ")"
+
+
+ASKED, ASKED_PARAMETERS = ("next", "lines"), ("const float *next", "long lines")
+"""Of a kernel that asks (`MicroKernel.emit_asking`): where the lines begin, and how many."""
 
 
 COLUMNS, DEPTH = "columns", "depth"
@@ -79,6 +89,8 @@ class Along:
     columns: bool
     element_type: str = "float32"
     """NumPy name, of `kernels/elements.py`."""
+    is_far: bool = False
+    """Whether it comes from far away, short rows at a time: worth asking for ahead where it moves along rows and columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +162,8 @@ class MicroKernel:
     """Whether fewer vectors of columns may come with more rows, up to the number of accumulators that the whole tile has."""
     emit_with: Callable[[str, frozenset[tuple[int, int]] | None, Epilogue], KernelSource] | None = None
     """As `emit`, of the kernel that ends with an epilogue; None if it takes none: then C is gone over once more."""
+    emit_asking: Callable[[str, frozenset[tuple[int, int]] | None, Epilogue | None], KernelSource] | None = None
+    """As `emit_with`, of the kernel that prefetches what its caller names instead of later rows of B; None if there is none."""
 
     @property
     def lanes(self) -> int:
@@ -173,8 +187,12 @@ class MicroKernel:
         own, others = ((one.rows, one.columns, one.vector_bits, one.lanes_along, one.right_by_columns) for one in (self, other))
         return own == others
 
-    def source(self, name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None = None) -> KernelSource:
-        """The source of the function called `name`, with an epilogue or without."""
+    def source(
+        self, name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None = None, *, asks: bool = False
+    ) -> KernelSource:
+        """The source of the function called `name`, with an epilogue or without; `asks` of the form that asks."""
+        if asks and self.emit_asking is not None:
+            return self.emit_asking(name, variants, epilogue)
         if epilogue is None or self.emit_with is None:
             return self.emit(name, variants)
         return self.emit_with(name, variants, epilogue)

@@ -4,7 +4,7 @@ Accumulators for rows x vectors of C stay in registers; a step of K loads one ro
 of A (an explicit broadcast: with the memory operand folded into the FMA, tiles wider than one vector reach 77-93% of their
 speed). One function per (rows, vectors), in two forms: whole vectors, and a last vector that is loaded and stored in part.
 
-Operands of an epilogue that move along rows and columns are asked for before the first step: short rows from memory, which no
+Operands of an epilogue that move along rows and columns and are far are asked for before the first step: short rows, which no
 hardware foresees (attention 8 x 1024 x 1024 x 64 with a bias of its own for every score, Zen 5: 14.2 ms without, 10.7 with).
 
 Other prefetching is an option. What the hardware does not foresee are starts of short rows: A of the next tile of rows, and the
@@ -18,7 +18,16 @@ from collections.abc import Iterator
 from itertools import product
 
 from tilewright.errors import TilewrightError
-from tilewright.kernels.contract import Along, Epilogue, KernelSource, MicroKernel, SourceKind, matrix_abi
+from tilewright.kernels.contract import (
+    ASKED,
+    ASKED_PARAMETERS,
+    Along,
+    Epilogue,
+    KernelSource,
+    MicroKernel,
+    SourceKind,
+    matrix_abi,
+)
 from tilewright.kernels.elements import reading, suffix
 from tilewright.kernels.vectors import VectorDialect
 
@@ -47,6 +56,8 @@ FEW_PANELS, RIGHT_ROWS_AHEAD = 4, 16
 WIDE_VECTORS, WIDE_VECTORS_AHEAD = 8, 64
 """Tiles so wide are for few rows: rows of B are prefetched so many vectors ahead (32 x 4096 rows of 8 vectors from memory, Zen 5:
 32 and 128 vectors took 2% longer), of a B in place with many panels one panel."""
+ASKING_STEPS, MOST_ASKED = 4, 16
+"""A tile asks for lines before every so many steps; loops over so many lines are unrolled."""
 RIGHT_PANELS_AHEAD = 2
 """How far ahead B is prefetched in place: one panel comes too late, four gained less (12x32 and 6x64 in memory, same source)."""
 
@@ -74,6 +85,10 @@ def outer_product_kernel(
         text = outer_product_text(dialect, rows, vectors, name, variants, prefetch, unroll, epilogue)
         return KernelSource(SourceKind.C, text)
 
+    def emit_asking(name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None) -> KernelSource:
+        text = outer_product_text(dialect, rows, vectors, name, variants, (), unroll, epilogue, asks=True)
+        return KernelSource(SourceKind.C, text)
+
     columns = vectors * dialect.lanes
     return MicroKernel(
         name="_".join([f"matmul_{dialect.name}_f32_{rows}x{columns}", *(["prefetch", *prefetch] if prefetch else [])]),
@@ -88,6 +103,7 @@ def outer_product_kernel(
         peak_share=peak_share,
         emit=emit,
         emit_with=emit,
+        emit_asking=emit_asking if prefetch == ("right",) and vectors < WIDE_VECTORS else None,
         prefetch=prefetch,
         shares_accumulators=dialect.registers >= TALL_REGISTERS,
     )
@@ -102,6 +118,8 @@ def outer_product_text(
     prefetch: tuple[str, ...] = (),
     unroll: int = UNROLL,
     epilogue: Epilogue | None = None,
+    *,
+    asks: bool = False,
 ) -> str:
     """The C of the function `name`, self-contained, with code for `variants` only (None: every shape of the tile).
 
@@ -118,14 +136,14 @@ def outer_product_text(
     ordered = sorted(wanted, reverse=True)
     wide = vectors >= WIDE_VECTORS
     shapes = ((m, v, edge) for m, v in ordered for edge in (False, True))
-    functions = [_variant(name, Tile(m, v, edge, prefetch, unroll, wide, epilogue, dialect.lanes)) for m, v, edge in shapes]
+    functions = [_variant(name, Tile(m, v, edge, prefetch, unroll, wide, epilogue, dialect.lanes, asks)) for m, v, edge in shapes]
     ending = [*reading(one.element_type for one in epilogue.operands), epilogue.text] if epilogue is not None else []
-    return "\n".join([dialect.prelude, VARIANT, *ending, *functions, _dispatch(name, ordered, epilogue)])
+    return "\n".join([dialect.prelude, VARIANT, *ending, *functions, _dispatch(name, ordered, epilogue, asks)])
 
 
 def _variant(name: str, tile: Tile) -> str:
     """One shape: everything in registers. `last` is the number of columns in the last vector of an edge."""
-    more = tile.epilogue.parameters() if tile.epilogue is not None else ()
+    more = (*(tile.epilogue.parameters() if tile.epilogue is not None else ()), *(ASKED_PARAMETERS if tile.asks else ()))
     last = "".join(f", {one}" for one in (*more, *(["long last"] if tile.edge else [])))
     return "\n".join(
         [
@@ -154,6 +172,7 @@ class Tile:
         wide: bool = False,
         epilogue: Epilogue | None = None,
         lanes: int = 1,
+        asks: bool = False,
     ) -> None:
         self.rows = rows
         self.vectors = vectors
@@ -163,6 +182,7 @@ class Tile:
         self.wide = wide
         self.epilogue = epilogue
         self.lanes = lanes
+        self.asks = asks
 
     @property
     def suffix(self) -> str:
@@ -187,7 +207,7 @@ class Tile:
         """All steps of K; where A of the next rows is prefetched, in groups of the steps that use up one line of a row."""
         unroll = [] if self.edge else [f"#pragma GCC unroll {self.unroll}"]
         if "left" not in self.prefetch:
-            yield from self.plain_loop()
+            yield from self.asking_loop() if self.asks else self.plain_loop()
             return
         yield f"  for (long group = 0; group < k; group += {LINE_FLOATS}) {{"
         yield f"    const long end = group + {LINE_FLOATS} < k ? group + {LINE_FLOATS} : k;"
@@ -205,6 +225,23 @@ class Tile:
             return
         yield f"  const long whole = k - k % {self.unroll};"
         yield from (f"#pragma GCC unroll {self.unroll}", "  for (long p = 0; p < whole; p++) {", *self.step(), "  }")
+        yield from ("#pragma GCC unroll 1", "  for (long p = whole; p < k; p++) {", *self.step(), "  }")
+
+    def asking_loop(self) -> Iterator[str]:
+        """As the plain loop, asking for some lines before every group of steps."""
+        unroll = 1 if self.edge else ASKING_STEPS
+        yield f"  const long whole = k - k % {ASKING_STEPS}, asked = ({ASKING_STEPS} * lines + k - 1) / k;"
+        yield f"  for (long group = 0; group < whole; group += {ASKING_STEPS}) {{"
+        yield from (f"#pragma GCC unroll {MOST_ASKED}", "    for (long line = 0; line < asked; line++)")
+        yield f"      __builtin_prefetch(next + line * {LINE_FLOATS});"
+        yield f"    next += asked * {LINE_FLOATS};"
+        yield from (
+            f"#pragma GCC unroll {unroll}",
+            f"    for (long p = 0; p < {ASKING_STEPS}; p++) {{",
+            *self.step(),
+            "    }",
+            "  }",
+        )
         yield from ("#pragma GCC unroll 1", "  for (long p = whole; p < k; p++) {", *self.step(), "  }")
 
     def step(self) -> Iterator[str]:
@@ -250,7 +287,7 @@ class Tile:
     def _fetched_for_epilogue(self) -> Iterator[str]:
         """What only this tile reads of the epilogue's operands, the line that a row ends in included."""
         for number, along in self._operands():
-            if along.rows and along.columns:
+            if along.is_far and along.rows and along.columns:
                 for i in range(self.rows):
                     places = (*(f"{j} * TW_LANES" for j in range(self.vectors)), f"{self.vectors} * TW_LANES - 1")
                     yield from (f"  __builtin_prefetch(e{number} + {i} * e{number}_row + {place});" for place in places)
@@ -319,16 +356,16 @@ class Tile:
         return f"tw_store_part({address}, {value}, last)" if self._in_part(vector) else f"{store}({address}, {value})"
 
 
-def _dispatch(name: str, variants: list[tuple[int, int]], epilogue: Epilogue | None) -> str:
+def _dispatch(name: str, variants: list[tuple[int, int]], epilogue: Epilogue | None, asks: bool = False) -> str:
     """The function of the ABI: choose by m, by the number of vectors that n needs, and by whether they are whole."""
     lines = [
-        matrix_abi(name, epilogue) + " {",
+        matrix_abi(name, epilogue, asks=asks) + " {",
         "  const long vectors = (n + TW_LANES - 1) / TW_LANES, last = n - (vectors - 1) * TW_LANES;",
         "  switch ((m * 256 + vectors) * 2 + (last < TW_LANES)) {",
     ]
     for rows, vectors in variants:
         for edge in (False, True):
-            more = epilogue.arguments() if epilogue is not None else ()
+            more = (*(epilogue.arguments() if epilogue is not None else ()), *(ASKED if asks else ()))
             arguments = ", ".join([*PRODUCT, *more, *(["last"] if edge else [])])
             call = f"{name}_{Tile(rows, vectors, edge).suffix}({arguments})"
             lines += [f"  case ({rows} * 256 + {vectors}) * 2 + {int(edge)}:", f"    {call};", "    return;"]

@@ -71,8 +71,9 @@ class Coefficients:
     run_cycles: float = 60.0
     """A piece of a row in memory, of a right operand that passes by once in blocks narrower than its rows: pieces of 0.5, 1, 2
     and 4 KiB at a stride of 16 KiB took 30, 40, 64 and 108 cycles more than whole rows (Zen 5)."""
-    visible_stream: float = 0.35
-    """Share of the traffic of panels packed ahead that shows where they are not prefetched: 0.2 to 1 (docs/kernels.md)."""
+    visible_stream: float = 0.8
+    """Share of the traffic of panels packed ahead that shows where they are not prefetched: 0.6 to 2.9 with weights in L3
+    (docs/kernels.md)."""
     call_s: float = 2e-6
     """From the user's call to the kernel."""
     spilling: float = 1.0

@@ -117,7 +117,7 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
         TW_EACH_WAY(tw_store_part(running_P_inverse + in_m + way, state_row_sum_inverse[way], 1);)
       }
     }
-    matmul_avx512_f32_6x64_multiply_fff2b1_tiles_8_24x64_n64_k512_ar528_ac1_bp32768_br64_a0_er1(size_m, C, packed_D, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, running_P_inverse);
+    matmul_avx512_f32_6x64_multiply_e73b57_tiles_8_24x64_n64_k512_ar528_ac1_bp32768_br64_a0_er1(size_m, C, packed_D, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, running_P_inverse);
   }
 }
 
