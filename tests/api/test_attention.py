@@ -74,6 +74,26 @@ def test_heads_share_keys(queries: int, shared: int) -> None:
 
 
 @pytest.mark.needs("avx2", "fma")
+@pytest.mark.parametrize("shape", [(9, 13), (4, 9, 13), (4, 9, 1), (2, 1, 9, 13), (2, 4, 1, 13)])
+def test_truth_values_for_heads_that_share_keys(shape: tuple[int, ...]) -> None:
+    mask = np.random.default_rng(6).random(shape) > 0.4
+    options = {"attn_mask": mask, "enable_gqa": True}
+    expected = attention_oracle(Q, K[:, :2], V[:, :2], attn_mask=mask)
+    close(jit(attention, static_argnames=STATIC)(Q, K[:, :2], V[:, :2], **options), expected)
+
+
+@pytest.mark.needs("avx2", "fma")
+def test_truth_values_that_were_turned_stay_truth_values() -> None:
+    def function(q: Any, k: Any, v: Any, padding: Any, turned: Any) -> Any:
+        return attention(q, k, v, padding[:, None, None, :]) + attention(q, k, v, turned[:, :9].T.reshape(1, 1, 9, 13))
+
+    padding, turned = MASK[:, 0, 0], MASK[0, 0, [0, 1, 2, 4, 5, 6, 7, 8, 0, 1, 2]].T
+    masks = padding[:, None, None], turned[:, :9].T[None, None]
+    expected = np.add(*(attention_oracle(Q, K, V, attn_mask=mask) for mask in masks))
+    close(jit(function)(Q, K, V, padding, turned), expected)
+
+
+@pytest.mark.needs("avx2", "fma")
 def test_any_layout_and_fewer_dimensions() -> None:
     function = jit(attention, static_argnames=STATIC)
     turned = [np.ascontiguousarray(x.swapaxes(1, 2)).swapaxes(1, 2) for x in (Q, K, V)]

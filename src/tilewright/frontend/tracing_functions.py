@@ -19,7 +19,7 @@ from tilewright.frontend.tracing_integers import whole, wholes
 from tilewright.frontend.tracing_location import UnsupportedAttribute, located, unsupported, user_location
 from tilewright.frontend.tracing_map import numeric, recorder_of, tensor_of
 from tilewright.frontend.tracing_registration import FUNCTION_NAMES as FUNCTION_NAMES
-from tilewright.frontend.tracing_registration import record_operator, traceable
+from tilewright.frontend.tracing_registration import record_index_change, record_operator, traceable
 from tilewright.frontend.tracing_types import arange as arange
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.operators import einsum as einsum_operator
@@ -172,14 +172,16 @@ def reshape(x: Any, shape: Any) -> Any:
     """
     wanted = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     extents = wholes(wanted)
-    return x if extents == wholes(x.shape) else record_operator(reshape_operator.reshape, (x,), extents, kind="reshape")
+    if extents == wholes(x.shape):
+        return x
+    return record_index_change(reshape_operator.reshape, (x,), extents, kind="reshape")
 
 
 @traceable("transpose")
 def transpose(x: Any, axes: Any = None) -> Any:
     """Dimension i of the result is dimension `axes[i]`; None reverses the order."""
     order = None if axes is None else wholes(axes)
-    return record_operator(transpose_operator.transpose, (x,), order, kind="transpose")
+    return record_index_change(transpose_operator.transpose, (x,), order, kind="transpose")
 
 
 @traceable("permute_dims")
@@ -233,7 +235,7 @@ def broadcast_to(x: Any, shape: Sequence[Extent]) -> Any:
     wanted = wholes(shape)
     if broadcast_shapes([wholes(x.shape), wanted], user_location()) != wanted:
         raise ShapeError(f"cannot broadcast {shape_text(x.shape)} to {shape_text(wanted)}", where=user_location())
-    return record_operator(map_operator.broadcast, (x,), wanted, kind="broadcast")
+    return record_index_change(map_operator.broadcast, (x,), wanted, kind="broadcast")
 
 
 @traceable(lambda x, key: np.asarray(x)[key])
@@ -241,7 +243,7 @@ def index(x: Any, key: Any) -> Any:
     """`x[key]` for integers, slices, None and `...`."""
     parts = key if isinstance(key, tuple) else (key,)
     parts = tuple(whole(part) if isinstance(part, Traced) and not part.ndim else part for part in parts)
-    return record_operator(slicing_operator.slicing, (x,), parts, kind="slice")
+    return record_index_change(slicing_operator.slicing, (x,), parts, kind="slice")
 
 
 def asarray(x: Any, dtype: Any = None) -> Any:

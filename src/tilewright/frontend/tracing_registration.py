@@ -38,7 +38,12 @@ def _has_traced(values: Sequence[Any]) -> bool:
 
 
 def record_operator(build: Callable[..., Any], operands: Sequence[Any], *arguments: Any, kind: str, **options: Any) -> Any:
-    """The traced result of an operator on these operands."""
+    """The traced result of an operator that computes with these operands: truth values are the numbers 0 and 1."""
+    return record_index_change(build, [numeric(operand) for operand in operands], *arguments, kind=kind, **options)
+
+
+def record_index_change(build: Callable[..., Any], operands: Sequence[Any], *arguments: Any, kind: str, **options: Any) -> Any:
+    """The traced result of an operator that keeps the elements of its operands as they are, of whatever type."""
     recorder = recorder_of(operands)
-    tensors = [tensor_of(recorder, numeric(operand)) for operand in operands]
+    tensors = [tensor_of(recorder, operand) for operand in operands]
     return Traced(recorder, recorder.record(build, *tensors, *arguments, kind=kind, **options))
