@@ -93,3 +93,10 @@ def test_panels_packed_ahead_are_prefetched_where_they_stream_past_few_rows(
     assert kernel_of(plan_chain(chain, ZEN5)).endswith("_prefetch_right") == prefetches
     nothing_shows = replace(DEFAULT, visible_stream=0.0)
     assert not kernel_of(plan_chain(chain, ZEN5, coefficients=nothing_shows)).endswith("_prefetch_right")
+
+
+@pytest.mark.parametrize(("constants", "n", "prefetches"), [(("B",), 4096, False), ((), 4096, False), ((), 384, True)])
+def test_one_row_prefetches_only_what_the_hardware_does_not_follow(constants: tuple[str, ...], n: int, prefetches: bool) -> None:
+    plan = plan_chain(replace(product(1, n, 40_960), constants=constants), ZEN5)
+    assert kernel_of(plan).startswith("matmul_avx512_f32_2x128")
+    assert kernel_of(plan).endswith("_prefetch_right") == prefetches

@@ -245,10 +245,11 @@ class Tile:
         yield from ("#pragma GCC unroll 1", "  for (long p = whole; p < k; p++) {", *self.step(), "  }")
 
     def step(self) -> Iterator[str]:
-        """One step of K. TW_KEEP stops GCC 12 from loading a vector again for each row."""
+        """One step of K. TW_KEEP stops GCC 12 from loading a vector again for each row; one row's FMAs load best themselves."""
         for j in range(self.vectors):
             yield f"    tw_vec b_{j} = {self._load('b', j)};"
-            yield f"    TW_KEEP(b_{j});"
+            if self.rows > 1:
+                yield f"    TW_KEEP(b_{j});"
         for i in range(self.rows):
             yield f"    tw_vec a_{i}_p = tw_splat({self._element(i)});"
             yield "    " + " ".join(f"sum_{i}_{j} += a_{i}_p * b_{j};" for j in range(self.vectors))

@@ -23,6 +23,9 @@ from tilewright.plan.streaming import FEW_ROWS
 from tilewright.plan.traffic import axis_stride, kernel_tile
 from tilewright.plan.views import Count, OperatorView
 
+FEW_PANELS = 4
+"""Rows of more panels are long: where they lie in place, they are streams of their own."""
+
 
 def prefetch_seconds(
     setting: Setting,
@@ -45,7 +48,7 @@ def prefetch_seconds(
         return 0.0
     _, _, depth = kernel_tile(setting, operator, tiles)
     cost = calls * sum(_cycles_per_call(setting, kernel, one, depth) for one in kernel.prefetch) / setting.machine.frequency_hz
-    followed = packs_now(setting, view, packed=packed) or _is_one_stream(setting, view, kernel)
+    followed = packs_now(setting, view, packed=packed) or _is_followed(setting, view, kernel)
     hiding = [one for one in kernel.prefetch if one != "right" or not followed]
     hidden = sum(_hidden_seconds(setting, operator, one, moved) for one in hiding)
     in_memory = setting.source_position == len(setting.cache_levels)
@@ -54,12 +57,12 @@ def prefetch_seconds(
 
 
 def stream_seconds(setting: Setting, view: OperatorView, moved: Mapping[str, tuple[Count, ...]], *, in_place: bool) -> Count:
-    """What of the traffic of panels packed ahead, or in place past few rows, shows if the kernel does not prefetch it.
+    """What of the traffic of panels packed ahead, or of short rows past few rows, shows if the kernel does not prefetch it.
 
     That it shows, and that prefetches hide it, is measured (docs/kernels.md), not derived.
     """
     kernel = setting.kernels.get(view.operator.name)
-    if kernel is None or "right" in kernel.prefetch or _is_one_stream(setting, view, kernel):
+    if kernel is None or "right" in kernel.prefetch or _is_followed(setting, view, kernel):
         return 0.0
     if kernel.rows > FEW_ROWS and (in_place or not packs_ahead(setting, view)):
         return 0.0
@@ -67,12 +70,17 @@ def stream_seconds(setting: Setting, view: OperatorView, moved: Mapping[str, tup
     return moving * setting.coefficients.visible_stream * _near(setting, view.operator, "right")
 
 
-def _is_one_stream(setting: Setting, view: OperatorView, kernel: MicroKernel) -> bool:
-    """Whether the right operand is read end to end with hardly any arithmetic between: panels packed ahead, past few rows.
+def _is_followed(setting: Setting, view: OperatorView, kernel: MicroKernel) -> bool:
+    """Whether few rows pass over a right operand whose reads hardware prefetchers follow: asking as well only delays them.
 
-    Hardware prefetchers keep up with that, and asking as well takes the issue slots of loads (docs/kernels.md, few rows).
+    Panels packed ahead are read end to end; one row reads a few long rows in place side by side (docs/kernels.md, few rows).
     """
-    return kernel.rows <= FEW_ROWS and not kernel.right_by_columns and packs_ahead(setting, view)
+    roles = setting.roles[view.operator.name]
+    if kernel.rows > FEW_ROWS or kernel.right_by_columns or roles.column is None:
+        return False
+    is_one_row = roles.row is None or bool(np.max(setting.sizes[roles.row]) == 1)
+    is_long = bool(np.min(setting.sizes[roles.column]) > FEW_PANELS * kernel.columns)
+    return packs_ahead(setting, view) or (is_one_row and is_long)
 
 
 def _cycles_per_call(setting: Setting, kernel: MicroKernel, operand: str, depth: Count) -> Count:

@@ -829,7 +829,6 @@ TW_VARIANT void matmul_avx2_f32_6x16_1x1(long k, const float *a, long a_row, lon
 #pragma GCC unroll 2
   for (long p = 0; p < whole; p++) {
     tw_vec b_0 = tw_load(b + 0 * TW_LANES);
-    TW_KEEP(b_0);
     tw_vec a_0_p = tw_splat(a_0[0]);
     sum_0_0 += a_0_p * b_0;
     a_0 += a_column;
@@ -839,7 +838,6 @@ TW_VARIANT void matmul_avx2_f32_6x16_1x1(long k, const float *a, long a_row, lon
 #pragma GCC unroll 1
   for (long p = whole; p < k; p++) {
     tw_vec b_0 = tw_load(b + 0 * TW_LANES);
-    TW_KEEP(b_0);
     tw_vec a_0_p = tw_splat(a_0[0]);
     sum_0_0 += a_0_p * b_0;
     a_0 += a_column;
@@ -858,7 +856,6 @@ TW_VARIANT void matmul_avx2_f32_6x16_1x1_edge(long k, const float *a, long a_row
   tw_vec sum_0_0 = {0};
   for (long p = 0; p < k; p++) {
     tw_vec b_0 = tw_load_part(b + 0 * TW_LANES, last);
-    TW_KEEP(b_0);
     tw_vec a_0_p = tw_splat(a_0[0]);
     sum_0_0 += a_0_p * b_0;
     a_0 += a_column;
