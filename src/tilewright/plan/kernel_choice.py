@@ -221,7 +221,8 @@ def choose_kernel(
     """The kernel with the least padded work over its attainable rate, and all with their seconds, best first.
 
     Extents count as uncut: tiles of rows are multiples of the kernel's. Kernels that prefetch are left out where others do
-    the same tile: see `plan.prefetch`; those that want B by columns where its columns are not contiguous. `copied_s` is the
+    the same tile: see `plan.prefetch`; those that want B by columns where its columns are not contiguous; those of one
+    column where there are more, which would read A again for each. `copied_s` is the
     time of copying B once: kernels that read it by rows need that. `reading_s` is the time of reading it once: where that
     takes much longer than all else, the fewest calls win: few panels, and few passes over each. Raises `PlanningError` if
     there is none.
@@ -234,6 +235,7 @@ def choose_kernel(
             hint="register one with tilewright.kernels.registry.register",
         )
     kernels = tuple(one for one in kernels if not (one.prefetch and any(_does_without(other, one) for other in kernels)))
+    kernels = tuple(one for one in kernels if one.columns > 1 or roles.column is None or sizes[roles.column] == 1) or kernels
     works = [kernel_work(operator, roles, one, machine, sizes, sizes) for one in kernels]
     copies = [copied_s * (one.lanes_along != DEPTH) for one in kernels]
     seconds = [float(work.seconds) + copy_s for work, copy_s in zip(works, copies, strict=True)]
