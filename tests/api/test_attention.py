@@ -127,6 +127,26 @@ def test_no_keys_give_zeros(options: dict[str, Any]) -> None:
     assert not jit(functools.partial(attention, **options))(q, q[:0], q[:0]).any()
 
 
+@pytest.mark.needs("avx2", "fma")
+def test_lengths_of_heads() -> None:
+    q, k, v, lengths = Q.reshape(8, 9, 8), K.reshape(8, 13, 8)[:2], V.reshape(8, 13, 12)[:2], np.array([0, 1, 5, 13, 2, 3, 12, 9])
+    keys, values = (np.repeat(x, 4, axis=0)[:, None] for x in (k, v))
+    expected = attention_oracle(q[:, None], keys, values, key_lengths=lengths)[:, 0]
+    close(attention(q, k, v, key_lengths=lengths, enable_gqa=True), expected)
+    close(jit(attention, static_argnames=STATIC)(q, k, v, key_lengths=lengths, enable_gqa=True), expected)
+
+
+@pytest.mark.needs("avx2", "fma")
+def test_width_0_takes_all_keys_alike() -> None:
+    for function in (attention, jit(attention)):
+        close(function(Q[..., :0], K[..., :0], V), np.broadcast_to(V.mean(axis=2, keepdims=True), (2, 4, 9, 12)))
+
+
+@pytest.mark.parametrize(("window", "same"), [([3, 1], (3, 1)), ((2**63, 2**64), None), ((2, 2**64), (2, None))])
+def test_windows_as_lists_and_beyond_int64(window: Any, same: Any) -> None:
+    np.testing.assert_array_equal(attention(Q, K, V, window=window), attention(Q, K, V, window=same))
+
+
 EXTENTS = st.sampled_from([1, 2, 3, 5, 7, 8, 13, 17])
 
 

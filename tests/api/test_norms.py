@@ -21,6 +21,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "weight and bias": (lambda x, w, b: tw.layer_norm(x, 37, w, b), (X, WEIGHT, BIAS)),
     "bias alone": (lambda x, b: tw.layer_norm(x, (37,), bias=b), (X, BIAS)),
     "several dimensions": (lambda x, w: tw.layer_norm(x, (5, 7), w), (random(6, 5, 7), random(5, 7))),
+    "bias of rows": (lambda x, b: tw.layer_norm(x, bias=b, axis=0), (X, random(13))),
     "lanes are rows": (lambda x, w: tw.layer_norm(x, weight=w, axis=0), (X, random(13))),
     "rms": (lambda x, w: tw.rms_norm(x, 37, w), (X, WEIGHT)),
     "transposed": (lambda x, w: tw.rms_norm(x.T, weight=w), (X.T, WEIGHT)),

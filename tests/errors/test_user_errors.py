@@ -137,6 +137,11 @@ CASES: dict[str, tuple[Callable[[], Any], type[tw.TilewrightError], str]] = {
         tw.DTypeError,
         "key_lengths has dtype float64",
     ),
+    "lengths beyond int64": (
+        lambda: tw.jit(lambda q, n: attend(q, q, q, key_lengths=n))(HEADS, np.ones(2, np.uint64)),
+        tw.DTypeError,
+        "convert the array with astype(numpy.int64) before the call",
+    ),
     "lengths of another batch": (
         lambda: attend(HEADS, HEADS, HEADS, key_lengths=np.ones(3, int)),
         tw.ShapeError,
@@ -148,13 +153,27 @@ CASES: dict[str, tuple[Callable[[], Any], type[tw.TilewrightError], str]] = {
         "choose from top-left, bottom-right",
     ),
     "window": (lambda: attend(HEADS, HEADS, HEADS, window=(-1, 2)), tw.TilewrightError, "window=(-1, 2) is no pair"),
-    "soft cap": (lambda: attend(HEADS, HEADS, HEADS, softcap=-1.0), tw.TilewrightError, "softcap=-1.0 is negative"),
+    "a truth value as window": (lambda: attend(HEADS, HEADS, HEADS, window=True), tw.TilewrightError, "window=True is no pair"),
+    "infinite soft cap": (lambda: attend(HEADS, HEADS, HEADS, softcap=np.inf), tw.TilewrightError, "softcap=inf bounds no"),
+    "soft cap": (lambda: attend(HEADS, HEADS, HEADS, softcap=-1.0), tw.TilewrightError, "softcap=-1.0 bounds no scores"),
     "traced scale": (
         lambda: tw.jit(lambda q, s: attend(q, q, q, scale=s))(HEADS, 2.0),
         tw.DTypeError,
         "numbers are static: name the argument in static_argnames",
     ),
     "normalized shape": (lambda: tw.jit(lambda x: tw.layer_norm(x, 4))(X), tw.ShapeError, "why: normalized_shape is (4,)"),
+    "weight of a plain norm": (
+        lambda: tw.layer_norm(X, 3, np.ones(2, np.float32)),
+        tw.ShapeError,
+        "give them the extents of the axes: (3,)",
+    ),
+    "bias of a norm": (
+        lambda: tw.jit(lambda x: tw.layer_norm(x, 3, bias=np.ones(1, np.float32)))(X),
+        tw.ShapeError,
+        "a weight or bias has shape (1,)",
+    ),
+    "norm of integers": (lambda: tw.rms_norm(np.ones((2, 3), int)), tw.DTypeError, "rms_norm of int64 elements"),
+    "a function with out": (lambda: tw.jit(np.tanh), tw.TilewrightError, "wrap the function: tw.jit(lambda x: function(x))"),
     "weight of a norm": (
         lambda: tw.jit(lambda x: tw.rms_norm(x, 3, np.ones(2, np.float32)))(X),
         tw.ShapeError,

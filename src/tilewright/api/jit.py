@@ -282,7 +282,8 @@ def _check_parameters(binder: Binder) -> None:
     reserved = [name for name in ("out", "interpret") if name in parameters]
     if reserved:
         why = "jitted functions take it themselves"
-        raise TilewrightError(f"a jitted function cannot have a parameter {reserved[0]!r}", where="tw.jit", why=why)
+        hint = "rename it, or wrap the function: tw.jit(lambda x: function(x))"
+        raise TilewrightError(f"a jitted function cannot have a parameter {reserved[0]!r}", where="tw.jit", why=why, hint=hint)
 
 
 def _check_outputs(graph: Graph) -> None:

@@ -27,6 +27,8 @@ from tilewright.graph.types import Extent, SymbolicExtent
 
 ALIGNMENTS = ("top-left", "bottom-right")
 NAME = "scaled_dot_product_attention"
+OPEN = 2**62
+"""As many keys as no array has, and as int64 positions can still be added to."""
 LETTERS = "uvwxybh"
 """Of the dimensions in front, the heads last."""
 
@@ -47,7 +49,7 @@ def scaled_dot_product_attention(
 ) -> Any:
     """Attention of q (..., m, k) to k (..., l, k) with values v (..., l, n): an array (..., m, n).
 
-    There may be no, one (heads) or two (batch, heads) dimensions in front; the batches must be equal, and so must the heads
+    There may be no, one (heads), two (batch, heads) or more dimensions in front; the batches must be equal, and so must the heads
     unless `enable_gqa` lets each head of k and v serve a group of heads of q. Views in any layout, as swapaxes gives them of
     (batch, length, heads, width), are read as they lie.
 
@@ -57,12 +59,14 @@ def scaled_dot_product_attention(
       refuses.
     - `window` of (left, right): query i takes keys i - left to i + right, aligned as `causal_alignment` says; None leaves a side
       open, a number stands for both sides.
-    - `softcap` c: scores become c * tanh(scores / c) before anything is added to them.
-    - `key_lengths`: integers of shape (batch,); only so many keys take part, and "bottom-right" means the last of these.
+    - `softcap` c, finite: scores become c * tanh(scores / c) before anything is added to them.
+    - `key_lengths`: integers, one for each index of q's first dimension: (batch,), or (heads,) of 3-D arrays. Only so many keys
+      take part, and "bottom-right" means the last of these.
     - `scale` is 1/sqrt(k) unless given.
 
     Queries without keys give 0. What does not take part does not matter, but for NaN and infinities in v, which may show (0 times
-    infinity is NaN); in PyTorch those of k show, too. Raises `ShapeError`, `DTypeError` and `TilewrightError`.
+    infinity is NaN); in PyTorch those of k show, too, and those of q in queries without keys. Raises `ShapeError`, `DTypeError`
+    and `TilewrightError`.
 
     >>> import numpy as np
     >>> q, k, v = np.zeros((2, 4, 3, 8)), np.zeros((2, 2, 5, 8)), np.arange(100.0).reshape(2, 2, 5, 5)
@@ -164,15 +168,15 @@ def _checked_mask(shape: AttentionShape, mask: Any, dtype: Any) -> Any:
 
 def _lengths(shape: AttentionShape, lengths: Any) -> Any:
     """The number of keys, with the rank of the scores. Raises `DTypeError` and `ShapeError`."""
-    if not np.issubdtype(lengths.dtype, np.integer):
+    if not np.issubdtype(lengths.dtype, np.integer) or not np.can_cast(lengths.dtype, np.int64):
         text = f"key_lengths has dtype {lengths.dtype}"
-        raise DTypeError(text, where=user_location(), why="lengths are integers", hint="use astype(numpy.int64)")
+        hint = "convert the array with astype(numpy.int64) before the call"
+        raise DTypeError(text, where=user_location(), why="lengths are integers that int64 can hold", hint=hint)
     if wholes(lengths.shape) != shape.front[:1] or not shape.front:
         text = f"key_lengths has shape {shape_text(lengths.shape)}"
-        why = f"there is one length for each of the batch: {shape_text(shape.front[:1])}"
+        why = f"there is one length for each index of q's first dimension: {shape_text(shape.front[:1])}"
         raise ShapeError(text, where=user_location(), why=why, hint="for other numbers of keys use attn_mask")
-    rank = len(shape.front) + 2 + (shape.group > 1)
-    return tw.reshape(tw.astype(lengths, np.int64), (*shape.front[:1], *[1] * (rank - 1)))
+    return shape.grouped(tw.reshape(tw.astype(lengths, np.int64), (*shape.front[:1], *[1] * (len(shape.front) + 1))))
 
 
 def _check_scalars(alignment: str, softcap: Any, scale: Any) -> None:
@@ -183,19 +187,25 @@ def _check_scalars(alignment: str, softcap: Any, scale: Any) -> None:
         if value is not None and not isinstance(value, int | float | np.generic):
             text = f"{name}={value!r} is no number"
             raise DTypeError(text, where=user_location(), hint="numbers are static: name the argument in static_argnames")
-    if softcap is not None and softcap < 0:
-        raise TilewrightError(f"softcap={softcap} is negative", where=user_location(), hint="use a positive number, or None")
+    if softcap is not None and not 0 <= softcap < math.inf:
+        text = f"softcap={softcap} bounds no scores"
+        raise TilewrightError(text, where=user_location(), hint="use a positive finite number, or None")
 
 
 def _window(window: Any, is_causal: bool) -> tuple[int | None, int | None]:
     """How many keys before and after its own a query takes; causal ones take none after it."""
-    left, right = window if isinstance(window, tuple) and len(window) == 2 else (window, window)
-    if any(side is not None and (not isinstance(side, int | np.integer) or side < 0) for side in (left, right)):
+    left, right = window if isinstance(window, tuple | list) and len(window) == 2 else (window, window)
+    if not all(side is None or _is_count(side) for side in (left, right)):
         text = f"window={window!r} is no pair of numbers of keys"
         raise TilewrightError(
             text, where=user_location(), hint="use (left, right) with whole numbers >= 0, None for an open side"
         )
+    left, right = (None if side is None or side >= OPEN else side for side in (left, right))
     return left, (0 if is_causal else right)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
 
 
 def _positions(shape: AttentionShape, lengths: Any, window: tuple[int | None, int | None], alignment: str) -> list[Any]:
@@ -222,9 +232,9 @@ def _past(shape: AttentionShape, lengths: Any) -> Any:
 
 
 def _usual_scale(q: Any) -> Any:
-    """1 / sqrt(k); traced where the width of q has no value yet."""
+    """1 / sqrt(k), and 1 for the scores of width 0, which are 0; traced where the width of q has no value yet."""
     width = q.shape[-1]
-    return 1.0 / (tw.sqrt(tw.astype(extent(width), q.dtype)) if isinstance(width, SymbolicExtent) else math.sqrt(width))
+    return 1.0 / (tw.sqrt(tw.astype(extent(width), q.dtype)) if isinstance(width, SymbolicExtent) else math.sqrt(width or 1))
 
 
 def _capped(scores: Any, softcap: float) -> Any:

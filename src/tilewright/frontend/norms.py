@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError
+from tilewright.frontend import tracing_functions as tw
 from tilewright.frontend.tracing_integers import whole, wholes
-from tilewright.frontend.tracing_location import user_location
+from tilewright.frontend.tracing_location import located, user_location
 from tilewright.frontend.tracing_map import is_number, numeric, recorder_of, tensor_of
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.operators import norm as norm_operator
@@ -31,10 +32,13 @@ def layer_norm(
     """
     axes = _axes("layer_norm", x, normalized_shape, axis, eps)
     operands = [one for one in (x, weight, bias) if one is not None]
+    _check_extents("layer_norm", operands, axes)
     if not any(isinstance(one, Traced) for one in operands):
         return norm_operator.numpy_meaning(np.asanyarray(x), axes, eps, weight, bias)
     if weight is None and bias is not None:
-        return layer_norm(x, None, None, None, eps, axis=axes) + bias
+        shape = _shape(x)
+        aligned = tw.reshape(bias, tuple(extent if d in axes else 1 for d, extent in enumerate(shape)))
+        return layer_norm(x, None, None, None, eps, axis=axes) + aligned
     return _record(norm_operator.layer_norm, operands, axes, eps, kind="layer_norm", has_bias=bias is not None)
 
 
@@ -42,15 +46,16 @@ def rms_norm(x: Any, normalized_shape: Any = None, weight: Any = None, eps: floa
     """`x / sqrt(mean(x^2) + eps) * weight` over the last dimensions, whose extents `normalized_shape` repeats, or over `axis`.
 
     `eps` of None is the distance from 1 to the next number of x's type. Source: PyTorch 2.13, torch.nn.functional.rms_norm.
-    Raises `ShapeError`, and `DTypeError` for an eps that is no number.
+    Raises `ShapeError`, and `DTypeError` for an eps that is no number, or None where x holds integers or truth values.
 
     >>> import numpy as np
     >>> rms_norm(np.array([[3.0, -3.0]]), 2, weight=np.array([1.0, 2.0]), eps=0.0).tolist()
     [[1.0, -2.0]]
     """
-    eps = float(np.finfo(x.dtype).eps) if eps is None else eps
+    eps = _usual_eps(x) if eps is None else eps
     axes = _axes("rms_norm", x, normalized_shape, axis, eps)
     operands = [one for one in (x, weight) if one is not None]
+    _check_extents("rms_norm", operands, axes)
     if not any(isinstance(one, Traced) for one in operands):
         return norm_operator.numpy_meaning(np.asanyarray(x), axes, eps, weight, centred=False)
     return _record(norm_operator.rms_norm, operands, axes, eps, kind="rms_norm")
@@ -62,11 +67,32 @@ def _record(build: Any, operands: list[Any], *arguments: Any, kind: str, **optio
     return Traced(recorder, recorder.record(build, tensors, *arguments, kind=kind, **options))
 
 
+def _shape(x: Any) -> Shape:
+    return wholes(x.shape if isinstance(x, Traced) else np.shape(x))
+
+
+def _check_extents(kind: str, operands: list[Any], axes: tuple[int, ...]) -> None:
+    x, *others = map(_shape, operands)
+    try:
+        norm_operator.check_extents(kind, x, others, axes)
+    except ShapeError as error:
+        raise located(error) from error.__cause__
+
+
+def _usual_eps(x: Any) -> float:
+    """The distance from 1 to the next number. Raises `DTypeError` where there is none."""
+    dtype = x.dtype if isinstance(x, Traced) else np.asanyarray(x).dtype
+    if dtype.kind in "iub":
+        hint = "convert them with astype(numpy.float32), or give eps"
+        raise DTypeError(f"rms_norm of {dtype} elements", where=user_location(), why="their type has no eps", hint=hint)
+    return float(np.finfo(dtype).eps)
+
+
 def _axes(kind: str, x: Any, normalized_shape: Any, axis: Any, eps: Any) -> tuple[int, ...]:
     """The dimensions to go over. Raises `ShapeError` where `normalized_shape` is not what x ends with."""
     if not is_number(eps):
         raise DTypeError(f"{kind} with eps={eps!r}", where=user_location(), hint="eps is a number, and static")
-    shape: Shape = wholes(np.shape(x) if not isinstance(x, Traced) else x.shape)
+    shape = _shape(x)
     if normalized_shape is None:
         chosen = -1 if axis is None else wholes(axis) if isinstance(axis, tuple | list) else whole(axis)
         return normalize_axes(chosen, len(shape), user_location())

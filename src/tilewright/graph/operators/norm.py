@@ -23,8 +23,8 @@ from tilewright.errors import ShapeError
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import Literal, Load, Parameter, Point, Scalar, State, apply
-from tilewright.graph.shapes import normalize_axes, shape_text
-from tilewright.graph.types import Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable, SymbolicExtent, Tensor
+from tilewright.graph.shapes import Shape, normalize_axes, shape_text
+from tilewright.graph.types import Access, Axis, AxisKind, Operator, Reduction, StateVariable, SymbolicExtent, Tensor
 
 
 def layer_norm(
@@ -76,7 +76,7 @@ def _norm(
 ) -> tuple[Operator, Tensor]:
     x, *others = operands
     chosen = normalize_axes(along, len(x.shape), where=kind)
-    _check(kind, x, others, tuple(x.shape[dimension] for dimension in chosen))
+    check_extents(kind, x.shape, [other.shape for other in others], chosen)
     axes = tuple(
         Axis(f"d{dimension}", extent, AxisKind.REDUCTION if dimension in chosen else AxisKind.PARALLEL)
         for dimension, extent in enumerate(x.shape)
@@ -109,10 +109,12 @@ def _count(x: Tensor, along: int | Sequence[int]) -> Scalar:
     return count
 
 
-def _check(kind: str, x: Tensor, others: Sequence[Tensor], wanted: tuple[Extent, ...]) -> None:
-    wrong = next((other for other in others if other.shape != wanted), None)
+def check_extents(kind: str, x: Shape, others: Sequence[Shape], axes: Sequence[int]) -> None:
+    """Raises `ShapeError` for a weight or bias with other extents than x has along these axes."""
+    wanted = tuple(x[dimension] for dimension in axes)
+    wrong = next((other for other in others if other != wanted), None)
     if wrong is not None or not wanted:
-        shapes = ", ".join(shape_text(operand.shape) for operand in (x, *others))
-        why = f"a weight or bias has shape {shape_text(wrong.shape)}" if wrong else "there is no axis to go over"
+        shapes = ", ".join(map(shape_text, (x, *others)))
+        why = f"a weight or bias has shape {shape_text(wrong)}" if wrong is not None else "there is no axis to go over"
         hint = f"give them the extents of the axes: {shape_text(wanted)}"
         raise ShapeError(f"{kind} of {shapes}", where=kind, why=why, hint=hint)
