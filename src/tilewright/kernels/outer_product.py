@@ -57,8 +57,8 @@ WIDE_VECTORS, WIDE_VECTORS_AHEAD = 8, 64
 """Tiles so wide are for few rows: rows of B are prefetched so many vectors ahead (32 x 4096 rows of 8 vectors from memory, Zen 5:
 32 and 128 vectors took 2% longer), of a B in place with many panels one panel."""
 ASKING_STEPS, ASKING_UNROLL, MOST_ASKED = 4, 2, 16
-"""A tile asks for lines before every so many steps, of which so many are unrolled (4 make GCC 12 spill sums); loops over so many lines
-are unrolled."""
+"""A tile asks for lines before every so many steps, of which so many are unrolled (4 make GCC 12 spill sums). Loops over so many
+lines are unrolled."""
 RIGHT_PANELS_AHEAD = 2
 """How far ahead B is prefetched in place: one panel comes too late, four gained less (12x32 and 6x64 in memory, same source)."""
 
