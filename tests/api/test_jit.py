@@ -205,6 +205,23 @@ def test_masks_and_conditions() -> None:
     close(jit(causal)(x), exact(causal, x))
 
 
+WEIGHTED = {
+    "right": lambda a, x: a @ tw.softmax(x, axis=0),
+    "right, scaled": lambda a, x: (a @ tw.softmax(x, axis=0)) * 0.1,
+    "left": lambda a, x: tw.softmax(a, axis=1) @ x,
+    "left, scaled": lambda a, x: (tw.softmax(a, axis=1) @ x) * 0.1,
+}
+
+
+@pytest.mark.parametrize("columns", [5, 64, 70])
+@pytest.mark.parametrize("side", WEIGHTED)
+def test_shares_on_either_side_of_a_product(side: str, columns: int) -> None:
+    """A softmax has its totals along the product's rows, or along its columns."""
+    arrays = random(48, 64), random(64, columns, seed=1)
+    for fuse in (True, False):
+        close(jit(WEIGHTED[side], fuse=fuse)(*arrays), exact(WEIGHTED[side], *arrays))
+
+
 def test_row_operators_and_maps_together() -> None:
     def normalized(x: Any, weight: Any) -> Any:
         centred = x - tw.mean(x, axis=-1, keepdims=True)

@@ -92,17 +92,18 @@ def divides_in_tiles(state: Lowering, operator: Operator, scope: Scope) -> bool:
     kernel = state.kernels.get(plan.micro_kernel or "")
     if rows is None or plan.roles is None or kernel is None or kernel.emit_with is None or is_cut(state, rows):
         return False
-    target = state.view(operator.write, scope)
+    target, factors = state.view(operator.write, scope), _row_view(state, rows, INVERSE, scope)
     unit = plan.roles.column is None or (isinstance(target, View) and target.stride(plan.roles.column) == 1)
-    return unit and divided_by_readers(state.chain, rows.name)
+    return unit and factors.stride(plan.roles.column) in (0, 1) and divided_by_readers(state.chain, rows.name)
 
 
 def tile_division(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> TileEpilogue:
-    """What divides complete sums of shares of whole rows: one factor a row."""
+    """What divides complete sums of shares of whole rows: a factor for each, which are the product's rows, or its columns."""
     rows = shares_read(state.chain, operator)
     assert rows is not None
     factors = _row_view(state, rows, INVERSE, scope)
-    return TileEpilogue(apply("multiply", Load(0), Load(1)), (TileOperand(factors, factors.stride(roles.row), False),))
+    operand = TileOperand(factors, factors.stride(roles.row), factors.stride(roles.column) != 0)
+    return TileEpilogue(apply("multiply", Load(0), Load(1)), (operand,))
 
 
 def _scaled(state: Lowering, operator: Operator, rows: Operator, by: str, function: str, scope: Scope) -> VectorLoops:
