@@ -14,6 +14,7 @@ from tilewright.cli import attention_shapes
 from tilewright.cli.attention_shapes import AttentionShape, attention_shape
 from tilewright.cli.bench.cases import SEED, DoubleArray, FloatArray, aligned, relative_error
 from tilewright.cli.bench.required import NOTHING, Required
+from tilewright.cli.bench.shape_case import ShapeCase
 
 REQUIRED = {
     "full_4096": Required(share=0.85),
@@ -31,33 +32,13 @@ SLOPE = 8.0
 
 
 @dataclass(frozen=True)
-class AttentionCase:
-    """One attention and its operands; `even` is the name of the case whose share an odd one is held against."""
-
-    shape: AttentionShape
-    table: str
-    required: Required = NOTHING
-    even: str = ""
-
-    @property
-    def name(self) -> str:
-        """The shape's name."""
-        return self.shape.name
+class AttentionCase(ShapeCase[AttentionShape]):
+    """One attention and its operands."""
 
     @property
     def prepacked(self) -> bool:
         """All operands may change between calls."""
         return False
-
-    @property
-    def flops(self) -> int:
-        """Of the pairs that a causal mask leaves."""
-        return self.shape.flops
-
-    @property
-    def moved_bytes(self) -> int:
-        """Operands and result, each once."""
-        return self.shape.moved_bytes
 
     @cached_property
     def operands(self) -> tuple[FloatArray, FloatArray, FloatArray]:

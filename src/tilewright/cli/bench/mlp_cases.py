@@ -14,6 +14,7 @@ from tilewright.cli import mlp_shapes
 from tilewright.cli.bench.cases import SEED, DoubleArray, FloatArray, aligned, relative_error
 from tilewright.cli.bench.mlp_networks import Float64, network
 from tilewright.cli.bench.required import NOTHING, Required
+from tilewright.cli.bench.shape_case import ShapeCase
 from tilewright.cli.mlp_shapes import MlpShape, mlp_shape
 
 REQUIRED = {
@@ -33,33 +34,13 @@ TABLES = {
 
 
 @dataclass(frozen=True)
-class MlpCase:
-    """One network; `even` is the name of the case whose share an odd one is held against."""
-
-    shape: MlpShape
-    table: str
-    required: Required = NOTHING
-    even: str = ""
-
-    @property
-    def name(self) -> str:
-        """The shape's name."""
-        return self.shape.name
+class MlpCase(ShapeCase[MlpShape]):
+    """One network."""
 
     @property
     def prepacked(self) -> bool:
         """Weights and biases are constants."""
         return True
-
-    @property
-    def flops(self) -> int:
-        """Of the products."""
-        return self.shape.flops
-
-    @property
-    def moved_bytes(self) -> int:
-        """Rows, weights and result, each once."""
-        return self.shape.moved_bytes
 
     @cached_property
     def rows(self) -> FloatArray:
