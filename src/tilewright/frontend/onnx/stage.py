@@ -118,8 +118,8 @@ class _Walk:
     """By value: arrays, lists, None and `Symbolic`s."""
     constants: dict[str, Tensor] = field(default_factory=dict)
     """Tensors of known values, as far as operators asked for them."""
-    opaque: set[str] = field(default_factory=set)
-    """Values without a shape."""
+    opaque: dict[str, str] = field(default_factory=dict)
+    """Values without a shape, and the given ones that they are."""
     waiting: list[tuple[Node, bool]] = field(default_factory=list)
     """Nodes that are not compiled here, and whether they run as NumPy."""
     later: set[str] = field(default_factory=set)
@@ -135,7 +135,7 @@ class _Walk:
             if given.dtype:
                 self.tensors[name] = self.builder.input(name, given.shape, given.dtype)
             else:
-                self.opaque.add(name)
+                self.opaque[name] = name
         self.work.extend(live_nodes(self.question.nodes, self.question.wanted))
         while self.work:
             node = self.work.popleft()
@@ -155,7 +155,7 @@ class _Walk:
             self._postpone(node)
         elif own is not None:
             own(self, node)
-        elif reads & self.opaque or node.bodies:
+        elif reads & self.opaque.keys() or node.bodies:
             self._as_numpy(node)
         elif not self._fold(node):
             self._lower(node)
@@ -285,7 +285,7 @@ class _Walk:
         elif of in self.tensors:
             self.tensors[name] = self.tensors[of]
         elif of in self.opaque:
-            self._as_numpy(Node(name, "Identity", "", None, (of,), (name,)))
+            self.opaque[name] = self.opaque[of]
 
     def shape_of(self, name: str) -> tuple[Extent, ...] | None:
         """The extents of a value; None if it has none."""
@@ -302,10 +302,10 @@ class _Walk:
         needed = {name for node, _ in self.waiting for name in node.reads()} | set(self.question.wanted)
         written = {operator.write.tensor for operator in self.builder.operators}
         computed: dict[str, str] = {}
-        same: dict[str, str] = {}
+        same = {name: self.opaque[name] for name in sorted(needed) if self.opaque.get(name, name) != name}
         known: dict[str, Any] = {}
         inputs = {tensor.name: name for name, tensor in self._given_tensors()}
-        for name in sorted(needed - self.later - self.opaque):
+        for name in sorted(needed - self.later - self.opaque.keys()):
             value = self.known_value(name)
             if value is not _UNKNOWN:
                 known[name] = value
