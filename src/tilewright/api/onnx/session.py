@@ -141,6 +141,11 @@ class InferenceSession:
         """The operators that ran as their NumPy meaning so far, with the first node of each."""
         return dict(self._setting.told)
 
+    @property
+    def compilation_count(self) -> int:
+        """How many graphs were compiled so far: one for a model of fixed shapes, one for each bucket of lengths."""
+        return self._setting.compilations
+
     def _remainder(self, given: frozenset[str]) -> Remainder:
         """The whole model, where these of its defaults are overridden."""
         with self._lock:

@@ -43,6 +43,7 @@ class Setting:
     machine: Machine | None = None
     told: dict[str, str] = field(default_factory=dict)
     """Operators that run as NumPy, and the first node of each."""
+    compilations: int = 0
 
     def chosen_machine(self) -> Machine:
         """The one to plan for: this one, if none was named."""
@@ -170,6 +171,7 @@ class Step:
         self.compiled: Compiled | None = None
         if stage.graph is not None:
             self.compiled = compiled(stage.graph, setting.chosen_machine(), setting.threads)
+            setting.compilations += 1
         self._runners = [(node, _NodeRunner(node, setting)) for node in stage.meanings]
         known = {**remainder.known, **{name: one for name, one in stage.known.items() if not isinstance(one, Symbolic)}}
         self.following = (

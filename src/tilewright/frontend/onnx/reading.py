@@ -22,7 +22,7 @@ from tilewright.frontend.onnx.scope import Names, Scope
 from tilewright.frontend.onnx.tensors import array_of, sparse_array_of
 from tilewright.graph.definition import definition
 
-MOST_NODES = 1_000_000
+MOST_NODES = 100_000
 """After functions have been inlined: a few functions that call each other can mean billions."""
 MOST_DEPTH = 64
 """Of graphs in nodes and functions in functions."""
