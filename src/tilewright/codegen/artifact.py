@@ -17,6 +17,7 @@ The ABI of an entry point `NAME`:
 
 and, where the signature has constants, once for all calls:
 
+    long NAME_packed_bytes(long number);
     void NAME_prepare(long number, const void *source, char *packed);
 
 - `tensors`: the data pointers of the inputs, then of the outputs, in the order of the `Signature`.
@@ -26,8 +27,8 @@ and, where the signature has constants, once for all calls:
   aligned, contents undefined. `next` gives a thread its next block, until it is negative: every number of 0..count-1 goes to one
   thread, to each at least one, in runs of ascending or descending numbers. `expected_ns` is what all blocks take on one thread:
   for short work nobody is woken.
-- `NAME_prepare` packs one constant: number `number` of the `packed` ones of the `Signature`, from `source`, row-major, into as
-  many bytes as stand there, 64-byte aligned. Every call finds all of them in the `constants` of its context.
+- `NAME_prepare` packs one constant: number `number` of the `packed` ones of the `Signature`, from `source`, row-major, into
+  `NAME_packed_bytes(number)` bytes, 64-byte aligned. Every call finds all of them in the `constants` of its context.
 - `chain_done`, unless it is null, is called behind every chain with its number: who measures reads a clock there.
 - The text imports no symbol.
 """

@@ -6,7 +6,9 @@ import hashlib
 
 from tilewright.codegen.c_file import File, Prepared
 from tilewright.codegen.c_text import COMMENT, function
-from tilewright.codegen.emit_c import node_lines
+from tilewright.codegen.emit_c import FLOAT_BYTES, node_lines
+from tilewright.codegen.expressions import multiply
+from tilewright.codegen.loop_nest import PackedConstant
 from tilewright.codegen.routines import nameless
 
 EXPORTED = '__attribute__((visibility("default")))'
@@ -24,7 +26,19 @@ def preparation(file: File) -> list[str]:
         f"static void (*const ways[])(const void *source, char *packed) = {{{table}}};",
         "ways[number](source, packed);",
     ]
-    return [*ways, function(f"{EXPORTED} void {file.entry_point}_prepare(long number, const void *source, char *packed)", lines)]
+    sizes = f"static const long sizes[] = {{{', '.join(str(packed_bytes(one.constant)) for one in file.prepared)}}};"
+    return [
+        *ways,
+        function(f"{EXPORTED} long {file.entry_point}_packed_bytes(long number)", [sizes, "return sizes[number];"]),
+        function(f"{EXPORTED} void {file.entry_point}_prepare(long number, const void *source, char *packed)", lines),
+    ]
+
+
+def packed_bytes(constant: PackedConstant) -> int:
+    """The size of what is packed."""
+    size = multiply(constant.buffer.elements, FLOAT_BYTES)
+    assert isinstance(size, int), f"{constant.buffer.name} has no size before a call"
+    return size
 
 
 def way_of_packing(one: Prepared) -> str:

@@ -73,7 +73,7 @@ def tag(number: int) -> int:
 def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = False) -> Trace:
     """The trace of a lowered program; with `every_step` rows of A are touched at every step of K."""
     slots = (*program.signature.inputs, *program.signature.outputs)
-    between = [tensor for tensor, _ in program.workspace]
+    between = [tensor for tensor, _ in program.workspace.places]
     scratch = [(nest.name, buffer.name) for nest in program.nests for buffer in nest.buffers]
     packed = [(nest.name, constant.buffer.name) for nest in program.nests for constant in nest.constants]
     first = len(slots) + 1

@@ -10,13 +10,14 @@ from tilewright.codegen.artifact import Artifact, PackedSlot, Signature, Symbol,
 from tilewright.codegen.c_file import Argument, File, Prepared
 from tilewright.codegen.emit_c import ALIGNMENT_FLOATS, FLOAT_BYTES
 from tilewright.codegen.emit_library import emit_files
-from tilewright.codegen.emit_preparation import way_of_packing
+from tilewright.codegen.emit_preparation import packed_bytes, way_of_packing
 from tilewright.codegen.expressions import Value, add, multiply, round_up, to_c
 from tilewright.codegen.header import header
-from tilewright.codegen.loop_nest import Buffer, LoopNest, PackedConstant
+from tilewright.codegen.loop_nest import LoopNest, PackedConstant
 from tilewright.codegen.lowering import lower
 from tilewright.codegen.parts import extent_value, partial_buffers
-from tilewright.codegen.storage import Stored, elements, spread_strides
+from tilewright.codegen.storage import Stored, spread_strides
+from tilewright.codegen.workspace import Workspace, arranged, hints, shared_name, tenants
 from tilewright.errors import DTypeError
 from tilewright.graph.types import Access, SymbolicExtent, Tensor
 from tilewright.kernels.contract import MicroKernel
@@ -40,9 +41,8 @@ class Program:
     nests: tuple[LoopNest, ...]
     plans: tuple[Plan, ...]
     """Of every nest: a plan that splits a reduction has two."""
-    workspace: tuple[tuple[str, Value], ...]
-    """(name, offset in floats) of every tensor between chains, of what parts leave to their merge, and of shared operands."""
-    workspace_elements: Value
+    workspace: Workspace
+    """Tensors between chains, what parts leave to their merge, and shared operands."""
     constants: tuple[tuple[PackedConstant, int], ...] = ()
     """With their offsets in floats. Constants that several chains pack alike lie there once."""
     constant_elements: int = 0
@@ -56,18 +56,19 @@ def lower_program(model_plan: ModelPlan) -> Program:
     kernels = {kernel.name: kernel for kernel in registered()}
     unit = unit_stride_dims(model_plan)
     signature = _signature(model_plan, unit)
-    stored = {tensor: _argument(graph.tensor(tensor), unit) for tensor in _argument_names(model_plan)}
-    stored |= {plan.chain.output: _between(graph.tensor(plan.chain.output)) for plan in _between_chains(model_plan)}
+    tensors = {tensor.name: tensor for tensor in graph.tensors}
+    stored = {tensor: _argument(tensors[tensor], unit) for tensor in _argument_names(model_plan)}
+    stored |= {plan.chain.output: _between(tensors[plan.chain.output]) for plan in _between_chains(model_plan)}
     lowered = [
         (nest, plan)
         for plan in model_plan.plans
         for nest in lower(plan, kernels, dialect.lanes, _of_chain(plan, stored), header(plan))
     ]
     nests, plans = _with_unique_names(tuple(nest for nest, _ in lowered)), tuple(plan for _, plan in lowered)
-    workspace, total = _workspace(model_plan, zip(nests, plans, strict=True))
+    workspace = arranged(tuple(tenants(model_plan, zip(nests, plans, strict=True))), hints(graph))
     constants, constant_elements = _constant_places(nests)
     signature = replace(signature, packed=tuple(_packed_slots(signature, constants)))
-    return Program(model_plan, signature, dialect, kernels, nests, plans, workspace, total, constants, constant_elements)
+    return Program(model_plan, signature, dialect, kernels, nests, plans, workspace, constants, constant_elements)
 
 
 def emit_program(program: Program) -> Artifact:
@@ -89,7 +90,7 @@ def c_file(program: Program, tags: Mapping[str, int] | None = None) -> File:
     machine = program.model_plan.plans[0].machine
     name = program.model_plan.graph.name
     pointers = {tensor: f"tensors[{i}]" for i, tensor in enumerate(_argument_names(program.model_plan))}
-    for tensor, offset in program.workspace:
+    for tensor, offset in program.workspace.places:
         place = add(multiply(offset, FLOAT_BYTES), (tags or {}).get(tensor, 0))
         pointers[tensor] = f"workspace + {to_c(place)}"
     chains = zip(program.nests, program.plans, strict=True)
@@ -101,7 +102,7 @@ def c_file(program: Program, tags: Mapping[str, int] | None = None) -> File:
         kernels=program.kernels,
         definitions=tuple(_definitions(program.signature)),
         nests=nests,
-        workspace_elements=program.workspace_elements,
+        workspace_elements=program.workspace.elements,
         ends=tuple(_ends(program)),
         prepared=tuple(_prepared(constant) for constant, _ in program.constants),
         bounds={names.extent(symbol.name): (symbol.low, symbol.high) for symbol in program.signature.symbols},
@@ -110,25 +111,24 @@ def c_file(program: Program, tags: Mapping[str, int] | None = None) -> File:
 
 def _ends(program: Program) -> Iterator[int | None]:
     """For every nest the number of the chain that it finishes."""
-    numbers = {id(plan): number for number, plan in enumerate(program.model_plan.plans)}
+    numbers = _numbers(program.model_plan)
     for plan, following in zip(program.plans, [*program.plans[1:], None], strict=True):
         yield None if plan is following else numbers[id(plan)]
+
+
+def _numbers(model_plan: ModelPlan) -> dict[int, int]:
+    """The position of every plan, by its identity."""
+    return {id(plan): number for number, plan in enumerate(model_plan.plans)}
 
 
 def _packed_slots(signature: Signature, constants: Iterable[tuple[PackedConstant, int]]) -> Iterator[PackedSlot]:
     numbers = {slot.name: number for number, slot in enumerate(signature.constants)}
     for constant, _ in constants:
-        yield PackedSlot(numbers[constant.tensor], _size_bytes(constant), way_of_packing(_prepared(constant)))
+        yield PackedSlot(numbers[constant.tensor], packed_bytes(constant), way_of_packing(_prepared(constant)))
 
 
 def _prepared(constant: PackedConstant) -> Prepared:
     return Prepared(constant, names.identifier(constant.tensor))
-
-
-def _size_bytes(constant: PackedConstant) -> int:
-    size = multiply(constant.buffer.elements, FLOAT_BYTES)
-    assert isinstance(size, int), f"{constant.buffer.name} has no size before a call"
-    return size
 
 
 def unit_stride_dims(model_plan: ModelPlan) -> dict[str, int]:
@@ -143,7 +143,8 @@ def unit_stride_dims(model_plan: ModelPlan) -> dict[str, int]:
     for access in (*along_vectors, *_read_in_place(model_plan)):
         if access.is_affine() and access.indices and access.indices[-1].is_axis():
             dims.setdefault(access.tensor, len(access.indices) - 1)
-    return {tensor: dim for tensor, dim in dims.items() if tensor in _argument_names(model_plan)}
+    arguments = set(_argument_names(model_plan))
+    return {tensor: dim for tensor, dim in dims.items() if tensor in arguments}
 
 
 def _read_in_place(model_plan: ModelPlan) -> Iterator[Access]:
@@ -182,7 +183,8 @@ def _packed_constants(model_plan: ModelPlan) -> tuple[str, ...]:
 
 def _signature(model_plan: ModelPlan, unit: Mapping[str, int]) -> Signature:
     graph = model_plan.graph
-    tensors = [graph.tensor(name) for name in _argument_names(model_plan)]
+    known = {tensor.name: tensor for tensor in graph.tensors}
+    tensors = [known[name] for name in _argument_names(model_plan)]
     symbols = {e.name: Symbol(e.name, e.low, e.high) for tensor in tensors for e in tensor.shape if isinstance(e, SymbolicExtent)}
     slots = [_slot(tensor, unit, is_written=tensor.name in graph.outputs) for tensor in tensors]
     inputs = len(slots) - len(graph.outputs)
@@ -213,29 +215,6 @@ def _between(tensor: Tensor) -> Stored:
     return Stored(names.identifier(tensor.name), spread_strides(sizes), (0,) * len(sizes))
 
 
-def shared_name(model_plan: ModelPlan, plan: Plan, buffer: Buffer) -> str:
-    """The name in the workspace of what is packed for all threads of a chain."""
-    position = next(i for i, one in enumerate(model_plan.plans) if one is plan)
-    return f"{position}:{buffer.name}"
-
-
-def _workspace(model_plan: ModelPlan, nests: Iterable[tuple[LoopNest, Plan]]) -> tuple[tuple[tuple[str, Value], ...], Value]:
-    """Tensors between chains, parts of splits and shared operands, one after the other, each on a cache line of its own."""
-    sizes: list[tuple[str, Value]] = []
-    for plan in _between_chains(model_plan):
-        shape = tuple(map(extent_value, model_plan.graph.tensor(plan.chain.output).shape))
-        sizes.append((plan.chain.output, elements(shape, spread_strides(shape))))
-    sizes += [buffer for plan in model_plan.plans for buffer in partial_buffers(plan)]
-    shared = {shared_name(model_plan, plan, one): one.elements for nest, plan in nests for one in nest.shared}
-    sizes += shared.items()
-    places: list[tuple[str, Value]] = []
-    offset: Value = 0
-    for name, size in sizes:
-        places.append((name, offset))
-        offset = add(offset, round_up(size, ALIGNMENT_FLOATS))
-    return tuple(places), offset
-
-
 def _between_chains(model_plan: ModelPlan) -> tuple[Plan, ...]:
     """The chains whose output another chain reads."""
     return tuple(plan for plan in model_plan.plans if plan.chain.output not in model_plan.graph.outputs)
@@ -263,8 +242,9 @@ def _arguments(
     """All that a nest reads or writes outside its scratch."""
     yield from _chain_arguments(plan, pointers)
     yield from _constant_arguments(program, nest, tags)
+    number = _numbers(program.model_plan)[id(plan)] if nest.shared else 0
     for buffer in nest.shared:
-        yield Argument(buffer.name, pointers[shared_name(program.model_plan, plan, buffer)], is_written=True)
+        yield Argument(buffer.name, pointers[shared_name(number, buffer)], is_written=True)
 
 
 def _constant_arguments(program: Program, nest: LoopNest, tags: Mapping[str, int] | None) -> Iterator[Argument]:

@@ -74,6 +74,11 @@ static void tilewright_run_pack_1(const void *source, char *packed) {
   }
 }
 
+__attribute__((visibility("default"))) long tilewright_run_packed_bytes(long number) {
+  static const long sizes[] = {1572864, 1572864};
+  return sizes[number];
+}
+
 __attribute__((visibility("default"))) void tilewright_run_prepare(long number, const void *source, char *packed) {
   static void (*const ways[])(const void *source, char *packed) = {tilewright_run_pack_0, tilewright_run_pack_1};
   ways[number](source, packed);
