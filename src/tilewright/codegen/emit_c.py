@@ -12,6 +12,7 @@ from tilewright.codegen import emit_fetch, names
 from tilewright.codegen.artifact import CONTEXT_DECLARATION
 from tilewright.codegen.c_file import Argument, File
 from tilewright.codegen.emit_epilogue import kernel_epilogue
+from tilewright.codegen.emit_exact import emit_exact_loops
 from tilewright.codegen.emit_loops import emit_vector_loops
 from tilewright.codegen.emit_packing import PACKING, copy_lines
 from tilewright.codegen.emit_rounding import with_rounding
@@ -50,8 +51,8 @@ from tilewright.codegen.loop_nest import (
     ParallelAxis,
     VectorLoops,
 )
+from tilewright.codegen.vocabulary import element_vocabulary
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
-from tilewright.kernels.elements import reading
 
 EXPORTED = '__attribute__((visibility("default")))'
 FLOAT_BYTES = 4
@@ -79,17 +80,12 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
         CONTEXT_DECLARATION,
         CALL_DECLARATION,
         PACKING,
-        *reading(element_types(file)),
+        *element_vocabulary(file),
         *([emit_fetch.FETCHING] if any(nest.fetches for nest, _ in file.nests) else []),
         *kernel_text,
         *with_rounding(chains_and_entry(file)),
     ]
     return "\n".join(parts), linked
-
-
-def element_types(file: File) -> frozenset[str]:
-    """Of all that the chains read and write outside their scratch."""
-    return frozenset(argument.dtype for _, arguments in file.nests for argument in arguments)
 
 
 def chains_and_entry(file: File) -> list[str]:
@@ -100,20 +96,12 @@ def chains_and_entry(file: File) -> list[str]:
 
 def kernel_calls(nest: LoopNest) -> list[KernelCall]:
     """Every kernel call of a nest."""
-    roots = [*nest.setup, *(node for axis in nest.parallel for node in axis.prologue), *nest.body]
-    return [node for root in roots for node in _walk(root) if isinstance(node, KernelCall)]
+    return [node for node in nest.nodes() if isinstance(node, KernelCall)]
 
 
 def _streams(nest: LoopNest) -> bool:
     """Whether micro tiles store past the caches: other threads see it once this one has passed a fence."""
     return any(call.epilogue is not None and call.epilogue.streams for call in kernel_calls(nest))
-
-
-def _walk(node: Node) -> Iterator[Node]:
-    yield node
-    if isinstance(node, BlockLoop | If):
-        for inner in node.body:
-            yield from _walk(inner)
 
 
 def _comment(lines: tuple[str, ...]) -> str:
@@ -283,7 +271,7 @@ def _node(node: Node) -> list[str]:
         case KernelCall():
             return [tiles_call(node)]
         case VectorLoops():
-            return emit_vector_loops(node)
+            return emit_exact_loops(node) if node.exact_type else emit_vector_loops(node)
 
 
 def _loop(loop: BlockLoop) -> list[str]:

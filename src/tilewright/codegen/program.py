@@ -9,7 +9,7 @@ from tilewright.codegen import names
 from tilewright.codegen.artifact import Artifact, Signature, Symbol, TensorSlot
 from tilewright.codegen.c_file import Argument, File, Prepared
 from tilewright.codegen.emit_c import ALIGNMENT_FLOATS, FLOAT_BYTES, emit_file
-from tilewright.codegen.expressions import Value, add, multiply, round_up, to_c
+from tilewright.codegen.expressions import Value, add, ceil_divide, multiply, round_up, to_c
 from tilewright.codegen.header import header
 from tilewright.codegen.loop_nest import Buffer, LoopNest, PackedConstant
 from tilewright.codegen.lowering import lower
@@ -18,7 +18,7 @@ from tilewright.codegen.storage import Stored, elements, spread_strides
 from tilewright.errors import DTypeError
 from tilewright.graph.types import Access, SymbolicExtent, Tensor
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.elements import C_TYPES
+from tilewright.kernels.elements import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.registry import dialect_for, registered
 from tilewright.kernels.vectors import VectorDialect
 from tilewright.plan.schedule import Pack
@@ -156,17 +156,17 @@ def _signature(model_plan: ModelPlan, unit: Mapping[str, int]) -> Signature:
     graph = model_plan.graph
     tensors = [graph.tensor(name) for name in _argument_names(model_plan)]
     symbols = {e.name: Symbol(e.name, e.low, e.high) for tensor in tensors for e in tensor.shape if isinstance(e, SymbolicExtent)}
-    slots = [_slot(tensor, unit, is_written=tensor.name in graph.outputs) for tensor in tensors]
+    slots = [_slot(tensor, unit) for tensor in tensors]
     inputs = len(slots) - len(graph.outputs)
-    constants = tuple(_slot(graph.tensor(name), {}, is_written=False) for name in _packed_constants(model_plan))
+    constants = tuple(_slot(graph.tensor(name), {}) for name in _packed_constants(model_plan))
     return Signature(tuple(symbols.values()), tuple(slots[:inputs]), tuple(slots[inputs:]), constants)
 
 
-def _slot(tensor: Tensor, unit: Mapping[str, int], *, is_written: bool) -> TensorSlot:
-    if tensor.dtype not in C_TYPES or (is_written and tensor.dtype != "float32"):
+def _slot(tensor: Tensor, unit: Mapping[str, int]) -> TensorSlot:
+    if tensor.dtype not in C_TYPES:
         raise DTypeError(
             f"{tensor.name} has elements of type {tensor.dtype}",
-            why="kernels for it are not there yet",
+            why="kernels neither read nor write it",
             hint="convert it to float32, or call with interpret=True",
         )
     shape = tuple(extent.name if isinstance(extent, SymbolicExtent) else extent for extent in tensor.shape)
@@ -182,7 +182,7 @@ def _argument(tensor: Tensor, unit: Mapping[str, int]) -> Stored:
 
 def _between(tensor: Tensor) -> Stored:
     sizes = tuple(extent_value(extent) for extent in tensor.shape)
-    return Stored(names.identifier(tensor.name), spread_strides(sizes), (0,) * len(sizes))
+    return Stored(names.identifier(tensor.name), spread_strides(sizes), (0,) * len(sizes), dtype=tensor.dtype)
 
 
 def shared_name(model_plan: ModelPlan, plan: Plan, buffer: Buffer) -> str:
@@ -195,8 +195,9 @@ def _workspace(model_plan: ModelPlan, nests: Iterable[tuple[LoopNest, Plan]]) ->
     """Tensors between chains, parts of splits and shared operands, one after the other, each on a cache line of its own."""
     sizes: list[tuple[str, Value]] = []
     for plan in _between_chains(model_plan):
-        shape = tuple(map(extent_value, model_plan.graph.tensor(plan.chain.output).shape))
-        sizes.append((plan.chain.output, elements(shape, spread_strides(shape))))
+        tensor = model_plan.graph.tensor(plan.chain.output)
+        shape = tuple(map(extent_value, tensor.shape))
+        sizes.append((tensor.name, floats_of(elements(shape, spread_strides(shape)), tensor.dtype)))
     sizes += [buffer for plan in model_plan.plans for buffer in partial_buffers(plan)]
     shared = {shared_name(model_plan, plan, one): one.elements for nest, plan in nests for one in nest.shared}
     sizes += shared.items()
@@ -211,6 +212,12 @@ def _workspace(model_plan: ModelPlan, nests: Iterable[tuple[LoopNest, Plan]]) ->
 def _between_chains(model_plan: ModelPlan) -> tuple[Plan, ...]:
     """The chains whose output another chain reads."""
     return tuple(plan for plan in model_plan.plans if plan.chain.output not in model_plan.graph.outputs)
+
+
+def floats_of(count: Value, dtype: str) -> Value:
+    """The floats that take the place of so many elements."""
+    size_bytes = ELEMENT_BYTES[dtype]
+    return ceil_divide(multiply(count, size_bytes), FLOAT_BYTES) if size_bytes != FLOAT_BYTES else count
 
 
 def _of_chain(plan: Plan, stored: Mapping[str, Stored]) -> dict[str, Stored]:
@@ -258,7 +265,8 @@ def _chain_arguments(plan: Plan, pointers: Mapping[str, str]) -> Iterator[Argume
     for tensor in (tensor for tensor in plan.chain.inputs if tensor in pointers):
         dtype = plan.chain.tensor(tensor).dtype
         yield Argument(names.identifier(tensor), pointers[tensor], is_written=False, dtype=dtype)
-    yield Argument(names.identifier(plan.chain.output), pointers[plan.chain.output], is_written=True)
+    output = plan.chain.tensor(plan.chain.output)
+    yield Argument(names.identifier(output.name), pointers[output.name], is_written=True, dtype=output.dtype)
     for name, _ in partial_buffers(plan):
         yield Argument(name, pointers[name], is_written=True)
 
