@@ -147,7 +147,7 @@ class _Emitter:
     def store_state(self, place: View, value: str, lanes_are_reduced: bool, part: bool) -> str:
         """The statement that stores one value per row: of one row, or of a vector of rows."""
         if lanes_are_reduced:
-            return self.each(f"tw_store_part({self.address(place)}, {self.var(value)}, 1);")
+            return self.each(f"tw_store_part{suffix(place.dtype)}({self.address(place)}, {self.var(value)}, 1);")
         return self.store(value, part, place)
 
     def stored_contribution(self, reduction: Reduction) -> Scalar | None:
@@ -281,10 +281,10 @@ class _Emitter:
     def store(self, value: str, part: bool, place: View | None = None) -> str:
         """The statement that stores a vector, where nothing else is said in the written tensor."""
         place = place or self.loops.write
-        address, stride = self.address(place), place.stride(self.loops.vector_axis)
+        address, stride, to = self.address(place), place.stride(self.loops.vector_axis), suffix(place.dtype)
         if stride == 1 or self.loops.vector_axis is None:
-            return self.each(f"tw_store_part({address}, {value}, lanes);" if part else f"tw_store({address}, {value});")
-        return self.each(f"tw_store_strided({address}, {to_c(stride)}, {value}, {'lanes' if part else 'TW_LANES'});")
+            return self.each(f"tw_store_part{to}({address}, {value}, lanes);" if part else f"tw_store{to}({address}, {value});")
+        return self.each(f"tw_store_strided{to}({address}, {to_c(stride)}, {value}, {'lanes' if part else 'TW_LANES'});")
 
     def var(self, name: str) -> str:
         """A variable of the current row, or of the current way."""

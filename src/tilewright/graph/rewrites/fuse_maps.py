@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from tilewright.graph.rewrites.compose import inlined
+from tilewright.graph.rewrites.lossless import is_as_read
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import subexpressions
 from tilewright.graph.types import Access, Graph, Operator
@@ -31,12 +32,15 @@ class FuseMaps:
     def _fused_once(self, graph: Graph) -> Graph:
         readers = Counter(access.tensor for operator in graph.operators for access in operator.reads)
         alone = {tensor for tensor, count in readers.items() if count == 1} - set(graph.outputs)
+        tensors = {tensor.name: tensor for tensor in graph.tensors}
         operators: dict[str, Operator] = {}
         for operator in graph.operators:
             fused = operator
             for access in operator.reads if operator.is_map() else ():
                 producer = operators.get(access.tensor) if access.tensor in alone else None
-                if producer is not None and _has_same_points(operator, access, producer):
+                if producer is None or not is_as_read(producer, operator, tensors):
+                    continue
+                if _has_same_points(operator, access, producer):
                     fused = self._fused(fused, producer, operators)
             operators[fused.write.tensor] = fused
         return with_operators(graph, operators.values())
