@@ -33,6 +33,7 @@ from tilewright.graph.rewrites.fold_scales import FoldScales
 from tilewright.graph.rewrites.fold_writes import FoldWrites
 from tilewright.graph.rewrites.fuse_maps import FuseMaps
 from tilewright.graph.rewrites.inline_conditions import InlineConditions
+from tilewright.graph.rewrites.join_rows import JoinRows
 from tilewright.graph.rewrites.literals import Literals
 from tilewright.graph.rewrites.masks_apart import MasksApart
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
@@ -57,8 +58,10 @@ REWRITES: tuple[Rewrite, ...] = (
     PositionsForMasks(),
     InlineConditions(),
     CanonicalBodies(),
+    JoinRows(known_only=True),
     FuseMaps(),
     RecogniseFunctions(),
+    JoinRows(),
     DeadCode(),
     FoldScales(),
     DeadCode(),
