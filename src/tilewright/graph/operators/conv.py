@@ -165,8 +165,11 @@ def _over_line(x: Tensor, w: Tensor, window: Window, group: int, *, name: str, r
 
 
 def _grouped(axis: str, group: int, extent: Extent) -> Index:
+    """An axis inside every group; one of a single point in each group does not exist."""
     assert isinstance(extent, int)
-    return axis_index(axis) if group == 1 else axis_index("g") * extent + axis_index(axis)
+    if group == 1:
+        return axis_index(axis)
+    return axis_index("g") * extent + axis_index(axis) if extent > 1 else axis_index("g")
 
 
 def _contraction(
@@ -180,7 +183,10 @@ def _contraction(
     result: str,
 ) -> tuple[Operator, Tensor]:
     kinds = {axis: AxisKind.REDUCTION if axis in reduced else AxisKind.PARALLEL for axis in extents}
-    axes = tuple(Axis(axis, extent, kinds[axis]) for axis, extent in extents.items() if axis != "g" or group > 1)
+    single = {"g"} if group == 1 else {axis for axis in ("m", "c") if extents[axis] == 1}
+    if {"c"} <= single and len(reduced) == 1:
+        single -= {"c"}
+    axes = tuple(Axis(axis, extent, kinds[axis]) for axis, extent in extents.items() if axis not in single)
     write = Access(result, (axis_index("n"), _grouped("m", group, extents["m"]), axis_index("p")))
     body = apply("multiply", Load(0), Load(1))
     return Operator(name, "conv", axes, reads, write, body, SUM, accumulator_of(dtype)), Tensor(result, shape, dtype)
@@ -230,12 +236,12 @@ def _unfolded(x: Tensor, window: Window, group: int, *, name: str, result: str) 
     """One column for every window: t[n, (c, k), o], rows by channel and tap."""
     rank, channels = window.rank, x.shape[1]
     assert isinstance(channels, int)
-    extents = {"n": x.shape[0], "c": channels}
-    extents |= {f"k{d}": window.kernel[d] for d in range(rank)} | {f"o{d}": window.outputs[d] for d in range(rank)}
-    whole = {axis: extent for axis, extent in extents.items() if isinstance(extent, int)}
-    indices, constraints = [axis_index("n"), axis_index("c")], []
+    whole = {"c": channels}
+    whole |= {f"k{d}": window.kernel[d] for d in range(rank)} | {f"o{d}": window.outputs[d] for d in range(rank)}
+    place = {axis: axis_index(axis) if extent > 1 else constant(0) for axis, extent in whole.items()}
+    indices, constraints = [axis_index("n"), place["c"]], []
     for d in range(rank):
-        index = position(window, d, axis_index(f"o{d}"), axis_index(f"k{d}"))
+        index = position(window, d, place[f"o{d}"], place[f"k{d}"])
         indices.append(index)
         constraints += inside(index, window.extents[d], whole)
     row = _digits([("c", channels), *((f"k{d}", window.kernel[d]) for d in range(rank))])
@@ -243,7 +249,7 @@ def _unfolded(x: Tensor, window: Window, group: int, *, name: str, result: str) 
     read = Access(x.name, tuple(indices), Guard(tuple(constraints), 0.0) if constraints else None)
     write = Access(result, (axis_index("n"), row, column))
     shape = (x.shape[0], channels * prod(window.kernel), prod(window.outputs))
-    axes = tuple(Axis(axis, extent) for axis, extent in extents.items())
+    axes = (Axis("n", x.shape[0]), *(Axis(axis, extent) for axis, extent in whole.items() if extent > 1))
     return Operator(name, "unfold", axes, (read,), write, Load(0), accumulator=accumulator_of(x.dtype)), Tensor(
         result, shape, x.dtype
     )
@@ -253,7 +259,7 @@ def _digits(extents: Sequence[tuple[str, int]]) -> Index:
     """The number whose digits are axes, the last one changing fastest."""
     number = constant(0)
     for axis, extent in extents:
-        number = number * extent + axis_index(axis)
+        number = number * extent + (axis_index(axis) if extent > 1 else constant(0))
     return number
 
 
