@@ -24,6 +24,7 @@ from tilewright.codegen.emit_tiles import (
     tiles_call,
     tiles_functions,
 )
+from tilewright.codegen.emit_window import windows_text
 from tilewright.codegen.expressions import (
     Value,
     add,
@@ -71,6 +72,7 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
     """The C text, and what must be linked with it (kernels that are not C of the same dialect)."""
     calls = [call for nest, _ in file.nests for call in kernel_calls(nest)]
     kernel_text, linked = _kernels(file, calls)
+    chains = with_rounding(chains_and_entry(file))
     parts = [
         _comment(file.header),
         file.dialect.prelude,
@@ -82,7 +84,8 @@ def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
         *reading(element_types(file)),
         *([emit_fetch.FETCHING] if any(nest.fetches for nest, _ in file.nests) else []),
         *kernel_text,
-        *with_rounding(chains_and_entry(file)),
+        *windows_text(chains, file.dialect.lanes),
+        *chains,
     ]
     return "\n".join(parts), linked
 
