@@ -26,6 +26,7 @@ from tilewright.codegen.emit_tiles import (
     tile_shapes,
     tiles_functions,
 )
+from tilewright.codegen.emit_window import windows_text
 from tilewright.codegen.expressions import multiply, to_c
 from tilewright.codegen.loop_nest import KernelCall
 from tilewright.codegen.routines import Routine, shared
@@ -84,6 +85,7 @@ def _file(file: File, routines: Sequence[Routine], chains: list[str]) -> tuple[s
     """One C file with the vocabulary for these routines."""
     calls = [call for one in routines for call in one.calls]
     kernel_text, linked = _kernels(file, calls)
+    chains = with_rounding(chains)
     parts = [
         comment(file.header),
         file.dialect.prelude,
@@ -95,7 +97,8 @@ def _file(file: File, routines: Sequence[Routine], chains: list[str]) -> tuple[s
         *element_vocabulary(file),
         *([emit_fetch.FETCHING] if any("struct tw_fetch" in chain for chain in chains) else []),
         *kernel_text,
-        *with_rounding(chains),
+        *windows_text(chains, file.dialect.lanes),
+        *chains,
     ]
     return "\n".join(parts), linked
 

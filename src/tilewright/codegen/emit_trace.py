@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tilewright.codegen import emit_fetch
+from tilewright.codegen import emit_fetch, emit_window
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
 from tilewright.codegen.emit_c import FLOAT_BYTES, kernel_calls
 from tilewright.codegen.emit_epilogue import kernel_epilogue
@@ -89,6 +89,7 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
             CALL_DECLARATION,
             PACKING,
             *touched_vocabulary(file),
+            emit_window.TRACED,
             emit_fetch.FETCHING,
             *_kernels(program, every_step),
             *chains_and_entry(file, share=False),

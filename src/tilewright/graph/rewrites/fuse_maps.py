@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from tilewright.graph.rewrites.compose import inlined
+from tilewright.graph.rewrites.compose import inlined, is_invertible
 from tilewright.graph.rewrites.lossless import is_as_read
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import subexpressions
@@ -59,4 +59,10 @@ def _has_same_points(operator: Operator, access: Access, producer: Operator) -> 
     guarded = any(read.guard is not None for read in (access, *producer.reads))
     positions = [read for read in access.indices if read.terms]
     wide = {axis.name for axis in operator.axes if axis.extent != 1}
-    return producer.is_map() and not guarded and all(index.is_axis() for index in positions) and wide <= access.axes()
+    return (
+        producer.is_map()
+        and is_invertible(producer)
+        and not guarded
+        and all(index.is_axis() for index in positions)
+        and wide <= access.axes()
+    )
