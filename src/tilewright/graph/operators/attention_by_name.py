@@ -47,6 +47,7 @@ def meaning(
     output_count: int = 1,
 ) -> Any:
     """The attended values, and if they are asked for the keys and values with the past ones, and a stage of the scores."""
+    _check_forms(past_key, past_value, qk_matmul_output_mode)
     dtype, is_packed = q.dtype, q.ndim == 3
     q, k, v = _apart(q, q_num_heads), _apart(k, kv_num_heads), _apart(v, kv_num_heads)
     past = 0 if past_key is None else past_key.shape[2]
@@ -66,6 +67,14 @@ def meaning(
     result = result.swapaxes(1, 2).reshape(q.shape[0], q.shape[2], -1) if is_packed else result
     stage = (scores, capped, biased, shares)[qk_matmul_output_mode]
     return (result, k, v, stage.astype(dtype))[:output_count]
+
+
+def _check_forms(past_key: Any, past_value: Any, mode: int) -> None:
+    """Raises `ShapeError` and `UnsupportedOperation` for what has no meaning."""
+    if (past_key is None) != (past_value is None):
+        raise ShapeError("Attention with past keys or values alone", hint="give past_key and past_value, or neither")
+    if not 0 <= mode < len(STAGES):
+        raise UnsupportedOperation(f"Attention with qk_matmul_output_mode={mode}", hint=f"choose from 0..{len(STAGES) - 1}")
 
 
 def _apart(x: Any, heads: int) -> Any:
@@ -126,6 +135,7 @@ def lower(
     output_count: int = 1,
 ) -> tuple[Tensor, ...]:
     """The composition of `attention`, behind index changes and concatenations."""
+    _check_forms(past_key, past_value, qk_matmul_output_mode)
     packed = q.shape if len(q.shape) == 3 else None
     q, k, v = (_unpacked(builder, x, heads) for x, heads in ((q, q_num_heads), (k, kv_num_heads), (v, kv_num_heads)))
     present = k, v = _behind(builder, past_key, k), _behind(builder, past_value, v)
