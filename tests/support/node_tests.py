@@ -149,13 +149,21 @@ def _attribute(attribute: Any) -> Any:
 
 
 def _array(value: Any) -> Any:
-    return onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else np.asarray(value) if isinstance(value, np.generic) else value
+    return (
+        onnx.numpy_helper.to_array(value)
+        if isinstance(value, onnx.TensorProto)
+        else np.asarray(value)
+        if isinstance(value, np.generic)
+        else value
+    )
 
 
 def _is_foreign(operand: Any) -> bool:
     """Whether an operand is no tensor of a type that graphs have."""
     names = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
-    return operand is not None and not (isinstance(operand, np.ndarray) and (operand.dtype.kind in "fiub" or operand.dtype.name in names))
+    return operand is not None and not (
+        isinstance(operand, np.ndarray) and (operand.dtype.kind in "fiub" or operand.dtype.name in names)
+    )
 
 
 def _copied(builder: Builder, result: Tensor) -> Tensor:

@@ -171,7 +171,9 @@ def _unpacked(builder: Builder, x: Tensor, heads: int) -> Tensor:
 def _check_heads(shape: Shape, heads: int) -> None:
     if heads < 1 or (isinstance(shape[2], int) and shape[2] % heads):
         why = f"{heads} heads do not divide {shape[2]} columns"
-        raise ShapeError(f"Attention of packed heads in {shape_text(shape)}", why=why, hint="q_num_heads, kv_num_heads say how many")
+        raise ShapeError(
+            f"Attention of packed heads in {shape_text(shape)}", why=why, hint="q_num_heads, kv_num_heads say how many"
+        )
 
 
 def _behind(builder: Builder, past: Tensor | None, present: Tensor) -> Tensor:

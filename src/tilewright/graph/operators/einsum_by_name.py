@@ -87,9 +87,7 @@ def _labels(part: str, rank: int) -> tuple[str, ...]:
     return (*before, *(f"b_{position}" for position in range(spare)), *after)
 
 
-def _summed_alone(
-    builder: Builder, subscripts: Subscripts, operands: Sequence[Tensor]
-) -> tuple[Subscripts, list[Tensor]]:
+def _summed_alone(builder: Builder, subscripts: Subscripts, operands: Sequence[Tensor]) -> tuple[Subscripts, list[Tensor]]:
     """Sums over the indices that one of several operands has and neither another nor the result."""
     if len(operands) == 1:
         return subscripts, list(operands)

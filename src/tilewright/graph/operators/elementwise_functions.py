@@ -32,7 +32,9 @@ def _xor(x: Scalar, y: Scalar) -> Scalar:
     return apply("logical_and", apply("logical_or", x, y), apply("logical_not", apply("logical_and", x, y)))
 
 
-SIGN = apply("where", apply("less", _X, Literal(0.0)), Literal(-1.0), apply("where", apply("greater", _X, Literal(0.0)), Literal(1.0), _X))
+SIGN = apply(
+    "where", apply("less", _X, Literal(0.0)), Literal(-1.0), apply("where", apply("greater", _X, Literal(0.0)), Literal(1.0), _X)
+)
 """-1, 0 or 1, and NaN of NaN."""
 
 ARITHMETIC: Mapping[str, tuple[Meaning, Scalar]] = MappingProxyType(
@@ -186,7 +188,9 @@ def power(x: Any, y: Any) -> Any:
 def lower_power(builder: Builder, x: Tensor, y: Tensor) -> Tensor:
     """Products and square roots for a power that is one known multiple of 1/2, else one map."""
     if np.issubdtype(np.dtype(x.dtype), np.integer):
-        raise UnsupportedOperation("Pow of integers has no lowering", why="generated code has powers of floating-point numbers only")
+        raise UnsupportedOperation(
+            "Pow of integers has no lowering", why="generated code has powers of floating-point numbers only"
+        )
     exponent = builder.known.get(y.name)
     if exponent is not None and exponent.size == 1 and not y.shape and has_simple_power(float(exponent)):
         return builder.body(power_body(float(exponent)), x, kind="pow")

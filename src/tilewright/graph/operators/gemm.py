@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from tilewright.graph.builder import Builder
 
 
-def meaning(
-    a: Any, b: Any, c: Any = None, *, alpha: float = 1.0, beta: float = 1.0, transA: int = 0, transB: int = 0
-) -> Any:
+def meaning(a: Any, b: Any, c: Any = None, *, alpha: float = 1.0, beta: float = 1.0, transA: int = 0, transB: int = 0) -> Any:
     """alpha A' B' + beta C."""
     product = np.matmul(a.T if transA else a, b.T if transB else b)
     product = product if alpha == 1 else alpha * product

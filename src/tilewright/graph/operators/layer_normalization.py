@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.graph.definition import define
-from tilewright.graph.numpy_types import dtype_of, onnx_type, widened
+from tilewright.graph.element_types import element_type
+from tilewright.graph.numpy_types import widened
 from tilewright.graph.operators.norm import layer_norm
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.shapes import normalize_axis
@@ -24,7 +25,7 @@ def meaning(
     x: Any, scale: Any, bias: Any = None, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1, output_count: int = 1
 ) -> Any:
     """The normalised array, and if they are asked for the mean and the inverse standard deviation of every row."""
-    stash = dtype_of(onnx_type(stash_type))
+    stash = element_type(stash_type)
     axes = tuple(range(normalize_axis(axis, x.ndim, "LayerNormalization"), x.ndim))
     wide = widened(x.astype(stash))
     mean = wide.mean(axis=axes, keepdims=True)
@@ -47,7 +48,7 @@ def lower(
 ) -> tuple[Tensor, ...]:
     """One row operator; mean and deviation, where they are wanted, are reductions of their own."""
     axes = tuple(range(normalize_axis(axis, len(x.shape), "LayerNormalization"), len(x.shape)))
-    stash = onnx_type(stash_type)
+    stash = element_type(stash_type).name
     result = normalized(builder, layer_norm, x, (scale, bias), axes, epsilon, stash)
     if output_count == 1:
         return (result,)

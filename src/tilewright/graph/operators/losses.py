@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 REDUCTIONS = ("none", "mean", "sum")
 
 
-def likelihood_loss(
-    x: Any, target: Any, weight: Any = None, *, ignore_index: int | None = None, reduction: str = "mean"
-) -> Any:
+def likelihood_loss(x: Any, target: Any, weight: Any = None, *, ignore_index: int | None = None, reduction: str = "mean") -> Any:
     """Minus the element of x that the target names, times the weight of its class. Raises `ShapeError` for targets out of range."""
     _check(x.shape, target.shape, reduction)
     counted = np.ones(target.shape, bool) if ignore_index is None else target != ignore_index

@@ -13,7 +13,8 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.graph.definition import define
-from tilewright.graph.numpy_types import dtype_of, onnx_type, widened
+from tilewright.graph.element_types import element_type
+from tilewright.graph.numpy_types import widened
 from tilewright.graph.shapes import normalize_axis, shape_text
 
 
@@ -30,9 +31,9 @@ def quantize(
 ) -> Any:
     """x / scale rounded to even, plus the zero point, within the range of the type of that (uint8 if nothing says which)."""
     if y_zero_point is None:
-        y_zero_point = np.zeros((), dtype_of(onnx_type(output_dtype or 2)))
+        y_zero_point = np.zeros((), element_type(output_dtype or 2))
     scale, zero = (_spread(one, x.shape, axis, block_size) for one in (y_scale, y_zero_point))
-    chosen = np.float32 if not precision else widened(np.zeros((), dtype_of(onnx_type(precision)))).dtype
+    chosen = np.float32 if not precision else widened(np.zeros((), element_type(precision))).dtype
     with np.errstate(all="ignore"):
         return quantized(x.astype(chosen) / scale.astype(chosen), zero, saturate=bool(saturate))
 
@@ -62,7 +63,7 @@ def dequantize(
     x: Any, x_scale: Any, x_zero_point: Any = None, *, axis: int = 1, block_size: int = 0, output_dtype: int = 0
 ) -> Any:
     """(x - zero point) scale, in the type of the scale or the one that is asked for."""
-    target = dtype_of(onnx_type(output_dtype)) if output_dtype else x_scale.dtype
+    target = element_type(output_dtype) if output_dtype else x_scale.dtype
     scale = _spread(x_scale, x.shape, axis, block_size)
     steps = x.astype(np.float64 if x.dtype.name == "int32" else np.float32)
     if x_zero_point is not None:

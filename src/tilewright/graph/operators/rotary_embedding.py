@@ -80,7 +80,9 @@ def rotation(
     sign = apply("subtract", apply("multiply", AxisValue("s"), Literal(2.0)), Literal(1.0))
     across = apply("multiply", apply("multiply", Load(1), Load(3)), sign)
     body = apply("add", apply("multiply", Load(0), Load(2)), across)
-    order = [axes[i] for i in ((0, 2, 1) if is_packed else (0, 1, 2))] + ([axes[3], axes[4]] if interleaved else [axes[4], axes[3]])
+    order = [axes[i] for i in ((0, 2, 1) if is_packed else (0, 1, 2))] + (
+        [axes[3], axes[4]] if interleaved else [axes[4], axes[3]]
+    )
     write = Access(result, _position(is_packed, width, column))
     operator = Operator(name, "rotation", tuple(order), reads, write, body, accumulator=accumulator_of(x.dtype))
     return operator, Tensor(result, x.shape, x.dtype)
@@ -134,11 +136,15 @@ def _extents(shape: Shape, num_heads: int, turned: int) -> tuple[int, int, int]:
     """The number of heads, their width, and how many columns are turned. Raises `ShapeError` where these do not fit."""
     heads, columns = (num_heads, shape[-1]) if len(shape) == 3 else (shape[1] if len(shape) == 4 else 0, shape[-1])
     if len(shape) not in (3, 4) or not isinstance(heads, int) or heads < 1 or not isinstance(columns, int):
-        raise ShapeError(f"RotaryEmbedding of {shape_text(shape)} with {num_heads} heads", hint="num_heads goes with 3 dimensions")
+        raise ShapeError(
+            f"RotaryEmbedding of {shape_text(shape)} with {num_heads} heads", hint="num_heads goes with 3 dimensions"
+        )
     width = columns // heads if len(shape) == 3 else columns
     turned = turned or width
     if (len(shape) == 3 and columns % heads) or turned % 2 or not 0 < turned <= width:
-        raise ShapeError(f"RotaryEmbedding of {turned} of {width} columns", why="an even number of columns of every head is turned")
+        raise ShapeError(
+            f"RotaryEmbedding of {turned} of {width} columns", why="an even number of columns of every head is turned"
+        )
     return heads, width, turned
 
 
