@@ -1,6 +1,7 @@
 """FlexAttention: attention whose scores and probabilities pass through graphs of the model's own.
 
-J. Dong et al., "Flex Attention: A Programming Model for Generating Optimized Attention Kernels", arXiv:2412.05496 (2024), section 3.
+J. Dong et al., "Flex Attention: A Programming Model for Generating Optimized Attention Kernels", arXiv:2412.05496 (2024),
+section 3.
 """
 
 from __future__ import annotations

@@ -53,7 +53,8 @@ def meaning(
         state = state + np.einsum("bhk,bhv->bhkv", k[:, token], (v[:, token] - seen) * rates[:, token, :, None])
         outputs[:, token] = np.einsum("bhkv,bhk->bhv", np.repeat(state, group, axis=1), q[:, token])
     outputs *= scale or 1 / math.sqrt(q.shape[3])
-    return outputs.reshape(*q.shape[:2], -1).astype(query.dtype), state.astype((query if past_state is None else past_state).dtype)
+    state_type = (query if past_state is None else past_state).dtype
+    return outputs.reshape(*q.shape[:2], -1).astype(query.dtype), state.astype(state_type)
 
 
 def _rule(name: str, decay: Any, beta: Any) -> tuple[bool, bool]:

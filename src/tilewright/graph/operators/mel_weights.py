@@ -17,9 +17,15 @@ from tilewright.graph.element_types import check_size, element_type
 
 
 def meaning(
-    num_mel_bins: Any, dft_length: Any, sample_rate: Any, lower_edge_hertz: Any, upper_edge_hertz: Any, *, output_datatype: int = 1
+    num_mel_bins: Any,
+    dft_length: Any,
+    sample_rate: Any,
+    lower_edge_hertz: Any,
+    upper_edge_hertz: Any,
+    *,
+    output_datatype: int = 1,
 ) -> Any:
-    """Weights [dft_length // 2 + 1, num_mel_bins], 1 at the middle of a band and falling to 0 at the middles of its neighbours."""
+    """Weights [dft_length // 2 + 1, num_mel_bins], 1 at the middle of a band falling to 0 at the middles of its neighbours."""
     bands, length, rate, lowest, highest = (
         _number(one) for one in (num_mel_bins, dft_length, sample_rate, lower_edge_hertz, upper_edge_hertz)
     )

@@ -10,7 +10,7 @@ from tilewright.errors import ShapeError
 from tilewright.graph.definition import define
 
 
-def optional(value: Any = None, *, type: Any = None) -> Any:  # noqa: A002
+def optional(value: Any = None, *, type: Any = None) -> Any:
     """The value itself, or None; of what type an empty one would be does not matter."""
     return value
 

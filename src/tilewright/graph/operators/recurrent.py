@@ -1,8 +1,8 @@
 """RNN, LSTM and GRU: a cell applied along a sequence, forwards, backwards or both ways.
 
-The formulas are those of ONNX; LSTM with peepholes: F. A. Gers, J. Schmidhuber, "Recurrent Nets that Time and Count" (IJCNN 2000),
-section 2; GRU: K. Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder", arXiv:1406.1078 (2014), section 2.3.
-X has shape [steps, batch, inputs]; with `layout` 1 the batch comes first, in results and first states, too.
+The formulas are those of ONNX; LSTM with peepholes: F. A. Gers, J. Schmidhuber, "Recurrent Nets that Time and Count" (IJCNN
+2000), section 2; GRU: K. Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder", arXiv:1406.1078 (2014), section
+2.3. X has shape [steps, batch, inputs]; with `layout` 1 the batch comes first, in results and first states, too.
 """
 
 from __future__ import annotations
@@ -218,7 +218,8 @@ def _ways(
         _Way(
             inputs[number],
             recurrent[number],
-            *np.split(biases[number], 2),
+            biases[number, : gates * hidden],
+            biases[number, gates * hidden :],
             peepholes[number],
             functions[number],
             tuple(state[number] for state in states),
@@ -238,7 +239,8 @@ def _functions(
     chosen = [name.lower() for name in names or default * count][: len(default) * count]
     unknown = [name for name in chosen if name not in _FUNCTIONS]
     if unknown or len(chosen) != len(default) * count:
-        raise UnsupportedOperation(f"activations {list(names)}", why=f"{len(default) * count} of {', '.join(_FUNCTIONS)} are wanted")
+        why = f"{len(default) * count} of {', '.join(_FUNCTIONS)} are wanted"
+        raise UnsupportedOperation(f"activations {list(names)}", why=why)
     left = iter(alphas), iter(betas)
     functions = [_function(name, *left) for name in chosen]
     return [tuple(functions[start : start + len(default)]) for start in range(0, len(functions), len(default))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.definition import define
 
-_CASES = {"NONE": str, "LOWER": str.lower, "UPPER": str.upper}
+_CASES: dict[str, Callable[[str], str]] = {"NONE": str, "LOWER": str.lower, "UPPER": str.upper}
 _POSIX = {"alpha": "a-zA-Z", "digit": "0-9", "alnum": "0-9a-zA-Z", "upper": "A-Z", "lower": "a-z", "space": r"\s", "word": r"\w"}
 
 
@@ -29,7 +29,8 @@ def split(x: Any, *, delimiter: str = "", maxsplit: int = -1) -> Any:
     Without a delimiter strings are split at white space, of which any amount counts as one and none at the ends.
     """
     x = _strings(x)
-    parts = [text.split(delimiter or None, maxsplit) for text in x.reshape(-1)]
+    texts = x.reshape(-1) if delimiter else [text.strip() for text in x.reshape(-1)]
+    parts = [text.split(delimiter or None, maxsplit) for text in texts]
     longest = max(map(len, parts), default=0)
     table = np.full((len(parts), longest), "", object)
     for row, found in zip(table, parts, strict=True):
@@ -46,7 +47,7 @@ def normalize(
         raise ShapeError(f"strings of shape {x.shape}", where="StringNormalizer", why="only [C] and [1, C] have a meaning")
     if case_change_action not in _CASES:
         raise UnsupportedOperation(f"case_change_action {case_change_action!r}", where="StringNormalizer")
-    fold = str if is_case_sensitive else str.lower
+    fold: Callable[[str], str] = str if is_case_sensitive else str.lower
     stops = {fold(word) for word in stopwords}
     kept = [_CASES[case_change_action](text) for text in x.reshape(-1) if fold(text) not in stops] or [""]
     return np.array(kept, object).reshape((1,) * (x.ndim - 1) + (-1,))

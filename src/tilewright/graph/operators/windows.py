@@ -1,6 +1,6 @@
 """Windows of signals: sums of cosines (A. H. Nuttall, "Some windows with very good sidelobe behavior", IEEE TASSP 29 (1981)).
 
-    w[n] = a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N),    N = size, or size - 1 for a symmetric window
+w[n] = a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N), where N = size, or size - 1 for a symmetric window.
 """
 
 from __future__ import annotations
