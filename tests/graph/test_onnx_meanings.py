@@ -180,7 +180,7 @@ def test_support_vector_machines_vote():
     labels, scores = definition("SVMClassifier", 1, "ai.onnx.ml").meaning(
         np.array([[2.0], [-2.0], [0.1]]),
         classlabels_ints=(0, 1, 2),
-        coefficients=(1.0, -1.0, 0.0, 1.0, 0.0, -1.0),
+        coefficients=(1.0, -1.0, 0.0, 1.0, 1.0, -1.0),
         support_vectors=(1.0, -1.0, 0.0),
         vectors_per_class=(1, 1, 1),
         kernel_type="LINEAR",
