@@ -31,6 +31,7 @@ from tilewright.graph.rewrites.fold_writes import FoldWrites
 from tilewright.graph.rewrites.fuse_maps import FuseMaps
 from tilewright.graph.rewrites.inline_conditions import InlineConditions
 from tilewright.graph.rewrites.masks_apart import MasksApart
+from tilewright.graph.rewrites.outputs_apart import OutputsApart
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
 from tilewright.graph.types import Graph
@@ -44,6 +45,7 @@ from tilewright.runtime.executable import Executable, load
 STAGES = ("trace", "rewrite", "plan", "lower", "emit")
 
 REWRITES: tuple[Rewrite, ...] = (
+    OutputsApart(),
     FoldIndexMaps(),
     DeadCode(),
     FoldWrites(),
