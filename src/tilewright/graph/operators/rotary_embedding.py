@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.definition import define, definition
 from tilewright.graph.index import Index, axis

@@ -24,8 +24,9 @@ def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:
 
 
 def with_used_reads(operator: Operator) -> Operator:
-    """The operator without the reads that its body does not use."""
+    """The operator without the reads that its body does not use, and with equal ones as one."""
     used = sorted({node.read for node in subexpressions(operator.body) if isinstance(node, Load)})
-    numbers = {Load(old): Load(new) for new, old in enumerate(used)}
+    reads = tuple(dict.fromkeys(operator.reads[number] for number in used))
+    numbers = {Load(old): Load(reads.index(operator.reads[old])) for old in used}
     body = rewrite(operator.body, lambda node: numbers.get(node) if isinstance(node, Load) else None)
-    return replace(operator, reads=tuple(operator.reads[number] for number in used), body=body)
+    return replace(operator, reads=reads, body=body)
