@@ -34,7 +34,8 @@ class FuseMaps:
         operators: dict[str, Operator] = {}
         for operator in graph.operators:
             fused = operator
-            for access in operator.reads if operator.is_map() else ():
+            own = (access for number, access in enumerate(operator.reads) if number not in operator.looked_up())
+            for access in own if operator.is_map() else ():
                 producer = operators.get(access.tensor) if access.tensor in alone else None
                 if producer is not None and _has_same_points(operator, access, producer):
                     fused = self._fused(fused, producer, operators)
@@ -52,7 +53,7 @@ class FuseMaps:
 
 def _has_same_points(operator: Operator, access: Access, producer: Operator) -> bool:
     """Whether a reader takes every element of a map's result exactly once."""
-    guarded = any(read.guard is not None for read in (access, *producer.reads))
+    guarded = any(read.guard is not None or read.lookups for read in (access, *producer.reads))
     positions = [read for read in access.indices if read.terms]
     wide = {axis.name for axis in operator.axes if axis.extent != 1}
     return producer.is_map() and not guarded and all(index.is_axis() for index in positions) and wide <= access.axes()

@@ -24,8 +24,11 @@ def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:
 
 
 def with_used_reads(operator: Operator) -> Operator:
-    """The operator without the reads that its body does not use."""
-    used = sorted({node.read for node in subexpressions(operator.body) if isinstance(node, Load)})
-    numbers = {Load(old): Load(new) for new, old in enumerate(used)}
-    body = rewrite(operator.body, lambda node: numbers.get(node) if isinstance(node, Load) else None)
-    return replace(operator, reads=tuple(operator.reads[number] for number in used), body=body)
+    """The operator without the reads that neither its body nor a lookup of such a read uses."""
+    loaded = {node.read for node in subexpressions(operator.body) if isinstance(node, Load)}
+    used = sorted(loaded | {number for read in loaded for _, number in operator.reads[read].lookups})
+    new = {old: number for number, old in enumerate(used)}
+    body = rewrite(operator.body, lambda node: Load(new[node.read]) if isinstance(node, Load) else None)
+    reads = [operator.reads[number] for number in used]
+    kept = (replace(read, lookups=tuple((dimension, new[by]) for dimension, by in read.lookups)) for read in reads)
+    return replace(operator, reads=tuple(kept), body=body)
