@@ -24,6 +24,7 @@ from tilewright.codegen.rows import correct_sums, is_cut, lower_cut_rows, lower_
 from tilewright.codegen.state import Lowering, Scope, whole_range
 from tilewright.codegen.storage import Stored
 from tilewright.errors import InternalError, PlanningError
+from tilewright.graph.exactness import exact_type
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
@@ -219,6 +220,8 @@ def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[N
         return ()
     if state.plan.operator_plan(leaf.operator).roles is not None:
         return correct_sums(state, operator, scope, lower_contraction(state, operator, scope))
+    if exact := exact_type(operator, {tensor.name: tensor for tensor in state.chain.tensors}):
+        return (replace(_vector_loops(state, operator, scope), exact_type=exact),)
     guard = key_guard(state.chain)
     mask = guard.mask(operator.name) if guard is not None else None
     if mask is not None:

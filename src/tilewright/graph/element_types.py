@@ -60,7 +60,6 @@ def check_size(shape: Sequence[int], where: str) -> tuple[int, ...]:
     """The shape as integers; raises `ShapeError` for negative extents and for more than MOST_ELEMENTS elements."""
     extents = tuple(int(extent) for extent in shape)
     if any(extent < 0 for extent in extents) or math.prod(extents) > MOST_ELEMENTS:
-        raise ShapeError(
-            f"a result of shape {extents}", where=where, why=f"extents are 0 or more, elements at most {MOST_ELEMENTS}"
-        )
+        why = f"extents are 0 or more, elements at most {MOST_ELEMENTS}"
+        raise ShapeError(f"a result of shape {extents}", where=where, why=why)
     return extents

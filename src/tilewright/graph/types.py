@@ -198,32 +198,61 @@ class Tensor:
     dtype: str = "float32"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+SMALL_ELEMENTS = 64
+"""Constants of so few elements may decide what code is generated."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Constant:
-    """The value of a tensor that does not change between calls. Equal contents are equal constants."""
+    """The value of a tensor that does not change between calls. Equal contents are equal constants.
 
-    array: np.ndarray = field(repr=False)
-    digest: str = field(init=False)
+    Only small ones and masks may decide what code is generated; `repr` tells the contents of these alone.
+    """
 
-    def __post_init__(self) -> None:
-        data = np.ascontiguousarray(self.array)
-        identity = f"{data.dtype.str}{data.shape}".encode()
-        digest = hashlib.sha256(identity)
-        digest.update(data.reshape(-1).view(np.uint8).data)
-        object.__setattr__(self, "digest", digest.hexdigest())
+    array: np.ndarray
+    _digests: list[str] = field(default_factory=list, init=False)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of element type, shape and contents, taken when it is first asked for."""
+        if not self._digests:
+            data = np.ascontiguousarray(self.array)
+            digest = hashlib.sha256(f"{data.dtype.str}{data.shape}".encode())
+            digest.update(data.reshape(-1).view(np.uint8).data)
+            self._digests.append(digest.hexdigest())
+        return self._digests[0]
+
+    @property
+    def decides_code(self) -> bool:
+        """Whether rewrites may look at the contents: they are few, or truth values, or 0 and -inf alone.
+
+        >>> Constant(np.ones(64)).decides_code, Constant(np.ones(65)).decides_code, Constant(np.ones(65, bool)).decides_code
+        (True, False, True)
+        """
+        if self.array.size <= SMALL_ELEMENTS or self.array.dtype == np.bool_:
+            return True
+        may_mask = np.issubdtype(self.array.dtype, np.floating) and self.array.flat[0] in (0, -np.inf)
+        return may_mask and bool(np.all((self.array == 0) | (self.array == -np.inf)))
 
     def without_values(self) -> Constant:
-        """The same for everybody but those who read the values: it takes no memory."""
-        light = object.__new__(Constant)
-        object.__setattr__(light, "array", np.broadcast_to(np.zeros((), self.array.dtype), self.array.shape))
-        object.__setattr__(light, "digest", self.digest)
+        """The same for everybody but those who read values that decide no code: it takes no memory."""
+        if self.decides_code:
+            return self
+        light = Constant(np.broadcast_to(np.ones((), self.array.dtype), self.array.shape))
+        light._digests.append(self.digest)
         return light
 
+    def __repr__(self) -> str:
+        contents = self.digest if self.decides_code else "any"
+        return f"Constant({self.array.dtype.str}{self.array.shape}, {contents})"
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Constant) and other.digest == self.digest
+        if not isinstance(other, Constant) or self.array.shape != other.array.shape:
+            return False
+        return self is other or self.digest == other.digest
 
     def __hash__(self) -> int:
-        return hash(self.digest)
+        return hash((self.array.dtype.str, self.array.shape))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,12 @@ def consumer_positions(producer: Operator, access: Access) -> dict[str, Index]:
     return {str(written): read for written, read in pairs if written.is_axis()}
 
 
+def is_invertible(producer: Operator) -> bool:
+    """Whether every axis is a dimension of what `producer` writes, so that the place of an element says which point it is."""
+    plain = {str(index) for index in producer.write.indices if index.is_axis()}
+    return all(axis.name in plain for axis in producer.axes)
+
+
 def largest_extents(operator: Operator) -> dict[str, int]:
     """The extent of every axis of an operator, symbolic ones at their highest: what simplification may rely on."""
     return {a.name: a.extent.high if isinstance(a.extent, SymbolicExtent) else a.extent for a in operator.axes}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tilewright.graph.rewrites.compose import composed, consumer_positions, largest_extents
+from tilewright.graph.rewrites.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Access, Graph, Operator
 
@@ -26,7 +26,7 @@ class FoldIndexMaps:
         operators = []
         for operator in graph.operators:
             folded = replace(operator, reads=tuple(_through(operator, access, changes) for access in operator.reads))
-            if folded.is_index_change() and _keeps_type(folded, graph):
+            if folded.is_index_change() and is_invertible(folded) and _keeps_type(folded, graph):
                 changes[folded.write.tensor] = folded
             operators.append(folded)
         return with_operators(graph, operators)
