@@ -24,6 +24,7 @@ from tilewright.graph.printer import to_text
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.canonical_bodies import CanonicalBodies
 from tilewright.graph.rewrites.dead_code import DeadCode
+from tilewright.graph.rewrites.flatten_tensors import FlattenTensors
 from tilewright.graph.rewrites.fold_index_maps import FoldIndexMaps
 from tilewright.graph.rewrites.fold_scales import FoldScales
 from tilewright.graph.rewrites.fold_writes import FoldWrites
@@ -46,6 +47,9 @@ REWRITES: tuple[Rewrite, ...] = (
     FoldIndexMaps(),
     DeadCode(),
     FoldWrites(),
+    FlattenTensors(),
+    FoldIndexMaps(),
+    DeadCode(),
     PositionsForMasks(),
     InlineConditions(),
     CanonicalBodies(),
