@@ -246,6 +246,10 @@ class Constant:
         contents = self.digest if self.decides_code else "any"
         return f"Constant({self.array.dtype.str}{self.array.shape}, {contents})"
 
+    def reshaped(self, shape: tuple[int, ...]) -> Constant:
+        """The same elements in another shape."""
+        return Constant(self.array.reshape(shape))
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Constant) or self.array.shape != other.array.shape:
             return False
