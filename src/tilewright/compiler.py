@@ -37,6 +37,7 @@ from tilewright.graph.rewrites.inline_conditions import InlineConditions
 from tilewright.graph.rewrites.join_rows import JoinRows
 from tilewright.graph.rewrites.literals import Literals
 from tilewright.graph.rewrites.masks_apart import MasksApart
+from tilewright.graph.rewrites.outputs_apart import OutputsApart
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
 from tilewright.graph.types import Graph
@@ -50,6 +51,7 @@ from tilewright.runtime.executable import Executable, load
 STAGES = ("trace", "rewrite", "plan", "lower", "emit")
 
 REWRITES: tuple[Rewrite, ...] = (
+    OutputsApart(),
     FoldIndexMaps(),
     DeadCode(),
     FoldConstants(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tilewright.kernels.lane_functions import OF_ONE, OF_TWO
 from tilewright.kernels.vector_functions import VECTOR_FUNCTIONS
 
 VALUES: Mapping[str, str] = {
@@ -19,7 +20,9 @@ VALUES: Mapping[str, str] = {
     "floor": "tw_floor({})",
     "maximum": "tw_maximum({}, {})",
     "minimum": "tw_minimum({}, {})",
-    **{name: f"tw_{name}({{}})" for name in VECTOR_FUNCTIONS},
+    **{name: f"tw_{name}({{}})" for name in (*VECTOR_FUNCTIONS, *OF_ONE, "ceil", "trunc", "sign")},
+    **{name: f"tw_{name}({{}}, {{}})" for name in OF_TWO},
+    "round": "tw_nearest({})",
 }
 CONDITIONS: Mapping[str, str] = {
     "less": "tw_less({}, {})",
@@ -28,8 +31,15 @@ CONDITIONS: Mapping[str, str] = {
     "greater_equal": "tw_greater_equal({}, {})",
     "equal": "tw_equal({}, {})",
     "not_equal": "tw_not_equal({}, {})",
+    "isnan": "tw_isnan({})",
+    "isinf": "tw_isinf({})",
 }
-CONNECTIVES: Mapping[str, str] = {"logical_and": "({} & {})", "logical_or": "({} | {})", "logical_not": "(~{})"}
+CONNECTIVES: Mapping[str, str] = {
+    "logical_and": "({} & {})",
+    "logical_or": "({} | {})",
+    "logical_xor": "({} ^ {})",
+    "logical_not": "(~{})",
+}
 """Of masks."""
 VECTOR_TEXTS = frozenset((*VALUES, *CONDITIONS, *CONNECTIVES, "where"))
 """Every function that vectors of float32 have."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tilewright.graph.exactness import exact_type
-from tilewright.graph.index import axis as axis_index
 from tilewright.graph.rewrites.lossless import is_condition
+from tilewright.graph.rewrites.outputs_apart import copy_of
 from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.scalar import Literal, Load, apply
-from tilewright.graph.types import Access, Axis, Graph, Operator, Tensor
+from tilewright.graph.scalar import Literal, apply
+from tilewright.graph.types import Graph, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class _Conversion:
         if source.dtype != "float32" and tensor not in self.converted_reads:
             wide = self.declared(f"{tensor}_float32", source)
             self.converted_reads[tensor] = wide.name
-            yield _copy(source, wide, f"widen_{tensor}", "float32")
+            yield copy_of(source, wide, f"widen_{tensor}")
 
     def reading(self, operator: Operator) -> Operator:
         """A contraction of what was converted."""
@@ -80,7 +80,7 @@ class _Conversion:
         wide = self.declared(f"{result.name}_float32", result)
         write = replace(operator.write, tensor=wide.name)
         yield replace(operator, write=write, accumulator="float32")
-        yield self.with_condition(_copy(wide, result, f"narrow_{operator.name}", "float32"))
+        yield self.with_condition(copy_of(wide, result, f"narrow_{operator.name}"))
 
     def declared(self, name: str, like: Tensor) -> Tensor:
         """A new float32 tensor of the same shape."""
@@ -88,11 +88,3 @@ class _Conversion:
             name += "_"
         self.tensors[name] = Tensor(name, like.shape)
         return self.tensors[name]
-
-
-def _copy(source: Tensor, target: Tensor, name: str, accumulator: str) -> Operator:
-    axes = tuple(Axis(f"d{position}", extent) for position, extent in enumerate(source.shape))
-    indices = tuple(axis_index(axis.name) for axis in axes)
-    return Operator(
-        name, "astype", axes, (Access(source.name, indices),), Access(target.name, indices), Load(0), accumulator=accumulator
-    )
