@@ -95,8 +95,8 @@ def gpt2(small: bool, *, past: int = 0) -> ModelCase:
 
 def vit(small: bool) -> ModelCase:
     """ViT-B/16."""
-    scale = {"layers": 2, "width": 64, "heads": 4, "size": 32, "patch": 8, "classes": 10} if small else {}
-    return image_case(Vit(**scale), 32 if small else 224)
+    module = Vit(layers=2, width=64, heads=4, size=32, patch=8, classes=10) if small else Vit()
+    return image_case(module, 32 if small else 224)
 
 
 def mixer(small: bool) -> ModelCase:
