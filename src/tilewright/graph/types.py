@@ -69,6 +69,11 @@ class Access:
     tensor: str
     indices: tuple[Index, ...]
     guard: Guard | None = None
+    lookups: tuple[tuple[int, int], ...] = ()
+    """(dimension, number of a read of integers of the same operator): its element at this point is added to the index.
+
+    Negative elements count from the end of the dimension; the sum is held to the dimension (0..extent - 1).
+    """
 
     def axes(self) -> frozenset[str]:
         """The names of the axes that it depends on."""
@@ -80,8 +85,8 @@ class Access:
         return next((atom for atom, coefficient in last if isinstance(atom, str) and coefficient == 1), None)
 
     def is_affine(self) -> bool:
-        """Whether it is unguarded and free of divisions: base plus strides times axes."""
-        return self.guard is None and all(index.is_affine() for index in self.indices)
+        """Whether it is unguarded and free of divisions and lookups: base plus strides times axes."""
+        return self.guard is None and not self.lookups and all(index.is_affine() for index in self.indices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +175,10 @@ class Operator:
         """Whether it only moves elements (transpose, reshape, slice)."""
         return self.is_map() and self.body == Load(0) and len(self.reads) == 1
 
+    def looked_up(self) -> frozenset[int]:
+        """The numbers of the reads whose elements other reads add to their indices."""
+        return frozenset(number for access in self.reads for _, number in access.lookups)
+
     def functions(self) -> tuple[str, ...]:
         """The scalar functions applied at every point, with repetition."""
         from tilewright.graph.scalar import subexpressions
@@ -189,32 +198,61 @@ class Tensor:
     dtype: str = "float32"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+SMALL_ELEMENTS = 64
+"""Constants of so few elements may decide what code is generated."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Constant:
-    """The value of a tensor that does not change between calls. Equal contents are equal constants."""
+    """The value of a tensor that does not change between calls. Equal contents are equal constants.
 
-    array: np.ndarray = field(repr=False)
-    digest: str = field(init=False)
+    Only small ones and masks may decide what code is generated; `repr` tells the contents of these alone.
+    """
 
-    def __post_init__(self) -> None:
-        data = np.ascontiguousarray(self.array)
-        identity = f"{data.dtype.str}{data.shape}".encode()
-        digest = hashlib.sha256(identity)
-        digest.update(data.reshape(-1).view(np.uint8).data)
-        object.__setattr__(self, "digest", digest.hexdigest())
+    array: np.ndarray
+    _digests: list[str] = field(default_factory=list, init=False)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of element type, shape and contents, taken when it is first asked for."""
+        if not self._digests:
+            data = np.ascontiguousarray(self.array)
+            digest = hashlib.sha256(f"{data.dtype.str}{data.shape}".encode())
+            digest.update(data.reshape(-1).view(np.uint8).data)
+            self._digests.append(digest.hexdigest())
+        return self._digests[0]
+
+    @property
+    def decides_code(self) -> bool:
+        """Whether rewrites may look at the contents: they are few, or truth values, or 0 and -inf alone.
+
+        >>> Constant(np.ones(64)).decides_code, Constant(np.ones(65)).decides_code, Constant(np.ones(65, bool)).decides_code
+        (True, False, True)
+        """
+        if self.array.size <= SMALL_ELEMENTS or self.array.dtype == np.bool_:
+            return True
+        may_mask = np.issubdtype(self.array.dtype, np.floating) and self.array.flat[0] in (0, -np.inf)
+        return may_mask and bool(np.all((self.array == 0) | (self.array == -np.inf)))
 
     def without_values(self) -> Constant:
-        """The same for everybody but those who read the values: it takes no memory."""
-        light = object.__new__(Constant)
-        object.__setattr__(light, "array", np.broadcast_to(np.zeros((), self.array.dtype), self.array.shape))
-        object.__setattr__(light, "digest", self.digest)
+        """The same for everybody but those who read values that decide no code: it takes no memory."""
+        if self.decides_code:
+            return self
+        light = Constant(np.broadcast_to(np.ones((), self.array.dtype), self.array.shape))
+        light._digests.append(self.digest)
         return light
 
+    def __repr__(self) -> str:
+        contents = self.digest if self.decides_code else "any"
+        return f"Constant({self.array.dtype.str}{self.array.shape}, {contents})"
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Constant) and other.digest == self.digest
+        if not isinstance(other, Constant) or self.array.shape != other.array.shape:
+            return False
+        return self is other or self.digest == other.digest
 
     def __hash__(self) -> int:
-        return hash(self.digest)
+        return hash((self.array.dtype.str, self.array.shape))
 
 
 @dataclass(frozen=True, slots=True)

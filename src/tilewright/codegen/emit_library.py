@@ -1,0 +1,187 @@
+"""The C text of a whole program: routines, each once, in one file or several, and the driver that runs them in order.
+
+Every file holds the vector vocabulary and the micro kernels that its routines need, with the loops that tile them. The driver
+passes every chain its pointers and sizes. No text imports a symbol from outside the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tilewright.codegen import emit_fetch
+from tilewright.codegen.artifact import CONTEXT_DECLARATION
+from tilewright.codegen.c_file import File
+from tilewright.codegen.c_text import comment, function, words
+from tilewright.codegen.emit_c import FLOAT_BYTES, defined, routine
+from tilewright.codegen.emit_epilogue import kernel_epilogue
+from tilewright.codegen.emit_packing import PACKING
+from tilewright.codegen.emit_preparation import preparation
+from tilewright.codegen.emit_rounding import with_rounding
+from tilewright.codegen.emit_tiles import (
+    by_kernel,
+    function_declaration,
+    inlined_declaration,
+    may_inline,
+    tile_shapes,
+    tiles_functions,
+)
+from tilewright.codegen.emit_window import windows_text
+from tilewright.codegen.expressions import multiply, to_c
+from tilewright.codegen.loop_nest import KernelCall
+from tilewright.codegen.routines import Routine, shared
+from tilewright.codegen.vocabulary import element_vocabulary
+from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
+
+EXPORTED = '__attribute__((visibility("default")))'
+ENTRY_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"
+CALL_DECLARATION = """\
+struct tw_call {
+  void *const *tensors;
+  const long *sizes;
+};
+"""
+FILE_CHARACTERS = 48_000
+"""Of chains and kernels in one C file: what a compiler needs a good half second for."""
+
+
+def emit_files(file: File) -> tuple[str, tuple[KernelSource, ...]]:
+    """The C text, and what is compiled on its own and linked with it: more files, kernels that are not C of the same dialect."""
+    routines = [routine(file, nest, arguments) for nest, arguments in file.nests]
+    chosen = shared(routines)
+    parts = _divided(file, list(dict.fromkeys(chosen)))
+    if len(parts) == 1:
+        return emit_file(file)
+    texts, linked = zip(*(_file(file, part, [one.text for one in part]) for part in parts), strict=True)
+    declared = [one.declaration for part in parts for one in part]
+    main, _ = _file(file, [], [*declared, "", *_entry(file, _passed(routines, chosen)), *preparation(file)])
+    sources = [KernelSource(SourceKind.C, text) for text in texts]
+    return main, tuple(dict.fromkeys([*sources, *(source for sources in linked for source in sources)]))
+
+
+def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
+    """The same in one file: it ends with `chains_and_entry`."""
+    routines = [routine(file, nest, arguments) for nest, arguments in file.nests]
+    return _file(file, list(dict.fromkeys(shared(routines))), chains_and_entry(file))
+
+
+def chains_and_entry(file: File, *, share: bool = True) -> list[str]:
+    """The functions of all chains and the entry points: what follows the vocabulary, the packing and the kernels in a file."""
+    routines = [routine(file, nest, arguments) for nest, arguments in file.nests]
+    chosen = shared(routines) if share else routines
+    texts = [_static(one) for one in dict.fromkeys(chosen)]
+    return [*texts, *_entry(file, _passed(routines, chosen)), *preparation(file)]
+
+
+def _static(one: Routine) -> str:
+    return one.text.replace(f"\nvoid {one.name}_run(", f"\nstatic void {one.name}_run(")
+
+
+def _passed(routines: Sequence[Routine], chosen: Sequence[Routine]) -> list[tuple[Routine, Routine]]:
+    return list(zip(routines, chosen, strict=True))
+
+
+def _file(file: File, routines: Sequence[Routine], chains: list[str]) -> tuple[str, tuple[KernelSource, ...]]:
+    """One C file with the vocabulary for these routines."""
+    calls = [call for one in routines for call in one.calls]
+    kernel_text, linked = _kernels(file, calls)
+    chains = with_rounding(chains)
+    parts = [
+        comment(file.header),
+        file.dialect.prelude,
+        "TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }",
+        "TW_INLINE long tw_max(long a, long b) { return a > b ? a : b; }",
+        CONTEXT_DECLARATION,
+        CALL_DECLARATION,
+        PACKING,
+        *element_vocabulary(file),
+        *([emit_fetch.FETCHING] if any("struct tw_fetch" in chain for chain in chains) else []),
+        *kernel_text,
+        *windows_text(chains, file.dialect.lanes),
+        *chains,
+    ]
+    return "\n".join(parts), linked
+
+
+def _kernels(file: File, calls: list[KernelCall]) -> tuple[list[str], tuple[KernelSource, ...]]:
+    """The text of every kernel used, then of all that tile them; kernels in another dialect are declared, and linked."""
+    text: list[str] = []
+    tiles: list[str] = []
+    linked: list[KernelSource] = []
+    for name, own in by_kernel(calls).items():
+        kernel, epilogue, asks = file.kernels[own[0].kernel], kernel_epilogue(own[0]), own[0].asks
+        source = kernel.source(name, _variants(kernel, own), epilogue, asks=asks)
+        if source.kind is SourceKind.C and str(source.content).startswith(file.dialect.prelude):
+            declaration = inlined_declaration if may_inline(kernel, own) else function_declaration
+            text.append(declaration(name, epilogue, asks))
+            text.append(str(source.content).removeprefix(file.dialect.prelude))
+        else:
+            text.append(kernel.declaration(name, epilogue))
+            linked.append(source)
+        tiles += tiles_functions(kernel, [call for call in own if call in calls])
+    return [*text, *tiles], tuple(dict.fromkeys(linked))
+
+
+def _variants(kernel: MicroKernel, calls: list[KernelCall]) -> frozenset[tuple[int, int]]:
+    """The (rows, vectors) that the calls need."""
+    wanted = {(m, -(-columns // kernel.lanes)) for call in calls for m, columns in tile_shapes(kernel, call)}
+    return frozenset(wanted) or frozenset({(1, 1)})
+
+
+@dataclass(slots=True)
+class _Part:
+    """The routines of one file, and the characters of what they and their tiles take."""
+
+    routines: list[Routine]
+    tiles: set[str]
+    characters: int = 0
+
+
+def _divided(file: File, routines: Sequence[Routine]) -> list[list[Routine]]:
+    """The routines by file, in their order: as many files as the text fills, of sizes that differ little."""
+    tiles = {one: dict.fromkeys(_tiles(file, one)) for one in routines}
+    total = sum(len(one.text) for one in routines) + sum(map(len, dict.fromkeys(text for one in tiles.values() for text in one)))
+    parts = [_Part([], set()) for _ in range(max(1, round(total / FILE_CHARACTERS)))]
+    for one in sorted(routines, key=lambda one: -len(one.text) - sum(map(len, tiles[one]))):
+        grown = [
+            part.characters + len(one.text) + sum(len(text) for text in tiles[one] if text not in part.tiles) for part in parts
+        ]
+        best = grown.index(min(grown))
+        parts[best].routines.append(one)
+        parts[best].tiles |= tiles[one].keys()
+        parts[best].characters = grown[best]
+    position = {one: number for number, one in enumerate(routines)}
+    return [sorted(part.routines, key=position.__getitem__) for part in parts if part.routines] or [[]]
+
+
+def _tiles(file: File, one: Routine) -> Iterator[str]:
+    """What tiles the micro kernels of a routine, by which its kernels are inlined."""
+    for own in by_kernel(one.calls).values():
+        yield from tiles_functions(file.kernels[own[0].kernel], [call for call in own if call in one.calls])
+
+
+def _entry(file: File, passed: Iterable[tuple[Routine, Routine]]) -> list[str]:
+    """The driver: every chain in order, with its own pointers and sizes."""
+    workspace = [f"return {to_c(multiply(file.workspace_elements, FLOAT_BYTES))};"]
+    lines: list[str] = []
+    for (own, chosen), last in zip(passed, file.ends, strict=True):
+        lines.append(_statement(own, chosen))
+        lines += [f"if (context->chain_done) context->chain_done(context->pool, {last});"] if last is not None else []
+    size = f"{EXPORTED} long {file.entry_point}_workspace_bytes(const long *sizes)"
+    return [
+        function(size, _entered(file, ["sizes"], workspace)),
+        function(f"{EXPORTED} void {file.entry_point}({ENTRY_ARGUMENTS})", _entered(file, ["sizes", "workspace"], lines)),
+    ]
+
+
+def _entered(file: File, arguments: list[str], lines: list[str]) -> list[str]:
+    """The lines behind the run-time sizes that they mention; compilers do not warn of the others."""
+    body = defined(file.definitions, file.bounds, lines)
+    return [*(f"(void){name};" for name in arguments if name not in words(body)), *body]
+
+
+def _statement(own: Routine, chosen: Routine) -> str:
+    pointers = f"(void *const[]){{{', '.join(own.pointers)}}}" if own.pointers else "0"
+    sizes = f"(const long[]){{{', '.join(own.sizes)}}}" if own.sizes else "0"
+    remark = f" /* {own.name} */" if own is not chosen else ""
+    return f"{chosen.name}_run(context, {pointers}, {sizes});{remark}"
