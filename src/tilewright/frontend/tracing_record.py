@@ -12,6 +12,7 @@ import numpy as np
 
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing_location import located, user_location
+from tilewright.graph.constant_values import can_change
 from tilewright.graph.types import Constant, Graph, Operator, Tensor
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -46,6 +47,7 @@ class Recorder:
         self.operators: list[Operator] = []
         self.inputs: list[str] = []
         self.constants: dict[str, Constant] = {}
+        self._known: dict[Constant, str] = {}
         self._counts: dict[str, int] = {}
 
     def input(self, name: str, shape: tuple[Any, ...], dtype: str) -> Tensor:
@@ -55,19 +57,21 @@ class Recorder:
         return tensor
 
     def constant(self, array: Any) -> Tensor:
-        """The tensor of an array's present contents; equal contents give the same tensor."""
+        """The tensor of an array's present contents, which are copied if they can change; equal contents give the same tensor."""
         if isinstance(array, np.ma.MaskedArray):
             raise DTypeError("a masked array cannot be a constant", where=user_location(), hint="use its filled(value)")
-        value = np.array(array, order="C")
+        is_fixed = isinstance(array, np.ndarray) and array.flags.c_contiguous and not can_change(array)
+        value = array if is_fixed else np.array(array, order="C")
         constant = Constant(value)
-        for name, known in self.constants.items():
-            if known == constant:
-                return self.tensors[name]
+        if constant in self._known:
+            return self.tensors[self._known[constant]]
         if value.dtype.kind not in "fiub" and value.dtype.name != "bfloat16":
             raise DTypeError(f"an array of {value.dtype} cannot be a constant", where=user_location())
-        value.flags.writeable = False
+        if not is_fixed:
+            value.flags.writeable = False
         tensor = self._declare(Tensor(self.unique("constant"), value.shape, value.dtype.name), "a constant of the function")
         self.constants[tensor.name] = constant
+        self._known[constant] = tensor.name
         return tensor
 
     def record(self, build: Callable[..., tuple[Operator, Tensor]], *arguments: Any, kind: str, **options: Any) -> Tensor:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tilewright.graph import constant_values
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Apply, Load, Point, Scalar, State, apply
 
@@ -189,32 +190,43 @@ class Tensor:
     dtype: str = "float32"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Constant:
-    """The value of a tensor that does not change between calls. Equal contents are equal constants."""
+    """The value of a tensor that does not change between calls. Equal contents are equal constants.
 
-    array: np.ndarray = field(repr=False)
-    digest: str = field(init=False)
+    Passes and planning look at the values only where `constant_values.decide` says so: what is generated does not depend on
+    others, and `repr` does not tell them.
+    """
 
-    def __post_init__(self) -> None:
+    array: np.ndarray
+    has_values: bool = True
+    """False where the array only has the shape and the type: such a constant equals itself alone."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of type, shape and values."""
         data = np.ascontiguousarray(self.array)
-        identity = f"{data.dtype.str}{data.shape}".encode()
-        digest = hashlib.sha256(identity)
+        digest = hashlib.sha256(f"{data.dtype.str}{data.shape}".encode())
         digest.update(data.reshape(-1).view(np.uint8).data)
-        object.__setattr__(self, "digest", digest.hexdigest())
+        return digest.hexdigest()
 
     def without_values(self) -> Constant:
-        """The same for everybody but those who read the values: it takes no memory."""
-        light = object.__new__(Constant)
-        object.__setattr__(light, "array", np.broadcast_to(np.zeros((), self.array.dtype), self.array.shape))
-        object.__setattr__(light, "digest", self.digest)
-        return light
+        """The same for everybody but those who compute with the values: where these are many, it takes no memory."""
+        if constant_values.decide(self.array):
+            return self
+        return Constant(np.broadcast_to(np.zeros((), self.array.dtype), self.array.shape), has_values=False)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Constant) and other.digest == self.digest
+        if self is other or not isinstance(other, Constant):
+            return self is other
+        return self.has_values and other.has_values and constant_values.same_values(self.array, other.array)
 
     def __hash__(self) -> int:
-        return hash(self.digest)
+        return hash((self.array.dtype.str, self.array.shape, constant_values.sample(self.array).tobytes()))
+
+    def __repr__(self) -> str:
+        values = self.digest if self.has_values and constant_values.decide(self.array) else "any values"
+        return f"Constant({self.array.dtype.str}, {self.array.shape}, {values})"
 
 
 @dataclass(frozen=True, slots=True)
