@@ -88,9 +88,7 @@ def _flattened(graph: Graph, joints: frozenset[Joint]) -> Graph:
     return replace(
         graph,
         tensors=tuple(replace(t, shape=shapes[t.name]) if t.name in old else t for t in graph.tensors),
-        operators=tuple(
-            replace(one, reads=tuple(map(changed, one.reads)), write=changed(one.write)) for one in graph.operators
-        ),
+        operators=tuple(replace(one, reads=tuple(map(changed, one.reads)), write=changed(one.write)) for one in graph.operators),
         constants=tuple((name, _reshaped(value, shapes.get(name))) for name, value in graph.constants),
     )
 
