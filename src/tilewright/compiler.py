@@ -29,6 +29,7 @@ from tilewright.graph.rewrites.common_subexpressions import CommonSubexpressions
 from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.element_types import ElementTypes
 from tilewright.graph.rewrites.flatten_tensors import FlattenTensors
+from tilewright.graph.rewrites.fold_affine_into_weights import FoldAffineIntoWeights
 from tilewright.graph.rewrites.fold_constants import FoldConstants
 from tilewright.graph.rewrites.fold_index_maps import FoldIndexMaps
 from tilewright.graph.rewrites.fold_scales import FoldScales
@@ -69,6 +70,8 @@ REWRITES: tuple[Rewrite, ...] = (
     JoinRows(known_only=True),
     FuseMaps(),
     RecogniseFunctions(),
+    FoldAffineIntoWeights(),
+    FoldWrites(),
     JoinRows(),
     DeadCode(),
     FoldScales(),
