@@ -15,6 +15,7 @@ from tilewright.codegen.c_file import File
 from tilewright.codegen.c_text import comment, function, words
 from tilewright.codegen.emit_c import FLOAT_BYTES, defined, routine
 from tilewright.codegen.emit_epilogue import kernel_epilogue
+from tilewright.codegen.emit_lookup import lookups_text
 from tilewright.codegen.emit_packing import PACKING
 from tilewright.codegen.emit_preparation import preparation
 from tilewright.codegen.emit_rounding import with_rounding
@@ -26,7 +27,6 @@ from tilewright.codegen.emit_tiles import (
     tile_shapes,
     tiles_functions,
 )
-from tilewright.codegen.emit_lookup import lookups_text
 from tilewright.codegen.emit_window import windows_text
 from tilewright.codegen.expressions import multiply, to_c
 from tilewright.codegen.loop_nest import KernelCall
