@@ -33,6 +33,7 @@ from tilewright.graph.rewrites.inline_conditions import InlineConditions
 from tilewright.graph.rewrites.masks_apart import MasksApart
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
+from tilewright.graph.rewrites.split_axes import SplitAxes
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
@@ -58,6 +59,7 @@ REWRITES: tuple[Rewrite, ...] = (
     DeadCode(),
     FoldScales(),
     DeadCode(),
+    SplitAxes(),
     MasksApart(),
 )
 """In this order."""

@@ -34,6 +34,7 @@ from tilewright.plan.memory import in_place_groups
 from tilewright.plan.parallel import WORTH_DISTRIBUTING_S
 from tilewright.plan.row_forms import why_rows_must_be_whole
 from tilewright.plan.types import Plan
+from tilewright.plan.vector_work import window_taps
 
 MANY_BLOCKS = 128
 """From so many blocks on it does not matter which of them come last; going through memory backwards costs 1% of attention."""
@@ -272,10 +273,11 @@ def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) 
 def _vector_axis(operator: Operator, reads: tuple[View | Gather, ...], write: View) -> str | None:
     """Lanes run along the last dimension of a read that has unit stride there, preferably also of the write.
 
-    They do not where along the write's own last dimension fewer operands are collected element by element.
+    They do not where along the write's own last dimension fewer operands are collected element by element, nor along windows.
     """
     candidates = [access.innermost() for access in (operator.write, *operator.reads)]
-    axes = [axis for axis in candidates if axis is not None]
+    taps = window_taps(operator)
+    axes = [axis for axis in candidates if axis is not None and axis not in taps]
     parallel = [axis for axis in axes if operator.axis(axis).kind is AxisKind.PARALLEL]
     unit = [axis for axis in axes if any(isinstance(read, View) and read.stride(axis) == 1 for read in reads)]
     chosen = next(iter(unit or parallel or axes), None)
