@@ -120,7 +120,8 @@ static __attribute__((unused)) double tw_expm1_float64(double x) {{
   return x == 0 ? x : x + x * x * {series([Fraction(1, factorial(k)) for k in range(2, 18)], "x")};
 }}
 """
-# x = 2^n (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), s = f / (2 + f): log(1 + f) = f - (f^2/2 - s (f^2/2 + R)), R = 2 s^2/3 + 2 s^4/5 ...
+# x = 2^n (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), s = f / (2 + f): log(1 + f) = f - (f^2/2 - s (f^2/2 + R)), where
+# R = 2 s^2/3 + 2 s^4/5 + ...
 LOG = f"""\
 static __attribute__((unused)) double tw_log_float64(double x) {{
   if (!(x > 0 && x < __builtin_inf()))
