@@ -16,6 +16,7 @@ from typing import TypeAlias
 from tilewright.codegen import names
 from tilewright.codegen.emit_gather import gather_lines
 from tilewright.codegen.emit_scalar import CARELESS, COMBINE, literal_text, vector_text
+from tilewright.codegen.emit_window import guarded_lines, is_guarded_window
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Range, RunningStates, VectorLoops, View
 from tilewright.codegen.row_expressions import fall, hoist_division, inverses, long_functions, may_lose_nan, row_values
@@ -266,6 +267,8 @@ class _Emitter:
         operand = self.loops.reads[read]
         if isinstance(operand, View):
             return self.define(f"load_{read}", self.load(operand, part))
+        if is_guarded_window(operand):
+            return guarded_lines(read, operand, "lanes" if part else "TW_LANES", self.loops.vector_axis, self.first_position)
         return gather_lines(read, operand, "lanes" if part else "TW_LANES", self.position)
 
     def load(self, operand: View, part: bool) -> str:
@@ -276,6 +279,8 @@ class _Emitter:
             return f"tw_splat(tw_read{of}({address}))"
         if stride == 1:
             return f"tw_load_part{of}({address}, lanes)" if part else f"tw_load{of}({address})"
+        if stride == 2 and not part and not of:
+            return f"tw_load_every_other({address})"
         return f"tw_load_strided{of}({address}, {to_c(stride)}, {'lanes' if part else 'TW_LANES'})"
 
     def store(self, value: str, part: bool, place: View | None = None) -> str:
@@ -339,6 +344,10 @@ class _Emitter:
         """The absolute position along an axis, lane included."""
         lane = ["lane"] if axis == self.loops.vector_axis else []
         return to_c(add(self.ranges[axis].start, self.offset(axis), *lane))
+
+    def first_position(self, axis: str) -> str:
+        """The absolute position along an axis, of the first lane."""
+        return to_c(add(self.ranges[axis].start, self.offset(axis)))
 
     def value(self, scalar: Scalar, known: Known = MappingProxyType({})) -> str:
         """The vector expression of a scalar."""
