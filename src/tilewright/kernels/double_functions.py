@@ -425,14 +425,15 @@ DOUBLE_FUNCTIONS: Mapping[str, DoubleFunction] = MappingProxyType(
     }
 )
 """By the names of `graph.scalar_functions`."""
+GUARDED = "#ifndef TW_DOUBLE_{name}\n#define TW_DOUBLE_{name}\n{text}#endif\n"
 
 
 def double_functions(names: Iterable[str]) -> list[str]:
-    """The texts of these functions (of those that are here) after those that they call, each once."""
+    """The texts of these functions (of those that are here) after those that they call; they may be repeated in a file."""
     found: dict[str, None] = {}
     for name in sorted(set(names)):
         _collect(name, found)
-    return [DOUBLE_FUNCTIONS[name].text for name in found]
+    return [GUARDED.format(name=name, text=DOUBLE_FUNCTIONS[name].text) for name in found]
 
 
 def _collect(name: str, found: dict[str, None]) -> None:
