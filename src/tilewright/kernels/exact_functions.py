@@ -41,7 +41,10 @@ TW_INLINE @T@ tw_bitwise_or_@A@(@T@ a, @T@ b) { return (@T@)(a | b); }
 TW_INLINE @T@ tw_bitwise_xor_@A@(@T@ a, @T@ b) { return (@T@)(a ^ b); }
 TW_INLINE @T@ tw_bitwise_not_@A@(@T@ a) { return (@T@)~a; }
 TW_INLINE @T@ tw_left_shift_@A@(@T@ a, @T@ b) { return (@U@)b < 8 * sizeof a ? (@T@)((@U@)a << b) : 0; }
-TW_INLINE @T@ tw_right_shift_@A@(@T@ a, @T@ b) { return (@T@)((@U@)b < 8 * sizeof a ? a >> b : @IS_SIGNED@ && a < 1 ? -(a != 0) : 0); }
+TW_INLINE @T@ tw_right_shift_@A@(@T@ a, @T@ b) {
+  const @T@ sign = (@T@)(@IS_SIGNED@ && a < 1 ? -(a != 0) : 0);
+  return (@U@)b < 8 * sizeof a ? (@T@)(a >> b) : sign;
+}
 TW_INLINE @T@ tw_pow_@A@(@T@ a, @T@ b) {
   @T@ power = 1;
   if (@IS_SIGNED@ && b < 1 && b != 0)
