@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tests.support.random_types import random_graph
 from tests.support.typed import FLOATS, INTEGERS, TYPES, Graphs, assert_same, meanings, run, sample
 from tilewright import compiler
 from tilewright.graph.index import axis, constant, floordiv
@@ -278,3 +279,14 @@ def test_many_threads_give_the_same() -> None:
     for one, other in zip(once, often, strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_allclose(once[0], graphs.values["x0"].sum(1), rtol=1e-12, atol=1e-12)
+
+
+@needs_avx2
+@pytest.mark.parametrize("seed", range(8))
+def test_random_graphs_of_many_types(seed: int) -> None:
+    graphs = random_graph(seed)
+    graph = graphs.graph()
+    for got, expected in zip(run(graph, graphs.values, "x86-64-v3"), meanings(graph, graphs.values), strict=True):
+        assert got.dtype == expected.dtype
+        if not got.dtype.name.startswith("uint"):  # negative floats may have become these
+            assert_same(got, expected)
