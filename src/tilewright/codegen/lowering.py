@@ -257,7 +257,7 @@ def _vector_loops(state: Lowering, operator: Operator, scope: Scope) -> VectorLo
     if isinstance(write, Gather):
         raise InternalError(f"operator {operator.name} writes through a guarded or divided index")
     box = tuple((axis.name, scope.ranges[axis.name]) for axis in operator.axes)
-    return VectorLoops(operator, box, reads, write, _vector_axis(operator, reads))
+    return VectorLoops(operator, box, reads, write, _vector_axis(operator, reads, write))
 
 
 def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) -> None:
@@ -272,10 +272,16 @@ def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) 
         )
 
 
-def _vector_axis(operator: Operator, reads: tuple[View | Gather, ...]) -> str | None:
-    """Lanes run along the last dimension of a read that has unit stride there, preferably also of the write."""
+def _vector_axis(operator: Operator, reads: tuple[View | Gather, ...], write: View) -> str | None:
+    """Lanes run along the last dimension of a read that has unit stride there, preferably also of the write.
+
+    They do not where along the write's own last dimension fewer operands are collected element by element.
+    """
     candidates = [access.innermost() for access in (operator.write, *operator.reads)]
     axes = [axis for axis in candidates if axis is not None]
     parallel = [axis for axis in axes if operator.axis(axis).kind is AxisKind.PARALLEL]
     unit = [axis for axis in axes if any(isinstance(read, View) and read.stride(axis) == 1 for read in reads)]
-    return next(iter(unit or parallel or axes), None)
+    chosen = next(iter(unit or parallel or axes), None)
+    places = (*(read for read in reads if isinstance(read, View)), write)
+    apart = {axis: sum(place.stride(axis) not in (0, 1) for place in places) for axis in axes}
+    return axes[0] if axes and apart[axes[0]] < apart[chosen or axes[0]] else chosen

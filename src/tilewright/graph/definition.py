@@ -43,6 +43,10 @@ class Definition:
         parameters = inspect.signature(self.meaning).parameters.values()
         return frozenset(one.name for one in parameters if one.kind is one.KEYWORD_ONLY) - {"output_count"}
 
+    def counts_outputs(self) -> bool:
+        """Whether it is told how many results are wanted."""
+        return "output_count" in inspect.signature(self.meaning).parameters
+
 
 _definitions: dict[tuple[str, str], dict[int, Definition]] = {}
 

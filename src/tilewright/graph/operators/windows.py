@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Access, Axis, AxisKind, Extent, Guard, Operator, Reduction, SymbolicExtent, Tensor
+
+if TYPE_CHECKING:
+    from tilewright.graph.builder import Builder
 
 MOST_ELEMENTS = 1 << 40
 """No tensor with padding is larger."""
@@ -187,3 +190,13 @@ def window_reduction(
     write = Access(result, tuple(axis_index(axis.name) for axis in axes))
     accumulator = accumulator_of(x.dtype)
     return Operator(name, "window", (*axes, tap), (read,), write, Load(0), reduction, accumulator), Tensor(result, shape, x.dtype)
+
+
+def windowed(builder: Builder, x: Tensor, window: Window, reduction: Reduction, otherwise: float) -> Tensor:
+    """Combine every window of the last dimensions, dimension by dimension from the outside in."""
+    for d in range(window.rank):
+        own = Window(*(getattr(window, field)[d : d + 1] for field in Window.__slots__))
+        if not own.is_pointwise():
+            dimension = len(x.shape) - window.rank + d
+            x = builder.record(window_reduction, x, dimension, own, reduction, otherwise, kind="window")
+    return x

@@ -36,7 +36,8 @@ class FuseMaps:
         operators: dict[str, Operator] = {}
         for operator in graph.operators:
             fused = operator
-            for access in operator.reads if operator.is_map() else ():
+            own = (access for number, access in enumerate(operator.reads) if number not in operator.looked_up())
+            for access in own if operator.is_map() else ():
                 producer = operators.get(access.tensor) if access.tensor in alone else None
                 if producer is None or not is_as_read(producer, operator, tensors):
                     continue
@@ -56,7 +57,7 @@ class FuseMaps:
 
 def _has_same_points(operator: Operator, access: Access, producer: Operator) -> bool:
     """Whether a reader takes every element of a map's result exactly once."""
-    guarded = any(read.guard is not None for read in (access, *producer.reads))
+    guarded = any(read.guard is not None or read.lookups for read in (access, *producer.reads))
     positions = [read for read in access.indices if read.terms]
     wide = {axis.name for axis in operator.axes if axis.extent != 1}
     return (

@@ -43,6 +43,6 @@ class InlineConditions:
 
 
 def _is_condition(operator: Operator, graph: Graph) -> bool:
-    simple = all(access.guard is None for access in operator.reads)
+    simple = all(access.guard is None and not access.lookups for access in operator.reads)
     is_float = np.issubdtype(graph.tensor(operator.write.tensor).dtype, np.floating)
     return operator.is_map() and simple and not (is_float and operator.reads)
