@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from tilewright.codegen import names
 from tilewright.codegen.emit_gather import index_text
+from tilewright.codegen.emit_lookup import place_of, position_texts
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
 from tilewright.errors import InternalError
@@ -102,8 +103,7 @@ class _Emitter:
         operand = self.loops.reads[read]
         if isinstance(operand, View):
             return self.converted(f"tw_get_{operand.dtype}({self.address(operand)})", operand.dtype)
-        dims = zip(operand.indices, operand.dim_strides, strict=True)
-        place = add(operand.offset, *(multiply(f"({index_text(index, self.position)})", stride) for index, stride in dims))
+        place = place_of(operand, self.position, position_texts(operand, self.loops.reads, self.address, self.position))
         element = self.converted(f"tw_get_{operand.dtype}({operand.buffer} + {to_c(place)})", operand.dtype)
         return self.guarded(operand, element)
 

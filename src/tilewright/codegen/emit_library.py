@@ -27,6 +27,7 @@ from tilewright.codegen.emit_tiles import (
     tiles_functions,
     tiles_weights,
 )
+from tilewright.codegen.emit_lookup import lookups_text
 from tilewright.codegen.emit_window import windows_text
 from tilewright.codegen.expressions import multiply, to_c
 from tilewright.codegen.loop_nest import KernelCall
@@ -103,6 +104,7 @@ def _file(file: File, routines: Sequence[Routine], chains: list[str]) -> tuple[s
         *([emit_fetch.FETCHING] if any("struct tw_fetch" in chain for chain in chains) else []),
         *kernel_text,
         *windows_text(chains, file.dialect.lanes),
+        *lookups_text(chains),
         *chains,
     ]
     return "\n".join(parts), linked

@@ -275,10 +275,13 @@ def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) 
 def _vector_axis(operator: Operator, reads: tuple[View | Gather, ...], write: View) -> str | None:
     """Lanes run along the last dimension of a read that has unit stride there, preferably also of the write.
 
-    They do not where along the write's own last dimension fewer operands are collected element by element.
+    They do not where along the write's own last dimension fewer operands are collected element by element, nor where positions
+    are looked up: what is written is a row.
     """
     candidates = [access.innermost() for access in (operator.write, *operator.reads)]
     axes = [axis for axis in candidates if axis is not None]
+    if axes and operator.looked_up():
+        return axes[0]
     parallel = [axis for axis in axes if operator.axis(axis).kind is AxisKind.PARALLEL]
     unit = [axis for axis in axes if any(isinstance(read, View) and read.stride(axis) == 1 for read in reads)]
     chosen = next(iter(unit or parallel or axes), None)
