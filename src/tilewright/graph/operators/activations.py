@@ -1,7 +1,7 @@
 """ONNX's activations: functions of single elements with coefficients.
 
-Source: the ONNX operator schemas, opsets 7 to 28. Where their formulas lose digits (exp(x) - 1 near 0) or overflow (log(1 + exp x)),
-others are recorded that do not.
+Source: the ONNX operator schemas, opsets 7 to 28. Where their formulas lose digits (exp(x) - 1 near 0) or overflow
+(log(1 + exp x)), others are recorded that do not.
 """
 
 from __future__ import annotations
@@ -164,7 +164,8 @@ def mish(x: Any) -> Any:
 
 
 def lower_mish(builder: Builder, x: Tensor) -> Tensor:
-    """With u = exp(-|x|), tanh(log(1 + exp x)) is n / (n + 2 u^2) for x >= 0, n = 1 + 2 u; and n / (n + 2), n = u (u + 2), else."""
+    """With u = exp(-|x|), tanh(log(1 + exp x)) is n / (n + 2 u^2) for x >= 0, n = 1 + 2 u,
+    and else n / (n + 2), n = u (u + 2)."""
     u = _shrinking()
     above = apply("add", _ONE, apply("multiply", _TWO, u))
     below = apply("multiply", u, apply("add", u, _TWO))

@@ -52,10 +52,7 @@ def quantized(values: Any, zero: Any, *, saturate: bool = True) -> Any:
 
 
 def _limits(dtype: Any) -> tuple[float, float]:
-    if dtype.name.startswith("float"):
-        found = ml_dtypes.finfo(dtype)
-    else:
-        found = ml_dtypes.iinfo(dtype)
+    found = ml_dtypes.finfo(dtype) if dtype.name.startswith("float") else ml_dtypes.iinfo(dtype)
     return float(found.min), float(found.max)
 
 
