@@ -125,7 +125,7 @@ def node_tests() -> tuple[NodeTest, ...]:
     return tuple(test for case in cases if (test := _node_test(case)) is not None)
 
 
-def tests_of(*operators: str) -> list[NodeTest]:
+def of_operators(*operators: str) -> list[NodeTest]:
     """The tests of these operators."""
     return [test for test in node_tests() if test.definition.name in operators]
 

@@ -147,7 +147,8 @@ def is_integer(x: Tensor) -> bool:
 
 def mod(x: Any, y: Any, *, fmod: int = 0) -> Any:
     """The remainder of the quotient rounded down (it has the sign of y), or with `fmod` towards 0 (it has the sign of x)."""
-    return (np.fmod if fmod else np.mod)(x, y)
+    with np.errstate(all="ignore"):
+        return (np.fmod if fmod else np.mod)(x, y)
 
 
 def lower_mod(builder: Builder, x: Tensor, y: Tensor, *, fmod: int = 0) -> Tensor:
@@ -303,11 +304,10 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Any:
 
 def lower_clip(builder: Builder, x: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
     """One map."""
-    if min is None and max is None:
-        return x
-    if min is None or max is None:
-        return builder.map("maximum" if max is None else "minimum", x, max if min is None else min)
-    return builder.map("clip", x, min, max)
+    if min is not None and max is not None:
+        return builder.map("clip", x, min, max)
+    x = x if min is None else builder.map("maximum", x, min)
+    return x if max is None else builder.map("minimum", x, max)
 
 
 def _define_tables() -> None:
