@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import InternalError, InvalidModel, ShapeError
+from tilewright.graph.exactness import HALVES
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, apply
 from tilewright.graph.scalar_functions import COMBINATIONS, FUNCTIONS
 from tilewright.graph.shapes import shape_text
@@ -123,7 +124,7 @@ def _evaluate_operator(
     target = np.dtype(result.dtype)
     if dtype is not None and np.issubdtype(target, np.floating):
         target = np.dtype(dtype)
-    computed = np.dtype(dtype or operator.accumulator)
+    computed = np.dtype(dtype or ("float32" if operator.accumulator in HALVES else operator.accumulator))
     output = np.zeros(tuple(_size(extent, symbols) for extent in result.shape), target)
     if output.size == 0:
         return output
