@@ -28,6 +28,8 @@ from tilewright.graph.rewrites.canonical_bodies import CanonicalBodies
 from tilewright.graph.rewrites.common_subexpressions import CommonSubexpressions
 from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.element_types import ElementTypes
+from tilewright.graph.rewrites.flatten_tensors import FlattenTensors
+from tilewright.graph.rewrites.fold_affine_into_weights import FoldAffineIntoWeights
 from tilewright.graph.rewrites.fold_constants import FoldConstants
 from tilewright.graph.rewrites.fold_index_maps import FoldIndexMaps
 from tilewright.graph.rewrites.fold_scales import FoldScales
@@ -59,12 +61,17 @@ REWRITES: tuple[Rewrite, ...] = (
     CommonSubexpressions(),
     FoldWrites(),
     ElementTypes(),
+    FlattenTensors(),
+    FoldIndexMaps(),
+    DeadCode(),
     PositionsForMasks(),
     InlineConditions(),
     CanonicalBodies(),
     JoinRows(known_only=True),
     FuseMaps(),
     RecogniseFunctions(),
+    FoldAffineIntoWeights(),
+    FoldWrites(),
     JoinRows(),
     DeadCode(),
     FoldScales(),

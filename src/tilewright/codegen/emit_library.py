@@ -6,7 +6,7 @@ passes every chain its pointers and sizes. No text imports a symbol from outside
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewright.codegen import emit_fetch
@@ -25,6 +25,7 @@ from tilewright.codegen.emit_tiles import (
     may_inline,
     tile_shapes,
     tiles_functions,
+    tiles_weights,
 )
 from tilewright.codegen.emit_window import windows_text
 from tilewright.codegen.expressions import multiply, to_c
@@ -41,44 +42,48 @@ struct tw_call {
   const long *sizes;
 };
 """
-FILE_CHARACTERS = 48_000
-"""Of chains and kernels in one C file: what a compiler needs a good half second for."""
+FILE_CHARACTERS = 24_000
+"""Of chains in one C file, tiles counted as `emit_tiles.tiles_weights` says: 0.15 s of a compiler, whose start and vocabulary
+take 0.03 s. Files are as small as that so that any number of cores gets a like share of them."""
 
 
 def emit_files(file: File) -> tuple[str, tuple[KernelSource, ...]]:
     """The C text, and what is compiled on its own and linked with it: more files, kernels that are not C of the same dialect."""
-    routines = [routine(file, nest, arguments) for nest, arguments in file.nests]
-    chosen = shared(routines)
+    routines, chosen = _routines(file)
     parts = _divided(file, list(dict.fromkeys(chosen)))
     if len(parts) == 1:
-        return emit_file(file)
+        return _file(file, parts[0], _chains_and_entry(file, routines, chosen))
     texts, linked = zip(*(_file(file, part, [one.text for one in part]) for part in parts), strict=True)
     declared = [one.declaration for part in parts for one in part]
-    main, _ = _file(file, [], [*declared, "", *_entry(file, _passed(routines, chosen)), *preparation(file)])
+    main, _ = _file(file, [], [*declared, "", *_entry(file, routines, chosen), *preparation(file)])
     sources = [KernelSource(SourceKind.C, text) for text in texts]
     return main, tuple(dict.fromkeys([*sources, *(source for sources in linked for source in sources)]))
 
 
 def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
     """The same in one file: it ends with `chains_and_entry`."""
-    routines = [routine(file, nest, arguments) for nest, arguments in file.nests]
-    return _file(file, list(dict.fromkeys(shared(routines))), chains_and_entry(file))
+    routines, chosen = _routines(file)
+    return _file(file, list(dict.fromkeys(chosen)), _chains_and_entry(file, routines, chosen))
 
 
 def chains_and_entry(file: File, *, share: bool = True) -> list[str]:
     """The functions of all chains and the entry points: what follows the vocabulary, the packing and the kernels in a file."""
+    routines, chosen = _routines(file)
+    return _chains_and_entry(file, routines, chosen if share else routines)
+
+
+def _routines(file: File) -> tuple[list[Routine], list[Routine]]:
+    """Those of all nests, and for each the one that is called in its place."""
     routines = [routine(file, nest, arguments) for nest, arguments in file.nests]
-    chosen = shared(routines) if share else routines
-    texts = [_static(one) for one in dict.fromkeys(chosen)]
-    return [*texts, *_entry(file, _passed(routines, chosen)), *preparation(file)]
+    return routines, shared(routines)
+
+
+def _chains_and_entry(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -> list[str]:
+    return [*map(_static, dict.fromkeys(chosen)), *_entry(file, routines, chosen), *preparation(file)]
 
 
 def _static(one: Routine) -> str:
     return one.text.replace(f"\nvoid {one.name}_run(", f"\nstatic void {one.name}_run(")
-
-
-def _passed(routines: Sequence[Routine], chosen: Sequence[Routine]) -> list[tuple[Routine, Routine]]:
-    return list(zip(routines, chosen, strict=True))
 
 
 def _file(file: File, routines: Sequence[Routine], chains: list[str]) -> tuple[str, tuple[KernelSource, ...]]:
@@ -130,42 +135,42 @@ def _variants(kernel: MicroKernel, calls: list[KernelCall]) -> frozenset[tuple[i
 
 @dataclass(slots=True)
 class _Part:
-    """The routines of one file, and the characters of what they and their tiles take."""
+    """The routines of one file, the functions that tile for them, and the characters of both."""
 
     routines: list[Routine]
-    tiles: set[str]
+    tiles: dict[str, int]
     characters: int = 0
+
+    def grown(self, one: Routine, tiles: Mapping[str, int]) -> int:
+        """The characters with another routine, which may find its tiles here."""
+        return self.characters + len(one.text) + sum(weight for name, weight in tiles.items() if name not in self.tiles)
+
+    def add(self, one: Routine, tiles: Mapping[str, int]) -> None:
+        """Take another routine in."""
+        self.characters = self.grown(one, tiles)
+        self.tiles |= tiles
+        self.routines.append(one)
 
 
 def _divided(file: File, routines: Sequence[Routine]) -> list[list[Routine]]:
-    """The routines by file, in their order: as many files as the text fills, of sizes that differ little."""
-    tiles = {one: dict.fromkeys(_tiles(file, one)) for one in routines}
-    total = sum(len(one.text) for one in routines) + sum(map(len, dict.fromkeys(text for one in tiles.values() for text in one)))
-    parts = [_Part([], set()) for _ in range(max(1, round(total / FILE_CHARACTERS)))]
-    for one in sorted(routines, key=lambda one: -len(one.text) - sum(map(len, tiles[one]))):
-        grown = [
-            part.characters + len(one.text) + sum(len(text) for text in tiles[one] if text not in part.tiles) for part in parts
-        ]
-        best = grown.index(min(grown))
-        parts[best].routines.append(one)
-        parts[best].tiles |= tiles[one].keys()
-        parts[best].characters = grown[best]
+    """The routines by file, each in their order: as many files as the text fills, the largest routine first into the smallest."""
+    tiles = {one: tiles_weights(file.kernels, one.calls) for one in routines}
+    whole = _Part([], {})
+    for one in routines:
+        whole.add(one, tiles[one])
+    parts = [_Part([], {}) for _ in range(max(1, min(len(routines), round(whole.characters / FILE_CHARACTERS))))]
+    for one in sorted(routines, key=lambda one: -_Part([], {}).grown(one, tiles[one])):
+        min(parts, key=lambda part: part.grown(one, tiles[one])).add(one, tiles[one])
     position = {one: number for number, one in enumerate(routines)}
-    return [sorted(part.routines, key=position.__getitem__) for part in parts if part.routines] or [[]]
+    return [sorted(part.routines, key=position.__getitem__) for part in parts]
 
 
-def _tiles(file: File, one: Routine) -> Iterator[str]:
-    """What tiles the micro kernels of a routine, by which its kernels are inlined."""
-    for own in by_kernel(one.calls).values():
-        yield from tiles_functions(file.kernels[own[0].kernel], [call for call in own if call in one.calls])
-
-
-def _entry(file: File, passed: Iterable[tuple[Routine, Routine]]) -> list[str]:
+def _entry(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -> list[str]:
     """The driver: every chain in order, with its own pointers and sizes."""
     workspace = [f"return {to_c(multiply(file.workspace_elements, FLOAT_BYTES))};"]
     lines: list[str] = []
-    for (own, chosen), last in zip(passed, file.ends, strict=True):
-        lines.append(_statement(own, chosen))
+    for own, called, last in zip(routines, chosen, file.ends, strict=True):
+        lines.append(_statement(own, called))
         lines += [f"if (context->chain_done) context->chain_done(context->pool, {last});"] if last is not None else []
     size = f"{EXPORTED} long {file.entry_point}_workspace_bytes(const long *sizes)"
     return [

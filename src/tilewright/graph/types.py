@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tilewright.graph import constant_values
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Apply, Load, Point, Scalar, State, apply
 
@@ -198,61 +199,47 @@ class Tensor:
     dtype: str = "float32"
 
 
-SMALL_ELEMENTS = 64
-"""Constants of so few elements may decide what code is generated."""
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Constant:
     """The value of a tensor that does not change between calls. Equal contents are equal constants.
 
-    Only small ones and masks may decide what code is generated; `repr` tells the contents of these alone.
+    Passes and planning look at the values only where `constant_values.decide` says so: what is generated does not depend on
+    others, and `repr` does not tell them.
     """
 
     array: np.ndarray
-    _digests: list[str] = field(default_factory=list, init=False)
+    has_values: bool = True
+    """False where the array only has the shape and the type: such a constant equals itself alone."""
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of element type, shape and contents, taken when it is first asked for."""
-        if not self._digests:
-            data = np.ascontiguousarray(self.array)
-            digest = hashlib.sha256(f"{data.dtype.str}{data.shape}".encode())
-            digest.update(data.reshape(-1).view(np.uint8).data)
-            self._digests.append(digest.hexdigest())
-        return self._digests[0]
-
-    @property
-    def decides_code(self) -> bool:
-        """Whether rewrites may look at the contents: they are few, or truth values, or 0 and -inf alone.
-
-        >>> Constant(np.ones(64)).decides_code, Constant(np.ones(65)).decides_code, Constant(np.ones(65, bool)).decides_code
-        (True, False, True)
-        """
-        if self.array.size <= SMALL_ELEMENTS or self.array.dtype == np.bool_:
-            return True
-        may_mask = np.issubdtype(self.array.dtype, np.floating) and self.array.flat[0] in (0, -np.inf)
-        return may_mask and bool(np.all((self.array == 0) | (self.array == -np.inf)))
+        """SHA-256 of type, shape and values."""
+        data = np.ascontiguousarray(self.array)
+        digest = hashlib.sha256(f"{data.dtype.str}{data.shape}".encode())
+        digest.update(data.reshape(-1).view(np.uint8).data)
+        return digest.hexdigest()
 
     def without_values(self) -> Constant:
-        """The same for everybody but those who read values that decide no code: it takes no memory."""
-        if self.decides_code:
+        """The same for everybody but those who compute with the values: where these are many, it takes no memory."""
+        if constant_values.decide(self.array):
             return self
-        light = Constant(np.broadcast_to(np.ones((), self.array.dtype), self.array.shape))
-        light._digests.append(self.digest)
-        return light
+        return Constant(np.broadcast_to(np.zeros((), self.array.dtype), self.array.shape), has_values=False)
 
-    def __repr__(self) -> str:
-        contents = self.digest if self.decides_code else "any"
-        return f"Constant({self.array.dtype.str}{self.array.shape}, {contents})"
+    def reshaped(self, shape: tuple[int, ...]) -> Constant:
+        """The same elements in another shape."""
+        return Constant(self.array.reshape(shape), self.has_values)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Constant) or self.array.shape != other.array.shape:
-            return False
-        return self is other or self.digest == other.digest
+        if self is other or not isinstance(other, Constant):
+            return self is other
+        return self.has_values and other.has_values and constant_values.same_values(self.array, other.array)
 
     def __hash__(self) -> int:
-        return hash((self.array.dtype.str, self.array.shape))
+        return hash((self.array.dtype.str, self.array.shape, constant_values.sample(self.array).tobytes()))
+
+    def __repr__(self) -> str:
+        values = self.digest if self.has_values and constant_values.decide(self.array) else "any values"
+        return f"Constant({self.array.dtype.str}, {self.array.shape}, {values})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,13 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from tilewright.codegen.artifact import Artifact, PackedSlot, Signature
 from tilewright.errors import ShapeError
+from tilewright.graph.constant_values import can_change, same_values, sample
 from tilewright.runtime import libraries
 from tilewright.runtime.arrays import Array, as_array, dtype_named
 from tilewright.runtime.binding import bind
@@ -51,24 +52,31 @@ class Packed:
 
 @dataclass(slots=True)
 class _Shared:
-    """What is packed in this process, by constant and layout; a constant is a read-only array that somebody holds."""
+    """What is packed in this process: found by a source that nobody can write to, else by its own contents."""
 
-    packed: weakref.WeakValueDictionary[tuple[int, str], Array] = field(default_factory=weakref.WeakValueDictionary)
     sources: weakref.WeakValueDictionary[int, Array] = field(default_factory=weakref.WeakValueDictionary)
+    by_source: weakref.WeakValueDictionary[tuple[int, str], Array] = field(default_factory=weakref.WeakValueDictionary)
+    by_contents: weakref.WeakValueDictionary[tuple[str, bytes], Array] = field(default_factory=weakref.WeakValueDictionary)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def find(self, source: Array, layout: str) -> Array | None:
         """The same array, packed in the same way before."""
         with self.lock:
             is_same = self.sources.get(id(source)) is source
-            return self.packed.get((id(source), layout)) if is_same else None
+            return self.by_source.get((id(source), layout)) if is_same else None
 
-    def keep(self, source: Array, layout: str, packed: Array) -> None:
-        """Remember what was packed, unless the array can still be written to."""
+    def keep(self, source: Array, layout: str, packed: Array) -> Array:
+        """What is to be used in the place of `packed`: the same bytes, if somebody has them already."""
+        key = layout, sample(packed).tobytes()
+        with self.lock:
+            known = self.by_contents.setdefault(key, packed)
+        if known is not packed and not same_values(known, packed):
+            return packed
         if not can_change(source):
             with self.lock:
                 self.sources[id(source)] = source
-                self.packed[id(source), layout] = packed
+                self.by_source[id(source), layout] = known
+        return known
 
 
 _shared = _Shared()
@@ -115,24 +123,8 @@ def _one(pack: Pack, number: int, slot: PackedSlot, source: Array, dtype: str) -
     dense = np.require(source, dtype_named(dtype), ("C", "A"))
     packed = allocate(slot.size_bytes)
     pack(number, dense.ctypes.data, packed.ctypes.data)
-    _shared.keep(source, slot.layout, packed)
-    return packed
-
-
-def can_change(array: Array) -> bool:
-    """Whether somebody may write to the memory of an array through it or through what it is a view of.
-
-    >>> import numpy as np
-    >>> fixed = np.frombuffer(b"1234", np.uint8)
-    >>> can_change(fixed), can_change(fixed[1:]), can_change(fixed.copy())
-    (False, False, True)
-    """
-    one: Any = array
-    while isinstance(one, np.ndarray):
-        if one.flags.writeable:
-            return True
-        one = one.base
-    return one is not None and not memoryview(one).readonly
+    packed.flags.writeable = False
+    return _shared.keep(source, slot.layout, packed)
 
 
 def allocate(size_bytes: int) -> Array:

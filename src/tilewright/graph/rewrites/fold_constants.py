@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from math import inf, prod
 
 from tilewright.graph.constant_part import constant_operators, evaluated
+from tilewright.graph.constant_values import FEW
 from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.types import SMALL_ELEMENTS, Constant, Graph, Operator, Tensor
+from tilewright.graph.types import Constant, Graph, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class FoldConstants:
 
     def run(self, graph: Graph) -> Graph:
         """The graph with results in the place of operators on small constants."""
-        small = {tensor.name for tensor in graph.tensors if _elements(tensor) <= SMALL_ELEMENTS}
+        small = {tensor.name for tensor in graph.tensors if _elements(tensor) <= FEW}
         known = {name for name, _ in graph.constants} & small
         folded: list[Operator] = []
         for operator in constant_operators(graph):
