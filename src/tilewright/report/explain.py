@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.codegen.workspace import arena_bytes
 from tilewright.graph.types import Extent, planned_extent
 from tilewright.machine.machine import Machine
 from tilewright.plan.schedule import Pack, Storage
@@ -26,10 +27,17 @@ def explain(model_plan: ModelPlan) -> str:
     if len(plans) == 1 and not cuts:
         return "\n".join(_page(plans[0], name, PAGE_LINES))
     count = f"{len(plans)} {'chain' if len(plans) == 1 else 'chains'}"
-    lines = [f"{name}: {count}, {units.seconds(model_plan.predicted_seconds)} on one thread", ""]
+    lines = [f"{name}: {count}, {units.seconds(model_plan.predicted_seconds)} on one thread", *_arena(model_plan), ""]
     for plan in plans:
         lines += [*_page(plan, plan.chain.name, PAGE_LINES), ""]
     return "\n".join([*lines, *section("not fused", [line for cut in cuts for line in _cut(cut)])]).rstrip("\n")
+
+
+def _arena(model_plan: ModelPlan) -> list[str]:
+    """The memory between chains; nothing where there is none."""
+    size_bytes, alive_bytes = arena_bytes(model_plan)
+    alive = f"{units.size(alive_bytes)} of them alive at once"
+    return [f"tensors between chains take {units.size(size_bytes)}, {alive}"] if size_bytes else []
 
 
 def explain_plan(plan: Plan) -> str:
