@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import mmap
+import weakref
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -65,3 +68,54 @@ def test_what_is_packed_is_read_only_and_goes_with_its_last_kernel() -> None:
     del executable
     gc.collect()
     assert len(constants._shared.by_contents) == before - len(WEIGHTS)
+
+
+class Lazy(Sequence[np.ndarray]):
+    """Constants that are read when they are asked for; knows how many of them are held at once."""
+
+    def __init__(self) -> None:
+        self.alive = self.most = 0
+
+    def __len__(self) -> int:
+        return len(WEIGHTS)
+
+    def __getitem__(self, number: int) -> np.ndarray:  # type: ignore[override]
+        array = WEIGHTS[number].copy()
+        self.alive += 1
+        self.most = max(self.most, self.alive)
+        weakref.finalize(array, self.leave)
+        return array
+
+    def leave(self) -> None:
+        self.alive -= 1
+
+
+def test_one_constant_is_held_at_a_time() -> None:
+    lazy = Lazy()
+    executable = load(artifact(64), threads=1, constants=lazy)
+    assert (lazy.alive, lazy.most) == (0, 1)
+    assert addresses(load(artifact(64), threads=1, constants=WEIGHTS)) == addresses(executable)
+
+
+def test_pages_of_a_mapped_file_are_let_go_and_can_be_read_again(tmp_path: Path) -> None:
+    values = RNG.standard_normal(1 << 18).astype(np.float32)
+    values.tofile(tmp_path / "weights")
+    with (tmp_path / "weights").open("rb") as file:
+        mapped = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.float32)[7:]
+    assert (mapped == values[7:]).all()
+    before = resident_bytes()
+    constants._let_go(mapped)
+    assert resident_bytes() < before - mapped.nbytes // 2
+    assert (mapped == values[7:]).all()
+
+
+def test_pages_that_were_written_to_stay(tmp_path: Path) -> None:
+    np.zeros(1 << 18, np.float32).tofile(tmp_path / "weights")
+    mapped = np.memmap(tmp_path / "weights", np.float32, mode="c")
+    mapped[...] = 3
+    constants._let_go(mapped)
+    assert (mapped == 3).all()
+
+
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
