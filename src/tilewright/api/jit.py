@@ -7,7 +7,7 @@ import inspect
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from tilewright.machine.machine import Machine
 from tilewright.runtime import calibration
 from tilewright.runtime.arrays import like, views
 
+KernelSignatures: TypeAlias = Signatures[TracedCall, Kernel | FixedResult]
 MOST_REMEMBERED = 4096
 """Exact shapes whose kernels are found at once; beyond, they are found by their buckets again."""
 
@@ -121,8 +122,8 @@ class Jitted:
         self._fuse = fuse
         self._dynamic = dynamic
         self._plain: dict[tuple[Any, ...], Kernel | FixedResult] = {}
-        self._plain_signatures: dict[tuple[Any, ...], Signatures] = {}
-        self._signatures: dict[tuple[Any, ...], Signatures] = {}
+        self._plain_signatures: dict[tuple[Any, ...], KernelSignatures] = {}
+        self._signatures: dict[tuple[Any, ...], KernelSignatures] = {}
         self._lock = threading.RLock()
         functools.update_wrapper(self, self._function)
 
@@ -199,7 +200,7 @@ class Jitted:
                 kernel = signatures.find_or_make(extents, _Maker(self, call))
         return kernel
 
-    def _signatures_of(self, call: FlatCall, inputs: tuple[Array, ...]) -> Signatures:
+    def _signatures_of(self, call: FlatCall, inputs: tuple[Array, ...]) -> KernelSignatures:
         key = (call.structure, *[(array.ndim, array.dtype) for array in inputs])
         try:
             return self._signatures.get(key) or self._signatures.setdefault(key, Signatures(self._dynamic))

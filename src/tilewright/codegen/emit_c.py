@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from tilewright.codegen import emit_fetch, names
 from tilewright.codegen.c_file import Argument, File
 from tilewright.codegen.c_text import comment, function, indent, words
+from tilewright.codegen.emit_exact import emit_exact_loops
 from tilewright.codegen.emit_loops import emit_vector_loops
 from tilewright.codegen.emit_packing import copy_lines
 from tilewright.codegen.emit_tiles import tiles_call
@@ -69,20 +70,12 @@ def routine(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> Rout
 
 def kernel_calls(nest: LoopNest) -> list[KernelCall]:
     """Every kernel call of a nest."""
-    roots = [*nest.setup, *(node for axis in nest.parallel for node in axis.prologue), *nest.body]
-    return [node for root in roots for node in _walk(root) if isinstance(node, KernelCall)]
+    return [node for node in nest.nodes() if isinstance(node, KernelCall)]
 
 
 def _streams(nest: LoopNest) -> bool:
     """Whether micro tiles store past the caches: other threads see it once this one has passed a fence."""
     return any(call.epilogue is not None and call.epilogue.streams for call in kernel_calls(nest))
-
-
-def _walk(node: Node) -> Iterator[Node]:
-    yield node
-    if isinstance(node, BlockLoop | If):
-        for inner in node.body:
-            yield from _walk(inner)
 
 
 def _task_lines(file: File, nest: LoopNest) -> list[str]:
@@ -219,7 +212,7 @@ def _node(node: Node) -> list[str]:
         case KernelCall():
             return [tiles_call(node)]
         case VectorLoops():
-            return emit_vector_loops(node)
+            return emit_exact_loops(node) if node.exact_type else emit_vector_loops(node)
 
 
 def _loop(loop: BlockLoop) -> list[str]:

@@ -27,11 +27,12 @@ from tilewright.codegen.emit_tiles import (
     tiles_functions,
     tiles_weights,
 )
+from tilewright.codegen.emit_window import windows_text
 from tilewright.codegen.expressions import multiply, to_c
 from tilewright.codegen.loop_nest import KernelCall
 from tilewright.codegen.routines import Routine, shared
+from tilewright.codegen.vocabulary import element_vocabulary
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
-from tilewright.kernels.elements import reading
 
 EXPORTED = '__attribute__((visibility("default")))'
 ENTRY_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"
@@ -83,11 +84,6 @@ def _chains_and_entry(file: File, routines: Sequence[Routine], chosen: Sequence[
     return [*map(_static, dict.fromkeys(chosen)), *_entry(file, routines, chosen), *preparation(file)]
 
 
-def element_types(file: File) -> frozenset[str]:
-    """Of all that the chains read and write outside their scratch."""
-    return frozenset(argument.dtype for _, arguments in file.nests for argument in arguments)
-
-
 def _static(one: Routine) -> str:
     return one.text.replace(f"\nvoid {one.name}_run(", f"\nstatic void {one.name}_run(")
 
@@ -96,6 +92,7 @@ def _file(file: File, routines: Sequence[Routine], chains: list[str]) -> tuple[s
     """One C file with the vocabulary for these routines."""
     calls = [call for one in routines for call in one.calls]
     kernel_text, linked = _kernels(file, calls)
+    chains = with_rounding(chains)
     parts = [
         comment(file.header),
         file.dialect.prelude,
@@ -104,10 +101,11 @@ def _file(file: File, routines: Sequence[Routine], chains: list[str]) -> tuple[s
         CONTEXT_DECLARATION,
         CALL_DECLARATION,
         PACKING,
-        *reading(element_types(file)),
+        *element_vocabulary(file),
         *([emit_fetch.FETCHING] if any("struct tw_fetch" in chain for chain in chains) else []),
         *kernel_text,
-        *with_rounding(chains),
+        *windows_text(chains, file.dialect.lanes),
+        *chains,
     ]
     return "\n".join(parts), linked
 

@@ -16,6 +16,7 @@ from typing import TypeAlias
 from tilewright.codegen import names
 from tilewright.codegen.emit_gather import gather_lines
 from tilewright.codegen.emit_scalar import CARELESS, COMBINE, literal_text, vector_text
+from tilewright.codegen.emit_window import guarded_lines, is_guarded_window
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Range, RunningStates, VectorLoops, View
 from tilewright.codegen.row_expressions import fall, hoist_division, inverses, long_functions, may_lose_nan, row_values
@@ -147,7 +148,7 @@ class _Emitter:
     def store_state(self, place: View, value: str, lanes_are_reduced: bool, part: bool) -> str:
         """The statement that stores one value per row: of one row, or of a vector of rows."""
         if lanes_are_reduced:
-            return self.each(f"tw_store_part({self.address(place)}, {self.var(value)}, 1);")
+            return self.each(f"tw_store_part{suffix(place.dtype)}({self.address(place)}, {self.var(value)}, 1);")
         return self.store(value, part, place)
 
     def stored_contribution(self, reduction: Reduction) -> Scalar | None:
@@ -266,6 +267,8 @@ class _Emitter:
         operand = self.loops.reads[read]
         if isinstance(operand, View):
             return self.define(f"load_{read}", self.load(operand, part))
+        if is_guarded_window(operand):
+            return guarded_lines(read, operand, "lanes" if part else "TW_LANES", self.loops.vector_axis, self.first_position)
         return gather_lines(read, operand, "lanes" if part else "TW_LANES", self.position)
 
     def load(self, operand: View, part: bool) -> str:
@@ -276,15 +279,17 @@ class _Emitter:
             return f"tw_splat(tw_read{of}({address}))"
         if stride == 1:
             return f"tw_load_part{of}({address}, lanes)" if part else f"tw_load{of}({address})"
+        if stride == 2 and not part and not of:
+            return f"tw_load_every_other({address})"
         return f"tw_load_strided{of}({address}, {to_c(stride)}, {'lanes' if part else 'TW_LANES'})"
 
     def store(self, value: str, part: bool, place: View | None = None) -> str:
         """The statement that stores a vector, where nothing else is said in the written tensor."""
         place = place or self.loops.write
-        address, stride = self.address(place), place.stride(self.loops.vector_axis)
+        address, stride, to = self.address(place), place.stride(self.loops.vector_axis), suffix(place.dtype)
         if stride == 1 or self.loops.vector_axis is None:
-            return self.each(f"tw_store_part({address}, {value}, lanes);" if part else f"tw_store({address}, {value});")
-        return self.each(f"tw_store_strided({address}, {to_c(stride)}, {value}, {'lanes' if part else 'TW_LANES'});")
+            return self.each(f"tw_store_part{to}({address}, {value}, lanes);" if part else f"tw_store{to}({address}, {value});")
+        return self.each(f"tw_store_strided{to}({address}, {to_c(stride)}, {value}, {'lanes' if part else 'TW_LANES'});")
 
     def var(self, name: str) -> str:
         """A variable of the current row, or of the current way."""
@@ -339,6 +344,10 @@ class _Emitter:
         """The absolute position along an axis, lane included."""
         lane = ["lane"] if axis == self.loops.vector_axis else []
         return to_c(add(self.ranges[axis].start, self.offset(axis), *lane))
+
+    def first_position(self, axis: str) -> str:
+        """The absolute position along an axis, of the first lane."""
+        return to_c(add(self.ranges[axis].start, self.offset(axis)))
 
     def value(self, scalar: Scalar, known: Known = MappingProxyType({})) -> str:
         """The vector expression of a scalar."""

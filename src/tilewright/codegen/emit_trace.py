@@ -19,16 +19,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tilewright.codegen import emit_fetch
+from tilewright.codegen import emit_fetch, emit_window
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
 from tilewright.codegen.emit_c import FLOAT_BYTES, kernel_calls
 from tilewright.codegen.emit_epilogue import kernel_epilogue
-from tilewright.codegen.emit_library import CALL_DECLARATION, chains_and_entry, element_types
+from tilewright.codegen.emit_library import CALL_DECLARATION, chains_and_entry
 from tilewright.codegen.emit_packing import PACKING
 from tilewright.codegen.emit_tiles import by_kernel, tiles_functions
 from tilewright.codegen.program import Program, c_file
+from tilewright.codegen.vocabulary import touched_vocabulary
 from tilewright.kernels.contract import Along, Epilogue, MicroKernel, matrix_abi
-from tilewright.kernels.elements import suffix, touching
+from tilewright.kernels.elements import suffix
 from tilewright.kernels.vector_functions import VECTOR_FUNCTIONS
 from tilewright.kernels.vectors import lanes_text, ways_text
 
@@ -87,7 +88,8 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
             CONTEXT_DECLARATION,
             CALL_DECLARATION,
             PACKING,
-            *touching(element_types(file)),
+            *touched_vocabulary(file),
+            emit_window.TRACED,
             emit_fetch.FETCHING,
             *_kernels(program, every_step),
             *chains_and_entry(file, share=False),

@@ -5,6 +5,7 @@ All coordinates are explicit here: a `View` says where the elements of a box lie
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -214,6 +215,8 @@ class VectorLoops:
     running: RunningStates | None = None
     inverse: View | None = None
     """Receives what every row's shares, or sums of them, are to be multiplied by."""
+    exact_type: str = ""
+    """The element type that is computed in, point by point in plain loops; "" for vectors of float32."""
 
 
 Node: TypeAlias = BlockLoop | If | Define | Copy | KernelCall | VectorLoops
@@ -279,3 +282,15 @@ class LoopNest:
     fetches: tuple[Fetch, ...] = ()
     shared: tuple[Buffer, ...] = ()
     """In the workspace of the call: what a nest of its own packs for all threads of the chain."""
+
+    def nodes(self) -> Iterator[Node]:
+        """Everything that a call does, in order."""
+        for root in (*self.setup, *(node for axis in self.parallel for node in axis.prologue), *self.body):
+            yield from _walk(root)
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    yield node
+    if isinstance(node, BlockLoop | If):
+        for inner in node.body:
+            yield from _walk(inner)

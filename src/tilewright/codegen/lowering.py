@@ -24,6 +24,7 @@ from tilewright.codegen.rows import correct_sums, is_cut, lower_cut_rows, lower_
 from tilewright.codegen.state import Lowering, Scope, whole_range
 from tilewright.codegen.storage import Stored
 from tilewright.errors import InternalError, PlanningError
+from tilewright.graph.exactness import exact_type
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
@@ -219,6 +220,8 @@ def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[N
         return ()
     if state.plan.operator_plan(leaf.operator).roles is not None:
         return correct_sums(state, operator, scope, lower_contraction(state, operator, scope))
+    if exact := exact_type(operator, {tensor.name: tensor for tensor in state.chain.tensors}):
+        return (replace(_vector_loops(state, operator, scope), exact_type=exact),)
     guard = key_guard(state.chain)
     mask = guard.mask(operator.name) if guard is not None else None
     if mask is not None:
@@ -254,7 +257,7 @@ def _vector_loops(state: Lowering, operator: Operator, scope: Scope) -> VectorLo
     if isinstance(write, Gather):
         raise InternalError(f"operator {operator.name} writes through a guarded or divided index")
     box = tuple((axis.name, scope.ranges[axis.name]) for axis in operator.axes)
-    return VectorLoops(operator, box, reads, write, _vector_axis(operator, reads))
+    return VectorLoops(operator, box, reads, write, _vector_axis(operator, reads, write))
 
 
 def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) -> None:
@@ -269,10 +272,16 @@ def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) 
         )
 
 
-def _vector_axis(operator: Operator, reads: tuple[View | Gather, ...]) -> str | None:
-    """Lanes run along the last dimension of a read that has unit stride there, preferably also of the write."""
+def _vector_axis(operator: Operator, reads: tuple[View | Gather, ...], write: View) -> str | None:
+    """Lanes run along the last dimension of a read that has unit stride there, preferably also of the write.
+
+    They do not where along the write's own last dimension fewer operands are collected element by element.
+    """
     candidates = [access.innermost() for access in (operator.write, *operator.reads)]
     axes = [axis for axis in candidates if axis is not None]
     parallel = [axis for axis in axes if operator.axis(axis).kind is AxisKind.PARALLEL]
     unit = [axis for axis in axes if any(isinstance(read, View) and read.stride(axis) == 1 for read in reads)]
-    return next(iter(unit or parallel or axes), None)
+    chosen = next(iter(unit or parallel or axes), None)
+    places = (*(read for read in reads if isinstance(read, View)), write)
+    apart = {axis: sum(place.stride(axis) not in (0, 1) for place in places) for axis in axes}
+    return axes[0] if axes and apart[axes[0]] < apart[chosen or axes[0]] else chosen

@@ -189,17 +189,17 @@ def _signature(model_plan: ModelPlan, unit: Mapping[str, int]) -> Signature:
     known = {tensor.name: tensor for tensor in graph.tensors}
     tensors = [known[name] for name in _argument_names(model_plan)]
     symbols = {e.name: Symbol(e.name, e.low, e.high) for tensor in tensors for e in tensor.shape if isinstance(e, SymbolicExtent)}
-    slots = [_slot(tensor, unit, is_written=tensor.name in graph.outputs) for tensor in tensors]
+    slots = [_slot(tensor, unit) for tensor in tensors]
     inputs = len(slots) - len(graph.outputs)
-    constants = tuple(_slot(graph.tensor(name), {}, is_written=False) for name in _packed_constants(model_plan))
+    constants = tuple(_slot(graph.tensor(name), {}) for name in _packed_constants(model_plan))
     return Signature(tuple(symbols.values()), tuple(slots[:inputs]), tuple(slots[inputs:]), constants)
 
 
-def _slot(tensor: Tensor, unit: Mapping[str, int], *, is_written: bool) -> TensorSlot:
-    if tensor.dtype not in C_TYPES or (is_written and tensor.dtype != "float32"):
+def _slot(tensor: Tensor, unit: Mapping[str, int]) -> TensorSlot:
+    if tensor.dtype not in C_TYPES:
         raise DTypeError(
             f"{tensor.name} has elements of type {tensor.dtype}",
-            why="kernels for it are not there yet",
+            why="kernels neither read nor write it",
             hint="convert it to float32, or call with interpret=True",
         )
     shape = tuple(extent.name if isinstance(extent, SymbolicExtent) else extent for extent in tensor.shape)
@@ -215,7 +215,7 @@ def _argument(tensor: Tensor, unit: Mapping[str, int]) -> Stored:
 
 def _between(tensor: Tensor) -> Stored:
     sizes = tuple(extent_value(extent) for extent in tensor.shape)
-    return Stored(names.identifier(tensor.name), spread_strides(sizes), (0,) * len(sizes))
+    return Stored(names.identifier(tensor.name), spread_strides(sizes), (0,) * len(sizes), dtype=tensor.dtype)
 
 
 def _between_chains(model_plan: ModelPlan) -> tuple[Plan, ...]:
@@ -262,7 +262,8 @@ def _chain_arguments(plan: Plan, pointers: Mapping[str, str]) -> Iterator[Argume
     for tensor in (tensor for tensor in plan.chain.inputs if tensor in pointers):
         dtype = plan.chain.tensor(tensor).dtype
         yield Argument(names.identifier(tensor), pointers[tensor], is_written=False, dtype=dtype)
-    yield Argument(names.identifier(plan.chain.output), pointers[plan.chain.output], is_written=True)
+    output = plan.chain.tensor(plan.chain.output)
+    yield Argument(names.identifier(output.name), pointers[output.name], is_written=True, dtype=output.dtype)
     for name, _ in partial_buffers(plan):
         yield Argument(name, pointers[name], is_written=True)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.codegen.expressions import Value, add, evaluated, maximum, round_up
+from tilewright.codegen.expressions import Value, add, ceil_divide, evaluated, maximum, multiply, round_up
 from tilewright.codegen.loop_nest import Buffer, LoopNest
 from tilewright.codegen.parts import extent_value, partial_buffers
 from tilewright.codegen.storage import CACHE_LINE_FLOATS, elements, spread_strides
 from tilewright.graph.types import Graph, SymbolicExtent
+from tilewright.kernels.elements import ELEMENT_BYTES
 from tilewright.plan.arena import Interval, most_alive, placed, slots
 from tilewright.plan.types import ModelPlan, Plan
 
@@ -18,7 +19,7 @@ FLOAT_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """Something in the workspace: its elements, and the first and the last chain that need it."""
+    """Something in the workspace: the floats that it takes, and the first and the last chain that need it."""
 
     name: str
     elements: Value
@@ -76,13 +77,14 @@ def arena_bytes(model_plan: ModelPlan) -> tuple[int, int]:
 
 def tenants(model_plan: ModelPlan, nests: Iterable[tuple[LoopNest, Plan]] = ()) -> Iterator[Tenant]:
     """All that lives in the workspace; operands that are packed for all threads are known of lowered chains only."""
+    dtypes = {tensor.name: tensor.dtype for tensor in model_plan.graph.tensors}
     shapes = {tensor.name: tuple(map(extent_value, tensor.shape)) for tensor in model_plan.graph.tensors}
     last = {tensor: number for number, plan in enumerate(model_plan.plans) for tensor in plan.chain.inputs}
     numbers = {id(plan): number for number, plan in enumerate(model_plan.plans)}
     for number, plan in enumerate(model_plan.plans):
         if plan.chain.output not in model_plan.graph.outputs:
             shape = shapes[plan.chain.output]
-            size = elements(shape, spread_strides(shape))
+            size = floats_of(elements(shape, spread_strides(shape)), dtypes[plan.chain.output])
             yield Tenant(plan.chain.output, size, number, last.get(plan.chain.output, number))
     for number, plan in enumerate(model_plan.plans):
         yield from (Tenant(name, size, number, number) for name, size in partial_buffers(plan))
@@ -90,6 +92,12 @@ def tenants(model_plan: ModelPlan, nests: Iterable[tuple[LoopNest, Plan]] = ()) 
         shared_name(numbers[id(plan)], one): (numbers[id(plan)], one.elements) for nest, plan in nests for one in nest.shared
     }
     yield from (Tenant(name, size, number, number) for name, (number, size) in shared.items())
+
+
+def floats_of(count: Value, dtype: str) -> Value:
+    """The floats that take the place of so many elements."""
+    size_bytes = ELEMENT_BYTES[dtype]
+    return ceil_divide(multiply(count, size_bytes), ELEMENT_BYTES["float32"]) if size_bytes != ELEMENT_BYTES["float32"] else count
 
 
 def shared_name(chain: int, buffer: Buffer) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -12,8 +11,9 @@ import numpy as np
 
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing_location import located, user_location
+from tilewright.graph.builder import Builder
 from tilewright.graph.constant_values import can_change
-from tilewright.graph.types import Constant, Graph, Operator, Tensor
+from tilewright.graph.types import Constant, Extent, Operator, Tensor
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 """Element types of positions, lengths and indices: maps may read them, and no kernel stores them."""
@@ -37,26 +37,23 @@ def recording(recorder: Recorder) -> Iterator[None]:
         _current.reset(token)
 
 
-class Recorder:
-    """Collects operators. `element_types` are accepted for tensors; None accepts all (for the interpreter)."""
+class Recorder(Builder):
+    """A builder for functions that are traced: it says where in the user's source something went wrong.
+
+    `element_types` are accepted for tensors; None accepts all (for the interpreter).
+    """
 
     def __init__(self, name: str, element_types: Collection[str] | None = None) -> None:
-        self.name = identifier(name)
+        super().__init__(name)
         self.element_types = element_types
-        self.tensors: dict[str, Tensor] = {}
-        self.operators: list[Operator] = []
-        self.inputs: list[str] = []
-        self.constants: dict[str, Constant] = {}
         self._known: dict[Constant, str] = {}
-        self._counts: dict[str, int] = {}
 
-    def input(self, name: str, shape: tuple[Any, ...], dtype: str) -> Tensor:
+    def input(self, name: str, shape: Sequence[Extent], dtype: str) -> Tensor:
         """A new input of the graph."""
-        tensor = self._declare(Tensor(self.unique(name), shape, dtype), f"argument {name!r}")
-        self.inputs.append(tensor.name)
-        return tensor
+        self._check_type(dtype, f"argument {name!r}")
+        return super().input(name, shape, dtype)
 
-    def constant(self, array: Any) -> Tensor:
+    def constant(self, array: Any, name: str = "constant") -> Tensor:
         """The tensor of an array's present contents, which are copied if they can change; equal contents give the same tensor."""
         if isinstance(array, np.ma.MaskedArray):
             raise DTypeError("a masked array cannot be a constant", where=user_location(), hint="use its filled(value)")
@@ -69,42 +66,21 @@ class Recorder:
             raise DTypeError(f"an array of {value.dtype} cannot be a constant", where=user_location())
         if not is_fixed:
             value.flags.writeable = False
-        tensor = self._declare(Tensor(self.unique("constant"), value.shape, value.dtype.name), "a constant of the function")
-        self.constants[tensor.name] = constant
+        self._check_type(value.dtype.name, "a constant of the function")
+        tensor = super().constant(value, name)
         self._known[constant] = tensor.name
         return tensor
 
     def record(self, build: Callable[..., tuple[Operator, Tensor]], *arguments: Any, kind: str, **options: Any) -> Tensor:
         """Run an operator builder under unique names and keep the operator. Errors are given the place in the user's source."""
         try:
-            operator, result = build(*arguments, **options, name=self.unique(kind), result=self.unique("t"))
+            result = super().record(build, *arguments, kind=kind, **options)
         except TilewrightError as error:
             raise located(error) from error.__cause__
-        self._declare(result, f"the result of {kind}")
-        if not operator.is_map():
-            self._check_operands(operator, kind)
-        self.operators.append(operator)
+        self._check_type(result.dtype, f"the result of {kind}")
+        if not self.operators[-1].is_map():
+            self._check_operands(self.operators[-1], kind)
         return result
-
-    def graph(self, outputs: tuple[str, ...]) -> Graph:
-        """The finished graph."""
-        tensors = tuple(self.tensors.values())
-        return Graph(self.name, tensors, tuple(self.operators), tuple(self.inputs), outputs, tuple(self.constants.items()))
-
-    def unique(self, name: str) -> str:
-        """An identifier that no tensor and no operator has: the name itself, or with a number behind it.
-
-        >>> recorder = Recorder("f")
-        >>> [recorder.unique("einsum"), recorder.unique("einsum"), recorder.unique("t")]
-        ['einsum', 'einsum_2', 't_1']
-        """
-        base = identifier(name)
-        while True:
-            count = self._counts[base] = self._counts.get(base, 0) + 1
-            candidate = base if count == 1 and base != "t" else f"{base}_{count}"
-            if candidate == base or candidate not in self._counts:
-                self._counts.setdefault(candidate, 1)
-                return candidate
 
     def _check_operands(self, operator: Operator, kind: str) -> None:
         """Refuse what is no map of integers: only maps convert what they read."""
@@ -118,23 +94,11 @@ class Recorder:
                 hint="convert them with .astype(numpy.float32), or pass interpret=True to run the NumPy meaning",
             )
 
-    def _declare(self, tensor: Tensor, what: str) -> Tensor:
-        if self.element_types is not None and tensor.dtype not in (*self.element_types, "bool", *INTEGERS):
+    def _check_type(self, dtype: str, what: str) -> None:
+        if self.element_types is not None and dtype not in (*self.element_types, "bool", *INTEGERS):
             raise DTypeError(
-                f"{what} has dtype {tensor.dtype}",
+                f"{what} has dtype {dtype}",
                 where=user_location(),
                 why=f"compiled kernels compute in {', '.join(self.element_types)}; promotion follows the array API",
                 hint="convert arrays with .astype(numpy.float32), or pass interpret=True to run the NumPy meaning",
             )
-        self.tensors[tensor.name] = tensor
-        return tensor
-
-
-def identifier(name: str) -> str:
-    """A name made of ASCII letters, digits and underscores that starts with a letter.
-
-    >>> identifier("params['w']"), identifier("<lambda>")
-    ('params_w', 'lambda')
-    """
-    text = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
-    return text if text[:1].isalpha() else f"x_{text}".rstrip("_")

@@ -70,6 +70,11 @@ class Access:
     tensor: str
     indices: tuple[Index, ...]
     guard: Guard | None = None
+    lookups: tuple[tuple[int, int], ...] = ()
+    """(dimension, number of a read of integers of the same operator): its element at this point is added to the index.
+
+    Negative elements count from the end of the dimension; the sum is held to the dimension (0..extent - 1).
+    """
 
     def axes(self) -> frozenset[str]:
         """The names of the axes that it depends on."""
@@ -81,8 +86,8 @@ class Access:
         return next((atom for atom, coefficient in last if isinstance(atom, str) and coefficient == 1), None)
 
     def is_affine(self) -> bool:
-        """Whether it is unguarded and free of divisions: base plus strides times axes."""
-        return self.guard is None and all(index.is_affine() for index in self.indices)
+        """Whether it is unguarded and free of divisions and lookups: base plus strides times axes."""
+        return self.guard is None and not self.lookups and all(index.is_affine() for index in self.indices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +176,10 @@ class Operator:
         """Whether it only moves elements (transpose, reshape, slice)."""
         return self.is_map() and self.body == Load(0) and len(self.reads) == 1
 
+    def looked_up(self) -> frozenset[int]:
+        """The numbers of the reads whose elements other reads add to their indices."""
+        return frozenset(number for access in self.reads for _, number in access.lookups)
+
     def functions(self) -> tuple[str, ...]:
         """The scalar functions applied at every point, with repetition."""
         from tilewright.graph.scalar import subexpressions
@@ -215,6 +224,10 @@ class Constant:
         if constant_values.decide(self.array):
             return self
         return Constant(np.broadcast_to(np.zeros((), self.array.dtype), self.array.shape), has_values=False)
+
+    def reshaped(self, shape: tuple[int, ...]) -> Constant:
+        """The same elements in another shape."""
+        return Constant(self.array.reshape(shape), self.has_values)
 
     def __eq__(self, other: object) -> bool:
         if self is other or not isinstance(other, Constant):

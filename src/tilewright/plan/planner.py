@@ -14,6 +14,7 @@ from tilewright.plan.candidate import Candidate
 from tilewright.plan.coefficients import Coefficients, coefficients_for
 from tilewright.plan.cost import floor
 from tilewright.plan.epilogues import maps_in_tiles
+from tilewright.plan.exact import is_exact, plan_exactly
 from tilewright.plan.fetch import fetched_inputs, fetching_operators
 from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.guard_work import key_blocks
@@ -56,6 +57,8 @@ def plan_chain(
     grows) searching a chain that differs from an earlier one in names only. Raises
     `PlanningError` if no micro kernel or no executable schedule exists.
     """
+    if is_exact(chain):
+        return plan_exactly(chain, machine, coefficients or coefficients_for(machine))
     available = registry.for_machine(machine) if kernels is None else kernels
     setting, ranked = chain_setting(chain, machine, available, coefficients or coefficients_for(machine))
     memory: Searched = {} if searched is None else searched

@@ -1,0 +1,49 @@
+"""A graph as something that runs: the seam between sessions and the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tilewright import compiler
+from tilewright.frontend.onnx.model import Array
+from tilewright.graph.types import Graph
+from tilewright.machine.machine import Machine
+from tilewright.plan.types import ModelPlan
+from tilewright.runtime import artifacts
+from tilewright.runtime.executable import Executable, load
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compiled:
+    """The library of a graph, and the constants that calls read as they are."""
+
+    graph: Graph
+    """Without the contents of its constants."""
+    executable: Executable
+    constants: tuple[Array, ...]
+
+    def run(self, inputs: Sequence[Array]) -> list[Array]:
+        """The graph's outputs, in order, for its inputs."""
+        outputs = self.executable.new_outputs(inputs)
+        self.executable.run((*inputs, *self.constants), outputs)
+        return outputs
+
+
+def planned(graph: Graph, machine: Machine) -> ModelPlan:
+    """How a graph will run; no compiler is run."""
+    return compiler.plan(graph, machine)
+
+
+def compiled(graph: Graph, machine: Machine, threads: int | None) -> Compiled:
+    """Planned, compiled (or found in the cache) and loaded. Raises like `tw.jit`."""
+    artifact = artifacts.remembered(graph, machine, None, lambda: compiler.generate(planned(graph, machine)))
+    of_calls = [slot.name for slot in artifact.signature.inputs[len(graph.inputs) :]]
+    packed = [slot.name for slot in artifact.signature.constants]
+    values = compiler.constant_values(graph, [*of_calls, *packed])
+    executable = load(artifact, threads=threads, constants=[values[name] for name in packed])
+    return Compiled(_without_constants(graph), executable, tuple(values[name] for name in of_calls))
+
+
+def _without_constants(graph: Graph) -> Graph:
+    return replace(graph, constants=tuple((name, constant.without_values()) for name, constant in graph.constants))

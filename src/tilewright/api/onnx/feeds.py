@@ -1,0 +1,63 @@
+"""What a call gives a session, checked against what the model declares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tilewright.api.onnx.ort_value import OrtValue
+from tilewright.errors import DTypeError, ShapeError, TilewrightError
+from tilewright.frontend.onnx.element_types import onnx_name
+from tilewright.frontend.onnx.model import Declared
+from tilewright.runtime.arrays import as_array
+
+
+def checked(feeds: Mapping[str, Any], inputs: Sequence[Declared], optional: Sequence[Declared]) -> dict[str, Any]:
+    """Values by unique name.
+
+    Raises `TilewrightError` for missing and unknown inputs, `ShapeError` and `DTypeError` for those that do not fit.
+    """
+    known = {one.name: one for one in (*inputs, *optional)}
+    unknown = [name for name in feeds if name not in known]
+    if unknown:
+        why = f"its inputs are {', '.join(known) or 'none'}"
+        raise TilewrightError(f"the model has no input {unknown[0]!r}", where="run", why=why)
+    missing = [one.name for one in inputs if one.name not in feeds and one.kind != "optional"]
+    if missing:
+        raise TilewrightError(f"the input {missing[0]!r} is missing", where="run", why=f"given are {', '.join(feeds) or 'none'}")
+    values = {known[name].unique: _value(known[name], value) for name, value in feeds.items()}
+    return {**{one.unique: None for one in inputs if one.unique not in values}, **values}
+
+
+def _value(one: Declared, value: Any) -> Any:
+    if isinstance(value, OrtValue):
+        value = value.content()
+    if one.kind == "sequence" or (isinstance(value, list) and one.kind != "tensor"):
+        return [np.asarray(item) for item in value]
+    if value is None and one.kind in ("optional", "unknown"):
+        return None
+    array = np.asarray(value) if isinstance(value, (list, tuple, int, float, bool, str, np.generic)) else as_array(value)
+    array = array.astype(object) if array.dtype.kind in "US" else array
+    if one.dtype is not None and one.kind in ("tensor", "optional"):
+        _check(one, array)
+    return array
+
+
+def _check(one: Declared, array: Any) -> None:
+    if array.dtype != one.dtype and not (array.dtype.hasobject and one.dtype is not None and one.dtype.hasobject):
+        raise DTypeError(
+            f"the input {one.name!r} has type tensor({onnx_name(array.dtype)})",
+            where="run",
+            why=f"the model declares {one.type}",
+            hint=f"pass it as {one.dtype}: x.astype({str(one.dtype)!r})",
+        )
+    if one.shape is None:
+        return
+    fits = len(one.shape) == array.ndim and all(
+        not isinstance(extent, int) or extent == actual for extent, actual in zip(one.shape, array.shape, strict=True)
+    )
+    if not fits:
+        wanted = f"({', '.join(str(extent) if extent is not None else '?' for extent in one.shape)})"
+        raise ShapeError(f"the input {one.name!r} has shape {array.shape}", where="run", why=f"the model declares {wanted}")

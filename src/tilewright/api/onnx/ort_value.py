@@ -1,0 +1,150 @@
+"""`OrtValue` and `IOBinding` of onnxruntime: values outside of feeds, and where results go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError, TilewrightError
+from tilewright.frontend.onnx.element_types import onnx_name
+from tilewright.runtime.arrays import as_array
+
+if TYPE_CHECKING:
+    from tilewright.api.onnx.session import InferenceSession
+
+
+class OrtValue:
+    """A value that a session takes or gives: an array or a list of arrays; its memory is shared."""
+
+    def __init__(self, content: Any) -> None:
+        self._content = content
+
+    @staticmethod
+    def ortvalue_from_numpy(array: Any, device_type: str = "cpu", device_id: int = 0) -> OrtValue:
+        """A value with the memory of an array. Raises `TilewrightError` for another device than the CPU."""
+        _check_device(device_type)
+        return OrtValue(as_array(array))
+
+    @staticmethod
+    def ortvalue_from_shape_and_type(
+        shape: Sequence[int], element_type: Any, device_type: str = "cpu", device_id: int = 0
+    ) -> OrtValue:
+        """A value of zeros."""
+        _check_device(device_type)
+        return OrtValue(np.zeros(tuple(shape), element_type))
+
+    def content(self) -> Any:
+        """The array, or the list of arrays."""
+        return self._content
+
+    def numpy(self) -> Any:
+        """The array."""
+        return self._content
+
+    def shape(self) -> list[int]:
+        """The extents."""
+        return list(np.shape(self._content))
+
+    def data_type(self) -> str:
+        """`tensor(float)` and so on."""
+        return f"tensor({onnx_name(np.asarray(self._content).dtype)})"
+
+    def element_type(self) -> str:
+        """The element type by ONNX's name."""
+        return onnx_name(np.asarray(self._content).dtype)
+
+    def device_name(self) -> str:
+        """cpu."""
+        return "cpu"
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return int(self._content.ctypes.data)
+
+    def is_tensor(self) -> bool:
+        """Whether it is an array."""
+        return isinstance(self._content, np.ndarray)
+
+    def has_value(self) -> bool:
+        """Whether it is anything."""
+        return self._content is not None
+
+    def update_inplace(self, array: Any) -> None:
+        """Copy an array of the same shape into it."""
+        np.copyto(self._content, array)
+
+
+class IOBinding:
+    """Inputs and outputs that are bound before a run."""
+
+    def __init__(self, session: InferenceSession) -> None:
+        self._session = session
+        self._inputs: dict[str, Any] = {}
+        self._outputs: dict[str, Any] = {}
+        self._results: list[OrtValue] = []
+
+    def bind_cpu_input(self, name: str, array: Any) -> None:
+        """An input."""
+        self._inputs[name] = as_array(array)
+
+    def bind_ortvalue_input(self, name: str, value: OrtValue) -> None:
+        """An input."""
+        self._inputs[name] = value
+
+    def bind_output(self, name: str, device_type: str = "cpu", device_id: int = 0, *rest: Any, **options: Any) -> None:
+        """An output, in memory of its own."""
+        _check_device(device_type)
+        if options.get("buffer_ptr") or any(rest):
+            raise TilewrightError("outputs at addresses are refused", where="bind_output", hint="use bind_ortvalue_output")
+        self._outputs[name] = None
+
+    def bind_ortvalue_output(self, name: str, value: OrtValue) -> None:
+        """An output that is written to this value."""
+        self._outputs[name] = value
+
+    def run(self, run_options: Any = None) -> None:
+        """Run the session on what is bound."""
+        names = list(self._outputs) or None
+        results = self._session.run(names, self._inputs, run_options)
+        targets = list(self._outputs.values()) or [None] * len(results)
+        self._results = [_stored(target, result) for target, result in zip(targets, results, strict=True)]
+
+    def get_outputs(self) -> list[OrtValue]:
+        """The results of the last run."""
+        return self._results
+
+    def copy_outputs_to_cpu(self) -> list[Any]:
+        """The results of the last run as arrays."""
+        return [value.numpy() for value in self._results]
+
+    def synchronize_inputs(self) -> None:
+        """Nothing to wait for."""
+
+    def synchronize_outputs(self) -> None:
+        """Nothing to wait for."""
+
+    def clear_binding_inputs(self) -> None:
+        """Forget the inputs."""
+        self._inputs.clear()
+
+    def clear_binding_outputs(self) -> None:
+        """Forget the outputs."""
+        self._outputs.clear()
+
+
+def _stored(target: OrtValue | None, result: Any) -> OrtValue:
+    if target is None:
+        return OrtValue(result)
+    if target.shape() != list(np.shape(result)):
+        raise ShapeError(
+            f"a bound output has shape {target.shape()}", where="IOBinding", why=f"the result has {np.shape(result)}"
+        )
+    target.update_inplace(result)
+    return target
+
+
+def _check_device(device_type: str) -> None:
+    if device_type != "cpu":
+        raise TilewrightError(f"there is no device {device_type!r}", hint="use 'cpu'")

@@ -1,0 +1,191 @@
+"""`InferenceSession`: an ONNX model that runs, by the names and meanings of onnxruntime."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.api import logs
+from tilewright.api.onnx import feeds as call_feeds
+from tilewright.api.onnx.options import PROVIDER, SessionOptions
+from tilewright.api.onnx.ort_value import IOBinding, OrtValue
+from tilewright.api.onnx.steps import Remainder, Setting
+from tilewright.errors import DTypeError, InvalidModel, ShapeError, TilewrightError
+from tilewright.frontend.onnx.loading import load
+from tilewright.frontend.onnx.model import Declared
+
+
+@dataclass(frozen=True, slots=True)
+class NodeArg:
+    """An input or output: `shape` has integers, names and None; `type` is `tensor(float)` and so on."""
+
+    name: str
+    shape: list[int | str | None]
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelMetadata:
+    """What a model says of itself."""
+
+    producer_name: str
+    graph_name: str
+    domain: str
+    description: str
+    graph_description: str
+    version: int
+    custom_metadata_map: dict[str, str]
+
+
+class InferenceSession:
+    """A model, compiled for the shapes that it declares, or for those of its first calls. Safe from several threads.
+
+    `source` is a path, bytes or an `onnx.ModelProto`. `sess_options.intra_op_num_threads` is respected; `providers` are accepted.
+    Raises `InvalidModel` for what is no model, and `UnsupportedOperation` listing all operators that are not known.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        sess_options: SessionOptions | None = None,
+        providers: Sequence[Any] | None = None,
+        provider_options: Sequence[Mapping[str, Any]] | None = None,
+        **options: Any,
+    ) -> None:
+        logs.configure()
+        self._options = sess_options if sess_options is not None else SessionOptions()
+        self._model = load(source)
+        body = self._model.body
+        self._optional = tuple(one for one in body.inputs if one.unique in body.constants)
+        self._inputs = tuple(one for one in body.inputs if one.unique not in body.constants)
+        self._outputs = {one.name: one for one in body.outputs}
+        self._setting = Setting(self._options.threads())
+        self._remainders: dict[Any, Remainder] = {}
+        self._lock = threading.Lock()
+        self._prepare()
+
+    def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
+        """The outputs of these names (None: all), for arrays by input name.
+
+        Raises `TilewrightError` for inputs and outputs that the model does not have, `ShapeError` and `DTypeError` for
+        arrays that do not fit.
+        """
+        names = list(self._outputs) if output_names is None else list(output_names)
+        wanted = [self._declared_output(name).unique for name in names]
+        values = call_feeds.checked(input_feed, self._inputs, self._optional)
+        given = frozenset(one.unique for one in self._optional if one.unique in values)
+        before = dict(values)
+        self._remainder(given).run(values)
+        return [_own(values[name], before) for name in wanted]
+
+    def run_with_ort_values(
+        self, output_names: Sequence[str] | None, input_dict_ort_values: Mapping[str, OrtValue], run_options: Any = None
+    ) -> list[OrtValue]:
+        """The same with `OrtValue`s."""
+        return [OrtValue(result) for result in self.run(output_names, input_dict_ort_values, run_options)]
+
+    def run_with_iobinding(self, iobinding: IOBinding, run_options: Any = None) -> None:
+        """Run on what is bound."""
+        iobinding.run(run_options)
+
+    def io_binding(self) -> IOBinding:
+        """Somewhere to bind inputs and outputs to."""
+        return IOBinding(self)
+
+    def get_inputs(self) -> list[NodeArg]:
+        """The inputs that a call must give."""
+        return [_node_arg(one) for one in self._inputs]
+
+    def get_outputs(self) -> list[NodeArg]:
+        """The outputs."""
+        return [_node_arg(one) for one in self._outputs.values()]
+
+    def get_overridable_initializers(self) -> list[NodeArg]:
+        """The inputs that have a default."""
+        return [_node_arg(one) for one in self._optional]
+
+    def get_providers(self) -> list[str]:
+        """The one provider."""
+        return [PROVIDER]
+
+    def get_provider_options(self) -> dict[str, dict[str, str]]:
+        """No options."""
+        return {PROVIDER: {}}
+
+    def set_providers(self, providers: Sequence[Any] | None = None, provider_options: Any = None) -> None:
+        """Accepted and ignored."""
+
+    def disable_fallback(self) -> None:
+        """Accepted and ignored."""
+
+    def enable_fallback(self) -> None:
+        """Accepted and ignored."""
+
+    def get_session_options(self) -> SessionOptions:
+        """The options of the session."""
+        return self._options
+
+    def get_modelmeta(self) -> ModelMetadata:
+        """What the model says of itself."""
+        model = self._model
+        return ModelMetadata(
+            model.producer, model.body.name, model.domain, model.description, "", model.version, dict(model.metadata)
+        )
+
+    @property
+    def numpy_operators(self) -> dict[str, str]:
+        """The operators that ran as their NumPy meaning so far, with the first node of each."""
+        return dict(self._setting.told)
+
+    def _remainder(self, given: frozenset[str]) -> Remainder:
+        """The whole model, where these of its defaults are overridden."""
+        with self._lock:
+            if given not in self._remainders:
+                body = self._model.body
+                known = {name: array for name, array in body.constants.items() if name not in given}
+                wanted = [one.unique for one in body.outputs]
+                self._remainders[given] = Remainder(body.name or "model", body.nodes, known, wanted, self._setting)
+            return self._remainders[given]
+
+    def _prepare(self) -> None:
+        """Compile a model of known shapes."""
+        remainder = self._remainder(frozenset())
+        described = {one.unique: _stand_in(one) for one in self._inputs}
+        needed = {name: described.get(name) for name in remainder.needs}
+        if any(value is None for value in needed.values()):
+            return
+        try:
+            remainder.prepare(needed)
+        except (ShapeError, DTypeError) as problem:
+            raise InvalidModel(problem.message, where=problem.where, why=problem.why, hint=problem.hint) from problem
+
+    def _declared_output(self, name: str) -> Declared:
+        if name not in self._outputs:
+            why = f"its outputs are {', '.join(self._outputs)}"
+            raise TilewrightError(f"the model has no output {name!r}", where="run", why=why)
+        return self._outputs[name]
+
+
+def _node_arg(one: Declared) -> NodeArg:
+    return NodeArg(one.name, list(one.shape or ()), one.type)
+
+
+def _stand_in(one: Declared) -> Any:
+    """An array of a declared shape that takes no memory; None where an extent is not known."""
+    if one.kind != "tensor" or one.dtype is None or one.dtype.hasobject or one.shape is None:
+        return None
+    extents = [extent for extent in one.shape if isinstance(extent, int)]
+    if len(extents) != len(one.shape):
+        return None
+    return np.broadcast_to(np.zeros((), one.dtype), extents)
+
+
+def _own(value: Any, given: Mapping[str, Any]) -> Any:
+    """A result in memory of its own: results of calls do not share it with inputs and constants."""
+    if isinstance(value, np.ndarray) and (not value.flags.writeable or any(value is other for other in given.values())):
+        return value.copy()
+    return value

@@ -1,0 +1,278 @@
+"""Running a model: stage by stage, each compiled for the shapes that the one before gave."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright.api.lengths import Extents
+from tilewright.api.onnx.compiled import Compiled, compiled
+from tilewright.api.onnx.obstacles import obstacle
+from tilewright.api.signatures import Signatures
+from tilewright.errors import DTypeError, InvalidModel, PlanningError, UnsupportedOperation
+from tilewright.frontend.onnx.extents import Symbolic
+from tilewright.frontend.onnx.meanings import run_meaning
+from tilewright.frontend.onnx.model import Body, Node
+from tilewright.frontend.onnx.stage import Given, NeedsContents, Question, Stage, import_stage, live_nodes
+from tilewright.graph.types import Extent, Operator, SymbolicExtent, Tensor
+from tilewright.machine.machine import Machine
+from tilewright.runtime import calibration
+
+MOST_CONTENTS = 1024
+"""Elements of the largest input whose contents become part of a signature."""
+MOST_VARIANTS = 16
+"""Contents for which a stage is made; with more, what depends on them runs as NumPy."""
+
+Values: TypeAlias = dict[str, Any]
+"""By unique name: arrays, lists of arrays for sequences, None for an empty optional."""
+
+_log = logging.getLogger("tilewright.onnx")
+
+
+@dataclass(slots=True)
+class Setting:
+    """What all stages of a session share."""
+
+    threads: int | None = None
+    machine: Machine | None = None
+    told: dict[str, str] = field(default_factory=dict)
+    """Operators that run as NumPy, and the first node of each."""
+
+    def chosen_machine(self) -> Machine:
+        """The one to plan for: this one, if none was named."""
+        if self.machine is None:
+            self.machine = calibration.ensure()
+        return self.machine
+
+    def tell(self, node: Node) -> None:
+        """Warn, once for each operator, that it runs as NumPy."""
+        if node.operator not in self.told:
+            self.told[node.operator] = node.label
+            _log.warning("%s runs as its NumPy meaning: it is not compiled", node.label)
+
+
+class Remainder:
+    """The nodes of a model from some point on, and the steps made for them so far. Safe from several threads."""
+
+    def __init__(
+        self, name: str, nodes: Sequence[Node], known: Mapping[str, Any], wanted: Sequence[str], setting: Setting
+    ) -> None:
+        self.name, self.wanted, self.known, self.setting = name, tuple(wanted), dict(known), setting
+        self.nodes = live_nodes(nodes, wanted)
+        made = {output for node in self.nodes for output in node.outputs}
+        read = {value for node in self.nodes for value in node.reads()} | set(wanted)
+        self.needs = tuple(sorted(read - made - set(known)))
+        """The values that it must be given."""
+        self._deciding: tuple[str, ...] = ()
+        """Inputs whose contents are part of the signature."""
+        self._unknowable: frozenset[str] = frozenset()
+        self._variants: dict[Any, Signatures[Stage, Step]] = {}
+        self._lock = threading.RLock()
+
+    def run(self, values: Values) -> None:
+        """Add the wanted values to those that are given."""
+        self.step(values).run(values)
+
+    def step(self, values: Values) -> Step:
+        """What to run for these values; made when it is first asked for."""
+        signatures = self._variants.get(self._key(values))
+        found = signatures.find(self._extents(values)) if signatures is not None else None
+        return self._made(values) if found is None else found
+
+    def prepare(self, values: Values) -> Step | None:
+        """The step for values of these shapes and types, whose contents mean nothing; None where contents decide."""
+        with self._lock:
+            signatures = self._variants.setdefault(self._key(values), Signatures(None, passing=(NeedsContents,)))
+            try:
+                return signatures.find_or_make(self._extents(values), _Maker(self, values))
+            except NeedsContents:
+                return None
+
+    def _made(self, values: Values) -> Step:
+        with self._lock:
+            while True:
+                self._forget_contents(self._key(values))
+                key = self._key(values)
+                signatures = self._variants.get(key) or self._variants.setdefault(key, Signatures(None, passing=(NeedsContents,)))
+                try:
+                    return signatures.find_or_make(self._extents(values), _Maker(self, values))
+                except NeedsContents as problem:
+                    self._learn(problem.name, values)
+
+    def _learn(self, name: str, values: Values) -> None:
+        if np.size(values[name]) <= MOST_CONTENTS:
+            self._deciding = (*self._deciding, name)
+        else:
+            self._unknowable |= {name}
+
+    def _forget_contents(self, key: Any) -> None:
+        """Contents that differ from call to call are no part of a signature."""
+        if self._deciding and key not in self._variants and len(self._variants) > MOST_VARIANTS:
+            self._unknowable |= set(self._deciding)
+            self._deciding = ()
+
+    def _key(self, values: Values) -> Any:
+        kinds = tuple([_kind(values[name]) for name in self.needs])
+        return (kinds, *[values[name].tobytes() for name in self._deciding]) if self._deciding else kinds
+
+    def _extents(self, values: Values) -> Extents:
+        return tuple([extent for name in self.needs for extent in _extents_of(values[name])])
+
+    def question(self, values: Values, extents: Sequence[Extent]) -> Question:
+        """What the importer is asked, where all arrays have these extents."""
+        rest = iter(extents)
+        given = {name: _given(values[name], [next(rest) for _ in _extents_of(values[name])]) for name in self.needs}
+        contents = {name: np.array(values[name]) for name in self._deciding}
+        given = {name: one for name, one in given.items() if name not in contents}
+        return Question(self.name, self.nodes, given, {**self.known, **contents}, self.wanted, self._unknowable)
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """Makes the steps of a remainder for the values of a call."""
+
+    remainder: Remainder
+    values: Values
+
+    def trace(self, extents: Sequence[Extent]) -> Stage:
+        """The stage for these extents. Raises `UnsupportedOperation` where lengths would cost compiled operators."""
+        stage = import_stage(self.remainder.question(self.values, extents), obstacle)
+        if any(isinstance(extent, SymbolicExtent) for extent in extents):
+            fixed = import_stage(self.remainder.question(self.values, self.remainder._extents(self.values)), obstacle)
+            if _apart(stage) > _apart(fixed):
+                raise UnsupportedOperation(f"{self.remainder.name} is not compiled as a whole with lengths")
+        return stage
+
+    def compile(self, stage: Stage) -> Step:
+        """The step of a stage; where a graph of fixed extents cannot be planned, all of it runs as NumPy."""
+        try:
+            return Step(self.remainder, stage)
+        except (PlanningError, UnsupportedOperation, DTypeError) as problem:
+            if stage.graph is None or any(isinstance(e, SymbolicExtent) for t in stage.graph.tensors for e in t.shape):
+                raise
+            _log.warning("%s is not compiled: %s", self.remainder.name, problem)
+            question = self.remainder.question(self.values, self.remainder._extents(self.values))
+            return Step(self.remainder, import_stage(question, _refuse))
+
+
+class Step:
+    """A stage that runs, and what comes after it."""
+
+    def __init__(self, remainder: Remainder, stage: Stage) -> None:
+        setting = remainder.setting
+        self.stage = stage
+        self.compiled: Compiled | None = None
+        if stage.graph is not None:
+            self.compiled = compiled(stage.graph, setting.chosen_machine(), setting.threads)
+        self._runners = [(node, _NodeRunner(node, setting)) for node in stage.meanings]
+        known = {**remainder.known, **{name: one for name, one in stage.known.items() if not isinstance(one, Symbolic)}}
+        self.following = (
+            Remainder(remainder.name, stage.rest, known, _left(remainder.wanted, stage), setting) if stage.rest else None
+        )
+        for node in stage.meanings:
+            setting.tell(node)
+
+    def run(self, values: Values) -> None:
+        """Add the values that are left to those that are given."""
+        if self.compiled is not None:
+            results = self.compiled.run([values[name] for name in self.stage.inputs])
+            values.update(zip(self.stage.outputs, results, strict=True))
+        for name, known in self.stage.known.items():
+            values[name] = known.evaluate(self._symbols(values)) if isinstance(known, Symbolic) else known
+        for name, other in self.stage.same.items():
+            values[name] = values[other]
+        for node, runner in self._runners:
+            values.update(zip(node.outputs, runner.run(values), strict=True))
+        if self.following is not None:
+            self.following.run(values)
+
+    def _symbols(self, values: Values) -> dict[str, int]:
+        return {symbol: values[name].shape[dimension] for symbol, (name, dimension) in self.stage.places.items()}
+
+
+class _NodeRunner:
+    """A node as its NumPy meaning; its graphs are compiled on their own."""
+
+    def __init__(self, node: Node, setting: Setting) -> None:
+        self.node = node
+        self._bodies = {name: _BodyRunner(f"{node.operator}_{name}", body, setting) for name, body in node.bodies.items()}
+
+    def run(self, values: Values) -> tuple[Any, ...]:
+        """The results for the values that the node reads."""
+        inputs: list[Any] = [values[name] if name else None for name in self.node.inputs]
+        match self.node.operator if self.node.definition is None else "":
+            case "Identity":
+                return (inputs[0],)
+            case "If":
+                taken = "then_branch" if np.asarray(inputs[0]).reshape(-1)[:1].any() else "else_branch"
+                return self._bodies[taken].call(values, ())
+            case "Shape":
+                shape = np.shape(inputs[0])[self.node.attributes.get("start", 0) : self.node.attributes.get("end")]
+                return (np.array(shape, np.int64),)
+            case "Size":
+                return (np.array(np.size(inputs[0]), np.int64),)
+        bodies = {name: body.bound(values) for name, body in self._bodies.items()}
+        return run_meaning(self.node, inputs, bodies)
+
+
+class _BodyRunner:
+    """A graph inside a node."""
+
+    def __init__(self, name: str, body: Body, setting: Setting) -> None:
+        self._name, self._body, self._setting = name, body, setting
+
+    @cached_property
+    def _remainder(self) -> Remainder:
+        wanted = [one.unique for one in self._body.outputs]
+        return Remainder(self._name, self._body.nodes, self._body.constants, wanted, self._setting)
+
+    def bound(self, outer: Values) -> Any:
+        """A callable: arrays to a tuple of arrays, with the outer values that the graph captures."""
+        return lambda *inputs: self.call(outer, inputs)
+
+    def call(self, outer: Values, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        """The graph's outputs."""
+        if len(inputs) != len(self._body.inputs):
+            where = f"{self._name} {self._body.name!r}"
+            raise InvalidModel(f"a body of {len(self._body.inputs)} inputs is given {len(inputs)}", where=where)
+        values = {name: outer[name] for name in self._body.captured}
+        values.update((one.unique, _as_value(given)) for one, given in zip(self._body.inputs, inputs, strict=True))
+        self._remainder.run(values)
+        return tuple(values[one.unique] for one in self._body.outputs)
+
+
+def _as_value(value: Any) -> Any:
+    return value if value is None or isinstance(value, list) else np.asarray(value)
+
+
+def _kind(value: Any) -> Any:
+    return (value.dtype, value.ndim) if isinstance(value, np.ndarray) else type(value)
+
+
+def _extents_of(value: Any) -> tuple[int, ...]:
+    return value.shape if isinstance(value, np.ndarray) and not value.dtype.hasobject else ()
+
+
+def _given(value: Any, extents: Sequence[Extent]) -> Given:
+    is_tensor = isinstance(value, np.ndarray) and not value.dtype.hasobject and value.dtype.kind not in "US"
+    return Given(tuple(extents), value.dtype.name) if is_tensor else Given()
+
+
+def _apart(stage: Stage) -> int:
+    return len(stage.meanings) + len(stage.rest)
+
+
+def _left(wanted: Sequence[str], stage: Stage) -> tuple[str, ...]:
+    """The wanted values that the rest makes."""
+    made = {name for node in stage.rest for name in node.outputs}
+    return tuple(name for name in wanted if name in made)
+
+
+def _refuse(operator: Operator, tensors: Mapping[str, Tensor]) -> str:
+    return "its graph has no plan"

@@ -1,0 +1,67 @@
+"""ONNX's element types: their numbers, their NumPy types, and their names in `tensor(...)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tilewright.errors import InvalidModel
+
+STRING = 8
+
+_NAMES: dict[int, tuple[str, str]] = {
+    1: ("float32", "float"),
+    2: ("uint8", "uint8"),
+    3: ("int8", "int8"),
+    4: ("uint16", "uint16"),
+    5: ("int16", "int16"),
+    6: ("int32", "int32"),
+    7: ("int64", "int64"),
+    STRING: ("object", "string"),
+    9: ("bool", "bool"),
+    10: ("float16", "float16"),
+    11: ("float64", "double"),
+    12: ("uint32", "uint32"),
+    13: ("uint64", "uint64"),
+    14: ("complex64", "complex64"),
+    15: ("complex128", "complex128"),
+    16: ("bfloat16", "bfloat16"),
+    17: ("float8_e4m3fn", "float8e4m3fn"),
+    18: ("float8_e4m3fnuz", "float8e4m3fnuz"),
+    19: ("float8_e5m2", "float8e5m2"),
+    20: ("float8_e5m2fnuz", "float8e5m2fnuz"),
+    21: ("uint4", "uint4"),
+    22: ("int4", "int4"),
+    23: ("float4_e2m1fn", "float4e2m1"),
+    24: ("float8_e8m0fnu", "float8e8m0"),
+    25: ("uint2", "uint2"),
+    26: ("int2", "int2"),
+}
+"""By the number of `TensorProto.DataType`: NumPy's name and the name in ONNX's type strings."""
+
+BITS = {"uint4": 4, "int4": 4, "float4_e2m1fn": 4, "uint2": 2, "int2": 2}
+"""Of the types that share a byte in files."""
+
+
+def dtype_of(number: int, where: str) -> np.dtype[Any]:
+    """The NumPy type of an element type; strings are objects. Raises `InvalidModel` for a number without meaning.
+
+    >>> dtype_of(16, "x").name
+    'bfloat16'
+    """
+    if number not in _NAMES:
+        raise InvalidModel(f"there is no element type {number}", where=where)
+    name = _NAMES[number][0]
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def onnx_name(dtype: np.dtype[Any]) -> str:
+    """ONNX's name of a NumPy type.
+
+    >>> onnx_name(np.dtype("float64"))
+    'double'
+    """
+    name = "object" if dtype.kind in "OUST" else dtype.name
+    return next((onnx for numpy, onnx in _NAMES.values() if numpy == name), dtype.name)

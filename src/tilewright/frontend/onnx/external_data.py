@@ -1,0 +1,69 @@
+"""Files beside a model that hold its large tensors: only regular files inside the model's own directory are read."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tilewright.errors import InvalidModel
+
+
+class ExternalFiles:
+    """The files of one model, each mapped into memory when it is first asked for."""
+
+    def __init__(self, directory: Path | None) -> None:
+        """`directory` of the model; None if the model did not come from a file."""
+        self._directory = directory
+        self._maps: dict[str, memoryview] = {}
+
+    def content(self, entries: Mapping[str, str], size_bytes: int, where: str) -> memoryview:
+        """The bytes of a tensor. Raises `InvalidModel` for places outside of the directory and ranges outside of the file."""
+        whole = self._map(entries.get("location", ""), where)
+        offset = _number(entries, "offset", 0, where)
+        length = _number(entries, "length", size_bytes, where)
+        if length != size_bytes:
+            raise InvalidModel(f"{where} has {length} bytes of external data", where=where, why=f"its shape needs {size_bytes}")
+        if offset + length > len(whole):
+            why = f"it has {len(whole)} bytes, and {offset + length} are needed"
+            raise InvalidModel(f"the file {entries['location']!r} of external data is too short", where=where, why=why)
+        return whole[offset : offset + length]
+
+    def _map(self, location: str, where: str) -> memoryview:
+        path = self._path(location, where)
+        if path not in self._maps:
+            try:
+                with open(path, "rb") as file:
+                    size = os.fstat(file.fileno()).st_size
+                    content: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+                    self._maps[path] = memoryview(content)
+            except OSError as problem:
+                raise InvalidModel(f"external data {location!r} cannot be read", where=where, why=str(problem)) from problem
+        return self._maps[path]
+
+    def _path(self, location: str, where: str) -> str:
+        if self._directory is None:
+            hint = "pass the model's path, beside which these files are"
+            raise InvalidModel("the model has external data, but did not come from a file", where=where, hint=hint)
+        base = os.path.realpath(self._directory)
+        if not location or "\0" in location or os.path.isabs(location) or ".." in Path(location).parts:
+            why = "a place must be a relative path inside the directory of the model"
+            raise InvalidModel(f"external data {location!r} is refused", where=where, why=why)
+        path = os.path.realpath(os.path.join(base, location))
+        if os.path.commonpath([base, path]) != base:
+            why = "a link leads out of the directory of the model"
+            raise InvalidModel(f"external data {location!r} is refused", where=where, why=why)
+        if not os.path.isfile(path):
+            raise InvalidModel(f"there is no file {location!r} of external data", where=where, why=f"looked for in {base}")
+        return path
+
+
+def _number(entries: Mapping[str, str], key: str, default: int, where: str) -> int:
+    text = entries.get(key, "")
+    if not text:
+        return default
+    if not text.isascii() or not text.isdecimal() or len(text) > 18:
+        raise InvalidModel(f"the {key} of external data cannot be {text[:40]!r}", where=where)
+    return int(text)

@@ -1,0 +1,46 @@
+"""A model from wherever it is: a path, bytes, or a `ModelProto`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.message import DecodeError
+from onnx import ModelProto
+
+from tilewright.errors import InvalidModel, TilewrightError
+from tilewright.frontend.onnx.external_data import ExternalFiles
+from tilewright.frontend.onnx.model import Model
+from tilewright.frontend.onnx.reading import read
+
+
+def load(source: Any) -> Model:
+    """The model of a path, of bytes, or of a `ModelProto`.
+
+    Raises `InvalidModel` for what is none, and `UnsupportedOperation` for operators that are not known.
+    """
+    if isinstance(source, ModelProto):
+        return read(source, ExternalFiles(None))
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return read(_parsed(bytes(source), "bytes"), ExternalFiles(None))
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        return read(_parsed(_content(path), str(path)), ExternalFiles(path.parent))
+    raise TilewrightError(f"a model cannot be a {type(source).__name__}", hint="pass a path, bytes or an onnx.ModelProto")
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as problem:
+        raise InvalidModel(f"{path} cannot be read", where=str(path), why=str(problem)) from problem
+
+
+def _parsed(content: bytes, where: str) -> Any:
+    proto = ModelProto()
+    try:
+        proto.ParseFromString(content)
+    except (DecodeError, ValueError, RecursionError) as problem:
+        raise InvalidModel("this is no ONNX model, or a damaged one", where=where, why=str(problem)) from problem
+    return proto

@@ -1,0 +1,112 @@
+"""Running nodes as their NumPy meaning: what cannot be compiled, and what is known while a model is imported."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import InternalError, InvalidModel, TilewrightError
+from tilewright.frontend.onnx.model import Node
+
+MOST_ELEMENTS = 1 << 33
+"""Larger results are taken for nonsense, and refused before they are allocated."""
+
+
+def run_meaning(node: Node, inputs: Sequence[Any], bodies: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
+    """The results of a node, one per output; `bodies` are callables in place of the node's graphs.
+
+    Raises `TilewrightError` with the node as its place, whatever goes wrong.
+    """
+    if node.definition is None:
+        raise InternalError(f"{node.label} has no meaning")
+    check_size(node, inputs)
+    options = dict(node.attributes) | dict(bodies or {})
+    if node.definition.counts_outputs():
+        options["output_count"] = len(node.outputs)
+    try:
+        with np.errstate(all="ignore"):
+            results = node.definition.meaning(*inputs, **options)
+    except TilewrightError as problem:
+        raise placed(problem, node) from problem
+    except InternalError:
+        raise
+    except Exception as problem:
+        raise InvalidModel(f"{node.label} cannot be computed", where=node.label, why=_text(problem)) from problem
+    values = tuple(_value(value) for value in (results if isinstance(results, tuple) else (results,)))
+    if len(values) < len(node.outputs):
+        raise InvalidModel(f"{node.label} has {len(values)} results", where=node.label, why=f"{len(node.outputs)} are named")
+    return values[: len(node.outputs)]
+
+
+def placed(problem: TilewrightError, node: Node) -> TilewrightError:
+    """The same error, told to be at a node."""
+    if not problem.where.startswith(node.label):
+        problem.where = f"{node.label}; {problem.where}" if problem.where else node.label
+    return problem
+
+
+def check_size(node: Node, inputs: Sequence[Any]) -> None:
+    """Raise `InvalidModel` where the contents of operands ask for an absurdly large result."""
+    size = grown_elements(node, inputs)
+    if size is not None and not 0 <= size <= MOST_ELEMENTS:
+        raise InvalidModel(f"{node.label} asks for {size} elements", where=node.label, why=f"at most {MOST_ELEMENTS} make sense")
+
+
+def grown_elements(node: Node, inputs: Sequence[Any]) -> int | None:
+    """How many elements a result has whose size operands say by their contents; None for other operators.
+
+    >>> from tilewright.frontend.onnx.model import Node
+    >>> grown_elements(Node("n", "ConstantOfShape", "", None, ("x",), ("y",)), [np.array([10**9, 10**9])])
+    1000000000000000000
+    """
+    rule = _GROWING.get(node.operator) if node.domain == "" else None
+    if rule is None or not inputs:
+        return None
+    try:
+        return int(rule(*inputs))
+    except (TypeError, ValueError, IndexError, AttributeError, OverflowError, ZeroDivisionError):
+        return None  # wrong operands: the meaning says what is wrong
+
+
+def _product(extents: Any) -> int:
+    return math.prod(int(extent) for extent in np.asarray(extents).reshape(-1).tolist())
+
+
+def _expanded(x: Any, shape: Any) -> int:
+    wanted = [int(extent) for extent in np.asarray(shape).reshape(-1).tolist()]
+    own = [1] * max(0, len(wanted) - x.ndim) + list(x.shape)
+    wanted = [1] * (len(own) - len(wanted)) + wanted
+    return math.prod(max(pair) for pair in zip(own, wanted, strict=True))
+
+
+def _range(start: Any, limit: Any, delta: Any) -> int:
+    return max(0, math.ceil((float(limit) - float(start)) / float(delta)))
+
+
+def _padded(x: Any, pads: Any, value: Any = None, axes: Any = None) -> int:
+    total = max(0, *(np.asarray(pads).reshape(2, -1).sum(axis=0).tolist() or [0]))
+    return x.size * (1 if total == 0 else 0) if total == 0 else math.prod(extent + total for extent in x.shape)
+
+
+_GROWING: Mapping[str, Callable[..., int]] = {
+    "ConstantOfShape": _product,
+    "Expand": _expanded,
+    "Tile": lambda x, repeats, *rest: x.size * _product(repeats),
+    "Range": _range,
+    "OneHot": lambda indices, depth, values: indices.size * int(np.asarray(depth).reshape(-1)[0]),
+    "Pad": _padded,
+    "BlackmanWindow": lambda size: int(size),
+    "HannWindow": lambda size: int(size),
+    "HammingWindow": lambda size: int(size),
+}
+
+
+def _value(value: Any) -> Any:
+    return value if value is None or isinstance(value, (list, np.ndarray)) else np.asarray(value)
+
+
+def _text(problem: Exception) -> str:
+    return f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__

@@ -1,0 +1,89 @@
+"""A model as the importer walks it: nodes in topological order over unique names, with arrays in place of protobuf."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright.frontend.onnx.element_types import onnx_name
+from tilewright.graph.definition import Definition
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a model says of one of its inputs or outputs."""
+
+    name: str
+    unique: str
+    """The name by which nodes speak of it."""
+    kind: str = "tensor"
+    """tensor, sequence, optional, map or unknown."""
+    dtype: np.dtype[Any] | None = None
+    """Of a tensor, or of the tensors in a sequence or optional; None if it is not said."""
+    shape: tuple[int | str | None, ...] | None = None
+    """Extents, names of extents and unknown ones; None if not even the rank is said."""
+
+    @property
+    def type(self) -> str:
+        """The type in ONNX's words: `tensor(float)`, `seq(tensor(int64))`."""
+        element = f"tensor({onnx_name(self.dtype)})" if self.dtype is not None else ""
+        return {"tensor": element, "sequence": f"seq({element})", "optional": f"optional({element})"}.get(self.kind, self.kind)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """One operator at work. "" stands for what is left out."""
+
+    name: str
+    operator: str
+    domain: str
+    definition: Definition | None
+    """None for what the importer does itself: see `stage.OWN`."""
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    bodies: Mapping[str, Body] = field(default_factory=dict)
+    """The attributes that are graphs."""
+
+    @property
+    def label(self) -> str:
+        """For messages."""
+        return f"{self.operator} node {self.name!r}"
+
+    def reads(self) -> frozenset[str]:
+        """All values that it needs, those that its bodies take from outside included."""
+        captured = (name for body in self.bodies.values() for name in body.captured)
+        return frozenset((*self.inputs, *captured)) - {""}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """A graph: that of the model, or one inside a node."""
+
+    name: str
+    inputs: tuple[Declared, ...]
+    outputs: tuple[Declared, ...]
+    nodes: tuple[Node, ...]
+    constants: Mapping[str, Array]
+    captured: frozenset[str] = frozenset()
+    """Names of outer values that are read inside."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """A whole model. Inputs that have a default are in `body.constants`, too."""
+
+    body: Body
+    opsets: Mapping[str, int]
+    producer: str = ""
+    producer_version: str = ""
+    domain: str = ""
+    description: str = ""
+    version: int = 0
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    ir_version: int = 0

@@ -1,0 +1,278 @@
+"""From protobuf to a `Model`: functions inlined, names unique, nodes in order, attributes and tensors as Python values.
+
+Whatever makes no sense raises `InvalidModel` with its place; operators without a definition are listed all at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from onnx import AttributeProto
+
+from tilewright.errors import InvalidModel, UnsupportedOperation
+from tilewright.frontend.onnx.attributes import check_against, kind_of, schema_of, value_of
+from tilewright.frontend.onnx.declarations import declared
+from tilewright.frontend.onnx.external_data import ExternalFiles
+from tilewright.frontend.onnx.model import Array, Body, Declared, Model, Node
+from tilewright.frontend.onnx.order import sorted_nodes
+from tilewright.frontend.onnx.scope import Names, Scope
+from tilewright.frontend.onnx.tensors import array_of, sparse_array_of
+from tilewright.graph.definition import definition
+
+MOST_NODES = 1_000_000
+"""After functions have been inlined: a few functions that call each other can mean billions."""
+MOST_DEPTH = 64
+"""Of graphs in nodes and functions in functions."""
+OWN = frozenset({"Constant", "Identity", "If", "Shape", "Size"})
+"""Standard operators that the importer does itself."""
+
+
+def read(proto: Any, files: ExternalFiles) -> Model:
+    """The model of a `ModelProto`. Raises `InvalidModel`, and `UnsupportedOperation` listing all unknown operators."""
+    if not proto.HasField("graph"):
+        raise InvalidModel("the model has no graph", where="model")
+    opsets = _opsets(proto.opset_import) or {"": 1}
+    functions: dict[tuple[str, str, str], Any] = {}
+    for one in proto.functions:
+        if functions.setdefault((_domain(one.domain), one.name, one.overload), one) is not one:
+            raise InvalidModel(f"two functions are named {one.name!r}", where="model")
+    reader = _Reader(files, functions)
+    body = reader.body(proto.graph, _Context(opsets), Scope(reader.names), "the model's graph")
+    reader.check_known()
+    return Model(
+        body,
+        opsets,
+        producer=proto.producer_name,
+        producer_version=proto.producer_version,
+        domain=proto.domain,
+        description=proto.doc_string,
+        version=proto.model_version,
+        metadata={one.key: one.value for one in proto.metadata_props},
+        ir_version=proto.ir_version,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """Where a node stands: versions by domain, the attributes of the function around it, and what encloses it."""
+
+    opsets: Mapping[str, int]
+    bindings: Mapping[str, Any] | None = None
+    functions: tuple[tuple[str, str, str], ...] = ()
+    depth: int = 0
+    place: str = ""
+
+
+@dataclass(slots=True)
+class _Reader:
+    files: ExternalFiles
+    functions: Mapping[tuple[str, str, str], Any]
+    names: Names = field(default_factory=Names)
+    node_count: int = 0
+    unknown: dict[str, str] = field(default_factory=dict)
+    """Operators without a definition, and the first node of each."""
+
+    def body(self, graph: Any, context: _Context, scope: Scope, where: str) -> Body:
+        """A graph, in a scope of its own."""
+        if context.depth > MOST_DEPTH:
+            raise InvalidModel("graphs are nested too deeply", where=where)
+        inputs = tuple(self._input(one, scope, where) for one in graph.input)
+        known = {
+            scope.find(name, where) if scope.owns(name) else scope.define(name, where): array
+            for name, array in self._constants(graph, where)
+        }
+        nodes = self._nodes(graph.node, context, scope, where, known)
+        outputs = tuple(self._output(one, scope, where) for one in graph.output)
+        return Body(graph.name, inputs, outputs, nodes, known, _captured(inputs, outputs, nodes, known))
+
+    def check_known(self) -> None:
+        """Raise `UnsupportedOperation` listing all operators without a definition."""
+        if self.unknown:
+            names = ", ".join(sorted(self.unknown))
+            where = "; ".join(f"{name}: {place}" for name, place in sorted(self.unknown.items())[:8])
+            hint = "export the model with standard operators, or as functions of these"
+            raise UnsupportedOperation(f"operators that are not known: {names}", where=where, hint=hint)
+
+    def _constants(self, graph: Any, where: str) -> Iterator[tuple[str, Array]]:
+        seen: set[str] = set()
+        dense = ((one.name, one, array_of) for one in graph.initializer)
+        sparse = ((one.values.name, one, sparse_array_of) for one in graph.sparse_initializer)
+        for name, tensor, convert in (*dense, *sparse):
+            if not name or name in seen:
+                raise InvalidModel(f"two initializers are named {name!r}" if name else "an initializer has no name", where=where)
+            seen.add(name)
+            yield name, convert(tensor, self.files, f"initializer {name!r}")
+
+    def _input(self, info: Any, scope: Scope, where: str) -> Declared:
+        if not info.name:
+            raise InvalidModel("an input has no name", where=where)
+        return declared(info, scope.define(info.name, f"an input of {where}"))
+
+    def _output(self, info: Any, scope: Scope, where: str) -> Declared:
+        return declared(info, scope.find(info.name, f"output {info.name!r} of {where}"))
+
+    def _nodes(self, protos: Any, context: _Context, scope: Scope, where: str, constants: dict[str, Array]) -> tuple[Node, ...]:
+        for number, proto in enumerate(protos):
+            for name in proto.output:
+                if name and not (context.functions and scope.owns(name) and not _is_made_twice(name, number, protos)):
+                    scope.define(name, _label(proto, number, context))
+        return tuple(
+            node
+            for number, proto in sorted_nodes(protos, where)
+            for node in self._node(proto, context, scope, _label(proto, number, context), constants)
+        )
+
+    def _node(self, proto: Any, context: _Context, scope: Scope, where: str, constants: dict[str, Array]) -> Iterator[Node]:
+        """The nodes that a `NodeProto` stands for: none for a constant, many for a function."""
+        self.node_count += 1
+        if self.node_count > MOST_NODES:
+            raise InvalidModel(f"the model has more than {MOST_NODES} nodes once its functions are inlined", where=where)
+        domain = _domain(proto.domain)
+        key = (domain, proto.op_type, proto.overload)
+        inputs = _without_trailing(tuple(scope.find(name, where) for name in proto.input))
+        outputs = tuple(scope.find(name, where) for name in proto.output)
+        if key in self.functions:
+            yield from self._inlined(key, proto, context, inputs, outputs, where, constants, scope)
+            return
+        attributes, bodies = self._attributes(proto, context, scope, where, domain)
+        if domain == "" and proto.op_type == "Constant":
+            constants[outputs[0]] = _constant(attributes, where)
+            return
+        found = definition(proto.op_type, self._version(domain, proto, context, where), domain)
+        if found is None and not (domain == "" and proto.op_type in OWN):
+            self.unknown.setdefault(f"{domain}.{proto.op_type}" if domain else proto.op_type, where)
+        if found is not None:
+            _check_attributes(found.attributes(), {*attributes, *bodies}, proto.op_type, where)
+        yield Node(proto.name or where, proto.op_type, domain, found, inputs, outputs, attributes, bodies)
+
+    def _version(self, domain: str, proto: Any, context: _Context, where: str) -> int:
+        version = context.opsets.get(domain)
+        if version is None:
+            self.unknown.setdefault(f"{domain}.{proto.op_type}", f"{where} (the model imports no opset of {domain!r})")
+            return 0
+        schema = schema_of(proto.op_type, version, domain)
+        if schema is not None:
+            check_against(schema, proto, where)
+        return version
+
+    def _attributes(
+        self, proto: Any, context: _Context, scope: Scope, where: str, domain: str
+    ) -> tuple[dict[str, Any], dict[str, Body]]:
+        values: dict[str, Any] = {}
+        bodies: dict[str, Body] = {}
+        for attribute in _bound(proto.attribute, context, where):
+            kind = kind_of(attribute, where)
+            if attribute.name in values or attribute.name in bodies:
+                raise InvalidModel(f"attribute {attribute.name!r} is given twice", where=where)
+            if kind == AttributeProto.GRAPH:
+                inner = replace(context, depth=context.depth + 1, place=f"{where}, {attribute.name}: ")
+                place = f"{attribute.name} of {where}"
+                bodies[attribute.name] = self.body(attribute.g, inner, Scope(self.names, scope), place)
+            else:
+                values[attribute.name] = value_of(attribute, kind, self.files, where)
+        return values, bodies
+
+    def _inlined(
+        self,
+        key: tuple[str, str, str],
+        proto: Any,
+        context: _Context,
+        inputs: tuple[str, ...],
+        outputs: tuple[str, ...],
+        where: str,
+        constants: dict[str, Array],
+        outer: Scope,
+    ) -> Iterator[Node]:
+        """The nodes of a model's own function in the place of its call."""
+        function = self.functions[key]
+        if key in context.functions or context.depth >= MOST_DEPTH:
+            raise InvalidModel(f"function {function.name!r} calls itself", where=where)
+        if len(inputs) > len(function.input) or len(outputs) > len(function.output):
+            why = f"it has {len(function.input)} inputs and {len(function.output)} outputs"
+            raise InvalidModel(f"function {function.name!r} is called with other numbers of values", where=where, why=why)
+        scope = Scope(self.names)
+        for name, unique in zip(function.input, (*inputs, *[""] * len(function.input)), strict=False):
+            scope.bind(name, unique)
+        passed = [(name, unique) for name, unique in zip(function.output, outputs, strict=False) if unique]
+        for name, unique in passed:
+            if name in function.input:
+                yield Node(where, "Identity", "", None, (scope.find(name, where),), (unique,))
+            else:
+                scope.bind(name, unique)
+        inner = _Context(
+            _opsets(function.opset_import) or context.opsets,
+            dict(_bindings(function, proto, context, where)),
+            (*context.functions, key),
+            context.depth + 1,
+            f"{where}, ",
+        )
+        yield from self._nodes(function.node, inner, scope, where, constants)
+
+
+def _captured(
+    inputs: tuple[Declared, ...], outputs: tuple[Declared, ...], nodes: tuple[Node, ...], constants: Mapping[str, Array]
+) -> frozenset[str]:
+    own = {one.unique for one in inputs} | set(constants) | {name for node in nodes for name in node.outputs}
+    read = {name for node in nodes for name in node.reads()} | {one.unique for one in outputs}
+    return frozenset(read - own)
+
+
+def _bound(attributes: Any, context: _Context, where: str) -> Iterator[Any]:
+    """Attributes, those that refer to an attribute of the function around the node replaced by it, or left out without one."""
+    for attribute in attributes:
+        if not attribute.ref_attr_name:
+            yield attribute
+        elif context.bindings is None:
+            raise InvalidModel(f"attribute {attribute.name!r} refers to a function's attribute outside of one", where=where)
+        elif attribute.ref_attr_name in context.bindings:
+            copied = AttributeProto()
+            copied.CopyFrom(context.bindings[attribute.ref_attr_name])
+            copied.name = attribute.name
+            yield copied
+
+
+def _bindings(function: Any, proto: Any, context: _Context, where: str) -> Iterator[tuple[str, Any]]:
+    yield from ((attribute.name, attribute) for attribute in function.attribute_proto)
+    yield from ((attribute.name, attribute) for attribute in _bound(proto.attribute, context, where))
+
+
+def _check_attributes(known: frozenset[str], given: set[str], operator: str, where: str) -> None:
+    missing = sorted(given - known)
+    if missing:
+        raise UnsupportedOperation(f"the attribute {missing[0]!r} of {operator} has no implementation", where=where)
+
+
+def _without_trailing(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Operands that are left out at the end."""
+    while names and not names[-1]:
+        names = names[:-1]
+    return names
+
+
+def _constant(attributes: Mapping[str, Any], where: str) -> Array:
+    if len(attributes) != 1:
+        raise InvalidModel("a Constant has one value", where=where, why=f"it has {len(attributes)} attributes")
+    (name, value), *_ = attributes.items()
+    if name in ("value", "sparse_value") and isinstance(value, np.ndarray):
+        return value
+    types = {"value_float": "float32", "value_floats": "float32", "value_int": "int64", "value_ints": "int64"}
+    return np.array(value, types.get(name, "object"))
+
+
+def _opsets(imports: Any) -> dict[str, int]:
+    return {_domain(one.domain): one.version for one in imports}
+
+
+def _domain(domain: str) -> str:
+    return "" if domain == "ai.onnx" else domain
+
+
+def _is_made_twice(name: str, number: int, protos: Any) -> bool:
+    return any(name in other.output for other in protos[:number])
+
+
+def _label(proto: Any, number: int, context: _Context) -> str:
+    return f"{context.place}{proto.op_type} node {proto.name or number!r}"

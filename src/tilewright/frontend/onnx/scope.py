@@ -1,0 +1,64 @@
+"""Names: every value of a model gets one that no other value has, so that bodies can be taken apart and put together."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from tilewright.errors import InvalidModel
+
+
+class Names:
+    """All unique names of a model."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def unique(self, name: str) -> str:
+        """The name itself, or with a number behind it.
+
+        >>> names = Names()
+        >>> names.unique("x"), names.unique("x")
+        ('x', 'x@2')
+        """
+        found = (
+            name
+            if name and name not in self._taken
+            else next(candidate for number in count(2) if (candidate := f"{name}@{number}") not in self._taken)
+        )
+        self._taken.add(found)
+        return found
+
+
+class Scope:
+    """The names of a graph, and of the graphs around it."""
+
+    def __init__(self, names: Names, outer: Scope | None = None) -> None:
+        self._names = names
+        self._outer = outer
+        self._own: dict[str, str] = {}
+
+    def define(self, name: str, where: str) -> str:
+        """A new value. Raises `InvalidModel` where the graph has one of that name."""
+        if name in self._own:
+            raise InvalidModel(f"two values are named {name!r}", where=where)
+        self._own[name] = self._names.unique(name)
+        return self._own[name]
+
+    def bind(self, name: str, unique: str) -> None:
+        """Another name, inside, of a value that exists outside."""
+        self._own[name] = unique
+
+    def owns(self, name: str) -> bool:
+        """Whether the graph itself defines it."""
+        return name in self._own
+
+    def find(self, name: str, where: str) -> str:
+        """The unique name of a value; "" stays. Raises `InvalidModel` if there is no such value."""
+        if not name:
+            return ""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope._own:
+                return scope._own[name]
+            scope = scope._outer
+        raise InvalidModel(f"{where} reads {name!r}, which nothing defines", where=where)

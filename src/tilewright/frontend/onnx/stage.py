@@ -1,0 +1,468 @@
+"""One stage of a model: the nodes that can be compiled for given shapes become one graph, the others are left to their meaning.
+
+Nodes are walked in order. What is known (constants, shapes, and what follows from these) is folded; what has a lowering is
+recorded; what has none runs as its NumPy meaning when the graph has run; what depends on that, or on contents that only the graph
+computes, waits for the next stage.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright.errors import DTypeError, InternalError, InvalidModel, ShapeError, TilewrightError, UnsupportedOperation
+from tilewright.frontend.onnx import extents
+from tilewright.frontend.onnx.extents import Symbolic
+from tilewright.frontend.onnx.meanings import grown_elements, placed, run_meaning
+from tilewright.frontend.onnx.model import Array, Node
+from tilewright.graph.builder import Builder, NotKnown
+from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
+from tilewright.graph.verifier import verify
+
+MOST_FOLDED = 1 << 16
+"""Elements of the largest operands and results that are computed while a model is imported; larger ones become operators."""
+NOT_FOLDED = frozenset(
+    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout"}
+)
+"""Their results differ from call to call, or may."""
+
+Obstacle: TypeAlias = Callable[[Operator, Mapping[str, Tensor]], str]
+"""Why generated code cannot compute an operator; "" if it can."""
+
+_log = logging.getLogger("tilewright.plan")
+
+
+class NeedsContents(Exception):
+    """The contents of an input of the stage decide on shapes: it must be imported for these contents."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the contents of {name!r} decide on shapes")
+        self.name = name
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is known of a value that a stage is given: its shape and type, or nothing (sequences, strings: `dtype` is "")."""
+
+    shape: tuple[Extent, ...] = ()
+    dtype: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stage:
+    """What happens in order: the graph runs, then `meanings` as NumPy; what is left in `rest` is imported for what came out."""
+
+    graph: Graph | None
+    """None if nothing is compiled."""
+    inputs: tuple[str, ...]
+    """The values that the graph is given, in order."""
+    outputs: tuple[str, ...]
+    """The values that are the graph's outputs, in order. Several may be the same tensor: see `same`."""
+    same: Mapping[str, str]
+    """Values that are other values of the stage as they are."""
+    known: Mapping[str, Any]
+    """Values that need no computation: arrays, and `Symbolic` ones."""
+    meanings: tuple[Node, ...] = ()
+    rest: tuple[Node, ...] = ()
+    places: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    """Of every symbol, a given value and a dimension of it that has this extent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What to import: nodes, the values that are given and those that are known, and the values that are wanted in the end."""
+
+    name: str
+    nodes: Sequence[Node]
+    given: Mapping[str, Given]
+    known: Mapping[str, Any]
+    wanted: Sequence[str]
+    unknowable: frozenset[str] = frozenset()
+    """Inputs whose contents will not be told."""
+
+
+def import_stage(question: Question, obstacle: Obstacle) -> Stage:
+    """The stage with which these nodes begin.
+
+    Raises `NeedsContents` for an input that must be known, `ShapeError`, `InvalidModel` or `DTypeError` with the node where
+    operands make no sense, and `UnsupportedOperation` where something cannot be done with a symbolic extent.
+    """
+    walk = _Walk(question, obstacle)
+    walk.run()
+    return walk.stage()
+
+
+def live_nodes(nodes: Sequence[Node], wanted: Iterable[str]) -> list[Node]:
+    """The nodes on which the wanted values depend."""
+    needed, kept = set(wanted), []
+    for node in reversed(nodes):
+        if needed.intersection(node.outputs):
+            kept.append(node)
+            needed |= node.reads()
+    return kept[::-1]
+
+
+@dataclass(slots=True)
+class _Walk:
+    question: Question
+    obstacle: Obstacle
+    builder: Builder = field(init=False)
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    """By value: what the graph computes or is given."""
+    known: dict[str, Any] = field(default_factory=dict)
+    """By value: arrays, lists, None and `Symbolic`s."""
+    constants: dict[str, Tensor] = field(default_factory=dict)
+    """Tensors of known values, as far as operators asked for them."""
+    opaque: dict[str, str] = field(default_factory=dict)
+    """Values without a shape, and the given ones that they are."""
+    waiting: list[tuple[Node, bool]] = field(default_factory=list)
+    """Nodes that are not compiled here, and whether they run as NumPy."""
+    later: set[str] = field(default_factory=set)
+    """Values of these."""
+    work: deque[Node] = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        self.builder = Builder(self.question.name)
+
+    def run(self) -> None:
+        self.known.update(self.question.known)
+        for name, given in self.question.given.items():
+            if given.dtype:
+                self.tensors[name] = self.builder.input(name, given.shape, given.dtype)
+            else:
+                self.opaque[name] = name
+        self.work.extend(live_nodes(self.question.nodes, self.question.wanted))
+        while self.work:
+            node = self.work.popleft()
+            try:
+                self._visit(node)
+            except NotKnown as problem:
+                self._needs(node, problem.tensor)
+            except TilewrightError as problem:
+                raise placed(problem, node) from problem
+
+    # One node
+
+    def _visit(self, node: Node) -> None:
+        reads = node.reads()
+        own = _OWN.get(node.operator) if node.domain == "" else None
+        if reads & self.later:
+            self._postpone(node)
+        elif own is not None:
+            own(self, node)
+        elif reads & self.opaque.keys() or node.bodies:
+            self._as_numpy(node)
+        elif not self._fold(node):
+            self._lower(node)
+
+    def _postpone(self, node: Node, *, as_numpy: bool = False) -> None:
+        self.waiting.append((node, as_numpy))
+        self.later.update(node.outputs)
+
+    def _as_numpy(self, node: Node) -> None:
+        self._postpone(node, as_numpy=True)
+
+    def _needs(self, node: Node, tensor: str) -> None:
+        """An operator asked for the contents of a tensor."""
+        given = next((name for name in self.question.given if name in self.tensors and self.tensors[name].name == tensor), None)
+        if given is not None and given not in self.question.unknowable:
+            raise NeedsContents(given)
+        computed = any(operator.write.tensor == tensor for operator in self.builder.operators)
+        self._postpone(node, as_numpy=given is not None or not computed)
+
+    # What is known
+
+    def _fold(self, node: Node) -> bool:
+        """Compute a node at once, if all operands are known and small."""
+        inputs = [self.known_value(name) for name in node.inputs]
+        if any(value is _UNKNOWN for value in inputs) or (node.domain == "" and node.operator in NOT_FOLDED):
+            return False
+        if any(isinstance(value, Symbolic) for value in inputs):
+            return self._fold_symbolic(node, inputs)
+        if node.definition is None or (node.definition.lower is not None and _is_large(node, inputs)):
+            return False
+        for name, value in zip(node.outputs, run_meaning(node, inputs), strict=True):
+            self.known[name] = value
+        return True
+
+    def _fold_symbolic(self, node: Node, inputs: Sequence[Any]) -> bool:
+        result = extents.fold(node, inputs)
+        if result is not None:
+            self.known[node.outputs[0]] = result
+        return result is not None
+
+    def known_value(self, name: str) -> Any:
+        """What is known of a value: None for an operand that is left out."""
+        if not name:
+            return None
+        if name in self.known:
+            return self.known[name]
+        tensor = self.tensors.get(name)
+        if tensor is None or tensor.name not in self.builder.known:
+            return _UNKNOWN
+        contents = self.builder.known[tensor.name]
+        return Symbolic(contents, tensor.dtype) if contents.dtype == object else contents
+
+    # What is computed
+
+    def _lower(self, node: Node) -> None:
+        if node.definition is None or node.definition.lower is None or self._has_strings(node):
+            self._as_numpy(node)
+            return
+        operands = [self.tensor(name) if name else None for name in node.inputs]
+        mark = _Mark.of(self.builder)
+        try:
+            results = self._lowered(node, operands, mark)
+        except NotKnown:
+            mark.restore(self.builder)
+            raise
+        except (ShapeError, InvalidModel, InternalError):
+            raise
+        except Exception as problem:
+            mark.restore(self.builder)
+            self._refused(node, problem)
+            return
+        self.tensors.update((name, result) for name, result in zip(node.outputs, results, strict=False) if name)
+
+    def _lowered(self, node: Node, operands: Sequence[Tensor | None], mark: _Mark) -> tuple[Tensor, ...]:
+        results = _call_lowering(node, self.builder, operands)
+        results = results if isinstance(results, tuple) else (results,)
+        if sum(bool(name) for name in node.outputs) > sum(one is not None for one in results):
+            raise UnsupportedOperation(f"{node.label} has results that are not compiled")
+        for operator in self.builder.operators[mark.operators :]:
+            reason = self.obstacle(operator, self.builder.tensors)
+            if reason:
+                raise UnsupportedOperation(f"{node.label} cannot be compiled", why=reason)
+        self._check_reads(node, mark)
+        return results
+
+    def _check_reads(self, node: Node, mark: _Mark) -> None:
+        """Symbolic contents have no storage that an operator could read."""
+        for operator in self.builder.operators[mark.operators :]:
+            for access in operator.reads:
+                known = self.builder.known.get(access.tensor)
+                if known is not None and known.dtype == object:
+                    raise _NotSymbolic(f"{node.label} computes with a length", why="its value is not known before a call")
+
+    def _refused(self, node: Node, problem: Exception) -> None:
+        if isinstance(problem, _NotSymbolic):
+            raise UnsupportedOperation(problem.message, where=node.label, why=problem.why) from problem
+        if not isinstance(problem, (UnsupportedOperation, DTypeError)):
+            _log.warning("the lowering of %s failed with %s: %s", node.label, type(problem).__name__, problem)
+        _log.info("%s runs as NumPy: %s", node.label, problem)
+        self._as_numpy(node)
+
+    def _has_strings(self, node: Node) -> bool:
+        known = (self.known.get(name) for name in node.inputs)
+        return any(isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype.hasobject) for value in known)
+
+    def tensor(self, name: str) -> Tensor:
+        """The tensor of a value; known contents become a constant of the graph."""
+        if name in self.tensors:
+            return self.tensors[name]
+        if name not in self.constants:
+            self.constants[name] = self._constant(name, self.known[name])
+        return self.constants[name]
+
+    def _constant(self, name: str, value: Array | Symbolic) -> Tensor:
+        if not isinstance(value, Symbolic):
+            return self.builder.constant(value, name)
+        tensor = self.builder.declare(Tensor(self.builder.unique(name), value.array.shape, value.dtype))
+        self.builder.known[tensor.name] = value.array
+        return tensor
+
+    # What the importer does itself
+
+    def alias(self, name: str, of: str) -> None:
+        """A value that is another one."""
+        if of in self.known:
+            self.known[name] = self.known[of]
+        elif of in self.tensors:
+            self.tensors[name] = self.tensors[of]
+        elif of in self.opaque:
+            self.opaque[name] = self.opaque[of]
+
+    def shape_of(self, name: str) -> tuple[Extent, ...] | None:
+        """The extents of a value; None if it has none."""
+        if name in self.tensors:
+            return self.tensors[name].shape
+        value = self.known.get(name)
+        value = value.array if isinstance(value, Symbolic) else value
+        return value.shape if isinstance(value, np.ndarray) else None
+
+    # The stage
+
+    def stage(self) -> Stage:
+        meanings, rest = self._divided()
+        needed = {name for node, _ in self.waiting for name in node.reads()} | set(self.question.wanted)
+        written = {operator.write.tensor for operator in self.builder.operators}
+        computed: dict[str, str] = {}
+        same = {name: self.opaque[name] for name in sorted(needed) if self.opaque.get(name, name) != name}
+        known: dict[str, Any] = {}
+        inputs = {tensor.name: name for name, tensor in self._given_tensors()}
+        for name in sorted(needed - self.later - self.opaque.keys()):
+            value = self.known_value(name)
+            if value is not _UNKNOWN:
+                known[name] = value
+            elif self.tensors[name].name in written:
+                first = computed.setdefault(self.tensors[name].name, name)
+                same.update({name: first} if first != name else {})
+            elif inputs[self.tensors[name].name] != name:
+                same[name] = inputs[self.tensors[name].name]
+        graph, used = self._graph(tuple(computed)) if computed else (None, ())
+        graph_inputs = tuple(inputs[name] for name in used)
+        return Stage(graph, graph_inputs, tuple(computed.values()), same, known, meanings, rest, self._places())
+
+    def _places(self) -> dict[str, tuple[str, int]]:
+        return {
+            extent.name: (name, dimension)
+            for name, given in self.question.given.items()
+            for dimension, extent in enumerate(given.shape)
+            if isinstance(extent, SymbolicExtent)
+        }
+
+    def _given_tensors(self) -> Iterable[tuple[str, Tensor]]:
+        return ((name, self.tensors[name]) for name in self.question.given if name in self.tensors)
+
+    def _divided(self) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+        """The nodes that run as NumPy, and those of the next stage."""
+        meanings: list[Node] = []
+        rest: list[Node] = []
+        missing: set[str] = set()
+        for node, as_numpy in self.waiting:
+            only_numpy = node.definition is not None and node.definition.lower is None
+            if (as_numpy or only_numpy) and not node.reads() & missing:
+                meanings.append(node)
+            else:
+                rest.append(node)
+                missing.update(node.outputs)
+        return tuple(meanings), tuple(rest)
+
+    def _graph(self, outputs: tuple[str, ...]) -> tuple[Graph, tuple[str, ...]]:
+        """The graph of what the outputs need, and its inputs."""
+        operators = _needed_operators(self.builder.operators, outputs)
+        touched = {access.tensor for operator in operators for access in (*operator.reads, operator.write)}
+        used = [name for name in self.builder.inputs if name in touched]
+        used = [*used, *_that_bind_symbols(self.builder, used, touched)]
+        constants = tuple((name, constant) for name, constant in self.builder.constants.items() if name in touched)
+        tensors = tuple(tensor for name, tensor in self.builder.tensors.items() if name in touched or name in used)
+        graph = Graph(self.builder.name, tensors, tuple(operators), tuple(used), outputs, constants)
+        verify(graph)
+        return graph, tuple(used)
+
+
+_UNKNOWN: Any = object()
+
+
+def _call_lowering(node: Node, builder: Builder, operands: Sequence[Tensor | None]) -> Any:
+    if node.definition is None or node.definition.lower is None:
+        raise InternalError(f"{node.label} has no lowering")
+    options = dict(node.attributes)
+    if node.definition.counts_outputs():
+        options["output_count"] = len(node.outputs)
+    return node.definition.lower(builder, *operands, **options)
+
+
+class _NotSymbolic(TilewrightError):
+    """Something needs the value of a symbolic extent as data."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """How far a builder was, to go back to when a lowering is refused."""
+
+    operators: int
+    tensors: int
+    constants: int
+
+    @classmethod
+    def of(cls, builder: Builder) -> _Mark:
+        return cls(len(builder.operators), len(builder.tensors), len(builder.constants))
+
+    def restore(self, builder: Builder) -> None:
+        del builder.operators[self.operators :]
+        while len(builder.constants) > self.constants:
+            builder.constants.popitem()
+        while len(builder.tensors) > self.tensors:
+            builder.known.pop(builder.tensors.popitem()[0], None)
+
+
+def _needed_operators(operators: Sequence[Operator], outputs: Iterable[str]) -> list[Operator]:
+    needed, kept = set(outputs), []
+    for operator in reversed(operators):
+        if operator.write.tensor in needed:
+            kept.append(operator)
+            needed.update(access.tensor for access in operator.reads)
+    return kept[::-1]
+
+
+def _that_bind_symbols(builder: Builder, used: Sequence[str], touched: set[str]) -> list[str]:
+    """Inputs that nobody reads, but whose shapes give a symbol its value."""
+
+    def symbols(names: Iterable[str]) -> set[str]:
+        return {e.name for name in names for e in builder.tensors[name].shape if isinstance(e, SymbolicExtent)}
+
+    missing, added = symbols(touched) - symbols(used), []
+    for name in builder.inputs:
+        if missing & symbols([name]):
+            added.append(name)
+            missing -= symbols([name])
+    return added
+
+
+def _is_large(node: Node, inputs: Sequence[Any]) -> bool:
+    sizes = [value.size for value in inputs if isinstance(value, np.ndarray)]
+    return max([*sizes, grown_elements(node, inputs) or 0], default=0) > MOST_FOLDED
+
+
+def _identity(walk: _Walk, node: Node) -> None:
+    walk.alias(node.outputs[0], node.inputs[0])
+
+
+def _shape(walk: _Walk, node: Node) -> None:
+    shape = walk.shape_of(node.inputs[0])
+    if shape is None:
+        walk._as_numpy(node)
+        return
+    start, end = node.attributes.get("start", 0), node.attributes.get("end", None)
+    walk.known[node.outputs[0]] = extents.of_extents(shape[start:end])
+
+
+def _size(walk: _Walk, node: Node) -> None:
+    shape = walk.shape_of(node.inputs[0])
+    if shape is None:
+        walk._as_numpy(node)
+        return
+    symbolic = [extent for extent in shape if isinstance(extent, SymbolicExtent)]
+    if symbolic and not (len(symbolic) == 1 and all(extent in (1, symbolic[0]) for extent in shape)):
+        raise UnsupportedOperation("a product of lengths has no value while a model is imported", where=node.label)
+    fixed = [extent for extent in shape if isinstance(extent, int)]
+    known = extents.of_extents(symbolic or (int(np.prod(fixed, dtype=np.int64)),))
+    walk.known[node.outputs[0]] = Symbolic(known.array.reshape(())) if isinstance(known, Symbolic) else known.reshape(())
+
+
+def _if(walk: _Walk, node: Node) -> None:
+    """The branch that is taken stands in the node's place."""
+    condition = walk.known_value(node.inputs[0])
+    if condition is _UNKNOWN and node.inputs[0] not in walk.tensors:
+        walk._as_numpy(node)
+        return
+    if condition is _UNKNOWN:
+        raise NotKnown(walk.tensors[node.inputs[0]].name)
+    body = node.bodies["then_branch" if np.asarray(condition).reshape(-1)[:1].any() else "else_branch"]
+    if len(body.outputs) != len(node.outputs):
+        raise InvalidModel(f"{node.label} has {len(node.outputs)} outputs, its branch {len(body.outputs)}", where=node.label)
+    walk.known.update(body.constants)
+    results = [
+        Node(node.name, "Identity", "", None, (inner.unique,), (outer,))
+        for inner, outer in zip(body.outputs, node.outputs, strict=True)
+    ]
+    walk.work.extendleft(reversed([*body.nodes, *results]))
+
+
+_OWN: Mapping[str, Callable[[_Walk, Node], None]] = {"Identity": _identity, "Shape": _shape, "Size": _size, "If": _if}

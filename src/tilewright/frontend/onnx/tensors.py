@@ -1,0 +1,134 @@
+"""Tensors of protobuf as arrays. Sizes are checked against the bytes that are there before anything is allocated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from onnx import TensorProto
+
+from tilewright.errors import InvalidModel
+from tilewright.frontend.onnx.element_types import BITS, STRING, dtype_of
+from tilewright.frontend.onnx.external_data import ExternalFiles
+from tilewright.frontend.onnx.model import Array
+
+MOST_DIMENSIONS = 64
+"""NumPy's limit."""
+MOST_BYTES = 1 << 40
+
+_BY_FIELD = {
+    "float32": ("float_data", np.float32),
+    "complex64": ("float_data", np.float32),
+    "float64": ("double_data", np.float64),
+    "complex128": ("double_data", np.float64),
+    "int64": ("int64_data", np.int64),
+    "uint64": ("uint64_data", np.uint64),
+    "uint32": ("uint64_data", np.uint64),
+}
+"""The typed field of an element type; all others are in `int32_data`."""
+
+
+def array_of(tensor: Any, files: ExternalFiles, where: str) -> Array:
+    """The contents of a `TensorProto`; without a copy where they are bytes of a type that NumPy has.
+
+    Raises `InvalidModel` naming `where` for extents below 0, and for contents that the shape does not fit.
+    """
+    dtype, shape = dtype_of(tensor.data_type, where), checked_shape(tensor.dims, where)
+    if tensor.HasField("segment"):
+        raise InvalidModel("a tensor in segments has no meaning here", where=where)
+    if tensor.data_location == TensorProto.EXTERNAL:
+        entries = {entry.key: entry.value for entry in tensor.external_data}
+        return _from_bytes(files.content(entries, _size_bytes(dtype, shape), where), dtype, shape, where)
+    if tensor.data_type == STRING:
+        return _strings(tensor.string_data, shape, where)
+    if tensor.HasField("raw_data"):
+        return _from_bytes(memoryview(tensor.raw_data), dtype, shape, where)
+    return _from_fields(tensor, dtype, shape, where)
+
+
+def sparse_array_of(sparse: Any, files: ExternalFiles, where: str) -> Array:
+    """The dense contents of a `SparseTensorProto`."""
+    shape = checked_shape(sparse.dims, where)
+    values, indices = array_of(sparse.values, files, where), array_of(sparse.indices, files, where)
+    if math.prod(shape) * values.dtype.itemsize > (1 << 32):
+        raise InvalidModel("a sparse tensor is too large", where=where, why=f"its shape is {shape}")
+    if values.ndim != 1 or indices.dtype != np.int64 or indices.shape not in ((values.size,), (values.size, len(shape))):
+        raise InvalidModel("the indices of a sparse tensor do not fit its values", where=where)
+    places = indices if indices.ndim == 1 else _flat(indices, shape, where)
+    if places.size and (places.min() < 0 or places.max() >= math.prod(shape)):
+        raise InvalidModel("an index of a sparse tensor lies outside of it", where=where)
+    dense = np.zeros(math.prod(shape), values.dtype)
+    dense[places] = values
+    return dense.reshape(shape)
+
+
+def checked_shape(dims: Sequence[int], where: str) -> tuple[int, ...]:
+    """A tensor's extents. Raises `InvalidModel` for negative and absurd ones."""
+    shape = tuple(dims)
+    if any(extent < 0 for extent in shape):
+        raise InvalidModel("a tensor has a negative extent", where=where, why=f"its shape is {shape}")
+    if len(shape) > MOST_DIMENSIONS or math.prod(shape) > MOST_BYTES:
+        raise InvalidModel("a tensor is too large", where=where, why=f"its shape is {shape[:8]}")
+    return shape
+
+
+def _size_bytes(dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:
+    bits = BITS.get(dtype.name, dtype.itemsize * 8)
+    return (math.prod(shape) * bits + 7) // 8
+
+
+def _from_bytes(content: memoryview, dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> Array:
+    needed = _size_bytes(dtype, shape)
+    if dtype.hasobject or len(content) != needed:
+        why = f"{len(content)} bytes for shape {shape} of {dtype.name}, which needs {needed}"
+        raise InvalidModel("a tensor's contents do not fit its shape", where=where, why=why)
+    if dtype.name in BITS:
+        return _unpacked(np.frombuffer(content, np.uint8), dtype, math.prod(shape)).reshape(shape)
+    return np.frombuffer(content, dtype.newbyteorder("<") if dtype.kind in "fiuc" else dtype).reshape(shape)
+
+
+def _from_fields(tensor: Any, dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> Array:
+    field, stored = _BY_FIELD.get(dtype.name, ("int32_data", np.int32))
+    given, count = getattr(tensor, field), math.prod(shape)
+    needed = _size_bytes(dtype, shape) if dtype.name in BITS else count * (2 if dtype.kind == "c" else 1)
+    if len(given) != needed:
+        why = f"{len(given)} elements in {field} for shape {shape} of {dtype.name}, which needs {needed}"
+        raise InvalidModel("a tensor's contents do not fit its shape", where=where, why=why)
+    values = np.array(given, stored)
+    if dtype.name in BITS:
+        return _unpacked(values.astype(np.uint8), dtype, count).reshape(shape)
+    if dtype.kind == "c":
+        return values.view(dtype).reshape(shape)
+    if field == "int32_data" and dtype.kind not in "iub":  # bit patterns of short floating-point numbers
+        return values.astype(f"u{dtype.itemsize}").view(dtype).reshape(shape)
+    return values.astype(dtype).reshape(shape)
+
+
+def _unpacked(content: Array, dtype: np.dtype[Any], count: int) -> Array:
+    """Elements of 4 or 2 bits, the first in the lowest bits of a byte."""
+    bits = BITS[dtype.name]
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    values = ((content[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)[:count]
+    if dtype.name.startswith("float"):
+        return values.view(dtype)
+    if dtype.name.startswith("int"):
+        values = ((values.astype(np.int8) ^ (1 << (bits - 1))) - (1 << (bits - 1))).astype(np.int8)
+    return values.astype(getattr(ml_dtypes, dtype.name))
+
+
+def _strings(content: Sequence[bytes], shape: tuple[int, ...], where: str) -> Array:
+    if len(content) != math.prod(shape):
+        why = f"{len(content)} strings for shape {shape}"
+        raise InvalidModel("a tensor's contents do not fit its shape", where=where, why=why)
+    array = np.empty(len(content), object)
+    array[:] = [text.decode("utf-8", "replace") for text in content]
+    return array.reshape(shape)
+
+
+def _flat(indices: Array, shape: tuple[int, ...], where: str) -> Array:
+    if any(extent == 0 for extent in shape) or ((indices < 0) | (indices >= np.array(shape))).any():
+        raise InvalidModel("an index of a sparse tensor lies outside of it", where=where)
+    return np.asarray(np.ravel_multi_index(tuple(indices.T), shape))

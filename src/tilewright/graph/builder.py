@@ -1,0 +1,172 @@
+"""The graph under construction: unique names, operators and constants in the order in which they are asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright.errors import InternalError, TilewrightError
+from tilewright.graph.operators import einsum as einsum_operator
+from tilewright.graph.operators import elementwise, matmul, reduce, reshape, slicing, softmax, transpose
+from tilewright.graph.scalar import Literal, Load, Scalar, rewrite
+from tilewright.graph.types import Constant, Extent, Graph, Operator, SymbolicExtent, Tensor
+
+Operand: TypeAlias = Tensor | float
+"""A tensor, or a number in its place."""
+
+
+class NotKnown(TilewrightError):
+    """A lowering needs the contents of a tensor that are not known while the graph is built."""
+
+    def __init__(self, tensor: str) -> None:
+        super().__init__(f"the contents of {tensor!r} are not known while the graph is built")
+        self.tensor = tensor
+
+
+class Builder:
+    """Collects operators, and knows the contents of some tensors.
+
+    >>> builder = Builder("f")
+    >>> x = builder.input("x", (2, 3), "float32")
+    >>> y = builder.map("add", builder.map("exp", x), 1.0)
+    >>> y.shape, len(builder.graph((y.name,)).operators)
+    ((2, 3), 2)
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = identifier(name)
+        self.tensors: dict[str, Tensor] = {}
+        self.operators: list[Operator] = []
+        self.inputs: list[str] = []
+        self.constants: dict[str, Constant] = {}
+        self.known: dict[str, np.ndarray] = {}
+        """Contents by tensor: constants, and integers made of extents (arrays of objects if some extent is symbolic)."""
+        self._counts: dict[str, int] = {}
+
+    # Tensors
+
+    def input(self, name: str, shape: Sequence[Extent], dtype: str) -> Tensor:
+        """A new input of the graph."""
+        tensor = self.declare(Tensor(self.unique(name), tuple(shape), dtype))
+        self.inputs.append(tensor.name)
+        return tensor
+
+    def constant(self, array: Any, name: str = "constant") -> Tensor:
+        """A tensor with these contents, which nobody may change any more."""
+        value = np.asarray(array)
+        tensor = self.declare(Tensor(self.unique(name), value.shape, value.dtype.name))
+        self.constants[tensor.name] = Constant(value)
+        self.known[tensor.name] = value
+        return tensor
+
+    def contents(self, tensor: Tensor) -> np.ndarray:
+        """The contents of a tensor; raises `NotKnown` if they are not."""
+        if tensor.name not in self.known:
+            raise NotKnown(tensor.name)
+        return self.known[tensor.name]
+
+    def integers(self, tensor: Tensor) -> tuple[Extent, ...]:
+        """The contents of a tensor of integers, flattened: Python integers and symbolic extents. Raises `NotKnown`."""
+        return tuple(v if isinstance(v, SymbolicExtent) else int(v) for v in self.contents(tensor).reshape(-1).tolist())
+
+    # Operators
+
+    def record(self, build: Callable[..., tuple[Operator, Tensor]], *arguments: Any, kind: str, **options: Any) -> Tensor:
+        """Run a builder of `graph/operators` under unique names and keep the operator; its errors pass through."""
+        operator, result = build(*arguments, **options, name=self.unique(kind), result=self.unique("t"))
+        self.declare(result)
+        self.operators.append(operator)
+        return result
+
+    def map(self, function: str, *operands: Operand, dtype: str | None = None) -> Tensor:
+        """A function of `scalar_functions.FUNCTIONS` or `elementwise.COMPOSITES` at every point, with broadcasting."""
+        return self.body(elementwise.body_of(function), *operands, dtype=dtype, kind=function)
+
+    def body(self, body: Scalar, *operands: Operand, dtype: str | None = None, kind: str = "map") -> Tensor:
+        """A scalar expression at every point; `Load(i)` is the element of operand i. One operand at least is a tensor."""
+        tensors = [operand for operand in operands if isinstance(operand, Tensor)]
+        if not tensors:
+            raise InternalError(f"{kind} of numbers alone")
+        leaves: dict[int, Scalar] = {}
+        for number, operand in enumerate(operands):
+            leaves[number] = Load(len([o for o in operands[:number] if isinstance(o, Tensor)]))
+            if not isinstance(operand, Tensor):
+                leaves[number] = Literal(float(operand))
+        used = rewrite(body, lambda node: leaves[node.read] if isinstance(node, Load) else None)
+        return self.record(partial(elementwise.elementwise, kind=kind), used, tensors, kind=kind, dtype=dtype)
+
+    def cast(self, x: Tensor, dtype: str) -> Tensor:
+        """The same elements in another type."""
+        return x if x.dtype == dtype else self.body(Load(0), x, dtype=dtype, kind="cast")
+
+    def matmul(self, left: Tensor, right: Tensor) -> Tensor:
+        """The matrix product, as `numpy.matmul`."""
+        return self.record(matmul.matmul, left, right, kind="matmul")
+
+    def einsum(self, subscripts: str, left: Tensor, right: Tensor, *, dtype: str | None = None) -> Tensor:
+        """The sum of products of two operands, in NumPy's notation without an ellipsis; of their common type unless told."""
+        parsed = einsum_operator.parse(subscripts, [len(left.shape), len(right.shape)])
+        return self.record(einsum_operator.einsum, parsed, [left, right], kind="einsum", dtype=dtype)
+
+    def reduce(self, function: str, x: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = False) -> Tensor:
+        """`sum`, `prod`, `max`, `min` or `mean` over some axes, or over all."""
+        return self.record(reduce.reduce, function, x, axes, keepdims, kind=function)
+
+    def softmax(self, x: Tensor, axis: int) -> Tensor:
+        """The softmax along an axis."""
+        return self.record(softmax.softmax, x, axis, kind="softmax")
+
+    def transpose(self, x: Tensor, permutation: Sequence[int]) -> Tensor:
+        """The dimensions in another order."""
+        return self.record(transpose.transpose, x, tuple(permutation), kind="transpose")
+
+    def reshape(self, x: Tensor, shape: Sequence[Extent]) -> Tensor:
+        """The same elements, row by row, in another shape."""
+        return x if tuple(shape) == x.shape else self.record(reshape.reshape, x, tuple(shape), kind="reshape")
+
+    def slice(self, x: Tensor, key: tuple[Any, ...]) -> Tensor:
+        """Basic slicing, as `x[key]` in NumPy."""
+        return self.record(slicing.slicing, x, key, kind="slice")
+
+    def graph(self, outputs: Sequence[str]) -> Graph:
+        """The finished graph."""
+        constants = tuple(self.constants.items())
+        return Graph(
+            self.name, tuple(self.tensors.values()), tuple(self.operators), tuple(self.inputs), tuple(outputs), constants
+        )
+
+    # Names
+
+    def declare(self, tensor: Tensor) -> Tensor:
+        """Keep a tensor under its name."""
+        self.tensors[tensor.name] = tensor
+        return tensor
+
+    def unique(self, name: str) -> str:
+        """An identifier that no tensor and no operator has: the name itself, or with a number behind it.
+
+        >>> builder = Builder("f")
+        >>> [builder.unique("einsum"), builder.unique("einsum"), builder.unique("t")]
+        ['einsum', 'einsum_2', 't_1']
+        """
+        base = identifier(name)
+        while True:
+            count = self._counts[base] = self._counts.get(base, 0) + 1
+            candidate = base if count == 1 and base != "t" else f"{base}_{count}"
+            if candidate == base or candidate not in self._counts:
+                self._counts.setdefault(candidate, 1)
+                return candidate
+
+
+def identifier(name: str) -> str:
+    """A name made of ASCII letters, digits and underscores that starts with a letter.
+
+    >>> identifier("params['w']"), identifier("<lambda>")
+    ('params_w', 'lambda')
+    """
+    text = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
+    return text if text[:1].isalpha() else f"x_{text}".rstrip("_")

@@ -1,0 +1,17 @@
+"""ONNX models: `import tilewright.onnx as ort` in place of onnxruntime. Needs `pip install tilewright[onnx]`."""
+
+from tilewright.api.onnx.options import ExecutionMode as ExecutionMode
+from tilewright.api.onnx.options import ExecutionOrder as ExecutionOrder
+from tilewright.api.onnx.options import GraphOptimizationLevel as GraphOptimizationLevel
+from tilewright.api.onnx.options import RunOptions as RunOptions
+from tilewright.api.onnx.options import SessionOptions as SessionOptions
+from tilewright.api.onnx.options import get_all_providers as get_all_providers
+from tilewright.api.onnx.options import get_available_providers as get_available_providers
+from tilewright.api.onnx.options import get_device as get_device
+from tilewright.api.onnx.options import set_default_logger_severity as set_default_logger_severity
+from tilewright.api.onnx.options import set_seed as set_seed
+from tilewright.api.onnx.ort_value import IOBinding as IOBinding
+from tilewright.api.onnx.ort_value import OrtValue as OrtValue
+from tilewright.api.onnx.session import InferenceSession as InferenceSession
+from tilewright.api.onnx.session import ModelMetadata as ModelMetadata
+from tilewright.api.onnx.session import NodeArg as NodeArg

@@ -1,0 +1,110 @@
+"""The cases of `onnx.backend.test`: models with inputs and the outputs that are expected."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+from onnx.backend.test.loader import load_model_tests
+from onnx.backend.test.runner import Runner
+
+KINDS = ("node", "simple", "real", "pytorch-converted", "pytorch-operator")
+FAMILIES = re.compile(
+    r"test_(attention|conv|basic_conv|matmul|gemm|softmax|logsoftmax|averagepool|maxpool|globalaveragepool|globalmaxpool|lppool"
+    r"|batchnorm|instancenorm|group_norm|layer_normalization|rms_normalization|lpnormalization|l[12]normalization|mvn|lrn"
+    r"|relu|leakyrelu|prelu|elu|selu|celu|gelu|sigmoid|hardsigmoid|hardswish|swish|mish|softplus|softsign|tanh_|tanh$|thresholdedrelu"
+    r"|rotary_embedding)"
+)
+"""Node tests that are run at every change, with a third of the others."""
+LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """One case: a model, and pairs of inputs and expected outputs."""
+
+    kind: str
+    name: str
+    test: Any
+
+    def model(self) -> onnx.ModelProto:
+        """The model."""
+        if self.test.model is not None:
+            return self.test.model
+        if self.kind == "real":
+            return onnx.load(LIGHT / Path(self.test.url).name)
+        return onnx.load(Path(self.test.model_dir) / "model.onnx")
+
+    def data_sets(self, model: onnx.ModelProto) -> Iterator[tuple[list[Any], list[Any]]]:
+        """Inputs and expected outputs."""
+        if self.test.data_sets is not None:
+            yield from (([*map(_array, inputs)], [*map(_array, outputs)]) for inputs, outputs in self.test.data_sets)
+        elif self.kind == "real":
+            yield _real_data(model, Path(self.test.url).stem)
+        else:
+            for directory in sorted(Path(self.test.model_dir).glob("test_data_set_*")):
+                yield (
+                    [_loaded(directory / f"input_{i}.pb", one.type) for i, one in enumerate(_fed(model, directory))],
+                    [_loaded(directory / f"output_{i}.pb", one.type) for i, one in enumerate(model.graph.output)],
+                )
+
+    def is_third(self) -> bool:
+        """Whether it is in the fixed third, by a hash of its name."""
+        return hashlib.sha256(self.name.encode()).digest()[0] % 3 == 0
+
+    def is_everyday(self) -> bool:
+        """Whether it is run at every change."""
+        return self.kind != "node" or self.is_third() or FAMILIES.match(self.name) is not None
+
+    def check(self, outputs: Any, expected: Any) -> None:
+        """Raise `AssertionError` unless the outputs are the expected ones, by the suite's own comparison."""
+        assert len(outputs) == len(expected)
+        Runner.assert_similar_outputs(expected, outputs, rtol=self.test.rtol, atol=self.test.atol, model_dir=self.name)
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """All cases."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return tuple(Case(kind, test.name, test) for kind in KINDS for test in load_model_tests(kind=kind))
+
+
+def _array(value: Any) -> Any:
+    return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+
+
+def _fed(model: onnx.ModelProto, directory: Path) -> list[Any]:
+    count = len(list(directory.glob("input_*.pb")))
+    return list(model.graph.input)[:count]
+
+
+def _loaded(path: Path, kind: Any) -> Any:
+    content = path.read_bytes()
+    if kind.HasField("sequence_type"):
+        return numpy_helper.to_list(onnx.SequenceProto.FromString(content))
+    if kind.HasField("optional_type"):
+        return numpy_helper.to_optional(onnx.OptionalProto.FromString(content))
+    return numpy_helper.to_array(onnx.TensorProto.FromString(content))
+
+
+def _real_data(model: onnx.ModelProto, stem: str) -> tuple[list[Any], list[Any]]:
+    """The input that the suite generates, and the outputs that lie beside the model."""
+    constants = {one.name for one in model.graph.initializer}
+    inputs = []
+    for one in model.graph.input:
+        if one.name not in constants:
+            shape = tuple(dim.dim_value if dim.HasField("dim_value") else 1 for dim in one.type.tensor_type.shape.dim)
+            size = int(np.prod(shape))
+            inputs.append((np.arange(size).reshape(shape) / size).astype(np.float32))
+    outputs = [LIGHT / f"{stem}_output_{number}.pb" for number in range(len(model.graph.output))]
+    return inputs, [_loaded(path, one.type) for path, one in zip(outputs, model.graph.output, strict=True)]
