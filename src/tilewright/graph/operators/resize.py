@@ -93,7 +93,9 @@ def lower(
     how = Mode(mode, coordinate_transformation_mode, nearest_mode, cubic_coeff_a, bool(exclude_outside), bool(antialias))
     known = (None if one is None else builder.contents(one).reshape(-1).tolist() or None for one in (scales, sizes))
     if coordinate_transformation_mode == "tf_crop_and_resize":
-        raise UnsupportedOperation("Resize of a part of a tensor", where="Resize", why="elements outside have a value of their own")
+        raise UnsupportedOperation(
+            "Resize of a part of a tensor", where="Resize", why="elements outside have a value of their own"
+        )
     return _lowered(builder, x, resamplings(x.shape, axes, (*known, None), keep_aspect_ratio_policy, how), how)
 
 
