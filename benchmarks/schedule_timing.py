@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.schedule_cases import Case
 from tilewright.codegen.artifact import Artifact
-from tilewright.codegen.emit_c import chains_and_entry, emit_file
+from tilewright.codegen.emit_library import chains_and_entry, emit_file
 from tilewright.codegen.program import Program, c_file, lower_program
 from tilewright.graph.types import Graph
 from tilewright.plan.types import ModelPlan, Plan
@@ -133,7 +133,11 @@ def artifacts(graph: Graph, plans: Sequence[Plan]) -> list[Artifact]:
     """One C file of all plans, as an artifact for the entry point of each."""
     programs = [_numbered(lower_program(ModelPlan(graph, (plan,), ())), i) for i, plan in enumerate(plans)]
     files = [replace(c_file(program), entry_point=f"run_{i}") for i, program in enumerate(programs)]
-    together = replace(files[0], nests=tuple(nest for file in files for nest in file.nests))
+    together = replace(
+        files[0],
+        nests=tuple(nest for file in files for nest in file.nests),
+        ends=tuple(end for file in files for end in file.ends),
+    )
     whole, linked = emit_file(together)
     vocabulary = whole.removesuffix("\n".join(chains_and_entry(together)))
     assert vocabulary != whole, "emit_file does not end with the chains and the entry point"

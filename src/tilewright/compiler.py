@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from pprint import pformat
@@ -20,18 +21,28 @@ from tilewright import settings
 from tilewright.codegen.artifact import Artifact
 from tilewright.codegen.program import emit_program, lower_program
 from tilewright.errors import TilewrightError
+from tilewright.graph.constant_part import Array, evaluated, split
 from tilewright.graph.printer import to_text
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.canonical_bodies import CanonicalBodies
+from tilewright.graph.rewrites.common_subexpressions import CommonSubexpressions
 from tilewright.graph.rewrites.dead_code import DeadCode
+from tilewright.graph.rewrites.element_types import ElementTypes
+from tilewright.graph.rewrites.flatten_tensors import FlattenTensors
+from tilewright.graph.rewrites.fold_affine_into_weights import FoldAffineIntoWeights
+from tilewright.graph.rewrites.fold_constants import FoldConstants
 from tilewright.graph.rewrites.fold_index_maps import FoldIndexMaps
 from tilewright.graph.rewrites.fold_scales import FoldScales
 from tilewright.graph.rewrites.fold_writes import FoldWrites
 from tilewright.graph.rewrites.fuse_maps import FuseMaps
 from tilewright.graph.rewrites.inline_conditions import InlineConditions
+from tilewright.graph.rewrites.join_rows import JoinRows
+from tilewright.graph.rewrites.literals import Literals
 from tilewright.graph.rewrites.masks_apart import MasksApart
+from tilewright.graph.rewrites.outputs_apart import OutputsApart
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
+from tilewright.graph.rewrites.split_axes import SplitAxes
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
@@ -43,17 +54,31 @@ from tilewright.runtime.executable import Executable, load
 STAGES = ("trace", "rewrite", "plan", "lower", "emit")
 
 REWRITES: tuple[Rewrite, ...] = (
+    OutputsApart(),
     FoldIndexMaps(),
     DeadCode(),
+    FoldConstants(),
+    Literals(),
+    CommonSubexpressions(),
     FoldWrites(),
+    ElementTypes(),
+    FlattenTensors(),
+    FoldIndexMaps(),
+    DeadCode(),
     PositionsForMasks(),
     InlineConditions(),
     CanonicalBodies(),
+    JoinRows(known_only=True),
     FuseMaps(),
     RecogniseFunctions(),
+    FoldAffineIntoWeights(),
+    FoldWrites(),
+    JoinRows(),
     DeadCode(),
     FoldScales(),
     DeadCode(),
+    CommonSubexpressions(),
+    SplitAxes(),
     MasksApart(),
 )
 """In this order."""
@@ -75,7 +100,8 @@ def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> ModelPl
     _dump("trace", graph.name, lambda: to_text(graph))
     graph = rewrite(graph)
     _dump("rewrite", graph.name, lambda: to_text(graph))
-    model_plan = partition(graph, machine, fuse=fuse)
+    constant_part, graph = split(graph)
+    model_plan = replace(partition(graph, machine, fuse=fuse), constant_part=constant_part)
     _log_decisions(model_plan)
     _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))
     return model_plan
@@ -94,8 +120,8 @@ def generate(model_plan: ModelPlan) -> Artifact:
     program = lower_program(model_plan)
     _dump("lower", model_plan.graph.name, lambda: pformat(program.nests, width=120))
     artifact = emit_program(program)
-    _log_codegen.info("%s: %d lines of C, key %s", model_plan.graph.name, artifact.text.count("\n"), artifact.key[:16])
-    _dump("emit", model_plan.graph.name, lambda: artifact.text)
+    _log_codegen.info("%s: %d lines of C, key %s", model_plan.graph.name, artifact.source.count("\n"), artifact.key[:16])
+    _dump("emit", model_plan.graph.name, lambda: artifact.source)
     return artifact
 
 
@@ -106,8 +132,16 @@ def build(model_plan: ModelPlan, *, threads: int | None = None) -> Executable:
     here. Raises ToolchainError without a working C compiler.
     """
     artifact = generate(model_plan)
-    values = {name: constant.array for name, constant in model_plan.graph.constants}
-    return load(artifact, threads=threads, constants=[values[slot.name] for slot in artifact.signature.constants])
+    slots = [slot.name for slot in artifact.signature.constants]
+    part = model_plan.constant_part
+    values = evaluated(model_plan.graph, slots) | (evaluated(part, set(slots) & set(part.outputs)) if part is not None else {})
+    return load(artifact, threads=threads, constants=[values[name] for name in slots])
+
+
+def constant_values(graph: Graph, names: Collection[str]) -> dict[str, Array]:
+    """Constants of a kernel by name: those of the graph that was planned, and what rewriting makes of them."""
+    own = {name for name, _ in graph.constants}
+    return evaluated(graph if own.issuperset(names) else rewrite(graph), names)
 
 
 @contextmanager

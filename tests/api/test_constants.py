@@ -233,9 +233,9 @@ def test_a_saved_library_prepares_itself(tmp_path: Path) -> None:
     kernel = layers_kernel()
     kernel.save(tmp_path / "layers.so")
     library = ctypes.CDLL(str(tmp_path / "layers.so"))
-    packed = np.zeros(library.tilewright_run_constant_bytes(), np.uint8)
     constants = W1, np.ascontiguousarray(W2.T)
-    pointers = (ctypes.c_void_p * 2)(*(constant.ctypes.data for constant in constants))
-    library.tilewright_run_prepare(pointers, ctypes.c_void_p(packed.ctypes.data))
-    assert packed.tobytes() == kernel._executable._constants.tobytes()
+    for number, (constant, expected) in enumerate(zip(constants, kernel._executable._constants.arrays, strict=True)):
+        packed = np.zeros(library.tilewright_run_packed_bytes(number), np.uint8)
+        library.tilewright_run_prepare(number, ctypes.c_void_p(constant.ctypes.data), ctypes.c_void_p(packed.ctypes.data))
+        assert packed.tobytes() == expected.tobytes()
     assert "tilewright_run_prepare" in (tmp_path / "layers.so.c").read_text()

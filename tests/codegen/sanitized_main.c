@@ -18,6 +18,8 @@ typedef void task_function(void *argument, struct blocks *blocks, char *scratch)
 struct context {
   void *pool;
   void (*parallel_for)(void *pool, task_function *task, void *argument, long count, long scratch_bytes, long expected_ns);
+  const char *const *constants;
+  void (*chain_done)(void *pool, long chain);
 };
 
 static long next_block(struct blocks *blocks) {
@@ -58,7 +60,7 @@ int main(int argc, char **argv) {
     for (long i = 0; i < elements; i++)
       data[i] = (float)(i % 7 - 3) / 4;
   }
-  struct context context = {0, in_two_ranges};
+  struct context context = {0, in_two_ranges, 0, 0};
   long workspace_bytes = tilewright_run_workspace_bytes(sizes);
   char *workspace = aligned_alloc(64, (workspace_bytes + 127) / 64 * 64);
   tilewright_run((const struct tw_context *)&context, tensors, sizes, workspace);

@@ -73,9 +73,18 @@ class Lowered:
         artifact = self._artifact()
         if self.is_foreign:
             _check_runs_here(artifact.features, self.machine)
-        values = {name: constant.array for name, constant in self.graph.constants}
-        constants = [values[slot.name] for slot in artifact.signature.constants]
-        return Kernel(self, load(artifact, threads=self.threads, constants=constants))
+        of_calls = [slot.name for slot in artifact.signature.inputs[len(self.graph.inputs) :]]
+        packed = [slot.name for slot in artifact.signature.constants]
+        values = self._constant_values([*of_calls, *packed])
+        executable = load(artifact, threads=self.threads, constants=[values[name] for name in packed])
+        return Kernel(self, executable, tuple(values[name] for name in of_calls))
+
+    def _constant_values(self, names: list[str]) -> dict[str, Array]:
+        if not names:
+            return {}
+        from tilewright import compiler
+
+        return compiler.constant_values(self.graph, names)
 
     def _artifact(self) -> Artifact:
         """The C of the plan, if there is one already; else from the cache, where neither planning nor generation is needed."""
@@ -105,12 +114,13 @@ class FixedResult:
 class Kernel:
     """A compiled function: call it like the function, with arrays that fit its signature. Safe from several threads at once."""
 
-    def __init__(self, lowered: Lowered, executable: Executable) -> None:
+    def __init__(self, lowered: Lowered, executable: Executable, constants: tuple[Array, ...] = ()) -> None:
+        """`constants` are those that calls read as they are, in the order of the executable's inputs."""
         self._lowered = _without_constants(lowered)
         self._executable = executable
         self._structure = lowered.traced.call
         self._result = lowered.traced.result
-        self._constants = _constants_of_calls(lowered.graph, executable)
+        self._constants = constants
         self._is_single = isinstance(self._result, pytree.Leaf)
         self._parameter_count = _plain_parameters(self._structure)
 
@@ -161,12 +171,6 @@ class Kernel:
     def memory_stats(self) -> MemoryStats:
         """Scratch and workspace that calls have needed so far, and the constants that were packed, in bytes."""
         return self._executable.memory_stats()
-
-
-def _constants_of_calls(graph: Graph, executable: Executable) -> tuple[Array, ...]:
-    """The constants that calls read as they are, in the order of the executable's inputs."""
-    values = {name: constant.array for name, constant in graph.constants}
-    return tuple(values[slot.name] for slot in executable.signature.inputs[len(graph.inputs) :])
 
 
 def _without_constants(lowered: Lowered) -> Lowered:

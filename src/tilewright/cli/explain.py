@@ -92,4 +92,4 @@ def _function(what: str, softmax: bool, arguments: tuple[Spec, ...]) -> tuple[Ca
 def _source(model_plan: ModelPlan) -> str:
     from tilewright import compiler
 
-    return compiler.generate(model_plan).text.rstrip("\n")
+    return compiler.generate(model_plan).source.rstrip("\n")

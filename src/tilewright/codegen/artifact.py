@@ -9,15 +9,16 @@ The ABI of an entry point `NAME`:
         void *pool;
         void (*parallel_for)(void *pool, void (*task)(void *argument, struct tw_blocks *blocks, char *scratch), void *argument,
                              long count, long scratch_bytes, long expected_ns);
-        const char *constants;
+        const char *const *constants;
+        void (*chain_done)(void *pool, long chain);
     };
     long NAME_workspace_bytes(const long *sizes);
     void NAME(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace);
 
 and, where the signature has constants, once for all calls:
 
-    long NAME_constant_bytes(void);
-    void NAME_prepare(const void *const *constants, char *packed);
+    long NAME_packed_bytes(long number);
+    void NAME_prepare(long number, const void *source, char *packed);
 
 - `tensors`: the data pointers of the inputs, then of the outputs, in the order of the `Signature`.
 - `sizes`: the value of each symbol, then the strides of every input and every output in elements, dimension by dimension.
@@ -26,8 +27,9 @@ and, where the signature has constants, once for all calls:
   aligned, contents undefined. `next` gives a thread its next block, until it is negative: every number of 0..count-1 goes to one
   thread, to each at least one, in runs of ascending or descending numbers. `expected_ns` is what all blocks take on one thread:
   for short work nobody is woken.
-- `NAME_prepare` packs constants, row-major, in the order of the `Signature`, into `NAME_constant_bytes()` bytes, 64-byte
-  aligned. Every call finds these in the `constants` of its context; without constants nobody looks there.
+- `NAME_prepare` packs one constant: number `number` of the `packed` ones of the `Signature`, from `source`, row-major, into
+  `NAME_packed_bytes(number)` bytes, 64-byte aligned. Every call finds all of them in the `constants` of its context.
+- `chain_done`, unless it is null, is called behind every chain with its number: who measures reads a clock there.
 - The text imports no symbol.
 """
 
@@ -36,7 +38,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from tilewright.kernels.contract import KernelSource
+from tilewright.kernels.contract import KernelSource, SourceKind
 
 CONTEXT_DECLARATION = """\
 struct tw_blocks {
@@ -46,7 +48,8 @@ struct tw_context {
   void *pool;
   void (*parallel_for)(void *pool, void (*task)(void *argument, struct tw_blocks *blocks, char *scratch), void *argument,
                        long count, long scratch_bytes, long expected_ns);
-  const char *constants;
+  const char *const *constants;
+  void (*chain_done)(void *pool, long chain);
 };
 """
 
@@ -71,6 +74,15 @@ class TensorSlot:
 
 
 @dataclass(frozen=True, slots=True)
+class PackedSlot:
+    """What is packed of a constant, given by its number: `size_bytes` of it, and a digest of the way in which it is packed."""
+
+    constant: int
+    size_bytes: int
+    layout: str
+
+
+@dataclass(frozen=True, slots=True)
 class Signature:
     """The arguments of an entry point, in order; `constants` are those of its preparation, of integer extents."""
 
@@ -78,11 +90,15 @@ class Signature:
     inputs: tuple[TensorSlot, ...]
     outputs: tuple[TensorSlot, ...]
     constants: tuple[TensorSlot, ...] = ()
+    packed: tuple[PackedSlot, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """Generated code, ready for a toolchain. `features` decides the compiler's flags."""
+    """Generated code, ready for a toolchain. `features` decides the compiler's flags.
+
+    `text` is the C file of the entry point; `linked` are further files, compiled on their own: large programs are several.
+    """
 
     entry_point: str
     text: str
@@ -90,6 +106,13 @@ class Artifact:
     architecture: str
     features: frozenset[str]
     signature: Signature
+    chains: tuple[str, ...] = ()
+    """The names of what `chain_done` counts."""
+
+    @property
+    def source(self) -> str:
+        """All C text, file by file."""
+        return "\n".join([self.text, *(str(one.content) for one in self.linked if one.kind is SourceKind.C)])
 
     @property
     def key(self) -> str:

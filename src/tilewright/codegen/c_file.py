@@ -29,11 +29,10 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A constant that is packed ahead: `source` in `NAME_prepare`, `offset_bytes` behind the start of all packed constants."""
+    """A constant that is packed ahead: `source` is what the copies call it."""
 
     constant: PackedConstant
-    source: Argument
-    offset_bytes: int
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +47,9 @@ class File:
     """Run-time extents and strides: (variable, C expression over `sizes`)."""
     nests: tuple[tuple[LoopNest, tuple[Argument, ...]], ...]
     workspace_elements: Value
+    ends: tuple[int | None, ...] = ()
+    """For every nest the number of the chain that it finishes, None if others follow."""
     prepared: tuple[Prepared, ...] = ()
-    constant_bytes: int = 0
     buffer_tags: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """Bytes added to the address of a scratch buffer, by (nest, buffer): traces mark buffers in the upper bits."""
     bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)

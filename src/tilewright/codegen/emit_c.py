@@ -1,29 +1,16 @@
-"""C text of loop nests: one file per graph, readable, importing nothing.
-
-The file holds the vector vocabulary, the micro kernels with the loops that tile them, one task per chain, and the entry point.
-"""
+"""C text of one loop nest: the function of a thread, and the one that has all blocks run."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from tilewright.codegen import emit_fetch, names
-from tilewright.codegen.artifact import CONTEXT_DECLARATION
 from tilewright.codegen.c_file import Argument, File
-from tilewright.codegen.emit_epilogue import kernel_epilogue
+from tilewright.codegen.c_text import comment, function, indent, words
+from tilewright.codegen.emit_exact import emit_exact_loops
 from tilewright.codegen.emit_loops import emit_vector_loops
-from tilewright.codegen.emit_packing import PACKING, copy_lines
-from tilewright.codegen.emit_rounding import with_rounding
-from tilewright.codegen.emit_tiles import (
-    by_kernel,
-    function_declaration,
-    inlined_declaration,
-    may_inline,
-    tile_shapes,
-    tiles_call,
-    tiles_functions,
-)
+from tilewright.codegen.emit_packing import copy_lines
+from tilewright.codegen.emit_tiles import tiles_call
 from tilewright.codegen.expressions import (
     Value,
     add,
@@ -50,58 +37,40 @@ from tilewright.codegen.loop_nest import (
     ParallelAxis,
     VectorLoops,
 )
-from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
-from tilewright.kernels.elements import reading
+from tilewright.codegen.routines import RUN_ARGUMENTS, Routine
 
-EXPORTED = '__attribute__((visibility("default")))'
 FLOAT_BYTES = 4
 ALIGNMENT_FLOATS = 16
 
-CALL_DECLARATION = """\
-struct tw_call {
-  void *const *tensors;
-  const long *sizes;
-  char *workspace;
-  const char *constants;
-};
-"""
 
+def routine(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> Routine:
+    """The functions of a chain, `NAME_task` for a thread's blocks and `NAME_run` for all of them, and what a call passes on.
 
-def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
-    """The C text, and what must be linked with it (kernels that are not C of the same dialect)."""
-    calls = [call for nest, _ in file.nests for call in kernel_calls(nest)]
-    kernel_text, linked = _kernels(file, calls)
-    parts = [
-        _comment(file.header),
-        file.dialect.prelude,
-        "TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }",
-        "TW_INLINE long tw_max(long a, long b) { return a > b ? a : b; }",
-        CONTEXT_DECLARATION,
-        CALL_DECLARATION,
-        PACKING,
-        *reading(element_types(file)),
-        *([emit_fetch.FETCHING] if any(nest.fetches for nest, _ in file.nests) else []),
-        *kernel_text,
-        *with_rounding(chains_and_entry(file)),
+    Both know nothing of the whole program: pointers and run-time sizes are numbered in the order of their own arguments.
+    """
+    task, run = _task_lines(file, nest), _run_lines(nest)
+    mentioned = words([*task, *run])
+    used = [argument for argument in arguments if argument.name in mentioned]
+    sizes = [(name, value) for name, value in file.definitions if name in mentioned]
+    pointers = [f"{one.c_type} *const {one.name} = call->tensors[{number}];" for number, one in enumerate(used)]
+    own = [(name, f"sizes[{number}]") for number, (name, _) in enumerate(sizes)]
+    opening = [
+        "const struct tw_call *call = argument;",
+        *(["const long *sizes = call->sizes;"] if words(task) & dict(own).keys() else []),
     ]
-    return "\n".join(parts), linked
-
-
-def element_types(file: File) -> frozenset[str]:
-    """Of all that the chains read and write outside their scratch."""
-    return frozenset(argument.dtype for _, arguments in file.nests for argument in arguments)
-
-
-def chains_and_entry(file: File) -> list[str]:
-    """The functions of all chains and the entry points: what follows the vocabulary, the packing and the kernels in a file."""
-    chains = (part for nest, arguments in file.nests for part in _chain(file, nest, arguments))
-    return [*chains, *_entry(file), *(_preparation(file) if file.prepared else [])]
+    signature = f"static void {nest.name}_task(void *argument, struct tw_blocks *blocks, char *scratch)"
+    text = [
+        comment(nest.header),
+        function(signature, [*opening, *defined(own, file.bounds, [*pointers, *task])]),
+        function(f"void {nest.name}_run({RUN_ARGUMENTS})", defined(own, file.bounds, run)),
+    ]
+    passed = tuple(one.pointer for one in used), tuple(value for _, value in sizes)
+    return Routine(nest.name, "\n".join(text), *passed, kernel_calls(nest))
 
 
 def kernel_calls(nest: LoopNest) -> list[KernelCall]:
     """Every kernel call of a nest."""
-    roots = [*nest.setup, *(node for axis in nest.parallel for node in axis.prologue), *nest.body]
-    return [node for root in roots for node in _walk(root) if isinstance(node, KernelCall)]
+    return [node for node in nest.nodes() if isinstance(node, KernelCall)]
 
 
 def _streams(nest: LoopNest) -> bool:
@@ -109,52 +78,8 @@ def _streams(nest: LoopNest) -> bool:
     return any(call.epilogue is not None and call.epilogue.streams for call in kernel_calls(nest))
 
 
-def _walk(node: Node) -> Iterator[Node]:
-    yield node
-    if isinstance(node, BlockLoop | If):
-        for inner in node.body:
-            yield from _walk(inner)
-
-
-def _comment(lines: tuple[str, ...]) -> str:
-    return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */"])
-
-
-def _kernels(file: File, calls: list[KernelCall]) -> tuple[list[str], tuple[KernelSource, ...]]:
-    """The text of every kernel used; kernels in the file's own dialect stand in it, others are declared and linked."""
-    text, linked = [], []
-    for name, own in by_kernel(calls).items():
-        kernel, epilogue, asks = file.kernels[own[0].kernel], kernel_epilogue(own[0]), own[0].asks
-        source = kernel.source(name, _variants(kernel, own), epilogue, asks=asks)
-        if source.kind is SourceKind.C and str(source.content).startswith(file.dialect.prelude):
-            declaration = inlined_declaration if may_inline(kernel, own) else function_declaration
-            text.append(declaration(name, epilogue, asks))
-            text.append(str(source.content).removeprefix(file.dialect.prelude))
-        else:
-            text.append(kernel.declaration(name, epilogue))
-            linked.append(source)
-        text += tiles_functions(kernel, [call for call in own if call in calls])
-    return text, tuple(dict.fromkeys(linked))
-
-
-def _variants(kernel: MicroKernel, calls: list[KernelCall]) -> frozenset[tuple[int, int]]:
-    """The (rows, vectors) that the calls need."""
-    wanted = {(m, -(-columns // kernel.lanes)) for call in calls for m, columns in tile_shapes(kernel, call)}
-    return frozenset(wanted) or frozenset({(1, 1)})
-
-
-def _chain(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> tuple[str, ...]:
-    task = _task(file, nest, arguments)
-    return (task,) if _is_simple(nest) else (_scratch_function(file, nest), task)
-
-
-def _scratch_function(file: File, nest: LoopNest) -> str:
-    _, size = _offsets(nest.buffers)
-    lines = [f"return {to_c(multiply(size, FLOAT_BYTES))};"]
-    return _function(f"static long {nest.name}_scratch_bytes(const long *sizes)", _defined(file, lines))
-
-
-def _task(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> str:
+def _task_lines(file: File, nest: LoopNest) -> list[str]:
+    """All that a thread does, behind its pointers and sizes."""
     last = [f"long {names.last_block(axis.axis)} = -1;" for axis, inner in _with_inner_blocks(nest) if _repacks(axis, inner)]
     last += [
         f"long {names.fetched_block(axis.axis)} = -1;"
@@ -163,21 +88,24 @@ def _task(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> str:
     ]
     last += emit_fetch.declaration(nest.fetches)
     fence = ["tw_fence();"] if _streams(nest) else []
-    body = [*_nodes(nest.setup), *last, *_blocks(nest), *fence]
-    text = "\n".join(body)
-    lines: list[str] = []
-    for argument in (one for one in arguments if re.search(rf"\b{one.name}\b", text)):
-        lines.append(f"{argument.c_type} *const {argument.name} = ({argument.c_type} *){argument.pointer};")
-    lines += [*_buffers(file, nest), *body]
-    signature = f"static void {nest.name}_task(void *argument, struct tw_blocks *blocks, char *scratch)"
-    opening = ["const struct tw_call *call = argument;", "const long *sizes = call->sizes;"]
-    return _comment(nest.header) + "\n" + _function(signature, [*opening, *_defined(file, lines)])
+    return [*_buffers(file, nest), *node_lines(nest.setup), *last, *_blocks(nest), *fence]
+
+
+def _run_lines(nest: LoopNest) -> list[str]:
+    """The statements that have all blocks of a chain run."""
+    call = "struct tw_call call = {tensors, sizes};"
+    if _is_simple(nest):
+        return [call, "(void)context;", f"{nest.name}_task(&call, 0, 0);"]
+    _, size = _offsets(nest.buffers)
+    count = _block_count(nest)
+    rest = ", ".join(map(to_c, (count, multiply(size, FLOAT_BYTES), multiply(count, nest.block_ns))))
+    return [call, f"context->parallel_for(context->pool, {nest.name}_task, &call, {rest});"]
 
 
 def _blocks(nest: LoopNest) -> list[str]:
     """All blocks of a thread's share."""
     head = "const long block = 0;" if _is_simple(nest) else "for (long block; (block = blocks->next(blocks)) >= 0;)"
-    return [f"{head} {{", *_indent(_block(nest)), "}"]
+    return [f"{head} {{", *indent(_block(nest)), "}"]
 
 
 def _buffers(file: File, nest: LoopNest) -> list[str]:
@@ -209,12 +137,12 @@ def _block(nest: LoopNest) -> list[str]:
     for axis, inner in _with_inner_blocks(nest):
         number, last = divide("block", inner), names.last_block(axis.axis)
         lines += _decode(axis, number, is_outermost=axis is nest.parallel[0])
-        body = _nodes(axis.prologue)
+        body = node_lines(axis.prologue)
         if _repacks(axis, inner):
-            body = [f"if ({to_c(unequal(number, last))}) {{", *_indent([f"{last} = {to_c(number)};", *body]), "}"]
+            body = [f"if ({to_c(unequal(number, last))}) {{", *indent([f"{last} = {to_c(number)};", *body]), "}"]
         lines += body
     fetches = [line for axis, inner in _with_inner_blocks(nest) for line in _fetches(nest, axis, inner)]
-    return [*lines, *fetches, *_nodes(nest.body)]
+    return [*lines, *fetches, *node_lines(nest.body)]
 
 
 def _fetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> list[str]:
@@ -231,7 +159,7 @@ def _fetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> list[str]:
         lines += _decode(other, divide("next", inside), is_outermost=other is nest.parallel[0])
     conditions = [f"{to_c(following)} < {to_c(multiply(1, *(_trips(one) for one in nest.parallel)))}"]
     conditions += [to_c(unequal(number, fetched))] if _refetches(nest, axis, inner) else []
-    return [f"if ({' && '.join(conditions)}) {{", *_indent([*lines, *starts]), "}"]
+    return [f"if ({' && '.join(conditions)}) {{", *indent([*lines, *starts]), "}"]
 
 
 def _refetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> bool:
@@ -266,7 +194,8 @@ def _decode(axis: ParallelAxis, position: Value, *, is_outermost: bool) -> list[
     return lines
 
 
-def _nodes(nodes: tuple[Node, ...]) -> list[str]:
+def node_lines(nodes: tuple[Node, ...]) -> list[str]:
+    """The statements of a body."""
     return [line for node in nodes for line in _node(node)]
 
 
@@ -275,7 +204,7 @@ def _node(node: Node) -> list[str]:
         case BlockLoop():
             return _loop(node)
         case If(condition, body):
-            return [f"if ({to_c(condition)}) {{", *_indent(_nodes(body)), "}"]
+            return [f"if ({to_c(condition)}) {{", *indent(node_lines(body)), "}"]
         case Define(name, value):
             return [f"const long {name} = {to_c(value)};"]
         case Copy():
@@ -283,7 +212,7 @@ def _node(node: Node) -> list[str]:
         case KernelCall():
             return [tiles_call(node)]
         case VectorLoops():
-            return emit_vector_loops(node)
+            return emit_exact_loops(node) if node.exact_type else emit_vector_loops(node)
 
 
 def _loop(loop: BlockLoop) -> list[str]:
@@ -294,37 +223,7 @@ def _loop(loop: BlockLoop) -> list[str]:
         rest = f"tw_min({loop.tile}, {to_c(loop.stop)} - {variable})"
         lines.append(f"const long {loop.size_variable} = {rest};")
     step = f"{variable}++" if loop.tile == 1 else f"{variable} += {loop.tile}"
-    return [f"for (long {variable} = {to_c(loop.start)}; {more}; {step}) {{", *_indent([*lines, *_nodes(loop.body)]), "}"]
-
-
-def _entry(file: File) -> list[str]:
-    workspace = [f"return {to_c(multiply(file.workspace_elements, FLOAT_BYTES))};"]
-    constants = "context->constants" if file.prepared else "0"
-    lines = [f"struct tw_call call = {{tensors, sizes, workspace, {constants}}};", *(_run(nest) for nest, _ in file.nests)]
-    if not any("context" in line for line in lines):
-        lines.append("(void)context;")
-    arguments = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"
-    return [
-        _function(f"{EXPORTED} long {file.entry_point}_workspace_bytes(const long *sizes)", _defined(file, workspace)),
-        _function(f"{EXPORTED} void {file.entry_point}({arguments})", _defined(file, lines)),
-    ]
-
-
-def _preparation(file: File) -> list[str]:
-    """What packs the constants, once for all calls."""
-    lines: list[str] = []
-    for one in file.prepared:
-        source, buffer = one.source, one.constant.buffer
-        pointers = [
-            f"const float *const {source.name} = (const float *){source.pointer};",
-            f"float *const {buffer.name} = (float *)(packed + {one.offset_bytes}); /* {buffer.note} */",
-        ]
-        lines += ["{", *_indent([*pointers, *_nodes(one.constant.copies)]), "}"]
-    size = [f"return {file.constant_bytes};"]
-    return [
-        _function(f"{EXPORTED} long {file.entry_point}_constant_bytes(void)", size),
-        _function(f"{EXPORTED} void {file.entry_point}_prepare(const void *const *constants, char *packed)", lines),
-    ]
+    return [f"for (long {variable} = {to_c(loop.start)}; {more}; {step}) {{", *indent([*lines, *node_lines(loop.body)]), "}"]
 
 
 def _is_simple(nest: LoopNest) -> bool:
@@ -336,34 +235,16 @@ def _block_count(nest: LoopNest) -> Value:
     return multiply(1, *(_trips(axis) for axis in nest.parallel))
 
 
-def _run(nest: LoopNest) -> str:
-    """The statement that runs a chain."""
-    if _is_simple(nest):
-        return f"{nest.name}_task(&call, 0, 0);"
-    count = _block_count(nest)
-    rest = f"{to_c(count)}, {nest.name}_scratch_bytes(sizes), {to_c(multiply(count, nest.block_ns))}"
-    return f"context->parallel_for(context->pool, {nest.name}_task, &call, {rest});"
-
-
-def _defined(file: File, lines: list[str]) -> list[str]:
+def defined(definitions: Iterable[tuple[str, str]], bounds: Mapping[str, tuple[int, int]], lines: list[str]) -> list[str]:
     """The lines, after definitions of the run-time sizes that they mention."""
-    text = "\n".join(lines)
-    used = [(name, value) for name, value in file.definitions if name in text]
-    silent = [] if "sizes" in text or used else ["(void)sizes;"]
-    return [*silent, *(line for name, value in used for line in _definition(file, name, value)), *lines]
+    mentioned = words(lines)
+    used = [(name, value) for name, value in definitions if name in mentioned]
+    return [*(line for name, value in used for line in _definition(bounds, name, value)), *lines]
 
 
-def _definition(file: File, name: str, value: str) -> Iterator[str]:
+def _definition(bounds: Mapping[str, tuple[int, int]], name: str, value: str) -> Iterator[str]:
     """A run-time size; of an extent the compiler is told the range: then it folds divisions, paddings and edges."""
     yield f"const long {name} = {value};"
-    if name in file.bounds:
-        low, high = file.bounds[name]
+    if name in bounds:
+        low, high = bounds[name]
         yield f"if ({name} < {low} || {name} > {high}) __builtin_unreachable();"
-
-
-def _function(signature: str, lines: list[str]) -> str:
-    return "\n".join([f"{signature} {{", *_indent(lines), "}", ""])
-
-
-def _indent(lines: list[str]) -> list[str]:
-    return [f"  {line}" for line in lines]

@@ -11,34 +11,7 @@ import numpy as np
 
 from tilewright.errors import InternalError
 from tilewright.graph.scalar import Apply, Literal, Scalar
-from tilewright.kernels.vector_functions import VECTOR_FUNCTIONS
-
-VALUES: Mapping[str, str] = {
-    "add": "({} + {})",
-    "subtract": "({} - {})",
-    "multiply": "({} * {})",
-    "divide": "({} / {})",
-    "negative": "(-{})",
-    "reciprocal": "(tw_splat(1.0f) / {})",
-    "square": "({0} * {0})",
-    "sqrt": "tw_sqrt({})",
-    "abs": "tw_abs({})",
-    "floor": "tw_floor({})",
-    "maximum": "tw_maximum({}, {})",
-    "minimum": "tw_minimum({}, {})",
-    **{name: f"tw_{name}({{}})" for name in VECTOR_FUNCTIONS},
-}
-CONDITIONS: Mapping[str, str] = {
-    "less": "tw_less({}, {})",
-    "less_equal": "tw_less_equal({}, {})",
-    "greater": "tw_greater({}, {})",
-    "greater_equal": "tw_greater_equal({}, {})",
-    "equal": "tw_equal({}, {})",
-    "not_equal": "tw_not_equal({}, {})",
-}
-CONNECTIVES: Mapping[str, str] = {"logical_and": "({} & {})", "logical_or": "({} | {})", "logical_not": "(~{})"}
-"""Of masks."""
-
+from tilewright.kernels.vector_texts import CONDITIONS, CONNECTIVES, VALUES
 
 Leaf: TypeAlias = Callable[[Scalar], str]
 

@@ -19,15 +19,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tilewright.codegen import emit_fetch
+from tilewright.codegen import emit_fetch, emit_lookup, emit_window
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
-from tilewright.codegen.emit_c import CALL_DECLARATION, chains_and_entry, element_types, kernel_calls
+from tilewright.codegen.emit_c import FLOAT_BYTES, kernel_calls
 from tilewright.codegen.emit_epilogue import kernel_epilogue
+from tilewright.codegen.emit_library import CALL_DECLARATION, chains_and_entry
 from tilewright.codegen.emit_packing import PACKING
 from tilewright.codegen.emit_tiles import by_kernel, tiles_functions
 from tilewright.codegen.program import Program, c_file
+from tilewright.codegen.vocabulary import touched_vocabulary
 from tilewright.kernels.contract import Along, Epilogue, MicroKernel, matrix_abi
-from tilewright.kernels.elements import suffix, touching
+from tilewright.kernels.elements import suffix
 from tilewright.kernels.vector_functions import VECTOR_FUNCTIONS
 from tilewright.kernels.vectors import lanes_text, ways_text
 
@@ -72,7 +74,7 @@ def tag(number: int) -> int:
 def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = False) -> Trace:
     """The trace of a lowered program; with `every_step` rows of A are touched at every step of K."""
     slots = (*program.signature.inputs, *program.signature.outputs)
-    between = [tensor for tensor, _ in program.workspace]
+    between = [tensor for tensor, _ in program.workspace.places]
     scratch = [(nest.name, buffer.name) for nest in program.nests for buffer in nest.buffers]
     packed = [(nest.name, constant.buffer.name) for nest in program.nests for constant in nest.constants]
     first = len(slots) + 1
@@ -80,21 +82,25 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
     buffer_tags = {place: tag(first + len(between) + i) for i, place in enumerate((*scratch, *packed))}
     constant_tags = {f"{nest}.{buffer}": buffer_tags[nest, buffer] for nest, buffer in packed}
     file = replace(c_file(program, {**tensor_tags, **constant_tags}), buffer_tags=buffer_tags)
+    chains = chains_and_entry(file, share=False)
     text = "\n".join(
         [
             _vocabulary(program.dialect.lanes, line_bytes),
             CONTEXT_DECLARATION,
             CALL_DECLARATION,
             PACKING,
-            *touching(element_types(file)),
+            *touched_vocabulary(file),
+            emit_window.TRACED,
             emit_fetch.FETCHING,
             *_kernels(program, every_step),
-            *chains_and_entry(file),
+            *emit_lookup.lookups_text(chains, traced=True),
+            *chains,
             ENTRY.format(entry_point=file.entry_point),
         ]
     )
     names = [f"{nest}.{buffer}" if len(program.nests) > 1 else buffer for nest, buffer in (*scratch, *packed)]
-    return Trace(text, program.signature, (*(slot.name for slot in slots), *between, *names), line_bytes, file.constant_bytes)
+    buffers = (*(slot.name for slot in slots), *between, *names)
+    return Trace(text, program.signature, buffers, line_bytes, program.constant_elements * FLOAT_BYTES)
 
 
 def _kernels(program: Program, every_step: bool) -> Iterator[str]:
@@ -252,7 +258,7 @@ static void tw_run_in_order(void *pool, void (*task)(void *argument, struct tw_b
 }}
 __attribute__((visibility("default"))) void tw_trace(tw_sink *sink, void *state, void *const *tensors, const long *sizes,
                                                      char *workspace, char *constants, char *scratch) {{
-  const struct tw_context context = {{scratch, tw_run_in_order, constants}};
+  const struct tw_context context = {{scratch, tw_run_in_order, (const char *const *)constants, 0}};
   tw_current_sink = sink;
   tw_state = state;
   tw_count = 0;

@@ -5,7 +5,10 @@ A value is an integer, the name of a C variable, or an operation on values.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import TypeAlias
 
 
@@ -18,6 +21,19 @@ class Operation:
 
 
 Value: TypeAlias = int | str | Operation
+
+EVALUATION: Mapping[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.floordiv,
+    "%": operator.mod,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "tw_min": min,
+    "tw_max": max,
+}
+"""Of the operations of sizes, whose operands are not negative."""
 
 
 def add(*values: Value) -> Value:
@@ -191,6 +207,23 @@ def to_c(value: Value) -> str:
             return f"({to_c(condition)} ? {to_c(this)} : {to_c(that)})"
         case Operation(name, operands):
             return f" {name} ".join(_parenthesised(operand, name) for operand in operands)
+
+
+def evaluated(value: Value, variables: Mapping[str, int]) -> int:
+    """What a value is, given its variables.
+
+    >>> evaluated(add(multiply("m", 64), round_up("k", 16)), {"m": 2, "k": 17})
+    160
+    """
+    match value:
+        case int():
+            return value
+        case str():
+            return variables[value]
+        case Operation("?:", (condition, this, that)):
+            return evaluated(this if evaluated(condition, variables) else that, variables)
+        case Operation(name, operands):
+            return int(reduce(EVALUATION[name], (evaluated(operand, variables) for operand in operands)))
 
 
 def pointer(buffer: str, offset: Value) -> str:

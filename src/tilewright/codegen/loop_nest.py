@@ -5,6 +5,7 @@ All coordinates are explicit here: a `View` says where the elements of a box lie
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -59,6 +60,15 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
+class Lookup:
+    """The element of another read of the operator is added to the index of a dimension, of this extent."""
+
+    dimension: int
+    read: int
+    extent: Value
+
+
+@dataclass(frozen=True, slots=True)
 class Gather:
     """Elements at quasi-affine positions, computed one by one: `indices` in absolute positions of the axes."""
 
@@ -69,6 +79,7 @@ class Gather:
     dim_strides: tuple[Value, ...]
     guard: Guard | None
     dtype: str = "float32"
+    lookups: tuple[Lookup, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +225,8 @@ class VectorLoops:
     running: RunningStates | None = None
     inverse: View | None = None
     """Receives what every row's shares, or sums of them, are to be multiplied by."""
+    exact_type: str = ""
+    """The element type that is computed in, point by point in plain loops; "" for vectors of float32."""
 
 
 Node: TypeAlias = BlockLoop | If | Define | Copy | KernelCall | VectorLoops
@@ -279,3 +292,15 @@ class LoopNest:
     fetches: tuple[Fetch, ...] = ()
     shared: tuple[Buffer, ...] = ()
     """In the workspace of the call: what a nest of its own packs for all threads of the chain."""
+
+    def nodes(self) -> Iterator[Node]:
+        """Everything that a call does, in order."""
+        for root in (*self.setup, *(node for axis in self.parallel for node in axis.prologue), *self.body):
+            yield from _walk(root)
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    yield node
+    if isinstance(node, BlockLoop | If):
+        for inner in node.body:
+            yield from _walk(inner)

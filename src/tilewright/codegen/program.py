@@ -6,15 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tilewright.codegen import names
-from tilewright.codegen.artifact import Artifact, Signature, Symbol, TensorSlot
+from tilewright.codegen.artifact import Artifact, PackedSlot, Signature, Symbol, TensorSlot
 from tilewright.codegen.c_file import Argument, File, Prepared
-from tilewright.codegen.emit_c import ALIGNMENT_FLOATS, FLOAT_BYTES, emit_file
+from tilewright.codegen.emit_c import ALIGNMENT_FLOATS, FLOAT_BYTES
+from tilewright.codegen.emit_library import emit_files
+from tilewright.codegen.emit_preparation import packed_bytes, way_of_packing
 from tilewright.codegen.expressions import Value, add, multiply, round_up, to_c
 from tilewright.codegen.header import header
-from tilewright.codegen.loop_nest import Buffer, LoopNest, PackedConstant
+from tilewright.codegen.loop_nest import LoopNest, PackedConstant
 from tilewright.codegen.lowering import lower
 from tilewright.codegen.parts import extent_value, partial_buffers
-from tilewright.codegen.storage import Stored, elements, spread_strides
+from tilewright.codegen.storage import Stored, spread_strides
+from tilewright.codegen.workspace import Workspace, arranged, hints, shared_name, tenants
 from tilewright.errors import DTypeError
 from tilewright.graph.types import Access, SymbolicExtent, Tensor
 from tilewright.kernels.contract import MicroKernel
@@ -38,9 +41,8 @@ class Program:
     nests: tuple[LoopNest, ...]
     plans: tuple[Plan, ...]
     """Of every nest: a plan that splits a reduction has two."""
-    workspace: tuple[tuple[str, Value], ...]
-    """(name, offset in floats) of every tensor between chains, of what parts leave to their merge, and of shared operands."""
-    workspace_elements: Value
+    workspace: Workspace
+    """Tensors between chains, what parts leave to their merge, and shared operands."""
     constants: tuple[tuple[PackedConstant, int], ...] = ()
     """With their offsets in floats. Constants that several chains pack alike lie there once."""
     constant_elements: int = 0
@@ -54,41 +56,48 @@ def lower_program(model_plan: ModelPlan) -> Program:
     kernels = {kernel.name: kernel for kernel in registered()}
     unit = unit_stride_dims(model_plan)
     signature = _signature(model_plan, unit)
-    stored = {tensor: _argument(graph.tensor(tensor), unit) for tensor in _argument_names(model_plan)}
-    stored |= {plan.chain.output: _between(graph.tensor(plan.chain.output)) for plan in _between_chains(model_plan)}
+    tensors = {tensor.name: tensor for tensor in graph.tensors}
+    stored = {tensor: _argument(tensors[tensor], unit) for tensor in _argument_names(model_plan)}
+    stored |= {plan.chain.output: _between(tensors[plan.chain.output]) for plan in _between_chains(model_plan)}
     lowered = [
         (nest, plan)
         for plan in model_plan.plans
         for nest in lower(plan, kernels, dialect.lanes, _of_chain(plan, stored), header(plan))
     ]
     nests, plans = _with_unique_names(tuple(nest for nest, _ in lowered)), tuple(plan for _, plan in lowered)
-    workspace, total = _workspace(model_plan, zip(nests, plans, strict=True))
+    workspace = arranged(tuple(tenants(model_plan, zip(nests, plans, strict=True))), hints(graph))
     constants, constant_elements = _constant_places(nests)
-    return Program(model_plan, signature, dialect, kernels, nests, plans, workspace, total, constants, constant_elements)
+    signature = replace(signature, packed=tuple(_packed_slots(signature, constants)))
+    return Program(model_plan, signature, dialect, kernels, nests, plans, workspace, constants, constant_elements)
 
 
 def emit_program(program: Program) -> Artifact:
-    """The C file of a lowered program."""
+    """The C files of a lowered program."""
     machine = program.model_plan.plans[0].machine
     file = c_file(program)
-    text, linked = emit_file(file)
+    text, linked = emit_files(file)
     features = program.dialect.features | _kernel_features(program)
-    return Artifact(file.entry_point, text, linked, machine.architecture, features, program.signature)
+    chains = tuple(plan.chain.name for plan in program.model_plan.plans)
+    return Artifact(file.entry_point, text, linked, machine.architecture, features, program.signature, chains)
 
 
 def c_file(program: Program, tags: Mapping[str, int] | None = None) -> File:
-    """What the C file of a program is made of.
+    """What the C files of a program are made of.
 
-    `tags` are bytes added to the addresses of tensors between chains and, by "nest.buffer", of packed constants.
+    `tags` are for traces, which find all packed constants one after the other: bytes added to the addresses of tensors between
+    chains and, by "nest.buffer", of packed constants.
     """
     machine = program.model_plan.plans[0].machine
     name = program.model_plan.graph.name
-    pointers = {tensor: f"call->tensors[{i}]" for i, tensor in enumerate(_argument_names(program.model_plan))}
-    for tensor, offset in program.workspace:
+    pointers = {tensor: f"tensors[{i}]" for i, tensor in enumerate(_argument_names(program.model_plan))}
+    for tensor, offset in program.workspace.places:
         place = add(multiply(offset, FLOAT_BYTES), (tags or {}).get(tensor, 0))
-        pointers[tensor] = f"(call->workspace + {to_c(place)})"
+        pointers[tensor] = f"workspace + {to_c(place)}"
     chains = zip(program.nests, program.plans, strict=True)
-    nests = tuple((nest, tuple(_arguments(program, nest, plan, pointers, tags or {}))) for nest, plan in chains)
+    places = {constant: (number, offset) for number, (constant, offset) in enumerate(program.constants)}
+    nests = tuple(
+        (nest, (*_arguments(program, nest, plan, pointers), *_constant_arguments(nest, places, tags))) for nest, plan in chains
+    )
     return File(
         entry_point=ENTRY_POINT,
         header=(f"{name}: generated by Tilewright for {machine.name}; do not edit.",),
@@ -96,11 +105,33 @@ def c_file(program: Program, tags: Mapping[str, int] | None = None) -> File:
         kernels=program.kernels,
         definitions=tuple(_definitions(program.signature)),
         nests=nests,
-        workspace_elements=program.workspace_elements,
-        prepared=tuple(_prepared(program)),
-        constant_bytes=program.constant_elements * FLOAT_BYTES,
+        workspace_elements=program.workspace.elements,
+        ends=tuple(_ends(program)),
+        prepared=tuple(_prepared(constant) for constant, _ in program.constants),
         bounds={names.extent(symbol.name): (symbol.low, symbol.high) for symbol in program.signature.symbols},
     )
+
+
+def _ends(program: Program) -> Iterator[int | None]:
+    """For every nest the number of the chain that it finishes."""
+    numbers = _numbers(program.model_plan)
+    for plan, following in zip(program.plans, [*program.plans[1:], None], strict=True):
+        yield None if plan is following else numbers[id(plan)]
+
+
+def _numbers(model_plan: ModelPlan) -> dict[int, int]:
+    """The position of every plan, by its identity."""
+    return {id(plan): number for number, plan in enumerate(model_plan.plans)}
+
+
+def _packed_slots(signature: Signature, constants: Iterable[tuple[PackedConstant, int]]) -> Iterator[PackedSlot]:
+    numbers = {slot.name: number for number, slot in enumerate(signature.constants)}
+    for constant, _ in constants:
+        yield PackedSlot(numbers[constant.tensor], packed_bytes(constant), way_of_packing(_prepared(constant)))
+
+
+def _prepared(constant: PackedConstant) -> Prepared:
+    return Prepared(constant, names.identifier(constant.tensor))
 
 
 def unit_stride_dims(model_plan: ModelPlan) -> dict[str, int]:
@@ -113,9 +144,17 @@ def unit_stride_dims(model_plan: ModelPlan) -> dict[str, int]:
     dims = {tensor: len(graph.tensor(tensor).shape) - 1 for tensor in graph.outputs if graph.tensor(tensor).shape}
     along_vectors = [access for operator in graph.operators if not operator.is_contraction() for access in operator.reads]
     for access in (*along_vectors, *_read_in_place(model_plan)):
-        if access.is_affine() and access.indices and access.indices[-1].is_axis():
+        if _walks_the_last(access):
             dims.setdefault(access.tensor, len(access.indices) - 1)
-    return {tensor: dim for tensor, dim in dims.items() if tensor in _argument_names(model_plan)}
+    arguments = set(_argument_names(model_plan))
+    return {tensor: dim for tensor, dim in dims.items() if tensor in arguments}
+
+
+def _walks_the_last(access: Access) -> bool:
+    """Whether neighbours along some axis are neighbours in the last dimension, as far as a guard lets them be."""
+    last = len(access.indices) - 1
+    affine = all(index.is_affine() for index in access.indices)
+    return last >= 0 and affine and last not in dict(access.lookups) and 1 in dict(access.indices[last].terms).values()
 
 
 def _read_in_place(model_plan: ModelPlan) -> Iterator[Access]:
@@ -154,19 +193,20 @@ def _packed_constants(model_plan: ModelPlan) -> tuple[str, ...]:
 
 def _signature(model_plan: ModelPlan, unit: Mapping[str, int]) -> Signature:
     graph = model_plan.graph
-    tensors = [graph.tensor(name) for name in _argument_names(model_plan)]
+    known = {tensor.name: tensor for tensor in graph.tensors}
+    tensors = [known[name] for name in _argument_names(model_plan)]
     symbols = {e.name: Symbol(e.name, e.low, e.high) for tensor in tensors for e in tensor.shape if isinstance(e, SymbolicExtent)}
-    slots = [_slot(tensor, unit, is_written=tensor.name in graph.outputs) for tensor in tensors]
+    slots = [_slot(tensor, unit) for tensor in tensors]
     inputs = len(slots) - len(graph.outputs)
-    constants = tuple(_slot(graph.tensor(name), {}, is_written=False) for name in _packed_constants(model_plan))
+    constants = tuple(_slot(graph.tensor(name), {}) for name in _packed_constants(model_plan))
     return Signature(tuple(symbols.values()), tuple(slots[:inputs]), tuple(slots[inputs:]), constants)
 
 
-def _slot(tensor: Tensor, unit: Mapping[str, int], *, is_written: bool) -> TensorSlot:
-    if tensor.dtype not in C_TYPES or (is_written and tensor.dtype != "float32"):
+def _slot(tensor: Tensor, unit: Mapping[str, int]) -> TensorSlot:
+    if tensor.dtype not in C_TYPES:
         raise DTypeError(
             f"{tensor.name} has elements of type {tensor.dtype}",
-            why="kernels for it are not there yet",
+            why="kernels neither read nor write it",
             hint="convert it to float32, or call with interpret=True",
         )
     shape = tuple(extent.name if isinstance(extent, SymbolicExtent) else extent for extent in tensor.shape)
@@ -182,30 +222,7 @@ def _argument(tensor: Tensor, unit: Mapping[str, int]) -> Stored:
 
 def _between(tensor: Tensor) -> Stored:
     sizes = tuple(extent_value(extent) for extent in tensor.shape)
-    return Stored(names.identifier(tensor.name), spread_strides(sizes), (0,) * len(sizes))
-
-
-def shared_name(model_plan: ModelPlan, plan: Plan, buffer: Buffer) -> str:
-    """The name in the workspace of what is packed for all threads of a chain."""
-    position = next(i for i, one in enumerate(model_plan.plans) if one is plan)
-    return f"{position}:{buffer.name}"
-
-
-def _workspace(model_plan: ModelPlan, nests: Iterable[tuple[LoopNest, Plan]]) -> tuple[tuple[tuple[str, Value], ...], Value]:
-    """Tensors between chains, parts of splits and shared operands, one after the other, each on a cache line of its own."""
-    sizes: list[tuple[str, Value]] = []
-    for plan in _between_chains(model_plan):
-        shape = tuple(map(extent_value, model_plan.graph.tensor(plan.chain.output).shape))
-        sizes.append((plan.chain.output, elements(shape, spread_strides(shape))))
-    sizes += [buffer for plan in model_plan.plans for buffer in partial_buffers(plan)]
-    shared = {shared_name(model_plan, plan, one): one.elements for nest, plan in nests for one in nest.shared}
-    sizes += shared.items()
-    places: list[tuple[str, Value]] = []
-    offset: Value = 0
-    for name, size in sizes:
-        places.append((name, offset))
-        offset = add(offset, round_up(size, ALIGNMENT_FLOATS))
-    return tuple(places), offset
+    return Stored(names.identifier(tensor.name), spread_strides(sizes), (0,) * len(sizes), dtype=tensor.dtype)
 
 
 def _between_chains(model_plan: ModelPlan) -> tuple[Plan, ...]:
@@ -229,36 +246,31 @@ def _constant_places(nests: tuple[LoopNest, ...]) -> tuple[tuple[tuple[PackedCon
     return tuple(places), offset
 
 
-def _arguments(
-    program: Program, nest: LoopNest, plan: Plan, pointers: Mapping[str, str], tags: Mapping[str, int]
-) -> Iterator[Argument]:
-    """All that a nest reads or writes outside its scratch."""
+def _arguments(program: Program, nest: LoopNest, plan: Plan, pointers: Mapping[str, str]) -> Iterator[Argument]:
+    """All that a nest reads or writes outside its scratch and the packed constants."""
     yield from _chain_arguments(plan, pointers)
-    yield from _constant_arguments(program, nest, tags)
+    number = _numbers(program.model_plan)[id(plan)] if nest.shared else 0
     for buffer in nest.shared:
-        yield Argument(buffer.name, pointers[shared_name(program.model_plan, plan, buffer)], is_written=True)
+        yield Argument(buffer.name, pointers[shared_name(number, buffer)], is_written=True)
 
 
-def _constant_arguments(program: Program, nest: LoopNest, tags: Mapping[str, int]) -> Iterator[Argument]:
-    offsets = dict(program.constants)
+def _constant_arguments(
+    nest: LoopNest, places: Mapping[PackedConstant, tuple[int, int]], tags: Mapping[str, int] | None
+) -> Iterator[Argument]:
     for constant in nest.constants:
+        number, offset = places[constant]
         name = constant.buffer.name
-        place = offsets[constant] * FLOAT_BYTES + tags.get(f"{nest.name}.{name}", 0)
-        yield Argument(name, f"(call->constants + {to_c(place)})", is_written=False)
-
-
-def _prepared(program: Program) -> Iterator[Prepared]:
-    numbers = {slot.name: number for number, slot in enumerate(program.signature.constants)}
-    for constant, offset in program.constants:
-        source = Argument(names.identifier(constant.tensor), f"constants[{numbers[constant.tensor]}]", is_written=False)
-        yield Prepared(constant, source, offset * FLOAT_BYTES)
+        place = offset * FLOAT_BYTES + (tags or {}).get(f"{nest.name}.{name}", 0)
+        pointer = f"(void *)context->constants[{number}]" if tags is None else f"(char *)context->constants + {to_c(place)}"
+        yield Argument(name, pointer, is_written=False)
 
 
 def _chain_arguments(plan: Plan, pointers: Mapping[str, str]) -> Iterator[Argument]:
     for tensor in (tensor for tensor in plan.chain.inputs if tensor in pointers):
         dtype = plan.chain.tensor(tensor).dtype
         yield Argument(names.identifier(tensor), pointers[tensor], is_written=False, dtype=dtype)
-    yield Argument(names.identifier(plan.chain.output), pointers[plan.chain.output], is_written=True)
+    output = plan.chain.tensor(plan.chain.output)
+    yield Argument(names.identifier(output.name), pointers[output.name], is_written=True, dtype=output.dtype)
     for name, _ in partial_buffers(plan):
         yield Argument(name, pointers[name], is_written=True)
 

@@ -10,27 +10,26 @@ the bottom right, key lengths per batch).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, TilewrightError
-from tilewright.frontend import tracing_functions as tw
 from tilewright.frontend.tracing_integers import wholes
-from tilewright.frontend.tracing_location import user_location
-from tilewright.frontend.tracing_types import extent
+from tilewright.frontend.tracing_location import located, user_location
+from tilewright.frontend.tracing_map import numeric, recorder_of, tensor_of
 from tilewright.frontend.tracing_value import Traced
+from tilewright.graph.builder import Builder
+from tilewright.graph.interpreter import evaluate
+from tilewright.graph.operators.attention import AttentionShape, Participation, attend, attention_shape, check_mask
 from tilewright.graph.shapes import Shape, shape_text
-from tilewright.graph.types import Extent, SymbolicExtent
+from tilewright.graph.types import Tensor
 
 ALIGNMENTS = ("top-left", "bottom-right")
 NAME = "scaled_dot_product_attention"
 OPEN = 2**62
 """As many keys as no array has, and as int64 positions can still be added to."""
-LETTERS = "uvwxybh"
-"""Of the dimensions in front, the heads last."""
 
 
 def scaled_dot_product_attention(
@@ -77,76 +76,36 @@ def scaled_dot_product_attention(
     q, k, v = map(_array, (q, k, v))
     shape = _attention_shape(wholes(q.shape), wholes(k.shape), wholes(v.shape), enable_gqa)
     _check_scalars(causal_alignment, softcap, scale)
-    scores = tw.einsum(shape.subscripts("mk", "lk", "ml"), shape.grouped(q), k)
-    scores = scores * (_usual_scale(q) if scale is None else scale)
-    scores = _capped(scores, softcap) if softcap else scores
-    lengths = None if key_lengths is None else _lengths(shape, _array(key_lengths))
-    conditions = _positions(shape, lengths, _window(window, is_causal), causal_alignment)
-    mask = None if attn_mask is None else shape.grouped(_checked_mask(shape, _array(attn_mask), q.dtype))
-    if mask is not None and mask.dtype == np.bool_:
-        conditions.append(mask)
-    elif mask is not None:
-        scores = scores + mask
-    scores = tw.where(reduce(tw.logical_and, conditions), scores, -math.inf) if conditions else scores
-    out = tw.einsum(shape.subscripts("ml", "ln", "mn"), tw.safe_softmax(scores), v)
-    return tw.reshape(out, (*shape.front, shape.queries, v.shape[-1])) if shape.group > 1 else out
+    lengths = None if key_lengths is None else _checked_lengths(shape, _array(key_lengths))
+    mask = None if attn_mask is None else _checked_mask(shape, _array(attn_mask), q.dtype)
+    left, right = _window(window, is_causal)
+    first = None if causal_alignment == "bottom-right" else 0
+
+    def record(builder: Builder, q: Any, k: Any, v: Any, lengths: Any, mask: Any) -> Tensor:
+        taken = Participation(lengths, left, right, first)
+        return attend(builder, shape, q, k, v, scale=scale, softcap=softcap or 0.0, mask=mask, taken=taken).result
+
+    return _recorded(record, (numeric(q), numeric(k), numeric(v), lengths, mask))
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionShape:
-    """The extents of an attention: `front` are q's dimensions before the last two, of which the last are the heads."""
-
-    front: Shape
-    queries: Extent
-    keys: Extent
-    group: int
-    """Heads of q that share a head of k and v."""
-
-    def subscripts(self, left: str, right: str, result: str) -> str:
-        """Einsum's, with the letters of the front before these; grouped heads have a letter of their own where k has none.
-
-        >>> AttentionShape((2, 8), 5, 7, 4).subscripts("mk", "lk", "ml")
-        'bhgmk,bhlk->bhgml'
-        """
-        front = LETTERS[len(LETTERS) - len(self.front) :]
-        own = f"{front}g" if self.group > 1 else front
-        return f"{own}{left},{front}{right}->{own}{result}"
-
-    def grouped(self, x: Any) -> Any:
-        """An array (..., heads, m, k or l) with its heads in groups, (..., heads of k, group, m, k or l)."""
-        if self.group == 1 or x.ndim < 3:
-            return x
-        *front, heads, rows, columns = wholes(x.shape)
-        groups = (1, 1) if heads == 1 else (heads // self.group, self.group)
-        return tw.reshape(x, (*front, *groups, rows, columns))
+def _recorded(record: Callable[..., Tensor], operands: Sequence[Any]) -> Any:
+    """The traced result of what is recorded of the operands, or its value for plain arrays: the interpreter's."""
+    given = [operand for operand in operands if operand is not None]
+    if any(isinstance(operand, Traced) for operand in given):
+        recorder = recorder_of(given)
+        return Traced(recorder, record(recorder, *(None if one is None else tensor_of(recorder, one) for one in operands)))
+    builder, arrays = Builder(NAME), {f"x{number}": np.asarray(one) for number, one in enumerate(operands) if one is not None}
+    tensors = {name: builder.input(name, one.shape, one.dtype.name) for name, one in arrays.items()}
+    result = record(builder, *(tensors.get(f"x{number}") for number in range(len(operands))))
+    return evaluate(builder.graph((result.name,)), arrays)[result.name]
 
 
 def _attention_shape(q: Shape, k: Shape, v: Shape, enable_gqa: bool) -> AttentionShape:
-    """Raises `ShapeError` for shapes that do not fit."""
-    shapes = f"q {shape_text(q)}, k {shape_text(k)}, v {shape_text(v)}"
-    if not 2 <= len(q) == len(k) == len(v) <= 2 + len(LETTERS):
-        raise _misfit(shapes, "q, k and v have as many dimensions, at least two", "add dimensions of extent 1")
-    if q[-1] != k[-1]:
-        raise _misfit(shapes, f"q is {q[-1]} wide and k {k[-1]}", "q is (..., m, k) and k is (..., l, k)")
-    if k[:-1] != v[:-1]:
-        raise _misfit(shapes, "k and v differ in more than their width", "k is (..., l, k) and v is (..., l, n)")
-    group = _group(q, k, shapes) if enable_gqa and len(q) > 2 and q[-3] != k[-3] else 1
-    front = (*q[:-3], q[-3] // group) if group > 1 and isinstance(q[-3], int) else q[:-2]
-    if front != k[:-2]:
-        hint = "enable_gqa=True lets heads of q share those of k and v" if q[:-3] == k[:-3] else "use broadcast_to"
-        raise _misfit(shapes, f"q has {shape_text(q[:-2])} in front, k and v {shape_text(k[:-2])}", hint)
-    return AttentionShape(q[:-2], q[-2], k[-2], group)
-
-
-def _group(q: Shape, k: Shape, shapes: str) -> int:
-    heads, shared = q[-3], k[-3]
-    if isinstance(heads, int) and isinstance(shared, int) and shared > 0 and heads % shared == 0:
-        return heads // shared
-    raise _misfit(shapes, f"{heads} heads of q cannot share {shared} heads of k and v evenly", "give q a multiple of k's heads")
-
-
-def _misfit(shapes: str, why: str, hint: str) -> ShapeError:
-    return ShapeError(f"{NAME} of {shapes}", where=user_location(), why=why, hint=hint)
+    """Raises `ShapeError`, with the place in the user's source, for shapes that do not fit."""
+    try:
+        return attention_shape(q, k, v, grouped=enable_gqa, name=NAME)
+    except ShapeError as error:
+        raise located(error) from None
 
 
 def _checked_mask(shape: AttentionShape, mask: Any, dtype: Any) -> Any:
@@ -158,16 +117,15 @@ def _checked_mask(shape: AttentionShape, mask: Any, dtype: Any) -> Any:
             why=f"a mask holds truth values (which keys take part), or {dtype} numbers as q does (which are added to the scores)",
             hint="compare it: attn_mask != 0, or convert it with astype",
         )
-    scores = (*shape.front, shape.queries, shape.keys)
-    extents = zip(reversed(wholes(mask.shape)), reversed(scores), strict=False)
-    if mask.ndim > len(scores) or any(own not in (1, extent) for own, extent in extents):
-        text = f"attn_mask has shape {shape_text(mask.shape)}, which does not broadcast to the scores' {shape_text(scores)}"
-        raise ShapeError(text, where=user_location(), hint="the last two dimensions are queries and keys; each may be 1")
+    try:
+        check_mask(shape, wholes(mask.shape))
+    except ShapeError as error:
+        raise located(error) from None
     return mask
 
 
-def _lengths(shape: AttentionShape, lengths: Any) -> Any:
-    """The number of keys, with the rank of the scores. Raises `DTypeError` and `ShapeError`."""
+def _checked_lengths(shape: AttentionShape, lengths: Any) -> Any:
+    """Raises `DTypeError` and `ShapeError`."""
     if not np.issubdtype(lengths.dtype, np.integer) or not np.can_cast(lengths.dtype, np.int64):
         text = f"key_lengths has dtype {lengths.dtype}"
         hint = "convert the array with astype(numpy.int64) before the call"
@@ -176,7 +134,7 @@ def _lengths(shape: AttentionShape, lengths: Any) -> Any:
         text = f"key_lengths has shape {shape_text(lengths.shape)}"
         why = f"there is one length for each index of q's first dimension: {shape_text(shape.front[:1])}"
         raise ShapeError(text, where=user_location(), why=why, hint="for other numbers of keys use attn_mask")
-    return shape.grouped(tw.reshape(tw.astype(lengths, np.int64), (*shape.front[:1], *[1] * (len(shape.front) + 1))))
+    return lengths
 
 
 def _check_scalars(alignment: str, softcap: Any, scale: Any) -> None:
@@ -206,40 +164,6 @@ def _window(window: Any, is_causal: bool) -> tuple[int | None, int | None]:
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
-
-
-def _positions(shape: AttentionShape, lengths: Any, window: tuple[int | None, int | None], alignment: str) -> list[Any]:
-    """What must hold of the positions of a query and of a key that takes part."""
-    keys = tw.arange(shape.keys)[None, :]
-    conditions = [] if lengths is None else [keys < lengths]
-    left, right = window
-    if left is None and right is None:
-        return conditions
-    own = tw.arange(shape.queries)[:, None]
-    if alignment == "bottom-right":
-        own = own + _past(shape, lengths)
-    if right is not None:
-        conditions.append(keys <= (own + right if right else own))
-    if left is not None:
-        conditions.append(keys >= own - left)
-    return conditions
-
-
-def _past(shape: AttentionShape, lengths: Any) -> Any:
-    """The keys before that of the first query, if the last query's is the last."""
-    last = extent(shape.keys) if lengths is None else lengths
-    return last - extent(shape.queries)
-
-
-def _usual_scale(q: Any) -> Any:
-    """1 / sqrt(k), and 1 for the scores of width 0, which are 0; traced where the width of q has no value yet."""
-    width = q.shape[-1]
-    return 1.0 / (tw.sqrt(tw.astype(extent(width), q.dtype)) if isinstance(width, SymbolicExtent) else math.sqrt(width or 1))
-
-
-def _capped(scores: Any, softcap: float) -> Any:
-    """`c * tanh(scores / c)`."""
-    return tw.tanh(scores / softcap) * softcap
 
 
 def _array(x: Any) -> Any:

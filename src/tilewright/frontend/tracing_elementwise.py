@@ -9,7 +9,7 @@ from tilewright.frontend.tracing_location import unsupported
 from tilewright.frontend.tracing_map import apply_map, is_number, record_map
 from tilewright.frontend.tracing_registration import traceable
 from tilewright.graph.operators import elementwise as map_operator
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.operators.elementwise import has_simple_power, power_body
 
 
 def _plain(function: str) -> Callable[..., Any]:
@@ -106,27 +106,12 @@ def pow(x: Any, exponent: Any) -> Any:
     >>> pow(np.array([2.0]), 3).tolist()
     [8.0]
     """
-    if not is_number(exponent) or float(exponent) * 2 % 1 or not -16 <= float(exponent) <= 16:
+    if not is_number(exponent) or not has_simple_power(float(exponent)):
         why = "an exponent must be a number that is a multiple of 1/2 in -16..16"
         raise unsupported(
             f"pow with the exponent {exponent!r}", (), why, "whole and half exponents are products and square roots"
         )
-    return record_map("pow", _power_body(float(exponent)), (x,))
-
-
-def _power_body(exponent: float) -> Scalar:
-    if exponent < 0:
-        return apply("reciprocal", _power_body(-exponent))
-    if exponent == 0:
-        return apply("add", apply("multiply", Load(0), Literal(0.0)), Literal(1.0))
-    if exponent % 1:
-        root = apply("sqrt", Load(0))
-        return root if exponent < 1 else apply("multiply", _power_body(exponent - 0.5), root)
-    if exponent == 1:
-        return Load(0)
-    half = _power_body(exponent // 2)
-    even = apply("square", half)
-    return apply("multiply", even, Load(0)) if exponent % 2 else even
+    return record_map("pow", power_body(float(exponent)), (x,))
 
 
 @traceable("where")

@@ -12,6 +12,7 @@ import numpy as np
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing_location import located, user_location
 from tilewright.graph.builder import Builder
+from tilewright.graph.constant_values import can_change
 from tilewright.graph.types import Constant, Extent, Operator, Tensor
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -45,6 +46,7 @@ class Recorder(Builder):
     def __init__(self, name: str, element_types: Collection[str] | None = None) -> None:
         super().__init__(name)
         self.element_types = element_types
+        self._known: dict[Constant, str] = {}
 
     def input(self, name: str, shape: Sequence[Extent], dtype: str) -> Tensor:
         """A new input of the graph."""
@@ -52,19 +54,22 @@ class Recorder(Builder):
         return super().input(name, shape, dtype)
 
     def constant(self, array: Any, name: str = "constant") -> Tensor:
-        """The tensor of an array's present contents; equal contents give the same tensor."""
+        """The tensor of an array's present contents, which are copied if they can change; equal contents give the same tensor."""
         if isinstance(array, np.ma.MaskedArray):
             raise DTypeError("a masked array cannot be a constant", where=user_location(), hint="use its filled(value)")
-        value = np.array(array, order="C")
+        is_fixed = isinstance(array, np.ndarray) and array.flags.c_contiguous and not can_change(array)
+        value = array if is_fixed else np.array(array, order="C")
         constant = Constant(value)
-        for known_name, known in self.constants.items():
-            if known == constant:
-                return self.tensors[known_name]
+        if constant in self._known:
+            return self.tensors[self._known[constant]]
         if value.dtype.kind not in "fiub" and value.dtype.name != "bfloat16":
             raise DTypeError(f"an array of {value.dtype} cannot be a constant", where=user_location())
-        value.flags.writeable = False
+        if not is_fixed:
+            value.flags.writeable = False
         self._check_type(value.dtype.name, "a constant of the function")
-        return super().constant(value, name)
+        tensor = super().constant(value, name)
+        self._known[constant] = tensor.name
+        return tensor
 
     def record(self, build: Callable[..., tuple[Operator, Tensor]], *arguments: Any, kind: str, **options: Any) -> Tensor:
         """Run an operator builder under unique names and keep the operator. Errors are given the place in the user's source."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -96,7 +97,7 @@ class Builder:
             if not isinstance(operand, Tensor):
                 leaves[number] = Literal(float(operand))
         used = rewrite(body, lambda node: leaves[node.read] if isinstance(node, Load) else None)
-        return self.record(elementwise.elementwise, used, tensors, kind=kind, dtype=dtype)
+        return self.record(partial(elementwise.elementwise, kind=kind), used, tensors, kind=kind, dtype=dtype)
 
     def cast(self, x: Tensor, dtype: str) -> Tensor:
         """The same elements in another type."""
@@ -106,10 +107,10 @@ class Builder:
         """The matrix product, as `numpy.matmul`."""
         return self.record(matmul.matmul, left, right, kind="matmul")
 
-    def einsum(self, subscripts: str, left: Tensor, right: Tensor) -> Tensor:
-        """The sum of products of two operands, in NumPy's notation without an ellipsis."""
+    def einsum(self, subscripts: str, left: Tensor, right: Tensor, *, dtype: str | None = None) -> Tensor:
+        """The sum of products of two operands, in NumPy's notation without an ellipsis; of their common type unless told."""
         parsed = einsum_operator.parse(subscripts, [len(left.shape), len(right.shape)])
-        return self.record(einsum_operator.einsum, parsed, [left, right], kind="einsum")
+        return self.record(einsum_operator.einsum, parsed, [left, right], kind="einsum", dtype=dtype)
 
     def reduce(self, function: str, x: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = False) -> Tensor:
         """`sum`, `prod`, `max`, `min` or `mean` over some axes, or over all."""

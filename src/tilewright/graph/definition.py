@@ -35,6 +35,8 @@ class Definition:
     since: int
     meaning: Callable[..., Any]
     lower: Callable[..., Any] | None = None
+    is_random: bool = False
+    """Whether every call may give other results, so that none is a constant."""
 
     def attributes(self) -> frozenset[str]:
         """The names of all attributes."""
@@ -50,13 +52,19 @@ _definitions: dict[tuple[str, str], dict[int, Definition]] = {}
 
 
 def define(
-    name: str, meaning: Callable[..., Any], lower: Callable[..., Any] | None = None, *, since: int = 1, domain: str = ""
+    name: str,
+    meaning: Callable[..., Any],
+    lower: Callable[..., Any] | None = None,
+    *,
+    since: int = 1,
+    domain: str = "",
+    is_random: bool = False,
 ) -> Definition:
     """Define an operator from version `since` of its domain on. Raises `InternalError` if that is defined already."""
     versions = _definitions.setdefault((domain, name), {})
     if since in versions:
         raise InternalError(f"{domain or 'the standard'} operator {name} is defined twice from version {since} on")
-    versions[since] = Definition(name, domain, since, meaning, lower)
+    versions[since] = Definition(name, domain, since, meaning, lower, is_random)
     return versions[since]
 
 

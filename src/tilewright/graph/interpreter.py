@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import InternalError, InvalidModel, ShapeError
+from tilewright.graph.exactness import HALVES
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, apply
 from tilewright.graph.scalar_functions import COMBINATIONS, FUNCTIONS
 from tilewright.graph.shapes import shape_text
@@ -123,12 +124,12 @@ def _evaluate_operator(
     target = np.dtype(result.dtype)
     if dtype is not None and np.issubdtype(target, np.floating):
         target = np.dtype(dtype)
-    computed = np.dtype(dtype or operator.accumulator)
+    computed = np.dtype(dtype or ("float32" if operator.accumulator in HALVES else operator.accumulator))
     output = np.zeros(tuple(_size(extent, symbols) for extent in result.shape), target)
     if output.size == 0:
         return output
     for box in _boxes(operator, extents):
-        loads = [_gather(access, values[access.tensor], box) for access in operator.reads]
+        loads = _loads(operator, values, box)
         loads = [load if load.dtype == np.bool_ else load.astype(computed) for load in loads]
         if _is_product_sum(operator):
             block = _product_sum(operator, loads, box)
@@ -136,6 +137,16 @@ def _evaluate_operator(
             block = _evaluate_box(operator, _Environment(box, loads, parameters, computed))
         _store(operator, output, box, block)
     return output
+
+
+def _loads(operator: Operator, values: Mapping[str, Array], box: _Box) -> list[Array]:
+    """What every read addresses; those that others look up come first."""
+    loads: dict[int, Array] = {}
+    for number in sorted(range(len(operator.reads)), key=lambda one: bool(operator.reads[one].lookups)):
+        access = operator.reads[number]
+        added = {dimension: loads[by] for dimension, by in access.lookups}
+        loads[number] = _gather(access, values[access.tensor], box, added)
+    return [loads[number] for number in range(len(operator.reads))]
 
 
 def _size(extent: Extent, symbols: Mapping[str, int]) -> int:
@@ -173,15 +184,20 @@ def _is_plain(access: Access) -> bool:
     """Whether every dimension is an axis of its own or a constant, so that a view of the tensor serves."""
     axes = [index for index in access.indices if index.is_axis()]
     plain = all(index.is_axis() or not index.terms for index in access.indices)
-    return access.guard is None and plain and len(set(axes)) == len(axes)
+    return access.guard is None and not access.lookups and plain and len(set(axes)) == len(axes)
 
 
-def _gather(access: Access, array: Array, box: _Box) -> Array:
-    """The elements that an access addresses, with one dimension per axis of the box (extent 1 where it does not matter)."""
+def _gather(access: Access, array: Array, box: _Box, added: Mapping[int, Array]) -> Array:
+    """The elements that an access addresses, with one dimension per axis of the box (extent 1 where it does not matter).
+
+    `added` are the elements that lookups add to the indices of dimensions.
+    """
     if _is_plain(access):
         return _view(access, array, box)
     grids = box.grids()
     positions = [np.asarray(index.evaluate(grids)) for index in access.indices]
+    for dimension, values in added.items():
+        positions[dimension] = _looked_up(positions[dimension], values, array.shape[dimension])
     if access.guard is None:
         return _take(array, positions, len(grids))
     real = np.ones((1,) * len(grids), bool)
@@ -192,6 +208,12 @@ def _gather(access: Access, array: Array, box: _Box) -> Array:
         return np.where(real, otherwise, otherwise)
     clipped = [np.clip(position, 0, extent - 1) for position, extent in zip(positions, array.shape, strict=True)]
     return np.where(real, _take(array, clipped, len(grids)), otherwise)
+
+
+def _looked_up(position: Array, values: Array, extent: int) -> Array:
+    """Positions with the elements of a lookup added: negative ones count from the end, none leaves the dimension."""
+    whole = values.astype(np.int64)
+    return np.clip(position + np.where(whole < 0, whole + extent, whole), 0, extent - 1)
 
 
 def _take(array: Array, positions: Sequence[Array], rank: int) -> Array:
@@ -252,10 +274,18 @@ def _identity(value: float, dtype: np.dtype[Any]) -> Any:
     return dtype.type(value)
 
 
+def _literal(value: float, dtype: np.dtype[Any]) -> float:
+    """A constant, which among integers is one where it can be: they would be compared and chosen as float64 otherwise."""
+    if np.issubdtype(dtype, np.integer) and math.isfinite(value) and value == int(value):
+        limits = np.iinfo(dtype)
+        return int(value) if limits.min <= value <= limits.max else value
+    return value
+
+
 def _value(scalar: Scalar, environment: _Environment) -> Any:
     match scalar:
         case Literal(value):
-            return value
+            return _literal(value, environment.dtype)
         case Load(read):
             return environment.loads[read]
         case Point():

@@ -120,7 +120,9 @@ def _extent(extent: Extent) -> str:
 
 
 def _access(access: Access) -> str:
-    text = f"{access.tensor}[{', '.join(map(str, access.indices))}]"
+    added = dict(access.lookups)
+    indices = (f"{index} + #{added[d]}" if d in added else str(index) for d, index in enumerate(access.indices))
+    text = f"{access.tensor}[{', '.join(indices)}]"
     if access.guard is not None:
         conditions = " and ".join(f"{constraint} >= 0" for constraint in access.guard.constraints)
         text += f" where {conditions} else {access.guard.otherwise!r}"

@@ -48,6 +48,13 @@ _STRICT = (
     ("square", 1, np.square),
     ("abs", 1, np.abs),
     ("floor", 1, np.floor),
+    ("ceil", 1, np.ceil),
+    ("round", 1, np.round),
+    ("trunc", 1, np.trunc),
+    ("sign", 1, np.sign),
+    ("mod", 2, np.remainder),
+    ("fmod", 2, np.fmod),
+    ("floor_divide", 2, np.floor_divide),
 )
 _REAL = (
     ("divide", 2, np.divide),
@@ -61,13 +68,34 @@ _REAL = (
     ("silu", 1, special_functions.silu),
     ("gelu", 1, special_functions.gelu),
     ("gelu_tanh", 1, special_functions.gelu_tanh),
+    ("expm1", 1, np.expm1),
+    ("log1p", 1, np.log1p),
+    ("sin", 1, np.sin),
+    ("cos", 1, np.cos),
+    ("tan", 1, np.tan),
+    ("asin", 1, np.arcsin),
+    ("acos", 1, np.arccos),
+    ("atan", 1, np.arctan),
+    ("sinh", 1, np.sinh),
+    ("cosh", 1, np.cosh),
+    ("asinh", 1, np.arcsinh),
+    ("acosh", 1, np.arccosh),
+    ("atanh", 1, np.arctanh),
 )
 """These are strict, too."""
 _CHOICES = (
     ("maximum", 2, np.maximum),
     ("minimum", 2, np.minimum),
     ("where", 3, np.where),
+    ("pow", 2, special_functions.power),
+    ("bitwise_and", 2, np.bitwise_and),
+    ("bitwise_or", 2, np.bitwise_or),
+    ("bitwise_xor", 2, np.bitwise_xor),
+    ("bitwise_not", 1, np.invert),
+    ("left_shift", 2, np.left_shift),
+    ("right_shift", 2, np.right_shift),
 )
+"""Not strict; those of bits are for integers alone."""
 _CONDITIONS = (
     ("less", 2, np.less),
     ("less_equal", 2, np.less_equal),
@@ -75,10 +103,13 @@ _CONDITIONS = (
     ("greater_equal", 2, np.greater_equal),
     ("equal", 2, np.equal),
     ("not_equal", 2, np.not_equal),
+    ("isnan", 1, np.isnan),
+    ("isinf", 1, np.isinf),
 )
 _CONNECTIVES = (
     ("logical_and", 2, np.logical_and),
     ("logical_or", 2, np.logical_or),
+    ("logical_xor", 2, np.logical_xor),
     ("logical_not", 1, np.logical_not),
 )
 

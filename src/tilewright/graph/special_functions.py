@@ -36,6 +36,15 @@ def _times(x: Any, factor: Any) -> Any:
     return np.where(x == -np.inf, -0.0, x * factor)
 
 
+def power(x: Any, y: Any) -> Any:
+    """x to the power y; of integers with negative exponents the whole part of the quotient, 0 for 0."""
+    x, y = np.asarray(x), np.asarray(y)
+    if x.dtype.kind not in "iu" or y.dtype.kind not in "iu":
+        return np.power(x, y)
+    inverse = np.where(np.abs(x) == 1, np.where(y % 2 == 0, 1, x), 0)
+    return np.where(y < 0, inverse, np.power(x, np.maximum(y, 0))).astype(np.result_type(x, y))[()]
+
+
 erf = _in_float64(_ERF)
 sigmoid = _in_float64(_sigmoid)
 silu = _in_float64(lambda x: _times(x, _sigmoid(x)))

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tilewright.graph import constant_values
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Apply, Load, Point, Scalar, State, apply
 
@@ -69,6 +70,11 @@ class Access:
     tensor: str
     indices: tuple[Index, ...]
     guard: Guard | None = None
+    lookups: tuple[tuple[int, int], ...] = ()
+    """(dimension, number of a read of integers of the same operator): its element at this point is added to the index.
+
+    Negative elements count from the end of the dimension; the sum is held to the dimension (0..extent - 1).
+    """
 
     def axes(self) -> frozenset[str]:
         """The names of the axes that it depends on."""
@@ -80,8 +86,8 @@ class Access:
         return next((atom for atom, coefficient in last if isinstance(atom, str) and coefficient == 1), None)
 
     def is_affine(self) -> bool:
-        """Whether it is unguarded and free of divisions: base plus strides times axes."""
-        return self.guard is None and all(index.is_affine() for index in self.indices)
+        """Whether it is unguarded and free of divisions and lookups: base plus strides times axes."""
+        return self.guard is None and not self.lookups and all(index.is_affine() for index in self.indices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +176,10 @@ class Operator:
         """Whether it only moves elements (transpose, reshape, slice)."""
         return self.is_map() and self.body == Load(0) and len(self.reads) == 1
 
+    def looked_up(self) -> frozenset[int]:
+        """The numbers of the reads whose elements other reads add to their indices."""
+        return frozenset(number for access in self.reads for _, number in access.lookups)
+
     def functions(self) -> tuple[str, ...]:
         """The scalar functions applied at every point, with repetition."""
         from tilewright.graph.scalar import subexpressions
@@ -189,32 +199,47 @@ class Tensor:
     dtype: str = "float32"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Constant:
-    """The value of a tensor that does not change between calls. Equal contents are equal constants."""
+    """The value of a tensor that does not change between calls. Equal contents are equal constants.
 
-    array: np.ndarray = field(repr=False)
-    digest: str = field(init=False)
+    Passes and planning look at the values only where `constant_values.decide` says so: what is generated does not depend on
+    others, and `repr` does not tell them.
+    """
 
-    def __post_init__(self) -> None:
+    array: np.ndarray
+    has_values: bool = True
+    """False where the array only has the shape and the type: such a constant equals itself alone."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of type, shape and values."""
         data = np.ascontiguousarray(self.array)
-        identity = f"{data.dtype.str}{data.shape}".encode()
-        digest = hashlib.sha256(identity)
+        digest = hashlib.sha256(f"{data.dtype.str}{data.shape}".encode())
         digest.update(data.reshape(-1).view(np.uint8).data)
-        object.__setattr__(self, "digest", digest.hexdigest())
+        return digest.hexdigest()
 
     def without_values(self) -> Constant:
-        """The same for everybody but those who read the values: it takes no memory."""
-        light = object.__new__(Constant)
-        object.__setattr__(light, "array", np.broadcast_to(np.zeros((), self.array.dtype), self.array.shape))
-        object.__setattr__(light, "digest", self.digest)
-        return light
+        """The same for everybody but those who compute with the values: where these are many, it takes no memory."""
+        if constant_values.decide(self.array):
+            return self
+        return Constant(np.broadcast_to(np.zeros((), self.array.dtype), self.array.shape), has_values=False)
+
+    def reshaped(self, shape: tuple[int, ...]) -> Constant:
+        """The same elements in another shape."""
+        return Constant(self.array.reshape(shape), self.has_values)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Constant) and other.digest == self.digest
+        if self is other or not isinstance(other, Constant):
+            return self is other
+        return self.has_values and other.has_values and constant_values.same_values(self.array, other.array)
 
     def __hash__(self) -> int:
-        return hash(self.digest)
+        return hash((self.array.dtype.str, self.array.shape, constant_values.sample(self.array).tobytes()))
+
+    def __repr__(self) -> str:
+        values = self.digest if self.has_values and constant_values.decide(self.array) else "any values"
+        return f"Constant({self.array.dtype.str}, {self.array.shape}, {values})"
 
 
 @dataclass(frozen=True, slots=True)

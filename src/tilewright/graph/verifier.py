@@ -19,7 +19,8 @@ def verify(graph: Graph) -> None:
     """Raise `InternalError`, with the printed graph as dump, naming every rule that the graph breaks.
 
     The rules: names are unique, and tensors are defined before they are read; accesses have the rank of their tensor and stay
-    inside it (guarded ones where the guard holds, so they are exempt; symbolic extents are checked at both ends of their range);
+    inside it (guarded ones where the guard holds, so they are exempt, and so are dimensions with lookups, which are held to the
+    tensor; symbolic extents are checked at both ends of their range); lookups are made by plain reads of integers;
     every write is a permutation of axes (with index 0 into extents of 1, and perhaps several axes one inside the other along a
     dimension), so that it covers each element exactly once: more general writes are refused for now; reduction axes are written
     only by operators that finish every point; scalar expressions have known functions with their arity, reads in range, and
@@ -77,6 +78,7 @@ def _operator_problems(operator: Operator, tensors: dict[str, Tensor]) -> Iterat
     names = {axis.name for axis in operator.axes}
     for access in (*operator.reads, operator.write):
         yield from _access_problems(access, tensors[access.tensor], operator, names)
+        yield from _lookup_problems(access, operator, tensors)
     yield from _write_problems(operator, tensors[operator.write.tensor])
     yield from _reduction_problems(operator)
     yield from _scalar_problems(operator)
@@ -94,6 +96,21 @@ def _access_problems(access: Access, tensor: Tensor, operator: Operator, names: 
         yield from _bound_problems(access, tensor, operator)
 
 
+def _lookup_problems(access: Access, operator: Operator, tensors: Mapping[str, Tensor]) -> Iterator[str]:
+    dimensions = [dimension for dimension, _ in access.lookups]
+    if len(set(dimensions)) < len(dimensions) or not set(dimensions) <= set(range(len(access.indices))):
+        yield f"lookups of {access.tensor!r} in dimensions {dimensions}"
+    for _, number in access.lookups:
+        if access is operator.write or not 0 <= number < len(operator.reads):
+            yield f"a lookup in {access.tensor!r} by read {number}"
+        elif operator.reads[number].lookups or not _is_integer(tensors[operator.reads[number].tensor].dtype):
+            yield f"a lookup in {access.tensor!r} by read {number}, which is no plain read of integers"
+
+
+def _is_integer(dtype: str) -> bool:
+    return dtype.startswith(("int", "uint"))
+
+
 def _bound_problems(access: Access, tensor: Tensor, operator: Operator) -> Iterator[str]:
     """Bounds with every symbol at its low end and at its high end: exact for axes that run over a whole dimension."""
     for end in ("low", "high"):
@@ -101,6 +118,8 @@ def _bound_problems(access: Access, tensor: Tensor, operator: Operator) -> Itera
         if 0 in extents.values():
             continue
         for dimension, (index, extent) in enumerate(zip(access.indices, tensor.shape, strict=True)):
+            if dimension in dict(access.lookups):
+                continue
             low, high = index.bounds(extents)
             if low < 0 or high >= _at(extent, end):
                 yield f"index {index} of dimension {dimension} of {tensor.name!r} runs over {low}..{high} of {extent}"

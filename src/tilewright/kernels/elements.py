@@ -1,13 +1,21 @@
-"""C text that reads truth values and integers as floats: masks, lengths and positions, converted where they are loaded.
+"""C text that reads elements of any type as floats, and stores floats as elements: converted where they are loaded and stored.
 
 Integers up to 2^24 are exact as floats; larger ones are rounded to the nearest, which does not change how they compare with
-positions along an axis.
+positions along an axis. What is stored is converted as in `conversions`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+
+from tilewright.kernels.conversions import BITS, CONVERSIONS
+
+
+def _size_bytes(name: str) -> int:
+    bits = "".join(letter for letter in name if letter.isdigit())
+    return int(bits) // 8 if bits else 1
+
 
 C_TYPES: Mapping[str, str] = MappingProxyType(
     {
@@ -21,9 +29,13 @@ C_TYPES: Mapping[str, str] = MappingProxyType(
         "uint16": "unsigned short",
         "uint32": "unsigned",
         "uint64": "unsigned long",
+        "float16": "unsigned short",
+        "bfloat16": "unsigned short",
+        "float64": "double",
     }
 )
-"""The C type of the elements of every tensor that generated code may read, by NumPy name."""
+"""The C type of the elements of every tensor that generated code may read or write, by NumPy name."""
+ELEMENT_BYTES: Mapping[str, int] = MappingProxyType({name: _size_bytes(name) for name in C_TYPES})
 NARROW = frozenset(("bool", "int8", "int16", "uint8", "uint16"))
 """Types whose elements fit into the lanes of a vector of floats, widened."""
 
@@ -53,7 +65,44 @@ TW_INLINE tw_vec tw_load_part_@NAME@(const @TYPE@ *p, long n) {
   return tw_load_@NAME@(lanes);
 }
 """
-GUARDED = "#ifndef TW_READS_@NAME@\n#define TW_READS_@NAME@\n@TEXT@#endif\n"
+LOAD_HALF = """\
+TW_INLINE float tw_read_@NAME@(const unsigned short *p) { return tw_widen_@NAME@(tw_splat_int(*p))[0]; }
+TW_INLINE tw_vec tw_load_@NAME@(const unsigned short *p) {
+  return tw_widen_@NAME@(__builtin_convertvector(*(const tw_bits_16 *)p, tw_int));
+}
+TW_INLINE tw_vec tw_load_strided_@NAME@(const unsigned short *p, long stride, long n) {
+  unsigned short lanes[TW_LANES] = {0};
+  for (long i = 0; i < n; i++)
+    lanes[i] = p[i * stride];
+  return tw_load_@NAME@(lanes);
+}
+TW_INLINE tw_vec tw_load_part_@NAME@(const unsigned short *p, long n) { return tw_load_strided_@NAME@(p, 1, n); }
+"""
+STORES = """\
+TW_INLINE void tw_store_strided_@NAME@(@TYPE@ *p, long stride, tw_vec v, long n) {
+  float lanes[TW_LANES];
+  tw_store(lanes, v);
+  for (long i = 0; i < n; i++)
+    p[i * stride] = tw_@NAME@_of(lanes[i]);
+}
+TW_INLINE void tw_store_part_@NAME@(@TYPE@ *p, tw_vec v, long n) { tw_store_strided_@NAME@(p, 1, v, n); }
+TW_INLINE void tw_store_@NAME@(@TYPE@ *p, tw_vec v) { tw_store_strided_@NAME@(p, 1, v, TW_LANES); }
+"""
+STORES_HALF = """\
+TW_INLINE void tw_store_@NAME@(unsigned short *p, tw_vec v) {
+  *(tw_bits_16 *)p = __builtin_convertvector(tw_narrow_@NAME@(v), tw_bits_16);
+}
+TW_INLINE void tw_store_strided_@NAME@(unsigned short *p, long stride, tw_vec v, long n) {
+  unsigned short lanes[TW_LANES];
+  tw_store_@NAME@(lanes, v);
+  for (long i = 0; i < n; i++)
+    p[i * stride] = lanes[i];
+}
+TW_INLINE void tw_store_part_@NAME@(unsigned short *p, tw_vec v, long n) { tw_store_strided_@NAME@(p, 1, v, n); }
+"""
+HALVES = frozenset(("float16", "bfloat16"))
+"""Floats whose bits are taken apart."""
+GUARDED = "#ifndef TW_@WHAT@_@NAME@\n#define TW_@WHAT@_@NAME@\n@TEXT@#endif\n"
 TOUCHES = """\
 TW_INLINE float tw_read_@NAME@(const @TYPE@ *p) { tw_touch_bytes(p, sizeof *p); return 0.0f; }
 TW_INLINE tw_vec tw_load_@NAME@(const @TYPE@ *p) { tw_touch_bytes(p, TW_LANES * sizeof *p); return 0.0f; }
@@ -64,10 +113,23 @@ TW_INLINE tw_vec tw_load_strided_@NAME@(const @TYPE@ *p, long stride, long n) {
   return 0.0f;
 }
 """
+TOUCHES_OF_STORES = """\
+TW_INLINE void tw_store_@NAME@(@TYPE@ *p, tw_vec v) { (void)v; tw_touch_written(p, TW_LANES * sizeof *p); }
+TW_INLINE void tw_store_part_@NAME@(@TYPE@ *p, tw_vec v, long n) { (void)v; tw_touch_written(p, n * sizeof *p); }
+TW_INLINE void tw_store_strided_@NAME@(@TYPE@ *p, long stride, tw_vec v, long n) {
+  (void)v;
+  for (long i = 0; i < n; i++)
+    tw_touch_written(p + i * stride, sizeof *p);
+}
+"""
 TOUCH_BYTES = """\
 TW_INLINE void tw_touch_bytes(const void *p, long size) {
   for (tw_word line = (tw_word)p >> TW_LINE_SHIFT; line <= ((tw_word)p + size - 1) >> TW_LINE_SHIFT && size > 0; line++)
     tw_touch_line(line, 0);
+}
+TW_INLINE void tw_touch_written(const void *p, long size) {
+  for (tw_word line = (tw_word)p >> TW_LINE_SHIFT; line <= ((tw_word)p + size - 1) >> TW_LINE_SHIFT && size > 0; line++)
+    tw_touch_line(line, 1);
 }
 """
 
@@ -83,14 +145,35 @@ def suffix(dtype: str) -> str:
 
 def reading(dtypes: Iterable[str]) -> list[str]:
     """The functions that read elements of these types; the text may be repeated within a translation unit."""
-    texts = {dtype: READS + (LOAD_NARROW if dtype in NARROW else LOAD) for dtype in _converted(dtypes)}
-    return [_named(GUARDED.replace("@TEXT@", text), dtype) for dtype, text in texts.items()]
+    converted = _converted(dtypes)
+    return [*_bits(converted), *(_guarded("READS", _reads(dtype), dtype) for dtype in converted)]
+
+
+def writing(dtypes: Iterable[str]) -> list[str]:
+    """The functions that store elements of these types."""
+    converted = _converted(dtypes)
+    texts = (_guarded("STORES", STORES_HALF if dtype in HALVES else STORES, dtype) for dtype in converted)
+    return [*_bits(converted), *([CONVERSIONS] if converted else []), *texts]
 
 
 def touching(dtypes: Iterable[str]) -> list[str]:
     """The same for traces of memory accesses."""
     converted = _converted(dtypes)
-    return [*([TOUCH_BYTES] if converted else []), *(_named(TOUCHES, dtype) for dtype in converted)]
+    return [*([TOUCH_BYTES] if converted else []), *(_named(TOUCHES + TOUCHES_OF_STORES, dtype) for dtype in converted)]
+
+
+def _reads(dtype: str) -> str:
+    if dtype in HALVES:
+        return LOAD_HALF
+    return READS + (LOAD_NARROW if dtype in NARROW else LOAD)
+
+
+def _bits(dtypes: Iterable[str]) -> list[str]:
+    return [BITS] if HALVES & set(dtypes) else []
+
+
+def _guarded(what: str, text: str, dtype: str) -> str:
+    return _named(GUARDED.replace("@WHAT@", what).replace("@TEXT@", text), dtype)
 
 
 def _converted(dtypes: Iterable[str]) -> list[str]:

@@ -87,7 +87,9 @@ def _check_one_sink(operators: Sequence[Operator]) -> None:
 def _plain_dimensions(access: Access) -> tuple[tuple[int, str], ...]:
     """(dimension, axis) for every dimension that is one axis of its own, not used by another dimension."""
     used = Counter(name for index in access.indices for name in index.axes())
-    plain = ((position, next(iter(index.axes()))) for position, index in enumerate(access.indices) if index.is_axis())
+    looked_up = dict(access.lookups)
+    own = [(position, index) for position, index in enumerate(access.indices) if index.is_axis() and position not in looked_up]
+    plain = ((position, next(iter(index.axes()))) for position, index in own)
     return tuple((position, name) for position, name in plain if used[name] == 1)
 
 
@@ -164,7 +166,7 @@ def _rename_access(access: Access, values: dict[str, Index]) -> Access:
     guard = access.guard
     if guard is not None:
         guard = Guard(tuple(constraint.substitute(values) for constraint in guard.constraints), guard.otherwise)
-    return Access(access.tensor, indices, guard)
+    return replace(access, indices=indices, guard=guard)
 
 
 def _rename_scalar(scalar: Scalar, new: Mapping[str, str]) -> Scalar:

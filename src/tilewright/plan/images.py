@@ -21,6 +21,7 @@ import numpy as np
 from tilewright.graph.index import Index
 from tilewright.graph.types import AxisKind, Chain, Operator
 from tilewright.plan.facts import fact
+from tilewright.plan.roles import contraction_roles
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, common_path
 
 Count = Any
@@ -94,13 +95,19 @@ def rolled_axis(chain: Chain, follow: Follows, tensor: str, loop: str) -> str:
 
 
 def _readings(chain: Chain, operator: Operator) -> dict[str, tuple[Reading, ...]]:
-    """How every independent axis of an operator that is a dimension of its result is read, unless a read is not affine."""
+    """How every independent axis of an operator that is a dimension of its result is read, unless a read is not affine.
+
+    The columns of a product are left out: a packed operand is entered where a panel begins, which images do not care for.
+    """
     found = {}
+    column = contraction_roles(operator).column if operator.is_contraction() else None
     indices = operator.write.indices
     for dimension, written in enumerate(indices):
         if not written.is_axis() or sum(bool(written.axes() & other.axes()) for other in indices) > 1:
             continue
         (axis,) = written.axes()
+        if axis == column:
+            continue
         readings = tuple(
             Reading(consumer.name, access.indices[dimension], access.guard is not None)
             for consumer in chain.consumers(operator.write.tensor)

@@ -91,9 +91,10 @@ def _overwrites(chain: Chain, operator: Operator, access: Access) -> bool:
         return False
     same_type = chain.tensor(access.tensor).dtype == chain.tensor(operator.write.tensor).dtype
     reads = sum(read.tensor == access.tensor for other in chain.operators for read in other.reads)
-    return (
-        same_type and reads == 1 and access.indices == operator.write.indices and all(index.is_axis() for index in access.indices)
-    )
+    producer = chain.producer(access.tensor)
+    assert producer is not None
+    alike = access.indices == operator.write.indices == producer.write.indices
+    return same_type and reads == 1 and alike and all(index.is_axis() for index in access.indices)
 
 
 def _larger(loops: list[Loop | None]) -> Loop | None:

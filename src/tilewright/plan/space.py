@@ -21,7 +21,7 @@ from tilewright.plan.facts import fact
 from tilewright.plan.images import follows
 from tilewright.plan.parallel import is_parallel
 from tilewright.plan.schedule import Segment, Storage
-from tilewright.plan.setting import Setting
+from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.tile_size import candidates, thinned
 from tilewright.plan.views import ChainView, reordered, view_prefix
 
@@ -169,7 +169,7 @@ def recomputes(chain: Chain, prefix: tuple[str, ...]) -> bool:
 
 
 def axis_multiple(setting: Setting, axis: str) -> int:
-    """What tiles of an axis are multiples of: columns of packed panels (required), rows and reduction blocks (preferred)."""
+    """What tiles of an axis are multiples of: columns of packed panels (required); rows, vectors of maps and reduction blocks."""
     columns, rows, depths = [1], [1], [1]
     for operator in setting.chain.operators:
         if operator.name in setting.kernels:
@@ -177,6 +177,8 @@ def axis_multiple(setting: Setting, axis: str) -> int:
             columns += [kernel.columns] * (axis == roles.column)
             rows += [kernel.rows] * (axis == roles.row)
             depths += [SMALLEST_DEPTH] * (axis == roles.depth)
+        elif axis == operator.write.innermost():
+            rows.append(setting.machine.vector_bits // (8 * ELEMENT_BYTES))
     required = lcm(*columns)
     preferred = lcm(*columns, *rows, *(depths if required == 1 else ()))
     return preferred if preferred <= max(LARGEST_MULTIPLE, required) else -(-max(rows) // required) * required

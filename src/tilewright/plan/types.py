@@ -204,6 +204,8 @@ class ModelPlan:
     graph: Graph
     plans: tuple[Plan, ...]
     cuts: tuple[Cut, ...]
+    constant_part: Graph | None = None
+    """What depends on constants alone. Its outputs are constants of `graph`, whose values it gives when a kernel is loaded."""
 
     @property
     def predicted_seconds(self) -> float:

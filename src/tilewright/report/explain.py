@@ -8,9 +8,12 @@ from tilewright.plan.schedule import Pack, Storage
 from tilewright.plan.types import ContractionRoles, Cut, KeyBlocks, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
 from tilewright.report import units
 from tilewright.report.layout import columns, section, wrapped
+from tilewright.report.model import arena_lines, explain_model
 from tilewright.report.notation import formula, layout_text, packed_tensor, schedule_rows
 
 PAGE_LINES = 60
+MOST_PAGES = 3
+"""How many chains have a page each."""
 LEAST_REJECTED = 3
 """How many rejected alternatives are shown even where the page is full."""
 STORED = {Storage.KEEP: "kept", Storage.RECOMPUTE: "recomputed", Storage.ROLL: "rolled"}
@@ -21,12 +24,15 @@ def explain(model_plan: ModelPlan) -> str:
     """Every chain of the model with its reasons, then every place where two chains were not fused.
 
     A model of one chain of a few operators fits on a page of 60 lines of 120 columns: fewer rejected alternatives are shown.
+    A few chains have a page each; of more, equal ones are one entry.
     """
     name, plans, cuts = model_plan.graph.name, model_plan.plans, model_plan.cuts
     if len(plans) == 1 and not cuts:
         return "\n".join(_page(plans[0], name, PAGE_LINES))
+    if len(plans) > MOST_PAGES:
+        return explain_model(model_plan)
     count = f"{len(plans)} {'chain' if len(plans) == 1 else 'chains'}"
-    lines = [f"{name}: {count}, {units.seconds(model_plan.predicted_seconds)} on one thread", ""]
+    lines = [f"{name}: {count}, {units.seconds(model_plan.predicted_seconds)} on one thread", *arena_lines(model_plan), ""]
     for plan in plans:
         lines += [*_page(plan, plan.chain.name, PAGE_LINES), ""]
     return "\n".join([*lines, *section("not fused", [line for cut in cuts for line in _cut(cut)])]).rstrip("\n")

@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from tilewright import settings
-from tilewright.codegen.artifact import Artifact, Signature, Symbol, TensorSlot
+from tilewright.codegen.artifact import Artifact, PackedSlot, Signature, Symbol, TensorSlot
 from tilewright.errors import CacheError
 from tilewright.graph.types import Graph
 from tilewright.kernels import registry
+from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.machine.machine import Machine
 from tilewright.runtime.directories import check_private, write_atomically
 
@@ -47,7 +48,7 @@ def remembered(graph: Graph, machine: Machine, fuse: bool | None, generate: Call
     """What `generate` makes of a graph for a machine, from the cache directory where it is there; errors pass through.
 
     Nothing is remembered while stages are dumped or logged, with kernels that are not the package's own (nothing tells whether
-    they changed), and where other sources are linked.
+    they changed), and where what is linked is no C.
     """
     knobs = settings.current()
     if _ignored.get() or knobs.log or knobs.dump_dir is not None or registry.is_customised():
@@ -57,7 +58,7 @@ def remembered(graph: Graph, machine: Machine, fuse: bool | None, generate: Call
     if found is not None:
         return found
     artifact = generate()
-    if not artifact.linked:
+    if all(source.kind is SourceKind.C for source in artifact.linked):
         _write(path, artifact)
     return artifact
 
@@ -81,9 +82,11 @@ def encode(artifact: Artifact) -> bytes:
     record = {
         "entry_point": artifact.entry_point,
         "text": artifact.text,
+        "linked": [str(source.content) for source in artifact.linked],
         "architecture": artifact.architecture,
         "features": sorted(artifact.features),
         "signature": asdict(artifact.signature),
+        "chains": artifact.chains,
     }
     content = json.dumps(record).encode()
     return hashlib.sha256(content).hexdigest().encode() + b"\n" + content
@@ -99,7 +102,7 @@ def decode(content: bytes) -> Artifact | None:
     return Artifact(
         fields["entry_point"],
         fields["text"],
-        (),
+        tuple(KernelSource(SourceKind.C, content) for content in fields["linked"]),
         fields["architecture"],
         frozenset(fields["features"]),
         Signature(
@@ -107,7 +110,9 @@ def decode(content: bytes) -> Artifact | None:
             tuple(map(_slot, signature["inputs"])),
             tuple(map(_slot, signature["outputs"])),
             tuple(map(_slot, signature["constants"])),
+            tuple(PackedSlot(**slot) for slot in signature["packed"]),
         ),
+        tuple(fields["chains"]),
     )
 
 

@@ -1,48 +1,160 @@
-"""Constants that a kernel reads packed: packed once, when it is loaded, into memory that belongs to it.
+"""Constants that kernels read packed: packed once, when the first kernel that needs them is loaded.
 
-Nothing is written there afterwards, so that threads, and children of a fork, read it without a lock.
+What is packed belongs to all kernels of the process that want the same constant packed in the same way, as long as one of them
+lives. Nothing is written there afterwards, so that threads, and children of a fork, read it without a lock.
 """
 
 from __future__ import annotations
 
 import ctypes
 import mmap
-from collections.abc import Sequence
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
 from tilewright.codegen.artifact import Artifact, Signature
 from tilewright.errors import ShapeError
+from tilewright.graph.constant_values import can_change, same_values, sample
 from tilewright.runtime import libraries
 from tilewright.runtime.arrays import Array, as_array, dtype_named
 from tilewright.runtime.binding import bind
 
 HUGE_PAGE_BYTES = 2 << 20
+WORTH_THREADS_BYTES = 8 << 20
+"""Less is packed in a few milliseconds."""
+
+Pack: TypeAlias = Callable[[int, int, int], None]
+"""`NAME_prepare`: the number, and the addresses of the source and of the target."""
 
 
-def prepare(artifact: Artifact, library: ctypes.CDLL, constants: Sequence[object]) -> Array:
-    """The packed constants of a loaded artifact, as bytes on a cache line; none if its signature has none.
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """The packed constants of a kernel, as bytes, and the table of their addresses that calls are given."""
 
-    Raises `ShapeError` or `DTypeError` for constants that are not those of the signature.
+    arrays: tuple[Array, ...]
+    table: ctypes.Array[ctypes.c_void_p]
+
+    @property
+    def address(self) -> int | None:
+        """Of the table; None where nothing is packed."""
+        return ctypes.addressof(self.table) if self.arrays else None
+
+    @property
+    def nbytes(self) -> int:
+        """Of all that is packed, whoever else reads it."""
+        return sum(array.nbytes for array in self.arrays)
+
+
+@dataclass(slots=True)
+class _Shared:
+    """What is packed in this process: found by a source that nobody can write to, else by its own contents."""
+
+    sources: weakref.WeakValueDictionary[int, Array] = field(default_factory=weakref.WeakValueDictionary)
+    by_source: weakref.WeakValueDictionary[tuple[int, str], Array] = field(default_factory=weakref.WeakValueDictionary)
+    by_contents: weakref.WeakValueDictionary[tuple[str, bytes], Array] = field(default_factory=weakref.WeakValueDictionary)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def find(self, source: Array, layout: str) -> Array | None:
+        """The same array, packed in the same way before."""
+        with self.lock:
+            is_same = self.sources.get(id(source)) is source
+            return self.by_source.get((id(source), layout)) if is_same else None
+
+    def keep(self, source: Array, layout: str, packed: Array) -> Array:
+        """What is to be used in the place of `packed`: the same bytes, if somebody has them already."""
+        key = layout, sample(packed).tobytes()
+        with self.lock:
+            known = self.by_contents.setdefault(key, packed)
+        if known is not packed and not same_values(known, packed):
+            return packed
+        if not can_change(source):
+            with self.lock:
+                self.sources[id(source)] = source
+                self.by_source[id(source), layout] = known
+        return known
+
+
+_shared = _Shared()
+
+
+def prepare(artifact: Artifact, library: ctypes.CDLL, constants: Sequence[object], threads: int = 1) -> Packed:
+    """The packed constants of a loaded artifact, each on a cache line of its own, packed by so many threads.
+
+    Every constant is asked for when its turn comes and let go afterwards, pages of mapped files included: a sequence that reads
+    its elements when they are asked for never holds more of them than there are threads. Raises `ShapeError` or `DTypeError` for
+    constants that are not those of the signature.
     """
     slots = artifact.signature.constants
     if len(constants) != len(slots):
         expected = ", ".join(slot.name for slot in slots) or "none"
         raise ShapeError(f"got {len(constants)} constants, expected {len(slots)}: {expected}")
-    if not slots:
-        return np.empty(0, np.uint8)
-    arrays = [as_array(constant) for constant in constants]
-    bind(Signature((), slots, ()), arrays)
-    dense = [np.require(x, dtype_named(slot.dtype), ("C", "A")) for slot, x in zip(slots, arrays, strict=True)]
-    size = ctypes.CFUNCTYPE(ctypes.c_long)(libraries.address(library, f"{artifact.entry_point}_constant_bytes"))
-    fill = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(libraries.address(library, f"{artifact.entry_point}_prepare"))
-    packed = allocate(size())
-    fill((ctypes.c_void_p * len(dense))(*(x.ctypes.data for x in dense)), packed.ctypes.data)
-    return packed
+    arrays = _in_order(artifact.signature, _packed(artifact, library, constants, threads))
+    return Packed(arrays, (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays)))
+
+
+def _packed(artifact: Artifact, library: ctypes.CDLL, constants: Sequence[object], threads: int) -> Iterator[dict[int, Array]]:
+    """What is packed of one constant after the other, by its number."""
+    signature = artifact.signature
+    if not signature.packed:
+        return
+    address = libraries.address(library, f"{artifact.entry_point}_prepare")
+    pack = ctypes.CFUNCTYPE(None, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)(address)
+
+    def one(number: int) -> dict[int, Array]:
+        source = as_array(constants[number])
+        bind(Signature((), (signature.constants[number],), ()), [source])
+        return dict(_of_one(pack, signature, number, source))
+
+    if threads == 1 or sum(slot.size_bytes for slot in signature.packed) < WORTH_THREADS_BYTES:
+        yield from map(one, range(len(constants)))
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(one, range(len(constants)))
+
+
+def _in_order(signature: Signature, packed: Iterator[dict[int, Array]]) -> tuple[Array, ...]:
+    together = {number: array for some in packed for number, array in some.items()}
+    return tuple(together[number] for number in range(len(signature.packed)))
+
+
+def _of_one(pack: Pack, signature: Signature, constant: int, source: Array) -> Iterator[tuple[int, Array]]:
+    """All that is packed of one constant; the pages of a file that it was read from are let go."""
+    wanted = [(number, slot) for number, slot in enumerate(signature.packed) if slot.constant == constant]
+    found = {number: _shared.find(source, slot.layout) for number, slot in wanted}
+    if all(array is not None for array in found.values()):
+        yield from ((number, array) for number, array in found.items() if array is not None)
+        return
+    dense = np.require(source, dtype_named(signature.constants[constant].dtype), ("C", "A"))
+    for number, slot in wanted:
+        packed = allocate(slot.size_bytes)
+        pack(number, dense.ctypes.data, packed.ctypes.data)
+        packed.flags.writeable = False
+        yield number, _shared.keep(source, slot.layout, packed)
+    _let_go(source)
+
+
+def _let_go(source: Array) -> None:
+    """Take the pages of an array in a mapped file out of memory; who reads it again finds them in the system's cache."""
+    owner: object = source
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    owner = owner.obj if isinstance(owner, memoryview) else owner
+    if can_change(source) or not isinstance(owner, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    start = np.frombuffer(owner, np.uint8).ctypes.data
+    first = -(-(source.ctypes.data - start) // mmap.PAGESIZE) * mmap.PAGESIZE
+    last = (source.ctypes.data + source.nbytes - start) // mmap.PAGESIZE * mmap.PAGESIZE
+    if source.flags.c_contiguous and last > first:
+        owner.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
 def allocate(size_bytes: int) -> Array:
-    """Private memory on a page; on huge ones, where the system has them, if it fills any.
+    """Private memory on a page; on huge ones, where the system has them, as far as it fills any.
 
     >>> allocate(100).ctypes.data % 4096
     0
@@ -50,9 +162,9 @@ def allocate(size_bytes: int) -> Array:
     if size_bytes < HUGE_PAGE_BYTES:
         return np.frombuffer(_mapped(max(size_bytes, 1)), np.uint8, size_bytes)
     memory = _mapped(size_bytes + HUGE_PAGE_BYTES)
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        memory.madvise(mmap.MADV_HUGEPAGE)
     start = -np.frombuffer(memory, np.uint8).ctypes.data % HUGE_PAGE_BYTES
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        memory.madvise(mmap.MADV_HUGEPAGE, start, size_bytes // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES)
     return np.frombuffer(memory, np.uint8, size_bytes, start)
 
 

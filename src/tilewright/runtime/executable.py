@@ -20,7 +20,7 @@ from tilewright.runtime import pool as thread_pool
 from tilewright.runtime.arrays import Array, as_array, dtype_named
 from tilewright.runtime.binding import bind, check_counts
 from tilewright.runtime.cache import KernelCache
-from tilewright.runtime.constants import prepare
+from tilewright.runtime.constants import Packed, prepare
 from tilewright.runtime.launcher import Reason, Record, make_record, needs_view, split_answer
 from tilewright.runtime.pool import MemoryStats, Pool
 
@@ -44,8 +44,7 @@ class Executable:
     """Arguments whose element type the launcher is shown as bits."""
     _results: tuple[tuple[tuple[int | Place, ...], np.dtype[Any]], ...]
     """Of each output, its extents and its type."""
-    _constants: Array
-    """Packed, as bytes."""
+    _constants: Packed
 
     @property
     def signature(self) -> Signature:
@@ -54,8 +53,8 @@ class Executable:
 
     @property
     def source(self) -> str:
-        """The C text."""
-        return self.artifact.text
+        """The C text, file by file."""
+        return self.artifact.source
 
     def run(self, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
         """Compute the outputs, which may overlap inputs, from the inputs.
@@ -76,6 +75,17 @@ class Executable:
             reason, number = split_answer(answer)
             raise TilewrightError(f"the launcher refuses argument {number}", why=reason.name, where="run_repeatedly")
 
+    def profile(self, inputs: Sequence[object], outputs: Sequence[Array]) -> tuple[tuple[str, float], ...]:
+        """One call with a clock: the name of every chain, in order, and the seconds that it took.
+
+        Raises `TilewrightError` for arrays that `run` would refuse or copy.
+        """
+        times = (ctypes.c_long * len(self.artifact.chains))()
+        if answer := native.library().tw_launch_timed(self._record_address, (*inputs, *outputs), times):
+            reason, number = split_answer(answer)
+            raise TilewrightError(f"the launcher refuses argument {number}", why=reason.name, where="profile")
+        return tuple((chain, time / 1e9) for chain, time in zip(self.artifact.chains, times, strict=True))
+
     def symbol_values(self, inputs: Sequence[object]) -> dict[str, int]:
         """The run-time extents that the inputs' shapes give, by name. Raises like `run`."""
         return bind(self.signature, [as_array(x) for x in inputs])
@@ -90,7 +100,7 @@ class Executable:
             return self.new_outputs([as_array(x) for x in inputs])
 
     def save(self, path: str | Path) -> None:
-        """Copy the library to `path` and its C text to `path`.c. Raises `TilewrightError` where they cannot be written."""
+        """Copy the library to `path` and all of its C text to `path`.c. Raises `TilewrightError` where they cannot be written."""
         library = kernel_cache.without_trailer(self.path.read_bytes())
         try:
             Path(path).write_bytes(library)
@@ -138,13 +148,13 @@ def load(
     library = libraries.load(path, ctypes.CDLL)
     pool = thread_pool.get(threads if threads is not None else settings.current().num_threads or usable_cores())
     name = artifact.entry_point
-    packed = prepare(artifact, library, constants)
+    packed = prepare(artifact, library, constants, pool.threads)
     record = make_record(
         artifact.signature,
         libraries.address(library, name),
         libraries.address(library, f"{name}_workspace_bytes"),
         pool.address,
-        packed.ctypes.data if packed.size else None,
+        packed.address,
     )
     slots = (*artifact.signature.inputs, *artifact.signature.outputs)
     viewed = tuple(number for number, slot in enumerate(slots) if needs_view(slot))

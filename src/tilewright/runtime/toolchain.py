@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +25,7 @@ from pathlib import Path
 from tilewright import settings
 from tilewright.errors import ToolchainError
 from tilewright.kernels.contract import KernelSource, SourceKind
+from tilewright.machine.cores import usable_cores
 from tilewright.runtime import flags as flag_tables
 from tilewright.runtime.directories import check_private, write_atomically
 
@@ -72,15 +74,7 @@ class Toolchain:
         """
         try:
             with tempfile.TemporaryDirectory(prefix="tilewright-cc-") as directory:
-                sources = _write_sources(Path(directory), (KernelSource(SourceKind.C, text), *linked))
-                output = Path(directory, "out.so")
-                command = [*self.command, *self.flags(architecture, features), "-o", str(output), *map(str, sources)]
-                problem = _run(command, Path(directory))
-                if problem is not None:
-                    raise ToolchainError(
-                        "the C compiler failed", where=shlex.join(command), why=problem, hint=_keep(text, linked)
-                    )
-                return output.read_bytes()
+                return self._compile(Path(directory), text, linked, self.flags(architecture, features))
         except OSError as failure:
             raise ToolchainError(
                 "a kernel cannot be compiled",
@@ -88,6 +82,30 @@ class Toolchain:
                 why=str(failure),
                 hint="free some space, or set TMPDIR to a directory that can be written",
             ) from failure
+
+    def _compile(self, directory: Path, text: str, linked: tuple[KernelSource, ...], flags: tuple[str, ...]) -> bytes:
+        """One source by one command; several by as many processes as there are usable cores, then linked."""
+        sources = _write_sources(directory, (KernelSource(SourceKind.C, text), *linked))
+        output = directory / "out.so"
+        commands = [[*self.command, *flags, "-o", str(output), *map(str, sources)]]
+        if len(sources) > 1:
+            objects = [path if path.suffix == ".o" else path.with_suffix(".o") for path in sources]
+            pairs = [(path, result) for path, result in zip(sources, objects, strict=True) if path != result]
+            compiled = [flag for flag in flags if flag != "-shared"]
+            self._run_all(
+                [[*self.command, *compiled, "-c", "-o", str(o), str(path)] for path, o in pairs], directory, text, linked
+            )
+            commands = [[*self.command, *flags, "-o", str(output), *map(str, objects)]]
+        self._run_all(commands, directory, text, linked)
+        return output.read_bytes()
+
+    def _run_all(self, commands: Sequence[Sequence[str]], directory: Path, text: str, linked: tuple[KernelSource, ...]) -> None:
+        """Raises `ToolchainError` for the first command that fails."""
+        with ThreadPoolExecutor(usable_cores()) as pool:
+            problems = list(pool.map(lambda command: _run(command, directory), commands))
+        for command, problem in zip(commands, problems, strict=True):
+            if problem is not None:
+                raise ToolchainError("the C compiler failed", where=shlex.join(command), why=problem, hint=_keep(text, linked))
 
 
 def find() -> Toolchain:

@@ -23,14 +23,14 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
   const long stride_A_2 = sizes[2];
   const long stride_B_0 = sizes[3];
   const long stride_B_1 = sizes[4];
-  const long stride_D_0 = sizes[6];
-  const long stride_D_1 = sizes[7];
-  const float *const A = (const float *)call->tensors[0];
-  const float *const B = (const float *)call->tensors[1];
-  const float *const D = (const float *)call->tensors[2];
-  float *const partial_E = (float *)(call->workspace + 0);
-  float *const partial_P_row_max = (float *)(call->workspace + 6291456);
-  float *const partial_P_row_sum = (float *)(call->workspace + 6389760);
+  const long stride_D_0 = sizes[5];
+  const long stride_D_1 = sizes[6];
+  const float *const A = call->tensors[0];
+  const float *const B = call->tensors[1];
+  const float *const D = call->tensors[2];
+  float *const partial_E = call->tensors[3];
+  float *const partial_P_row_max = call->tensors[4];
+  float *const partial_P_row_sum = call->tensors[5];
   float *const C = (float *)(scratch + 0); /* b block x m block x l block */
   float *const running_P_factor = (float *)(scratch + 7680); /* factor of the rows of weights */
   for (long block; (block = blocks->next(blocks)) >= 0;) {
@@ -185,9 +185,9 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
   }
 }
 
-static long chain_merge_scratch_bytes(const long *sizes) {
-  (void)sizes;
-  return 256;
+static void chain_run(const struct tw_context *context, void *const *tensors, const long *sizes) {
+  struct tw_call call = {tensors, sizes};
+  context->parallel_for(context->pool, chain_task, &call, 1056, 7808, 0);
 }
 
 /*
@@ -196,12 +196,12 @@ static long chain_merge_scratch_bytes(const long *sizes) {
 static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scratch) {
   const struct tw_call *call = argument;
   const long *sizes = call->sizes;
-  const long stride_E_0 = sizes[9];
-  const long stride_E_1 = sizes[10];
-  float *const E = (float *)call->tensors[3];
-  float *const partial_E = (float *)(call->workspace + 0);
-  float *const partial_P_row_max = (float *)(call->workspace + 6291456);
-  float *const partial_P_row_sum = (float *)(call->workspace + 6389760);
+  const long stride_E_0 = sizes[0];
+  const long stride_E_1 = sizes[1];
+  float *const E = call->tensors[0];
+  float *const partial_E = call->tensors[1];
+  float *const partial_P_row_max = call->tensors[2];
+  float *const partial_P_row_sum = call->tensors[3];
   float *const running_P_row_max = (float *)(scratch + 0); /* row_max of a block of rows */
   float *const running_P_row_sum = (float *)(scratch + 64); /* row_sum of a block of rows */
   float *const running_P_weights = (float *)(scratch + 128); /* weights of a block of rows */
@@ -346,13 +346,18 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
   }
 }
 
+static void chain_merge_run(const struct tw_context *context, void *const *tensors, const long *sizes) {
+  struct tw_call call = {tensors, sizes};
+  context->parallel_for(context->pool, chain_merge_task, &call, 768, 256, 0);
+}
+
 __attribute__((visibility("default"))) long tilewright_run_workspace_bytes(const long *sizes) {
   (void)sizes;
   return 6488064;
 }
 
 __attribute__((visibility("default"))) void tilewright_run(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace) {
-  struct tw_call call = {tensors, sizes, workspace, 0};
-  context->parallel_for(context->pool, chain_task, &call, 1056, chain_scratch_bytes(sizes), 0);
-  context->parallel_for(context->pool, chain_merge_task, &call, 768, chain_merge_scratch_bytes(sizes), 0);
+  chain_run(context, (void *const[]){tensors[0], tensors[1], tensors[2], workspace + 0, workspace + 6291456, workspace + 6389760}, (const long[]){sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[6], sizes[7]});
+  chain_merge_run(context, (void *const[]){tensors[3], workspace + 0, workspace + 6291456, workspace + 6389760}, (const long[]){sizes[9], sizes[10]});
+  if (context->chain_done) context->chain_done(context->pool, 0);
 }

@@ -22,10 +22,10 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
   const long stride_A_2 = sizes[2];
   const long stride_E_0 = sizes[3];
   const long stride_E_1 = sizes[4];
-  const float *const A = (const float *)call->tensors[0];
-  float *const E = (float *)call->tensors[1];
-  const float *const packed_B = (const float *)(call->constants + 0);
-  const float *const packed_D = (const float *)(call->constants + 1572864);
+  const float *const A = call->tensors[0];
+  float *const E = call->tensors[1];
+  const float *const packed_B = call->tensors[2];
+  const float *const packed_D = call->tensors[3];
   float *const C = (float *)(scratch + 0); /* b block x m block x l whole */
   for (long block; (block = blocks->next(blocks)) >= 0;) {
     const long at_b = block / 22;
@@ -39,36 +39,47 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
   }
 }
 
+static void chain_run(const struct tw_context *context, void *const *tensors, const long *sizes) {
+  struct tw_call call = {tensors, sizes};
+  context->parallel_for(context->pool, chain_task, &call, 264, 50688, 0);
+}
+
 __attribute__((visibility("default"))) long tilewright_run_workspace_bytes(const long *sizes) {
   (void)sizes;
   return 0;
 }
 
 __attribute__((visibility("default"))) void tilewright_run(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace) {
-  struct tw_call call = {tensors, sizes, workspace, context->constants};
-  context->parallel_for(context->pool, chain_task, &call, 264, chain_scratch_bytes(sizes), 0);
+  (void)workspace;
+  chain_run(context, (void *const[]){tensors[0], tensors[1], (void *)context->constants[0], (void *)context->constants[1]}, (const long[]){sizes[0], sizes[1], sizes[2], sizes[3], sizes[4]});
+  if (context->chain_done) context->chain_done(context->pool, 0);
 }
 
-__attribute__((visibility("default"))) long tilewright_run_constant_bytes(void) {
-  return 3145728;
-}
-
-__attribute__((visibility("default"))) void tilewright_run_prepare(const void *const *constants, char *packed) {
-  {
-    const float *const B = (const float *)constants[0];
-    float *const packed_B = (float *)(packed + 0); /* B packed ahead */
-    for (long at_k = 0; at_k < 64; at_k += 24) {
-      const long size_k = tw_min(24, 64 - at_k);
-      for (long in_b = 0; in_b < 12; in_b++) {
-        tw_pack_panels(packed_B + at_k * 512 + in_b * 32768, size_k * 64, 64, B + at_k * 512 + in_b * 32768, 512, 1, size_k, 512);
-      }
-    }
-  }
-  {
-    const float *const D = (const float *)constants[1];
-    float *const packed_D = (float *)(packed + 1572864); /* D packed ahead */
+static void tilewright_run_pack_0(const void *source, char *packed) {
+  const float *const B = source;
+  float *const packed_B = (float *)packed; /* B packed ahead */
+  for (long at_k = 0; at_k < 64; at_k += 24) {
+    const long size_k = tw_min(24, 64 - at_k);
     for (long in_b = 0; in_b < 12; in_b++) {
-      tw_pack_panels(packed_D + in_b * 32768, 32768, 64, D + in_b * 32768, 64, 1, 512, 64);
+      tw_pack_panels(packed_B + at_k * 512 + in_b * 32768, size_k * 64, 64, B + at_k * 512 + in_b * 32768, 512, 1, size_k, 512);
     }
   }
+}
+
+static void tilewright_run_pack_1(const void *source, char *packed) {
+  const float *const D = source;
+  float *const packed_D = (float *)packed; /* D packed ahead */
+  for (long in_b = 0; in_b < 12; in_b++) {
+    tw_pack_panels(packed_D + in_b * 32768, 32768, 64, D + in_b * 32768, 64, 1, 512, 64);
+  }
+}
+
+__attribute__((visibility("default"))) long tilewright_run_packed_bytes(long number) {
+  static const long sizes[] = {1572864, 1572864};
+  return sizes[number];
+}
+
+__attribute__((visibility("default"))) void tilewright_run_prepare(long number, const void *source, char *packed) {
+  static void (*const ways[])(const void *source, char *packed) = {tilewright_run_pack_0, tilewright_run_pack_1};
+  ways[number](source, packed);
 }

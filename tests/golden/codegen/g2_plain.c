@@ -27,10 +27,10 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
   const long stride_D_2 = sizes[8];
   const long stride_E_0 = sizes[9];
   const long stride_E_1 = sizes[10];
-  const float *const A = (const float *)call->tensors[0];
-  const float *const B = (const float *)call->tensors[1];
-  const float *const D = (const float *)call->tensors[2];
-  float *const E = (float *)call->tensors[3];
+  const float *const A = call->tensors[0];
+  const float *const B = call->tensors[1];
+  const float *const D = call->tensors[2];
+  float *const E = call->tensors[3];
   float *const packed_B = (float *)(scratch + 0); /* B packed for scores */
   float *const packed_D = (float *)(scratch + 131072); /* D packed for out */
   float *const C = (float *)(scratch + 262144); /* b block x m block x l whole */
@@ -49,12 +49,18 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
   }
 }
 
+static void chain_run(const struct tw_context *context, void *const *tensors, const long *sizes) {
+  struct tw_call call = {tensors, sizes};
+  context->parallel_for(context->pool, chain_task, &call, 264, 312832, 0);
+}
+
 __attribute__((visibility("default"))) long tilewright_run_workspace_bytes(const long *sizes) {
   (void)sizes;
   return 0;
 }
 
 __attribute__((visibility("default"))) void tilewright_run(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace) {
-  struct tw_call call = {tensors, sizes, workspace, 0};
-  context->parallel_for(context->pool, chain_task, &call, 264, chain_scratch_bytes(sizes), 0);
+  (void)workspace;
+  chain_run(context, (void *const[]){tensors[0], tensors[1], tensors[2], tensors[3]}, (const long[]){sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5], sizes[6], sizes[7], sizes[8], sizes[9], sizes[10]});
+  if (context->chain_done) context->chain_done(context->pool, 0);
 }

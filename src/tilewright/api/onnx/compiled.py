@@ -38,11 +38,11 @@ def planned(graph: Graph, machine: Machine) -> ModelPlan:
 def compiled(graph: Graph, machine: Machine, threads: int | None) -> Compiled:
     """Planned, compiled (or found in the cache) and loaded. Raises like `tw.jit`."""
     artifact = artifacts.remembered(graph, machine, None, lambda: compiler.generate(planned(graph, machine)))
-    values = {name: constant.array for name, constant in graph.constants}
-    packed = [values[slot.name] for slot in artifact.signature.constants]
-    executable = load(artifact, threads=threads, constants=packed)
-    as_they_are = tuple(values[slot.name] for slot in executable.signature.inputs[len(graph.inputs) :])
-    return Compiled(_without_constants(graph), executable, as_they_are)
+    of_calls = [slot.name for slot in artifact.signature.inputs[len(graph.inputs) :]]
+    packed = [slot.name for slot in artifact.signature.constants]
+    values = compiler.constant_values(graph, [*of_calls, *packed])
+    executable = load(artifact, threads=threads, constants=[values[name] for name in packed])
+    return Compiled(_without_constants(graph), executable, tuple(values[name] for name in of_calls))
 
 
 def _without_constants(graph: Graph) -> Graph:

@@ -74,12 +74,18 @@ def pairwise(subscripts: Subscripts) -> tuple[Subscripts, ...]:
 
 
 def einsum(
-    subscripts: str | Subscripts, operands: Sequence[Tensor], *, name: str, result: str, kind: str = "einsum"
+    subscripts: str | Subscripts,
+    operands: Sequence[Tensor],
+    *,
+    name: str,
+    result: str,
+    kind: str = "einsum",
+    dtype: str | None = None,
 ) -> tuple[Operator, Tensor]:
     """One or two operands multiplied point by point and summed over every axis that the result lacks.
 
     An extent of 1 broadcasts against any other, as in NumPy. Two operands with something to sum give a contraction
-    (`Operator.is_contraction`). Raises `ShapeError` for extents that differ.
+    (`Operator.is_contraction`). `dtype` defaults to the operands' common type. Raises `ShapeError` for extents that differ.
 
     >>> operator, tensor = einsum("ij,jk->ik", [Tensor("a", (2, 3)), Tensor("b", (3, 4))], name="product", result="c")
     >>> operator.is_contraction(), tensor.shape
@@ -92,7 +98,7 @@ def einsum(
         Axis(label, extent, AxisKind.PARALLEL if label in kept else AxisKind.REDUCTION) for label, extent in extents.items()
     )
     shape = tuple(extents[label] for label in labels.result)
-    output = Tensor(result, shape, np.result_type(*(tensor.dtype for tensor in operands)).name)
+    output = Tensor(result, shape, dtype or np.result_type(*(tensor.dtype for tensor in operands)).name)
     body: Scalar = Load(0) if len(operands) == 1 else apply("multiply", Load(0), Load(1))
     reads = tuple(
         Access(tensor.name, tuple(_index(label, extent, extents) for label, extent in zip(own, tensor.shape, strict=True)))

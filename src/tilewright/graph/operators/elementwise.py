@@ -38,6 +38,26 @@ def body_of(function: str) -> Scalar:
     return Apply(function, tuple(Load(read) for read in range(FUNCTIONS[function].arity)))
 
 
+def has_simple_power(exponent: float) -> bool:
+    """Whether a power is some products, a square root and a quotient: a multiple of 1/2 in -16..16."""
+    return exponent * 2 % 1 == 0 and -16 <= exponent <= 16
+
+
+def power_body(exponent: float) -> Scalar:
+    """`Load(0)` to a power that is a multiple of 1/2, by repeated squaring."""
+    if exponent < 0:
+        return apply("reciprocal", power_body(-exponent))
+    if exponent == 0:
+        return apply("add", apply("multiply", _X, Literal(0.0)), Literal(1.0))
+    if exponent % 1:
+        root = apply("sqrt", _X)
+        return root if exponent < 1 else apply("multiply", power_body(exponent - 0.5), root)
+    if exponent == 1:
+        return _X
+    even = apply("square", power_body(exponent // 2))
+    return apply("multiply", even, _X) if exponent % 2 else even
+
+
 def elementwise(
     body: Scalar, operands: Sequence[Tensor], *, name: str, result: str, dtype: str | None = None, kind: str = "map"
 ) -> tuple[Operator, Tensor]:

@@ -24,7 +24,7 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import Literal, Load, Parameter, Point, Scalar, State, apply
 from tilewright.graph.shapes import Shape, normalize_axes, shape_text
-from tilewright.graph.types import Access, Axis, AxisKind, Operator, Reduction, StateVariable, SymbolicExtent, Tensor
+from tilewright.graph.types import Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable, SymbolicExtent, Tensor
 
 
 def layer_norm(
@@ -39,24 +39,33 @@ def layer_norm(
     >>> [state.name for state in operator.reduction.states], tensor.shape, operator.is_row_operator()
     (['total', 'squares'], (4, 8), True)
     """
-    count = _count(operands[0], axes)
-    deviation = apply("subtract", Point(), apply("divide", State("total"), count))
-    states = (
-        StateVariable("total", 0.0, Point(), "add"),
-        StateVariable("squares", 0.0, apply("square", deviation), "add"),
-    )
-    finish = _scaled(deviation, count, eps, len(operands) - has_bias > 1)
-    finish = apply("add", finish, Load(len(operands) - 1)) if has_bias else finish
-    return _norm("layer_norm", operands, axes, Reduction(states, finish), name, result)
+    reduction = layer_norm_reduction(_count(operands[0], axes), eps, has_weight=len(operands) - has_bias > 1, has_bias=has_bias)
+    return _norm("layer_norm", operands, axes, reduction, name, result)
 
 
 def rms_norm(
     operands: Sequence[Tensor], axes: int | Sequence[int], eps: float, *, name: str, result: str
 ) -> tuple[Operator, Tensor]:
     """The RMS norm of operands[0] over `axes`; then follows a weight, if there is one."""
+    reduction = rms_norm_reduction(_count(operands[0], axes), eps, has_weight=len(operands) > 1)
+    return _norm("rms_norm", operands, axes, reduction, name, result)
+
+
+def layer_norm_reduction(count: Scalar, eps: float, *, has_weight: bool, has_bias: bool) -> Reduction:
+    """What layer norm does with a row of `count` points; the weight is `Load(1)`, and the bias the load behind."""
+    deviation = apply("subtract", Point(), apply("divide", State("total"), count))
+    states = (
+        StateVariable("total", 0.0, Point(), "add"),
+        StateVariable("squares", 0.0, apply("square", deviation), "add"),
+    )
+    finish = _scaled(deviation, count, eps, has_weight)
+    return Reduction(states, apply("add", finish, Load(1 + has_weight)) if has_bias else finish)
+
+
+def rms_norm_reduction(count: Scalar, eps: float, *, has_weight: bool) -> Reduction:
+    """What RMS norm does with a row of `count` points; the weight is `Load(1)`."""
     states = (StateVariable("squares", 0.0, apply("square", Point()), "add"),)
-    finish = _scaled(Point(), _count(operands[0], axes), eps, len(operands) > 1)
-    return _norm("rms_norm", operands, axes, Reduction(states, finish), name, result)
+    return Reduction(states, _scaled(Point(), count, eps, has_weight))
 
 
 def numpy_meaning(
@@ -97,8 +106,11 @@ def _scaled(value: Scalar, count: Scalar, eps: float, has_weight: bool) -> Scala
 
 
 def _count(x: Tensor, along: int | Sequence[int]) -> Scalar:
+    return point_count([x.shape[dimension] for dimension in normalize_axes(along, len(x.shape), where="norm")])
+
+
+def point_count(extents: Sequence[Extent]) -> Scalar:
     """The number of points in a row: the product of its extents, of which some may be parameters."""
-    extents = [x.shape[dimension] for dimension in normalize_axes(along, len(x.shape), where="norm")]
     fixed = 1
     for extent in extents:
         fixed *= extent if isinstance(extent, int) else 1

@@ -16,5 +16,5 @@ class Rewrite(Protocol):
         ...
 
     def run(self, graph: Graph) -> Graph:
-        """A graph of the same meaning, inputs and outputs."""
+        """A graph of the same meaning and inputs, and of the same outputs in the same places."""
         ...

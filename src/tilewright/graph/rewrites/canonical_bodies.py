@@ -12,6 +12,8 @@ from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import Graph, Operator
 
 MIRRORED = {"greater": "less", "greater_equal": "less_equal"}
+ROUNDINGS = frozenset(("floor", "ceil", "round", "trunc", "mod", "fmod", "floor_divide", "sign"))
+"""Functions that jump: a rounding before them may change their value by 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,7 @@ class CanonicalBodies:
     """In float32 operators: literals are rounded to what is computed with, `a > b` is `b < a`, a literal is the second factor,
     and a division by a literal is a multiplication by its reciprocal, which differs by one rounding.
 
-    What is rounded down or compared keeps its divisions: their quotients may be exact.
+    What is rounded or compared keeps its divisions: their quotients may be exact.
     """
 
     name: str = "canonical-bodies"
@@ -42,7 +44,7 @@ def _canonical(scalar: Scalar, exact: bool = False) -> Scalar:
             return Literal(float(np.float32(scalar.value)))
     if not isinstance(scalar, Apply):
         return scalar
-    exact = exact or scalar.function == "floor" or FUNCTIONS[scalar.function].is_condition
+    exact = exact or scalar.function in ROUNDINGS or FUNCTIONS[scalar.function].is_condition
     own = tuple(_canonical(operand, exact) for operand in scalar.operands)
     match scalar.function, scalar.operands:
         case ("greater" | "greater_equal") as function, _:

@@ -16,6 +16,12 @@ def consumer_positions(producer: Operator, access: Access) -> dict[str, Index]:
     return {str(written): read for written, read in pairs if written.is_axis()}
 
 
+def is_invertible(producer: Operator) -> bool:
+    """Whether every axis is a dimension of what `producer` writes, so that the place of an element says which point it is."""
+    plain = {str(index) for index in producer.write.indices if index.is_axis()}
+    return all(axis.name in plain for axis in producer.axes)
+
+
 def largest_extents(operator: Operator) -> dict[str, int]:
     """The extent of every axis of an operator, symbolic ones at their highest: what simplification may rely on."""
     return {a.name: a.extent.high if isinstance(a.extent, SymbolicExtent) else a.extent for a in operator.axes}
@@ -32,12 +38,17 @@ def composed(source: Access, positions: Mapping[str, Index], extents: Mapping[st
 
 
 def inlined(operator: Operator, producers: Mapping[str, Operator]) -> Operator:
-    """An operator that computes, wherever it reads without a guard what one of these maps writes, the map's body itself."""
+    """An operator that computes, wherever it reads without a guard what one of these maps writes, the map's body itself.
+
+    The maps have no lookups. What lookups read, and what they look in, stays a tensor.
+    """
     reads: list[Access] = []
     values: dict[int, Scalar] = {}
-    for number, access in enumerate(operator.reads):
+    looked_up = operator.looked_up()
+    for number in sorted(range(len(operator.reads)), key=lambda one: (bool(operator.reads[one].lookups), one)):
+        access = _looking_up(operator.reads[number], values)
         producer = producers.get(access.tensor)
-        if producer is None or access.guard is not None:
+        if producer is None or access.guard is not None or access.lookups or number in looked_up:
             values[number] = Load(_number_of(access, reads))
             continue
         positions, extents = consumer_positions(producer, access), largest_extents(operator)
@@ -59,6 +70,12 @@ def _number_of(access: Access, reads: list[Access]) -> int:
     if access not in reads:
         reads.append(access)
     return reads.index(access)
+
+
+def _looking_up(access: Access, values: Mapping[int, Scalar]) -> Access:
+    """An access whose lookups are made by the reads that stand for the old ones."""
+    new = {number: value.read for number, value in values.items() if isinstance(value, Load)}
+    return replace(access, lookups=tuple((dimension, new[number]) for dimension, number in access.lookups))
 
 
 def _renumbered(body: Scalar, values: Mapping[int, Scalar]) -> Scalar:

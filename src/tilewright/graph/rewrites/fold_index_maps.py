@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tilewright.graph.rewrites.compose import composed, consumer_positions, largest_extents
+from tilewright.graph.rewrites.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Access, Graph, Operator
 
@@ -26,7 +26,7 @@ class FoldIndexMaps:
         operators = []
         for operator in graph.operators:
             folded = replace(operator, reads=tuple(_through(operator, access, changes) for access in operator.reads))
-            if folded.is_index_change() and _keeps_type(folded, graph):
+            if folded.is_index_change() and is_invertible(folded) and _keeps_type(folded, graph):
                 changes[folded.write.tensor] = folded
             operators.append(folded)
         return with_operators(graph, operators)
@@ -38,7 +38,9 @@ def _keeps_type(operator: Operator, graph: Graph) -> bool:
 
 def _through(operator: Operator, access: Access, changes: dict[str, Operator]) -> Access:
     change = changes.get(access.tensor)
-    if change is None or access.guard is not None or change.reads[0].guard is not None:
+    if change is None or access.lookups or change.reads[0].guard is not None:
         return access
     source = composed(change.reads[0], consumer_positions(change, access), largest_extents(operator))
+    if access.guard is not None:
+        return replace(source, guard=access.guard) if source.is_affine() else access
     return source if source.is_affine() or operator.is_index_change() else access

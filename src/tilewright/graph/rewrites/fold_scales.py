@@ -48,7 +48,7 @@ Found = tuple[float, Access, Mapping[str, Operator]]
 def _without_factor(reader: Operator, access: Access, operators: Mapping[str, Operator], free: set[str]) -> Found:
     """What `access`, by which `reader` reads, gives is this factor times what the new access gives."""
     producer = operators.get(access.tensor)
-    if producer is None or access.guard is not None or access.tensor not in free:
+    if producer is None or access.guard is not None or access.lookups or access.tensor not in free:
         return 1.0, access, {}
     factor, body = _factored(producer.body)
     changed: dict[str, Operator] = {}
@@ -58,7 +58,7 @@ def _without_factor(reader: Operator, access: Access, operators: Mapping[str, Op
         factor, changed = factor * own, {**changed, **deeper}
     if factor == 1 or not (producer.is_map() or producer.is_contraction()):
         return 1.0, access, {}
-    if body == Load(0) and producer.is_map() and reads[0].guard is None:
+    if body == Load(0) and producer.is_map() and reads[0].guard is None and not reads[0].lookups:
         return factor, composed(reads[0], consumer_positions(producer, access), largest_extents(reader)), changed
     return factor, access, {**changed, access.tensor: replace(producer, reads=tuple(reads), body=body)}
 

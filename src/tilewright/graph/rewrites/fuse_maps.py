@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from tilewright.graph.rewrites.compose import inlined
+from tilewright.graph.rewrites.compose import inlined, is_invertible
+from tilewright.graph.rewrites.lossless import is_as_read
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import subexpressions
 from tilewright.graph.types import Access, Graph, Operator
@@ -31,12 +32,16 @@ class FuseMaps:
     def _fused_once(self, graph: Graph) -> Graph:
         readers = Counter(access.tensor for operator in graph.operators for access in operator.reads)
         alone = {tensor for tensor, count in readers.items() if count == 1} - set(graph.outputs)
+        tensors = {tensor.name: tensor for tensor in graph.tensors}
         operators: dict[str, Operator] = {}
         for operator in graph.operators:
             fused = operator
-            for access in operator.reads if operator.is_map() else ():
+            own = (access for number, access in enumerate(operator.reads) if number not in operator.looked_up())
+            for access in own if operator.is_map() else ():
                 producer = operators.get(access.tensor) if access.tensor in alone else None
-                if producer is not None and _has_same_points(operator, access, producer):
+                if producer is None or not is_as_read(producer, operator, tensors):
+                    continue
+                if _has_same_points(operator, access, producer):
                     fused = self._fused(fused, producer, operators)
             operators[fused.write.tensor] = fused
         return with_operators(graph, operators.values())
@@ -52,7 +57,13 @@ class FuseMaps:
 
 def _has_same_points(operator: Operator, access: Access, producer: Operator) -> bool:
     """Whether a reader takes every element of a map's result exactly once."""
-    guarded = any(read.guard is not None for read in (access, *producer.reads))
+    guarded = any(read.guard is not None or read.lookups for read in (access, *producer.reads))
     positions = [read for read in access.indices if read.terms]
     wide = {axis.name for axis in operator.axes if axis.extent != 1}
-    return producer.is_map() and not guarded and all(index.is_axis() for index in positions) and wide <= access.axes()
+    return (
+        producer.is_map()
+        and is_invertible(producer)
+        and not guarded
+        and all(index.is_axis() for index in positions)
+        and wide <= access.axes()
+    )

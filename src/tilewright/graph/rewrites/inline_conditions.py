@@ -7,27 +7,35 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.graph.rewrites.compose import inlined
+from tilewright.graph.rewrites.lossless import is_as_read
 from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.scalar import subexpressions
 from tilewright.graph.types import Graph, Operator
 
 
 @dataclass(frozen=True, slots=True)
 class InlineConditions:
     """A map that writes truth values or integers, or that reads nothing (positions), is computed again inside each of its
-    readers. It stays an operator where it is an output.
+    readers. It stays an operator where it is an output, where a reader would compute something else from it than from what is
+    stored (see `lossless`), and where it has become long.
 
-    A condition is cheap and a stored one would need an element type that kernels do not write.
+    A condition is cheaper to compute than to store and load.
     """
 
+    most_nodes: int = 96
+    """In a body that is computed again."""
     name: str = "inline-conditions"
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which the readers of conditions compute these themselves."""
         conditions: dict[str, Operator] = {}
         operators = []
+        tensors = {tensor.name: tensor for tensor in graph.tensors}
         for operator in graph.operators:
-            whole = operator if operator.is_contraction() else inlined(operator, conditions)
-            if _is_condition(whole, graph):
+            near = {access.tensor: conditions[access.tensor] for access in operator.reads if access.tensor in conditions}
+            able = {name: one for name, one in near.items() if is_as_read(one, operator, tensors)}
+            whole = operator if operator.is_contraction() else inlined(operator, able)
+            if _is_condition(whole, graph) and len(subexpressions(whole.body)) <= self.most_nodes:
                 conditions[whole.write.tensor] = whole
             operators.append(whole)
         read = {access.tensor for operator in operators for access in operator.reads} | set(graph.outputs)
@@ -35,6 +43,6 @@ class InlineConditions:
 
 
 def _is_condition(operator: Operator, graph: Graph) -> bool:
-    simple = all(access.guard is None for access in operator.reads)
+    simple = all(access.guard is None and not access.lookups for access in operator.reads)
     is_float = np.issubdtype(graph.tensor(operator.write.tensor).dtype, np.floating)
     return operator.is_map() and simple and not (is_float and operator.reads)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.graph.constant_values import is_mask
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.types import Access, Constant, Graph, Operator
@@ -51,13 +52,9 @@ def _rewritten(operator: Operator, constants: Mapping[str, Constant], known: dic
 
 def _truth(array: np.ndarray[Any, Any]) -> Bools | None:
     """What a mask lets through; None of other constants."""
-    if array.dtype == np.bool_:
-        return array
-    if not np.issubdtype(array.dtype, np.floating):
+    if not is_mask(array):
         return None
-    through = array == 0
-    is_mask = bool(np.all(through | (array == -np.inf))) and not np.signbit(array[through]).any()
-    return through if is_mask else None
+    return array if array.dtype == np.bool_ else array == 0
 
 
 def _said(operator: Operator, access: Access, truth: Bools | None) -> Scalar | None:

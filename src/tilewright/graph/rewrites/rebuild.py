@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tilewright.graph.scalar import Load, rewrite, subexpressions
-from tilewright.graph.types import Graph, Operator
+from tilewright.graph.types import Access, Graph, Operator
 
 
 def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:
@@ -24,8 +24,15 @@ def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:
 
 
 def with_used_reads(operator: Operator) -> Operator:
-    """The operator without the reads that its body does not use."""
-    used = sorted({node.read for node in subexpressions(operator.body) if isinstance(node, Load)})
-    numbers = {Load(old): Load(new) for new, old in enumerate(used)}
-    body = rewrite(operator.body, lambda node: numbers.get(node) if isinstance(node, Load) else None)
-    return replace(operator, reads=tuple(operator.reads[number] for number in used), body=body)
+    """The operator without the reads that neither its body nor a lookup of such a read uses, and with equal ones as one."""
+    loaded = {node.read for node in subexpressions(operator.body) if isinstance(node, Load)}
+    looked_up = {number for read in loaded for _, number in operator.reads[read].lookups}
+    reads: list[Access] = []
+    new: dict[int, int] = {}
+    for number in sorted(loaded | looked_up, key=lambda one: (bool(operator.reads[one].lookups), one)):
+        access = operator.reads[number]
+        access = replace(access, lookups=tuple((dimension, new[by]) for dimension, by in access.lookups))
+        reads += [access] if access not in reads else []
+        new[number] = reads.index(access)
+    body = rewrite(operator.body, lambda node: Load(new[node.read]) if isinstance(node, Load) else None)
+    return replace(operator, reads=tuple(reads), body=body)

@@ -58,6 +58,8 @@ def _declare(loaded: ctypes.PyDLL) -> None:
     loaded.tw_launch.restype = ctypes.c_long
     loaded.tw_launch_repeatedly.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_long)
     loaded.tw_launch_repeatedly.restype = ctypes.c_long
+    loaded.tw_launch_timed.argtypes = (ctypes.c_void_p, ctypes.py_object, long_pointer)
+    loaded.tw_launch_timed.restype = ctypes.c_long
     loaded.tw_pool_create.argtypes = (ctypes.c_long,)
     loaded.tw_pool_create.restype = ctypes.c_void_p
     loaded.tw_pool_stats.argtypes = (ctypes.c_void_p, long_pointer, long_pointer)

@@ -48,7 +48,7 @@ struct tw_record {
   long symbol_count, input_count, tensor_count, size_count;
   const struct symbol_rule *symbols;
   const struct tensor_rule *tensors;
-  const char *constants; /* packed when the kernel was loaded */
+  const char *const *constants; /* packed when the kernel was loaded */
 };
 
 static struct python python;
@@ -153,9 +153,22 @@ static int overlaps(const struct span *spans, long number) {
   return 0;
 }
 
-static enum reason call(const struct tw_record *record, void *const *tensors, const long *sizes) {
-  struct tw_call state = {record->pool, 0};
-  struct tw_context context = {&state, tw_parallel_for, record->constants};
+struct timed_call { /* the call's handle, and what is known of its time */
+  struct tw_call call;
+  long last_ns;    /* when the last chain ended */
+  long *chains_ns; /* what every chain took is added there; null: nobody asks */
+};
+
+static void chain_done(void *pool, long chain) {
+  struct timed_call *state = pool;
+  long now = tw_now_ns();
+  state->chains_ns[chain] += now - state->last_ns;
+  state->last_ns = now;
+}
+
+static enum reason call(const struct tw_record *record, void *const *tensors, const long *sizes, long *chains_ns) {
+  struct timed_call state = {{record->pool, 0}, chains_ns ? tw_now_ns() : 0, chains_ns};
+  struct tw_context context = {&state, tw_parallel_for, record->constants, chains_ns ? chain_done : 0};
   tw_pool_enter(record->pool);
   struct tw_block *workspace = 0;
   long bytes = record->workspace_bytes(sizes);
@@ -164,7 +177,7 @@ static enum reason call(const struct tw_record *record, void *const *tensors, co
   record->entry(&context, tensors, sizes, (char *)(workspace + 1));
   if (workspace)
     tw_pool_give(record->pool, workspace);
-  return state.out_of_memory ? MEMORY : OK;
+  return state.call.out_of_memory ? MEMORY : OK;
 }
 
 /* Open the buffers and check them; `acquired` counts those to release, whatever the outcome. */
@@ -192,7 +205,7 @@ static enum reason acquire_all(const struct tw_record *record, void *arrays, str
   return OK;
 }
 
-static long launch(const struct tw_record *record, void *arrays, long count) {
+static long launch(const struct tw_record *record, void *arrays, long count, long *chains_ns) {
   struct py_buffer views[record->tensor_count + 1];
   long sizes[record->size_count + 1], acquired = 0, blamed;
   if (python.tuple_size(arrays) != record->tensor_count)
@@ -205,7 +218,7 @@ static long launch(const struct tw_record *record, void *arrays, long count) {
       tensors[i] = views[i].buf;
     void *state = python.save_thread();
     for (long i = 0; i < count && !reason; i++)
-      reason = call(record, tensors, sizes);
+      reason = call(record, tensors, sizes, chains_ns);
     python.restore_thread(state);
   }
   for (long i = 0; i < acquired; i++)
@@ -214,9 +227,14 @@ static long launch(const struct tw_record *record, void *arrays, long count) {
 }
 
 /* `arrays`: a tuple of the inputs, then the outputs. */
-TW_EXPORT long tw_launch(const struct tw_record *record, void *arrays) { return launch(record, arrays, 1); }
+TW_EXPORT long tw_launch(const struct tw_record *record, void *arrays) { return launch(record, arrays, 1, 0); }
 
 /* The same call `count` times: for measurements, where the way from Python takes longer than the work. */
 TW_EXPORT long tw_launch_repeatedly(const struct tw_record *record, void *arrays, long count) {
-  return launch(record, arrays, count);
+  return launch(record, arrays, count, 0);
+}
+
+/* One call; the nanoseconds of every chain are added to `chains_ns`. */
+TW_EXPORT long tw_launch_timed(const struct tw_record *record, void *arrays, long *chains_ns) {
+  return launch(record, arrays, 1, chains_ns);
 }

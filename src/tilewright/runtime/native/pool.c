@@ -415,7 +415,7 @@ static void run_together(struct tw_pool *pool, struct job *job, long threads) {
   wait_for_workers(pool);
 }
 
-static long now_ns(void) {
+long tw_now_ns(void) {
   long time[2];
   clock_gettime(MONOTONIC, time);
   return time[0] * 1000000000 + time[1];
@@ -428,7 +428,7 @@ static int is_better_alone(struct tw_pool *pool, const struct job *job, long thr
   for (long i = 0; i < threads - 1 && i < pool->started; i++)
     if (!is_asleep(&pool->workers[i]))
       return 0;
-  return now_ns() - pool->slept_through_ns > SOON_NS;
+  return tw_now_ns() - pool->slept_through_ns > SOON_NS;
 }
 
 static void run_as_owner(struct tw_pool *pool, struct job *job, long threads) {
@@ -437,7 +437,7 @@ static void run_as_owner(struct tw_pool *pool, struct job *job, long threads) {
     return;
   }
   run_alone(job);
-  pool->slept_through_ns = now_ns();
+  pool->slept_through_ns = tw_now_ns();
 }
 
 TW_EXPORT void tw_parallel_for(void *handle, tw_task task, void *argument, long count, long scratch_bytes, long expected_ns) {

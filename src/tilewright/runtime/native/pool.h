@@ -13,7 +13,8 @@ typedef void (*tw_task)(void *argument, struct tw_blocks *blocks, char *scratch)
 struct tw_context { /* the ABI of generated code */
   void *pool;
   void (*parallel_for)(void *pool, tw_task task, void *argument, long count, long scratch_bytes, long expected_ns);
-  const char *constants;
+  const char *const *constants;
+  void (*chain_done)(void *pool, long chain); /* null: nobody asks */
 };
 
 struct tw_pool;
@@ -37,6 +38,7 @@ TW_EXPORT void tw_pool_reset_peak(struct tw_pool *pool);
 TW_EXPORT void tw_pool_enter(struct tw_pool *pool);
 TW_EXPORT void tw_parallel_for(void *call, tw_task task, void *argument, long count, long scratch_bytes, long expected_ns);
 
+long tw_now_ns(void);
 struct tw_block *tw_pool_take(struct tw_pool *pool, long bytes);
 void tw_pool_give(struct tw_pool *pool, struct tw_block *block);
 

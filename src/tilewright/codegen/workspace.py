@@ -1,0 +1,111 @@
+"""The workspace of a call: where tensors between chains, parts of splits and shared operands lie, in an arena by liveness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tilewright.codegen.expressions import Value, add, ceil_divide, evaluated, maximum, multiply, round_up
+from tilewright.codegen.loop_nest import Buffer, LoopNest
+from tilewright.codegen.parts import extent_value, partial_buffers
+from tilewright.codegen.storage import CACHE_LINE_FLOATS, elements, spread_strides
+from tilewright.graph.types import Graph, SymbolicExtent
+from tilewright.kernels.elements import ELEMENT_BYTES
+from tilewright.plan.arena import Interval, most_alive, placed, slots
+from tilewright.plan.types import ModelPlan, Plan
+
+FLOAT_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """Something in the workspace: the floats that it takes, and the first and the last chain that need it."""
+
+    name: str
+    elements: Value
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """(name, offset in floats) of everything, the floats that all take, and the most that one chain needs of them.
+
+    The latter bounds what any arrangement takes. With symbolic extents it holds for the values that are planned with.
+    """
+
+    places: tuple[tuple[str, Value], ...]
+    elements: Value
+    live_elements: int
+
+
+def arranged(tenants: Sequence[Tenant], hints: Mapping[str, int]) -> Workspace:
+    """The places of all tenants, each on cache lines of its own. `hints` are the planned values of run-time extents."""
+    sizes = [round_up(one.elements, CACHE_LINE_FLOATS) for one in tenants]
+    intervals = [Interval(evaluated(size, hints), one.first, one.last) for size, one in zip(sizes, tenants, strict=True)]
+    names = [one.name for one in tenants]
+    if all(isinstance(size, int) for size in sizes):
+        arena = placed(intervals)
+        return Workspace(tuple(zip(names, arena.offsets, strict=True)), arena.size, most_alive(intervals))
+    chosen = slots(intervals)
+    starts, total = _starts(chosen, sizes)
+    return Workspace(tuple((name, starts[slot]) for name, slot in zip(names, chosen, strict=True)), total, most_alive(intervals))
+
+
+def _starts(chosen: Sequence[int], sizes: Sequence[Value]) -> tuple[list[Value], Value]:
+    """Where every slot begins, and the end of the last one: a slot is as large as the largest of its tenants."""
+    largest: dict[int, Value] = {}
+    for slot, size in zip(chosen, sizes, strict=True):
+        largest[slot] = maximum(largest[slot], size) if slot in largest else size
+    starts: list[Value] = []
+    end: Value = 0
+    for slot in range(len(largest)):
+        starts.append(end)
+        end = add(end, largest[slot])
+    return starts, end
+
+
+def arena_bytes(model_plan: ModelPlan) -> tuple[int, int]:
+    """What tensors between chains and the parts of splits take in one call, and the most of it that is ever alive at once.
+
+    With symbolic extents both hold for the values that are planned with.
+    """
+    known = hints(model_plan.graph)
+    arena = arranged(tuple(tenants(model_plan)), known)
+    return evaluated(arena.elements, known) * FLOAT_BYTES, arena.live_elements * FLOAT_BYTES
+
+
+def tenants(model_plan: ModelPlan, nests: Iterable[tuple[LoopNest, Plan]] = ()) -> Iterator[Tenant]:
+    """All that lives in the workspace; operands that are packed for all threads are known of lowered chains only."""
+    dtypes = {tensor.name: tensor.dtype for tensor in model_plan.graph.tensors}
+    shapes = {tensor.name: tuple(map(extent_value, tensor.shape)) for tensor in model_plan.graph.tensors}
+    last = {tensor: number for number, plan in enumerate(model_plan.plans) for tensor in plan.chain.inputs}
+    numbers = {id(plan): number for number, plan in enumerate(model_plan.plans)}
+    for number, plan in enumerate(model_plan.plans):
+        if plan.chain.output not in model_plan.graph.outputs:
+            shape = shapes[plan.chain.output]
+            size = floats_of(elements(shape, spread_strides(shape)), dtypes[plan.chain.output])
+            yield Tenant(plan.chain.output, size, number, last.get(plan.chain.output, number))
+    for number, plan in enumerate(model_plan.plans):
+        yield from (Tenant(name, size, number, number) for name, size in partial_buffers(plan))
+    shared = {
+        shared_name(numbers[id(plan)], one): (numbers[id(plan)], one.elements) for nest, plan in nests for one in nest.shared
+    }
+    yield from (Tenant(name, size, number, number) for name, (number, size) in shared.items())
+
+
+def floats_of(count: Value, dtype: str) -> Value:
+    """The floats that take the place of so many elements."""
+    size_bytes = ELEMENT_BYTES[dtype]
+    return ceil_divide(multiply(count, size_bytes), ELEMENT_BYTES["float32"]) if size_bytes != ELEMENT_BYTES["float32"] else count
+
+
+def shared_name(chain: int, buffer: Buffer) -> str:
+    """The name in the workspace of what is packed for all threads of a chain."""
+    return f"{chain}:{buffer.name}"
+
+
+def hints(graph: Graph) -> dict[str, int]:
+    """The planned values of run-time extents, by the names of their variables."""
+    extents = (extent for tensor in graph.tensors for extent in tensor.shape if isinstance(extent, SymbolicExtent))
+    return {str(extent_value(extent)): extent.hint for extent in extents}

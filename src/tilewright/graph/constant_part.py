@@ -1,0 +1,84 @@
+"""What depends on constants alone: a graph of its own, evaluated once, when a kernel is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright.graph.interpreter import evaluate
+from tilewright.graph.rewrites.dead_code import DeadCode
+from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.scalar import Parameter, Scalar, subexpressions
+from tilewright.graph.types import Constant, Graph, Operator
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+
+def constant_operators(graph: Graph) -> tuple[Operator, ...]:
+    """The operators that read constants, or each other's results, and nothing else; outputs of the graph are not among them.
+
+    What reads nothing at all (positions) is not either, nor what a symbolic extent changes.
+    """
+    known = {name for name, _ in graph.constants}
+    found = []
+    for operator in graph.operators:
+        if _is_constant(operator, known) and operator.write.tensor not in graph.outputs:
+            known.add(operator.write.tensor)
+            found.append(operator)
+    return tuple(found)
+
+
+def split(graph: Graph) -> tuple[Graph, Graph]:
+    """(the constant part, the graph that takes its results as constants).
+
+    The outputs of the first are what the second reads of it. Those constants have a shape and an element type; their values are
+    those that `evaluated` gives.
+
+    >>> from tilewright.graph.builder import Builder
+    >>> builder = Builder("f")
+    >>> x, w = builder.input("x", (2, 3), "float32"), builder.constant(np.ones((3, 4), np.float32))
+    >>> y = builder.matmul(x, builder.map("exp", w))
+    >>> constant, other = split(builder.graph((y.name,)))
+    >>> [operator.name for operator in constant.operators], [operator.name for operator in other.operators]
+    (['exp'], ['matmul'])
+    """
+    own = constant_operators(graph)
+    made = {operator.write.tensor for operator in own}
+    others = [operator for operator in graph.operators if operator.write.tensor not in made]
+    read = {access.tensor for operator in others for access in operator.reads}
+    results = tuple(operator.write.tensor for operator in own if operator.write.tensor in read)
+    constant = DeadCode().run(replace(graph, name=f"{graph.name}_constants", inputs=(), outputs=results))
+    types = {tensor.name: tensor for tensor in graph.tensors}
+    unknown = ((name, _unread(types[name].shape, types[name].dtype)) for name in results)
+    return constant, with_operators(replace(graph, constants=(*graph.constants, *unknown)), others)
+
+
+def evaluated(graph: Graph, names: Iterable[str]) -> dict[str, Array]:
+    """The values of constants of a graph, and of what its constant operators make."""
+    wanted = tuple(names)
+    values: dict[str, Array] = {name: constant.array for name, constant in graph.constants if name in wanted}
+    missing = tuple(name for name in wanted if name not in values)
+    if missing:
+        part = DeadCode().run(replace(graph, inputs=(), outputs=missing))
+        values |= evaluate(part, {})
+    return values
+
+
+def _unread(shape: tuple[Any, ...], dtype: str) -> Constant:
+    """A constant whose values nobody knows yet."""
+    return Constant(np.broadcast_to(np.ones((), dtype), shape))
+
+
+def _is_constant(operator: Operator, known: Collection[str]) -> bool:
+    fixed = all(isinstance(axis.extent, int) for axis in operator.axes)
+    return bool(operator.reads) and fixed and all(a.tensor in known for a in operator.reads) and not _has_parameters(operator)
+
+
+def _has_parameters(operator: Operator) -> bool:
+    roots: tuple[Scalar, ...] = (operator.body,)
+    if operator.reduction is not None:
+        roots += (*(state.contribution for state in operator.reduction.states), operator.reduction.finish)
+    return any(isinstance(node, Parameter) for root in roots for node in subexpressions(root))

@@ -1,0 +1,36 @@
+"""Which operators are computed exactly, in the C type of their accumulator, and which in vectors of float32.
+
+Kernels know one vector type. Truth values, halves and integers that an operator with a float32 accumulator reads are converted
+to it where they are loaded; integers and doubles as accumulators are no floats, and their operators are loops in plain C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tilewright.graph.types import Operator, Tensor
+
+INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
+HALVES = frozenset(("float16", "bfloat16"))
+IN_FLOAT32 = frozenset(("bool", "int8", "int16", "uint8", "uint16", "float16", "bfloat16", "float32"))
+"""Types whose values all are float32 values."""
+
+
+def exact_type(operator: Operator, tensors: Mapping[str, Tensor]) -> str:
+    """The type that an operator is computed in exactly, "" if it is computed in vectors of float32.
+
+    Halves take two roundings from what float32 does not hold; one is right, and so these go through float64.
+
+    >>> from tilewright.graph.operators.elementwise import body_of, elementwise
+    >>> x, y = Tensor("x", (4,), "int8"), Tensor("y", (4,), "float32")
+    >>> add, _ = elementwise(body_of("square"), [x], name="f", result="z")
+    >>> mixed, _ = elementwise(body_of("add"), [x, y], name="f", result="z", dtype="float32")
+    >>> exact_type(add, {"x": x}), exact_type(mixed, {"x": x, "y": y})
+    ('int32', '')
+    """
+    if operator.accumulator in INTEGERS or operator.accumulator == "float64":
+        return operator.accumulator
+    loaded = (read for number, read in enumerate(operator.reads) if number not in operator.looked_up())
+    if operator.accumulator in HALVES and any(tensors[read.tensor].dtype not in IN_FLOAT32 for read in loaded):
+        return "float64"
+    return ""

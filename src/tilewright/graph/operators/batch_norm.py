@@ -1,0 +1,74 @@
+"""BatchNormalization: every channel is shifted and scaled, by stored statistics or, in training, by those of the batch.
+
+    y = (x - mean) / sqrt(var + epsilon) * scale + bias
+
+S. Ioffe, C. Szegedy, "Batch Normalization", arXiv:1502.03167 (2015), algorithm 2. With stored statistics that is one factor and one
+summand per channel, which are constants if the statistics are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.definition import define
+from tilewright.graph.shapes import shape_text
+from tilewright.graph.types import Tensor
+
+if TYPE_CHECKING:
+    from tilewright.graph.builder import Builder
+
+
+def meaning(
+    x: Any, scale: Any, bias: Any, mean: Any, var: Any, *, epsilon: float = 1e-5, momentum: float = 0.9, training_mode: int = 0
+) -> Any:
+    """The same by NumPy; in training also the running mean and variance."""
+    computed = np.result_type(x.dtype, np.float32)
+    data, over = x.astype(computed), (0, *range(2, x.ndim))
+    used = (data.mean(axis=over), data.var(axis=over)) if training_mode else (mean, var)
+    y = _normalised(data, scale, bias, *used, epsilon).astype(x.dtype)
+    if not training_mode:
+        return y
+    running = (old * momentum + new * (1 - momentum) for old, new in zip((mean, var), used, strict=True))
+    return y, *(np.asarray(new, old.dtype) for new, old in zip(running, (mean, var), strict=True))
+
+
+def _normalised(x: Any, scale: Any, bias: Any, mean: Any, var: Any, epsilon: float) -> Any:
+    shape = (1, -1) + (1,) * (x.ndim - 2)
+    factor = scale.astype(x.dtype) / np.sqrt(var.astype(x.dtype) + x.dtype.type(epsilon))
+    return (x - mean.astype(x.dtype).reshape(shape)) * factor.reshape(shape) + bias.astype(x.dtype).reshape(shape)
+
+
+def lower(
+    builder: Builder,
+    x: Tensor,
+    scale: Tensor,
+    bias: Tensor,
+    mean: Tensor,
+    var: Tensor,
+    *,
+    epsilon: float = 1e-5,
+    momentum: float = 0.9,
+    training_mode: int = 0,
+) -> Tensor:
+    """One factor and one summand per channel, made by maps, and a map."""
+    if training_mode:
+        raise UnsupportedOperation("BatchNormalization in training", where="BatchNormalization")
+    check_channels("BatchNormalization", x, scale, bias, mean, var)
+    factor = builder.map("divide", scale, builder.map("sqrt", builder.map("add", var, epsilon)))
+    summand = builder.map("subtract", bias, builder.map("multiply", mean, factor))
+    shape = (x.shape[1], *(1,) * (len(x.shape) - 2))
+    scaled = builder.map("multiply", x, builder.reshape(factor, shape))
+    return builder.map("add", scaled, builder.reshape(summand, shape))
+
+
+def check_channels(where: str, x: Tensor, *others: Tensor) -> None:
+    """Raises `ShapeError` unless x has channels and the others one element for each."""
+    if len(x.shape) < 2 or any(other.shape != (x.shape[1],) for other in others):
+        shapes = ", ".join(shape_text(tensor.shape) for tensor in (x, *others))
+        raise ShapeError(f"{where} of {shapes}", where=where, why="every channel takes one element")
+
+
+define("BatchNormalization", meaning, lower)

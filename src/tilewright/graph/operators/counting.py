@@ -1,0 +1,49 @@
+"""Range of ONNX: evenly spaced numbers, as many as fit before a limit."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.definition import define
+from tilewright.graph.element_types import check_size
+from tilewright.graph.operators.arange import arange
+from tilewright.graph.types import SymbolicExtent, Tensor
+
+if TYPE_CHECKING:
+    from tilewright.graph.builder import Builder
+
+SMALL = 1024
+"""Numbers up to which they are a constant."""
+
+
+def meaning(start: Any, limit: Any, delta: Any) -> Any:
+    """The same by NumPy."""
+    first, last, step = (np.asarray(one).reshape(-1)[0] for one in (start, limit, delta))
+    if step == 0:
+        raise ShapeError("a range with steps of 0", where="Range")
+    count = max(0, math.ceil((float(last) - float(first)) / float(step)))
+    check_size((count,), "Range")
+    return (first + np.arange(count) * step).astype(np.asarray(start).dtype)
+
+
+def lower(builder: Builder, start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
+    """Constants, or the positions along an axis: 0, 1, ... up to an extent that is known at run time, too."""
+    first, last, step = (builder.contents(one).reshape(-1)[0] for one in (start, limit, delta))
+    if isinstance(last, SymbolicExtent) and (first, step) == (0, 1):
+        return builder.record(arange, last, 0, 1, start.dtype, kind="arange")
+    if any(isinstance(one, SymbolicExtent) for one in (first, last, step)):
+        raise UnsupportedOperation(f"Range from {first} to {last} by {step}", why="its length is known at run time")
+    numbers = meaning(np.asarray(first, start.dtype), np.asarray(last, start.dtype), np.asarray(step, start.dtype))
+    if numbers.size <= SMALL or not float(step).is_integer() or not float(first).is_integer():
+        return builder.constant(numbers)
+    try:
+        return builder.record(arange, numbers.size, float(first), float(step), start.dtype, kind="arange")
+    except ShapeError:
+        return builder.constant(numbers)
+
+
+define("Range", meaning, lower, since=11)

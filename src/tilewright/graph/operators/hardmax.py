@@ -1,0 +1,42 @@
+"""Hardmax: 1 at the first of the largest elements along an axis, 0 elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tilewright.graph.definition import define
+from tilewright.graph.operators.flattened import over_rows
+from tilewright.graph.scalar import AxisValue, Literal, Load, apply
+from tilewright.graph.shapes import normalize_axis
+from tilewright.graph.types import Tensor
+
+if TYPE_CHECKING:
+    from tilewright.graph.builder import Builder
+
+
+def meaning(x: Any, *, axis: int = -1) -> Any:
+    """1 at the first of the largest elements along an axis, 0 elsewhere."""
+    result = np.zeros_like(x)
+    if x.size:
+        np.put_along_axis(result, np.expand_dims(np.argmax(x, axis=axis), axis), 1, axis=axis)
+    return result
+
+
+def lower(builder: Builder, x: Tensor, *, axis: int = -1) -> Tensor:
+    """The largest of a row, the first position where it is found, and a comparison with that."""
+    along = normalize_axis(axis, len(x.shape), where="hardmax")
+    extent = x.shape[along]
+    position, beyond = AxisValue(f"d{along}"), Literal(float(extent.high if not isinstance(extent, int) else extent))
+    largest = builder.reduce("max", x, (along,), keepdims=True)
+    found = apply("where", apply("equal", Load(0), Load(1)), position, beyond)
+    positions = builder.body(found, x, largest, dtype="float32", kind="positions")
+    first = builder.reduce("min", positions, (along,), keepdims=True)
+    is_first = apply("where", apply("equal", Load(1), position), Literal(1.0), Literal(0.0))
+    return builder.body(is_first, x, first, dtype=x.dtype, kind="hardmax")
+
+
+flattened_meaning, lower_flattened = over_rows(meaning, lower)
+define("Hardmax", flattened_meaning, lower_flattened)
+define("Hardmax", meaning, lower, since=13)

@@ -1,0 +1,117 @@
+"""MaxPool: the largest element of every window, and where it lies.
+
+The maximum over a window is taken dimension by dimension: along rows of the image, whole vectors are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.definition import define
+from tilewright.graph.operators.reduce import REDUCTIONS
+from tilewright.graph.operators.windows import Window, window_of, windowed, windows
+from tilewright.graph.shapes import shape_text
+from tilewright.graph.types import Tensor
+
+if TYPE_CHECKING:
+    from tilewright.graph.builder import Builder
+
+
+def meaning(
+    x: Any,
+    *,
+    auto_pad: str = "NOTSET",
+    ceil_mode: int = 0,
+    dilations: Sequence[int] | None = None,
+    kernel_shape: Sequence[int] = (),
+    pads: Sequence[int] | None = None,
+    storage_order: int = 0,
+    strides: Sequence[int] | None = None,
+    output_count: int = 1,
+) -> Any:
+    """The same by NumPy. Of equal elements the first one counts; positions are those in all of `x`, flattened."""
+    window = _window(x.shape, kernel_shape, auto_pad, ceil_mode, dilations, pads, strides)
+    lowest = _lowest(x.dtype)
+    rank = window.rank
+    view = windows(x, window, lowest)
+    flat = view.reshape(*view.shape[:-rank], prod(window.kernel))
+    largest = np.asarray(flat.max(axis=-1), x.dtype)
+    if output_count == 1:
+        return largest
+    return largest, _positions(x.shape, window, flat, lowest, storage_order)
+
+
+def _lowest(dtype: np.dtype[Any]) -> float:
+    """What no element is below."""
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def _positions(shape: tuple[int, ...], window: Window, flat: Any, lowest: Any, storage_order: int) -> Any:
+    """Where the largest element of every window lies; the order of storage is that of rows, or with 1 that of columns."""
+    rank = window.rank
+    inside = windows(np.ones(shape, bool), window, False).reshape(flat.shape)
+    is_largest = (flat == flat.max(axis=-1, keepdims=True)) & inside
+    taps = np.unravel_index(is_largest.argmax(axis=-1), window.kernel)
+    extents = shape[2:]
+    steps = [prod(extents[d + 1 :]) if storage_order == 0 else prod(extents[:d]) for d in range(rank)]
+    planes = np.arange(shape[0] * shape[1]).reshape(shape[0], shape[1], *(1,) * rank) * prod(extents)
+    place = planes
+    for d in range(rank):
+        outputs = np.arange(window.outputs[d]).reshape(-1, *(1,) * (rank - 1 - d))
+        own = outputs * window.strides[d] + taps[d] * window.dilations[d] - window.begins[d]
+        place = place + own * steps[d]
+    return np.asarray(place, np.int64)
+
+
+def lower(
+    builder: Builder,
+    x: Tensor,
+    *,
+    auto_pad: str = "NOTSET",
+    ceil_mode: int = 0,
+    dilations: Sequence[int] | None = None,
+    kernel_shape: Sequence[int] = (),
+    pads: Sequence[int] | None = None,
+    storage_order: int = 0,
+    strides: Sequence[int] | None = None,
+    output_count: int = 1,
+) -> Tensor:
+    """A reduction for every dimension."""
+    if output_count != 1:
+        raise UnsupportedOperation("MaxPool with positions", where="MaxPool", why="a reduction keeps values only")
+    window = _window(x.shape, kernel_shape, auto_pad, ceil_mode, dilations, pads, strides)
+    return windowed(builder, x, window, REDUCTIONS["max"], float(_lowest(np.dtype(x.dtype))))
+
+
+def _window(
+    shape: Sequence[Any],
+    kernel_shape: Sequence[int],
+    auto_pad: str,
+    ceil_mode: int,
+    dilations: Sequence[int] | None,
+    pads: Sequence[int] | None,
+    strides: Sequence[int] | None,
+) -> Window:
+    if len(shape) < 3 or len(kernel_shape) != len(shape) - 2:
+        raise ShapeError(f"MaxPool of {shape_text(shape)} with kernel_shape {tuple(kernel_shape)}", where="MaxPool")
+    window = window_of(
+        shape[2:],
+        kernel_shape,
+        where="MaxPool",
+        auto_pad=auto_pad,
+        pads=pads,
+        strides=strides,
+        dilations=dilations,
+        ceil_mode=bool(ceil_mode),
+    )
+    if any(begin >= window.span(d) for d, begin in enumerate(window.begins)) or 0 in window.extents:
+        raise ShapeError(f"MaxPool of {shape_text(shape)} with pads {pads}", where="MaxPool", why="a window sees padding only")
+    return window
+
+
+define("MaxPool", meaning, lower)

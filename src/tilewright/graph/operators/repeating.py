@@ -1,0 +1,92 @@
+"""Expand and Tile of ONNX: the same elements again along dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.definition import define
+from tilewright.graph.element_types import check_size
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.index import mod
+from tilewright.graph.operators.elementwise import accumulator_of, broadcast
+from tilewright.graph.scalar import Load
+from tilewright.graph.shapes import broadcast_shapes, shape_text
+from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
+
+if TYPE_CHECKING:
+    from tilewright.graph.builder import Builder
+
+
+def tile(x: Tensor, repeats: Sequence[int], *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """Every dimension so many times in a row.
+
+    >>> operator, tensor = tile(Tensor("x", (2, 3)), (2, 1), name="tile", result="y")
+    >>> tensor.shape, str(operator.reads[0].indices[0])
+    ((4, 3), '(d0)%2')
+    """
+    shape = tuple(_repeated(extent, count, x) for extent, count in zip(x.shape, repeats, strict=True))
+    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
+    own = tuple(axis_index(a.name) for a in axes)
+    pairs = zip(own, x.shape, repeats, strict=True)
+    indices = tuple(
+        mod(index, extent) if count != 1 and isinstance(extent, int) and extent else index for index, extent, count in pairs
+    )
+    read, write, accumulator = Access(x.name, indices), Access(result, own), accumulator_of(x.dtype)
+    return Operator(name, "tile", axes, (read,), write, Load(0), accumulator=accumulator), Tensor(result, shape, x.dtype)
+
+
+def _repeated(extent: Extent, count: int, x: Tensor) -> Extent:
+    if count == 1:
+        return extent
+    if isinstance(extent, SymbolicExtent) or count < 0:
+        raise UnsupportedOperation(f"{extent} elements {count} times", where=f"Tile of {shape_text(x.shape)}")
+    return extent * count
+
+
+def expand_meaning(x: Any, shape: Any) -> Any:
+    """Broadcast against a shape by NumPy."""
+    wanted = check_size(np.asarray(shape).tolist(), "Expand")
+    try:
+        full = np.broadcast_shapes(x.shape, wanted)
+    except ValueError as problem:
+        raise ShapeError(f"{x.shape} and {wanted} do not broadcast", where="Expand") from problem
+    check_size(full, "Expand")
+    return np.array(np.broadcast_to(x, full))
+
+
+def expand_lower(builder: Builder, x: Tensor, shape: Tensor) -> Tensor:
+    """A map that reads dimensions of one element again."""
+    wanted = builder.integers(shape)
+    full = broadcast_shapes([x.shape, wanted], where="Expand")
+    check_size([extent.high if isinstance(extent, SymbolicExtent) else extent for extent in full], "Expand")
+    return x if full == x.shape else builder.record(broadcast, x, full, kind="broadcast")
+
+
+def tile_meaning(x: Any, repeats: Any) -> Any:
+    """The same by NumPy."""
+    counts = np.asarray(repeats).tolist()
+    if len(counts) != x.ndim:
+        raise ShapeError(f"{len(counts)} repeats of {x.ndim} dimensions", where=f"Tile of {x.shape}")
+    check_size([extent * count for extent, count in zip(x.shape, counts, strict=True)], "Tile")
+    return np.tile(x, counts)
+
+
+def tile_lower(builder: Builder, x: Tensor, repeats: Tensor) -> Tensor:
+    """A reshape of a broadcast, so that rows are copied whole."""
+    counts = builder.integers(repeats)
+    if len(counts) != len(x.shape):
+        raise ShapeError(f"{len(counts)} repeats of {len(x.shape)} dimensions", where=f"Tile of {shape_text(x.shape)}")
+    whole = [count for count in counts if isinstance(count, int)]
+    if len(whole) < len(counts):
+        raise UnsupportedOperation("Tile by counts that are known at run time")
+    shape = [_repeated(extent, count, x) for extent, count in zip(x.shape, whole, strict=True)]
+    check_size([extent.high if isinstance(extent, SymbolicExtent) else extent for extent in shape], "Tile")
+    return x if all(count == 1 for count in whole) else builder.record(tile, x, whole, kind="tile")
+
+
+define("Expand", expand_meaning, expand_lower, since=8)
+define("Tile", tile_meaning, tile_lower, since=6)

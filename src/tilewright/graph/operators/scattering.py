@@ -1,0 +1,78 @@
+"""Scatter, ScatterElements, ScatterND and TensorScatter of ONNX: copies with some elements replaced or added to."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.definition import define
+from tilewright.graph.shapes import normalize_axis
+
+REDUCTIONS = MappingProxyType({"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum})
+
+
+def _scattered(x: Any, places: tuple[Any, ...], updates: Any, reduction: str) -> Any:
+    """A copy of `x` in which the elements at `places` are the updates, or combined with them, one after the other."""
+    result = np.array(x)
+    for place, extent in zip(places, x.shape, strict=False):
+        if place.size and not (-extent <= place.min() and place.max() < extent):
+            raise ShapeError(f"positions {place.min()}..{place.max()} in a dimension of extent {extent}", where="scatter")
+    if reduction == "none":
+        result[places] = updates
+    elif reduction in REDUCTIONS:
+        REDUCTIONS[reduction].at(result, places, updates)
+    else:
+        raise UnsupportedOperation(f"the reduction {reduction!r} of a scatter", hint=f"choose from {', '.join(REDUCTIONS)}")
+    return result
+
+
+def _grid(shape: tuple[int, ...]) -> list[Any]:
+    return [np.broadcast_to(positions, shape) for positions in np.ogrid[tuple(slice(extent) for extent in shape)]]
+
+
+def elements_meaning(x: Any, ids: Any, updates: Any, *, axis: int = 0, reduction: str = "none") -> Any:
+    """`x` with x[.., ids[i..], ..] = updates[i..] for every element of `ids`."""
+    axis = normalize_axis(axis, x.ndim, "ScatterElements")
+    if ids.shape != updates.shape or ids.ndim != x.ndim:
+        raise ShapeError(f"indices {ids.shape} and updates {updates.shape}", where=f"ScatterElements into {x.shape}")
+    places = _grid(ids.shape)
+    places[axis] = ids
+    return _scattered(x, tuple(places), updates, reduction)
+
+
+def scatter_meaning(x: Any, ids: Any, updates: Any, *, axis: int = 0) -> Any:
+    """As ScatterElements without a reduction."""
+    return elements_meaning(x, ids, updates, axis=axis)
+
+
+def nd_meaning(x: Any, ids: Any, updates: Any, *, reduction: str = "none") -> Any:
+    """`x` with x[ids[i.., 0], .., ids[i.., k - 1]] = updates[i..]."""
+    depth = ids.shape[-1]
+    if depth > x.ndim or updates.shape != (*ids.shape[:-1], *x.shape[depth:]):
+        raise ShapeError(f"indices {ids.shape} and updates {updates.shape}", where=f"ScatterND into {x.shape}")
+    return _scattered(x, tuple(ids[..., k] for k in range(depth)), updates, reduction)
+
+
+def tensor_meaning(past: Any, update: Any, write_indices: Any = None, *, axis: int = -2, mode: str = "linear") -> Any:
+    """A cache with new entries along `axis`, from the position on that `write_indices` says for every batch item.
+
+    In `circular` mode positions begin anew at the end of the cache.
+    """
+    axis = normalize_axis(axis, past.ndim, "TensorScatter")
+    starts = np.zeros(past.shape[0], np.int64) if write_indices is None else np.asarray(write_indices)
+    if axis == 0 or update.ndim != past.ndim or starts.shape != past.shape[:1]:
+        raise ShapeError(f"an update of shape {update.shape} along axis {axis}", where=f"TensorScatter into {past.shape}")
+    places = _grid(update.shape)
+    places[axis] = places[axis] + starts.reshape((-1,) + (1,) * (past.ndim - 1))
+    if mode == "circular":
+        places[axis] = places[axis] % past.shape[axis]
+    return _scattered(past, tuple(places), update, "none")
+
+
+define("Scatter", scatter_meaning, since=9)
+define("ScatterElements", elements_meaning, since=11)
+define("ScatterND", nd_meaning, since=11)
+define("TensorScatter", tensor_meaning, since=24)

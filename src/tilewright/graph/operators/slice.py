@@ -1,0 +1,95 @@
+"""Slice of ONNX: ranges with any steps along some axes, with ends that are held to the dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.definition import define
+from tilewright.graph.shapes import normalize_axis
+from tilewright.graph.types import Extent, Tensor
+
+if TYPE_CHECKING:
+    from tilewright.graph.builder import Builder
+
+
+def _range(start: int, stop: int, step: int, extent: int) -> slice:
+    """The positions of one dimension as Python slices them: an end before the first element is None there.
+
+    >>> _range(-1, -100, -2, 5), _range(1, 100, 1, 5)
+    (slice(4, None, -2), slice(1, 5, 1))
+    """
+    if step == 0:
+        raise ShapeError("a slice with steps of 0", where="Slice")
+    start, stop = (end + extent if end < 0 else end for end in (start, stop))
+    if step > 0:
+        start, stop = min(max(start, 0), extent), min(max(stop, 0), extent)
+        return slice(start, max(start, stop), step)
+    start, stop = min(max(start, 0), extent - 1), min(max(stop, -1), extent - 1)
+    return slice(start, None if stop < 0 else stop, step) if extent else slice(0, 0, 1)
+
+
+def _key(
+    shape: Sequence[Extent], starts: Sequence[Any], ends: Sequence[Any], axes: Sequence[int] | None, steps: Sequence[int] | None
+) -> tuple[slice, ...]:
+    chosen = range(len(starts)) if axes is None else [normalize_axis(axis, len(shape), "Slice") for axis in axes]
+    walked = [1] * len(starts) if steps is None else steps
+    if len({len(starts), len(ends), len(chosen), len(walked)}) > 1 or len(set(chosen)) < len(chosen):
+        raise ShapeError("starts, ends, axes and steps do not belong together", where="Slice")
+    key = [slice(None)] * len(shape)
+    for axis, start, end, step in zip(chosen, starts, ends, walked, strict=True):
+        if axis >= len(shape):
+            raise ShapeError(f"axis {axis} of {len(shape)} dimensions", where="Slice")
+        key[axis] = _part(shape[axis], start, end, step)
+    return tuple(key)
+
+
+def _part(extent: Extent, start: Any, end: Any, step: int) -> slice:
+    """A dimension that is known at run time is taken whole, or from its start up to less than it has at least."""
+    if isinstance(extent, int) and isinstance(start, int) and isinstance(end, int):
+        return _range(start, end, step, extent)
+    high = extent if isinstance(extent, int) else extent.high
+    if (start, step) == (0, 1) and (end == extent or (isinstance(end, int) and end >= high)):
+        return slice(None)
+    raise UnsupportedOperation(f"Slice of {extent} from {start} to {end}", why="it is known at run time")
+
+
+def _list(values: Any) -> list[Any] | None:
+    return None if values is None else np.asarray(values).reshape(-1).tolist()
+
+
+def meaning(x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
+    """The same by NumPy."""
+    return x[_key(x.shape, _list(starts) or [], _list(ends) or [], _list(axes), _list(steps))]
+
+
+def lower(
+    builder: Builder, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None = None, steps: Tensor | None = None
+) -> Tensor:
+    """An index change."""
+    chosen, walked = (None if one is None else [_whole(v) for v in builder.integers(one)] for one in (axes, steps))
+    key = _key(x.shape, builder.integers(starts), builder.integers(ends), chosen, walked)
+    return x if all(part == slice(None) for part in key) else builder.slice(x, key)
+
+
+def _whole(value: Extent) -> int:
+    if not isinstance(value, int):
+        raise UnsupportedOperation(f"Slice along axis, or with steps, of {value}")
+    return value
+
+
+def _attribute_meaning(x: Any, *, starts: Any, ends: Any, axes: Any = None) -> Any:
+    """The same by NumPy, with the ends as attributes."""
+    return meaning(x, starts, ends, axes)
+
+
+def _attribute_lower(builder: Builder, x: Tensor, *, starts: Any, ends: Any, axes: Any = None) -> Tensor:
+    key = _key(x.shape, list(starts), list(ends), None if axes is None else list(axes), None)
+    return builder.slice(x, key)
+
+
+define("Slice", _attribute_meaning, _attribute_lower)
+define("Slice", meaning, lower, since=10)

@@ -1,0 +1,80 @@
+"""Tensors of strings (arrays of objects): concatenated, split, cleaned and matched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.definition import define
+
+_CASES: dict[str, Callable[[str], str]] = {"NONE": str, "LOWER": str.lower, "UPPER": str.upper}
+_POSIX = {"alpha": "a-zA-Z", "digit": "0-9", "alnum": "0-9a-zA-Z", "upper": "A-Z", "lower": "a-z", "space": r"\s", "word": r"\w"}
+
+
+def concat(left: Any, right: Any) -> Any:
+    """Both strings in one, with broadcasting."""
+    try:
+        return np.asarray(np.add(_strings(left), _strings(right)), object)
+    except ValueError as error:
+        raise ShapeError("operands that do not broadcast", where="StringConcat", why=str(error)) from error
+
+
+def split(x: Any, *, delimiter: str = "", maxsplit: int = -1) -> Any:
+    """The parts of every string along a new last axis, filled with empty strings, and how many there are (int64).
+
+    Without a delimiter strings are split at white space, of which any amount counts as one and none at the ends.
+    """
+    x = _strings(x)
+    texts = x.reshape(-1) if delimiter else [text.strip() for text in x.reshape(-1)]
+    parts = [text.split(delimiter or None, maxsplit) for text in texts]
+    longest = max(map(len, parts), default=0)
+    table = np.full((len(parts), longest), "", object)
+    for row, found in zip(table, parts, strict=True):
+        row[: len(found)] = found
+    return table.reshape(*x.shape, longest), np.array([len(found) for found in parts], np.int64).reshape(x.shape)
+
+
+def normalize(
+    x: Any, *, case_change_action: str = "NONE", is_case_sensitive: int = 0, locale: str = "", stopwords: Sequence[str] = ()
+) -> Any:
+    """The strings of a [C] or [1, C] tensor without stop words, in another case; one empty string if none is left."""
+    x = _strings(x)
+    if x.ndim not in (1, 2) or (x.ndim == 2 and x.shape[0] != 1):
+        raise ShapeError(f"strings of shape {x.shape}", where="StringNormalizer", why="only [C] and [1, C] have a meaning")
+    if case_change_action not in _CASES:
+        raise UnsupportedOperation(f"case_change_action {case_change_action!r}", where="StringNormalizer")
+    fold: Callable[[str], str] = str if is_case_sensitive else str.lower
+    stops = {fold(word) for word in stopwords}
+    kept = [_CASES[case_change_action](text) for text in x.reshape(-1) if fold(text) not in stops] or [""]
+    return np.array(kept, object).reshape((1,) * (x.ndim - 1) + (-1,))
+
+
+def full_match(x: Any, *, pattern: str) -> Any:
+    """Whether the pattern, in the syntax of RE2, matches the whole string."""
+    x = _strings(x)
+    try:
+        compiled = re.compile(_from_re2(pattern), re.ASCII)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise UnsupportedOperation(f"the pattern {pattern!r}", where="RegexFullMatch", why=str(error)) from error
+    return np.array([compiled.fullmatch(text) is not None for text in x.reshape(-1)], bool).reshape(x.shape)
+
+
+def _from_re2(pattern: str) -> str:
+    """Python's spelling of what RE2 writes otherwise: POSIX classes and the end of the text."""
+    for name, characters in _POSIX.items():
+        pattern = pattern.replace(f"[:{name}:]", characters)
+    return pattern.replace(r"\z", r"\Z")
+
+
+def _strings(x: Any) -> Any:
+    return np.asarray(x, object)
+
+
+define("StringConcat", concat, since=20)
+define("StringSplit", split, since=20)
+define("StringNormalizer", normalize, since=10)
+define("RegexFullMatch", full_match, since=20)

@@ -1,0 +1,90 @@
+"""Puts conversions around what kernels compute in float32 alone: contractions and row operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from tilewright.graph.exactness import exact_type
+from tilewright.graph.rewrites.lossless import is_condition
+from tilewright.graph.rewrites.outputs_apart import copy_of
+from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.scalar import Literal, apply
+from tilewright.graph.types import Graph, Operator, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class ElementTypes:
+    """A contraction in float32 reads float32: what has another type is converted by a map before it. What it, or a row
+    operator, writes in another type is converted by a map behind it. The body of a map that writes truth values is a condition.
+
+    Operators that are computed exactly stay as they are.
+    """
+
+    name: str = "element-types"
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph in which only maps convert."""
+        return _Conversion(graph, {tensor.name: tensor for tensor in graph.tensors}).converted()
+
+
+@dataclass(slots=True)
+class _Conversion:
+    graph: Graph
+    tensors: dict[str, Tensor]
+    converted_reads: dict[str, str] = field(default_factory=dict)
+    """By tensor the one that holds it in float32."""
+
+    def converted(self) -> Graph:
+        """The graph with all conversions."""
+        operators = [part for operator in self.graph.operators for part in self.parts(operator)]
+        return with_operators(replace(self.graph, tensors=tuple(self.tensors.values())), operators)
+
+    def parts(self, operator: Operator) -> Iterator[Operator]:
+        """An operator with the conversions before and behind it."""
+        if exact_type(operator, self.tensors):
+            yield operator
+        elif operator.is_map():
+            yield self.with_condition(operator)
+        else:
+            for access in operator.reads if operator.is_contraction() else ():
+                yield from self.before(access.tensor)
+            yield from self.behind(self.reading(operator) if operator.is_contraction() else operator)
+
+    def with_condition(self, operator: Operator) -> Operator:
+        """A map whose body is a condition, if truth values are what it writes."""
+        types = [self.tensors[read.tensor].dtype for read in operator.reads]
+        if self.tensors[operator.write.tensor].dtype != "bool" or is_condition(operator.body, types):
+            return operator
+        return replace(operator, body=apply("not_equal", operator.body, Literal(0.0)))
+
+    def before(self, tensor: str) -> Iterator[Operator]:
+        """The conversion of what a contraction reads, unless it is there."""
+        source = self.tensors[tensor]
+        if source.dtype != "float32" and tensor not in self.converted_reads:
+            wide = self.declared(f"{tensor}_float32", source)
+            self.converted_reads[tensor] = wide.name
+            yield copy_of(source, wide, f"widen_{tensor}")
+
+    def reading(self, operator: Operator) -> Operator:
+        """A contraction of what was converted."""
+        reads = (replace(read, tensor=self.converted_reads.get(read.tensor, read.tensor)) for read in operator.reads)
+        return replace(operator, reads=tuple(reads))
+
+    def behind(self, operator: Operator) -> Iterator[Operator]:
+        """An operator that writes float32, and the conversion of its result."""
+        result = self.tensors[operator.write.tensor]
+        if result.dtype == "float32":
+            yield replace(operator, accumulator="float32")
+            return
+        wide = self.declared(f"{result.name}_float32", result)
+        write = replace(operator.write, tensor=wide.name)
+        yield replace(operator, write=write, accumulator="float32")
+        yield self.with_condition(copy_of(wide, result, f"narrow_{operator.name}"))
+
+    def declared(self, name: str, like: Tensor) -> Tensor:
+        """A new float32 tensor of the same shape."""
+        while name in self.tensors:
+            name += "_"
+        self.tensors[name] = Tensor(name, like.shape)
+        return self.tensors[name]

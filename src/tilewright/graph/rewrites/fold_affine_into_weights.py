@@ -1,0 +1,211 @@
+"""Moves what multiplies a product with constant weights into these weights: batch norm, layer scale, gains of channels.
+
+(x @ w) * s + t is x @ (w * s) + t where s belongs to columns alone. Nothing is computed here: w * s and t are operators on
+constants, evaluated when a kernel is loaded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+
+from tilewright.graph.constant_part import constant_operators
+from tilewright.graph.index import Index
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial
+from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
+from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite, subexpressions
+from tilewright.graph.types import SUM, Access, Axis, Graph, Operator, Tensor
+
+PRODUCT = apply("multiply", Load(0), Load(1))
+
+
+@dataclass(frozen=True, slots=True)
+class FoldAffineIntoWeights:
+    """A map that alone reads a product is left with an addition; factors that are numbers stay, since they cost nothing there.
+
+    Results are those of exact arithmetic, rounded elsewhere.
+    """
+
+    name: str = "fold-affine-into-weights"
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph whose products have their factors in their weights."""
+        known = {name for name, _ in graph.constants} | {one.write.tensor for one in constant_operators(graph)}
+        folding = _Folding(graph, known)
+        for operator in graph.operators:
+            folding.add(operator)
+        if not folding.is_changed:
+            return graph
+        return with_operators(replace(graph, tensors=tuple(folding.tensors.values())), folding.operators.values())
+
+
+@dataclass(slots=True)
+class _Folding:
+    graph: Graph
+    constants: set[str]
+    """Tensors that do not change between calls."""
+    operators: dict[str, Operator] = field(default_factory=dict)
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    alone: set[str] = field(default_factory=set)
+    is_changed: bool = False
+
+    def __post_init__(self) -> None:
+        self.tensors = {tensor.name: tensor for tensor in self.graph.tensors}
+        readers = Counter(access.tensor for operator in self.graph.operators for access in operator.reads)
+        self.alone = {tensor for tensor, count in readers.items() if count == 1} - set(self.graph.outputs)
+
+    def add(self, operator: Operator) -> None:
+        """Take over the next operator, with its factors in the weights of a product if that can be."""
+        for number, access in enumerate(operator.reads if operator.is_map() else ()):
+            product = self.operators.get(access.tensor)
+            if product is None or access.tensor not in self.alone or not _is_product(product) or access.guard is not None:
+                continue
+            if operator.accumulator != "float32" or product.accumulator != "float32":
+                continue
+            operator = self._folded(operator, number, product) or operator
+        self.operators[operator.write.tensor] = operator
+
+    def _folded(self, operator: Operator, number: int, product: Operator) -> Operator | None:
+        found = next(self._affine_parts(operator, number), None)
+        positions = _positions(product.write, operator.reads[number])
+        if found is None or positions is None:
+            return None
+        part, factor, rest = found
+        for weight in (1, 0):
+            scaled = self._scaled(operator, product, weight, factor, positions)
+            if scaled is not None:
+                reads = tuple(Access(scaled.write.tensor, a.indices) if n == weight else a for n, a in enumerate(product.reads))
+                self._insert_before(product, scaled, replace(product, reads=reads))
+                return self._with_rest(operator, number, part, rest)
+        return None
+
+    def _with_rest(self, operator: Operator, number: int, part: Scalar, rest: Polynomial) -> Operator:
+        """A map in which a part is a read and what is added to it; what is made of constants is an operator of its own."""
+        fixed = {one: value for one, value in rest.items() if self._is_constant(operator, one)}
+        others = {one: value for one, value in rest.items() if one not in fixed}
+        reads = operator.reads
+        if _is_more_than_a_read(fixed):
+            shift = self._shift(operator, fixed)
+            reads, fixed = (*reads, shift.write), {frozenset({(Load(len(reads)), 1)}): 1.0}
+        parts = [Load(number), *(_sum_of(terms) for terms in (fixed, others) if terms)]
+        whole = reduce(lambda one, other: apply("add", one, other), parts)
+        body = rewrite(operator.body, lambda node: whole if node == part else None)
+        return with_used_reads(replace(operator, reads=reads, body=body))
+
+    def _shift(self, operator: Operator, terms: Polynomial) -> Operator:
+        """The operator that adds up constants along those axes of a map on which they depend."""
+        body = _sum_of(terms)
+        used = {operator.reads[node.read] for node in subexpressions(body) if isinstance(node, Load)}
+        axes = tuple(axis for axis in operator.axes if any(axis.name in access.axes() for access in used))
+        name = self._unique(f"{operator.write.tensor}_shift")
+        self.tensors[name] = Tensor(name, tuple(axis.extent for axis in axes))
+        self.constants.add(name)
+        write = Access(name, tuple(axis_index(axis.name) for axis in axes))
+        shift = with_used_reads(Operator(name, "shift", axes, operator.reads, write, body))
+        self.operators[name] = shift
+        return shift
+
+    def _affine_parts(self, operator: Operator, number: int) -> Iterator[tuple[Scalar, Scalar, Polynomial]]:
+        """(part of the body, factor, rest), the largest first: factor * Load(number) + rest with a constant factor."""
+        count = Counter(subexpressions(operator.body))
+        for part in sorted(count, key=lambda node: -len(subexpressions(node))):
+            inside = subexpressions(part).count(Load(number))
+            if not inside or part == Load(number) or inside * count[part] != count[Load(number)]:
+                continue
+            terms = polynomial(part)
+            if terms is not None and (factor := self._factor(operator, number, terms)) is not None:
+                yield part, factor, {one: value for one, value in terms.items() if (Load(number), 1) not in one}
+
+    def _factor(self, operator: Operator, number: int, terms: Polynomial) -> Scalar | None:
+        """What a read is multiplied by in a polynomial, if that is made of constants; None for numbers, which may stay."""
+        own = {one: value for one, value in terms.items() if any(Load(number) in subexpressions(atom) for atom, _ in one)}
+        if not own or not all((Load(number), 1) in one for one in own):
+            return None
+        factors = {one - {(Load(number), 1)}: value for one, value in own.items()}
+        return _sum_of(factors) if set(factors) != {ONE} and all(self._is_constant(operator, one) for one in factors) else None
+
+    def _is_constant(self, operator: Operator, monomial: Monomial) -> bool:
+        """Whether a product in the body of a map is made of constants alone."""
+        leaves = [node for atom, _ in monomial for node in subexpressions(atom) if not isinstance(node, Apply | Literal)]
+        return all(isinstance(node, Load) and self._is_plain_constant(operator.reads[node.read]) for node in leaves)
+
+    def _is_plain_constant(self, access: Access) -> bool:
+        return access.tensor in self.constants and access.guard is None
+
+    def _scaled(
+        self, operator: Operator, product: Operator, weight: int, factor: Scalar, positions: Mapping[str, Index]
+    ) -> Operator | None:
+        """The operator that multiplies weights by a factor; None where the factor has other axes than the weights' own."""
+        access = product.reads[weight]
+        if not self._is_plain_constant(access):
+            return None
+        tensor = self.tensors[access.tensor]
+        own = {str(index): axis_index(f"d{n}") for n, index in enumerate(access.indices) if index.is_axis()}
+        reads = [Access(tensor.name, tuple(axis_index(f"d{n}") for n in range(len(tensor.shape))))]
+        numbers: dict[Scalar, Scalar] = {}
+        for load in dict.fromkeys(node for node in subexpressions(factor) if isinstance(node, Load)):
+            indices = tuple(index.substitute(positions) for index in operator.reads[load.read].indices)
+            if not own.keys() >= frozenset().union(*(index.axes() for index in indices)):
+                return None
+            numbers[load] = Load(len(reads))
+            reads.append(Access(operator.reads[load.read].tensor, tuple(index.substitute(own) for index in indices)))
+        result = replace(tensor, name=self._unique(f"{tensor.name}_scaled"))
+        self.tensors[result.name] = result
+        self.constants.add(result.name)
+        axes = tuple(Axis(f"d{n}", extent) for n, extent in enumerate(tensor.shape))
+        body = apply("multiply", Load(0), rewrite(factor, numbers.get))
+        return Operator(result.name, "scale", axes, tuple(reads), Access(result.name, reads[0].indices), body)
+
+    def _insert_before(self, product: Operator, scaled: Operator, changed: Operator) -> None:
+        """Put a product with scaled weights, and what scales them, in the place of a product: at the end, since only the next
+        operator reads it."""
+        self.is_changed = True
+        del self.operators[product.write.tensor]
+        self.operators[scaled.write.tensor] = scaled
+        self.operators[product.write.tensor] = changed
+
+    def _unique(self, name: str) -> str:
+        while name in self.tensors:
+            name += "_"
+        return name
+
+
+def _is_product(operator: Operator) -> bool:
+    return operator.reduction == SUM and operator.body == PRODUCT and len(operator.reads) == 2
+
+
+def _positions(write: Access, read: Access) -> dict[str, Index] | None:
+    """Where each axis of a reader stands in terms of the writer's axes; None where it reads something else than elements."""
+    positions: dict[str, Index] = {}
+    for own, index in zip(write.indices, read.indices, strict=True):
+        if index.is_axis() and str(index) not in positions:
+            positions[str(index)] = own
+        elif index.terms:
+            return None
+    return positions
+
+
+def _is_more_than_a_read(terms: Polynomial) -> bool:
+    """Whether it is neither a number nor one factor alone."""
+    alone = len(terms) == 1 and all(value == 1 and len(one) == 1 and _is_load(one) for one, value in terms.items())
+    return bool(terms) and set(terms) != {ONE} and not alone
+
+
+def _is_load(monomial: Monomial) -> bool:
+    return all(isinstance(atom, Load) and power == 1 for atom, power in monomial)
+
+
+def _sum_of(terms: Polynomial) -> Scalar:
+    """A polynomial written out."""
+    parts = [_product_of(monomial, coefficient) for monomial, coefficient in terms.items()]
+    return reduce(lambda one, other: apply("add", one, other), parts) if parts else Literal(0.0)
+
+
+def _product_of(monomial: Monomial, coefficient: float) -> Scalar:
+    factors = [atom for atom, power in sorted(monomial, key=str) for _ in range(power)]
+    if coefficient != 1 or monomial == ONE:
+        factors.append(Literal(coefficient))
+    return reduce(lambda one, other: apply("multiply", one, other), factors)

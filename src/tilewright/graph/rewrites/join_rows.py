@@ -1,0 +1,292 @@
+"""Makes one row operator of the reductions and maps in which a function of whole rows is written out: softmax, norms.
+
+What matters is the data flow. Reductions along the same axes of one tensor, and maps of their results and of the tensor's
+elements, are states of one reduction, as long as nobody else reads what lies between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+
+from tilewright.graph.index import Index
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.rewrites.known_rows import as_known_rows, is_known
+from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.scalar import AxisValue, Literal, Load, Point, Scalar, State, rewrite, subexpressions
+from tilewright.graph.types import Access, Axis, AxisKind, Extent, Graph, Guard, Operator, Reduction, StateVariable, Tensor
+
+MOST_OPERATORS = 16
+"""How far a formula is followed: longer ones stay in pieces."""
+MOST_REDUCTIONS = 2
+"""In one formula; each of them is a pass over the row."""
+MOST_STEPS_BACK = 2
+"""Maps between a tensor and the reductions of its rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinRows:
+    """A map of a tensor's elements and of reductions of its rows is computed with these reductions, row by row.
+
+    Formulas that are known (softmax, layer norm, RMS norm) become those operators. Others are computed as they are written, but
+    for the division by a value of the row, which is a product with its reciprocal.
+    """
+
+    known_only: bool = False
+    """Whether other formulas stay as they are."""
+    name: str = "join-rows"
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph with one operator for each such formula."""
+        flow = _Flow(graph)
+        for operator in graph.operators:
+            if flow.can_begin(operator):
+                flow.join(operator, known_only=self.known_only)
+        return with_operators(graph, flow.operators.values()) if flow.joined else graph
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """What a tensor holds, said of a base tensor's elements and of the states of its rows."""
+
+    scalar: Scalar
+    dimensions: tuple[str | None, ...]
+    """The base's axis along each dimension; None along those of one element."""
+    states: tuple[StateVariable, ...] = ()
+    made: frozenset[str] = frozenset()
+    """The tensors on the way from the base to here, this one included."""
+    reductions: int = 0
+
+
+@dataclass(slots=True)
+class _Flow:
+    """A graph by its tensors, while formulas in it are joined."""
+
+    graph: Graph
+    operators: dict[str, Operator] = field(default_factory=dict)
+    """By what they write, in order."""
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    readers: dict[str, list[str]] = field(default_factory=dict)
+    positions: dict[str, int] = field(default_factory=dict)
+    joined: bool = False
+
+    def __post_init__(self) -> None:
+        self.tensors = {tensor.name: tensor for tensor in self.graph.tensors}
+        for position, operator in enumerate(self.graph.operators):
+            self.operators[operator.write.tensor] = operator
+            self.positions[operator.write.tensor] = position
+            for tensor in {access.tensor for access in operator.reads}:
+                self.readers.setdefault(tensor, []).append(operator.write.tensor)
+
+    def can_begin(self, operator: Operator) -> bool:
+        """Whether an operator that is still there reduces rows."""
+        return self.operators.get(operator.write.tensor) is operator and _is_plain_reduction(operator)
+
+    def join(self, operator: Operator, *, known_only: bool) -> None:
+        """Join the formula that an operator's reduction belongs to, if there is one."""
+        for base in self._bases(operator, MOST_STEPS_BACK):
+            region = _Region(self, base)
+            joined = ((region.joined(end), end) for end in region.ends())
+            found = next((pair for pair in joined if is_known(pair[0]) or not known_only), None)
+            if found is not None:
+                self._replace(found[0], found[1].made)
+                return
+
+    def _bases(self, operator: Operator, steps: int) -> Iterator[str]:
+        """The tensors whose rows an operator may reduce, the nearest first."""
+        tensors = dict.fromkeys(access.tensor for access in operator.reads)
+        yield from tensors
+        for tensor in tensors if steps else ():
+            producer = self.operators.get(tensor)
+            if producer is not None and producer.is_map():
+                yield from self._bases(producer, steps - 1)
+
+    def _replace(self, operator: Operator, made: frozenset[str]) -> None:
+        for tensor in {access.tensor for one in made for access in self.operators[one].reads}:
+            self.readers[tensor] = [reader for reader in self.readers[tensor] if reader not in made]
+        for tensor in {access.tensor for access in operator.reads}:
+            self.readers[tensor].append(operator.write.tensor)
+        for tensor in made - {operator.write.tensor}:
+            del self.operators[tensor]
+        self.operators[operator.write.tensor] = operator
+        self.joined = True
+
+
+class _Region:
+    """What follows from one tensor's elements and reductions of its rows alone, and from other tensors that are only read."""
+
+    def __init__(self, flow: _Flow, base: str) -> None:
+        self.flow = flow
+        self.base = flow.tensors[base]
+        self.axes = tuple(f"d{dimension}" for dimension in range(len(self.base.shape)))
+        self.reduced: frozenset[str] = frozenset()
+        self.reductions = 0
+        self.others: list[Access] = []
+        self.values = {base: _Value(Point(), self.axes)}
+
+    def ends(self) -> list[_Value]:
+        """The values that end a formula: those of most reductions first, and of these the last ones."""
+        found: list[_Value] = []
+        for tensor in self._followers() if self.base.dtype == "float32" else ():
+            value = self._value(self.flow.operators[tensor])
+            if value is not None:
+                self.values[tensor] = value
+                if value.reductions and self._is_end(tensor, value):
+                    found.insert(0, value)
+        return sorted(found, key=lambda value: -value.reductions)
+
+    def joined(self, value: _Value) -> Operator:
+        """The row operator that makes a value."""
+        (tensor,) = (name for name, own in self.values.items() if own is value)
+        extents = self._extents()
+        like_base = [name is None for name in value.dimensions] == [extent == 1 for extent in self.base.shape]
+        kept = [name for name, extent in extents.items() if extent != 1 or like_base]
+        axes = tuple(Axis(name, extents[name], self._kind(name)) for name in kept)
+        indices = tuple(axis_index(name) if name in kept else Index() for name in self.axes)
+        names = self.axes if like_base else value.dimensions
+        write = Access(tensor, tuple(Index() if name is None else axis_index(name) for name in names))
+        reduction, used = _with_used_loads(Reduction(value.states, value.scalar))
+        reads = (Access(self.base.name, indices), *(self.others[number - 1] for number in used))
+        return as_known_rows(Operator(self.flow.operators[tensor].name, "rows", axes, reads, write, Load(0), reduction))
+
+    def _followers(self) -> Iterator[str]:
+        """The tensors made from known ones, in the graph's order; the caller makes them known."""
+        waiting: list[tuple[int, str]] = []
+        seen: set[str] = set()
+        expanded: set[str] = set()
+        while len(seen) < MOST_OPERATORS:
+            for tensor in self.values.keys() - expanded:
+                expanded.add(tensor)
+                for reader in self.flow.readers.get(tensor, ()):
+                    if reader in self.flow.operators and reader not in seen:
+                        seen.add(reader)
+                        heappush(waiting, (self.flow.positions[reader], reader))
+            if not waiting:
+                return
+            yield heappop(waiting)[1]
+
+    def _is_end(self, tensor: str, value: _Value) -> bool:
+        """Whether a value has all the base's points, and nobody else reads, or returns, what it is made of."""
+        inside = value.made - {tensor}
+        needed = (reader for name in inside for reader in self.flow.readers.get(name, ()))
+        whole = self._wide_axes() == {name for name in value.dimensions if name}
+        return whole and self.flow.operators[tensor].is_map() and value.made.issuperset(needed) and not self._are_outputs(inside)
+
+    def _are_outputs(self, tensors: frozenset[str]) -> bool:
+        return not tensors.isdisjoint(self.flow.graph.outputs)
+
+    def _value(self, operator: Operator) -> _Value | None:
+        """What an operator makes of known values; None if it is no part of a formula of rows."""
+        names = self._names(operator)
+        fits = operator.accumulator == "float32" and self.flow.tensors[operator.write.tensor].dtype == "float32"
+        if names is None or not fits or not (operator.is_map() or _is_plain_reduction(operator)):
+            return None
+        dimensions = tuple(_dimension(index, names) for index in operator.write.indices)
+        if any(dimension == "" for dimension in dimensions):
+            return None
+        known = [self.values[access.tensor] for access in operator.reads if access.tensor in self.values]
+        own = self._reduced(operator, names, known)
+        if own is None:
+            return None
+        scalar, states = own
+        made = frozenset((operator.write.tensor,)).union(*(one.made for one in known))
+        reductions = len({name for name in made if self._reduces(name)})
+        return _Value(scalar, dimensions, states, made, reductions) if reductions <= MOST_REDUCTIONS else None
+
+    def _reduces(self, tensor: str) -> bool:
+        return not self.flow.operators[tensor].is_map()
+
+    def _reduced(
+        self, operator: Operator, names: Mapping[str, str | None], known: Sequence[_Value]
+    ) -> tuple[Scalar, tuple[StateVariable, ...]] | None:
+        """The value of an operator at a point or of a row, and the states that it needs; None if it reduces something else."""
+        states = tuple(dict.fromkeys(state for one in known for state in one.states))
+        point = self._body(operator, names)
+        if operator.reduction is None:
+            return point, states
+        along = frozenset(name for axis in operator.reduction_axes() if (name := names.get(axis.name)))
+        if not along or along != (self.reduced or along):
+            return None
+        self.reduced = along
+        (state,) = operator.reduction.states
+        self.reductions += 1
+        name = f"{state.name}_{self.reductions}"
+        values: dict[Scalar, Scalar] = {Point(): point, State(state.name): State(name)}
+        own = StateVariable(name, state.identity, rewrite(state.contribution, values.get), state.combine)
+        return rewrite(operator.reduction.finish, values.get), (*states, own)
+
+    def _names(self, operator: Operator) -> dict[str, str | None] | None:
+        """The base's axis of every axis of an operator, None for those of one point; None if it walks in another way."""
+        found: dict[str, str | None] = {axis.name: None for axis in operator.axes if axis.extent == 1}
+        if operator.looked_up():
+            return None
+        for access in operator.reads:
+            if access.tensor not in self.values:
+                continue
+            if access.guard is not None:
+                return None
+            for index, name in zip(access.indices, self.values[access.tensor].dimensions, strict=True):
+                if name is not None and self._extents()[name] != 1 and not self._walks(operator, index, name, found):
+                    return None
+        wide = [name for name in found.values() if name is not None]
+        return found if len(set(wide)) == len(wide) and found.keys() == {axis.name for axis in operator.axes} else None
+
+    def _walks(self, operator: Operator, index: Index, name: str, found: dict[str, str | None]) -> bool:
+        """Whether an operator goes through all of a dimension by an axis that goes through no other one."""
+        if not index.is_axis() or operator.axis(str(index)).extent != self._extents()[name]:
+            return False
+        return found.setdefault(str(index), name) == name
+
+    def _body(self, operator: Operator, names: Mapping[str, str | None]) -> Scalar:
+        """A body in which known values stand for what is read of them."""
+        leaves: dict[Scalar, Scalar] = {
+            AxisValue(axis): Literal(0.0) if name is None else AxisValue(name) for axis, name in names.items()
+        }
+        for number, access in enumerate(operator.reads):
+            value = self.values.get(access.tensor)
+            leaves[Load(number)] = self._other(access, names) if value is None else value.scalar
+        return rewrite(operator.body, leaves.get)
+
+    def _other(self, access: Access, names: Mapping[str, str | None]) -> Load:
+        """A read of another tensor; read 0 is that of the base."""
+        values = {axis: Index() if name is None else axis_index(name) for axis, name in names.items()}
+        guard = access.guard
+        if guard is not None:
+            guard = Guard(tuple(one.substitute(values) for one in guard.constraints), guard.otherwise)
+        own = Access(access.tensor, tuple(index.substitute(values) for index in access.indices), guard)
+        if own not in self.others:
+            self.others.append(own)
+        return Load(self.others.index(own) + 1)
+
+    def _kind(self, axis: str) -> AxisKind:
+        return AxisKind.REDUCTION if axis in self.reduced else AxisKind.PARALLEL
+
+    def _extents(self) -> dict[str, Extent]:
+        return dict(zip(self.axes, self.base.shape, strict=True))
+
+    def _wide_axes(self) -> set[str]:
+        return {name for name, extent in self._extents().items() if extent != 1}
+
+
+def _with_used_loads(reduction: Reduction) -> tuple[Reduction, tuple[int, ...]]:
+    """A reduction whose loads are numbered from 1 on, and which ones they were."""
+    roots = (*(state.contribution for state in reduction.states), reduction.finish)
+    used = sorted({node.read for root in roots for node in subexpressions(root) if isinstance(node, Load)})
+    numbers: dict[Scalar, Scalar] = {Load(old): Load(new) for new, old in enumerate(used, 1)}
+    states = tuple(replace(one, contribution=rewrite(one.contribution, numbers.get)) for one in reduction.states)
+    return Reduction(states, rewrite(reduction.finish, numbers.get)), tuple(used)
+
+
+def _dimension(index: Index, names: Mapping[str, str | None]) -> str | None:
+    """The base's axis that a dimension is written along, None for one element, "" for anything else."""
+    if not index.terms:
+        return None
+    return names[str(index)] if index.is_axis() else ""
+
+
+def _is_plain_reduction(operator: Operator) -> bool:
+    """Whether it carries one state and writes a value for each row."""
+    if operator.reduction is None or operator.is_contraction() or len(operator.reduction.states) != 1:
+        return False
+    return not operator.reduction.rescales and not any(axis.name in operator.write.axes() for axis in operator.reduction_axes())

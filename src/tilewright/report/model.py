@@ -1,0 +1,127 @@
+"""A plan of many chains, for a person: equal chains as one entry with a count, and so are equal reasons for cuts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+
+from tilewright.codegen.workspace import arena_bytes
+from tilewright.plan.recall import structure
+from tilewright.plan.types import Cut, ModelPlan, Plan
+from tilewright.report import units
+from tilewright.report.layout import columns, section, wrapped
+from tilewright.report.notation import formula
+
+MOST_LINES = 120
+"""From so many lines on formulas and schedules are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Chains of one structure; `name` is that of the first."""
+
+    plans: tuple[Plan, ...]
+
+    @property
+    def first(self) -> Plan:
+        """The chain that stands for all."""
+        return self.plans[0]
+
+    @property
+    def seconds(self) -> float:
+        """Predicted for all of them on one thread."""
+        return sum(plan.predicted_seconds for plan in self.plans)
+
+
+def explain_model(model_plan: ModelPlan) -> str:
+    """Every chain with its time and bytes, then every place where two chains were not fused, with the reason."""
+    kinds = kinds_of(model_plan)
+    whole = _text(model_plan, kinds, detailed=True)
+    return "\n".join(whole if len(whole) <= MOST_LINES else _text(model_plan, kinds, detailed=False))
+
+
+def arena_lines(model_plan: ModelPlan) -> list[str]:
+    """The memory between chains; nothing where there is none."""
+    size_bytes, alive_bytes = arena_bytes(model_plan)
+    alive = f"{units.size(alive_bytes)} of them alive at once"
+    return [f"tensors between chains take {units.size(size_bytes)}, {alive}"] if size_bytes else []
+
+
+def kinds_of(model_plan: ModelPlan) -> tuple[Kind, ...]:
+    """The chains of a model by structure, in the order in which they run first."""
+    found: dict[Hashable, list[Plan]] = {}
+    for plan in model_plan.plans:
+        found.setdefault(structure(plan.chain), []).append(plan)
+    return tuple(Kind(tuple(plans)) for plans in found.values())
+
+
+def _text(model_plan: ModelPlan, kinds: tuple[Kind, ...], *, detailed: bool) -> list[str]:
+    predicted, machine = model_plan.predicted_seconds, model_plan.plans[0].machine
+    floor = sum(plan.floor.seconds for plan in model_plan.plans)
+    many = f"{len(model_plan.plans)} chains" + (f" of {len(kinds)} kinds" if len(kinds) < len(model_plan.plans) else "")
+    lines = [
+        f"{model_plan.graph.name}: {many}, {units.seconds(predicted)} on one thread",
+        *section("machine", [f"{machine.name}; floor of all chains {units.seconds(floor)}"]),
+        *section("arena", arena_lines(model_plan)),
+        *section("chains", _table(kinds, predicted)),
+        "",
+    ]
+    for number, kind in enumerate(kinds, 1) if detailed else ():
+        lines += [*section(f"[{number}]", _details(kind)), ""]
+    return [*lines, *section("not fused", _cuts(model_plan.cuts, kinds))]
+
+
+def _table(kinds: tuple[Kind, ...], predicted: float) -> list[str]:
+    """One row per kind: count, times, share of the whole, share of peak, bytes, and what it consists of."""
+    rows = [["", "count", "each", "all", "share", "peak", "bytes", "operators"]]
+    for number, kind in enumerate(kinds, 1):
+        plan = kind.first
+        peak = plan.floor.compute_s / plan.predicted_seconds if plan.predicted_seconds else 0.0
+        figures = [units.seconds(plan.predicted_seconds), units.seconds(kind.seconds)]
+        shares = [units.percent(kind.seconds / predicted) if predicted else "", units.percent(peak)]
+        rows.append(
+            [f"[{number}]", str(len(kind.plans)), *figures, *shares, units.size(plan.floor.compulsory_bytes), _names(plan)]
+        )
+    return columns(rows, right=range(1, 7))
+
+
+def _names(plan: Plan) -> str:
+    return " ".join(operator.name for operator in plan.chain.operators)
+
+
+def _details(kind: Kind) -> Iterator[str]:
+    """What the first chain of a kind computes and in which blocks, and what fusing it gains."""
+    plan = kind.first
+    for operator in plan.chain.operators:
+        yield from wrapped(formula(operator))
+    outer = ", ".join(f"{loop.axis} by {loop.tile}" for loop in plan.schedule.path(plan.chain.operators[-1].name))
+    scratch = f"scratch per thread {units.size(plan.scratch_bytes)}"
+    kernels = ", ".join(dict.fromkeys(one.micro_kernel for one in plan.operators if one.micro_kernel)) or "vector loops"
+    yield from wrapped("; ".join(filter(None, (f"blocks {outer}" if outer else "", scratch, kernels))))
+    if len(plan.chain.operators) > 1:
+        fused, apart = units.seconds(plan.predicted_seconds), units.seconds(plan.unfused_price.seconds)
+        yield f"fused {fused}; operator by operator {apart}"
+
+
+def _cuts(cuts: tuple[Cut, ...], kinds: tuple[Kind, ...]) -> Iterator[str]:
+    """Equal cuts once, with their number; names are those of the first chain of a kind."""
+    names = _first_names(kinds)
+    counts: dict[str, int] = {}
+    for cut in cuts:
+        prices = f"fused {units.seconds(cut.fused_seconds)}, apart {units.seconds(cut.unfused_seconds)}"
+        text = re.sub(r"\w+", lambda word: names.get(word[0], word[0]), f"{cut.tensor}: {prices}; {cut.reason}")
+        counts[text] = counts.get(text, 0) + 1
+    for text, count in counts.items():
+        yield from wrapped(f"{count} x {text}" if count > 1 else text)
+
+
+def _first_names(kinds: tuple[Kind, ...]) -> Mapping[str, str]:
+    """By every operator, and every tensor that one writes, the one in the first chain of the kind."""
+    names: dict[str, str] = {}
+    for kind in kinds:
+        first = kind.first.chain.operators
+        for plan in kind.plans:
+            for own, other in zip(first, plan.chain.operators, strict=True):
+                names |= {other.name: own.name, other.write.tensor: own.write.tensor}
+    return names

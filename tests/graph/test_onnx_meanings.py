@@ -1,0 +1,237 @@
+"""Operators that mostly run as their NumPy meaning: the tests that onnx brings for them, and what these leave out."""
+
+import numpy as np
+import pytest
+
+from tests.support.onnx_meanings import cases_of, check, missing_operators
+from tilewright.errors import InvalidModel, ShapeError, TilewrightError, UnsupportedOperation
+from tilewright.graph.definition import defined, definition
+from tilewright.graph.element_types import check_size, element_type
+from tilewright.graph.operators import control_flow, ml_trees, recurrent, sequence, strings
+
+OPERATORS = [
+    "SequenceConstruct",
+    "SequenceEmpty",
+    "SequenceLength",
+    "SequenceAt",
+    "SequenceInsert",
+    "SequenceErase",
+    "SequenceMap",
+    "SplitToSequence",
+    "ConcatFromSequence",
+    "Optional",
+    "OptionalHasElement",
+    "OptionalGetElement",
+    "If",
+    "Loop",
+    "Scan",
+    "StringConcat",
+    "StringSplit",
+    "StringNormalizer",
+    "RegexFullMatch",
+    "TfIdfVectorizer",
+    "RNN",
+    "GRU",
+    "LSTM",
+    "DFT",
+    "STFT",
+    "HannWindow",
+    "HammingWindow",
+    "BlackmanWindow",
+    "MelWeightMatrix",
+    "Det",
+    "Adagrad",
+    "Adam",
+    "Momentum",
+    "FlexAttention",
+    "LinearAttention",
+    "CausalConvWithState",
+    "ArrayFeatureExtractor",
+    "Binarizer",
+    "LabelEncoder",
+    "TreeEnsemble",
+]
+CASES = [case for case in cases_of(*OPERATORS) if not missing_operators(case.model)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_meaning_is_that_of_onnx(case):
+    check(case)
+
+
+@pytest.mark.parametrize("case", cases_of("ImageDecoder"), ids=lambda case: case.name)
+def test_images_are_decoded(case):
+    pytest.importorskip("PIL")
+    check(case)
+
+
+def test_bytes_that_are_no_image_decode_to_nothing():
+    pytest.importorskip("PIL")
+    assert definition("ImageDecoder", 20).meaning(np.arange(9, dtype=np.uint8)).shape == (0, 0, 3)
+
+
+RANDOM = {"RandomUniform": {"shape": (40, 50)}, "RandomNormal": {"shape": (40, 50)}}
+
+
+def test_random_operators_are_marked():
+    assert {one.name for one in defined() if one.is_random} >= {"Bernoulli", "Multinomial", "RandomUniformLike", *RANDOM}
+
+
+@pytest.mark.parametrize("name", ["RandomUniform", "RandomNormal", "RandomUniformLike", "RandomNormalLike", "Bernoulli"])
+def test_a_seed_repeats_random_numbers(name):
+    meaning = definition(name, 22).meaning
+    operands = () if name in RANDOM else (np.full((40, 50), 0.25, np.float32),)
+    first, again, other = (meaning(*operands, **RANDOM.get(name, {}), seed=seed) for seed in (1.5, 1.5, 2.5))
+    assert first.dtype == np.float32
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert not np.array_equal(meaning(*operands, **RANDOM.get(name, {})), meaning(*operands, **RANDOM.get(name, {})))
+
+
+def test_draws_have_their_distributions():
+    chances = np.log(np.array([[0.1, 0.2, 0.7], [0.5, 0.5, 0.0]]) + 1e-30)
+    drawn = definition("Multinomial", 22).meaning(chances, sample_size=4000, seed=1.0, dtype=7)
+    shares = np.stack([(drawn == number).mean(axis=1) for number in range(3)], axis=1)
+    np.testing.assert_allclose(shares, np.exp(chances), atol=0.03)
+    np.testing.assert_allclose(definition("Bernoulli", 22).meaning(np.full(4000, 0.3), seed=1.0).mean(), 0.3, atol=0.03)
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize(("operator", "gates"), [(recurrent.rnn, 1), (recurrent.gru, 3), (recurrent.lstm, 4)])
+def test_shorter_sequences_of_a_batch_are_as_if_alone(operator, gates, direction):
+    rng, ways, hidden = np.random.default_rng(0), 2 if direction == "bidirectional" else 1, 5
+    x, w, r, b = (
+        rng.standard_normal(shape, np.float32)
+        for shape in ((4, 2, 3), (ways, gates * hidden, 3), (ways, gates * hidden, hidden), (ways, 2 * gates * hidden))
+    )
+    together = operator(x, w, r, b, np.array([4, 2]), direction=direction)
+    alone = operator(x[:2, 1:], w, r, b, direction=direction)
+    np.testing.assert_allclose(together[0][:2, :, 1:], alone[0], rtol=1e-5, atol=1e-6)
+    assert not together[0][2:, :, 1].any()
+    for one, other in zip(together[1:], alone[1:], strict=True):
+        np.testing.assert_allclose(one[:, 1:], other, rtol=1e-5, atol=1e-6)
+
+
+def test_gru_with_the_reset_before_or_after_the_product():
+    x, w, r = np.ones((1, 1, 1), np.float32), np.full((1, 3, 1), 0.5, np.float32), np.full((1, 3, 1), 2.0, np.float32)
+    b, h = np.array([[0, 0, 0, 0, 0, 1]], np.float32), np.full((1, 1, 1), 0.5, np.float32)
+    z = 1 / (1 + np.exp(-1.5))
+    for after, inner in ((0, z * 0.5 * 2 + 1), (1, z * (0.5 * 2 + 1))):
+        (last,) = recurrent.gru(x, w, r, b, None, h, linear_before_reset=after)[1:]
+        np.testing.assert_allclose(last.item(), (1 - z) * np.tanh(0.5 + inner) + z * 0.5, rtol=1e-6)
+
+
+def test_a_loop_ends_by_its_condition_or_its_count():
+    def body(step, condition, total):
+        return total < 6, total + step, step * 10
+
+    total, scans = control_flow.loop(np.array(9), np.array(True), np.array(0), body=body, output_count=2)
+    assert (int(total), scans.tolist()) == (10, [0, 10, 20, 30, 40])
+    assert int(control_flow.loop(np.array(3), None, np.array(0), body=body)) == 3
+    assert control_flow.loop(np.array(0), None, np.array(0), body=body, output_count=2)[1].shape == (0,)
+    with pytest.raises(UnsupportedOperation, match="never ends"):
+        control_flow.loop(None, None, body=body)
+
+
+def test_a_scan_goes_both_ways_along_any_axis():
+    x = np.arange(6).reshape(2, 3)
+    state, forward, backward = definition("Scan", 11).meaning(
+        np.zeros(2, int),
+        x,
+        x,
+        body=lambda total, a, b: (total + a, total, b),
+        num_scan_inputs=2,
+        scan_input_axes=(1, -1),
+        scan_input_directions=(0, 1),
+        scan_output_axes=(1, 0),
+        scan_output_directions=(0, 1),
+        output_count=3,
+    )
+    assert state.tolist() == x.sum(axis=1).tolist()
+    assert forward.tolist() == [[0, 0, 1], [0, 3, 7]]
+    assert backward.tolist() == x.T.tolist()
+
+
+def test_patterns_are_those_of_re2():
+    words = np.array([["ab1", "ab"], ["é1", "a1\n"]], object)
+    assert strings.full_match(words, pattern=r"[[:alpha:]]+\d\z").tolist() == [[True, False], [False, False]]
+    with pytest.raises(UnsupportedOperation, match="pattern"):
+        strings.full_match(words, pattern="(")
+
+
+def test_features_of_labels_and_scores():
+    ml = "ai.onnx.ml"
+    encoded = definition("LabelEncoder", 4, ml).meaning(
+        np.array([1.1, np.nan, 7], np.float32), keys_floats=(1.1, float("nan")), values_strings=("a", "b")
+    )
+    assert encoded.tolist() == ["a", "b", "_Unused"]
+    x = np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)
+    assert definition("Normalizer", 1, ml).meaning(x, norm="L2").tolist() == [[np.float32(0.6), np.float32(0.8)], [0, 0]]
+    assert definition("ZipMap", 1, ml).meaning(x[:1], classlabels_strings=("u", "v")) == [{"u": 3.0, "v": 4.0}]
+    assert definition("DictVectorizer", 1, ml).meaning({"u": 2.0}, string_vocabulary=("v", "u")).tolist() == [[0, 2]]
+    labels, scores = definition("LinearClassifier", 1, ml).meaning(
+        x, coefficients=(1.0, -1.0), intercepts=(0.5,), classlabels_ints=(8, 9), post_transform="LOGISTIC"
+    )
+    assert labels.tolist() == [8, 9]
+    np.testing.assert_allclose(scores.sum(axis=1), 1, rtol=1e-6)
+
+
+def test_support_vector_machines_vote():
+    labels, scores = definition("SVMClassifier", 1, "ai.onnx.ml").meaning(
+        np.array([[2.0], [-2.0], [0.1]]),
+        classlabels_ints=(0, 1, 2),
+        coefficients=(1.0, -1.0, 0.0, 1.0, 1.0, -1.0),
+        support_vectors=(1.0, -1.0, 0.0),
+        vectors_per_class=(1, 1, 1),
+        kernel_type="LINEAR",
+        kernel_params=(0.0, 0.0, 0.0),
+        rho=(0.0, 0.0, 0.0),
+    )
+    assert scores.shape == (3, 3)
+    assert labels.tolist() == [0, 1, 0]
+
+
+TREE = {"nodes_featureids": [0], "nodes_modes": np.array([0], np.uint8), "nodes_splits": np.array([0.5]), "tree_roots": [0]}
+LEAVES = {"leaf_targetids": [0, 0], "leaf_weights": np.array([1.0, 2.0]), "nodes_trueleafs": [1], "nodes_falseleafs": [1]}
+
+
+def test_trees_that_lead_nowhere_are_refused():
+    x = np.array([[0.2], [np.nan]])
+    ids = {"nodes_truenodeids": [0], "nodes_falsenodeids": [1]}
+    assert ml_trees.tree_ensemble(x, **TREE, **LEAVES, **ids).tolist() == [[1], [2]]
+    with pytest.raises(InvalidModel, match="ring"):
+        ml_trees.tree_ensemble(x, **TREE, **{**LEAVES, "nodes_trueleafs": [0]}, **ids)
+    with pytest.raises(InvalidModel, match="does not exist"):
+        ml_trees.tree_ensemble(x, **TREE, **LEAVES, nodes_truenodeids=[2], nodes_falsenodeids=[1])
+
+
+BAD = {
+    "a position behind the end": lambda: sequence.at([np.zeros(2)], np.array(1)),
+    "a tensor as a sequence": lambda: sequence.length(np.zeros(2)),
+    "parts of no elements": lambda: sequence.split_to_sequence(np.zeros(4), np.array(0)),
+    "parts that do not add up": lambda: sequence.split_to_sequence(np.zeros(4), np.array([1, 2])),
+    "no condition": lambda: control_flow.branch(np.zeros(2, bool), then_branch=tuple, else_branch=tuple),
+    "weights of another size": lambda: recurrent.rnn(*(np.zeros(s, np.float32) for s in ((2, 1, 3), (1, 4, 3), (1, 4, 5)))),
+    "a huge window": lambda: definition("HannWindow", 17).meaning(np.array(10**12)),
+    "a negative extent": lambda: check_size((2, -1), "f"),
+    "an element type without a meaning": lambda: element_type(99),
+    "a scan of nothing": lambda: definition("Scan", 11).meaning(np.zeros(2), body=tuple, num_scan_inputs=2),
+    "frames longer than the signal": lambda: definition("STFT", 17).meaning(np.zeros((1, 4, 1)), np.array(1), np.zeros(5)),
+    "no square": lambda: definition("Det", 22).meaning(np.zeros((2, 3))),
+    "an optimizer's group that is not whole": lambda: definition("Adam", 1, "ai.onnx.preview.training").meaning(1.0, 0, 1.0),
+    "a gradient": lambda: definition("Gradient", 1, "ai.onnx.preview.training").meaning(xs=("x",), y="y"),
+    "shapes that change": lambda: control_flow.stacked([np.zeros(2), np.zeros(3)], "Loop"),
+}
+
+
+@pytest.mark.parametrize("call", BAD.values(), ids=BAD.keys())
+def test_bad_operands_are_refused(call):
+    with pytest.raises(TilewrightError):
+        call()
+
+
+def test_sequences_that_do_not_fit_together():
+    with pytest.raises(ShapeError, match="do not fit"):
+        sequence.concat_from_sequence([np.zeros((2, 3)), np.zeros((2, 4))], axis=0)
+    stacked = sequence.concat_from_sequence([np.zeros((2, 3)), np.ones((2, 3))], axis=-1, new_axis=1)
+    assert stacked.shape == (2, 3, 2)
