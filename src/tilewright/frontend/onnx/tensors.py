@@ -31,9 +31,10 @@ _BY_FIELD = {
 """The typed field of an element type; all others are in `int32_data`."""
 
 
-def array_of(tensor: Any, files: ExternalFiles, where: str) -> Array:
+def array_of(tensor: Any, files: ExternalFiles, where: str, content: memoryview | None = None) -> Array:
     """The contents of a `TensorProto`; without a copy where they are bytes of a type that NumPy has.
 
+    `content` stands in the place of its `raw_data`, if it is given.
     Raises `InvalidModel` naming `where` for extents below 0, and for contents that the shape does not fit.
     """
     dtype, shape = dtype_of(tensor.data_type, where), checked_shape(tensor.dims, where)
@@ -45,7 +46,7 @@ def array_of(tensor: Any, files: ExternalFiles, where: str) -> Array:
     if tensor.data_type == STRING:
         return _strings(tensor.string_data, shape, where)
     if tensor.HasField("raw_data"):
-        return _from_bytes(memoryview(tensor.raw_data), dtype, shape, where)
+        return _from_bytes(memoryview(tensor.raw_data) if content is None else content, dtype, shape, where)
     return _from_fields(tensor, dtype, shape, where)
 
 
