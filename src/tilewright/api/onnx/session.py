@@ -17,6 +17,7 @@ from tilewright.api.onnx.steps import Remainder, Setting
 from tilewright.errors import DTypeError, InvalidModel, ShapeError, TilewrightError
 from tilewright.frontend.onnx.loading import load
 from tilewright.frontend.onnx.model import Declared
+from tilewright.machine.machine import Machine
 
 if TYPE_CHECKING:
     from tilewright.api.onnx.reports import Profile
@@ -57,8 +58,12 @@ class InferenceSession:
         sess_options: SessionOptions | None = None,
         providers: Sequence[Any] | None = None,
         provider_options: Sequence[Mapping[str, Any]] | None = None,
+        *,
+        target: str | Machine | None = None,
+        prepare: bool = True,
         **options: Any,
     ) -> None:
+        """`target` is the machine to plan for, for `explain`; without `prepare`, nothing is compiled before the first call."""
         logs.configure()
         self._options = sess_options if sess_options is not None else SessionOptions()
         self._model = load(source)
@@ -66,10 +71,12 @@ class InferenceSession:
         self._optional = tuple(one for one in body.inputs if one.unique in body.constants)
         self._inputs = tuple(one for one in body.inputs if one.unique not in body.constants)
         self._outputs = {one.name: one for one in body.outputs}
-        self._setting = Setting(self._options.threads())
+        machine = Machine.named(target) if isinstance(target, str) else target
+        self._setting = Setting(self._options.threads(), machine)
         self._remainders: dict[Any, Remainder] = {}
         self._lock = threading.Lock()
-        self._prepare()
+        if prepare:
+            self._prepare()
 
     def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
         """The outputs of these names (None: all), for arrays by input name.
