@@ -179,7 +179,7 @@ INVALID: dict[str, tuple[Callable[[], onnx.ModelProto], str]] = {
     "contents too short": (contents_too_short, "initializer 's'"),
     "contents of another field": (contents_of_another_field, "initializer 's'"),
     "a negative extent": (negative_extent, "negative extent"),
-    "an enormous tensor": (enormous_tensor, "too large"),
+    "an enormous tensor": (enormous_tensor, "does not fit into memory"),
     "an enormous extent without contents": (enormous_extent_without_contents, "initializer 's'"),
     "an unknown element type": (unknown_element_type, "no element type 99"),
     "an unknown element type of an input": (unknown_element_type_of_an_input, "no element type 77"),

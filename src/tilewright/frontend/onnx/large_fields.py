@@ -1,8 +1,8 @@
 """Reading a model without copying its weights: large contents of tensors stay where they are, in the mapped file.
 
 A model is protobuf: fields, each a key (number and wire type) and a value. Contents of initializers are at
-A model is protobuf: fields, each a key (number and wire type) and a value. Contents of initializers are at
-goes through the ordinary parser. Wire format: protobuf.dev/programming-guides/encoding.
+`ModelProto.graph` (7) / `GraphProto.initializer` (5) / `TensorProto.raw_data` (9). These are cut out, and the rest, which is
+small, goes through the ordinary parser. Wire format: protobuf.dev/programming-guides/encoding.
 """
 
 from __future__ import annotations

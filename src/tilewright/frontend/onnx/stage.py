@@ -20,6 +20,7 @@ from tilewright.frontend.onnx import extents
 from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.meanings import grown_elements, placed, run_meaning
 from tilewright.frontend.onnx.model import Array, Node
+from tilewright.frontend.onnx.sizes import check_shape
 from tilewright.graph.builder import Builder, NotKnown
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
 from tilewright.graph.verifier import verify
@@ -244,6 +245,7 @@ class _Walk:
         if sum(bool(name) for name in node.outputs) > sum(one is not None for one in results):
             raise UnsupportedOperation(f"{node.label} has results that are not compiled")
         for operator in self.builder.operators[mark.operators :]:
+            check_shape(self.builder.tensors[operator.write.tensor].shape, 1, node.label)
             reason = self.obstacle(operator, self.builder.tensors)
             if reason:
                 raise UnsupportedOperation(f"{node.label} cannot be compiled", why=reason)

@@ -14,10 +14,10 @@ from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.element_types import BITS, STRING, dtype_of
 from tilewright.frontend.onnx.external_data import ExternalFiles
 from tilewright.frontend.onnx.model import Array
+from tilewright.frontend.onnx.sizes import check_bytes, check_shape
 
 MOST_DIMENSIONS = 64
 """NumPy's limit."""
-MOST_BYTES = 1 << 40
 
 _BY_FIELD = {
     "float32": ("float_data", np.float32),
@@ -54,8 +54,7 @@ def sparse_array_of(sparse: Any, files: ExternalFiles, where: str) -> Array:
     """The dense contents of a `SparseTensorProto`."""
     shape = checked_shape(sparse.dims, where)
     values, indices = array_of(sparse.values, files, where), array_of(sparse.indices, files, where)
-    if math.prod(shape) * values.dtype.itemsize > (1 << 32):
-        raise InvalidModel("a sparse tensor is too large", where=where, why=f"its shape is {shape}")
+    check_bytes(math.prod(shape) * values.dtype.itemsize, where)
     if values.ndim != 1 or indices.dtype != np.int64 or indices.shape not in ((values.size,), (values.size, len(shape))):
         raise InvalidModel("the indices of a sparse tensor do not fit its values", where=where)
     places = indices if indices.ndim == 1 else _flat(indices, shape, where)
@@ -71,8 +70,9 @@ def checked_shape(dims: Sequence[int], where: str) -> tuple[int, ...]:
     shape = tuple(dims)
     if any(extent < 0 for extent in shape):
         raise InvalidModel("a tensor has a negative extent", where=where, why=f"its shape is {shape}")
-    if len(shape) > MOST_DIMENSIONS or math.prod(shape) > MOST_BYTES:
-        raise InvalidModel("a tensor is too large", where=where, why=f"its shape is {shape[:8]}")
+    if len(shape) > MOST_DIMENSIONS:
+        raise InvalidModel("a tensor has too many dimensions", where=where, why=f"it has {len(shape)}")
+    check_shape(shape, 1, where)
     return shape
 
 
