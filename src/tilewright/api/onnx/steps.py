@@ -202,6 +202,7 @@ class Step:
             self.compiled = compiled(stage.graph, setting.chosen_machine(), setting.threads)
             setting.compilations += 1
         self._runners = [(node, _NodeRunner(node, setting)) for node in stage.meanings]
+        self._known = {name: _frozen(value) for name, value in stage.known.items()}
         known = {**remainder.known, **{name: one for name, one in stage.known.items() if not isinstance(one, Symbolic)}}
         self.following = (
             Remainder(remainder.name, stage.rest, known, _left(remainder.wanted, stage), setting) if stage.rest else None
@@ -215,7 +216,7 @@ class Step:
             inputs = [values[name] for name in self.stage.inputs]
             results = self.compiled.run(inputs) if clock is None else clock.graph(self, values, inputs)
             values.update(zip(self.stage.outputs, results, strict=True))
-        for name, known in self.stage.known.items():
+        for name, known in self._known.items():
             values[name] = known.evaluate(self._symbols(values)) if isinstance(known, Symbolic) else known
         for name, other in self.stage.same.items():
             values[name] = values[other]
@@ -284,6 +285,15 @@ class _BodyRunner:
 
 def _as_value(value: Any) -> Any:
     return value if value is None or isinstance(value, list) else np.asarray(value)
+
+
+def _frozen(value: Any) -> Any:
+    """What every call gets, and none may change."""
+    if not isinstance(value, np.ndarray):
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view
 
 
 def _kind(value: Any) -> Any:
