@@ -15,6 +15,7 @@ from tilewright.codegen.c_file import File
 from tilewright.codegen.c_text import comment, function, words
 from tilewright.codegen.emit_c import FLOAT_BYTES, defined, routine
 from tilewright.codegen.emit_epilogue import kernel_epilogue
+from tilewright.codegen.emit_lookup import lookups_text
 from tilewright.codegen.emit_packing import PACKING
 from tilewright.codegen.emit_preparation import preparation
 from tilewright.codegen.emit_rounding import with_rounding
@@ -105,6 +106,7 @@ def _file(file: File, routines: Sequence[Routine], chains: list[str]) -> tuple[s
         *([emit_fetch.FETCHING] if any("struct tw_fetch" in chain for chain in chains) else []),
         *kernel_text,
         *windows_text(chains, file.dialect.lanes),
+        *lookups_text(chains),
         *chains,
     ]
     return "\n".join(parts), linked

@@ -82,7 +82,11 @@ def guarded_lines(read: int, operand: Gather, lanes: str, vector: str | None, po
 def is_guarded_window(operand: Gather) -> bool:
     """Whether a read is affine, with affine constraints, of float32."""
     constraints = operand.guard.constraints if operand.guard is not None else ()
-    return operand.dtype == "float32" and all(index.is_affine() for index in (*operand.indices, *constraints))
+    return (
+        operand.dtype == "float32"
+        and not operand.lookups
+        and all(index.is_affine() for index in (*operand.indices, *constraints))
+    )
 
 
 def _dims(operand: Gather) -> list[tuple[Index, Value]]:

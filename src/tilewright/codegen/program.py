@@ -144,10 +144,17 @@ def unit_stride_dims(model_plan: ModelPlan) -> dict[str, int]:
     dims = {tensor: len(graph.tensor(tensor).shape) - 1 for tensor in graph.outputs if graph.tensor(tensor).shape}
     along_vectors = [access for operator in graph.operators if not operator.is_contraction() for access in operator.reads]
     for access in (*along_vectors, *_read_in_place(model_plan)):
-        if access.is_affine() and access.indices and access.indices[-1].is_axis():
+        if _walks_the_last(access):
             dims.setdefault(access.tensor, len(access.indices) - 1)
     arguments = set(_argument_names(model_plan))
     return {tensor: dim for tensor, dim in dims.items() if tensor in arguments}
+
+
+def _walks_the_last(access: Access) -> bool:
+    """Whether neighbours along some axis are neighbours in the last dimension, as far as a guard lets them be."""
+    last = len(access.indices) - 1
+    affine = all(index.is_affine() for index in access.indices)
+    return last >= 0 and affine and last not in dict(access.lookups) and 1 in dict(access.indices[last].terms).values()
 
 
 def _read_in_place(model_plan: ModelPlan) -> Iterator[Access]:
