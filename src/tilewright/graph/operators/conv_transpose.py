@@ -22,7 +22,7 @@ from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.operators.windows import MOST_ELEMENTS, Window
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, SymbolicExtent, Tensor
+from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, SymbolicExtent, Tensor, planned_extent
 
 if TYPE_CHECKING:
     from tilewright.graph.builder import Builder
@@ -73,11 +73,13 @@ def meaning(
     filters = w.astype(computed).reshape(group, w.shape[0] // group, *w.shape[1:])
     reach = [s * (e - 1) + found.span(d) for d, (s, e) in enumerate(zip(found.strides, found.extents, strict=True))]
     size = [max(r, begin + o) for r, begin, o in zip(reach, found.begins, found.outputs, strict=True)]
-    full = np.zeros((x.shape[0], group * w.shape[1], *size), computed)
+    full: Any = np.zeros((x.shape[0], group * w.shape[1], *size), computed)
     for tap in np.ndindex(*found.kernel):
         part = np.einsum("ngc...,gcm->ngm...", data, filters[(..., *tap)], optimize=True)
         places = tuple(
-            slice(k * found.dilations[d], k * found.dilations[d] + (found.extents[d] - 1) * found.strides[d] + 1, found.strides[d])
+            slice(
+                k * found.dilations[d], k * found.dilations[d] + (found.extents[d] - 1) * found.strides[d] + 1, found.strides[d]
+            )
             for d, k in enumerate(tap)
         )
         full[(..., *places)] += part.reshape(x.shape[0], -1, *found.extents)
@@ -126,10 +128,12 @@ def _spread(
     """Raises `ShapeError` where shapes and attributes do not fit each other."""
     shapes, rank = f"ConvTranspose of {shape_text(x)} by {shape_text(w)}", len(x) - 2
     if rank < 1 or len(w) != len(x) or group < 1 or x[1] != w[0] or not isinstance(w[0], int) or w[0] % group:
-        raise ShapeError(shapes, where="ConvTranspose", why=f"both have the same channels first, a multiple of the {group} groups")
+        raise ShapeError(
+            shapes, where="ConvTranspose", why=f"both have the same channels first, a multiple of the {group} groups"
+        )
     if any(isinstance(extent, SymbolicExtent) for extent in (*x[2:], *w)):
         raise UnsupportedOperation(f"{shapes}: a dimension is known at run time only", where="ConvTranspose")
-    extents, kernel = tuple(int(str(e)) for e in x[2:]), tuple(int(str(e)) for e in w[2:])
+    extents, kernel = tuple(map(planned_extent, x[2:])), tuple(map(planned_extent, w[2:]))
     if kernel_shape is not None and tuple(kernel_shape) != kernel:
         raise ShapeError(shapes, where="ConvTranspose", why=f"kernel_shape is {tuple(kernel_shape)}")
     steps = tuple(strides or (1,) * rank)
@@ -139,9 +143,7 @@ def _spread(
     if {len(steps), len(apart), len(more), len(cut) // 2} != {rank} or min(*steps, *apart, 1) < 1 or min(*more, *cut, 0) < 0:
         why = "every spatial dimension takes a stride and a dilation from 1 on, and padding from 0 on"
         raise ShapeError(shapes, where="ConvTranspose", why=why)
-    reach = [
-        s * (e - 1) + a + (k - 1) * d + 1 for s, e, a, k, d in zip(steps, extents, more, kernel, apart, strict=True)
-    ]
+    reach = [s * (e - 1) + a + (k - 1) * d + 1 for s, e, a, k, d in zip(steps, extents, more, kernel, apart, strict=True)]
     begins, outputs = _cut(reach, extents, steps, auto_pad, cut, output_shape)
     if min(*outputs, 1) < 1 or prod(outputs) > MOST_ELEMENTS or prod(reach) > MOST_ELEMENTS:
         raise ShapeError(shapes, where="ConvTranspose", why=f"the result would have extents {outputs}")
@@ -180,7 +182,11 @@ def _put_apart(sums: Tensor, found: Spread, filters: Extent, *, name: str, resul
     """y[n, m, i * stride + k] = sums[n, (m, k), i]."""
     assert isinstance(filters, int)
     rank = len(found.kernel)
-    sizes = {"m": filters, **{f"k{d}": k for d, k in enumerate(found.kernel)}, **{f"i{d}": e for d, e in enumerate(found.extents)}}
+    sizes = {
+        "m": filters,
+        **{f"k{d}": k for d, k in enumerate(found.kernel)},
+        **{f"i{d}": e for d, e in enumerate(found.extents)},
+    }
     place = {axis: axis_index(axis) if extent > 1 else constant(0) for axis, extent in sizes.items()}
     row, pixel = place["m"], constant(0)
     for d in range(rank):
@@ -226,9 +232,7 @@ def _with_zeros(x: Tensor, found: Spread, *, name: str, result: str) -> tuple[Op
 
 def _reversed(w: Tensor, group: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """Filters as those of a convolution: f[g M + m, c, k] = w[g C + c, m, K - 1 - k]."""
-    channels, filters = w.shape[:2]
-    assert isinstance(channels, int) and isinstance(filters, int)
-    kernel = tuple(int(str(extent)) for extent in w.shape[2:])
+    channels, filters, *kernel = map(planned_extent, w.shape)
     taps = tuple(f"k{d}" for d in range(len(kernel)))
     sizes = {"g": group, "m": filters, "c": channels // group}
     place = {axis: axis_index(axis) if extent > 1 else constant(0) for axis, extent in sizes.items()}

@@ -29,9 +29,7 @@ def meaning(x: Any, *, alpha: float = 0.0001, beta: float = 0.75, bias: float = 
     return np.asarray(np.moveaxis(data / (bias + alpha / size * sums) ** beta, -1, 1), x.dtype)
 
 
-def lower(
-    builder: Builder, x: Tensor, *, alpha: float = 0.0001, beta: float = 0.75, bias: float = 1.0, size: int = 1
-) -> Tensor:
+def lower(builder: Builder, x: Tensor, *, alpha: float = 0.0001, beta: float = 0.75, bias: float = 1.0, size: int = 1) -> Tensor:
     """A map, a sum over windows of channels, and a map."""
     squares = builder.map("square", x)
     window = _window(x.shape, size)

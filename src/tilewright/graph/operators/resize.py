@@ -1,7 +1,7 @@
 """Resize and Upsample: a tensor at other positions along its axes, interpolated.
 
-Interpolation is linear in the elements and goes axis by axis: y = R x along each axis, with a matrix R of as many rows as there are
-outputs. Its rows hold the weights of the nearest element, of the two around a position (a triangle), or of four (R. Keys, "Cubic
+Interpolation is linear in the elements and goes axis by axis: y = R x along each axis, with a matrix R of as many rows as
+there are outputs. They hold the weights of the nearest element, of the two around a position (a triangle), or of four (R. Keys, "Cubic
 convolution interpolation for digital image processing", IEEE TASSP 29, 1981); with antialias these are as wide as the step.
 """
 
@@ -93,7 +93,9 @@ def lower(
     how = Mode(mode, coordinate_transformation_mode, nearest_mode, cubic_coeff_a, bool(exclude_outside), bool(antialias))
     known = (None if one is None else builder.contents(one).reshape(-1).tolist() or None for one in (scales, sizes))
     if coordinate_transformation_mode == "tf_crop_and_resize":
-        raise UnsupportedOperation("Resize of a part of a tensor", where="Resize", why="elements outside have a value of their own")
+        raise UnsupportedOperation(
+            "Resize of a part of a tensor", where="Resize", why="elements outside have a value of their own"
+        )
     return _lowered(builder, x, resamplings(x.shape, axes, (*known, None), keep_aspect_ratio_policy, how), how)
 
 

@@ -40,7 +40,9 @@ def align(
         rows = _samples(top, bottom, output_height, sampling_ratio, half)
         columns = _samples(left, right, output_width, sampling_ratio, half)
         corners = [
-            (_element(x[int(image)].astype(np.float64), r, c)) for r in _corners(rows, x.shape[2]) for c in _corners(columns, x.shape[3])
+            (_element(x[int(image)].astype(np.float64), r, c))
+            for r in _corners(rows, x.shape[2])
+            for c in _corners(columns, x.shape[3])
         ]
         shape = (x.shape[1], output_height, len(rows) // output_height, output_width, len(columns) // output_width)
         values = np.sum(corners, axis=0) if mode == "avg" else np.max(corners, axis=0)
