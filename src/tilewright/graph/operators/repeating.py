@@ -10,6 +10,7 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.definition import define
 from tilewright.graph.element_types import check_size
+from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.operators.elementwise import accumulator_of, broadcast
 from tilewright.graph.scalar import Load
@@ -28,12 +29,18 @@ def tile(x: Tensor, repeats: Sequence[int], *, name: str, result: str) -> tuple[
     ((4, 3), ['d0 + 2*r0', 'd1'])
     """
     shape = tuple(_repeated(extent, count, x) for extent, count in zip(x.shape, repeats, strict=True))
-    axes, written = [], []
+    axes, written, read_at = list[Axis](), list[Index](), list[Index]()
     for d, (extent, count) in enumerate(zip(x.shape, repeats, strict=True)):
-        outer = count != 1 and isinstance(extent, int)
-        axes += [Axis(f"r{d}", count), Axis(f"d{d}", extent)] if outer else [Axis(f"d{d}", extent)]
-        written.append(axis_index(f"r{d}") * int(str(extent)) + axis_index(f"d{d}") if outer else axis_index(f"d{d}"))
-    read = Access(x.name, tuple(axis_index(f"d{d}") for d in range(len(x.shape))))
+        own = axis_index(f"d{d}")
+        if count == 1 or not isinstance(extent, int) or extent < 2:
+            axes.append(Axis(f"d{d}", shape[d]))
+            written.append(own)
+            read_at.append(constant(0) if extent == 1 else own)
+        else:
+            axes += [Axis(f"r{d}", count), Axis(f"d{d}", extent)]
+            written.append(axis_index(f"r{d}") * extent + own)
+            read_at.append(own)
+    read = Access(x.name, tuple(read_at))
     write, accumulator = Access(result, tuple(written)), accumulator_of(x.dtype)
     return Operator(name, "tile", tuple(axes), (read,), write, Load(0), accumulator=accumulator), Tensor(result, shape, x.dtype)
 
