@@ -46,6 +46,8 @@ struct tw_call {
 FILE_CHARACTERS = 24_000
 """Of chains in one C file, tiles counted as `emit_tiles.tiles_weights` says: 0.15 s of a compiler, whose start and vocabulary
 take 0.03 s. Files are as small as that so that any number of cores gets a like share of them."""
+LEAST_FILES = 4
+"""What fills fewer is one file, for readers: it takes half a second."""
 
 
 def emit_files(file: File) -> tuple[str, tuple[KernelSource, ...]]:
@@ -160,7 +162,10 @@ def _divided(file: File, routines: Sequence[Routine]) -> list[list[Routine]]:
     whole = _Part([], {})
     for one in routines:
         whole.add(one, tiles[one])
-    parts = [_Part([], {}) for _ in range(max(1, min(len(routines), round(whole.characters / FILE_CHARACTERS))))]
+    count = min(len(routines), round(whole.characters / FILE_CHARACTERS))
+    if count < LEAST_FILES:
+        return [list(routines)]
+    parts = [_Part([], {}) for _ in range(count)]
     for one in sorted(routines, key=lambda one: -_Part([], {}).grown(one, tiles[one])):
         min(parts, key=lambda part: part.grown(one, tiles[one])).add(one, tiles[one])
     position = {one: number for number, one in enumerate(routines)}

@@ -36,6 +36,7 @@ from tilewright.plan.memory import in_place_groups
 from tilewright.plan.parallel import WORTH_DISTRIBUTING_S
 from tilewright.plan.row_forms import why_rows_must_be_whole
 from tilewright.plan.types import Plan
+from tilewright.plan.vector_work import window_taps
 
 MANY_BLOCKS = 128
 """From so many blocks on it does not matter which of them come last; going through memory backwards costs 1% of attention."""
@@ -289,11 +290,12 @@ def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) 
 def _vector_axis(operator: Operator, reads: tuple[View | Gather, ...], write: View) -> str | None:
     """Lanes run along the last dimension of a read that has unit stride there, preferably also of the write.
 
-    They do not where along the write's own last dimension fewer operands are collected element by element, nor where positions
-    are looked up: what is written is a row.
+    They do not where along the write's own last dimension fewer operands are collected element by element, nor along windows,
+    nor where positions are looked up: what is written is a row.
     """
     candidates = [access.innermost() for access in (operator.write, *operator.reads)]
-    axes = [axis for axis in candidates if axis is not None]
+    taps = window_taps(operator)
+    axes = [axis for axis in candidates if axis is not None and axis not in taps]
     if axes and operator.looked_up():
         return axes[0]
     parallel = [axis for axis in axes if operator.axis(axis).kind is AxisKind.PARALLEL]

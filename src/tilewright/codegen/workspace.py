@@ -14,6 +14,8 @@ from tilewright.kernels.elements import ELEMENT_BYTES
 from tilewright.plan.arena import Interval, most_alive, placed, slots
 from tilewright.plan.types import ModelPlan, Plan
 
+FLOAT_BYTES = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
@@ -61,6 +63,16 @@ def _starts(chosen: Sequence[int], sizes: Sequence[Value]) -> tuple[list[Value],
         starts.append(end)
         end = add(end, largest[slot])
     return starts, end
+
+
+def arena_bytes(model_plan: ModelPlan) -> tuple[int, int]:
+    """What tensors between chains and the parts of splits take in one call, and the most of it that is ever alive at once.
+
+    With symbolic extents both hold for the values that are planned with.
+    """
+    known = hints(model_plan.graph)
+    arena = arranged(tuple(tenants(model_plan)), known)
+    return evaluated(arena.elements, known) * FLOAT_BYTES, arena.live_elements * FLOAT_BYTES
 
 
 def tenants(model_plan: ModelPlan, nests: Iterable[tuple[LoopNest, Plan]] = ()) -> Iterator[Tenant]:

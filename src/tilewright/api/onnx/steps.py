@@ -13,7 +13,6 @@ import numpy as np
 
 from tilewright.api.lengths import Extents
 from tilewright.api.onnx.compiled import Compiled, compiled
-from tilewright.api.onnx.obstacles import obstacle
 from tilewright.api.signatures import Signatures
 from tilewright.errors import DTypeError, InvalidModel, PlanningError, UnsupportedOperation
 from tilewright.frontend.onnx.extents import Symbolic
@@ -22,6 +21,7 @@ from tilewright.frontend.onnx.model import Body, Node
 from tilewright.frontend.onnx.stage import Given, NeedsContents, Question, Stage, import_stage, live_nodes
 from tilewright.graph.types import Extent, Operator, SymbolicExtent, Tensor
 from tilewright.machine.machine import Machine
+from tilewright.plan.supported import obstacle
 from tilewright.runtime import calibration
 
 MOST_CONTENTS = 1024

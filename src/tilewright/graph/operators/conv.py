@@ -97,7 +97,7 @@ def convolved(builder: Builder, x: Tensor, w: Tensor, window: Window, group: int
         return _shifted(builder, x, w, window, group)
     columns = builder.record(_unfolded, x, window, group, kind="unfold")
     taps = builder.reshape(w, (w.shape[0], prod(w.shape[1:])))  # type: ignore[arg-type]
-    sums = builder.record(_product, columns, taps, group, kind="conv")
+    sums = builder.record(product, columns, taps, group, kind="conv")
     return builder.reshape(sums, (*sums.shape[:2], *window.outputs))
 
 
@@ -126,7 +126,7 @@ def _window(
 def _pointwise(builder: Builder, x: Tensor, w: Tensor, window: Window, group: int) -> Tensor:
     pixels = builder.reshape(x, (*x.shape[:2], prod(window.extents)))
     filters = builder.reshape(w, w.shape[:2])
-    sums = builder.record(_product, pixels, filters, group, kind="conv")
+    sums = builder.record(product, pixels, filters, group, kind="conv")
     return builder.reshape(sums, (*sums.shape[:2], *window.outputs))
 
 
@@ -138,7 +138,7 @@ def _shifted(builder: Builder, x: Tensor, w: Tensor, window: Window, group: int)
     return builder.record(_without_row_ends, sums, window, kind="crop")
 
 
-def _product(x: Tensor, w: Tensor, group: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
+def product(x: Tensor, w: Tensor, group: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """y[n, m, p] = sum over k of w[m, k] x[n, k, p], for every group of channels."""
     filters, depth = w.shape
     assert isinstance(filters, int)

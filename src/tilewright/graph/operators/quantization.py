@@ -52,10 +52,8 @@ def quantized(values: Any, zero: Any, *, saturate: bool = True) -> Any:
 
 
 def _limits(dtype: Any) -> tuple[float, float]:
-    if dtype.name.startswith("float"):
-        found = ml_dtypes.finfo(dtype)
-    else:
-        found = ml_dtypes.iinfo(dtype)
+    limits: Any = ml_dtypes.finfo if dtype.name.startswith("float") else ml_dtypes.iinfo
+    found = limits(dtype)
     return float(found.min), float(found.max)
 
 

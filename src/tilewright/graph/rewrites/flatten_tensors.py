@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from tilewright.graph.index import FloorDiv, Index, Mod, floordiv
+from tilewright.graph.rewrites.rename import rename_tensors
 from tilewright.graph.scalar import AxisValue, subexpressions
 from tilewright.graph.types import Access, Axis, Constant, Graph, Guard, Operator, Tensor
 
@@ -75,7 +76,7 @@ def _may_merge(graph: Graph, joint: Joint) -> bool:
 
 
 def _flattened(graph: Graph, joints: frozenset[Joint]) -> Graph:
-    """The graph with dimensions of tensors merged, in the order of their elements."""
+    """The graph with dimensions of tensors merged, in the order of their elements. Constants of other shapes get other names."""
     if not joints:
         return graph
     old = {tensor.name: tensor for tensor in graph.tensors if any(name == tensor.name for name, _ in joints)}
@@ -85,12 +86,14 @@ def _flattened(graph: Graph, joints: frozenset[Joint]) -> Graph:
         tensor = old.get(access.tensor)
         return access if tensor is None else replace(access, indices=_joined(access.indices, tensor, joints))
 
-    return replace(
+    flat = replace(
         graph,
         tensors=tuple(replace(t, shape=shapes[t.name]) if t.name in old else t for t in graph.tensors),
         operators=tuple(replace(one, reads=tuple(map(changed, one.reads)), write=changed(one.write)) for one in graph.operators),
         constants=tuple((name, _reshaped(value, shapes.get(name))) for name, value in graph.constants),
     )
+    others = {name: f"{name}_{'x'.join(map(str, shapes[name]))}" for name, _ in graph.constants if name in old}
+    return rename_tensors(flat, others)
 
 
 def _reshaped(constant: Constant, shape: tuple[object, ...] | None) -> Constant:
