@@ -82,6 +82,8 @@ def _options(found: Definition, model: ModelProto) -> dict[str, Any]:
 
 def _value(attribute: AttributeProto) -> Any:
     value = helper.get_attribute_value(attribute)
+    if attribute.type == AttributeProto.TENSOR:
+        return numpy_helper.to_array(value)
     if isinstance(value, bytes):
         return value.decode()
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
