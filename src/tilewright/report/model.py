@@ -72,7 +72,9 @@ def _table(kinds: tuple[Kind, ...], predicted: float) -> list[str]:
         peak = plan.floor.compute_s / plan.predicted_seconds if plan.predicted_seconds else 0.0
         figures = [units.seconds(plan.predicted_seconds), units.seconds(kind.seconds)]
         shares = [units.percent(kind.seconds / predicted) if predicted else "", units.percent(peak)]
-        rows.append([f"[{number}]", str(len(kind.plans)), *figures, *shares, units.size(plan.floor.compulsory_bytes), _names(plan)])
+        rows.append(
+            [f"[{number}]", str(len(kind.plans)), *figures, *shares, units.size(plan.floor.compulsory_bytes), _names(plan)]
+        )
     return columns(rows, right=range(1, 7))
 
 
