@@ -66,8 +66,8 @@ def explain(
     if what.endswith(".onnx"):
         click.echo(_model(what, shapes, target))
         return
-    function, shapes = _chain(what, softmax, arguments) if _is_chain(what) else _function(what, softmax, arguments)
-    specs = [tw.spec(shape, dtype) for shape, dtype in shapes]
+    function, operands = _chain(what, softmax, arguments) if _is_chain(what) else _function(what, softmax, arguments)
+    specs = [tw.spec(shape, dtype) for shape, dtype in operands]
     user_code.check_arguments(function, specs)
     with user_code.blamed(what):
         lowered = tw.jit(function, target=target, fuse=FUSE[fuse]).lower(*specs)

@@ -34,7 +34,7 @@ class Compiled:
     def profile(self, inputs: Sequence[Array]) -> tuple[list[Array], tuple[tuple[str, float], ...]]:
         """The same, with the name of every chain and the seconds that it took."""
         outputs = self.executable.new_outputs(inputs)
-        given = [np.require(array, requirements="CA") for array in inputs]
+        given = [np.require(array, requirements=["C", "A"]) for array in inputs]
         return outputs, self.executable.profile((*given, *self.constants), outputs)
 
 
