@@ -83,10 +83,15 @@ def branches() -> onnx.ModelProto:
     )
     nodes = [
         helper.make_node("If", ["b"], ["a"], then_branch=branch("t", "Add"), else_branch=branch("e", "Mul")),
-        helper.make_node("Loop", ["times", "", "a"], ["y"], body=body),
+        helper.make_node("Loop", ["times", "yes", "a"], ["y"], body=body),
     ]
     inputs = [info("x", [3]), info("b", [], TensorProto.BOOL)]
-    return _model(nodes, inputs, [info("y", None)], {"k": np.ones(3, np.float32), "times": np.array(3), "four": np.array(4)})
+    return _model(
+        nodes,
+        inputs,
+        [info("y", None)],
+        {"k": np.ones(3, np.float32), "times": np.array(3), "four": np.array(4), "yes": np.array(True)},
+    )
 
 
 MODELS: tuple[Callable[[], onnx.ModelProto], ...] = (perceptron, shapes, picture, branches)

@@ -148,8 +148,9 @@ class _Reader:
         if domain == "" and proto.op_type == "Constant":
             constants[outputs[0]] = _constant(attributes, where)
             return
-        found = definition(proto.op_type, self._version(domain, proto, context, where), domain)
-        if found is None and not (domain == "" and proto.op_type in OWN):
+        version, is_own = self._version(domain, proto, context, where), domain == "" and proto.op_type in OWN
+        found = None if is_own else definition(proto.op_type, version, domain)
+        if found is None and not is_own:
             self.unknown.setdefault(f"{domain}.{proto.op_type}" if domain else proto.op_type, where)
         if found is not None:
             _check_attributes(found.attributes(), {*attributes, *bodies}, proto.op_type, where)
