@@ -68,6 +68,13 @@ class Case:
     def check(self, outputs: Any, expected: Any) -> None:
         """Raise `AssertionError` unless the outputs are the expected ones, by the suite's own comparison."""
         assert len(outputs) == len(expected)
+        pairs = [*zip(outputs, expected, strict=True)]
+        if any(isinstance(one, list) for one in expected):
+            for output, right in pairs:
+                assert isinstance(output, list) == isinstance(right, list)
+                both = (output, right) if isinstance(right, list) else ([output], [right])
+                self.check(*both)
+            return
         Runner.assert_similar_outputs(expected, outputs, rtol=self.test.rtol, atol=self.test.atol, model_dir=self.name)
 
 
