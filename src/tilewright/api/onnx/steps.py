@@ -160,11 +160,14 @@ class _Maker:
     values: Values
 
     def trace(self, extents: Sequence[Extent]) -> Stage:
-        """The stage for these extents. Raises `UnsupportedOperation` where lengths would cost compiled operators."""
+        """The stage for these extents. Raises `UnsupportedOperation` where lengths would cost compiled operators.
+
+        A join of lengths is done by NumPy, and what follows is a stage of its own: else every step of decoding were compiled.
+        """
         stage = import_stage(self.remainder.question(self.values, extents), obstacle)
         if any(isinstance(extent, SymbolicExtent) for extent in extents):
             fixed = import_stage(self.remainder.question(self.values, self.remainder._extents(self.values)), obstacle)
-            if _apart(stage) > _apart(fixed):
+            if _apart(stage) > _apart(fixed) and not _only_joins(stage):
                 raise UnsupportedOperation(f"{self.remainder.name} is not compiled as a whole with lengths")
         return stage
 
@@ -307,6 +310,11 @@ def _extents_of(value: Any) -> tuple[int, ...]:
 def _given(value: Any, extents: Sequence[Extent]) -> Given:
     is_tensor = isinstance(value, np.ndarray) and not value.dtype.hasobject and value.dtype.kind not in "US"
     return Given(tuple(extents), value.dtype.name) if is_tensor else Given()
+
+
+def _only_joins(stage: Stage) -> bool:
+    """Whether nothing is left to NumPy but joins of arrays of run-time lengths: a cache and its new rows."""
+    return all(node.operator == "Concat" for node in stage.meanings)
 
 
 def _apart(stage: Stage) -> int:
