@@ -20,6 +20,7 @@ from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.meanings import run_meaning
 from tilewright.frontend.onnx.model import Array, Body, Node
 from tilewright.frontend.onnx.stage import Given, NeedsContents, Question, Stage, import_stage, live_nodes
+from tilewright.graph.sums_of_extents import value_of
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
 from tilewright.machine.machine import Machine
 from tilewright.plan.supported import obstacle
@@ -216,7 +217,7 @@ class Step:
     def run(self, values: Values, clock: Clock | None = None) -> None:
         """Add the values that are left to those that are given. A `clock` is told what every part took."""
         if self.compiled is not None:
-            inputs = [values[name] for name in self.stage.inputs]
+            inputs = self._inputs(values)
             results = self.compiled.run(inputs) if clock is None else clock.graph(self, values, inputs)
             values.update(zip(self.stage.outputs, results, strict=True))
         for name, known in self._known.items():
@@ -230,6 +231,13 @@ class Step:
                 clock.node(node, perf_counter() - begin)
         if self.following is not None:
             self.following.step(values).run(values, clock)
+
+    def _inputs(self, values: Values) -> list[Any]:
+        if not self.stage.lengths:
+            return [values[name] for name in self.stage.inputs]
+        symbols = self._symbols(values)
+        told = {name: np.empty(value_of(extent, symbols), np.uint8) for name, extent in self.stage.lengths.items()}
+        return [told[name] if name in told else values[name] for name in self.stage.inputs]
 
     def _symbols(self, values: Values) -> dict[str, int]:
         return {symbol: values[name].shape[dimension] for symbol, (name, dimension) in self.stage.places().items()}

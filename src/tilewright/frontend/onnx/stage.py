@@ -22,6 +22,8 @@ from tilewright.frontend.onnx.meanings import grown_elements, placed, run_meanin
 from tilewright.frontend.onnx.model import Array, Node
 from tilewright.frontend.onnx.sizes import check_shape
 from tilewright.graph.builder import Builder, NotKnown
+from tilewright.graph.scalar import Parameter, subexpressions
+from tilewright.graph.sums_of_extents import SumOfExtents
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
 from tilewright.graph.verifier import verify
 
@@ -72,6 +74,8 @@ class Stage:
     rest: tuple[Node, ...] = ()
     given: Mapping[str, Given] = field(default_factory=dict)
     """What it was imported for."""
+    lengths: Mapping[str, SumOfExtents] = field(default_factory=dict)
+    """Inputs of the graph that are no values: nobody reads them, their extent tells the graph a sum of lengths."""
 
     def places(self) -> dict[str, tuple[str, int]]:
         """Of every symbol, a given value and a dimension of it that has this extent."""
@@ -326,8 +330,9 @@ class _Walk:
             elif inputs[self.tensors[name].name] != name:
                 same[name] = inputs[self.tensors[name].name]
         graph, used = self._graph(tuple(computed)) if computed else (None, ())
-        graph_inputs = tuple(inputs[name] for name in used)
-        return Stage(graph, graph_inputs, tuple(computed.values()), same, known, meanings, rest, self.question.given)
+        graph_inputs = tuple(inputs.get(name, name) for name in used)
+        lengths = {name: self.builder.tensors[name].shape[0] for name in used if name not in inputs}
+        return Stage(graph, graph_inputs, tuple(computed.values()), same, known, meanings, rest, self.question.given, lengths)
 
     def _given_tensors(self) -> Iterable[tuple[str, Tensor]]:
         return ((name, self.tensors[name]) for name in self.question.given if name in self.tensors)
@@ -351,7 +356,7 @@ class _Walk:
         operators = _needed_operators(self.builder.operators, outputs)
         touched = {access.tensor for operator in operators for access in (*operator.reads, operator.write)}
         used = [name for name in self.builder.inputs if name in touched]
-        used = [*used, *_that_bind_symbols(self.builder, used, touched)]
+        used = [*used, *_that_bind_symbols(self.builder, used, touched, operators)]
         constants = tuple((name, constant) for name, constant in self.builder.constants.items() if name in touched)
         tensors = tuple(tensor for name, tensor in self.builder.tensors.items() if name in touched or name in used)
         graph = Graph(self.builder.name, tensors, tuple(operators), tuple(used), outputs, constants)
@@ -404,18 +409,29 @@ def _needed_operators(operators: Sequence[Operator], outputs: Iterable[str]) -> 
     return kept[::-1]
 
 
-def _that_bind_symbols(builder: Builder, used: Sequence[str], touched: set[str]) -> list[str]:
-    """Inputs that nobody reads, but whose shapes give a symbol its value."""
+def _that_bind_symbols(
+    builder: Builder, used: Sequence[str], touched: set[str], operators: Sequence[Operator]
+) -> Iterable[str]:
+    """Inputs that nobody reads, but whose shapes give a symbol its value; sums of lengths get inputs made for that."""
 
-    def symbols(names: Iterable[str]) -> set[str]:
-        return {e.name for name in names for e in builder.tensors[name].shape if isinstance(e, SymbolicExtent)}
+    def symbols(names: Iterable[str]) -> dict[str, SymbolicExtent]:
+        return {e.name: e for name in names for e in builder.tensors[name].shape if isinstance(e, SymbolicExtent)}
 
-    missing, added = symbols(touched) - symbols(used), []
+    bound, needed = symbols(used), symbols(touched)
+    missing = (needed.keys() | _parameters(operators)) - bound.keys()
     for name in builder.inputs:
-        if missing & symbols([name]):
-            added.append(name)
-            missing -= symbols([name])
-    return added
+        if missing & symbols([name]).keys():
+            yield name
+            missing -= symbols([name]).keys()
+    for symbol in sorted(missing):
+        extent = needed.get(symbol)
+        if isinstance(extent, SumOfExtents):
+            yield builder.declare(Tensor(builder.unique(f"length_{symbol}"), (extent,), "uint8")).name
+
+
+def _parameters(operators: Sequence[Operator]) -> set[str]:
+    """The run-time scalars that bodies of maps speak of."""
+    return {node.name for one in operators for node in subexpressions(one.body) if isinstance(node, Parameter)}
 
 
 def _is_large(node: Node, inputs: Sequence[Any]) -> bool:
