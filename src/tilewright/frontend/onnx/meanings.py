@@ -57,7 +57,6 @@ def grown_elements(node: Node, inputs: Sequence[Any]) -> int | None:
     """How many elements a result has whose size operands say by their contents; None for other operators.
 
         >>> from tilewright.frontend.onnx.model import Node
-    from tilewright.frontend.onnx.sizes import check_bytes
         >>> grown_elements(Node("n", "ConstantOfShape", "", None, ("x",), ("y",)), [np.array([10**9, 10**9])])
         1000000000000000000
     """
