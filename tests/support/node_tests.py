@@ -21,9 +21,10 @@ from tilewright.graph.scalar import Load
 from tilewright.graph.types import Graph, Tensor
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
+from tilewright.plan.supported import obstacle
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class NodeTest:
     """One node, its operands (None where left out), and what should come out (None for results that nobody wants)."""
 
@@ -78,6 +79,9 @@ class NodeTest:
     def compiled(self) -> tuple[Any, ...]:
         """The results by generated code on this machine."""
         graph, values = self.lowered()
+        tensors = {tensor.name: tensor for tensor in graph.tensors}
+        for problem in filter(None, (obstacle(operator, tensors) for operator in graph.operators)):
+            raise UnsupportedOperation(f"{self.definition.name} is not compiled", why=problem)
         executable = compiler.build(compiler.plan(graph, Machine.detect()), threads=1)
         constants = {name: constant.array for name, constant in graph.constants}
         inputs = [{**values, **constants}[slot.name] for slot in executable.signature.inputs]
@@ -121,7 +125,7 @@ def node_tests() -> tuple[NodeTest, ...]:
     return tuple(test for case in cases if (test := _node_test(case)) is not None)
 
 
-def tests_of(*operators: str) -> list[NodeTest]:
+def of_operators(*operators: str) -> list[NodeTest]:
     """The tests of these operators."""
     return [test for test in node_tests() if test.definition.name in operators]
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from tilewright.codegen import names
 from tilewright.codegen.emit_gather import index_text
+from tilewright.codegen.emit_lookup import place_of, position_texts
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
 from tilewright.errors import InternalError
@@ -80,21 +81,21 @@ class _Emitter:
         lines: Lines = []
         for state in reduction.states:
             name, value = f"state_{state.name}", self.whole(self.value(state.contribution))
-            step = [*self.point(), f"{name} = tw_{state.combine}_{self.loops.exact_type}({name}, {value});"]
+            step = [*self.point(state.contribution), f"{name} = tw_{state.combine}_{self.loops.exact_type}({name}, {value});"]
             lines += [f"{self.c_type} {name} = {self.literal(state.identity, clamps=True)[0]};", *self.nest(reduced, step)]
         finished = self.store(self.value(reduction.finish))
         if set(reduced) <= self.loops.operator.write.axes():
-            return [*lines, *self.nest(reduced, [*self.point(), finished])]
-        return [*lines, finished]
+            return [*lines, *self.nest(reduced, [*self.point(reduction.finish), finished])]
+        return [*lines, *self.loads(reduction.finish), finished]
 
-    def point(self) -> Lines:
-        """Load what the body reads, and compute it."""
+    def point(self, scalar: Scalar) -> Lines:
+        """Load what the body and an expression of it read, and compute the body."""
         body = self.loops.operator.body
-        return [*self.loads(body), f"const {self.c_type} point = {self.whole(self.value(body))};", "(void)point;"]
+        return [*self.loads(body, scalar), f"const {self.c_type} point = {self.whole(self.value(body))};", "(void)point;"]
 
-    def loads(self, body: Scalar) -> Lines:
-        """Declare every element that an expression reads."""
-        reads = sorted({node.read for node in subexpressions(body) if isinstance(node, Load)})
+    def loads(self, *scalars: Scalar) -> Lines:
+        """Declare every element that expressions read."""
+        reads = sorted({node.read for scalar in scalars for node in subexpressions(scalar) if isinstance(node, Load)})
         return [f"const {self.c_type} load_{read} = {self.load(read)};" for read in reads]
 
     def load(self, read: int) -> str:
@@ -102,8 +103,7 @@ class _Emitter:
         operand = self.loops.reads[read]
         if isinstance(operand, View):
             return self.converted(f"tw_get_{operand.dtype}({self.address(operand)})", operand.dtype)
-        dims = zip(operand.indices, operand.dim_strides, strict=True)
-        place = add(operand.offset, *(multiply(f"({index_text(index, self.position)})", stride) for index, stride in dims))
+        place = place_of(operand, self.position, position_texts(operand, self.loops.reads, self.address, self.position))
         element = self.converted(f"tw_get_{operand.dtype}({operand.buffer} + {to_c(place)})", operand.dtype)
         return self.guarded(operand, element)
 

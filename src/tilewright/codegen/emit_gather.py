@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from tilewright.codegen.emit_scalar import literal_text
-from tilewright.codegen.expressions import add, multiply, to_c
+from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather
 from tilewright.graph.index import FloorDiv, Index, Mod
 from tilewright.kernels.elements import suffix
@@ -15,10 +15,14 @@ Position: TypeAlias = Callable[[str], str]
 """The C text of the absolute position along an axis, of the lane `lane`."""
 
 
-def gather_lines(read: int, operand: Gather, lanes: str, position: Position) -> list[str]:
-    """The statements that define `load_<read>`, of which so many lanes are read and the others are 0."""
-    dims = zip(operand.indices, operand.dim_strides, strict=True)
-    place = add(operand.offset, *(multiply(f"({index_text(index, position)})", stride) for index, stride in dims))
+def gather_lines(read: int, operand: Gather, lanes: str, position: Position, place: Value | None = None) -> list[str]:
+    """The statements that define `load_<read>`, of which so many lanes are read and the others are 0.
+
+    `place` is where the element of `lane` lies, if something else than the indices says so.
+    """
+    if place is None:
+        dims = zip(operand.indices, operand.dim_strides, strict=True)
+        place = add(operand.offset, *(multiply(f"({index_text(index, position)})", stride) for index, stride in dims))
     element = f"tw_read{suffix(operand.dtype)}({operand.buffer} + {to_c(place)})"
     if operand.guard is not None:
         inside = " && ".join(f"({index_text(constraint, position)}) >= 0" for constraint in operand.guard.constraints)

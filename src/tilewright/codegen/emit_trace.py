@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tilewright.codegen import emit_fetch, emit_window
+from tilewright.codegen import emit_fetch, emit_lookup, emit_window
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
 from tilewright.codegen.emit_c import FLOAT_BYTES, kernel_calls
 from tilewright.codegen.emit_epilogue import kernel_epilogue
@@ -82,6 +82,7 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
     buffer_tags = {place: tag(first + len(between) + i) for i, place in enumerate((*scratch, *packed))}
     constant_tags = {f"{nest}.{buffer}": buffer_tags[nest, buffer] for nest, buffer in packed}
     file = replace(c_file(program, {**tensor_tags, **constant_tags}), buffer_tags=buffer_tags)
+    chains = chains_and_entry(file, share=False)
     text = "\n".join(
         [
             _vocabulary(program.dialect.lanes, line_bytes),
@@ -92,7 +93,8 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
             emit_window.TRACED,
             emit_fetch.FETCHING,
             *_kernels(program, every_step),
-            *chains_and_entry(file, share=False),
+            *emit_lookup.lookups_text(chains, traced=True),
+            *chains,
             ENTRY.format(entry_point=file.entry_point),
         ]
     )

@@ -60,6 +60,15 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
+class Lookup:
+    """The element of another read of the operator is added to the index of a dimension, of this extent."""
+
+    dimension: int
+    read: int
+    extent: Value
+
+
+@dataclass(frozen=True, slots=True)
 class Gather:
     """Elements at quasi-affine positions, computed one by one: `indices` in absolute positions of the axes."""
 
@@ -70,6 +79,7 @@ class Gather:
     dim_strides: tuple[Value, ...]
     guard: Guard | None
     dtype: str = "float32"
+    lookups: tuple[Lookup, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

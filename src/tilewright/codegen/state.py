@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from tilewright.codegen import names
 from tilewright.codegen.expressions import Value, add, minimum, multiply, subtract
 from tilewright.codegen.images import Images
-from tilewright.codegen.loop_nest import Buffer, Gather, PackedConstant, Range, View
+from tilewright.codegen.loop_nest import Buffer, Gather, Lookup, PackedConstant, Range, View
 from tilewright.codegen.parts import extent_value, stored_part
 from tilewright.codegen.storage import Stored, elements, spread_strides, view
 from tilewright.graph.index import Index
@@ -210,4 +210,8 @@ class Lowering:
 
     def view(self, access: Access, scope: Scope) -> View | Gather:
         """The elements that an access addresses in the current box."""
-        return view(access, self.stored(access.tensor, scope), scope.ranges)
+        found = view(access, self.stored(access.tensor, scope), scope.ranges)
+        if isinstance(found, View) or not access.lookups:
+            return found
+        extents = self.chain.tensor(access.tensor).shape
+        return replace(found, lookups=tuple(Lookup(d, number, extent_value(extents[d])) for d, number in access.lookups))

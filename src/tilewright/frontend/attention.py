@@ -81,27 +81,23 @@ def scaled_dot_product_attention(
     left, right = _window(window, is_causal)
     first = None if causal_alignment == "bottom-right" else 0
 
-    def record(builder: Builder, tensors: Sequence[Tensor | None]) -> Tensor:
-        *operands, lengths, mask = tensors
+    def record(builder: Builder, q: Any, k: Any, v: Any, lengths: Any, mask: Any) -> Tensor:
         taken = Participation(lengths, left, right, first)
-        options = {"scale": scale, "softcap": softcap or 0.0, "mask": mask, "taken": taken}
-        return attend(builder, shape, *operands, **options).result
+        return attend(builder, shape, q, k, v, scale=scale, softcap=softcap or 0.0, mask=mask, taken=taken).result
 
     return _recorded(record, (numeric(q), numeric(k), numeric(v), lengths, mask))
 
 
-def _recorded(record: Callable[[Builder, Sequence[Tensor | None]], Tensor], operands: Sequence[Any]) -> Any:
+def _recorded(record: Callable[..., Tensor], operands: Sequence[Any]) -> Any:
     """The traced result of what is recorded of the operands, or its value for plain arrays: the interpreter's."""
     given = [operand for operand in operands if operand is not None]
     if any(isinstance(operand, Traced) for operand in given):
         recorder = recorder_of(given)
-        return Traced(recorder, record(recorder, [None if one is None else tensor_of(recorder, one) for one in operands]))
-    builder = Builder(NAME)
-    arrays = [None if one is None else np.asarray(one) for one in operands]
-    tensors = [None if one is None else builder.input(f"x{n}", one.shape, one.dtype.name) for n, one in enumerate(arrays)]
-    result = record(builder, tensors)
-    values = {one.name: array for one, array in zip(tensors, arrays, strict=True) if one is not None}
-    return evaluate(builder.graph((result.name,)), values)[result.name]
+        return Traced(recorder, record(recorder, *(None if one is None else tensor_of(recorder, one) for one in operands)))
+    builder, arrays = Builder(NAME), {f"x{number}": np.asarray(one) for number, one in enumerate(operands) if one is not None}
+    tensors = {name: builder.input(name, one.shape, one.dtype.name) for name, one in arrays.items()}
+    result = record(builder, *(tensors.get(f"x{number}") for number in range(len(operands))))
+    return evaluate(builder.graph((result.name,)), arrays)[result.name]
 
 
 def _attention_shape(q: Shape, k: Shape, v: Shape, enable_gqa: bool) -> AttentionShape:

@@ -30,6 +30,7 @@ def exact_type(operator: Operator, tensors: Mapping[str, Tensor]) -> str:
     """
     if operator.accumulator in INTEGERS or operator.accumulator == "float64":
         return operator.accumulator
-    if operator.accumulator in HALVES and any(tensors[read.tensor].dtype not in IN_FLOAT32 for read in operator.reads):
+    loaded = (read for number, read in enumerate(operator.reads) if number not in operator.looked_up())
+    if operator.accumulator in HALVES and any(tensors[read.tensor].dtype not in IN_FLOAT32 for read in loaded):
         return "float64"
     return ""

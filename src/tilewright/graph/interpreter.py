@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import InternalError, InvalidModel, ShapeError
+from tilewright.graph.exactness import HALVES
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, apply
 from tilewright.graph.scalar_functions import COMBINATIONS, FUNCTIONS
 from tilewright.graph.shapes import shape_text
@@ -123,7 +124,7 @@ def _evaluate_operator(
     target = np.dtype(result.dtype)
     if dtype is not None and np.issubdtype(target, np.floating):
         target = np.dtype(dtype)
-    computed = np.dtype(dtype or operator.accumulator)
+    computed = np.dtype(dtype or ("float32" if operator.accumulator in HALVES else operator.accumulator))
     output = np.zeros(tuple(_size(extent, symbols) for extent in result.shape), target)
     if output.size == 0:
         return output
@@ -273,10 +274,18 @@ def _identity(value: float, dtype: np.dtype[Any]) -> Any:
     return dtype.type(value)
 
 
+def _literal(value: float, dtype: np.dtype[Any]) -> float:
+    """A constant, which among integers is one where it can be: they would be compared and chosen as float64 otherwise."""
+    if np.issubdtype(dtype, np.integer) and math.isfinite(value) and value == int(value):
+        limits = np.iinfo(dtype)
+        return int(value) if limits.min <= value <= limits.max else value
+    return value
+
+
 def _value(scalar: Scalar, environment: _Environment) -> Any:
     match scalar:
         case Literal(value):
-            return value
+            return _literal(value, environment.dtype)
         case Load(read):
             return environment.loads[read]
         case Point():

@@ -15,7 +15,7 @@ def is_short_float(dtype: Any) -> bool:
     >>> is_short_float(np.float16), is_short_float(np.float32)
     (True, False)
     """
-    return np.dtype(dtype).name.startswith(("float16", "bfloat16", "float8", "float4"))
+    return str(np.dtype(dtype).name).startswith(("float16", "bfloat16", "float8", "float4"))
 
 
 def widened(x: Any) -> Any:

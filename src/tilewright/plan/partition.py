@@ -19,6 +19,7 @@ from tilewright.graph.types import Chain, Graph, Operator
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
+from tilewright.plan import lookups
 from tilewright.plan.chains import make_chain
 from tilewright.plan.coefficients import Coefficients, coefficients_for
 from tilewright.plan.exact import why_stored
@@ -248,8 +249,10 @@ class _Partition:
             return reason
         if not all(index.is_axis() or not index.terms for index in writer.write.indices):
             return f"{writer.name} writes several axes into one dimension of it"
-        readers = [op.name for op in self.graph.operators if any(access.tensor == tensor for access in op.reads)]
-        return f"several operators read it: {', '.join(readers)}" if len(readers) > 1 else ""
+        readers = [op for op in self.graph.operators if any(access.tensor == tensor for access in op.reads)]
+        if reason := lookups.why_stored(readers, tensor):
+            return reason
+        return f"several operators read it: {', '.join(op.name for op in readers)}" if len(readers) > 1 else ""
 
     def _cut(self, tensor: str, reason: str) -> Cut:
         """A cut for which there is no fused plan: its price apart is that of the operators at both ends."""

@@ -20,6 +20,7 @@ from tilewright.plan.footprint import distinct_elements
 from tilewright.plan.guard_work import key_blocks
 from tilewright.plan.hierarchy import level_plans, movements_by_level
 from tilewright.plan.kernel_choice import choose_kernel, kernel_work, useful_share
+from tilewright.plan.lookups import without_lookups
 from tilewright.plan.nesting import Blocking, refine, works
 from tilewright.plan.packing import reading_seconds, transposing_seconds
 from tilewright.plan.parallel import block_count, parallel_axes
@@ -59,6 +60,12 @@ def plan_chain(
     """
     if is_exact(chain):
         return plan_exactly(chain, machine, coefficients or coefficients_for(machine))
+    seen = without_lookups(chain)
+    if seen is not chain:
+        planned = plan_chain(
+            seen, machine, kernels=kernels, coefficients=coefficients, unfused_price=unfused_price, searched=searched
+        )
+        return replace(planned, chain=chain)
     available = registry.for_machine(machine) if kernels is None else kernels
     setting, ranked = chain_setting(chain, machine, available, coefficients or coefficients_for(machine))
     memory: Searched = {} if searched is None else searched
@@ -180,6 +187,7 @@ def chain_setting(
     chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], coefficients: Coefficients
 ) -> tuple[Setting, RankedKernels]:
     """The setting of a chain with the best of some micro kernels, and how they rank for every contraction."""
+    chain = without_lookups(chain)
     sizes = planned_sizes(chain)
     roles = {op.name: contraction_roles(op) for op in chain.operators if op.is_contraction()}
     chosen: dict[str, MicroKernel] = {}

@@ -1,7 +1,7 @@
 """ONNX's activations: functions of single elements with coefficients.
 
-Source: the ONNX operator schemas, opsets 7 to 28. Where their formulas lose digits (exp(x) - 1 near 0) or overflow (log(1 + exp x))
-others are recorded that do not.
+Source: the ONNX operator schemas, opsets 7 to 28. Where their formulas lose digits (exp(x) - 1 near 0) or overflow
+(log(1 + exp x)), others are recorded that do not.
 """
 
 from __future__ import annotations
@@ -30,20 +30,6 @@ def _times(x: Scalar, factor: float) -> Scalar:
 
 def _where_negative(below: Scalar, otherwise: Scalar) -> Scalar:
     return apply("where", apply("less", _X, _ZERO), below, otherwise)
-
-
-def expm1_body(x: Scalar) -> Scalar:
-    """exp(x) - 1 for x <= 0 as 2 t / (1 - t) with t = tanh(x / 2), which loses no digits next to 0."""
-    half = apply("tanh", apply("multiply", x, Literal(0.5)))
-    return apply("divide", apply("multiply", _TWO, half), apply("subtract", _ONE, half))
-
-
-def log1p_body(x: Scalar) -> Scalar:
-    """log(1 + x) for x >= 0 as log(w) x / (w - 1) with w = 1 + x rounded (W. Kahan; D. Goldberg, ACM Computing Surveys 23, 1991,
-    theorem 4)."""
-    rounded = apply("add", _ONE, x)
-    corrected = apply("divide", apply("multiply", apply("log", rounded), x), apply("subtract", rounded, _ONE))
-    return apply("where", apply("equal", rounded, _ONE), x, corrected)
 
 
 def _shrinking() -> Scalar:
@@ -88,7 +74,7 @@ def elu(x: Any, *, alpha: float = 1.0) -> Any:
 
 def lower_elu(builder: Builder, x: Tensor, *, alpha: float = 1.0) -> Tensor:
     """One map."""
-    return builder.body(_where_negative(_times(expm1_body(_X), alpha), _X), x, kind="elu")
+    return builder.body(_where_negative(_times(apply("expm1", _X), alpha), _X), x, kind="elu")
 
 
 SELU_ALPHA, SELU_GAMMA = 1.67326319217681884765625, 1.05070102214813232421875
@@ -102,7 +88,7 @@ def selu(x: Any, *, alpha: float = SELU_ALPHA, gamma: float = SELU_GAMMA) -> Any
 
 def lower_selu(builder: Builder, x: Tensor, *, alpha: float = SELU_ALPHA, gamma: float = SELU_GAMMA) -> Tensor:
     """One map."""
-    return builder.body(_where_negative(_times(expm1_body(_X), alpha * gamma), _times(_X, gamma)), x, kind="selu")
+    return builder.body(_where_negative(_times(apply("expm1", _X), alpha * gamma), _times(_X, gamma)), x, kind="selu")
 
 
 def celu(x: Any, *, alpha: float = 1.0) -> Any:
@@ -112,7 +98,7 @@ def celu(x: Any, *, alpha: float = 1.0) -> Any:
 
 def lower_celu(builder: Builder, x: Tensor, *, alpha: float = 1.0) -> Tensor:
     """One map."""
-    below = _times(expm1_body(_times(_X, 1 / alpha)), alpha)
+    below = _times(apply("expm1", _times(_X, 1 / alpha)), alpha)
     return builder.body(apply("add", apply("maximum", _X, _ZERO), apply("minimum", below, _ZERO)), x, kind="celu")
 
 
@@ -159,7 +145,7 @@ def softplus(x: Any) -> Any:
 
 def lower_softplus(builder: Builder, x: Tensor) -> Tensor:
     """max(x, 0) + log(1 + exp(-|x|)), as one map."""
-    return builder.body(apply("add", apply("maximum", _X, _ZERO), log1p_body(_shrinking())), x, kind="softplus")
+    return builder.body(apply("add", apply("maximum", _X, _ZERO), apply("log1p", _shrinking())), x, kind="softplus")
 
 
 def softsign(x: Any) -> Any:
@@ -178,7 +164,8 @@ def mish(x: Any) -> Any:
 
 
 def lower_mish(builder: Builder, x: Tensor) -> Tensor:
-    """With u = exp(-|x|), tanh(log(1 + exp x)) is n / (n + 2 u^2) for x >= 0, n = 1 + 2 u; and n / (n + 2), n = u (u + 2), else."""
+    """With u = exp(-|x|), tanh(log(1 + exp x)) is n / (n + 2 u^2) for x >= 0, n = 1 + 2 u,
+    and else n / (n + 2), n = u (u + 2)."""
     u = _shrinking()
     above = apply("add", _ONE, apply("multiply", _TWO, u))
     below = apply("multiply", u, apply("add", u, _TWO))

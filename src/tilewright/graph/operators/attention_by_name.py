@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.graph.definition import define, definition
+from tilewright.graph.definition import define
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.operators.attention import Participation, attend, attention_shape, check_mask
+from tilewright.graph.operators.joining import concat_lower
 from tilewright.graph.operators.softmax import numpy_meaning as softmax
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Extent, Tensor
@@ -178,13 +179,7 @@ def _check_heads(shape: Shape, heads: int) -> None:
 
 def _behind(builder: Builder, past: Tensor | None, present: Tensor) -> Tensor:
     """Keys or values behind the past ones."""
-    if past is None:
-        return present
-    concat = definition("Concat", 13)
-    if concat is None or concat.lower is None:
-        raise UnsupportedOperation("Attention with past keys", why="there is no concatenation")
-    result: Tensor = concat.lower(builder, past, present, axis=2)
-    return result
+    return present if past is None else concat_lower(builder, past, present, axis=2)
 
 
 def _as_masked(builder: Builder, mask: Tensor, k: Tensor, v: Tensor, output_count: int) -> tuple[Tensor, Tensor]:

@@ -17,8 +17,7 @@ from tilewright.graph import special_functions
 from tilewright.graph.definition import define
 from tilewright.graph.numpy_types import in_operand_type, is_short_float
 from tilewright.graph.operators.elementwise import has_simple_power, power_body
-from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply
-from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Tensor
 
 if TYPE_CHECKING:
@@ -28,25 +27,16 @@ Meaning = Callable[..., Any]
 _X, _Y = Load(0), Load(1)
 
 
-def _xor(x: Scalar, y: Scalar) -> Scalar:
-    return apply("logical_and", apply("logical_or", x, y), apply("logical_not", apply("logical_and", x, y)))
-
-
-SIGN = apply(
-    "where", apply("less", _X, Literal(0.0)), Literal(-1.0), apply("where", apply("greater", _X, Literal(0.0)), Literal(1.0), _X)
-)
-"""-1, 0 or 1, and NaN of NaN."""
-
 ARITHMETIC: Mapping[str, tuple[Meaning, Scalar]] = MappingProxyType(
     {
         "Abs": (np.abs, apply("abs", _X)),
         "Add": (np.add, apply("add", _X, _Y)),
-        "Ceil": (np.ceil, apply("negative", apply("floor", apply("negative", _X)))),
+        "Ceil": (np.ceil, apply("ceil", _X)),
         "Floor": (np.floor, apply("floor", _X)),
         "Mul": (np.multiply, apply("multiply", _X, _Y)),
         "Neg": (np.negative, apply("negative", _X)),
         "Round": (np.rint, apply("round", _X)),
-        "Sign": (np.sign, SIGN),
+        "Sign": (np.sign, apply("sign", _X)),
         "Sub": (np.subtract, apply("subtract", _X, _Y)),
     }
 )
@@ -91,7 +81,7 @@ LOGIC: Mapping[str, tuple[Meaning, Scalar]] = MappingProxyType(
         "And": (np.logical_and, apply("logical_and", _X, _Y)),
         "Not": (np.logical_not, apply("logical_not", _X)),
         "Or": (np.logical_or, apply("logical_or", _X, _Y)),
-        "Xor": (np.logical_xor, _xor(_X, _Y)),
+        "Xor": (np.logical_xor, apply("logical_xor", _X, _Y)),
     }
 )
 
@@ -105,21 +95,10 @@ BITS: Mapping[str, tuple[Meaning, Scalar]] = MappingProxyType(
 )
 
 
-def check_functions(body: Scalar, name: str) -> None:
-    """Raises `UnsupportedOperation` for a body with a function that generated code does not have."""
-    match body:
-        case Apply(function, operands):
-            if function not in FUNCTIONS:
-                raise UnsupportedOperation(f"{name} has no lowering", why=f"generated code has no function {function!r}")
-            for operand in operands:
-                check_functions(operand, name)
-
-
 def mapped(body: Scalar, name: str, dtype: str | None = None) -> Callable[..., Tensor]:
     """The lowering to one map with a body over the operands in order."""
 
     def lower(builder: Builder, *operands: Tensor) -> Tensor:
-        check_functions(body, name)
         return builder.body(body, *operands, dtype=dtype, kind=name.lower())
 
     return lower
@@ -136,13 +115,9 @@ def _documented(meaning: Meaning, text: str) -> Meaning:
     return evaluate
 
 
-def _equal_truth(x: Scalar, y: Scalar) -> Scalar:
-    return apply("logical_not", _xor(x, y))
-
-
 def lower_equal(builder: Builder, x: Tensor, y: Tensor) -> Tensor:
     """One map; truth values are compared by logic."""
-    body = _equal_truth(_X, _Y) if x.dtype == "bool" else COMPARISONS["Equal"][1]
+    body = apply("logical_not", apply("logical_xor", _X, _Y)) if x.dtype == "bool" else apply("equal", _X, _Y)
     return builder.body(body, x, y, dtype="bool", kind="equal")
 
 
@@ -158,19 +133,27 @@ def divide(x: Any, y: Any) -> Any:
 
 
 def lower_divide(builder: Builder, x: Tensor, y: Tensor) -> Tensor:
-    """One map; the quotients of integers need a function of their own."""
-    function = "trunc_divide" if np.issubdtype(np.dtype(x.dtype), np.integer) else "divide"
-    return mapped(apply(function, _X, _Y), "Div")(builder, x, y)
+    """One map; of integers, what the remainder leaves is divided."""
+    if not is_integer(x):
+        return builder.map("divide", x, y)
+    whole = apply("subtract", _X, apply("fmod", _X, _Y))
+    return builder.body(apply("floor_divide", whole, _Y), x, y, kind="div")
+
+
+def is_integer(x: Tensor) -> bool:
+    """Whether the elements are whole numbers."""
+    return x.dtype.startswith(("int", "uint"))
 
 
 def mod(x: Any, y: Any, *, fmod: int = 0) -> Any:
     """The remainder of the quotient rounded down (it has the sign of y), or with `fmod` towards 0 (it has the sign of x)."""
-    return (np.fmod if fmod else np.mod)(x, y)
+    with np.errstate(all="ignore"):
+        return (np.fmod if fmod else np.mod)(x, y)
 
 
 def lower_mod(builder: Builder, x: Tensor, y: Tensor, *, fmod: int = 0) -> Tensor:
     """One map."""
-    return mapped(apply("fmod" if fmod else "mod", _X, _Y), "Mod")(builder, x, y)
+    return builder.map("fmod" if fmod else "mod", x, y)
 
 
 # Powers
@@ -186,16 +169,13 @@ def power(x: Any, y: Any) -> Any:
 
 
 def lower_power(builder: Builder, x: Tensor, y: Tensor) -> Tensor:
-    """Products and square roots for a power that is one known multiple of 1/2, else one map."""
-    if np.issubdtype(np.dtype(x.dtype), np.integer):
-        raise UnsupportedOperation(
-            "Pow of integers has no lowering", why="generated code has powers of floating-point numbers only"
-        )
+    """One map; a known power that is a multiple of 1/2 is made of products and a square root."""
+    if is_integer(x) and not is_integer(y):
+        raise UnsupportedOperation("Pow of integers to powers that are none", why="they are computed in a third type")
     exponent = builder.known.get(y.name)
-    if exponent is not None and exponent.size == 1 and not y.shape and has_simple_power(float(exponent)):
+    if exponent is not None and not y.shape and not is_integer(x) and has_simple_power(float(exponent)):
         return builder.body(power_body(float(exponent)), x, kind="pow")
-    check_functions(apply("pow", _X, _Y), "Pow")
-    return builder.body(apply("pow", _X, _Y), x, y, dtype=x.dtype, kind="pow")
+    return builder.map("pow", x, y, dtype=x.dtype)
 
 
 # Bits
@@ -212,6 +192,17 @@ def bit_shift(x: Any, y: Any, *, direction: str) -> Any:
     if direction == "LEFT":
         return np.where(inside, np.left_shift(x, places), 0).astype(x.dtype)
     return np.where(inside, np.right_shift(x, places), np.where(x < 0, -1, 0)).astype(x.dtype)
+
+
+def lower_bit_shift(builder: Builder, x: Tensor, y: Tensor, *, direction: str) -> Tensor:
+    """One map."""
+    bits, zero = Literal(float(np.dtype(x.dtype).itemsize * 8)), Literal(0.0)
+    inside = apply("logical_and", apply("greater_equal", _Y, zero), apply("less", _Y, bits))
+    places = apply("where", inside, _Y, zero)
+    moved = apply("left_shift" if direction == "LEFT" else "right_shift", _X, places)
+    is_signed = direction == "RIGHT" and x.dtype.startswith("int")
+    rest = apply("where", apply("less", _X, zero), Literal(-1.0), zero) if is_signed else zero
+    return builder.body(apply("where", inside, moved, rest), x, y, kind="bit_shift")
 
 
 # Any number of operands
@@ -284,7 +275,7 @@ def is_infinite(x: Any, *, detect_negative: int = 1, detect_positive: int = 1) -
 def lower_is_infinite(builder: Builder, x: Tensor, *, detect_negative: int = 1, detect_positive: int = 1) -> Tensor:
     """One map."""
     if detect_negative and detect_positive:
-        body = apply("equal", apply("abs", _X), Literal(np.inf))
+        body = apply("isinf", _X)
     elif detect_negative or detect_positive:
         body = apply("equal", _X, Literal(np.inf if detect_positive else -np.inf))
     else:
@@ -313,11 +304,10 @@ def clip(x: Any, min: Any = None, max: Any = None) -> Any:
 
 def lower_clip(builder: Builder, x: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
     """One map."""
-    if min is None and max is None:
-        return x
-    if min is None or max is None:
-        return builder.map("maximum" if max is None else "minimum", x, max if min is None else min)
-    return builder.map("clip", x, min, max)
+    if min is not None and max is not None:
+        return builder.map("clip", x, min, max)
+    x = x if min is None else builder.map("maximum", x, min)
+    return x if max is None else builder.map("minimum", x, max)
 
 
 def _define_tables() -> None:
@@ -337,13 +327,13 @@ _define_tables()
 define("Div", in_operand_type(divide), lower_divide)
 define("Mod", mod, lower_mod, since=10)
 define("Pow", power, lower_power)
-define("BitShift", bit_shift, since=11)
+define("BitShift", bit_shift, lower_bit_shift, since=11)
 define("Max", _folded(np.maximum, "The largest of the operands; NaN if one of them is."), _lower_folded("maximum"))
 define("Min", _folded(np.minimum, "The smallest of the operands; NaN if one of them is."), _lower_folded("minimum"))
 define("Sum", _folded(np.add, "The sum of the operands."), _lower_folded("add"))
 define("Mean", in_operand_type(mean), lower_mean)
 define("Where", where, lower_where, since=9)
-define("IsNaN", is_nan, mapped(apply("not_equal", _X, _X), "IsNaN", "bool"), since=9)
+define("IsNaN", is_nan, mapped(apply("isnan", _X), "IsNaN", "bool"), since=9)
 define("IsInf", is_infinite, lower_is_infinite, since=10)
 define("Clip", clip_between, lower_clip_between)
 define("Clip", clip, lower_clip, since=11)

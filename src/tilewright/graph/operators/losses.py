@@ -28,7 +28,7 @@ REDUCTIONS = ("none", "mean", "sum")
 
 
 def likelihood_loss(x: Any, target: Any, weight: Any = None, *, ignore_index: int | None = None, reduction: str = "mean") -> Any:
-    """Minus the element of x that the target names, times the weight of its class. Raises `ShapeError` for targets out of range."""
+    """Minus the element of x that the target names, times the weight of its class. Raises `ShapeError` for no classes."""
     _check(x.shape, target.shape, reduction)
     counted = np.ones(target.shape, bool) if ignore_index is None else target != ignore_index
     classes = np.where(counted, target, 0)

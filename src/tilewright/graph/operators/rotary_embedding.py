@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.graph.definition import define, definition
+from tilewright.errors import ShapeError
+from tilewright.graph.definition import define
 from tilewright.graph.index import Index, axis
 from tilewright.graph.index import constant as number
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.operators.elementwise import accumulator_of
+from tilewright.graph.operators.gathering import lower_gather, meaning_gather
+from tilewright.graph.operators.joining import concat_lower
 from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Access, Axis, Operator, Tensor
@@ -38,7 +40,9 @@ def meaning(
     _, width, turned = _extents(x.shape, num_heads, rotary_embedding_dim)
     heads = widened(x).reshape(*x.shape[:2], -1, width) if x.ndim == 3 else widened(x).swapaxes(1, 2)
     _check_caches(x.shape, cos_cache.shape, sin_cache.shape, position_ids is not None, turned)
-    cos, sin = (widened(one if position_ids is None else one[position_ids])[:, :, None] for one in (cos_cache, sin_cache))
+    cos, sin = (
+        widened(one if position_ids is None else meaning_gather(one, position_ids))[:, :, None] for one in (cos_cache, sin_cache)
+    )
     first, second = _pairs(turned, bool(interleaved))
     result = heads.copy()
     result[..., first] = heads[..., first] * cos - heads[..., second] * sin
@@ -112,22 +116,14 @@ def lower(
     heads, width, turned = _extents(x.shape, num_heads, rotary_embedding_dim)
     _check_caches(x.shape, cos_cache.shape, sin_cache.shape, position_ids is not None, turned)
     if position_ids is not None:
-        cos_cache, sin_cache = (_by_name(builder, "Gather", one, position_ids, axis=0) for one in (cos_cache, sin_cache))
+        cos_cache, sin_cache = (lower_gather(builder, one, position_ids) for one in (cos_cache, sin_cache))
     if turned == width:
         return builder.record(rotation, x, cos_cache, sin_cache, heads, width, interleaved=bool(interleaved), kind="rotation")
     apart = builder.reshape(x, (*x.shape[:2], heads, width)) if len(x.shape) == 3 else x
     part, rest = (builder.slice(apart, (..., columns)) for columns in (slice(turned), slice(turned, None)))
     packed = builder.reshape(part, (*x.shape[:2], heads * turned)) if len(x.shape) == 3 else part
     flat = builder.record(rotation, packed, cos_cache, sin_cache, heads, turned, interleaved=bool(interleaved), kind="rotation")
-    return builder.reshape(_by_name(builder, "Concat", builder.reshape(flat, part.shape), rest, axis=-1), x.shape)
-
-
-def _by_name(builder: Builder, name: str, *operands: Tensor, **attributes: int) -> Tensor:
-    found = definition(name, 13)
-    if found is None or found.lower is None:
-        raise UnsupportedOperation(f"RotaryEmbedding without {name}")
-    result: Tensor = found.lower(builder, *operands, **attributes)
-    return result
+    return builder.reshape(concat_lower(builder, builder.reshape(flat, part.shape), rest, axis=-1), x.shape)
 
 
 def _extents(shape: Shape, num_heads: int, turned: int) -> tuple[int, int, int]:

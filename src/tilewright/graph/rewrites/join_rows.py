@@ -219,6 +219,8 @@ class _Region:
     def _names(self, operator: Operator) -> dict[str, str | None] | None:
         """The base's axis of every axis of an operator, None for those of one point; None if it walks in another way."""
         found: dict[str, str | None] = {axis.name: None for axis in operator.axes if axis.extent == 1}
+        if operator.looked_up():
+            return None
         for access in operator.reads:
             if access.tensor not in self.values:
                 continue
