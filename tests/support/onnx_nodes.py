@@ -49,7 +49,6 @@ def arrays(model: ModelProto, inputs: Sequence[Any]) -> list[Any]:
 
 def by_meaning(model: ModelProto, operands: Sequence[Any]) -> list[Any]:
     """The results by the NumPy meaning."""
-    (node,) = model.graph.node
     found = definition_of(model)
     results = found.meaning(*operands, **_options(found, model))
     return list(results) if isinstance(results, tuple) else [results]

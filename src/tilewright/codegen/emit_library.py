@@ -56,11 +56,11 @@ def emit_files(file: File) -> tuple[str, tuple[KernelSource, ...]]:
     parts = _divided(file, list(dict.fromkeys(chosen)))
     if len(parts) == 1:
         return _file(file, parts[0], _chains_and_entry(file, routines, chosen))
-    texts, linked = zip(*(_file(file, part, [one.text for one in part]) for part in parts), strict=True)
+    texts = [_file(file, part, [one.text for one in part])[0] for part in parts]
+    _, linked = _kernels(file, [call for part in parts for one in part for call in one.calls])
     declared = [one.declaration for part in parts for one in part]
     main, _ = _file(file, [], [*declared, "", *_entry(file, routines, chosen), *preparation(file)])
-    sources = [KernelSource(SourceKind.C, text) for text in texts]
-    return main, tuple(dict.fromkeys([*sources, *(source for sources in linked for source in sources)]))
+    return main, (*(KernelSource(SourceKind.C, text) for text in texts), *linked)
 
 
 def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:

@@ -1,4 +1,4 @@
-"""From a ModelPlan to an Artifact: arguments, workspace, one loop nest per chain, one C file."""
+"""From a ModelPlan to an Artifact: arguments, workspace, one loop nest per chain, C files."""
 
 from __future__ import annotations
 

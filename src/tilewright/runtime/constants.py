@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -80,6 +80,7 @@ class _Shared:
 
 
 _shared = _Shared()
+os.register_at_fork(after_in_child=lambda: setattr(_shared, "lock", threading.Lock()))
 
 
 def prepare(artifact: Artifact, library: ctypes.CDLL, constants: Sequence[object], threads: int = 1) -> Packed:
@@ -113,6 +114,8 @@ def _packed(artifact: Artifact, library: ctypes.CDLL, constants: Sequence[object
     if threads == 1 or sum(slot.size_bytes for slot in signature.packed) < WORTH_THREADS_BYTES:
         yield from map(one, range(len(constants)))
         return
+    from concurrent.futures import ThreadPoolExecutor  # 5 ms: not for the path of every import
+
     with ThreadPoolExecutor(threads) as pool:
         yield from pool.map(one, range(len(constants)))
 
