@@ -157,7 +157,7 @@ def _runs(extent: int, before: int, behind: int, mode: str) -> list[tuple[int, i
     """The positions that stand side by side after padding: (start, how many, step) of runs of one step.
 
     >>> _runs(4, 2, 1, "reflect"), _runs(4, 2, 1, "edge"), _runs(4, 2, 1, "wrap")
-    ([(2, 2, -1), (0, 4, 1), (2, 1, 1)], [(0, 2, 0), (0, 4, 1), (3, 1, 0)], [(2, 2, 1), (0, 4, 1), (0, 1, 1)])
+    ([(2, 2, -1), (0, 4, 1), (2, 1, 1)], [(0, 2, 0), (0, 4, 1), (3, 1, 1)], [(2, 2, 1), (0, 4, 1), (0, 1, 1)])
     """
     if extent < 1:
         return []
