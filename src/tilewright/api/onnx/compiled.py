@@ -13,6 +13,7 @@ from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.plan.types import ModelPlan
 from tilewright.runtime import artifacts
+from tilewright.runtime.constants import resident
 from tilewright.runtime.executable import Executable, load
 
 
@@ -50,7 +51,7 @@ def compiled(graph: Graph, machine: Machine, threads: int | None) -> Compiled:
     packed = [slot.name for slot in artifact.signature.constants]
     values = compiler.constant_values(graph, [*of_calls, *packed])
     executable = load(artifact, threads=threads, constants=[values[name] for name in packed])
-    return Compiled(_without_constants(graph), executable, tuple(values[name] for name in of_calls))
+    return Compiled(_without_constants(graph), executable, tuple(resident(values[name]) for name in of_calls))
 
 
 def _without_constants(graph: Graph) -> Graph:
