@@ -15,6 +15,7 @@ import onnx.inliner
 import torch
 
 from benchmarks.onnx_models.cases import ModelCase
+from benchmarks.onnx_models.transformers import Gpt2
 
 EXPORTERS: Mapping[str, str] = {
     "dynamo": "torch.export: one operator for every norm, Gelu and softmax (opset 20)",
@@ -39,15 +40,21 @@ def export(case: ModelCase, path: Path, *, exporter: str, dynamic: bool = False)
 
 def _export_program(case: ModelCase, path: Path, dynamic: bool) -> None:
     names = {"input_names": case.input_names, "output_names": case.output_names}
-    shapes = tuple(dict(case.dynamic.get(name, {})) for name in case.input_names)
-    options = {"dynamic_shapes": _by_parameter(shapes, case.module)} if dynamic else {}
+    options = {"dynamic_shapes": _shapes(case)} if dynamic else {}
     torch.onnx.export(case.module, case.args, path, dynamo=True, opset_version=20, external_data=False, **names, **options)
 
 
-def _by_parameter(shapes: tuple[Any, ...], module: Any) -> tuple[Any, ...]:
-    """Dimensions that vary, grouped as the parameters of `forward`: those behind the first are one tuple of GPT-2."""
-    found = tuple(dict.fromkeys(one, torch.export.Dim.DYNAMIC) for one in shapes)
-    return (found[0], found[1:]) if type(module).__name__ == "Gpt2" else found
+def _shapes(case: ModelCase) -> tuple[Any, ...]:
+    """The names of dimensions, as parameters of `forward` are grouped: those behind GPT-2's first are one tuple.
+
+    torch.export takes an extent of 1 for a fixed one.
+    """
+    named = [
+        {place: name for place, name in case.dynamic.get(operand, {}).items() if arg.shape[place] > 1}
+        for operand, arg in zip(case.input_names, case.args, strict=True)
+    ]
+    is_variadic = isinstance(case.module, Gpt2) and len(named) > 1
+    return (named[0], tuple(named[1:])) if is_variadic else tuple(named)
 
 
 def _trace(case: ModelCase, path: Path, dynamic: bool, *, is_old: bool) -> None:

@@ -42,6 +42,7 @@ from tilewright.graph.rewrites.masks_apart import MasksApart
 from tilewright.graph.rewrites.outputs_apart import OutputsApart
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
+from tilewright.graph.rewrites.split_axes import SplitAxes
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
@@ -77,6 +78,7 @@ REWRITES: tuple[Rewrite, ...] = (
     FoldScales(),
     DeadCode(),
     CommonSubexpressions(),
+    SplitAxes(),
     MasksApart(),
 )
 """In this order."""

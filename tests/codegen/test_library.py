@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from tilewright import compiler
 from tilewright.codegen import emit_library
 from tilewright.codegen.artifact import Artifact
 from tilewright.codegen.routines import nameless
+from tilewright.codegen.workspace import arena_bytes, tenants
 from tilewright.errors import TilewrightError
 from tilewright.plan.types import ModelPlan
 from tilewright.runtime.executable import Executable, load
@@ -93,6 +95,45 @@ def test_files_export_the_entry_points_only(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_text_is_the_same_in_every_run() -> None:
     assert compiler.generate(planned(layers, 8, 40)) == compiler.generate(planned(layers, 8, 40))
+
+
+@pytest.mark.parametrize("rows", [40, tw.Dim("rows", low=2, high=90, hint=40)])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_maps_write_over_what_they_read_last(rows: object, threads: int) -> None:
+    """The second product is read again at the end: what follows it must lie elsewhere. That of the sum is not."""
+
+    def maps(x: object) -> object:
+        first = x @ WEIGHTS[0]
+        second = tw.relu(first) @ WEIGHTS[1]
+        third = tw.softmax(tw.relu(second @ WEIGHTS[2] + SHIFTS[2]), axis=-1)
+        return tw.softmax(third * 2 + second, axis=-1)
+
+    model_plan = planned(maps, rows, 40)
+    assert any(len(tenant.names) > 1 for tenant in tenants(model_plan))
+    executable, held = loaded(model_plan, threads=threads)
+    x = RNG.standard_normal((40, 40)).astype(np.float32)
+    np.testing.assert_allclose(result(executable, x, held), maps(x), rtol=1e-4, atol=1e-5)
+    size, alive = arena_bytes(model_plan)
+    assert alive <= size <= 3 * 40 * 48 * 4
+
+
+def test_workspaces_of_calls_at_once_are_apart() -> None:
+    executable, held = loaded(planned(layers, 64, 40), threads=2)
+    inputs = [RNG.standard_normal((64, 40)).astype(np.float32) for _ in range(4)]
+    expected = [result(executable, x, held) for x in inputs]
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        for _ in range(100):
+            if not (result(executable, inputs[number], held) == expected[number]).all():
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(inputs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert wrong == []
 
 
 def test_profile_times_every_chain() -> None:

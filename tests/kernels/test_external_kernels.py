@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import functools
 import platform
 import re
 import subprocess
@@ -16,6 +17,8 @@ import tilewright as tw
 from tests.contract.test_matmul_kernels import check_one_value_everywhere, check_products
 from tests.support.guarded import in_child
 from tests.support.kernel_build import CALLER, COMPILERS, command, load
+from tilewright import compiler
+from tilewright.codegen import emit_library
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, register, unregister
 from tilewright.runtime.toolchain import find
 
@@ -112,6 +115,23 @@ def test_the_planner_takes_it_and_jit_calls_it(kernel: MicroKernel) -> None:
         lowered = chain.lower(a, b, d)
         assert [one.micro_kernel for one in lowered.plan.operators] == [fast.name, None, fast.name]
         np.testing.assert_allclose(lowered.compile()(a, b, d), chain(a, b, d, interpret=True), rtol=1e-4, atol=1e-5)
+    finally:
+        unregister(fast.name)
+
+
+@pytest.mark.needs("avx2", "fma")
+def test_programs_of_several_files_link_it_once(kernel: MicroKernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emit_library, "FILE_CHARACTERS", 1000)
+    fast = dataclasses.replace(kernel, vector_bits=256, peak_share=1.0)
+    register(fast)
+    try:
+        layers = [np.random.default_rng(n).standard_normal((9 + n, 10 + n), np.float32) for n in range(5)]
+        stack = tw.jit(lambda x: functools.reduce(lambda x, w: tw.softmax(x @ w), layers, x), target="x86-64-v3", fuse=False)
+        lowered = stack.lower(layers[-1][:, :9])
+        artifact = compiler.generate(lowered.model_plan)
+        assert len(artifact.linked) > emit_library.LEAST_FILES
+        x = layers[-1][:, :9]
+        np.testing.assert_allclose(lowered.compile()(x), stack(x, interpret=True), rtol=1e-4, atol=1e-5)
     finally:
         unregister(fast.name)
 

@@ -77,13 +77,30 @@ def test_another_request_is_another_entry() -> None:
     assert artifacts.request_key(product(), MACHINE, None) == keys[0]
 
 
-def test_constants_count_by_their_values() -> None:
-    def graph(value: float) -> Graph:
-        weights = np.full((6, 4), value, np.float32)
-        return tw.jit(lambda x: x @ tw.asarray(weights), target="x86-64-v2").lower(tw.spec((5, 6))).graph
+def key_with(weights: np.ndarray) -> str:
+    graph = tw.jit(lambda x: x @ tw.asarray(weights) + 0, target="x86-64-v2").lower(tw.spec((5, weights.shape[0]))).graph
+    return artifacts.request_key(graph, MACHINE, None)
 
-    assert artifacts.request_key(graph(1), MACHINE, None) == artifacts.request_key(graph(1), MACHINE, None)
-    assert artifacts.request_key(graph(1), MACHINE, None) != artifacts.request_key(graph(2), MACHINE, None)
+
+def test_few_values_count_and_many_do_not() -> None:
+    few, many = np.full((6, 4), 1, np.float32), np.full((16, 24), 1, np.float32)
+    assert key_with(few) == key_with(few.copy())
+    assert key_with(few) != key_with(2 * few)
+    assert key_with(many) == key_with(2 * many)
+    assert key_with(many) != key_with(many[:, 1:].copy())
+
+
+def test_masks_count() -> None:
+    """They are read when their graph is rewritten: a triangle becomes a comparison of positions."""
+
+    def key(mask: np.ndarray) -> str:
+        graph = tw.jit(lambda x: x + tw.asarray(mask), target="x86-64-v2").lower(tw.spec(mask.shape)).graph
+        return artifacts.request_key(graph, MACHINE, None)
+
+    triangle = np.where(np.tri(16, dtype=bool), np.float32(0), np.float32(-np.inf))
+    band = np.where(np.tri(16, k=2, dtype=bool), np.float32(0), np.float32(-np.inf))
+    assert key(triangle) == key(triangle.copy())
+    assert len({key(triangle), key(band), key(band - 1)}) == 3
 
 
 def test_every_process_finds_the_same_entry() -> None:

@@ -81,21 +81,21 @@ class _Emitter:
         lines: Lines = []
         for state in reduction.states:
             name, value = f"state_{state.name}", self.whole(self.value(state.contribution))
-            step = [*self.point(), f"{name} = tw_{state.combine}_{self.loops.exact_type}({name}, {value});"]
+            step = [*self.point(state.contribution), f"{name} = tw_{state.combine}_{self.loops.exact_type}({name}, {value});"]
             lines += [f"{self.c_type} {name} = {self.literal(state.identity, clamps=True)[0]};", *self.nest(reduced, step)]
         finished = self.store(self.value(reduction.finish))
         if set(reduced) <= self.loops.operator.write.axes():
-            return [*lines, *self.nest(reduced, [*self.point(), finished])]
-        return [*lines, finished]
+            return [*lines, *self.nest(reduced, [*self.point(reduction.finish), finished])]
+        return [*lines, *self.loads(reduction.finish), finished]
 
-    def point(self) -> Lines:
-        """Load what the body reads, and compute it."""
+    def point(self, scalar: Scalar) -> Lines:
+        """Load what the body and an expression of it read, and compute the body."""
         body = self.loops.operator.body
-        return [*self.loads(body), f"const {self.c_type} point = {self.whole(self.value(body))};", "(void)point;"]
+        return [*self.loads(body, scalar), f"const {self.c_type} point = {self.whole(self.value(body))};", "(void)point;"]
 
-    def loads(self, body: Scalar) -> Lines:
-        """Declare every element that an expression reads."""
-        reads = sorted({node.read for node in subexpressions(body) if isinstance(node, Load)})
+    def loads(self, *scalars: Scalar) -> Lines:
+        """Declare every element that expressions read."""
+        reads = sorted({node.read for scalar in scalars for node in subexpressions(scalar) if isinstance(node, Load)})
         return [f"const {self.c_type} load_{read} = {self.load(read)};" for read in reads]
 
     def load(self, read: int) -> str:

@@ -15,6 +15,7 @@ from tilewright.codegen.c_file import File
 from tilewright.codegen.c_text import comment, function, words
 from tilewright.codegen.emit_c import FLOAT_BYTES, defined, routine
 from tilewright.codegen.emit_epilogue import kernel_epilogue
+from tilewright.codegen.emit_lookup import lookups_text
 from tilewright.codegen.emit_packing import PACKING
 from tilewright.codegen.emit_preparation import preparation
 from tilewright.codegen.emit_rounding import with_rounding
@@ -27,7 +28,6 @@ from tilewright.codegen.emit_tiles import (
     tiles_functions,
     tiles_weights,
 )
-from tilewright.codegen.emit_lookup import lookups_text
 from tilewright.codegen.emit_window import windows_text
 from tilewright.codegen.expressions import multiply, to_c
 from tilewright.codegen.loop_nest import KernelCall
@@ -46,6 +46,8 @@ struct tw_call {
 FILE_CHARACTERS = 24_000
 """Of chains in one C file, tiles counted as `emit_tiles.tiles_weights` says: 0.15 s of a compiler, whose start and vocabulary
 take 0.03 s. Files are as small as that so that any number of cores gets a like share of them."""
+LEAST_FILES = 4
+"""What fills fewer is one file, for readers: it takes half a second."""
 
 
 def emit_files(file: File) -> tuple[str, tuple[KernelSource, ...]]:
@@ -54,11 +56,11 @@ def emit_files(file: File) -> tuple[str, tuple[KernelSource, ...]]:
     parts = _divided(file, list(dict.fromkeys(chosen)))
     if len(parts) == 1:
         return _file(file, parts[0], _chains_and_entry(file, routines, chosen))
-    texts, linked = zip(*(_file(file, part, [one.text for one in part]) for part in parts), strict=True)
+    texts = [_file(file, part, [one.text for one in part])[0] for part in parts]
+    _, linked = _kernels(file, [call for part in parts for one in part for call in one.calls])
     declared = [one.declaration for part in parts for one in part]
     main, _ = _file(file, [], [*declared, "", *_entry(file, routines, chosen), *preparation(file)])
-    sources = [KernelSource(SourceKind.C, text) for text in texts]
-    return main, tuple(dict.fromkeys([*sources, *(source for sources in linked for source in sources)]))
+    return main, (*(KernelSource(SourceKind.C, text) for text in texts), *linked)
 
 
 def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
@@ -160,7 +162,10 @@ def _divided(file: File, routines: Sequence[Routine]) -> list[list[Routine]]:
     whole = _Part([], {})
     for one in routines:
         whole.add(one, tiles[one])
-    parts = [_Part([], {}) for _ in range(max(1, min(len(routines), round(whole.characters / FILE_CHARACTERS))))]
+    count = min(len(routines), round(whole.characters / FILE_CHARACTERS))
+    if count < LEAST_FILES:
+        return [list(routines)]
+    parts = [_Part([], {}) for _ in range(count)]
     for one in sorted(routines, key=lambda one: -_Part([], {}).grown(one, tiles[one])):
         min(parts, key=lambda part: part.grown(one, tiles[one])).add(one, tiles[one])
     position = {one: number for number, one in enumerate(routines)}

@@ -20,6 +20,7 @@ from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, 
 from tilewright.codegen.merge import lower_merge
 from tilewright.codegen.merge_sums import lower_addition
 from tilewright.codegen.parts import extent_value, sums_shares
+from tilewright.codegen.pieces import pieces, scope_of
 from tilewright.codegen.rows import correct_sums, is_cut, lower_cut_rows, lower_whole_rows
 from tilewright.codegen.state import Lowering, Scope, whole_range
 from tilewright.codegen.storage import Stored
@@ -35,6 +36,7 @@ from tilewright.plan.memory import in_place_groups
 from tilewright.plan.parallel import WORTH_DISTRIBUTING_S
 from tilewright.plan.row_forms import why_rows_must_be_whole
 from tilewright.plan.types import Plan
+from tilewright.plan.vector_work import window_taps
 
 MANY_BLOCKS = 128
 """From so many blocks on it does not matter which of them come last; going through memory backwards costs 1% of attention."""
@@ -221,17 +223,30 @@ def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[N
     if state.plan.operator_plan(leaf.operator).roles is not None:
         return correct_sums(state, operator, scope, lower_contraction(state, operator, scope))
     if exact := exact_type(operator, {tensor.name: tensor for tensor in state.chain.tensors}):
-        return (replace(_vector_loops(state, operator, scope), exact_type=exact),)
+        return _in_pieces(state, operator, scope, exact)
     guard = key_guard(state.chain)
     mask = guard.mask(operator.name) if guard is not None else None
     if mask is not None:
         return _lower_mask(state, operator, mask, scope)
+    if operator.is_map():
+        return _in_pieces(state, operator, scope)
     loops = _vector_loops(state, operator, scope)
     if is_cut(state, operator) and not why_rows_must_be_whole(state.chain, state.plan.schedule, operator):
         return lower_cut_rows(state, operator, loops, scope)
     for axis in operator.reduction_axes():
         _require_whole(operator, axis.name, axis.extent, scope)
     return (lower_whole_rows(state, operator, loops, scope),)
+
+
+def _in_pieces(state: Lowering, operator: Operator, scope: Scope, exact: str = "") -> tuple[Node, ...]:
+    """A map, in pieces where guards of its reads are decided."""
+    nodes: list[Node] = []
+    for piece in pieces(operator):
+        inside = scope_of(piece, scope)
+        loops = replace(_vector_loops(state, piece.operator, inside), exact_type=exact)
+        changed = [inside.ranges[axis.name] for axis in operator.axes if inside.ranges[axis.name] is not scope.ranges[axis.name]]
+        nodes += _guarded(all_of(*(less(0, block.size) for block in changed)), (loops,))
+    return tuple(nodes)
 
 
 def _lower_mask(state: Lowering, operator: Operator, mask: Mask, scope: Scope) -> tuple[Node, ...]:
@@ -275,11 +290,12 @@ def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) 
 def _vector_axis(operator: Operator, reads: tuple[View | Gather, ...], write: View) -> str | None:
     """Lanes run along the last dimension of a read that has unit stride there, preferably also of the write.
 
-    They do not where along the write's own last dimension fewer operands are collected element by element, nor where positions
-    are looked up: what is written is a row.
+    They do not where along the write's own last dimension fewer operands are collected element by element, nor along windows,
+    nor where positions are looked up: what is written is a row.
     """
     candidates = [access.innermost() for access in (operator.write, *operator.reads)]
-    axes = [axis for axis in candidates if axis is not None]
+    taps = window_taps(operator)
+    axes = [axis for axis in candidates if axis is not None and axis not in taps]
     if axes and operator.looked_up():
         return axes[0]
     parallel = [axis for axis in axes if operator.axis(axis).kind is AxisKind.PARALLEL]

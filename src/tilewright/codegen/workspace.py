@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewright.codegen.expressions import Value, add, ceil_divide, evaluated, maximum, multiply, round_up
 from tilewright.codegen.loop_nest import Buffer, LoopNest
 from tilewright.codegen.parts import extent_value, partial_buffers
 from tilewright.codegen.storage import CACHE_LINE_FLOATS, elements, spread_strides
-from tilewright.graph.types import Graph, SymbolicExtent
+from tilewright.graph.types import Graph, SymbolicExtent, Tensor
 from tilewright.kernels.elements import ELEMENT_BYTES
 from tilewright.plan.arena import Interval, most_alive, placed, slots
+from tilewright.plan.in_place import overwritable
 from tilewright.plan.types import ModelPlan, Plan
+
+FLOAT_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """Something in the workspace: the floats that it takes, and the first and the last chain that need it."""
+    """Something in the workspace: the floats that it takes, and the first and the last chain that need it.
 
-    name: str
+    It has several names where chains write over what they read.
+    """
+
+    names: tuple[str, ...]
     elements: Value
     first: int
     last: int
@@ -41,13 +47,18 @@ def arranged(tenants: Sequence[Tenant], hints: Mapping[str, int]) -> Workspace:
     """The places of all tenants, each on cache lines of its own. `hints` are the planned values of run-time extents."""
     sizes = [round_up(one.elements, CACHE_LINE_FLOATS) for one in tenants]
     intervals = [Interval(evaluated(size, hints), one.first, one.last) for size, one in zip(sizes, tenants, strict=True)]
-    names = [one.name for one in tenants]
+    offsets, total = _offsets(intervals, sizes)
+    places = ((name, offset) for one, offset in zip(tenants, offsets, strict=True) for name in one.names)
+    return Workspace(tuple(places), total, most_alive(intervals))
+
+
+def _offsets(intervals: Sequence[Interval], sizes: Sequence[Value]) -> tuple[Sequence[Value], Value]:
     if all(isinstance(size, int) for size in sizes):
         arena = placed(intervals)
-        return Workspace(tuple(zip(names, arena.offsets, strict=True)), arena.size, most_alive(intervals))
+        return arena.offsets, arena.size
     chosen = slots(intervals)
     starts, total = _starts(chosen, sizes)
-    return Workspace(tuple((name, starts[slot]) for name, slot in zip(names, chosen, strict=True)), total, most_alive(intervals))
+    return [starts[slot] for slot in chosen], total
 
 
 def _starts(chosen: Sequence[int], sizes: Sequence[Value]) -> tuple[list[Value], Value]:
@@ -63,23 +74,51 @@ def _starts(chosen: Sequence[int], sizes: Sequence[Value]) -> tuple[list[Value],
     return starts, end
 
 
+def arena_bytes(model_plan: ModelPlan) -> tuple[int, int]:
+    """What tensors between chains and the parts of splits take in one call, and the most of it that is ever alive at once.
+
+    With symbolic extents both hold for the values that are planned with.
+    """
+    known = hints(model_plan.graph)
+    arena = arranged(tuple(tenants(model_plan)), known)
+    return evaluated(arena.elements, known) * FLOAT_BYTES, arena.live_elements * FLOAT_BYTES
+
+
 def tenants(model_plan: ModelPlan, nests: Iterable[tuple[LoopNest, Plan]] = ()) -> Iterator[Tenant]:
     """All that lives in the workspace; operands that are packed for all threads are known of lowered chains only."""
-    dtypes = {tensor.name: tensor.dtype for tensor in model_plan.graph.tensors}
-    shapes = {tensor.name: tuple(map(extent_value, tensor.shape)) for tensor in model_plan.graph.tensors}
-    last = {tensor: number for number, plan in enumerate(model_plan.plans) for tensor in plan.chain.inputs}
+    yield from _between_chains(model_plan)
+    for number, plan in enumerate(model_plan.plans):
+        yield from (Tenant((name,), size, number, number) for name, size in partial_buffers(plan))
     numbers = {id(plan): number for number, plan in enumerate(model_plan.plans)}
-    for number, plan in enumerate(model_plan.plans):
-        if plan.chain.output not in model_plan.graph.outputs:
-            shape = shapes[plan.chain.output]
-            size = floats_of(elements(shape, spread_strides(shape)), dtypes[plan.chain.output])
-            yield Tenant(plan.chain.output, size, number, last.get(plan.chain.output, number))
-    for number, plan in enumerate(model_plan.plans):
-        yield from (Tenant(name, size, number, number) for name, size in partial_buffers(plan))
     shared = {
         shared_name(numbers[id(plan)], one): (numbers[id(plan)], one.elements) for nest, plan in nests for one in nest.shared
     }
-    yield from (Tenant(name, size, number, number) for name, (number, size) in shared.items())
+    yield from (Tenant((name,), size, number, number) for name, (number, size) in shared.items())
+
+
+def _between_chains(model_plan: ModelPlan) -> list[Tenant]:
+    """What chains leave to later ones, until the last of these has read it."""
+    tensors = {tensor.name: tensor for tensor in model_plan.graph.tensors}
+    last = {tensor: number for number, plan in enumerate(model_plan.plans) for tensor in plan.chain.inputs}
+    found: list[Tenant] = []
+    home: dict[str, int] = {}
+    for number, plan in enumerate(model_plan.plans):
+        output = plan.chain.output
+        if output in model_plan.graph.outputs:
+            continue
+        end = last.get(output, number)
+        over = next((home[t] for t in overwritable(plan.chain) if t in home and found[home[t]].last == number), None)
+        home[output] = len(found) if over is None else over
+        if over is None:
+            found.append(Tenant((output,), _floats(tensors[output]), number, end))
+        else:
+            found[over] = replace(found[over], names=(*found[over].names, output), last=end)
+    return found
+
+
+def _floats(tensor: Tensor) -> Value:
+    shape = tuple(map(extent_value, tensor.shape))
+    return floats_of(elements(shape, spread_strides(shape)), tensor.dtype)
 
 
 def floats_of(count: Value, dtype: str) -> Value:

@@ -274,10 +274,18 @@ def _identity(value: float, dtype: np.dtype[Any]) -> Any:
     return dtype.type(value)
 
 
+def _literal(value: float, dtype: np.dtype[Any]) -> float:
+    """A constant, which among integers is one where it can be: they would be compared and chosen as float64 otherwise."""
+    if np.issubdtype(dtype, np.integer) and math.isfinite(value) and value == int(value):
+        limits = np.iinfo(dtype)
+        return int(value) if limits.min <= value <= limits.max else value
+    return value
+
+
 def _value(scalar: Scalar, environment: _Environment) -> Any:
     match scalar:
         case Literal(value):
-            return value
+            return _literal(value, environment.dtype)
         case Load(read):
             return environment.loads[read]
         case Point():

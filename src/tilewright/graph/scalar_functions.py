@@ -49,7 +49,7 @@ _STRICT = (
     ("abs", 1, np.abs),
     ("floor", 1, np.floor),
     ("ceil", 1, np.ceil),
-    ("round", 1, np.rint),
+    ("round", 1, np.round),
     ("trunc", 1, np.trunc),
     ("sign", 1, np.sign),
     ("mod", 2, np.remainder),

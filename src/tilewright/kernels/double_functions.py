@@ -120,7 +120,8 @@ static __attribute__((unused)) double tw_expm1_float64(double x) {{
   return x == 0 ? x : x + x * x * {series([Fraction(1, factorial(k)) for k in range(2, 18)], "x")};
 }}
 """
-# x = 2^n (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), s = f / (2 + f): log(1 + f) = f - (f^2/2 - s (f^2/2 + R)), R = 2 s^2/3 + 2 s^4/5 ...
+# x = 2^n (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), s = f / (2 + f): log(1 + f) = f - (f^2/2 - s (f^2/2 + R)), where
+# R = 2 s^2/3 + 2 s^4/5 + ...
 LOG = f"""\
 static __attribute__((unused)) double tw_log_float64(double x) {{
   if (!(x > 0 && x < __builtin_inf()))
@@ -424,14 +425,15 @@ DOUBLE_FUNCTIONS: Mapping[str, DoubleFunction] = MappingProxyType(
     }
 )
 """By the names of `graph.scalar_functions`."""
+GUARDED = "#ifndef TW_DOUBLE_{name}\n#define TW_DOUBLE_{name}\n{text}#endif\n"
 
 
 def double_functions(names: Iterable[str]) -> list[str]:
-    """The texts of these functions (of those that are here) after those that they call, each once."""
+    """The texts of these functions (of those that are here) after those that they call; they may be repeated in a file."""
     found: dict[str, None] = {}
     for name in sorted(set(names)):
         _collect(name, found)
-    return [DOUBLE_FUNCTIONS[name].text for name in found]
+    return [GUARDED.format(name=name, text=DOUBLE_FUNCTIONS[name].text) for name in found]
 
 
 def _collect(name: str, found: dict[str, None]) -> None:

@@ -22,7 +22,7 @@ TW_INLINE @T@ tw_abs_@A@(@T@ a) { return a > 0 ? a : tw_negative_@A@(a); }
 TW_INLINE @T@ tw_sign_@A@(@T@ a) { return a > 0 ? 1 : a == 0 ? 0 : (@T@)-1; }
 TW_INLINE @T@ tw_maximum_@A@(@T@ a, @T@ b) { return a > b ? a : b; }
 TW_INLINE @T@ tw_minimum_@A@(@T@ a, @T@ b) { return a < b ? a : b; }
-TW_INLINE int tw_divides_@A@(@T@ b) { return b != 0 && !((@T@)-1 < 1 && b == (@T@)-1); } /* b is neither 0 nor -1 */
+TW_INLINE int tw_divides_@A@(@T@ b) { return b != 0 && !(@IS_SIGNED@ && b == (@T@)-1); } /* b is neither 0 nor -1 */
 TW_INLINE @T@ tw_divide_@A@(@T@ a, @T@ b) {
   return tw_divides_@A@(b) ? (@T@)(a / b) : b == 0 ? 0 : tw_negative_@A@(a);
 }
@@ -30,21 +30,24 @@ TW_INLINE @T@ tw_reciprocal_@A@(@T@ a) { return tw_divide_@A@(1, a); }
 TW_INLINE @T@ tw_fmod_@A@(@T@ a, @T@ b) { return tw_divides_@A@(b) ? (@T@)(a % b) : 0; }
 TW_INLINE @T@ tw_mod_@A@(@T@ a, @T@ b) {
   const @T@ rest = tw_fmod_@A@(a, b);
-  return rest != 0 && (rest < 1) != (b < 1) ? (@T@)(rest + b) : rest;
+  return @IS_SIGNED@ && rest != 0 && (rest < 1) != (b < 1) ? (@T@)(rest + b) : rest;
 }
 TW_INLINE @T@ tw_floor_divide_@A@(@T@ a, @T@ b) {
   const @T@ rest = tw_fmod_@A@(a, b);
-  return (@T@)(tw_divide_@A@(a, b) - (rest != 0 && (rest < 1) != (b < 1)));
+  return (@T@)(tw_divide_@A@(a, b) - (@IS_SIGNED@ && rest != 0 && (rest < 1) != (b < 1)));
 }
 TW_INLINE @T@ tw_bitwise_and_@A@(@T@ a, @T@ b) { return (@T@)(a & b); }
 TW_INLINE @T@ tw_bitwise_or_@A@(@T@ a, @T@ b) { return (@T@)(a | b); }
 TW_INLINE @T@ tw_bitwise_xor_@A@(@T@ a, @T@ b) { return (@T@)(a ^ b); }
 TW_INLINE @T@ tw_bitwise_not_@A@(@T@ a) { return (@T@)~a; }
 TW_INLINE @T@ tw_left_shift_@A@(@T@ a, @T@ b) { return (@U@)b < 8 * sizeof a ? (@T@)((@U@)a << b) : 0; }
-TW_INLINE @T@ tw_right_shift_@A@(@T@ a, @T@ b) { return (@T@)((@U@)b < 8 * sizeof a ? a >> b : -!(a > 0 || a == 0)); }
+TW_INLINE @T@ tw_right_shift_@A@(@T@ a, @T@ b) {
+  const @T@ sign = (@T@)(@IS_SIGNED@ && a < 1 ? -(a != 0) : 0);
+  return (@U@)b < 8 * sizeof a ? (@T@)(a >> b) : sign;
+}
 TW_INLINE @T@ tw_pow_@A@(@T@ a, @T@ b) {
   @T@ power = 1;
-  if (!(b > 0 || b == 0))
+  if (@IS_SIGNED@ && b < 1 && b != 0)
     return tw_divide_@A@(1, (@U@)b & 1 ? a : tw_multiply_@A@(a, a));
   for (; b; b = (@T@)(b >> 1), a = tw_multiply_@A@(a, a))
     power = b & 1 ? tw_multiply_@A@(power, a) : power;
@@ -54,8 +57,8 @@ TW_INLINE @T@ tw_floor_@A@(@T@ a) { return a; }
 TW_INLINE @T@ tw_ceil_@A@(@T@ a) { return a; }
 TW_INLINE @T@ tw_round_@A@(@T@ a) { return a; }
 TW_INLINE @T@ tw_trunc_@A@(@T@ a) { return a; }
-TW_INLINE int tw_isnan_@A@(@T@ a) { return a != a; }
-TW_INLINE int tw_isinf_@A@(@T@ a) { return a != a; }
+TW_INLINE int tw_isnan_@A@(@T@ a) { return (void)a, 0; }
+TW_INLINE int tw_isinf_@A@(@T@ a) { return (void)a, 0; }
 """
 COMPARISONS = """\
 TW_INLINE int tw_less_@A@(@T@ a, @T@ b) { return a < b; }
@@ -124,4 +127,5 @@ def _memory(elements: Iterable[str], touches: bool) -> Iterator[str]:
 
 def _typed(text: str, name: str) -> str:
     word = "unsigned long" if name.endswith("64") else "unsigned"
+    text = text.replace("@IS_SIGNED@", "0" if name.startswith("u") else "1")
     return text.replace("@A@", name).replace("@T@", C_TYPES[name]).replace("@U@", word)

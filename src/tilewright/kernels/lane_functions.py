@@ -38,14 +38,14 @@ TW_INLINE tw_vec tw_sign(tw_vec v) {
 OF_ONE = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "expm1", "log1p")
 OF_TWO = ("pow", "mod", "fmod", "floor_divide")
 BY_LANES = """\
-static __attribute__((noinline, unused)) void tw_@NAME@_of_lanes(float *x@OTHER@) {
+static __attribute__((noinline, unused)) void tw_each_@NAME@(float *x@OTHER@) {
   for (long i = 0; i < TW_LANES; i++)
     x[i] = (float)tw_@NAME@_float64(x[i]@LANE@);
 }
-TW_INLINE tw_vec tw_@NAME@(tw_vec v@VECTOR@) {
+TW_INLINE tw_vec tw_lanes_@NAME@(tw_vec v@VECTOR@) {
   float x[TW_LANES]@ARRAY@;
   tw_store(x, v);
-@STORE@  tw_@NAME@_of_lanes(x@ARGUMENT@);
+@STORE@  tw_each_@NAME@(x@ARGUMENT@);
   return tw_load(x);
 }
 """
@@ -57,7 +57,7 @@ SECOND = {
     "STORE": "  tw_store(y, w);\n",
     "ARGUMENT": ", y",
 }
-TOUCHES_VALUE = "TW_INLINE tw_vec tw_@NAME@(tw_vec v@VECTOR@) { return v@SUM@; }\n"
+TOUCHES_VALUE = "TW_INLINE tw_vec @PREFIX@@NAME@(tw_vec v@VECTOR@) { return v@SUM@; }\n"
 TOUCHES_MASK = "TW_INLINE tw_mask tw_@NAME@(tw_vec v) { return v < 0; }\n"
 NAMES: Mapping[str, str] = {"round": "nearest"}
 """Of functions whose name the vocabulary has for something else."""
@@ -85,4 +85,5 @@ def _names(functions: Iterable[str]) -> list[str]:
 def _filled(text: str, name: str) -> str:
     for key, value in SECOND.items():
         text = text.replace(f"@{key}@", value if name in OF_TWO else "")
-    return text.replace("@SUM@", " + w" if name in OF_TWO else "").replace("@NAME@", name)
+    prefix = "tw_" if name in LIGHT else "tw_lanes_"
+    return text.replace("@SUM@", " + w" if name in OF_TWO else "").replace("@PREFIX@", prefix).replace("@NAME@", name)

@@ -20,8 +20,9 @@ VALUES: Mapping[str, str] = {
     "floor": "tw_floor({})",
     "maximum": "tw_maximum({}, {})",
     "minimum": "tw_minimum({}, {})",
-    **{name: f"tw_{name}({{}})" for name in (*VECTOR_FUNCTIONS, *OF_ONE, "ceil", "trunc", "sign")},
-    **{name: f"tw_{name}({{}}, {{}})" for name in OF_TWO},
+    **{name: f"tw_{name}({{}})" for name in (*VECTOR_FUNCTIONS, "ceil", "trunc", "sign")},
+    **{name: f"tw_lanes_{name}({{}})" for name in OF_ONE},
+    **{name: f"tw_lanes_{name}({{}}, {{}})" for name in OF_TWO},
     "round": "tw_nearest({})",
 }
 CONDITIONS: Mapping[str, str] = {

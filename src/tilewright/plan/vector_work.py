@@ -48,6 +48,8 @@ def vector_seconds(
         return functions_s + corrected * either(blocks > 1, blocks, int(_divides_in_pass(setting, operator, rows_of)))
     if not operator.is_row_operator() or operator.reduction is None:
         return functions_s
+    if window_taps(operator):
+        return functions_s
     blocks = blocks_of_rows(operator, shared)
     rows = prod(setting.sizes[axis] for axis in row_axes(operator))
     folding = len(operator.reduction.states) * setting.coefficients.row_cycles / setting.machine.frequency_hz
@@ -63,6 +65,13 @@ def vector_seconds(
     whole = (shares_s if divided_later else functions_s) + rows * folding
     whole += later_passes_seconds(setting, operator, 1, states - 1 if divided_later else states)
     return either(blocks > 1, online, whole)
+
+
+def window_taps(operator: Operator) -> frozenset[str]:
+    """The reduction axes that move within a window over another axis: lanes run along that one, and no lanes are folded."""
+    reduced = {axis.name for axis in operator.reduction_axes()}
+    windows = (index.axes() for access in operator.reads for index in access.indices if len(index.axes()) > 1)
+    return frozenset(axis for axes in windows for axis in axes & reduced if axes - reduced)
 
 
 def _divides_in_pass(setting: Setting, contraction: Operator, rows_of: Operator) -> bool:

@@ -8,7 +8,7 @@ from tilewright.plan.schedule import Pack, Storage
 from tilewright.plan.types import ContractionRoles, Cut, KeyBlocks, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
 from tilewright.report import units
 from tilewright.report.layout import columns, section, wrapped
-from tilewright.report.model import explain_model
+from tilewright.report.model import arena_lines, explain_model
 from tilewright.report.notation import formula, layout_text, packed_tensor, schedule_rows
 
 PAGE_LINES = 60
@@ -32,7 +32,7 @@ def explain(model_plan: ModelPlan) -> str:
     if len(plans) > MOST_PAGES:
         return explain_model(model_plan)
     count = f"{len(plans)} {'chain' if len(plans) == 1 else 'chains'}"
-    lines = [f"{name}: {count}, {units.seconds(model_plan.predicted_seconds)} on one thread", ""]
+    lines = [f"{name}: {count}, {units.seconds(model_plan.predicted_seconds)} on one thread", *arena_lines(model_plan), ""]
     for plan in plans:
         lines += [*_page(plan, plan.chain.name, PAGE_LINES), ""]
     return "\n".join([*lines, *section("not fused", [line for cut in cuts for line in _cut(cut)])]).rstrip("\n")

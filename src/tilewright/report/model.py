@@ -6,6 +6,7 @@ import re
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
+from tilewright.codegen.workspace import arena_bytes
 from tilewright.plan.recall import structure
 from tilewright.plan.types import Cut, ModelPlan, Plan
 from tilewright.report import units
@@ -33,11 +34,18 @@ class Kind:
         return sum(plan.predicted_seconds for plan in self.plans)
 
 
-def explain_model(model_plan: ModelPlan, arena_bytes: int | None = None) -> str:
+def explain_model(model_plan: ModelPlan) -> str:
     """Every chain with its time and bytes, then every place where two chains were not fused, with the reason."""
     kinds = kinds_of(model_plan)
-    whole = _text(model_plan, kinds, arena_bytes, detailed=True)
-    return "\n".join(whole if len(whole) <= MOST_LINES else _text(model_plan, kinds, arena_bytes, detailed=False))
+    whole = _text(model_plan, kinds, detailed=True)
+    return "\n".join(whole if len(whole) <= MOST_LINES else _text(model_plan, kinds, detailed=False))
+
+
+def arena_lines(model_plan: ModelPlan) -> list[str]:
+    """The memory between chains; nothing where there is none."""
+    size_bytes, alive_bytes = arena_bytes(model_plan)
+    alive = f"{units.size(alive_bytes)} of them alive at once"
+    return [f"tensors between chains take {units.size(size_bytes)}, {alive}"] if size_bytes else []
 
 
 def kinds_of(model_plan: ModelPlan) -> tuple[Kind, ...]:
@@ -48,14 +56,14 @@ def kinds_of(model_plan: ModelPlan) -> tuple[Kind, ...]:
     return tuple(Kind(tuple(plans)) for plans in found.values())
 
 
-def _text(model_plan: ModelPlan, kinds: tuple[Kind, ...], arena_bytes: int | None, *, detailed: bool) -> list[str]:
+def _text(model_plan: ModelPlan, kinds: tuple[Kind, ...], *, detailed: bool) -> list[str]:
     predicted, machine = model_plan.predicted_seconds, model_plan.plans[0].machine
     floor = sum(plan.floor.seconds for plan in model_plan.plans)
     many = f"{len(model_plan.plans)} chains" + (f" of {len(kinds)} kinds" if len(kinds) < len(model_plan.plans) else "")
-    arena = [f"arena {units.size(arena_bytes)}"] if arena_bytes is not None else []
     lines = [
         f"{model_plan.graph.name}: {many}, {units.seconds(predicted)} on one thread",
-        *section("machine", ["; ".join([machine.name, f"floor of all chains {units.seconds(floor)}", *arena])]),
+        *section("machine", [f"{machine.name}; floor of all chains {units.seconds(floor)}"]),
+        *section("arena", arena_lines(model_plan)),
         *section("chains", _table(kinds, predicted)),
         "",
     ]

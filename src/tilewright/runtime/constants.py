@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 
-from tilewright.codegen.artifact import Artifact, PackedSlot, Signature
+from tilewright.codegen.artifact import Artifact, Signature
 from tilewright.errors import ShapeError
 from tilewright.graph.constant_values import can_change, same_values, sample
 from tilewright.runtime import libraries
@@ -80,51 +80,80 @@ class _Shared:
 
 
 _shared = _Shared()
+os.register_at_fork(after_in_child=lambda: setattr(_shared, "lock", threading.Lock()))
 
 
 def prepare(artifact: Artifact, library: ctypes.CDLL, constants: Sequence[object], threads: int = 1) -> Packed:
     """The packed constants of a loaded artifact, each on a cache line of its own, packed by so many threads.
 
-    A source that is no plain array of the constant's type is converted while it is packed, one after the other: memory-mapped
-    arrays cost address space only. Raises `ShapeError` or `DTypeError` for constants that are not those of the signature.
+    Every constant is asked for when its turn comes and let go afterwards, pages of mapped files included: a sequence that reads
+    its elements when they are asked for never holds more of them than there are threads. Raises `ShapeError` or `DTypeError` for
+    constants that are not those of the signature.
     """
     slots = artifact.signature.constants
     if len(constants) != len(slots):
         expected = ", ".join(slot.name for slot in slots) or "none"
         raise ShapeError(f"got {len(constants)} constants, expected {len(slots)}: {expected}")
-    sources = [as_array(constant) for constant in constants]
-    bind(Signature((), slots, ()), sources)
-    arrays = tuple(_packed(artifact, library, sources, threads))
+    arrays = _in_order(artifact.signature, _packed(artifact, library, constants, threads))
     return Packed(arrays, (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays)))
 
 
-def _packed(artifact: Artifact, library: ctypes.CDLL, sources: Sequence[Array], threads: int) -> Iterator[Array]:
-    wanted = artifact.signature.packed
-    if not wanted:
+def _packed(artifact: Artifact, library: ctypes.CDLL, constants: Sequence[object], threads: int) -> Iterator[dict[int, Array]]:
+    """What is packed of one constant after the other, by its number."""
+    signature = artifact.signature
+    if not signature.packed:
         return
     address = libraries.address(library, f"{artifact.entry_point}_prepare")
     pack = ctypes.CFUNCTYPE(None, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)(address)
 
-    def one(number: int) -> Array:
-        source = sources[wanted[number].constant]
-        return _one(pack, number, wanted[number], source, artifact.signature.constants[wanted[number].constant].dtype)
+    def one(number: int) -> dict[int, Array]:
+        source = as_array(constants[number])
+        bind(Signature((), (signature.constants[number],), ()), [source])
+        return dict(_of_one(pack, signature, number, source))
 
-    if threads == 1 or sum(slot.size_bytes for slot in wanted) < WORTH_THREADS_BYTES:
-        yield from map(one, range(len(wanted)))
+    if threads == 1 or sum(slot.size_bytes for slot in signature.packed) < WORTH_THREADS_BYTES:
+        yield from map(one, range(len(constants)))
         return
+    from concurrent.futures import ThreadPoolExecutor  # 5 ms: not for the path of every import
+
     with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(one, range(len(wanted)))
+        yield from pool.map(one, range(len(constants)))
 
 
-def _one(pack: Pack, number: int, slot: PackedSlot, source: Array, dtype: str) -> Array:
-    found = _shared.find(source, slot.layout)
-    if found is not None:
-        return found
-    dense = np.require(source, dtype_named(dtype), ("C", "A"))
-    packed = allocate(slot.size_bytes)
-    pack(number, dense.ctypes.data, packed.ctypes.data)
-    packed.flags.writeable = False
-    return _shared.keep(source, slot.layout, packed)
+def _in_order(signature: Signature, packed: Iterator[dict[int, Array]]) -> tuple[Array, ...]:
+    together = {number: array for some in packed for number, array in some.items()}
+    return tuple(together[number] for number in range(len(signature.packed)))
+
+
+def _of_one(pack: Pack, signature: Signature, constant: int, source: Array) -> Iterator[tuple[int, Array]]:
+    """All that is packed of one constant; the pages of a file that it was read from are let go."""
+    wanted = [(number, slot) for number, slot in enumerate(signature.packed) if slot.constant == constant]
+    found = {number: _shared.find(source, slot.layout) for number, slot in wanted}
+    if all(array is not None for array in found.values()):
+        yield from ((number, array) for number, array in found.items() if array is not None)
+        return
+    dense = np.require(source, dtype_named(signature.constants[constant].dtype), ("C", "A"))
+    for number, slot in wanted:
+        packed = allocate(slot.size_bytes)
+        pack(number, dense.ctypes.data, packed.ctypes.data)
+        packed.flags.writeable = False
+        yield number, _shared.keep(source, slot.layout, packed)
+    _let_go(source)
+
+
+def _let_go(source: Array) -> None:
+    """Take the pages of an array in a mapped file out of memory; who reads it again finds them in the system's cache."""
+    owner: object = source
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    owner = owner.obj if isinstance(owner, memoryview) else owner
+    if can_change(source) or not isinstance(owner, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    start = np.frombuffer(owner, np.uint8).ctypes.data
+    first = -(-(source.ctypes.data - start) // mmap.PAGESIZE) * mmap.PAGESIZE
+    last = (source.ctypes.data + source.nbytes - start) // mmap.PAGESIZE * mmap.PAGESIZE
+    if source.flags.c_contiguous and last > first:
+        owner.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
 def allocate(size_bytes: int) -> Array:

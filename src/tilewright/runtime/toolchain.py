@@ -17,7 +17,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -101,6 +100,8 @@ class Toolchain:
 
     def _run_all(self, commands: Sequence[Sequence[str]], directory: Path, text: str, linked: tuple[KernelSource, ...]) -> None:
         """Raises `ToolchainError` for the first command that fails."""
+        from concurrent.futures import ThreadPoolExecutor  # 5 ms: not for the path of every import
+
         with ThreadPoolExecutor(usable_cores()) as pool:
             problems = list(pool.map(lambda command: _run(command, directory), commands))
         for command, problem in zip(commands, problems, strict=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from tilewright.errors import ShapeError
 from tilewright.graph.definition import define
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import SymbolicExtent, Tensor
+from tilewright.graph.types import Tensor
 
 if TYPE_CHECKING:
     from tilewright.graph.builder import Builder
@@ -28,14 +27,10 @@ def _meaning(function: str) -> Callable[[Any], Any]:
 
 def _lower(function: str) -> Callable[[Builder, Tensor], Tensor]:
     def lower(builder: Builder, x: Tensor) -> Tensor:
-        """One reduction, over the pixels laid in a row where their number is known."""
+        """One reduction."""
         if len(x.shape) < 3:
             raise ShapeError(f"a global pool of {shape_text(x.shape)}", where=function, why="there are no spatial dimensions")
-        spatial = tuple(extent for extent in x.shape[2:] if not isinstance(extent, SymbolicExtent))
-        if len(spatial) < len(x.shape) - 2:
-            return builder.reduce(function, x, tuple(range(2, len(x.shape))), keepdims=True)
-        pooled = builder.reduce(function, builder.reshape(x, (*x.shape[:2], prod(spatial))), (2,))
-        return builder.reshape(pooled, (*x.shape[:2], *(1,) * len(spatial)))
+        return builder.reduce(function, x, tuple(range(2, len(x.shape))), keepdims=True)
 
     return lower
 

@@ -63,6 +63,8 @@ class _Folding:
             product = self.operators.get(access.tensor)
             if product is None or access.tensor not in self.alone or not _is_product(product) or access.guard is not None:
                 continue
+            if operator.accumulator != "float32" or product.accumulator != "float32":
+                continue
             operator = self._folded(operator, number, product) or operator
         self.operators[operator.write.tensor] = operator
 

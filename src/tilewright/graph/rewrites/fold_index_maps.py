@@ -38,7 +38,9 @@ def _keeps_type(operator: Operator, graph: Graph) -> bool:
 
 def _through(operator: Operator, access: Access, changes: dict[str, Operator]) -> Access:
     change = changes.get(access.tensor)
-    if change is None or access.guard is not None or access.lookups or change.reads[0].guard is not None:
+    if change is None or access.lookups or change.reads[0].guard is not None:
         return access
     source = composed(change.reads[0], consumer_positions(change, access), largest_extents(operator))
+    if access.guard is not None:
+        return replace(source, guard=access.guard) if source.is_affine() else access
     return source if source.is_affine() or operator.is_index_change() else access

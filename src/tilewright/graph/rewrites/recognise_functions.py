@@ -12,7 +12,7 @@ from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial, 
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import Apply, Literal, Scalar, apply, subexpressions
 from tilewright.graph.special_functions import CUBIC, SQRT_2_OVER_PI
-from tilewright.graph.types import Graph
+from tilewright.graph.types import Graph, Operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,12 @@ class RecogniseFunctions:
 
     def run(self, graph: Graph) -> Graph:
         """The graph with named functions in the place of their compositions."""
-        return with_operators(graph, [replace(operator, body=recognised(operator.body)) for operator in graph.operators])
+        return with_operators(graph, [_with_names(operator) for operator in graph.operators])
+
+
+def _with_names(operator: Operator) -> Operator:
+    """The operator with named functions in its body; the constants of a formula may be those of float32, so not in float64."""
+    return operator if operator.accumulator == "float64" else replace(operator, body=recognised(operator.body))
 
 
 def recognised(scalar: Scalar) -> Scalar:

@@ -1,0 +1,78 @@
+"""CenterCropPad: the middle of a tensor along some axes, or the tensor in the middle of zeros."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.definition import define
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.index import constant
+from tilewright.graph.operators.elementwise import accumulator_of
+from tilewright.graph.operators.windows import MOST_ELEMENTS, inside
+from tilewright.graph.scalar import Load
+from tilewright.graph.shapes import normalize_axis, shape_text
+from tilewright.graph.types import Access, Axis, Guard, Operator, Tensor, planned_extent
+
+if TYPE_CHECKING:
+    from tilewright.graph.builder import Builder
+
+
+def meaning(x: Any, shape: Any, *, axes: Sequence[int] | None = None) -> Any:
+    """The same by NumPy."""
+    wanted = _wanted(x.shape, [int(extent) for extent in np.reshape(shape, -1)], axes)
+    y = np.zeros(wanted, x.dtype)
+    starts = _starts(x.shape, wanted)
+    source = tuple(slice(max(s, 0), max(s, 0) + min(e, w)) for s, e, w in zip(starts, x.shape, wanted, strict=True))
+    target = tuple(slice(max(-s, 0), max(-s, 0) + min(e, w)) for s, e, w in zip(starts, x.shape, wanted, strict=True))
+    y[target] = x[source]
+    return y
+
+
+def lower(builder: Builder, x: Tensor, shape: Tensor, *, axes: Sequence[int] | None = None) -> Tensor:
+    """A guarded index change."""
+    wanted = builder.integers(shape)
+    extents = tuple(extent for extent in x.shape if isinstance(extent, int))
+    if len(extents) < len(x.shape) or not all(isinstance(extent, int) for extent in wanted):
+        raise UnsupportedOperation("CenterCropPad of extents that are known at run time only", where="CenterCropPad")
+    target = _wanted(extents, list(map(planned_extent, wanted)), axes)
+    return builder.record(_moved, x, target, _starts(extents, target), kind="crop")
+
+
+def _wanted(shape: Sequence[int], extents: Sequence[int], axes: Sequence[int] | None) -> tuple[int, ...]:
+    """The whole shape of the result."""
+    along = range(len(shape)) if axes is None else [normalize_axis(axis, len(shape), where="CenterCropPad") for axis in axes]
+    if len(set(along)) != len(extents) or min(extents, default=0) < 0:
+        raise ShapeError(f"CenterCropPad of {shape_text(shape)} to {shape_text(extents)}", where="CenterCropPad")
+    wanted = dict(zip(along, extents, strict=True))
+    result = tuple(wanted.get(d, extent) for d, extent in enumerate(shape))
+    if prod(result) > MOST_ELEMENTS:
+        raise UnsupportedOperation(f"CenterCropPad to {shape_text(result)}", where="CenterCropPad", why="it is absurdly large")
+    return result
+
+
+def _starts(shape: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]:
+    """Where in the source the first element of the result lies; negative in padding. What is odd goes behind."""
+    return tuple((e - w) // 2 if e >= w else -((w - e) // 2) for e, w in zip(shape, wanted, strict=True))
+
+
+def _moved(x: Tensor, wanted: tuple[int, ...], starts: tuple[int, ...], *, name: str, result: str) -> tuple[Operator, Tensor]:
+    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(wanted))
+    indices = tuple(axis_index(f"d{d}") + constant(start) for d, start in enumerate(starts))
+    constraints = [
+        constraint
+        for d, (index, extent) in enumerate(zip(indices, x.shape, strict=True))
+        for constraint in inside(index, planned_extent(extent), {f"d{d}": wanted[d]})
+    ]
+    read = Access(x.name, indices, Guard(tuple(constraints), 0.0) if constraints else None)
+    write = Access(result, tuple(axis_index(axis.name) for axis in axes))
+    return Operator(name, "crop", axes, (read,), write, Load(0), accumulator=accumulator_of(x.dtype)), Tensor(
+        result, wanted, x.dtype
+    )
+
+
+define("CenterCropPad", meaning, lower)

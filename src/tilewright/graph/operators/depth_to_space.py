@@ -1,0 +1,72 @@
+"""DepthToSpace and SpaceToDepth: blocks of pixels from channels, and channels from blocks of pixels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError
+from tilewright.graph.definition import define
+from tilewright.graph.shapes import shape_text
+from tilewright.graph.types import Tensor
+
+if TYPE_CHECKING:
+    from tilewright.graph.builder import Builder
+
+TO_SPACE = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
+"""The order of dimensions, by mode: columns and rows of a block before the channels, or behind."""
+
+
+TO_DEPTH = {"DCR": (0, 3, 5, 1, 2, 4), "CRD": (0, 1, 3, 5, 2, 4)}
+"""The same of the way back."""
+
+
+def meaning(x: Any, *, blocksize: int = 1, mode: str = "DCR") -> Any:
+    """The same by NumPy."""
+    split, shape = _to_space(x.shape, blocksize, mode)
+    return np.reshape(np.transpose(np.reshape(x, split), TO_SPACE[mode]), shape)
+
+
+def lower(builder: Builder, x: Tensor, *, blocksize: int = 1, mode: str = "DCR") -> Tensor:
+    """Index changes."""
+    split, shape = _to_space(x.shape, blocksize, mode)
+    return builder.reshape(builder.transpose(builder.reshape(x, split), TO_SPACE[mode]), shape)
+
+
+def to_depth_meaning(x: Any, *, blocksize: int = 1, mode: str = "DCR") -> Any:
+    """The same by NumPy."""
+    split, shape = _to_depth(x.shape, blocksize, mode)
+    return np.reshape(np.transpose(np.reshape(x, split), TO_DEPTH[mode]), shape)
+
+
+def to_depth_lower(builder: Builder, x: Tensor, *, blocksize: int = 1, mode: str = "DCR") -> Tensor:
+    """Index changes."""
+    split, shape = _to_depth(x.shape, blocksize, mode)
+    return builder.reshape(builder.transpose(builder.reshape(x, split), TO_DEPTH[mode]), shape)
+
+
+def _to_space(shape: Any, block: int, mode: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    n, c, h, w = _four("DepthToSpace", shape)
+    if block < 1 or c % block**2 or mode not in TO_SPACE:
+        raise ShapeError(f"DepthToSpace of {shape_text(shape)} by blocks of {block}, {mode}", where="DepthToSpace")
+    depth = c // block**2
+    split = (n, block, block, depth, h, w) if mode == "DCR" else (n, depth, block, block, h, w)
+    return split, (n, depth, h * block, w * block)
+
+
+def _to_depth(shape: Any, block: int, mode: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    n, c, h, w = _four("SpaceToDepth", shape)
+    if block < 1 or h % block or w % block or mode not in TO_DEPTH:
+        raise ShapeError(f"SpaceToDepth of {shape_text(shape)} by blocks of {block}, {mode}", where="SpaceToDepth")
+    return (n, c, h // block, block, w // block, block), (n, c * block**2, h // block, w // block)
+
+
+def _four(where: str, shape: Any) -> Any:
+    if len(shape) != 4 or not all(isinstance(extent, int) for extent in shape[1:]):
+        raise ShapeError(f"{where} of {shape_text(shape)}", where=where, why="it takes (batch, channels, height, width)")
+    return shape
+
+
+define("DepthToSpace", meaning, lower)
+define("SpaceToDepth", to_depth_meaning, to_depth_lower)

@@ -1,0 +1,52 @@
+"""MaxUnpool: what MaxPool has taken, back at the positions that it told; 0 elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError
+from tilewright.graph.definition import define
+from tilewright.graph.operators.windows import MOST_ELEMENTS
+from tilewright.graph.shapes import shape_text
+
+
+def meaning(
+    x: Any,
+    positions: Any,
+    output_shape: Any = None,
+    *,
+    kernel_shape: Sequence[int] = (),
+    pads: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+) -> Any:
+    """The same by NumPy. Positions count in the pooled tensor's shape, whatever shape is asked for."""
+    rank = len(kernel_shape)
+    if x.ndim != rank + 2 or positions.shape != x.shape:
+        raise ShapeError(f"MaxUnpool of {shape_text(x.shape)} with positions of {shape_text(positions.shape)}", where="MaxUnpool")
+    steps, cut = tuple(strides or (1,) * rank), tuple(pads or (0,) * (2 * rank))
+    spatial = [(x.shape[d + 2] - 1) * steps[d] + kernel_shape[d] - cut[d] - cut[d + rank] for d in range(rank)]
+    pooled = (*x.shape[:2], *spatial)
+    shape = pooled if output_shape is None else tuple(int(extent) for extent in output_shape)
+    if len(shape) != x.ndim or min(shape) < 0 or prod(shape) > MOST_ELEMENTS:
+        raise ShapeError(f"MaxUnpool of {shape_text(x.shape)} into {shape_text(shape)}", where="MaxUnpool")
+    places = _places(positions, pooled, shape)
+    y = np.zeros(shape, x.dtype)
+    y[places] = x
+    return y
+
+
+def _places(positions: Any, pooled: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """The indices of all positions, checked."""
+    if positions.size and not 0 <= positions.min() <= positions.max() < prod(pooled):
+        raise ShapeError(f"MaxUnpool from {shape_text(pooled)}", where="MaxUnpool", why="a position lies outside")
+    places = np.unravel_index(positions, pooled)
+    if any(own.size and own.max() >= extent for own, extent in zip(places, shape, strict=True)):
+        raise ShapeError(f"MaxUnpool into {shape_text(shape)}", where="MaxUnpool", why="a position lies outside")
+    return places
+
+
+define("MaxUnpool", meaning)

@@ -1,0 +1,106 @@
+"""Which maps may be computed inside of their readers, by the element types between them; and the conversions around products."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.support.typed import Graphs, sample
+from tilewright.compiler import rewrite
+from tilewright.graph.operators.elementwise import accumulator_of, body_of, elementwise
+from tilewright.graph.operators.matmul import matmul
+from tilewright.graph.rewrites.lossless import is_as_read
+from tilewright.graph.rewrites.outputs_apart import OutputsApart
+from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
+from tilewright.graph.types import Graph, Tensor
+from tilewright.graph.verifier import verify
+from tilewright.plan.supported import obstacle
+
+POSITION = AxisValue("d0")
+WIDE, OTHER = Load(0), Load(1)
+CASES: list[tuple[str, Scalar, str, str, bool]] = [
+    ("float32", body_of("square"), "float32", "float32", True),
+    ("float16", body_of("square"), "float16", "float16", True),
+    ("float32", Load(0), "float16", "float16", False),
+    ("float32", Load(0), "float16", "float32", False),
+    ("float32", Load(0), "int32", "float32", False),
+    ("float64", body_of("square"), "float64", "float64", True),
+    ("float64", body_of("square"), "float64", "float32", False),
+    ("int64", body_of("square"), "int64", "int64", True),
+    ("int64", body_of("square"), "int64", "float32", False),
+    ("int64", Load(0), "int64", "float32", True),
+    ("int64", Load(0), "int32", "float32", False),
+    ("int8", body_of("square"), "int8", "int8", False),
+    ("int64", apply("less", POSITION, WIDE), "bool", "float32", True),
+    ("int64", apply("less", POSITION, apply("add", WIDE, Literal(1.0))), "bool", "float32", True),
+    ("int64", apply("equal", WIDE, Literal(3.0)), "bool", "float32", True),
+    ("int64", apply("equal", WIDE, Literal(2.0**40)), "bool", "float32", False),
+    ("int64", apply("less", WIDE, OTHER), "bool", "float32", False),
+    ("int8", apply("less", WIDE, OTHER), "bool", "float32", True),
+    ("int64", apply("less", WIDE, OTHER), "bool", "int64", True),
+    ("float32", apply("less", WIDE, OTHER), "bool", "float32", True),
+    ("float32", apply("less", WIDE, OTHER), "bool", "int64", False),
+    ("float32", Load(0), "bool", "float32", False),
+]
+
+
+@pytest.mark.parametrize(("read", "body", "stored", "reader", "expected"), CASES)
+def test_a_reader_computes_what_it_would_have_read(read: str, body: Scalar, stored: str, reader: str, expected: bool) -> None:
+    x, y = Tensor("x", (9,), read), Tensor("y", (9,), read)
+    producer, middle = elementwise(body, [x, y], name="f", result="z", dtype=stored)
+    consumer, result = elementwise(Load(0), [middle], name="g", result="out", dtype=reader)
+    tensors = {tensor.name: tensor for tensor in (x, y, middle, result)}
+    assert is_as_read(producer, consumer, tensors) is expected
+
+
+def kinds(graph: Graph) -> list[str]:
+    verify(graph)
+    return [operator.kind for operator in rewrite(graph).operators]
+
+
+def test_products_of_halves_have_conversions_around_them() -> None:
+    graphs = Graphs()
+    a, b = (graphs.input(sample("float16", 12).reshape(shape)) for shape in ((3, 4), (4, 3)))
+    graphs.add(matmul, a, b)
+    assert kinds(graphs.graph()) == ["astype", "astype", "matmul", "astype"]
+
+
+def test_products_of_integers_and_doubles_stay() -> None:
+    for dtype in ("int8", "int64", "float64"):
+        graphs = Graphs()
+        a, b = (graphs.input(sample(dtype, 12).reshape(shape)) for shape in ((3, 4), (4, 3)))
+        graphs.add(matmul, a, b)
+        assert kinds(graphs.graph()) == ["matmul"]
+
+
+def test_every_output_has_an_operator() -> None:
+    x = Tensor("x", (3,))
+    graph = OutputsApart().run(Graph("test", (x,), (), ("x",), ("x", "x")))
+    verify(graph)
+    assert graph.outputs == ("x_copy", "x_copy_")
+    assert [operator.write.tensor for operator in graph.operators] == list(graph.outputs)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "body", "accumulator", "reason"),
+    [
+        ("float32", body_of("tanh"), None, ""),
+        ("int64", body_of("sin"), None, ""),
+        ("float64", body_of("gelu"), None, ""),
+        ("uint8", body_of("bitwise_and"), None, ""),
+        ("float32", body_of("bitwise_and"), None, "the function bitwise_and in float32"),
+        ("float64", body_of("left_shift"), None, "the function left_shift in float64"),
+        ("complex64", body_of("add"), None, "elements of type complex64"),
+        ("str", body_of("equal"), "float32", "elements of type str"),
+        ("float8_e4m3fn", body_of("add"), "float32", "elements of type float8_e4m3fn"),
+        ("float32", body_of("add"), "complex128", "arithmetic in complex128"),
+    ],
+)
+def test_obstacles(dtype: str, body: Any, accumulator: str | None, reason: str) -> None:
+    x = Tensor("x", (4,))
+    operator, _ = elementwise(body, [x, x], name="f", result="y")
+
+    known = replace(operator, accumulator=accumulator or accumulator_of(dtype))
+    assert obstacle(known, {name: Tensor(name, (4,), dtype) for name in ("x", "y")}) == reason
