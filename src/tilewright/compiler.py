@@ -111,8 +111,8 @@ def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> ModelPl
 def rewrite(graph: Graph) -> Graph:
     """Run every rewrite, with the verifier after each."""
     for one in REWRITES:
-        graph = one.run(graph)
-        verify(graph)
+        before, graph = graph, one.run(graph)
+        verify(graph, before)
     return graph
 
 

@@ -103,3 +103,16 @@ def test_the_printed_graph() -> None:
     ]
     assert to_text(GRAPH) == to_text(GRAPH)
     assert "rescale row_sum by exp(old row_max - row_max)" in to_text(GRAPH)
+
+
+def test_what_was_found_well_formed_is_not_looked_at_again() -> None:
+    """Operators taken over from another graph are skipped, unless their tensors changed."""
+    (operator, *others) = GRAPH.operators
+    broken = replace(operator, body=Load(99))
+    whole = replace(GRAPH, operators=(broken, *others))
+    verify(whole, whole)
+    with pytest.raises(InternalError, match="read 99 does not exist"):
+        verify(whole, GRAPH)
+    wide = tuple(replace(tensor, shape=tuple(2 for _ in tensor.shape)) for tensor in GRAPH.tensors)
+    with pytest.raises(InternalError, match=r"runs over|does not cover"):
+        verify(replace(GRAPH, tensors=wide), GRAPH)

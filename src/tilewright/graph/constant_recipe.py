@@ -56,7 +56,7 @@ def recipe(graph: Graph, names: Iterable[str], given: Named) -> Recipe:
     >>> shifted = builder.map("add", weight, 1.0)
     >>> graph = builder.graph((shifted.name,))
     >>> made = decoded(recipe(graph, [shifted.name], graph.constants).encoded())
-    >>> made.origins, made.values([("weight", Constant(np.ones(100)))])[shifted.name][0]
+    >>> made.origins, float(made.values([("weight", Constant(np.ones(100)))])[shifted.name][0])
     ((('weight', 'weight'),), 2.0)
     """
     wanted = DeadCode().run(replace(graph, inputs=(), outputs=tuple(names)))
