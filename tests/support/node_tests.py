@@ -24,7 +24,7 @@ from tilewright.machine import Machine
 from tilewright.plan.supported import obstacle
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class NodeTest:
     """One node, its operands (None where left out), and what should come out (None for results that nobody wants)."""
 

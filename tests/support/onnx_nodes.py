@@ -49,7 +49,6 @@ def arrays(model: ModelProto, inputs: Sequence[Any]) -> list[Any]:
 
 def by_meaning(model: ModelProto, operands: Sequence[Any]) -> list[Any]:
     """The results by the NumPy meaning."""
-    (node,) = model.graph.node
     found = definition_of(model)
     results = found.meaning(*operands, **_options(found, model))
     return list(results) if isinstance(results, tuple) else [results]
@@ -83,6 +82,8 @@ def _options(found: Definition, model: ModelProto) -> dict[str, Any]:
 
 def _value(attribute: AttributeProto) -> Any:
     value = helper.get_attribute_value(attribute)
+    if attribute.type == AttributeProto.TENSOR:
+        return numpy_helper.to_array(value)
     if isinstance(value, bytes):
         return value.decode()
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value

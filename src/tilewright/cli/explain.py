@@ -30,6 +30,14 @@ FUSE = {"prices": None, "always": True, "never": False}
     callback=parameters.specs,
     help="One argument of the function: 12x512x64, or 12xsx64:float32.",
 )
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    metavar="NAME=1x128",
+    callback=parameters.named_shapes,
+    help="Of a model: the shape of an input, or the extent of a named dimension.",
+)
 @click.option("--target", callback=parameters.target, help="Plan for this machine, by its name, instead of the one at hand.")
 @click.option("--fuse", type=click.Choice(sorted(FUSE)), default="prices", show_default=True, help="What decides on fusion.")
 @click.option(
@@ -42,13 +50,24 @@ FUSE = {"prices": None, "always": True, "never": False}
 )
 @click.option("--source", is_flag=True, help="Print the generated C instead.")
 def explain(
-    what: str, softmax: bool, arguments: tuple[Spec, ...], target: str | None, fuse: str, terms: tuple[str, ...], source: bool
+    what: str,
+    softmax: bool,
+    arguments: tuple[Spec, ...],
+    shapes: dict[str, tuple[int, ...]],
+    target: str | None,
+    fuse: str,
+    terms: tuple[str, ...],
+    source: bool,
 ) -> None:
-    """Say how WHAT will run, and why: a Table IV chain (G1 to G12), or FILE.py:FUNCTION or MODULE:FUNCTION with --arg's."""
+    """Say how WHAT will run, and why: MODEL.onnx, a Table IV chain (G1 to G12), or FILE.py:FUNCTION or MODULE:FUNCTION
+    with --arg's."""
     import tilewright as tw
 
-    function, shapes = _chain(what, softmax, arguments) if _is_chain(what) else _function(what, softmax, arguments)
-    specs = [tw.spec(shape, dtype) for shape, dtype in shapes]
+    if what.endswith(".onnx"):
+        click.echo(_model(what, shapes, target))
+        return
+    function, operands = _chain(what, softmax, arguments) if _is_chain(what) else _function(what, softmax, arguments)
+    specs = [tw.spec(shape, dtype) for shape, dtype in operands]
     user_code.check_arguments(function, specs)
     with user_code.blamed(what):
         lowered = tw.jit(function, target=target, fuse=FUSE[fuse]).lower(*specs)
@@ -56,6 +75,14 @@ def explain(
     if terms and not source:
         click.echo(f"planned as if these cost nothing: {', '.join(terms)}\n")
     click.echo(_source(model_plan) if source else report.explain(model_plan))
+
+
+def _model(path: str, shapes: dict[str, tuple[int, ...]], target: str | None) -> str:
+    import tilewright.onnx as ort
+
+    session = ort.InferenceSession(path, target=target, prepare=False)
+    names = {extent for one in session.get_inputs() for extent in one.shape if isinstance(extent, str)}
+    return session.explain(**{name: shape[0] if name in names else shape for name, shape in shapes.items()})
 
 
 def _without(terms: tuple[str, ...], planned: ModelPlan, fuse: bool | None) -> ModelPlan:

@@ -23,6 +23,7 @@ COMMANDS = {
     "explain": "tilewright.cli.explain:explain",
     "knobs": "tilewright.cli.knobs:knobs",
     "machine": "tilewright.cli.machine:machine",
+    "run": "tilewright.cli.run:run",
 }
 """Imported when they are used, so that `tilewright knobs` does not load a compiler."""
 

@@ -72,6 +72,17 @@ def parse_spec(text: str) -> Spec:
     return tuple(int(part) if part.isdecimal() else part for part in parts), dtype or "float32"
 
 
+def named_shapes(context: click.Context, parameter: click.Parameter, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Shapes by name, from texts like `input_ids=1x128`."""
+    found = {}
+    for text in texts:
+        name, equals, shape = text.rpartition("=")
+        if not equals or not name or not all(part.isdecimal() for part in shape.split("x")):
+            raise click.BadParameter(f"{text}: expected NAME=1x128")
+        found[name] = tuple(map(int, shape.split("x")))
+    return found
+
+
 def stages(context: click.Context, parameter: click.Parameter, names: tuple[Any, ...]) -> tuple[str, ...]:
     """Stages of the compiler, which is loaded only if there are any."""
     if not names:

@@ -1,7 +1,7 @@
 """C text of reads of windows: a vector of which some lanes lie in the padding, and every other element of a row.
 
-A guard says of which lanes an access is real. Every constraint is affine, so that along the lanes it holds from some lane on or up to
-some lane; those that do not move with the lanes hold for all of them or for none.
+A guard says of which lanes an access is real. Every constraint is affine, so that along the lanes it holds from some lane on or up
+to some lane; those that do not move with the lanes hold for all of them or for none.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def windows_text(lines: Iterable[str], lanes: int) -> list[str]:
 
 
 def guarded_lines(read: int, operand: Gather, lanes: str, vector: str | None, position: Callable[[str], str]) -> list[str]:
-    """The statements that define `load_<read>` from an affine read; `position` gives the place of the first lane along an axis."""
+    """The statements that define `load_<read>` from an affine read; `position` is that of the first lane along an axis."""
     constraints = operand.guard.constraints if operand.guard is not None else ()
     step = add(*(multiply(index.coefficient(vector or ""), stride) for index, stride in _dims(operand)))
     place = add(operand.offset, *(multiply(f"({index_text(index, position)})", stride) for index, stride in _dims(operand)))

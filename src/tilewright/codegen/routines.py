@@ -15,7 +15,9 @@ from tilewright.codegen.c_text import COMMENT, WORD
 from tilewright.codegen.loop_nest import KernelCall
 
 RUN_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes"
-DECLARED = re.compile(r"\b(?:long|int|float|double|char|short|unsigned|tw_\w+)\s+\*?\s*(?:const\s+)?([A-Za-z_]\w*)\s*(?=[=;,\[)])")
+DECLARED = re.compile(
+    r"\b(?:long|int|float|double|char|short|unsigned|tw_\w+)\s+\*?\s*(?:const\s+)?([A-Za-z_]\w*)\s*(?=[=;,\[)])"
+)
 OWN_SUFFIXES = ("task", "run")
 
 

@@ -252,10 +252,14 @@ class Graph:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     constants: tuple[tuple[str, Constant], ...] = ()
+    found: dict[str, Tensor] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The tensors by name, once one was asked for."""
 
     def tensor(self, name: str) -> Tensor:
         """The tensor of that name."""
-        return next(tensor for tensor in self.tensors if tensor.name == name)
+        if not self.found:
+            self.found.update({tensor.name: tensor for tensor in self.tensors})
+        return self.found[name]
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,6 +150,8 @@ def _free_name(wanted: str, taken: set[str]) -> str:
 
 def with_axes(operator: Operator, new: Mapping[str, str]) -> Operator:
     """An operator whose axes have other names."""
+    if all(new[axis.name] == axis.name for axis in operator.axes):
+        return operator
     values = {axis.name: axis_index(new[axis.name]) for axis in operator.axes}
     return replace(
         operator,

@@ -5,10 +5,11 @@ There is nothing to search: no vectors, no micro kernel, no packing. Each is a c
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from tilewright.graph.exactness import exact_type
-from tilewright.graph.types import AxisKind, Chain, Graph, Operator
+from tilewright.graph.types import AxisKind, Chain, Operator, Tensor
 from tilewright.machine.machine import Machine
 from tilewright.plan.coefficients import Coefficients
 from tilewright.plan.cost import floor
@@ -27,13 +28,11 @@ def is_exact(chain: Chain) -> bool:
     return len(chain.operators) == 1 and exact_type(chain.operators[0], tensors) != ""
 
 
-def why_stored(graph: Graph, tensor: str) -> str:
-    """Why a tensor between operators goes through memory; "" if vectors of float32 hold it, and both its ends work with these."""
-    dtype = graph.tensor(tensor).dtype
+def why_stored(tensors: Mapping[str, Tensor], tensor: str, ends: Sequence[Operator]) -> str:
+    """Why a tensor between operators goes through memory; "" if vectors of float32 hold it, and its `ends` work with these."""
+    dtype = tensors[tensor].dtype
     if dtype not in ("float32", "bool"):
         return f"its elements are stored as {dtype}"
-    tensors = {one.name: one for one in graph.tensors}
-    ends = [op for op in graph.operators if op.write.tensor == tensor or any(access.tensor == tensor for access in op.reads)]
     exact = next((operator for operator in ends if exact_type(operator, tensors)), None)
     return f"{exact.name} is computed exactly, in {exact_type(exact, tensors)}" if exact is not None else ""
 

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilewright.errors import PlanningError
-from tilewright.graph.types import Chain, Graph, Operator
+from tilewright.graph.types import Chain, Graph, Operator, Tensor
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
@@ -24,8 +24,9 @@ from tilewright.plan.chains import make_chain
 from tilewright.plan.coefficients import Coefficients, coefficients_for
 from tilewright.plan.exact import why_stored
 from tilewright.plan.planner import chain_setting, plan_chain
-from tilewright.plan.pricing import renamed_price, separate_price
+from tilewright.plan.pricing import separate_price
 from tilewright.plan.recall import Searched, structure
+from tilewright.plan.renaming import names_of, renamed_cut, renamed_plan
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price
 from tilewright.plan.worth import can_cost
 
@@ -52,8 +53,7 @@ def partition(
     work = _Partition(graph, machine, fuse, kernels, coefficients or coefficients_for(machine))
     work.alone = {operator.name: work.part((operator,)) for operator in graph.operators}
     plans = [work.plan(part.operators) for group in work.groups() for part in work.divide(group)]
-    order = {operator.name: position for position, operator in enumerate(graph.operators)}
-    plans.sort(key=lambda plan: order[plan.chain.operators[-1].name])
+    plans.sort(key=lambda plan: work.positions[plan.chain.operators[-1].name])
     cuts = (work.cuts[tensor] for plan in plans if (tensor := plan.chain.output) in work.cuts)
     return ModelPlan(graph, tuple(plans), tuple(cuts))
 
@@ -81,33 +81,64 @@ class _Partition:
     """By the names of their operators."""
     plans: dict[tuple[str, ...], Plan] = field(default_factory=dict)
     """By the names of their operators."""
-    priced: dict[Hashable, tuple[Chain, Price]] = field(default_factory=dict)
-    """By the structure of a chain: the one that was planned first, and its price."""
+    planned: dict[Hashable, Plan] = field(default_factory=dict)
+    """By the structure of a chain: the plan of the first."""
+    divided: dict[Hashable, tuple[Operators, list[_Part]]] = field(default_factory=dict)
+    """By the structure of a group: the first, and its parts."""
     searched: Searched = field(default_factory=dict)
+    writers: dict[str, Operator] = field(default_factory=dict)
+    """By the tensor that they write."""
+    readers: dict[str, list[Operator]] = field(default_factory=dict)
+    """By the tensor that they read."""
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    """By name."""
+    positions: dict[str, int] = field(default_factory=dict)
+    """Of every operator in the graph."""
+
+    def __post_init__(self) -> None:
+        self.tensors |= {tensor.name: tensor for tensor in self.graph.tensors}
+        for position, operator in enumerate(self.graph.operators):
+            self.positions[operator.name] = position
+            self.writers[operator.write.tensor] = operator
+            for tensor in dict.fromkeys(access.tensor for access in operator.reads):
+                self.readers.setdefault(tensor, []).append(operator)
 
     def groups(self) -> list[Operators]:
         """Operators connected by edges that can be fused; every other edge between operators is recorded as cut."""
-        members: list[list[Operator]] = []
+        members: dict[str, list[Operator]] = {}
+        """By the only tensor of a group that others may read: the last one."""
         for operator in self.graph.operators:
             group = [operator]
             for tensor in dict.fromkeys(access.tensor for access in operator.reads):
-                producers = next((own for own in members if any(op.write.tensor == tensor for op in own)), None)
-                if producers is None:
+                if tensor not in self.writers:
                     continue
                 if reason := self._obstacle(tensor):
-                    self.cuts[tensor] = self._cut(tensor, reason)
+                    if tensor not in self.cuts:
+                        self.cuts[tensor] = self._cut(tensor, reason)
                 else:
-                    members.remove(producers)
-                    group = [*producers, *group]
-            members.append(group)
-        return [self._sorted(group) for group in members]
+                    group = [*members.pop(tensor), *group]
+            members[operator.write.tensor] = group
+        return [self._sorted(group) for group in members.values()]
 
     def divide(self, group: Operators) -> list[_Part]:
-        """The cheapest parts found for a group."""
+        """The cheapest parts found for a group: looked for once for all groups of the same structure."""
         if len(group) == 1:
             return [self.alone[group[0].name]]
+        key = structure(self._chain(group))
+        if key not in self.divided:
+            self.divided[key] = group, self._divided(group)
+            return self.divided[key][1]
+        first, parts = self.divided[key]
+        names = names_of(first, group)
+        for tensor in (operator.write.tensor for operator in first[:-1] if operator.write.tensor in self.cuts):
+            self.cuts[names.tensors[tensor]] = renamed_cut(self.cuts[tensor], names)
+        own = {operator.name: operator for operator in group}
+        return [self.part(tuple(own[names.operators[old.name]] for old in part.operators)) for part in parts]
+
+    def _divided(self, group: Operators) -> list[_Part]:
+        """The cheapest parts found for a group."""
         whole = self._whole(group)
-        if whole is not None and (self.fuse or len(group) > SMALL_GROUP):
+        if whole is not None and self.fuse:
             return [whole]
         parts = self._built_up(group) if len(group) <= SMALL_GROUP else self._paired(self._layers(group))
         if whole is not None and not self._is_slower(whole, parts):
@@ -117,7 +148,7 @@ class _Partition:
 
     def _tell_of_whole(self, group: Operators, parts: list[_Part]) -> None:
         """Add to the cuts between parts of a group what all of it costs as one chain, where that was found out."""
-        if len(group) == 2 or structure(self._chain(group)) not in self.priced:
+        if len(group) == 2 or structure(self._chain(group)) not in self.planned:
             return
         cores = self.machine.cores
         whole_us, parts_us = self.part(group).price.on(cores) * 1e6, self._apart_s(parts) * 1e6
@@ -232,8 +263,14 @@ class _Partition:
         return f"fused, it has fewer blocks for threads: {fused_us:.3g} us on {cores} cores, apart {apart_us:.3g} us"
 
     def _is_slower(self, joined: _Part, apart: list[_Part]) -> bool:
-        """Whether apart gains what the price can tell on all cores: equal ones are joined, they need no memory in between."""
-        return joined.price.on(self.machine.cores) > self._apart_s(apart) * self.coefficients.worth_it
+        """Whether apart gains what the price can tell on all cores: equal ones are joined, they need no memory in between.
+
+        Several products must gain by it: what the price does not see (operands that are packed in every block, blocks that are
+        small in every direction) is on the side of the joined.
+        """
+        several = sum(any(operator.is_contraction() for operator in part.operators) for part in apart) > 1
+        tolerance = 1.0 if several else self.coefficients.worth_it
+        return joined.price.on(self.machine.cores) > self._apart_s(apart) * tolerance
 
     def _apart_s(self, parts: list[_Part]) -> float:
         """The time of several chains one after the other on all cores, in one call."""
@@ -244,47 +281,47 @@ class _Partition:
             return "fusion is switched off"
         if tensor in self.graph.outputs:
             return "it is an output of the graph"
-        writer = next(op for op in self.graph.operators if op.write.tensor == tensor)
-        if reason := why_stored(self.graph, tensor):
+        writer, readers = self.writers[tensor], self.readers[tensor]
+        if reason := why_stored(self.tensors, tensor, [writer, *readers]):
             return reason
         if not all(index.is_axis() or not index.terms for index in writer.write.indices):
             return f"{writer.name} writes several axes into one dimension of it"
-        readers = [op for op in self.graph.operators if any(access.tensor == tensor for access in op.reads)]
         if reason := lookups.why_stored(readers, tensor):
             return reason
         return f"several operators read it: {', '.join(op.name for op in readers)}" if len(readers) > 1 else ""
 
     def _cut(self, tensor: str, reason: str) -> Cut:
         """A cut for which there is no fused plan: its price apart is that of the operators at both ends."""
-        ends = [op for op in self.graph.operators if op.write.tensor == tensor or any(a.tensor == tensor for a in op.reads)]
+        ends = [self.writers[tensor], *self.readers[tensor]]
         return Cut(tensor, float("inf"), self._separate(ends).seconds, reason)
 
     def _separate(self, operators: Iterable[Operator]) -> Price:
         return separate_price(self.alone[operator.name].price for operator in operators)
 
     def part(self, operators: Operators) -> _Part:
-        """Operators as one chain: planned unless a chain of the same structure was."""
-        chain = self._chain(operators)
-        key = structure(chain)
-        if key not in self.priced:
-            self.priced[key] = chain, self.plan(operators).price
-        first, price = self.priced[key]
-        names = {old.name: new.name for old, new in zip(first.operators, chain.operators, strict=True)}
-        return _Part(operators, chain, renamed_price(price, names))
+        """Operators as one chain, with the price of its plan."""
+        plan = self.plan(operators)
+        return _Part(operators, plan.chain, plan.price)
 
     def plan(self, operators: Operators) -> Plan:
-        """The plan of operators as one chain, made once."""
+        """The plan of operators as one chain, made once for all chains of the same structure."""
         names = tuple(operator.name for operator in operators)
         if names not in self.plans:
-            self.plans[names] = plan_chain(
-                self._chain(operators),
-                self.machine,
-                kernels=self.kernels,
-                coefficients=self.coefficients,
-                unfused_price=self._separate(operators) if len(operators) > 1 else None,
-                searched=self.searched,
-            )
+            chain = self._chain(operators)
+            first = self.planned.get(structure(chain))
+            plan = (renamed_plan(first, chain) if first is not None else None) or self._new_plan(operators)
+            self.plans[names] = self.planned.setdefault(structure(chain), plan) if first is None else plan
         return self.plans[names]
+
+    def _new_plan(self, operators: Operators) -> Plan:
+        return plan_chain(
+            self._chain(operators),
+            self.machine,
+            kernels=self.kernels,
+            coefficients=self.coefficients,
+            unfused_price=self._separate(operators) if len(operators) > 1 else None,
+            searched=self.searched,
+        )
 
     def _chain(self, operators: Operators) -> Chain:
         """The chain of operators, made once."""
@@ -294,8 +331,7 @@ class _Partition:
         return self.chains[names]
 
     def _sorted(self, operators: tuple[Operator, ...] | list[Operator]) -> Operators:
-        names = {operator.name for operator in operators}
-        return tuple(operator for operator in self.graph.operators if operator.name in names)
+        return tuple(sorted(operators, key=lambda operator: self.positions[operator.name]))
 
 
 def _leading_to(operator: Operator, producers: Mapping[str, Operator]) -> Iterator[Operator]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from tilewright.api.onnx.steps import Remainder, Setting
 from tilewright.errors import DTypeError, InvalidModel, ShapeError, TilewrightError
 from tilewright.frontend.onnx.loading import load
 from tilewright.frontend.onnx.model import Declared
+from tilewright.machine.machine import Machine
+
+if TYPE_CHECKING:
+    from tilewright.api.onnx.reports import Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +58,12 @@ class InferenceSession:
         sess_options: SessionOptions | None = None,
         providers: Sequence[Any] | None = None,
         provider_options: Sequence[Mapping[str, Any]] | None = None,
+        *,
+        target: str | Machine | None = None,
+        prepare: bool = True,
         **options: Any,
     ) -> None:
+        """`target` is the machine to plan for, for `explain`; without `prepare`, nothing is compiled before the first call."""
         logs.configure()
         self._options = sess_options if sess_options is not None else SessionOptions()
         self._model = load(source)
@@ -63,10 +71,12 @@ class InferenceSession:
         self._optional = tuple(one for one in body.inputs if one.unique in body.constants)
         self._inputs = tuple(one for one in body.inputs if one.unique not in body.constants)
         self._outputs = {one.name: one for one in body.outputs}
-        self._setting = Setting(self._options.threads())
+        machine = Machine.named(target) if isinstance(target, str) else target
+        self._setting = Setting(self._options.threads(), machine)
         self._remainders: dict[Any, Remainder] = {}
         self._lock = threading.Lock()
-        self._prepare()
+        if prepare:
+            self._prepare()
 
     def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
         """The outputs of these names (None: all), for arrays by input name.
@@ -136,10 +146,38 @@ class InferenceSession:
             model.producer, model.body.name, model.domain, model.description, "", model.version, dict(model.metadata)
         )
 
+    def explain(self, **shapes: Any) -> str:
+        """How the model will run for these shapes, and why: the plan of every chain; no compiler is run.
+
+        `shapes` are extents by the names of dimensions and shapes by the names of inputs: `explain(batch=1)`,
+        `explain(input_ids=(1, 128))`. Raises `ShapeError` for what is missing.
+        """
+        from tilewright.api.onnx import reports
+
+        known = reports.checked_shapes(self._inputs, shapes)
+        values = {one.unique: _zeros(one, known[one.unique]) for one in self._inputs}
+        return reports.explained(self._remainder(frozenset()), values)
+
+    def profile(self, input_feed: Mapping[str, Any]) -> Profile:
+        """Run once with a clock: for every chain its time, what was predicted, its floor, its share of the peak and its bytes."""
+        from tilewright.api.onnx import reports
+
+        self.run(None, input_feed)
+        values = call_feeds.checked(input_feed, self._inputs, self._optional)
+        given = frozenset(one.unique for one in self._optional if one.unique in values)
+        clock = reports.StepClock()
+        self._remainder(given).step(values).run(values, clock)
+        return reports.Profile(tuple(clock.times))
+
     @property
     def numpy_operators(self) -> dict[str, str]:
         """The operators that ran as their NumPy meaning so far, with the first node of each."""
         return dict(self._setting.told)
+
+    @property
+    def compilation_count(self) -> int:
+        """How many graphs were compiled so far: one for a model of fixed shapes, one for each bucket of lengths."""
+        return self._setting.compilations
 
     def _remainder(self, given: frozenset[str]) -> Remainder:
         """The whole model, where these of its defaults are overridden."""
@@ -182,6 +220,12 @@ def _stand_in(one: Declared) -> Any:
     if len(extents) != len(one.shape):
         return None
     return np.broadcast_to(np.zeros((), one.dtype), extents)
+
+
+def _zeros(one: Declared, shape: tuple[int, ...]) -> Any:
+    if one.kind != "tensor" or one.dtype is None:
+        raise TilewrightError(f"the input {one.name!r} is no tensor", where="explain")
+    return np.broadcast_to(np.zeros((), one.dtype), shape)
 
 
 def _own(value: Any, given: Mapping[str, Any]) -> Any:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from time import perf_counter
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from tilewright.api.lengths import Extents
 from tilewright.api.onnx.compiled import Compiled, compiled
 from tilewright.api.signatures import Signatures
-from tilewright.errors import DTypeError, InvalidModel, PlanningError, UnsupportedOperation
+from tilewright.errors import DTypeError, InternalError, InvalidModel, PlanningError, UnsupportedOperation
 from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.meanings import run_meaning
-from tilewright.frontend.onnx.model import Body, Node
+from tilewright.frontend.onnx.model import Array, Body, Node
 from tilewright.frontend.onnx.stage import Given, NeedsContents, Question, Stage, import_stage, live_nodes
-from tilewright.graph.types import Extent, Operator, SymbolicExtent, Tensor
+from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
 from tilewright.machine.machine import Machine
 from tilewright.plan.supported import obstacle
 from tilewright.runtime import calibration
@@ -43,6 +44,7 @@ class Setting:
     machine: Machine | None = None
     told: dict[str, str] = field(default_factory=dict)
     """Operators that run as NumPy, and the first node of each."""
+    compilations: int = 0
 
     def chosen_machine(self) -> Machine:
         """The one to plan for: this one, if none was named."""
@@ -124,6 +126,23 @@ class Remainder:
     def _extents(self, values: Values) -> Extents:
         return tuple([extent for name in self.needs for extent in _extents_of(values[name])])
 
+    def first_stage(self, values: Values) -> Stage:
+        """The stage for values of these shapes, whose contents mean nothing; nothing is compiled."""
+        asked = self.question(values, self._extents(values))
+        while True:
+            try:
+                return import_stage(asked, obstacle)
+            except NeedsContents as problem:
+                asked = replace(asked, unknowable=asked.unknowable | {problem.name})
+
+    def graph_of(self, step: Step, values: Values) -> Graph:
+        """The graph of a step again, with the contents of its constants, which compiled steps do not keep."""
+        asked = self.question(values, self._extents(values))
+        graph = import_stage(replace(asked, given=step.stage.given), obstacle).graph
+        if graph is None:
+            raise InternalError(f"a stage of {self.name} has no graph any more")
+        return graph
+
     def question(self, values: Values, extents: Sequence[Extent]) -> Question:
         """What the importer is asked, where all arrays have these extents."""
         rest = iter(extents)
@@ -161,15 +180,27 @@ class _Maker:
             return Step(self.remainder, import_stage(question, _refuse))
 
 
+class Clock(Protocol):
+    """Who measures a call."""
+
+    def graph(self, step: Step, values: Values, inputs: Sequence[Array]) -> list[Array]:
+        """Run the graph of a step."""
+
+    def node(self, node: Node, seconds: float) -> None:
+        """A node ran as NumPy."""
+
+
 class Step:
     """A stage that runs, and what comes after it."""
 
     def __init__(self, remainder: Remainder, stage: Stage) -> None:
+        self.remainder = remainder
         setting = remainder.setting
         self.stage = stage
         self.compiled: Compiled | None = None
         if stage.graph is not None:
             self.compiled = compiled(stage.graph, setting.chosen_machine(), setting.threads)
+            setting.compilations += 1
         self._runners = [(node, _NodeRunner(node, setting)) for node in stage.meanings]
         known = {**remainder.known, **{name: one for name, one in stage.known.items() if not isinstance(one, Symbolic)}}
         self.following = (
@@ -178,22 +209,26 @@ class Step:
         for node in stage.meanings:
             setting.tell(node)
 
-    def run(self, values: Values) -> None:
-        """Add the values that are left to those that are given."""
+    def run(self, values: Values, clock: Clock | None = None) -> None:
+        """Add the values that are left to those that are given. A `clock` is told what every part took."""
         if self.compiled is not None:
-            results = self.compiled.run([values[name] for name in self.stage.inputs])
+            inputs = [values[name] for name in self.stage.inputs]
+            results = self.compiled.run(inputs) if clock is None else clock.graph(self, values, inputs)
             values.update(zip(self.stage.outputs, results, strict=True))
         for name, known in self.stage.known.items():
             values[name] = known.evaluate(self._symbols(values)) if isinstance(known, Symbolic) else known
         for name, other in self.stage.same.items():
             values[name] = values[other]
         for node, runner in self._runners:
+            begin = perf_counter()
             values.update(zip(node.outputs, runner.run(values), strict=True))
+            if clock is not None:
+                clock.node(node, perf_counter() - begin)
         if self.following is not None:
-            self.following.run(values)
+            self.following.step(values).run(values, clock)
 
     def _symbols(self, values: Values) -> dict[str, int]:
-        return {symbol: values[name].shape[dimension] for symbol, (name, dimension) in self.stage.places.items()}
+        return {symbol: values[name].shape[dimension] for symbol, (name, dimension) in self.stage.places().items()}
 
 
 class _NodeRunner:

@@ -11,6 +11,14 @@ from typing import Any
 from tilewright.errors import InvalidModel
 
 
+def mapped(path: str | Path) -> memoryview:
+    """The content of a file, which is read from disk where it is looked at. Raises `OSError`."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        content: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+        return memoryview(content)
+
+
 class ExternalFiles:
     """The files of one model, each mapped into memory when it is first asked for."""
 
@@ -35,10 +43,7 @@ class ExternalFiles:
         path = self._path(location, where)
         if path not in self._maps:
             try:
-                with open(path, "rb") as file:
-                    size = os.fstat(file.fileno()).st_size
-                    content: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
-                    self._maps[path] = memoryview(content)
+                self._maps[path] = mapped(path)
             except OSError as problem:
                 raise InvalidModel(f"external data {location!r} cannot be read", where=where, why=str(problem)) from problem
         return self._maps[path]

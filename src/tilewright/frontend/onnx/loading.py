@@ -10,7 +10,8 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
 from tilewright.errors import InvalidModel, TilewrightError
-from tilewright.frontend.onnx.external_data import ExternalFiles
+from tilewright.frontend.onnx.external_data import ExternalFiles, mapped
+from tilewright.frontend.onnx.large_fields import without_large_contents
 from tilewright.frontend.onnx.model import Model
 from tilewright.frontend.onnx.reading import read
 
@@ -23,16 +24,25 @@ def load(source: Any) -> Model:
     if isinstance(source, ModelProto):
         return read(source, ExternalFiles(None))
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return read(_parsed(bytes(source), "bytes"), ExternalFiles(None))
+        return _read(memoryview(source), "bytes", ExternalFiles(None))
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
-        return read(_parsed(_content(path), str(path)), ExternalFiles(path.parent))
+        return _read(_content(path), str(path), ExternalFiles(path.parent))
     raise TilewrightError(f"a model cannot be a {type(source).__name__}", hint="pass a path, bytes or an onnx.ModelProto")
 
 
-def _content(path: Path) -> bytes:
+def _read(content: memoryview, where: str, files: ExternalFiles) -> Model:
+    """Large contents of tensors are not copied: arrays share the memory of `content`."""
     try:
-        return path.read_bytes()
+        rest, large = without_large_contents(content)
+    except InvalidModel as problem:
+        raise InvalidModel(problem.message, where=where, why=problem.why) from problem
+    return read(_parsed(rest, where), files, large)
+
+
+def _content(path: Path) -> memoryview:
+    try:
+        return mapped(path)
     except OSError as problem:
         raise InvalidModel(f"{path} cannot be read", where=str(path), why=str(problem)) from problem
 

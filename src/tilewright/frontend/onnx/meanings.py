@@ -10,9 +10,7 @@ import numpy as np
 
 from tilewright.errors import InternalError, InvalidModel, TilewrightError
 from tilewright.frontend.onnx.model import Node
-
-MOST_ELEMENTS = 1 << 33
-"""Larger results are taken for nonsense, and refused before they are allocated."""
+from tilewright.frontend.onnx.sizes import check_bytes
 
 
 def run_meaning(node: Node, inputs: Sequence[Any], bodies: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
@@ -49,18 +47,19 @@ def placed(problem: TilewrightError, node: Node) -> TilewrightError:
 
 
 def check_size(node: Node, inputs: Sequence[Any]) -> None:
-    """Raise `InvalidModel` where the contents of operands ask for an absurdly large result."""
+    """Raise `InvalidModel` where the contents of operands ask for a result that does not fit into memory."""
     size = grown_elements(node, inputs)
-    if size is not None and not 0 <= size <= MOST_ELEMENTS:
-        raise InvalidModel(f"{node.label} asks for {size} elements", where=node.label, why=f"at most {MOST_ELEMENTS} make sense")
+    if size is not None:
+        check_bytes(size, node.label)
 
 
 def grown_elements(node: Node, inputs: Sequence[Any]) -> int | None:
     """How many elements a result has whose size operands say by their contents; None for other operators.
 
-    >>> from tilewright.frontend.onnx.model import Node
-    >>> grown_elements(Node("n", "ConstantOfShape", "", None, ("x",), ("y",)), [np.array([10**9, 10**9])])
-    1000000000000000000
+        >>> from tilewright.frontend.onnx.model import Node
+    from tilewright.frontend.onnx.sizes import check_bytes
+        >>> grown_elements(Node("n", "ConstantOfShape", "", None, ("x",), ("y",)), [np.array([10**9, 10**9])])
+        1000000000000000000
     """
     rule = _GROWING.get(node.operator) if node.domain == "" else None
     if rule is None or not inputs:

@@ -5,8 +5,9 @@ Whatever makes no sense raises `InvalidModel` with its place; operators without 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from tilewright.frontend.onnx.scope import Names, Scope
 from tilewright.frontend.onnx.tensors import array_of, sparse_array_of
 from tilewright.graph.definition import definition
 
-MOST_NODES = 1_000_000
+MOST_NODES = 100_000
 """After functions have been inlined: a few functions that call each other can mean billions."""
 MOST_DEPTH = 64
 """Of graphs in nodes and functions in functions."""
@@ -30,8 +31,11 @@ OWN = frozenset({"Constant", "Identity", "If", "Shape", "Size"})
 """Standard operators that the importer does itself."""
 
 
-def read(proto: Any, files: ExternalFiles) -> Model:
-    """The model of a `ModelProto`. Raises `InvalidModel`, and `UnsupportedOperation` listing all unknown operators."""
+def read(proto: Any, files: ExternalFiles, large: Sequence[memoryview | None] = ()) -> Model:
+    """The model of a `ModelProto`; `large` has contents of the graph's initializers that were cut out of it.
+
+    Raises `InvalidModel`, and `UnsupportedOperation` listing all unknown operators.
+    """
     if not proto.HasField("graph"):
         raise InvalidModel("the model has no graph", where="model")
     opsets = _opsets(proto.opset_import) or {"": 1}
@@ -39,7 +43,7 @@ def read(proto: Any, files: ExternalFiles) -> Model:
     for one in proto.functions:
         if functions.setdefault((_domain(one.domain), one.name, one.overload), one) is not one:
             raise InvalidModel(f"two functions are named {one.name!r}", where="model")
-    reader = _Reader(files, functions)
+    reader = _Reader(files, functions, large)
     body = reader.body(proto.graph, _Context(opsets), Scope(reader.names), "the model's graph")
     reader.check_known()
     return Model(
@@ -70,6 +74,7 @@ class _Context:
 class _Reader:
     files: ExternalFiles
     functions: Mapping[tuple[str, str, str], Any]
+    large: Sequence[memoryview | None]
     names: Names = field(default_factory=Names)
     node_count: int = 0
     unknown: dict[str, str] = field(default_factory=dict)
@@ -82,7 +87,7 @@ class _Reader:
         inputs = tuple(self._input(one, scope, where) for one in graph.input)
         known = {
             scope.find(name, where) if scope.owns(name) else scope.define(name, where): array
-            for name, array in self._constants(graph, where)
+            for name, array in self._constants(graph, where, self.large if context.depth == 0 else ())
         }
         nodes = self._nodes(graph.node, context, scope, where, known)
         outputs = tuple(self._output(one, scope, where) for one in graph.output)
@@ -96,15 +101,17 @@ class _Reader:
             hint = "export the model with standard operators, or as functions of these"
             raise UnsupportedOperation(f"operators that are not known: {names}", where=where, hint=hint)
 
-    def _constants(self, graph: Any, where: str) -> Iterator[tuple[str, Array]]:
+    def _constants(self, graph: Any, where: str, large: Sequence[memoryview | None]) -> Iterator[tuple[str, Array]]:
         seen: set[str] = set()
-        dense = ((one.name, one, array_of) for one in graph.initializer)
-        sparse = ((one.values.name, one, sparse_array_of) for one in graph.sparse_initializer)
-        for name, tensor, convert in (*dense, *sparse):
+        names = [*(one.name for one in graph.initializer), *(one.values.name for one in graph.sparse_initializer)]
+        for name in names:
             if not name or name in seen:
                 raise InvalidModel(f"two initializers are named {name!r}" if name else "an initializer has no name", where=where)
             seen.add(name)
-            yield name, convert(tensor, self.files, f"initializer {name!r}")
+        for one, content in zip_longest(graph.initializer, large):
+            yield one.name, array_of(one, self.files, f"initializer {one.name!r}", content)
+        for one in graph.sparse_initializer:
+            yield one.values.name, sparse_array_of(one, self.files, f"initializer {one.values.name!r}")
 
     def _input(self, info: Any, scope: Scope, where: str) -> Declared:
         if not info.name:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 from tilewright.errors import InvalidModel
 
 
@@ -11,7 +9,7 @@ class Names:
     """All unique names of a model."""
 
     def __init__(self) -> None:
-        self._taken: set[str] = set()
+        self._counts: dict[str, int] = {}
 
     def unique(self, name: str) -> str:
         """The name itself, or with a number behind it.
@@ -20,12 +18,11 @@ class Names:
         >>> names.unique("x"), names.unique("x")
         ('x', 'x@2')
         """
-        found = (
-            name
-            if name and name not in self._taken
-            else next(candidate for number in count(2) if (candidate := f"{name}@{number}") not in self._taken)
-        )
-        self._taken.add(found)
+        found = name
+        while not found or found in self._counts:
+            self._counts[name] = self._counts.get(name, 1) + 1
+            found = f"{name}@{self._counts[name]}"
+        self._counts[found] = 1
         return found
 
 

@@ -20,6 +20,7 @@ from tilewright.frontend.onnx import extents
 from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.meanings import grown_elements, placed, run_meaning
 from tilewright.frontend.onnx.model import Array, Node
+from tilewright.frontend.onnx.sizes import check_shape
 from tilewright.graph.builder import Builder, NotKnown
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
 from tilewright.graph.verifier import verify
@@ -69,8 +70,17 @@ class Stage:
     """Values that need no computation: arrays, and `Symbolic` ones."""
     meanings: tuple[Node, ...] = ()
     rest: tuple[Node, ...] = ()
-    places: Mapping[str, tuple[str, int]] = field(default_factory=dict)
-    """Of every symbol, a given value and a dimension of it that has this extent."""
+    given: Mapping[str, Given] = field(default_factory=dict)
+    """What it was imported for."""
+
+    def places(self) -> dict[str, tuple[str, int]]:
+        """Of every symbol, a given value and a dimension of it that has this extent."""
+        return {
+            extent.name: (name, dimension)
+            for name, given in self.given.items()
+            for dimension, extent in enumerate(given.shape)
+            if isinstance(extent, SymbolicExtent)
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +245,7 @@ class _Walk:
         if sum(bool(name) for name in node.outputs) > sum(one is not None for one in results):
             raise UnsupportedOperation(f"{node.label} has results that are not compiled")
         for operator in self.builder.operators[mark.operators :]:
+            check_shape(self.builder.tensors[operator.write.tensor].shape, 1, node.label)
             reason = self.obstacle(operator, self.builder.tensors)
             if reason:
                 raise UnsupportedOperation(f"{node.label} cannot be compiled", why=reason)
@@ -316,15 +327,7 @@ class _Walk:
                 same[name] = inputs[self.tensors[name].name]
         graph, used = self._graph(tuple(computed)) if computed else (None, ())
         graph_inputs = tuple(inputs[name] for name in used)
-        return Stage(graph, graph_inputs, tuple(computed.values()), same, known, meanings, rest, self._places())
-
-    def _places(self) -> dict[str, tuple[str, int]]:
-        return {
-            extent.name: (name, dimension)
-            for name, given in self.question.given.items()
-            for dimension, extent in enumerate(given.shape)
-            if isinstance(extent, SymbolicExtent)
-        }
+        return Stage(graph, graph_inputs, tuple(computed.values()), same, known, meanings, rest, self.question.given)
 
     def _given_tensors(self) -> Iterable[tuple[str, Tensor]]:
         return ((name, self.tensors[name]) for name in self.question.given if name in self.tensors)

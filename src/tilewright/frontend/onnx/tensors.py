@@ -14,10 +14,10 @@ from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.element_types import BITS, STRING, dtype_of
 from tilewright.frontend.onnx.external_data import ExternalFiles
 from tilewright.frontend.onnx.model import Array
+from tilewright.frontend.onnx.sizes import check_bytes, check_shape
 
 MOST_DIMENSIONS = 64
 """NumPy's limit."""
-MOST_BYTES = 1 << 40
 
 _BY_FIELD = {
     "float32": ("float_data", np.float32),
@@ -31,9 +31,10 @@ _BY_FIELD = {
 """The typed field of an element type; all others are in `int32_data`."""
 
 
-def array_of(tensor: Any, files: ExternalFiles, where: str) -> Array:
+def array_of(tensor: Any, files: ExternalFiles, where: str, content: memoryview | None = None) -> Array:
     """The contents of a `TensorProto`; without a copy where they are bytes of a type that NumPy has.
 
+    `content` stands in the place of its `raw_data`, if it is given.
     Raises `InvalidModel` naming `where` for extents below 0, and for contents that the shape does not fit.
     """
     dtype, shape = dtype_of(tensor.data_type, where), checked_shape(tensor.dims, where)
@@ -45,7 +46,7 @@ def array_of(tensor: Any, files: ExternalFiles, where: str) -> Array:
     if tensor.data_type == STRING:
         return _strings(tensor.string_data, shape, where)
     if tensor.HasField("raw_data"):
-        return _from_bytes(memoryview(tensor.raw_data), dtype, shape, where)
+        return _from_bytes(memoryview(tensor.raw_data) if content is None else content, dtype, shape, where)
     return _from_fields(tensor, dtype, shape, where)
 
 
@@ -53,8 +54,7 @@ def sparse_array_of(sparse: Any, files: ExternalFiles, where: str) -> Array:
     """The dense contents of a `SparseTensorProto`."""
     shape = checked_shape(sparse.dims, where)
     values, indices = array_of(sparse.values, files, where), array_of(sparse.indices, files, where)
-    if math.prod(shape) * values.dtype.itemsize > (1 << 32):
-        raise InvalidModel("a sparse tensor is too large", where=where, why=f"its shape is {shape}")
+    check_bytes(math.prod(shape) * values.dtype.itemsize, where)
     if values.ndim != 1 or indices.dtype != np.int64 or indices.shape not in ((values.size,), (values.size, len(shape))):
         raise InvalidModel("the indices of a sparse tensor do not fit its values", where=where)
     places = indices if indices.ndim == 1 else _flat(indices, shape, where)
@@ -70,8 +70,9 @@ def checked_shape(dims: Sequence[int], where: str) -> tuple[int, ...]:
     shape = tuple(dims)
     if any(extent < 0 for extent in shape):
         raise InvalidModel("a tensor has a negative extent", where=where, why=f"its shape is {shape}")
-    if len(shape) > MOST_DIMENSIONS or math.prod(shape) > MOST_BYTES:
-        raise InvalidModel("a tensor is too large", where=where, why=f"its shape is {shape[:8]}")
+    if len(shape) > MOST_DIMENSIONS:
+        raise InvalidModel("a tensor has too many dimensions", where=where, why=f"it has {len(shape)}")
+    check_shape(shape, 1, where)
     return shape
 
 

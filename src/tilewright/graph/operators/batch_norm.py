@@ -2,8 +2,8 @@
 
     y = (x - mean) / sqrt(var + epsilon) * scale + bias
 
-S. Ioffe, C. Szegedy, "Batch Normalization", arXiv:1502.03167 (2015), algorithm 2. With stored statistics that is one factor and one
-summand per channel, which are constants if the statistics are.
+S. Ioffe, C. Szegedy, "Batch Normalization", arXiv:1502.03167 (2015), algorithm 2. With stored statistics that is one factor and
+one summand per channel, which are constants if the statistics are.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def converted(x: Any, target: np.dtype[Any], saturate: bool = True, round_mode: 
     if target.name == POWER:
         return _powers(x.astype(np.float32), round_mode, saturate)
     if saturate and target.name.startswith("float8"):
-        most = float(ml_dtypes.finfo(target).max)
+        most = float(ml_dtypes.finfo(target).max)  # type: ignore[no-untyped-call]
         x = np.clip(x.astype(np.float32), -most, most)
     if target.kind not in "biufc" or x.dtype.kind not in "biufc":
         x = _in_range(x.astype(np.float32) if x.dtype.kind not in "biufc" else x, target)

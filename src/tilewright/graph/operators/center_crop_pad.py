@@ -16,7 +16,7 @@ from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.operators.windows import MOST_ELEMENTS, inside
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import normalize_axis, shape_text
-from tilewright.graph.types import Access, Axis, Guard, Operator, Tensor
+from tilewright.graph.types import Access, Axis, Guard, Operator, Tensor, planned_extent
 
 if TYPE_CHECKING:
     from tilewright.graph.builder import Builder
@@ -39,7 +39,7 @@ def lower(builder: Builder, x: Tensor, shape: Tensor, *, axes: Sequence[int] | N
     extents = tuple(extent for extent in x.shape if isinstance(extent, int))
     if len(extents) < len(x.shape) or not all(isinstance(extent, int) for extent in wanted):
         raise UnsupportedOperation("CenterCropPad of extents that are known at run time only", where="CenterCropPad")
-    target = _wanted(extents, [int(str(extent)) for extent in wanted], axes)
+    target = _wanted(extents, list(map(planned_extent, wanted)), axes)
     return builder.record(_moved, x, target, _starts(extents, target), kind="crop")
 
 
@@ -66,7 +66,7 @@ def _moved(x: Tensor, wanted: tuple[int, ...], starts: tuple[int, ...], *, name:
     constraints = [
         constraint
         for d, (index, extent) in enumerate(zip(indices, x.shape, strict=True))
-        for constraint in inside(index, int(str(extent)), {f"d{d}": wanted[d]})
+        for constraint in inside(index, planned_extent(extent), {f"d{d}": wanted[d]})
     ]
     read = Access(x.name, indices, Guard(tuple(constraints), 0.0) if constraints else None)
     write = Access(result, tuple(axis_index(axis.name) for axis in axes))

@@ -1,4 +1,4 @@
-"""Col2Im: the sum of columns, each the elements of a window, at their places in an image (the adjoint of taking windows apart)."""
+"""Col2Im: the sum of columns, each the elements of a window, at their places in an image (the adjoint of unfolding windows)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def meaning(
         raise ShapeError(f"Col2Im of {shape_text(x.shape)} into {image} by {block}", where="Col2Im")
     columns = x.reshape(x.shape[0], -1, *block, *window.outputs)
     size = [max(window.seen(d), window.begins[d] + image[d]) for d in range(window.rank)]
-    full = np.zeros((*columns.shape[:2], *size), x.dtype)
+    full: Any = np.zeros((*columns.shape[:2], *size), x.dtype)
     for tap in np.ndindex(*block):
         starts = [k * window.dilations[d] for d, k in enumerate(tap)]
         ends = [s + (window.outputs[d] - 1) * window.strides[d] + 1 for d, s in enumerate(starts)]

@@ -1,11 +1,11 @@
-"""Convolution: y[n, g M + m, o] = sum over c, k of x[n, g C + c, o * stride + k * dilation - pad] * w[g M + m, c, k] + b[g M + m].
+"""Convolution: y[n, g M + m, o] = sum of x[n, g C + c, o * stride + k * dilation - pad] * w[g M + m, c, k] + b[g M + m].
 
 Its lowerings are contractions that the matrix micro kernels compute, by what the windows are like:
 
 - pointwise: a product of matrices over all pixels at once;
 - windows that move by one: over the rows of the padded image laid one behind the other. Column p of the product is the pixel p
-  of that line, and tap k sees the pixel p + k Q, with Q pixels from row to row of the padded image: what the sums at the ends of rows hold is left
-  out afterwards (A. Anderson, A. Vasudevan, C. Keane, D. Gregg, "High-Performance Low-Memory Lowering", arXiv:1709.03395, 2017);
+  of that line, and tap k sees the pixel p + k Q, with Q pixels from row to row of the padded image: sums at the ends of rows are
+  left out afterwards (A. Anderson, A. Vasudevan, C. Keane, D. Gregg, "High-Performance Low-Memory Lowering", arXiv:1709.03395, 2017);
 - one channel in and few taps: a map, the sum of the taps' products;
 - all others: the windows are copied, one column each (K. Chellapilla, S. Puri, P. Simard, "High Performance Convolutional Neural
   Networks for Document Processing", IWFHR 2006), and the product is one of matrices.
@@ -220,7 +220,7 @@ def _padded(builder: Builder, x: Tensor, window: Window) -> Tensor:
 def _pad(x: Tensor, window: Window, *, name: str, result: str) -> tuple[Operator, Tensor]:
     shape = (*x.shape[:2], *(window.seen(d) for d in range(window.rank)))
     axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
-    indices, constraints = [axis_index("d0"), axis_index("d1")], []
+    indices, constraints = [axis_index("d0"), axis_index("d1")], list[Index]()
     for d in range(window.rank):
         index = axis_index(f"d{d + 2}") - constant(window.begins[d])
         indices.append(index)
@@ -239,7 +239,7 @@ def _unfolded(x: Tensor, window: Window, group: int, *, name: str, result: str) 
     whole = {"c": channels}
     whole |= {f"k{d}": window.kernel[d] for d in range(rank)} | {f"o{d}": window.outputs[d] for d in range(rank)}
     place = {axis: axis_index(axis) if extent > 1 else constant(0) for axis, extent in whole.items()}
-    indices, constraints = [axis_index("n"), place["c"]], []
+    indices, constraints = [axis_index("n"), place["c"]], list[Index]()
     for d in range(rank):
         index = position(window, d, place[f"o{d}"], place[f"k{d}"])
         indices.append(index)

@@ -22,7 +22,7 @@ from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.operators.windows import MOST_ELEMENTS, Window
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, SymbolicExtent, Tensor
+from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, SymbolicExtent, Tensor, planned_extent
 
 if TYPE_CHECKING:
     from tilewright.graph.builder import Builder
@@ -73,7 +73,7 @@ def meaning(
     filters = w.astype(computed).reshape(group, w.shape[0] // group, *w.shape[1:])
     reach = [s * (e - 1) + found.span(d) for d, (s, e) in enumerate(zip(found.strides, found.extents, strict=True))]
     size = [max(r, begin + o) for r, begin, o in zip(reach, found.begins, found.outputs, strict=True)]
-    full = np.zeros((x.shape[0], group * w.shape[1], *size), computed)
+    full: Any = np.zeros((x.shape[0], group * w.shape[1], *size), computed)
     for tap in np.ndindex(*found.kernel):
         part = np.einsum("ngc...,gcm->ngm...", data, filters[(..., *tap)], optimize=True)
         places = tuple(
@@ -133,7 +133,7 @@ def _spread(
         )
     if any(isinstance(extent, SymbolicExtent) for extent in (*x[2:], *w)):
         raise UnsupportedOperation(f"{shapes}: a dimension is known at run time only", where="ConvTranspose")
-    extents, kernel = tuple(int(str(e)) for e in x[2:]), tuple(int(str(e)) for e in w[2:])
+    extents, kernel = tuple(map(planned_extent, x[2:])), tuple(map(planned_extent, w[2:]))
     if kernel_shape is not None and tuple(kernel_shape) != kernel:
         raise ShapeError(shapes, where="ConvTranspose", why=f"kernel_shape is {tuple(kernel_shape)}")
     steps = tuple(strides or (1,) * rank)
@@ -232,9 +232,7 @@ def _with_zeros(x: Tensor, found: Spread, *, name: str, result: str) -> tuple[Op
 
 def _reversed(w: Tensor, group: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """Filters as those of a convolution: f[g M + m, c, k] = w[g C + c, m, K - 1 - k]."""
-    channels, filters = w.shape[:2]
-    assert isinstance(channels, int) and isinstance(filters, int)
-    kernel = tuple(int(str(extent)) for extent in w.shape[2:])
+    channels, filters, *kernel = map(planned_extent, w.shape)
     taps = tuple(f"k{d}" for d in range(len(kernel)))
     sizes = {"g": group, "m": filters, "c": channels // group}
     place = {axis: axis_index(axis) if extent > 1 else constant(0) for axis, extent in sizes.items()}

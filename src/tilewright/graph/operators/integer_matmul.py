@@ -5,13 +5,19 @@ Source: the ONNX operator schemas. Sums are those of int32, which wrap.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tilewright.errors import UnsupportedOperation
 from tilewright.graph.definition import define
 from tilewright.graph.numpy_types import widened
-from tilewright.graph.operators.quantization import quantized
+from tilewright.graph.operators.quantization import SMALL, lower_quantized, quantized
+from tilewright.graph.scalar import Load, apply
+from tilewright.graph.types import Tensor
+
+if TYPE_CHECKING:
+    from tilewright.graph.builder import Builder
 
 
 def matmul_integer(a: Any, b: Any, a_zero_point: Any = None, b_zero_point: Any = None) -> Any:
@@ -48,5 +54,50 @@ def _centred_columns(x: Any, zero: Any) -> Any:
     return x.astype(np.int32) if zero is None else x.astype(np.int32) - zero.astype(np.int32)
 
 
-define("MatMulInteger", matmul_integer, since=10)
-define("QLinearMatMul", qlinear_matmul, since=10)
+def lower_matmul_integer(
+    builder: Builder, a: Tensor, b: Tensor, a_zero_point: Tensor | None = None, b_zero_point: Tensor | None = None
+) -> Tensor:
+    """A contraction of int32 numbers."""
+    return builder.matmul(
+        _lowered_centred(builder, a, a_zero_point, "rows"), _lowered_centred(builder, b, b_zero_point, "columns")
+    )
+
+
+def lower_qlinear_matmul(
+    builder: Builder,
+    a: Tensor,
+    a_scale: Tensor,
+    a_zero_point: Tensor,
+    b: Tensor,
+    b_scale: Tensor,
+    b_zero_point: Tensor,
+    y_scale: Tensor,
+    y_zero_point: Tensor,
+) -> Tensor:
+    """A contraction of int32 numbers, and maps that scale and round its results."""
+    scales = (a_scale, b_scale, y_scale)
+    if y_zero_point.dtype not in SMALL or any(one.dtype == "float64" or one.shape not in ((), (1,)) for one in scales):
+        raise UnsupportedOperation("QLinearMatMul with scales of rows or columns has no lowering")
+    if y_zero_point.shape not in ((), (1,)):
+        raise UnsupportedOperation("QLinearMatMul with zero points of rows has no lowering")
+    products = lower_matmul_integer(builder, a, b, a_zero_point, b_zero_point)
+    factor = apply("divide", apply("multiply", Load(1), Load(2)), Load(3))
+    numbers = [builder.reshape(one, ()) for one in scales]
+    steps = builder.body(apply("multiply", Load(0), factor), products, *numbers, dtype="float32", kind="scale")
+    return lower_quantized(builder, steps, builder.reshape(y_zero_point, ()), y_zero_point.dtype)
+
+
+def _lowered_centred(builder: Builder, x: Tensor, zero: Tensor | None, of: str) -> Tensor:
+    """Numbers as int32 without their zero point, which is of the tensor or of every row or column."""
+    wide = builder.cast(x, "int32")
+    if zero is None:
+        return wide
+    if zero.shape in ((), (1,)):
+        zero = builder.reshape(zero, ())
+    elif of == "rows" and len(zero.shape) < len(x.shape):
+        zero = builder.reshape(zero, (*zero.shape, 1))
+    return builder.map("subtract", wide, builder.cast(zero, "int32"))
+
+
+define("MatMulInteger", matmul_integer, lower_matmul_integer, since=10)
+define("QLinearMatMul", qlinear_matmul, lower_qlinear_matmul, since=10)

@@ -129,9 +129,10 @@ def split_lower(
     if not isinstance(extent, int):
         raise UnsupportedOperation(f"Split along {extent}, which is known at run time")
     given = builder.integers(split) if isinstance(split, Tensor) else split
-    if given is not None and not all(isinstance(size, int) for size in given):
+    sizes = None if given is None else [size for size in given if isinstance(size, int)]
+    if given is not None and sizes is not None and len(sizes) < len(given):
         raise UnsupportedOperation("Split into parts whose extents are known at run time")
-    parts = split_sizes(extent, given, num_outputs or output_count, f"Split of {shape_text(x.shape)}")
+    parts = split_sizes(extent, sizes, num_outputs or output_count, f"Split of {shape_text(x.shape)}")
     ends = np.cumsum(parts).tolist()
     keys = [(slice(None),) * axis + (slice(end - size, end),) for end, size in zip(ends, parts, strict=True)]
     return tuple(builder.slice(x, key) for key in keys)

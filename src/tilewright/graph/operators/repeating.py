@@ -10,8 +10,8 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.definition import define
 from tilewright.graph.element_types import check_size
+from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.index import mod
 from tilewright.graph.operators.elementwise import accumulator_of, broadcast
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import broadcast_shapes, shape_text
@@ -22,21 +22,27 @@ if TYPE_CHECKING:
 
 
 def tile(x: Tensor, repeats: Sequence[int], *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """Every dimension so many times in a row.
+    """Every dimension so many times in a row: the number of the repetition is an axis of its own.
 
     >>> operator, tensor = tile(Tensor("x", (2, 3)), (2, 1), name="tile", result="y")
-    >>> tensor.shape, str(operator.reads[0].indices[0])
-    ((4, 3), '(d0)%2')
+    >>> tensor.shape, [str(index) for index in operator.write.indices]
+    ((4, 3), ['d0 + 2*r0', 'd1'])
     """
     shape = tuple(_repeated(extent, count, x) for extent, count in zip(x.shape, repeats, strict=True))
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
-    own = tuple(axis_index(a.name) for a in axes)
-    pairs = zip(own, x.shape, repeats, strict=True)
-    indices = tuple(
-        mod(index, extent) if count != 1 and isinstance(extent, int) and extent else index for index, extent, count in pairs
-    )
-    read, write, accumulator = Access(x.name, indices), Access(result, own), accumulator_of(x.dtype)
-    return Operator(name, "tile", axes, (read,), write, Load(0), accumulator=accumulator), Tensor(result, shape, x.dtype)
+    axes, written, read_at = list[Axis](), list[Index](), list[Index]()
+    for d, (extent, count) in enumerate(zip(x.shape, repeats, strict=True)):
+        own = axis_index(f"d{d}")
+        if count == 1 or not isinstance(extent, int) or extent < 2:
+            axes.append(Axis(f"d{d}", shape[d]))
+            written.append(own)
+            read_at.append(constant(0) if extent == 1 else own)
+        else:
+            axes += [Axis(f"r{d}", count), Axis(f"d{d}", extent)]
+            written.append(axis_index(f"r{d}") * extent + own)
+            read_at.append(own)
+    read = Access(x.name, tuple(read_at))
+    write, accumulator = Access(result, tuple(written)), accumulator_of(x.dtype)
+    return Operator(name, "tile", tuple(axes), (read,), write, Load(0), accumulator=accumulator), Tensor(result, shape, x.dtype)
 
 
 def _repeated(extent: Extent, count: int, x: Tensor) -> Extent:
@@ -76,7 +82,7 @@ def tile_meaning(x: Any, repeats: Any) -> Any:
 
 
 def tile_lower(builder: Builder, x: Tensor, repeats: Tensor) -> Tensor:
-    """A reshape of a broadcast, so that rows are copied whole."""
+    """A copy whose repetitions are loops."""
     counts = builder.integers(repeats)
     if len(counts) != len(x.shape):
         raise ShapeError(f"{len(counts)} repeats of {len(x.shape)} dimensions", where=f"Tile of {shape_text(x.shape)}")

@@ -69,7 +69,7 @@ def eye_meaning(x: Any, *, dtype: Any = None, k: int = 0) -> Any:
     """Ones on a diagonal, in the shape of a matrix."""
     if x.ndim != 2:
         raise ShapeError(f"a diagonal of shape {x.shape}", where="EyeLike")
-    return np.eye(*x.shape, k).astype(x.dtype if dtype is None else element_type(dtype))
+    return np.eye(x.shape[0], x.shape[1], k).astype(x.dtype if dtype is None else element_type(dtype))
 
 
 def eye_lower(builder: Builder, x: Tensor, *, dtype: Any = None, k: int = 0) -> Tensor:

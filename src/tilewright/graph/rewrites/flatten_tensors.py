@@ -1,8 +1,8 @@
 """Tensors whose dimensions are walked as one become tensors of fewer dimensions: the pixels of an image in a row.
 
-A reshape that merges dimensions divides: x[n, c, p // W, p % W]. The tensor with these two dimensions as one, x[n, c, p], is the same memory.
-Other operators then address it by h * W + w, and those that walk h and w in no other way walk their combination; tensors for which
-they need that are merged, too. Shapes of arguments and results stay.
+A reshape that merges dimensions divides: x[n, c, p // W, p % W]. The tensor with these two dimensions as one, x[n, c, p], is the
+same memory. Other operators then address it by h * W + w, and those that walk h and w in no other way walk their combination;
+tensors for which they need that are merged, too. Shapes of arguments and results stay.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from math import prod
 from tilewright.graph.index import FloorDiv, Index, Mod, floordiv
 from tilewright.graph.rewrites.rename import rename_tensors
 from tilewright.graph.scalar import AxisValue, subexpressions
-from tilewright.graph.types import Access, Axis, Constant, Graph, Guard, Operator, Tensor
+from tilewright.graph.types import Access, Axis, Constant, Extent, Graph, Guard, Operator, Tensor, planned_extent
 
 Joint = tuple[str, int]
 """A tensor and a dimension of it that is merged with the next one."""
@@ -96,8 +96,8 @@ def _flattened(graph: Graph, joints: frozenset[Joint]) -> Graph:
     return rename_tensors(flat, others)
 
 
-def _reshaped(constant: Constant, shape: tuple[object, ...] | None) -> Constant:
-    return constant if shape is None else constant.reshaped(tuple(int(str(extent)) for extent in shape))
+def _reshaped(constant: Constant, shape: tuple[Extent, ...] | None) -> Constant:
+    return constant if shape is None else constant.reshaped(tuple(map(planned_extent, shape)))
 
 
 def _runs(tensor: Tensor, joints: frozenset[Joint]) -> list[list[int]]:
@@ -111,9 +111,10 @@ def _runs(tensor: Tensor, joints: frozenset[Joint]) -> list[list[int]]:
     return runs
 
 
-def _joined_shape(tensor: Tensor, joints: frozenset[Joint]) -> tuple[int, ...]:
+def _joined_shape(tensor: Tensor, joints: frozenset[Joint]) -> tuple[Extent, ...]:
+    """The shape of a tensor with dimensions merged; those that are have extents that are known."""
     shape = [[tensor.shape[d] for d in run] for run in _runs(tensor, joints)]
-    return tuple(prod(run) if len(run) > 1 else run[0] for run in shape)  # type: ignore[type-var, misc]
+    return tuple(prod(map(planned_extent, run)) if len(run) > 1 else run[0] for run in shape)
 
 
 def _joined(indices: tuple[Index, ...], tensor: Tensor, joints: frozenset[Joint]) -> tuple[Index, ...]:
@@ -208,7 +209,7 @@ def _is_joint(index: Index, pair: Pair, extent: int) -> bool:
 def _with_one_axis(operator: Operator, pair: Pair) -> Operator:
     """The operator with the combination of two axes in place of the outer one."""
     outer, inner = operator.axis(pair[0]), operator.axis(pair[1])
-    assert isinstance(outer.extent, int) and isinstance(inner.extent, int)
+    joined = replace(outer, extent=planned_extent(outer.extent) * planned_extent(inner.extent))
 
     def changed(index: Index) -> Index:
         factors: Mapping[object, int] = dict(index.terms)
@@ -220,6 +221,5 @@ def _with_one_axis(operator: Operator, pair: Pair) -> Operator:
         guard = access.guard and Guard(tuple(map(changed, access.guard.constraints)), access.guard.otherwise)
         return replace(access, indices=tuple(map(changed, access.indices)), guard=guard)
 
-    joined = replace(outer, extent=outer.extent * inner.extent)
     axes = tuple(joined if axis is outer else axis for axis in operator.axes if axis is not inner)
     return replace(operator, axes=axes, reads=tuple(map(accessed, operator.reads)), write=accessed(operator.write))

@@ -49,6 +49,8 @@ class _Part:
 def _written(producer: Operator, change: Operator) -> Access | None:
     """The write of a producer through an index change, None where the parts of a dimension do not make up the whole of it."""
     (read,) = change.reads
+    if not all(index.is_axis() or index == Index() for index in change.write.indices):
+        return None
     if read.guard is not None or read.lookups or not all(index.is_axis() or index == Index() for index in producer.write.indices):
         return None
     pairs = [(index, written) for index, written in zip(read.indices, producer.write.indices, strict=True) if written.terms]

@@ -60,10 +60,5 @@ def _has_same_points(operator: Operator, access: Access, producer: Operator) -> 
     guarded = any(read.guard is not None or read.lookups for read in (access, *producer.reads))
     positions = [read for read in access.indices if read.terms]
     wide = {axis.name for axis in operator.axes if axis.extent != 1}
-    return (
-        producer.is_map()
-        and is_invertible(producer)
-        and not guarded
-        and all(index.is_axis() for index in positions)
-        and wide <= access.axes()
-    )
+    is_plain = is_invertible(producer) and not guarded and all(index.is_axis() for index in positions)
+    return producer.is_map() and is_plain and wide <= access.axes()

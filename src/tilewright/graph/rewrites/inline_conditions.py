@@ -43,6 +43,7 @@ class InlineConditions:
 
 
 def _is_condition(operator: Operator, graph: Graph) -> bool:
-    simple = all(access.guard is None and not access.lookups for access in operator.reads)
+    plain = all(index.is_axis() or not index.terms for index in operator.write.indices)
+    simple = plain and all(access.guard is None and not access.lookups for access in operator.reads)
     is_float = np.issubdtype(graph.tensor(operator.write.tensor).dtype, np.floating)
     return operator.is_map() and simple and not (is_float and operator.reads)

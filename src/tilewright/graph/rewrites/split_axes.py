@@ -1,4 +1,4 @@
-"""Splits axes that maps read by quotient and remainder: t[p] = x[p // W, p % W] is t[h * W + w] = x[h, w], whose rows are vectors."""
+"""Splits axes that maps read by quotient and remainder: t[p] = x[p // W, p % W] is t[h * W + w] = x[h, w], row by row."""
 
 from __future__ import annotations
 

@@ -1,0 +1,89 @@
+"""What a session tells about itself: the plan of every stage, and what a call took beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tilewright.api.onnx.compiled import planned
+from tilewright.api.onnx.steps import Remainder, Step, Values
+from tilewright.errors import InternalError, ShapeError
+from tilewright.frontend.onnx.model import Array, Declared, Node
+from tilewright.report import explain
+from tilewright.report.profile import ChainTime, chain_times, table
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One call of a session: `str()` is a table of its chains."""
+
+    chains: tuple[ChainTime, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Of all chains and operators, without the way between them."""
+        return sum(one.seconds for one in self.chains)
+
+    def __str__(self) -> str:
+        return table(self.chains)
+
+
+@dataclass(slots=True)
+class StepClock:
+    """Keeps what every part of a call took."""
+
+    times: list[ChainTime] = field(default_factory=list)
+
+    def graph(self, step: Step, values: Values, inputs: Sequence[Array]) -> list[Array]:
+        """Run the graph of a step with the library's clocks, and look up what was planned for it."""
+        if step.compiled is None:
+            raise InternalError("a step without a graph has nothing to measure")
+        outputs, measured = step.compiled.profile(inputs)
+        graph = step.remainder.graph_of(step, values)
+        plan = planned(graph, step.remainder.setting.chosen_machine())
+        self.times += chain_times(measured, plan)
+        return outputs
+
+    def node(self, node: Node, seconds: float) -> None:
+        """A node that ran as NumPy."""
+        self.times.append(ChainTime(node.label, seconds, is_numpy=True))
+
+
+def explained(remainder: Remainder, values: Values) -> str:
+    """The plan of the first stage for these values, and what comes behind it."""
+    stage = remainder.first_stage(values)
+    machine = remainder.setting.chosen_machine()
+    lines = [explain.explain(planned(stage.graph, machine))] if stage.graph is not None else ["nothing is compiled"]
+    if stage.meanings:
+        lines += ["", "these run as their NumPy meaning:", *(f"  {node.label}" for node in stage.meanings)]
+    if stage.rest:
+        count = len(stage.rest)
+        lines += [
+            "",
+            f"{count} more {'node is' if count == 1 else 'nodes are'} planned when a call has shown what comes out of that",
+        ]
+    return "\n".join(lines)
+
+
+def checked_shapes(declared: Sequence[Declared], shapes: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+    """The shape of every input: as it is declared, names of extents and whole shapes replaced by what is given.
+
+    `shapes` has extents by the names of dimensions, and shapes by the names of inputs. Raises `ShapeError` for what is missing.
+    """
+    unknown = set(shapes) - {one.name for one in declared} - {e for one in declared for e in one.shape or ()}
+    if unknown:
+        raise ShapeError(f"the model has no input and no dimension {sorted(unknown)[0]!r}", where="explain")
+    return {one.unique: tuple(_extents(one, shapes)) for one in declared}
+
+
+def _extents(one: Declared, shapes: dict[str, Any]) -> Iterator[int]:
+    if one.name in shapes:
+        yield from (int(extent) for extent in shapes[one.name])
+        return
+    for extent in one.shape if one.shape is not None else (None,):
+        known = shapes.get(extent) if isinstance(extent, str) else extent
+        if known is None:
+            hint = f"give the shape of the input: explain({one.name}=(1, 128))"
+            raise ShapeError(f"the shape of {one.name!r} is not known", where="explain", why=f"it is {one.shape}", hint=hint)
+        yield int(known)

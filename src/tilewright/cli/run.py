@@ -1,0 +1,95 @@
+"""`tilewright run`: an ONNX model, once, on arrays of files or on random ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from tilewright.cli import parameters
+from tilewright.errors import TilewrightError
+
+
+@click.command()
+@click.argument("model", type=click.Path(exists=True, dir_okay=False))
+@click.option("--input", "inputs", multiple=True, metavar="NAME=FILE.npy", help="The array of an input. Can be repeated.")
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    metavar="NAME=1x128",
+    callback=parameters.named_shapes,
+    help="The shape of an input without --input, which is random, or the extent of a named dimension.",
+)
+@click.option("--output", type=click.Path(file_okay=False), help="Write every output to this directory, as NAME.npy.")
+@click.option("--profile", "with_profile", is_flag=True, help="Say what every chain took.")
+@click.option("--threads", type=click.IntRange(1), help="Threads of the call.")
+def run(
+    model: str,
+    inputs: tuple[str, ...],
+    shapes: dict[str, tuple[int, ...]],
+    output: str | None,
+    with_profile: bool,
+    threads: int | None,
+) -> None:
+    """Run MODEL.onnx once, and print what came out."""
+    import tilewright.onnx as ort
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads or 0
+    session = ort.InferenceSession(model, options)
+    feeds = {name: _array(path) for name, _, path in (text.partition("=") for text in inputs)}
+    feeds.update({one.name: _random(one, shapes) for one in session.get_inputs() if one.name not in feeds})
+    for one, result in zip(session.get_outputs(), session.run(None, feeds), strict=True):
+        click.echo(f"{one.name}: {_described(result)}")
+        if output is not None:
+            _write(Path(output), one.name, result)
+    if with_profile:
+        click.echo(str(session.profile(feeds)))
+
+
+def _array(path: str) -> Any:
+    try:
+        return np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as problem:
+        raise TilewrightError(f"{path} cannot be read as an array", where="--input", why=str(problem)) from problem
+
+
+def _random(one: Any, shapes: dict[str, tuple[int, ...]]) -> Any:
+    """An array for an input that was not given: normal numbers, zeros where the type is not floating-point."""
+    shape = shapes.get(one.name) or tuple(_extent(one.name, extent, shapes) for extent in one.shape)
+    names = {"tensor(float)": "float32", "tensor(double)": "float64", "tensor(float16)": "float16"}
+    if one.type in names:
+        return np.random.default_rng(0).standard_normal(shape).astype(names[one.type])
+    if not one.type.startswith("tensor(") or one.type == "tensor(string)":
+        raise TilewrightError(f"the input {one.name!r} is a {one.type}", where="run", hint=f"use --input {one.name}=FILE.npy")
+    return np.zeros(shape, one.type[len("tensor(") : -1])
+
+
+def _extent(name: str, extent: int | str | None, shapes: dict[str, tuple[int, ...]]) -> int:
+    if isinstance(extent, int):
+        return extent
+    if extent is None or extent not in shapes:
+        hint = f"use --shape {name}=1x128, or --input {name}=FILE.npy"
+        raise TilewrightError(f"the shape of the input {name!r} is not known", where="run", hint=hint)
+    return shapes[extent][0]
+
+
+def _described(result: Any) -> str:
+    if not isinstance(result, np.ndarray):
+        return "nothing" if result is None else f"a sequence of {len(result)}"
+    extents = "x".join(map(str, result.shape)) or "one number"
+    if result.size == 0 or result.dtype.kind not in "fiu":
+        return f"{result.dtype} {extents}"
+    return f"{result.dtype} {extents}, {result.min():.6g} to {result.max():.6g}, mean {result.mean(dtype=float):.6g}"
+
+
+def _write(directory: Path, name: str, result: Any) -> None:
+    path = directory / f"{''.join(c if c.isalnum() else '_' for c in name)}.npy"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        np.save(path, result)
+    except OSError as problem:
+        raise TilewrightError(f"{path} cannot be written", where="--output", why=str(problem)) from problem

@@ -1,0 +1,63 @@
+"""A measured call beside its plan: what every chain took, and what it could have taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.plan.types import ModelPlan
+from tilewright.report import units
+from tilewright.report.layout import columns
+
+SUSPICIOUS = 1.5
+"""How many times its predicted time a chain may take before the model's error is pointed at."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainTime:
+    """One chain, or one operator that ran as NumPy: seconds; what planning predicted and no schedule can beat, on one thread."""
+
+    name: str
+    seconds: float
+    predicted_seconds: float = 0.0
+    floor_seconds: float = 0.0
+    flops: int = 0
+    peak_share: float = 0.0
+    """Of the machine's arithmetic, on one thread."""
+    size_bytes: int = 0
+    """The least that has to be moved from and to memory."""
+    is_numpy: bool = False
+
+
+def chain_times(measured: Sequence[tuple[str, float]], model_plan: ModelPlan) -> tuple[ChainTime, ...]:
+    """The chains of a plan with the seconds that were measured for each, by name."""
+    plans = {plan.chain.name: plan for plan in model_plan.plans}
+    found = []
+    for name, seconds in measured:
+        plan = plans.get(name)
+        if plan is None:
+            found.append(ChainTime(name, seconds))
+            continue
+        floor = plan.floor
+        share = floor.compute_s / seconds if seconds else 0.0
+        times = (seconds, plan.predicted_seconds, floor.seconds)
+        found.append(ChainTime(name, *times, floor.flops, share, floor.compulsory_bytes))
+    return tuple(found)
+
+
+def table(times: Sequence[ChainTime]) -> str:
+    """Lines for a person: the chains in order, then the total; what took longer than predicted is marked."""
+    rows = [["chain", "time", "predicted", "floor", "of peak", "bytes", ""]]
+    rows += [_row(one) for one in times]
+    total = sum(one.seconds for one in times)
+    rows.append(["total", units.seconds(total), units.seconds(sum(one.predicted_seconds for one in times)), "", "", "", ""])
+    return "\n".join(columns(rows, right=range(1, 6)))
+
+
+def _row(one: ChainTime) -> list[str]:
+    if one.is_numpy:
+        return [one.name, units.seconds(one.seconds), "", "", "", "", "runs as NumPy"]
+    is_late = one.predicted_seconds and one.seconds > SUSPICIOUS * one.predicted_seconds
+    remark = f"{one.seconds / one.predicted_seconds:.1f} times as predicted" if is_late else ""
+    figures = [units.seconds(value) for value in (one.seconds, one.predicted_seconds, one.floor_seconds)]
+    return [one.name, *figures, units.percent(one.peak_share), units.size(one.size_bytes), remark]

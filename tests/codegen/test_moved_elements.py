@@ -1,0 +1,153 @@
+"""Generated code that gathers, joins, pads and repeats, against NumPy: ragged shapes, and memory that ends where arrays end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.guarded import GuardedMemory, in_child
+from tilewright import compiler
+from tilewright.codegen.pieces import pieces
+from tilewright.graph.builder import Builder
+from tilewright.graph.definition import definition
+from tilewright.graph.index import axis, constant
+from tilewright.graph.operators.elementwise import accumulator_of
+from tilewright.graph.operators.joining import concatenate
+from tilewright.graph.operators.padding import pad
+from tilewright.graph.scalar import Load
+from tilewright.graph.types import Access, Axis, Guard, Operator, Tensor
+from tilewright.machine import Machine
+
+VERSION = 21
+
+
+def by_code(name: str, operands: list[Any], known: tuple[int, ...], **attributes: Any) -> tuple[Any, Any]:
+    """The result of an operator by generated code, and by its meaning."""
+    run, meaning = compiled(name, operands, known, **attributes)
+    return run(operands), meaning
+
+
+def compiled(name: str, operands: list[Any], known: tuple[int, ...], **attributes: Any) -> Any:
+    """A function of operands like these, and the meaning of these."""
+    one, builder = definition(name, VERSION), Builder("moved")
+    assert one is not None and one.lower is not None
+    tensors = [
+        builder.constant(value) if number in known else builder.input(f"x{number}", value.shape, value.dtype.name)
+        for number, value in enumerate(operands)
+    ]
+    graph = builder.graph((one.lower(builder, *tensors, **attributes).name,))
+    executable = compiler.build(compiler.plan(graph, Machine.detect()), threads=1)
+    names = {tensor.name: number for number, tensor in enumerate(tensors)}
+
+    def run(values: list[Any]) -> Any:
+        inputs = [np.asarray(values[names[slot.name]]) for slot in executable.signature.inputs]
+        outputs = executable.new_outputs(inputs)
+        executable.run(inputs, outputs)
+        return outputs[0]
+
+    return run, one.meaning(*operands, **attributes)
+
+
+def numbers(shape: tuple[int, ...], dtype: str = "float32", seed: int = 0) -> Any:
+    return np.random.default_rng(seed).integers(-50, 50, shape).astype(dtype)
+
+
+GATHERS = {
+    "rows": ("Gather", (37, 19), (5, 3), {}),
+    "columns": ("Gather", (6, 37), (5,), {"axis": 1}),
+    "in the middle": ("Gather", (3, 37, 16), (2, 2), {"axis": 1}),
+    "one row": ("Gather", (37, 33), (), {}),
+    "elements of rows": ("GatherElements", (5, 37), (4, 21), {"axis": 1}),
+    "elements of columns": ("GatherElements", (37, 17), (3, 17), {"axis": 0}),
+    "points": ("GatherND", (37, 37, 5), (4, 3, 2), {}),
+    "points of batches": ("GatherND", (4, 37, 17), (4, 3, 1), {"batch_dims": 1}),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+@pytest.mark.parametrize("one", GATHERS)
+def test_elements_are_gathered(one, dtype):
+    name, shape, positions, attributes = GATHERS[one]
+    ids = numbers(positions, "int64") % 74 - 37
+    found, expected = by_code(name, [numbers(shape, dtype), ids], (), **attributes)
+    np.testing.assert_array_equal(found, expected)
+
+
+def check_no_foreign_memory() -> None:
+    rows, columns = 21, 19
+    run, _ = compiled("Gather", [numbers((rows, columns)), numbers((7,), "int64") % rows], ())
+    ids = np.array([0, rows - 1, -rows, rows, -rows - 1, 2**62, -(2**63)])
+    held = [0, rows - 1, 0, rows - 1, 0, rows - 1, 0]
+    for at_end in (False, True):
+        x = GuardedMemory(rows * columns * 4).place(rows * columns, at_end=at_end).reshape(rows, columns)
+        x[:] = numbers((rows, columns))
+        positions = GuardedMemory(7 * 8).place(7, at_end=at_end, dtype=np.dtype(np.int64))
+        positions[:] = ids
+        np.testing.assert_array_equal(run([x, positions]), x[held])
+
+
+def test_no_foreign_memory_is_touched_whatever_the_positions():
+    in_child(check_no_foreign_memory)
+
+
+EXTENT = st.integers(1, 35)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.lists(EXTENT, min_size=2, max_size=4), EXTENT, st.integers(1, 4), st.integers(0, 2))
+def test_arrays_are_joined(lengths, wide, deep, place):
+    shapes = [[deep, 2, wide] for _ in lengths]
+    for shape, length in zip(shapes, lengths, strict=True):
+        shape[place] = length
+    parts = [numbers(tuple(shape), seed=number) for number, shape in enumerate(shapes)]
+    found, expected = by_code("Concat", parts, (), axis=place)
+    np.testing.assert_array_equal(found, expected)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.sampled_from(["constant", "edge", "reflect", "wrap"]), st.tuples(EXTENT, EXTENT), st.data())
+def test_arrays_are_padded(mode, shape, data):
+    pads = data.draw(st.tuples(*(st.integers(-(extent // 3), max(extent - 1, 0) // 2) for extent in (*shape, *shape))))
+    found, expected = by_code("Pad", [numbers(shape), np.array(pads)], (1,), mode=mode)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(("shape", "counts"), [((3, 5), (2, 3)), ((1, 17), (4, 1)), ((2, 1, 33), (1, 3, 2))])
+def test_arrays_are_repeated(shape, counts):
+    found, expected = by_code("Tile", [numbers(shape), np.array(counts)], (1,))
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", ["ArgMax", "ArgMin"])
+@pytest.mark.parametrize(("axis", "last"), [(0, 0), (1, 0), (1, 1)])
+def test_positions_of_extremes(name, axis, last):
+    x = numbers((13, 35)) % 7
+    found, expected = by_code(name, [x], (), axis=axis, select_last_index=last)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_concatenation_is_cut_into_plain_copies():
+    parts = [Tensor("a", (2, 3)), Tensor("b", (2, 4)), Tensor("c", (2, 1))]
+    found = pieces(concatenate(parts, 1, name="concat", result="y")[0])
+    assert [piece.bounds["d1"] for piece in found] == [(0, 3), (3, 7), (7, 8)]
+    assert [piece.operator.reads[0].tensor for piece in found] == ["a", "b", "c"]
+    assert all(piece.operator.reads[0].is_affine() and piece.operator.body == Load(0) for piece in found)
+
+
+def test_padding_is_cut_into_fills_and_one_copy():
+    found = pieces(pad(Tensor("x", (4, 5)), ((1, 1), (2, 0)), 0.0, name="pad", result="y")[0])
+    assert [len(piece.operator.reads) for piece in found] == [0, 0, 1, 0]
+    assert found[2].bounds == {"d0": (1, 5), "d1": (2, 7)}
+
+
+def test_a_guard_of_two_axes_stays():
+    axes, triangle = (Axis("m", 4), Axis("n", 4)), Guard((axis("m") - axis("n"), constant(2) - axis("n")), 0.0)
+    read, write = Access("x", (axis("m"), axis("n")), triangle), Access("y", (axis("m"), axis("n")))
+    found = pieces(Operator("f", "copy", axes, (read,), write, Load(0), accumulator=accumulator_of("float32")))
+    assert [piece.bounds["n"] for piece in found] == [(0, 3), (3, 4)]
+    assert [piece.operator.reads[0].guard for piece in found[:1]] == [Guard(triangle.constraints[:1], 0.0)]
+    assert not found[1].operator.reads
