@@ -201,7 +201,7 @@ class Step:
         if stage.graph is not None:
             self.compiled = compiled(stage.graph, setting.chosen_machine(), setting.threads)
             setting.compilations += 1
-        self._runners = [(node, _NodeRunner(node, setting)) for node in stage.meanings]
+        self._runners = [(node, NodeRunner(node, setting)) for node in stage.meanings]
         known = {**remainder.known, **{name: one for name, one in stage.known.items() if not isinstance(one, Symbolic)}}
         self.following = (
             Remainder(remainder.name, stage.rest, known, _left(remainder.wanted, stage), setting) if stage.rest else None
@@ -231,7 +231,7 @@ class Step:
         return {symbol: values[name].shape[dimension] for symbol, (name, dimension) in self.stage.places().items()}
 
 
-class _NodeRunner:
+class NodeRunner:
     """A node as its NumPy meaning; its graphs are compiled on their own."""
 
     def __init__(self, node: Node, setting: Setting) -> None:
