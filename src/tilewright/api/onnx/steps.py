@@ -204,7 +204,7 @@ class Step:
         if stage.graph is not None:
             self.compiled = compiled(stage.graph, setting.chosen_machine(), setting.threads)
             setting.compilations += 1
-        self._runners = [(node, _NodeRunner(node, setting)) for node in stage.meanings]
+        self._runners = [(node, NodeRunner(node, setting)) for node in stage.meanings]
         self._known = {name: _frozen(value) for name, value in stage.known.items()}
         known = {**remainder.known, **{name: one for name, one in stage.known.items() if not isinstance(one, Symbolic)}}
         self.following = (
@@ -235,7 +235,7 @@ class Step:
         return {symbol: values[name].shape[dimension] for symbol, (name, dimension) in self.stage.places().items()}
 
 
-class _NodeRunner:
+class NodeRunner:
     """A node as its NumPy meaning; its graphs are compiled on their own."""
 
     def __init__(self, node: Node, setting: Setting) -> None:
