@@ -1,7 +1,7 @@
 """Gradient (ai.onnx.preview.training): the nodes that compute derivatives stand in its place.
 
-Reverse accumulation (Griewank and Walther, "Evaluating Derivatives", 2008, chapter 3): from the result backwards, every node hands
-the adjoint of its output on to its operands, times its derivative; adjoints that meet are added.
+Reverse accumulation (Griewank and Walther, "Evaluating Derivatives", 2008, chapter 3): from the result backwards, every node
+hands the adjoint of its output on to its operands, times its derivative; adjoints that meet are added.
 """
 
 from __future__ import annotations
