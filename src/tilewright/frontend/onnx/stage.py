@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import ml_dtypes
 import numpy as np
 
 from tilewright.errors import DTypeError, InternalError, InvalidModel, ShapeError, TilewrightError, UnsupportedOperation
@@ -245,7 +246,8 @@ class _Walk:
         if sum(bool(name) for name in node.outputs) > sum(one is not None for one in results):
             raise UnsupportedOperation(f"{node.label} has results that are not compiled")
         for operator in self.builder.operators[mark.operators :]:
-            check_shape(self.builder.tensors[operator.write.tensor].shape, 1, node.label)
+            written = self.builder.tensors[operator.write.tensor]
+            check_shape(written.shape, np.dtype(getattr(ml_dtypes, written.dtype, written.dtype)).itemsize, node.label)
             reason = self.obstacle(operator, self.builder.tensors)
             if reason:
                 raise UnsupportedOperation(f"{node.label} cannot be compiled", why=reason)
