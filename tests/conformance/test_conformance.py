@@ -5,7 +5,7 @@
 
 import pytest
 
-from tests.conformance.cases import FAMILIES, cases
+from tests.conformance.cases import cases
 from tests.conformance.outcome import COMPILED, UNSUPPORTED, WRONG, outcome
 from tests.conformance.unsupported import NUMPY_ONLY, REASONS
 
@@ -17,7 +17,7 @@ def test_case(case):
     found = outcome(case)
     assert found.result != WRONG, found.reason
     assert (found.result == UNSUPPORTED) == (case.name in REASONS), found.reason
-    if FAMILIES.match(case.name) and case.name not in NUMPY_ONLY:
+    if case.is_of_family() and case.name not in NUMPY_ONLY:
         assert found.result == COMPILED, found.reason
 
 

@@ -121,6 +121,22 @@ def test_lengths_share_compilations():
     assert session.compilation_count <= 5
 
 
+def test_a_growing_cache_needs_few_compilations():
+    nodes = [
+        node("Double", ["new"], ["d"]),
+        helper.make_node("Concat", ["past", "d"], ["all"], axis=0),
+        node("Double", ["all"], ["y"]),
+    ]
+    proto = model(nodes, [info("past", ["p", 3]), info("new", [1, 3])], [info("y", None), info("all", None)])
+    session = ort.InferenceSession(proto)
+    past, new = np.zeros((2, 3), np.float32), np.ones((1, 3), np.float32)
+    for step in range(20):
+        y, past = session.run(None, {"past": past, "new": new})
+        assert np.array_equal(y, 2 * past)
+        assert past.shape == (step + 3, 3)
+    assert session.compilation_count <= 11
+
+
 def test_inputs_and_constants_may_be_outputs():
     nodes = [helper.make_node("Identity", ["x"], ["y"]), helper.make_node("Identity", ["w"], ["z"])]
     _, (y, z) = run(model(nodes, [info("x", [2, 3])], [info("y", None), info("z", None)], {"w": X}), x=X)

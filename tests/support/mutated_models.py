@@ -70,21 +70,28 @@ def picture() -> onnx.ModelProto:
 
 
 def branches() -> onnx.ModelProto:
+    """The loop ends by its condition, too: one hostile number makes none that is endless."""
+
     def branch(name: str, operator: str) -> Any:
         return helper.make_graph([helper.make_node(operator, ["x", "k"], ["r"])], name, [], [info("r", None)])
 
     body = helper.make_graph(
-        [helper.make_node("Identity", ["c"], ["d"]), helper.make_node("Add", ["v", "x"], ["w"])],
+        [helper.make_node("Less", ["i", "four"], ["d"]), helper.make_node("Add", ["v", "x"], ["w"])],
         "body",
         [info("i", [], TensorProto.INT64), info("c", [], TensorProto.BOOL), info("v", None)],
         [info("d", [], TensorProto.BOOL), info("w", None)],
     )
     nodes = [
         helper.make_node("If", ["b"], ["a"], then_branch=branch("t", "Add"), else_branch=branch("e", "Mul")),
-        helper.make_node("Loop", ["times", "", "a"], ["y"], body=body),
+        helper.make_node("Loop", ["times", "yes", "a"], ["y"], body=body),
     ]
     inputs = [info("x", [3]), info("b", [], TensorProto.BOOL)]
-    return _model(nodes, inputs, [info("y", None)], {"k": np.ones(3, np.float32), "times": np.array(3)})
+    return _model(
+        nodes,
+        inputs,
+        [info("y", None)],
+        {"k": np.ones(3, np.float32), "times": np.array(3), "four": np.array(4), "yes": np.array(True)},
+    )
 
 
 MODELS: tuple[Callable[[], onnx.ModelProto], ...] = (perceptron, shapes, picture, branches)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,53 @@ from tilewright.errors import DTypeError, ShapeError, TilewrightError
 from tilewright.frontend.onnx.element_types import onnx_name
 from tilewright.frontend.onnx.model import Declared
 from tilewright.runtime.arrays import as_array
+
+
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """An input that is a tensor: what its array must be."""
+
+    name: str
+    unique: str
+    dtype: Any
+    rank: int
+    fixed: tuple[tuple[int, int], ...]
+    """Dimensions with their extents."""
+
+
+class Feeds:
+    """The check of what calls give a model."""
+
+    def __init__(self, inputs: Sequence[Declared], optional: Sequence[Declared]) -> None:
+        self._inputs, self._optional = tuple(inputs), tuple(optional)
+        self._plain = tuple(_plain(one) for one in inputs if one.kind == "tensor" and one.shape is not None)
+        self._is_plain = len(self._plain) == len(self._inputs)
+
+    def __call__(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
+        """Values by unique name. Raises like `checked`."""
+        return self._at_once(feeds) or checked(feeds, self._inputs, self._optional)
+
+    def _at_once(self, feeds: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The values where all are NumPy arrays that fit; None where anything needs more care."""
+        if not self._is_plain or len(feeds) != len(self._plain):
+            return None
+        values = {}
+        for one in self._plain:
+            array = feeds.get(one.name)
+            if type(array) is not np.ndarray or array.dtype != one.dtype or array.ndim != one.rank:
+                return None
+            shape = array.shape
+            for dimension, extent in one.fixed:
+                if shape[dimension] != extent:
+                    return None
+            values[one.unique] = array
+        return values
+
+
+def _plain(one: Declared) -> _Plain:
+    shape = one.shape or ()
+    fixed = tuple((dimension, extent) for dimension, extent in enumerate(shape) if isinstance(extent, int))
+    return _Plain(one.name, one.unique, one.dtype, len(shape), fixed)
 
 
 def checked(feeds: Mapping[str, Any], inputs: Sequence[Declared], optional: Sequence[Declared]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.api import logs
-from tilewright.api.onnx import feeds as call_feeds
+from tilewright.api.onnx.feeds import Feeds
 from tilewright.api.onnx.options import PROVIDER, SessionOptions
 from tilewright.api.onnx.ort_value import IOBinding, OrtValue
 from tilewright.api.onnx.steps import Remainder, Setting
@@ -71,6 +71,8 @@ class InferenceSession:
         self._optional = tuple(one for one in body.inputs if one.unique in body.constants)
         self._inputs = tuple(one for one in body.inputs if one.unique not in body.constants)
         self._outputs = {one.name: one for one in body.outputs}
+        self._all_outputs = [one.unique for one in body.outputs]
+        self._feeds = Feeds(self._inputs, self._optional)
         machine = Machine.named(target) if isinstance(target, str) else target
         self._setting = Setting(self._options.threads(), machine)
         self._remainders: dict[Any, Remainder] = {}
@@ -84,13 +86,11 @@ class InferenceSession:
         Raises `TilewrightError` for inputs and outputs that the model does not have, `ShapeError` and `DTypeError` for
         arrays that do not fit.
         """
-        names = list(self._outputs) if output_names is None else list(output_names)
-        wanted = [self._declared_output(name).unique for name in names]
-        values = call_feeds.checked(input_feed, self._inputs, self._optional)
-        given = frozenset(one.unique for one in self._optional if one.unique in values)
-        before = dict(values)
-        self._remainder(given).run(values)
-        return [_own(values[name], before) for name in wanted]
+        wanted = self._all_outputs if output_names is None else [self._declared_output(name).unique for name in output_names]
+        values = self._feeds(input_feed)
+        given = tuple(values.values())
+        self._remainder_for(values).run(values)
+        return [_own(values[name], given) for name in wanted]
 
     def run_with_ort_values(
         self, output_names: Sequence[str] | None, input_dict_ort_values: Mapping[str, OrtValue], run_options: Any = None
@@ -163,10 +163,9 @@ class InferenceSession:
         from tilewright.api.onnx import reports
 
         self.run(None, input_feed)
-        values = call_feeds.checked(input_feed, self._inputs, self._optional)
-        given = frozenset(one.unique for one in self._optional if one.unique in values)
+        values = self._feeds(input_feed)
         clock = reports.StepClock()
-        self._remainder(given).step(values).run(values, clock)
+        self._remainder_for(values).step(values).run(values, clock)
         return reports.Profile(tuple(clock.times))
 
     @property
@@ -178,6 +177,11 @@ class InferenceSession:
     def compilation_count(self) -> int:
         """How many graphs were compiled so far: one for a model of fixed shapes, one for each bucket of lengths."""
         return self._setting.compilations
+
+    def _remainder_for(self, values: Mapping[str, Any]) -> Remainder:
+        """What runs on the values of a call."""
+        given = frozenset(one.unique for one in self._optional if one.unique in values) if self._optional else frozenset()
+        return self._remainders.get(given) or self._remainder(given)
 
     def _remainder(self, given: frozenset[str]) -> Remainder:
         """The whole model, where these of its defaults are overridden."""
@@ -228,8 +232,8 @@ def _zeros(one: Declared, shape: tuple[int, ...]) -> Any:
     return np.broadcast_to(np.zeros((), one.dtype), shape)
 
 
-def _own(value: Any, given: Mapping[str, Any]) -> Any:
+def _own(value: Any, given: Sequence[Any]) -> Any:
     """A result in memory of its own: results of calls do not share it with inputs and constants."""
-    if isinstance(value, np.ndarray) and (not value.flags.writeable or any(value is other for other in given.values())):
+    if isinstance(value, np.ndarray) and (not value.flags.writeable or any(value is other for other in given)):
         return value.copy()
     return value

@@ -160,11 +160,14 @@ class _Maker:
     values: Values
 
     def trace(self, extents: Sequence[Extent]) -> Stage:
-        """The stage for these extents. Raises `UnsupportedOperation` where lengths would cost compiled operators."""
+        """The stage for these extents. Raises `UnsupportedOperation` where lengths would cost compiled operators.
+
+        A join of lengths is done by NumPy, and what follows is a stage of its own: else every step of decoding were compiled.
+        """
         stage = import_stage(self.remainder.question(self.values, extents), obstacle)
         if any(isinstance(extent, SymbolicExtent) for extent in extents):
             fixed = import_stage(self.remainder.question(self.values, self.remainder._extents(self.values)), obstacle)
-            if _apart(stage) > _apart(fixed):
+            if _apart(stage) > _apart(fixed) and not _only_joins(stage):
                 raise UnsupportedOperation(f"{self.remainder.name} is not compiled as a whole with lengths")
         return stage
 
@@ -202,6 +205,7 @@ class Step:
             self.compiled = compiled(stage.graph, setting.chosen_machine(), setting.threads)
             setting.compilations += 1
         self._runners = [(node, NodeRunner(node, setting)) for node in stage.meanings]
+        self._known = {name: _frozen(value) for name, value in stage.known.items()}
         known = {**remainder.known, **{name: one for name, one in stage.known.items() if not isinstance(one, Symbolic)}}
         self.following = (
             Remainder(remainder.name, stage.rest, known, _left(remainder.wanted, stage), setting) if stage.rest else None
@@ -215,7 +219,7 @@ class Step:
             inputs = [values[name] for name in self.stage.inputs]
             results = self.compiled.run(inputs) if clock is None else clock.graph(self, values, inputs)
             values.update(zip(self.stage.outputs, results, strict=True))
-        for name, known in self.stage.known.items():
+        for name, known in self._known.items():
             values[name] = known.evaluate(self._symbols(values)) if isinstance(known, Symbolic) else known
         for name, other in self.stage.same.items():
             values[name] = values[other]
@@ -286,6 +290,15 @@ def _as_value(value: Any) -> Any:
     return value if value is None or isinstance(value, list) else np.asarray(value)
 
 
+def _frozen(value: Any) -> Any:
+    """What every call gets, and none may change."""
+    if not isinstance(value, np.ndarray):
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view
+
+
 def _kind(value: Any) -> Any:
     return (value.dtype, value.ndim) if isinstance(value, np.ndarray) else type(value)
 
@@ -297,6 +310,11 @@ def _extents_of(value: Any) -> tuple[int, ...]:
 def _given(value: Any, extents: Sequence[Extent]) -> Given:
     is_tensor = isinstance(value, np.ndarray) and not value.dtype.hasobject and value.dtype.kind not in "US"
     return Given(tuple(extents), value.dtype.name) if is_tensor else Given()
+
+
+def _only_joins(stage: Stage) -> bool:
+    """Whether nothing is left to NumPy but joins of arrays of run-time lengths: a cache and its new rows."""
+    return all(node.operator == "Concat" for node in stage.meanings)
 
 
 def _apart(stage: Stage) -> int:

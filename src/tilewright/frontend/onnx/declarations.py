@@ -7,6 +7,7 @@ from typing import Any
 from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.element_types import dtype_of
 from tilewright.frontend.onnx.model import Declared
+from tilewright.frontend.onnx.sizes import check_shape
 
 MOST_RANK = 64
 """NumPy's limit."""
@@ -23,7 +24,9 @@ def declared(info: Any, unique: str) -> Declared:
         return Declared(info.name, unique, kind, dtype)
     if len(tensor.shape.dim) > MOST_RANK:
         raise InvalidModel(f"{where} has {len(tensor.shape.dim)} dimensions", where=where)
-    return Declared(info.name, unique, kind, dtype, tuple(_extent(dim) for dim in tensor.shape.dim))
+    shape = tuple(_extent(dim) for dim in tensor.shape.dim)
+    check_shape([extent for extent in shape if isinstance(extent, int)], dtype.itemsize, where)
+    return Declared(info.name, unique, kind, dtype, shape)
 
 
 def _tensor_in(declared_type: Any) -> tuple[str, Any]:

@@ -86,8 +86,12 @@ def _range(start: Any, limit: Any, delta: Any) -> int:
 
 
 def _padded(x: Any, pads: Any, value: Any = None, axes: Any = None) -> int:
-    total = max(0, *(np.asarray(pads).reshape(2, -1).sum(axis=0).tolist() or [0]))
-    return x.size * (1 if total == 0 else 0) if total == 0 else math.prod(extent + total for extent in x.shape)
+    extents = list(x.shape)
+    places = range(x.ndim) if axes is None else [int(axis) for axis in np.asarray(axes).reshape(-1).tolist()]
+    begins, ends = np.asarray(pads).reshape(2, -1).tolist()
+    for place, begin, end in zip(places, begins, ends, strict=True):
+        extents[place] += begin + end
+    return math.prod(max(0, extent) for extent in extents)
 
 
 _GROWING: Mapping[str, Callable[..., int]] = {

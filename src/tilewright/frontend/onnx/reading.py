@@ -25,6 +25,8 @@ from tilewright.graph.definition import definition
 
 MOST_NODES = 100_000
 """After functions have been inlined: a few functions that call each other can mean billions."""
+NEWEST = 1000
+"""No domain has as many versions."""
 MOST_DEPTH = 64
 """Of graphs in nodes and functions in functions."""
 OWN = frozenset({"Constant", "Identity", "If", "Shape", "Size"})
@@ -137,6 +139,8 @@ class _Reader:
         self.node_count += 1
         if self.node_count > MOST_NODES:
             raise InvalidModel(f"the model has more than {MOST_NODES} nodes once its functions are inlined", where=where)
+        if not (isinstance(proto.op_type, str) and isinstance(proto.domain, str)):
+            raise InvalidModel("the name of an operator is not UTF-8", where=where)
         domain = _domain(proto.domain)
         key = (domain, proto.op_type, proto.overload)
         inputs = _without_trailing(tuple(scope.find(name, where) for name in proto.input))
@@ -148,8 +152,9 @@ class _Reader:
         if domain == "" and proto.op_type == "Constant":
             constants[outputs[0]] = _constant(attributes, where)
             return
-        found = definition(proto.op_type, self._version(domain, proto, context, where), domain)
-        if found is None and not (domain == "" and proto.op_type in OWN):
+        version, is_own = self._version(domain, proto, context, where), domain == "" and proto.op_type in OWN
+        found = None if is_own else definition(proto.op_type, version, domain)
+        if found is None and not is_own:
             self.unknown.setdefault(f"{domain}.{proto.op_type}" if domain else proto.op_type, where)
         if found is not None:
             _check_attributes(found.attributes(), {*attributes, *bodies}, proto.op_type, where)
@@ -270,6 +275,9 @@ def _constant(attributes: Mapping[str, Any], where: str) -> Array:
 
 
 def _opsets(imports: Any) -> dict[str, int]:
+    for one in imports:
+        if not 1 <= one.version <= NEWEST:
+            raise InvalidModel(f"the domain {one.domain!r} has no version {one.version}", where="opset_import")
     return {_domain(one.domain): one.version for one in imports}
 
 

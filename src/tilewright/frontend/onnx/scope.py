@@ -36,6 +36,8 @@ class Scope:
 
     def define(self, name: str, where: str) -> str:
         """A new value. Raises `InvalidModel` where the graph has one of that name."""
+        if not isinstance(name, str):  # protobuf gives the bytes of what is no UTF-8
+            raise InvalidModel(f"{name!r} is no name", where=where, why="it is not UTF-8")
         if name in self._own:
             raise InvalidModel(f"two values are named {name!r}", where=where)
         self._own[name] = self._names.unique(name)
