@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -21,7 +21,8 @@ from tilewright import settings
 from tilewright.codegen.artifact import Artifact
 from tilewright.codegen.program import emit_program, lower_program
 from tilewright.errors import TilewrightError
-from tilewright.graph.constant_part import Array, evaluated, split
+from tilewright.graph.constant_part import split
+from tilewright.graph.constant_recipe import Recipe, recipe
 from tilewright.graph.printer import to_text
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.canonical_bodies import CanonicalBodies
@@ -98,10 +99,10 @@ def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> ModelPl
     """
     verify(graph)
     _dump("trace", graph.name, lambda: to_text(graph))
-    graph = rewrite(graph)
+    given, graph = graph.constants, rewrite(graph)
     _dump("rewrite", graph.name, lambda: to_text(graph))
     constant_part, graph = split(graph)
-    model_plan = replace(partition(graph, machine, fuse=fuse), constant_part=constant_part)
+    model_plan = replace(partition(graph, machine, fuse=fuse), constant_part=constant_part, given=given)
     _log_decisions(model_plan)
     _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))
     return model_plan
@@ -110,8 +111,8 @@ def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> ModelPl
 def rewrite(graph: Graph) -> Graph:
     """Run every rewrite, with the verifier after each."""
     for one in REWRITES:
-        graph = one.run(graph)
-        verify(graph)
+        before, graph = graph, one.run(graph)
+        verify(graph, before)
     return graph
 
 
@@ -120,6 +121,7 @@ def generate(model_plan: ModelPlan) -> Artifact:
     program = lower_program(model_plan)
     _dump("lower", model_plan.graph.name, lambda: pformat(program.nests, width=120))
     artifact = emit_program(program)
+    artifact = replace(artifact, recipe=_recipe(model_plan, artifact).encoded())
     _log_codegen.info("%s: %d lines of C, key %s", model_plan.graph.name, artifact.source.count("\n"), artifact.key[:16])
     _dump("emit", model_plan.graph.name, lambda: artifact.source)
     return artifact
@@ -132,16 +134,21 @@ def build(model_plan: ModelPlan, *, threads: int | None = None) -> Executable:
     here. Raises ToolchainError without a working C compiler.
     """
     artifact = generate(model_plan)
-    slots = [slot.name for slot in artifact.signature.constants]
-    part = model_plan.constant_part
-    values = evaluated(model_plan.graph, slots) | (evaluated(part, set(slots) & set(part.outputs)) if part is not None else {})
-    return load(artifact, threads=threads, constants=[values[name] for name in slots])
+    values = _recipe(model_plan, artifact).values(model_plan.given)
+    return load(artifact, threads=threads, constants=[values[slot.name] for slot in artifact.signature.constants])
 
 
-def constant_values(graph: Graph, names: Collection[str]) -> dict[str, Array]:
-    """Constants of a kernel by name: those of the graph that was planned, and what rewriting makes of them."""
-    own = {name for name, _ in graph.constants}
-    return evaluated(graph if own.issuperset(names) else rewrite(graph), names)
+def _recipe(model_plan: ModelPlan, artifact: Artifact) -> Recipe:
+    """How to make the constants that generated code packs, and those that its calls read."""
+    graph, part = model_plan.graph, model_plan.constant_part
+    read = artifact.signature.inputs[len(graph.inputs) :]
+    names = [slot.name for slot in (*artifact.signature.constants, *read)]
+    if part is not None:
+        known = dict(graph.constants) | dict(part.constants)
+        constants = tuple((name, constant) for name, constant in known.items() if name not in part.outputs)
+        tensors = tuple({tensor.name: tensor for tensor in (*graph.tensors, *part.tensors)}.values())
+        graph = replace(graph, tensors=tensors, operators=part.operators, constants=constants)
+    return recipe(graph, names, model_plan.given)
 
 
 @contextmanager

@@ -128,10 +128,10 @@ def test_values_are_not_part_of_the_library(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_left_and_elementwise_constants_stay_arguments() -> None:
-    left, scale = scaled(18, 21, seed=1), random(18, 1, seed=2)
+    left, shift = scaled(18, 21, seed=1), random(18, 1, seed=2)
 
     def function(x: Any) -> Any:
-        return (left @ x) * scale
+        return (left @ x) + shift
 
     x = random(21, 37)
     kernel = kernel_of(function, x)

@@ -83,14 +83,13 @@ CONVOLUTIONS = {
 }
 
 
-@pytest.mark.parametrize("around", [False, True])
 @pytest.mark.parametrize("name", CONVOLUTIONS)
-def test_convolutions(name: str, around: bool):
+def test_convolutions(name: str):
     x, w, options = CONVOLUTIONS[name]
-    in_child(check, "Conv", [normal(*x), normal(*w), normal(w[0])], True, around, options)
+    in_child(check, "Conv", [normal(*x), normal(*w), normal(w[0])], True, True, options)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.data())
 def test_any_convolution(data: st.DataObject):
     group, channels, filters = (data.draw(st.integers(1, most)) for most in (3, 9, 5))

@@ -176,5 +176,5 @@ def test_bounds_are_literal_c() -> None:
 
 def chain_text_of(plan: Plan) -> str:
     """Of the chain alone."""
-    text = artifact_of([plan]).text
+    text = artifact_of([plan]).source
     return text[text.index("static void masked_task") :]

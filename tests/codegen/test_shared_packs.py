@@ -37,7 +37,7 @@ def test_any_loops_give_the_product(right: str) -> None:
     plans = [packed_by_each(random_plan(random, number, right)) for number in range(PLANS)]
     inputs = {name: x for number, plan in enumerate(plans) for name, x in random_inputs(plan.chain, seed=number).items()}
     together = artifact_of([packed_together(plan) for plan in plans])
-    assert together.text.count("/*\n * packs ") > PLANS // 3
+    assert together.source.count("/*\n * packs ") > PLANS // 3
     expected = run(load(artifact_of(plans), threads=1), inputs)
     for threads in (1, 2, 3):
         for number, (got, same) in enumerate(zip(run(load(together, threads=threads), inputs), expected, strict=True)):
@@ -50,4 +50,4 @@ def test_any_loops_give_the_product(right: str) -> None:
 
 def test_short_work_opens_no_region_more() -> None:
     plan = packed_by_each(random_plan(np.random.default_rng(0), 0, "kn"))
-    assert "_pack_f" not in artifact_of([plan]).text
+    assert "_pack_f" not in artifact_of([plan]).source

@@ -111,3 +111,20 @@ def test_a_dimension_of_run_time_length_stays():
     assert lower("Concat", 13, x, x, axis=2).shape == (2, length, 16)
     with pytest.raises(UnsupportedOperation, match="run time"):
         lower("Concat", 13, x, x, axis=1)
+
+
+@pytest.mark.parametrize("ids", [0, -1, [2], [1, 2], [3, 1], [2, 1, 0], [0, 0], [0, 1, 3]])
+def test_known_positions_are_a_slice_where_they_are_evenly_spaced(ids):
+    x, builder, ids = np.arange(12.0).reshape(4, 3), Builder("f"), np.array(ids)
+    found = definition("Gather", 13).lower(builder, builder.input("x", x.shape, "float64"), builder.constant(ids))
+    graph = builder.graph((found.name,))
+    np.testing.assert_array_equal(evaluate(graph, {"x": x})[found.name], x[ids])
+    assert bool(graph.operators[0].looked_up()) == (ids.tolist() in ([0, 0], [0, 1, 3]))
+
+
+def test_padding_takes_infinities_and_refuses_what_floats_do_not_hold():
+    pads = np.array([0, 1, 0, 0])
+    found = lower("Pad", 13, IMAGE, pads, np.array(-np.inf, np.float32))
+    assert found.shape == (2, 4)
+    with pytest.raises(UnsupportedOperation, match="no float"):
+        lower("Pad", 13, ((2, 3), "int64"), pads, np.array(2**53 + 1))

@@ -45,7 +45,7 @@ NUMPY = (
     "RoiAlign",
 )
 REFUSED = ("training_mode", "with_argmax", "tf_crop", "resize_upsample_sizes_nearest", "resize_downsample_sizes_nearest")
-"""Parts of the names of cases that have their NumPy meaning only."""
+"""Parts of the names of cases that may have their NumPy meaning only."""
 
 
 @pytest.mark.parametrize("case", node_cases(*COMPILED, *NUMPY), ids=lambda case: case.name)
@@ -62,11 +62,12 @@ def test_meanings(case: Any):
 def test_lowerings(case: Any):
     operands = arrays(case.model, case.data_sets[0][0])
     constants = range(1, len(operands))
-    if any(part in case.name for part in REFUSED):
-        with pytest.raises(TilewrightError):
-            lowered(case.model, operands, constants)
+    try:
+        graph = lowered(case.model, operands, constants)
+    except TilewrightError:
+        if not any(part in case.name for part in REFUSED):
+            raise
         return
-    graph = lowered(case.model, operands, constants)
     verify(graph)
     results = evaluate(graph, feeds(graph, operands, constants))
     for name, expected in zip(graph.outputs, case.data_sets[0][1], strict=True):

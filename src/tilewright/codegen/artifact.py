@@ -36,7 +36,7 @@ and, where the signature has constants, once for all calls:
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tilewright.kernels.contract import KernelSource, SourceKind
 
@@ -108,6 +108,8 @@ class Artifact:
     signature: Signature
     chains: tuple[str, ...] = ()
     """The names of what `chain_done` counts."""
+    recipe: bytes = field(default=b"", repr=False)
+    """How its constants are made of those of the graph: a `graph.constant_recipe`, encoded. Nothing compiled depends on it."""
 
     @property
     def source(self) -> str:

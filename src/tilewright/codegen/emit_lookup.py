@@ -68,6 +68,27 @@ def is_of_rows(operand: Gather, reads: tuple[View | Gather, ...], vector: str | 
     return bool(operand.lookups)
 
 
+def row_lines(reads: tuple[View | Gather, ...], vector: str | None, pointer: Pointer, position: Position) -> list[str]:
+    """Variables for the positions that all lanes of a map look up."""
+    return [
+        f"const long {place_name(read, dimension)} = {text};"
+        for read, operand in enumerate(reads)
+        if isinstance(operand, Gather) and is_of_rows(operand, reads, vector)
+        for dimension, text in position_texts(operand, reads, pointer, position).items()
+    ]
+
+
+def lane_place(
+    operand: Gather, reads: tuple[View | Gather, ...], vector: str | None, pointer: Pointer, position: Position
+) -> Value:
+    """Where the element of the lane `lane` lies; `position` counts that lane in, `pointer` does not."""
+
+    def of_lane(view: View) -> str:
+        return f"{pointer(view)} + lane * {to_c(view.stride(vector))}"
+
+    return place_of(operand, position, position_texts(operand, reads, of_lane, position))
+
+
 def place_name(read: int, dimension: int) -> str:
     """The variable of a position that all lanes look up."""
     return f"place_{read}_{dimension}"

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from tilewright.codegen import names
 from tilewright.codegen.emit_gather import gather_lines
-from tilewright.codegen.emit_lookup import is_of_rows, place_name, place_of, position_texts, row_place
+from tilewright.codegen.emit_lookup import is_of_rows, lane_place, row_lines, row_place
 from tilewright.codegen.emit_scalar import CARELESS, COMBINE, literal_text, vector_text
 from tilewright.codegen.emit_window import guarded_lines, is_guarded_window
 from tilewright.codegen.expressions import Value, add, multiply, to_c
@@ -68,7 +68,8 @@ class _Emitter:
         around = [axis for axis, _ in self.loops.box if axis != vector and axis not in self.reduced]
         reduction = self.loops.operator.reduction
         if reduction is None:
-            around, body = self.by_ways(around, lambda one: [*one.looked_up_rows(), *one.over(vector, one.map_body)])
+            rows = row_lines(self.loops.reads, vector, self.address, self.first_position)
+            around, body = self.by_ways(around, lambda one: [*rows, *one.over(vector, one.map_body)])
         elif vector in self.reduced:
             around, body = self.by_ways(around, lambda one: one.row_body(reduction, lanes_are_reduced=True, part=False))
         else:
@@ -274,35 +275,20 @@ class _Emitter:
             return guarded_lines(read, operand, "lanes" if part else "TW_LANES", self.loops.vector_axis, self.first_position)
         return gather_lines(read, operand, "lanes" if part else "TW_LANES", self.position)
 
-    def looked_up_rows(self) -> Lines:
-        """Variables for the positions that all lanes of a map look up."""
-        lines: Lines = []
-        for read, operand in enumerate(self.loops.reads):
-            if isinstance(operand, Gather) and is_of_rows(operand, self.loops.reads, self.loops.vector_axis):
-                texts = position_texts(operand, self.loops.reads, self.address, self.first_position)
-                lines += [f"const long {place_name(read, dimension)} = {text};" for dimension, text in texts.items()]
-        return lines
-
     def looked_up(self, read: int, operand: Gather, part: bool) -> Lines:
         """Declare the vector of a read of a map at positions that others give."""
-        if not is_of_rows(operand, self.loops.reads, self.loops.vector_axis):
-            texts = position_texts(operand, self.loops.reads, self.lane_address, self.position)
-            place = place_of(operand, self.position, texts)
-            return gather_lines(read, operand, "lanes" if part else "TW_LANES", self.position, place)
-        address, stride = row_place(operand, read, self.loops.vector_axis, self.first_position)
-        return self.define(f"load_{read}", self.load_at(address, stride, operand.dtype, part))
-
-    def lane_address(self, view: View) -> str:
-        """The pointer to the current point of the lane `lane`."""
-        return f"{self.address(view)} + lane * {to_c(view.stride(self.loops.vector_axis))}"
+        if is_of_rows(operand, reads := self.loops.reads, vector := self.loops.vector_axis):
+            row = row_place(operand, read, vector, self.first_position)
+            return self.define(f"load_{read}", self.load_at(*row, suffix(operand.dtype), part))
+        place = lane_place(operand, reads, vector, self.address, self.position)
+        return gather_lines(read, operand, "lanes" if part else "TW_LANES", self.position, place)
 
     def load(self, operand: View, part: bool) -> str:
         """The expression that loads a vector through a view."""
-        return self.load_at(self.address(operand), operand.stride(self.loops.vector_axis), operand.dtype, part)
+        return self.load_at(self.address(operand), operand.stride(self.loops.vector_axis), suffix(operand.dtype), part)
 
-    def load_at(self, address: str, stride: Value, dtype: str, part: bool) -> str:
+    def load_at(self, address: str, stride: Value, of: str, part: bool) -> str:
         """The expression that loads a vector of elements at a stride from an address on."""
-        of = suffix(dtype)
         if stride == 0:
             return f"tw_splat(tw_read{of}({address}))"
         if stride == 1:

@@ -69,7 +69,7 @@ def evaluated(graph: Graph, names: Iterable[str]) -> dict[str, Array]:
 
 def _unread(shape: tuple[Any, ...], dtype: str) -> Constant:
     """A constant whose values nobody knows yet."""
-    return Constant(np.broadcast_to(np.ones((), dtype), shape))
+    return Constant(np.broadcast_to(np.ones((), dtype), shape), has_values=False)
 
 
 def _is_constant(operator: Operator, known: Collection[str]) -> bool:

@@ -213,7 +213,7 @@ def _gather(access: Access, array: Array, box: _Box, added: Mapping[int, Array])
 def _looked_up(position: Array, values: Array, extent: int) -> Array:
     """Positions with the elements of a lookup added: negative ones count from the end, none leaves the dimension."""
     whole = values.astype(np.int64)
-    return np.clip(position + np.where(whole < 0, whole + extent, whole), 0, extent - 1)
+    return np.asarray(np.clip(position + np.where(whole < 0, whole + extent, whole), 0, extent - 1))
 
 
 def _take(array: Array, positions: Sequence[Array], rank: int) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -15,8 +16,10 @@ from tilewright.graph.scalar_functions import COMBINATIONS, FUNCTIONS
 from tilewright.graph.types import Access, AxisKind, Extent, Graph, Operator, SymbolicExtent, Tensor
 
 
-def verify(graph: Graph) -> None:
+def verify(graph: Graph, before: Graph | None = None) -> None:
     """Raise `InternalError`, with the printed graph as dump, naming every rule that the graph breaks.
+
+    `before` is a graph that was found well formed: operators that this one has taken over from it are not looked at again.
 
     The rules: names are unique, and tensors are defined before they are read; accesses have the rank of their tensor and stay
     inside it (guarded ones where the guard holds, so they are exempt, and so are dimensions with lookups, which are held to the
@@ -29,9 +32,20 @@ def verify(graph: Graph) -> None:
     problems = [*_graph_problems(graph)]
     if not problems:
         tensors = {tensor.name: tensor for tensor in graph.tensors}
-        problems = [f"{operator.name}: {text}" for operator in graph.operators for text in _operator_problems(operator, tensors)]
+        new = _new_operators(graph, before) if before is not None else graph.operators
+        problems = [f"{operator.name}: {text}" for operator in new for text in _operator_problems(operator, tensors)]
     if problems:
         raise InternalError(f"the graph {graph.name!r} is not well formed: {'; '.join(problems)}", dump=to_text(graph))
+
+
+def _new_operators(graph: Graph, before: Graph) -> Iterator[Operator]:
+    """The operators that are not those of another graph, or have other tensors there."""
+    tensors, known = ({tensor.name: tensor for tensor in one.tensors} for one in (graph, before))
+    same = {id(operator) for operator in before.operators}
+    for operator in graph.operators:
+        names = (access.tensor for access in (*operator.reads, operator.write))
+        if id(operator) not in same or any(tensors[name] != known.get(name) for name in names):
+            yield operator
 
 
 def _graph_problems(graph: Graph) -> Iterator[str]:
@@ -54,9 +68,10 @@ def _type_problems(graph: Graph) -> Iterator[str]:
     for tensor in graph.tensors:
         if not _is_dtype(tensor.dtype):
             yield f"tensor {tensor.name!r} has an unknown element type {tensor.dtype!r}"
+    tensors = {tensor.name: tensor for tensor in graph.tensors}
     for name, constant in graph.constants:
-        declared = [tensor for tensor in graph.tensors if tensor.name == name]
-        if any(constant.array.shape != t.shape or constant.array.dtype.name != t.dtype for t in declared):
+        declared = tensors.get(name)
+        if declared and (constant.array.shape != declared.shape or constant.array.dtype.name != declared.dtype):
             yield f"constant {name!r} is not what its tensor declares"
 
 
@@ -64,6 +79,7 @@ def _repeated(what: str, names: Sequence[str]) -> Iterator[str]:
     yield from (f"{what} {name!r} occurs {count} times" for name, count in Counter(names).items() if count > 1)
 
 
+@cache
 def _is_dtype(name: str) -> bool:
     if name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
         return True

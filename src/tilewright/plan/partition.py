@@ -1,12 +1,11 @@
 """From a graph to chains: edges are fused where the fused plan is cheaper, and cut with both prices where it is not.
 
 Edges that can be fused at all (the tensor has one reader and is no output of the graph) connect operators to groups. A group is
-planned as a whole first: one plan, however many operators it has. Where that does not pay it is built from its operators up: a
-small one edge by edge, a large one in rounds that join neighbours, so that the number of plans grows with the logarithm of its
-length where layers are alike. Small groups are planned both ways, since the best partition may lie between whole and apart. A
-large one is planned as a whole only where some contraction in it, planned as one chain with what leads to it from the
-contractions before, is better than its operators alone. A whole that no such pair suggests is not looked for, though it might
-pay over all edges.
+planned as a whole, one plan, however many operators it has, and built from its operators up: a small one edge by edge, a large
+one in rounds that join neighbours, so that the number of plans grows with the logarithm of its length where layers are alike.
+The best partition may lie between whole and apart. A large one is planned as a whole only where some contraction in it, planned
+as one chain with what leads to it from the contractions before, is better than its operators alone. A whole that no such pair
+suggests is not looked for, though it might pay over all edges. Groups and chains that differ in names only are planned once.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.graph.types import Chain, Graph
+from tilewright.graph.types import Chain, Constant, Graph
 from tilewright.machine.machine import Machine
 from tilewright.plan.schedule import Schedule
 
@@ -206,6 +206,8 @@ class ModelPlan:
     cuts: tuple[Cut, ...]
     constant_part: Graph | None = None
     """What depends on constants alone. Its outputs are constants of `graph`, whose values it gives when a kernel is loaded."""
+    given: tuple[tuple[str, Constant], ...] = ()
+    """The constants of the graph that was asked for, before it was rewritten."""
 
     @property
     def predicted_seconds(self) -> float:

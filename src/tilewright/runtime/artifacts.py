@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -87,6 +88,7 @@ def encode(artifact: Artifact) -> bytes:
         "features": sorted(artifact.features),
         "signature": asdict(artifact.signature),
         "chains": artifact.chains,
+        "recipe": b64encode(artifact.recipe).decode(),
     }
     content = json.dumps(record).encode()
     return hashlib.sha256(content).hexdigest().encode() + b"\n" + content
@@ -113,6 +115,7 @@ def decode(content: bytes) -> Artifact | None:
             tuple(PackedSlot(**slot) for slot in signature["packed"]),
         ),
         tuple(fields["chains"]),
+        b64decode(fields["recipe"]),
     )
 
 

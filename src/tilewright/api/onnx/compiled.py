@@ -9,6 +9,7 @@ import numpy as np
 
 from tilewright import compiler
 from tilewright.frontend.onnx.model import Array
+from tilewright.graph.constant_recipe import decoded
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.plan.types import ModelPlan
@@ -49,7 +50,7 @@ def compiled(graph: Graph, machine: Machine, threads: int | None) -> Compiled:
     artifact = artifacts.remembered(graph, machine, None, lambda: compiler.generate(planned(graph, machine)))
     of_calls = [slot.name for slot in artifact.signature.inputs[len(graph.inputs) :]]
     packed = [slot.name for slot in artifact.signature.constants]
-    values = compiler.constant_values(graph, [*of_calls, *packed])
+    values = decoded(artifact.recipe).values(graph.constants)
     executable = load(artifact, threads=threads, constants=[values[name] for name in packed])
     return Compiled(_without_constants(graph), executable, tuple(resident(values[name]) for name in of_calls))
 

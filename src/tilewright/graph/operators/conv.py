@@ -5,7 +5,8 @@ Its lowerings are contractions that the matrix micro kernels compute, by what th
 - pointwise: a product of matrices over all pixels at once;
 - windows that move by one: over the rows of the padded image laid one behind the other. Column p of the product is the pixel p
   of that line, and tap k sees the pixel p + k Q, with Q pixels from row to row of the padded image: sums at the ends of rows are
-  left out afterwards (A. Anderson, A. Vasudevan, C. Keane, D. Gregg, "High-Performance Low-Memory Lowering", arXiv:1709.03395, 2017);
+  left out afterwards (A. Anderson, A. Vasudevan, C. Keane, D. Gregg, "Low-memory GEMM-based convolution algorithms for deep
+  neural networks", arXiv:1709.03395, 2017);
 - one channel in and few taps: a map, the sum of the taps' products;
 - all others: the windows are copied, one column each (K. Chellapilla, S. Puri, P. Simard, "High Performance Convolutional Neural
   Networks for Document Processing", IWFHR 2006), and the product is one of matrices.

@@ -21,7 +21,7 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import Shape, normalize_axis, shape_text
-from tilewright.graph.types import Access, Axis, Operator, Tensor
+from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
 
 if TYPE_CHECKING:
     from tilewright.graph.builder import Builder
@@ -145,23 +145,41 @@ def _check_positions(ids: Any, extent: int, kind: str) -> None:
 
 def lower_gather(builder: Builder, x: Tensor, ids: Tensor, *, axis: int = 0) -> Tensor:
     """A map with a lookup; positions that are known and evenly spaced are a slice."""
-    _check_symbols(x, "Gather")
-    return builder.record(gather, x, ids, axis, kind="gather")
+    _check_type(x, "Gather")
+    chosen = normalize_axis(axis, len(x.shape), "Gather")
+    part = _as_slice(builder.known.get(ids.name), x.shape[chosen])
+    if part is not None:
+        return builder.slice(x, (slice(None),) * chosen + (part,))
+    return builder.record(gather, x, ids, chosen, kind="gather")
+
+
+def _as_slice(ids: Any, extent: Extent) -> int | slice | None:
+    """One position, or the range that a vector of positions is; None if that is not known. Raises `ShapeError` for others."""
+    if ids is None or ids.ndim > 1 or not ids.size or not isinstance(extent, int) or ids.dtype.hasobject:
+        return None
+    _check_positions(ids, extent, "Gather")
+    first, *others = (int(position) % extent for position in ids.reshape(-1))
+    if ids.ndim == 0:
+        return first
+    step = others[0] - first if others else 1
+    stop = first + step * ids.size
+    is_range = step != 0 and others == list(range(first + step, stop, step))
+    return slice(first, None if stop < 0 else stop, step) if is_range else None
 
 
 def lower_gather_elements(builder: Builder, x: Tensor, ids: Tensor, *, axis: int = 0) -> Tensor:
     """A map with a lookup."""
-    _check_symbols(x, "GatherElements")
+    _check_type(x, "GatherElements")
     return builder.record(gather_elements, x, ids, axis, kind="gather")
 
 
 def lower_gather_nd(builder: Builder, x: Tensor, ids: Tensor, *, batch_dims: int = 0) -> Tensor:
     """A map with a lookup for every position."""
-    _check_symbols(x, "GatherND")
+    _check_type(x, "GatherND")
     return builder.record(gather_nd, x, ids, batch_dims, kind="gather")
 
 
-def _check_symbols(x: Tensor, kind: str) -> None:
+def _check_type(x: Tensor, kind: str) -> None:
     if np.dtype(x.dtype if x.dtype != "bfloat16" else "float32").hasobject:
         raise UnsupportedOperation(f"{kind} of strings in generated code")
 

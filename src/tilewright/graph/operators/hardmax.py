@@ -33,8 +33,9 @@ def lower(builder: Builder, x: Tensor, *, axis: int = -1) -> Tensor:
     found = apply("where", apply("equal", Load(0), Load(1)), position, beyond)
     positions = builder.body(found, x, largest, dtype="float32", kind="positions")
     first = builder.reduce("min", positions, (along,), keepdims=True)
-    is_first = apply("where", apply("equal", Load(1), position), Literal(1.0), Literal(0.0))
-    return builder.body(is_first, x, first, dtype=x.dtype, kind="hardmax")
+    is_first = apply("logical_and", apply("equal", Load(0), Load(1)), apply("less", Load(0), beyond))
+    result = apply("where", is_first, Literal(1.0), Literal(0.0))
+    return builder.body(result, positions, first, dtype=x.dtype, kind="hardmax")
 
 
 flattened_meaning, lower_flattened = over_rows(meaning, lower)

@@ -103,13 +103,20 @@ def lower(
     if mode == "constant":
         if isinstance(constant_value, Tensor):
             constant_value = builder.contents(constant_value).reshape(-1)[0]
-        value = 0.0 if constant_value is None else constant_value
-        if int(value) != float(value) and not x.dtype.startswith(("float", "bfloat")):
-            raise UnsupportedOperation(f"Pad of {x.dtype} by {value}")
-        return builder.record(pad, x, own, float(value), kind="pad")
+        return builder.record(pad, x, own, _fill(0 if constant_value is None else constant_value, x.dtype), kind="pad")
     for axis, (before, behind) in enumerate(own):
         x = _continued(builder, x, axis, before, behind, mode)
     return x
+
+
+def _fill(value: Any, dtype: str) -> float:
+    """The constant around an array of a type; raises `UnsupportedOperation` where a float does not hold it."""
+    if "complex" in dtype or isinstance(value, str | bytes):
+        raise UnsupportedOperation(f"Pad of {dtype} by {value!r} in generated code")
+    number = float(value)
+    if "float" not in dtype and not (number.is_integer() and int(number) == int(value)):
+        raise UnsupportedOperation(f"Pad of {dtype} by {value}", why="no float is that number")
+    return number
 
 
 def _integers(builder: Builder, values: Any) -> list[int]:
@@ -157,7 +164,7 @@ def _runs(extent: int, before: int, behind: int, mode: str) -> list[tuple[int, i
     """The positions that stand side by side after padding: (start, how many, step) of runs of one step.
 
     >>> _runs(4, 2, 1, "reflect"), _runs(4, 2, 1, "edge"), _runs(4, 2, 1, "wrap")
-    ([(2, 2, -1), (0, 4, 1), (2, 1, 1)], [(0, 2, 0), (0, 4, 1), (3, 1, 0)], [(2, 2, 1), (0, 4, 1), (0, 1, 1)])
+    ([(2, 2, -1), (0, 4, 1), (2, 1, 1)], [(0, 2, 0), (0, 4, 1), (3, 1, 1)], [(2, 2, 1), (0, 4, 1), (0, 1, 1)])
     """
     if extent < 1:
         return []

@@ -1,8 +1,8 @@
 """Resize and Upsample: a tensor at other positions along its axes, interpolated.
 
 Interpolation is linear in the elements and goes axis by axis: y = R x along each axis, with a matrix R of as many rows as
-there are outputs. They hold the weights of the nearest element, of the two around a position (a triangle), or of four (R. Keys, "Cubic
-convolution interpolation for digital image processing", IEEE TASSP 29, 1981); with antialias these are as wide as the step.
+there are outputs. They hold the weights of the nearest element, of the two around a position (a triangle), or of four (R. Keys,
+"Cubic convolution interpolation for digital image processing", IEEE TASSP 29, 1981); with antialias these are as wide as a step.
 """
 
 from __future__ import annotations

@@ -10,8 +10,12 @@ from tilewright.graph.types import Access, Graph, Operator
 
 
 def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:
-    """The graph with other operators; tensors and constants that nothing refers to any more are dropped, inputs stay."""
-    kept = tuple(operators)
+    """The graph with other operators; tensors and constants that nothing refers to any more are dropped, inputs stay.
+
+    Operators that are equal to those that were there are these, so that it shows what is new.
+    """
+    own = {operator.write.tensor: operator for operator in graph.operators}
+    kept = tuple(_itself(operator, own.get(operator.write.tensor)) for operator in operators)
     used = {*graph.inputs, *graph.outputs}
     for operator in kept:
         used.update(access.tensor for access in (*operator.reads, operator.write))
@@ -21,6 +25,10 @@ def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:
         tensors=tuple(tensor for tensor in graph.tensors if tensor.name in used),
         constants=tuple(pair for pair in graph.constants if pair[0] in used),
     )
+
+
+def _itself(operator: Operator, own: Operator | None) -> Operator:
+    return own if own is not None and own == operator else operator
 
 
 def with_used_reads(operator: Operator) -> Operator:

@@ -1,0 +1,70 @@
+"""How the constants of generated code come from those of the graph that was compiled: what can be kept without their contents.
+
+Whoever loads remembered code has the constants of the graph, and neither rewrites nor plans it again.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright.graph.constant_values import decide
+from tilewright.graph.interpreter import evaluate
+from tilewright.graph.rewrites.dead_code import DeadCode
+from tilewright.graph.types import Constant, Graph
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+Named: TypeAlias = Iterable[tuple[str, Constant]]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Operators on constants; its outputs are what is wanted."""
+
+    graph: Graph
+    """With the constants that the recipe itself holds."""
+    origins: tuple[tuple[str, str], ...]
+    """(name here, name of the constant that is given), which may have another shape here."""
+
+    def values(self, given: Named) -> dict[str, Array]:
+        """The outputs, made of constants by name."""
+        arrays = {name: constant.array for name, constant in given}
+        shapes: dict[str, Any] = {tensor.name: tensor.shape for tensor in self.graph.tensors}
+        own = tuple((name, Constant(arrays[origin].reshape(shapes[name]))) for name, origin in self.origins)
+        return evaluate(replace(self.graph, constants=(*self.graph.constants, *own)), {})
+
+    def encoded(self) -> bytes:
+        """As `decoded` reads it; no larger than the operators and small constants are."""
+        return pickle.dumps((self.graph, self.origins))
+
+
+def decoded(content: bytes) -> Recipe:
+    """The recipe of trusted content: it can run code."""
+    return Recipe(*pickle.loads(content))
+
+
+def recipe(graph: Graph, names: Iterable[str], given: Named) -> Recipe:
+    """How to make these tensors, which depend on constants alone, where constants of the graph are views of those given.
+
+    >>> from tilewright.graph.builder import Builder
+    >>> builder = Builder("f")
+    >>> weight = builder.constant(np.arange(100.0), "weight")
+    >>> shifted = builder.map("add", weight, 1.0)
+    >>> graph = builder.graph((shifted.name,))
+    >>> made = decoded(recipe(graph, [shifted.name], graph.constants).encoded())
+    >>> made.origins, float(made.values([("weight", Constant(np.ones(100)))])[shifted.name][0])
+    ((('weight', 'weight'),), 2.0)
+    """
+    wanted = DeadCode().run(replace(graph, inputs=(), outputs=tuple(names)))
+    places = {_place(constant.array): name for name, constant in given if not decide(constant.array)}
+    origins = tuple((name, places[_place(one.array)]) for name, one in wanted.constants if _place(one.array) in places)
+    elsewhere = dict(origins)
+    return Recipe(replace(wanted, constants=tuple(pair for pair in wanted.constants if pair[0] not in elsewhere)), origins)
+
+
+def _place(array: Array) -> tuple[int, int, str]:
+    return array.ctypes.data, array.nbytes, array.dtype.str

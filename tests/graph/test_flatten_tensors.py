@@ -1,0 +1,53 @@
+"""Reshapes that merge dimensions of intermediates divide no more, and what walks two dimensions as one has one axis for them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.compiler import rewrite
+from tilewright.graph.builder import Builder
+from tilewright.graph.definition import definition
+from tilewright.graph.interpreter import evaluate
+from tilewright.graph.types import Graph, Tensor
+
+
+def convolved(builder: Builder, x: Tensor, filters: int, kernel: int) -> Tensor:
+    found = definition("Conv", 21)
+    assert found is not None
+    assert found.lower is not None
+    w = builder.constant(np.random.default_rng(0).standard_normal((filters, x.shape[1], kernel, kernel)).astype("f4"))
+    return found.lower(builder, x, w, pads=(kernel // 2,) * 4)
+
+
+def residual() -> Graph:
+    """A block of 1x1, 3x3 and 1x1 convolutions whose input is added."""
+    builder = Builder("residual")
+    x = builder.map("relu", convolved(builder, builder.input("x", (1, 3, 6, 7), "float32"), 16, 3))
+    y = builder.map("relu", convolved(builder, x, 8, 1))
+    y = convolved(builder, builder.map("relu", convolved(builder, y, 8, 3)), 16, 1)
+    pooled = builder.reduce("mean", builder.map("relu", builder.map("add", x, y)), (2, 3), keepdims=True)
+    return builder.graph((pooled.name,))
+
+
+def test_pixels_are_walked_in_a_row():
+    graph = rewrite(residual())
+    indices = [index for one in graph.operators for access in (*one.reads, one.write) for index in access.indices]
+    assert all(index.is_affine() for index in indices)
+    sum_of_both = next(one for one in graph.operators if len(one.reads) >= 2 and one.is_map())
+    assert [axis.extent for axis in sum_of_both.axes] == [1, 16, 42]
+    assert not any(one.kind == "reshape" for one in graph.operators)
+
+
+def test_the_meaning_stays():
+    graph = residual()
+    x = {"x": np.random.default_rng(1).standard_normal((1, 3, 6, 7)).astype("f4")}
+    (name,) = graph.outputs
+    exact, changed = (evaluate(one, x, dtype="float64")[name] for one in (graph, rewrite(graph)))
+    np.testing.assert_allclose(changed, exact, rtol=1e-12)
+
+
+def test_a_copy_of_an_argument_is_walked_row_by_row():
+    builder = Builder("copy")
+    y = builder.reshape(builder.input("x", (4, 5, 6), "float32"), (4, 30))
+    (copy,) = rewrite(builder.graph((y.name,))).operators
+    assert all(index.is_affine() for access in (*copy.reads, copy.write) for index in access.indices)

@@ -1,0 +1,67 @@
+"""A plan of many chains is told on a page or two: equal chains and equal cuts once."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from tests.support.models import SMALL, Transformer, encoder, exported_encoder, weights
+from tilewright import compiler
+from tilewright.frontend.tracing import TensorSpec, trace
+from tilewright.graph.types import Graph
+from tilewright.machine import Machine
+from tilewright.plan.partition import partition
+from tilewright.plan.recall import structure
+from tilewright.plan.types import ModelPlan
+from tilewright.report.explain import explain
+from tilewright.report.model import explain_model, kinds_of
+
+MODEL = Transformer(layers=5, width=SMALL.width, heads=SMALL.heads, hidden=SMALL.hidden, rows=SMALL.rows)
+
+
+def graph_of(is_exported: bool) -> Graph:
+    build = exported_encoder if is_exported else encoder
+    specs = [TensorSpec(MODEL.input_shape, name="x"), TensorSpec((1, 1, 1, MODEL.rows), name="mask")]
+    return compiler.rewrite(trace(build(MODEL, weights(MODEL)), specs))
+
+
+@cache
+def planned(is_exported: bool = False) -> ModelPlan:
+    return partition(graph_of(is_exported), Machine.named("x86-64-v3"))
+
+
+def test_every_chain_is_counted() -> None:
+    kinds = kinds_of(planned())
+    assert sum(len(kind.plans) for kind in kinds) == len(planned().plans)
+    assert all(len({structure(plan.chain) for plan in kind.plans}) == 1 for kind in kinds)
+    assert all(len(kind.plans) % MODEL.layers == 0 for kind in kinds)
+
+
+def test_five_layers_are_told_as_one() -> None:
+    lines = explain(planned()).splitlines()
+    assert len(lines) <= 120
+    assert max(map(len, lines)) <= 120
+    assert lines[0].startswith(f"whole: {len(planned().plans)} chains of {len(kinds_of(planned()))} kinds, ")
+    assert sum(line.startswith("              [") for line in lines) == len(kinds_of(planned()))
+
+
+def test_the_arena_is_told_where_it_is_known() -> None:
+    assert "arena 2.00 MiB" in explain_model(planned(), arena_bytes=2 << 20)
+    assert "arena" not in explain_model(planned())
+
+
+@pytest.mark.parametrize("is_exported", [False, True])
+def test_layers_have_the_plans_that_they_have_alone(is_exported: bool) -> None:
+    """Plans of equal structure differ in names alone, and so do their reasons."""
+    for kind in kinds_of(planned(is_exported)):
+        for plan in kind.plans:
+            assert plan.predicted_seconds == kind.first.predicted_seconds
+            assert [one.operator for one in plan.operators] == [operator.name for operator in plan.chain.operators]
+            assert {one.tensor for one in plan.movements} <= {tensor.name for tensor in plan.chain.tensors}
+
+
+def test_an_exporters_small_steps_are_planned_as_the_operators_themselves() -> None:
+    plain, exported = ([len(plan.chain.operators) for plan in planned(form).plans] for form in (False, True))
+    assert plain == exported
+    assert planned(True).predicted_seconds == pytest.approx(planned().predicted_seconds)
