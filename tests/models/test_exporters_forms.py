@@ -73,7 +73,8 @@ FORMS = {
     "layer_norm": (Norm,),
     "softmax": (lambda: Softmax(is_written_out=False), lambda: Softmax(is_written_out=True)),
     "attention": (lambda: PackedAttention(32, 4, is_fused=False), lambda: PackedAttention(32, 4, is_fused=True)),
-    "masked_attention": (lambda: Masked(is_fused=False), lambda: Masked(is_fused=True)),
+    "masked_attention": (lambda: Masked(is_fused=False),),
+    "fused_masked_attention": (lambda: Masked(is_fused=True),),
 }
 
 
