@@ -48,13 +48,14 @@ class ModelMetadata:
 class InferenceSession:
     """A model, compiled for the shapes that it declares, or for those of its first calls. Safe from several threads.
 
-    `source` is a path, bytes or an `onnx.ModelProto`. `sess_options.intra_op_num_threads` is respected; `providers` are accepted.
+    `path_or_bytes` is a path, bytes or an `onnx.ModelProto`. `sess_options.intra_op_num_threads` is respected; `providers` are
+    accepted.
     Raises `InvalidModel` for what is no model, and `UnsupportedOperation` listing all operators that are not known.
     """
 
     def __init__(
         self,
-        source: Any,
+        path_or_bytes: Any,
         sess_options: SessionOptions | None = None,
         providers: Sequence[Any] | None = None,
         provider_options: Sequence[Mapping[str, Any]] | None = None,
@@ -66,7 +67,7 @@ class InferenceSession:
         """`target` is the machine to plan for, for `explain`; without `prepare`, nothing is compiled before the first call."""
         logs.configure()
         self._options = sess_options if sess_options is not None else SessionOptions()
-        self._model = load(source)
+        self._model = load(path_or_bytes)
         body = self._model.body
         self._optional = tuple(one for one in body.inputs if one.unique in body.constants)
         self._inputs = tuple(one for one in body.inputs if one.unique not in body.constants)

@@ -19,7 +19,8 @@ from tilewright.errors import DTypeError, InternalError, InvalidModel, PlanningE
 from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.meanings import run_meaning
 from tilewright.frontend.onnx.model import Array, Body, Node
-from tilewright.frontend.onnx.stage import Given, NeedsContents, Question, Stage, import_stage, live_nodes
+from tilewright.frontend.onnx.stage import import_stage, live_nodes
+from tilewright.frontend.onnx.stage_types import Given, NeedsContents, Question, Stage
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
 from tilewright.machine.machine import Machine
 from tilewright.plan.supported import obstacle
