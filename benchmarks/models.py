@@ -1,6 +1,6 @@
 """Measure whole models and write the results beside the earlier ones.
 
-    python -m benchmarks.models [--models bert_128,vit] [--directory DIR] [--peers ...] [--threads N] [--repeats N] [--processes N] ...
+    python -m benchmarks.models [--models bert_128,vit] [--directory DIR] [--peers ...] [--threads N] [--repeats N] ...
 
 The models are those of benchmarks/onnx_models with random weights: exported once, into a temporary directory or into one that
 stays, where files that are there already are taken. Besides the peers of `tilewright bench model` there is PyTorch on the module

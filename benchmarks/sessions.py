@@ -3,9 +3,9 @@
     python -m benchmarks.sessions [--models bert_128,resnet50,vit] [--directory DIR] [--processes N]
 
 Every figure is a median over fresh processes. *Cold* knows the machine's calibration and the compiler, and no library apart from
-the runtime's own; *warm* has every library in the cache. Both read the file and pack the weights: beside them stand the seconds of
-loading the file, and of a copy of its size. *Import* and *planning* are process time. *Peak* is the high-water mark of resident
-memory of a process that makes a session of one thread and runs it once, imports included. Linux only.
+the runtime's own; *warm* has every library in the cache. Both read the file and pack the weights: beside them stand the seconds
+of loading the file, and of a copy of its size. *Import* and *planning* are process time. *Peak* is the high-water mark of
+resident memory of a process that makes a session of one thread and runs it once, imports included. Linux only.
 """
 
 from __future__ import annotations
