@@ -81,5 +81,7 @@ def _sum(terms: Sequence[SymbolicExtent], offset: int) -> Extent:
         return terms[0]
     ordered = tuple(sorted(terms, key=lambda term: term.name))
     low, high, hint = (sum(numbers) + offset for numbers in zip(*((t.low, t.high, t.hint) for t in ordered), strict=True))
-    name = "_plus_".join(term.name for term in ordered) + (f"_plus_{offset}" if offset > 0 else f"_minus_{-offset}" if offset else "")
+    name = "_plus_".join(term.name for term in ordered) + (
+        f"_plus_{offset}" if offset > 0 else f"_minus_{-offset}" if offset else ""
+    )
     return SumOfExtents(name, low, high, hint, ordered, offset)

@@ -43,9 +43,7 @@ def needed_operators(operators: Sequence[Operator], outputs: Iterable[str]) -> l
     return kept[::-1]
 
 
-def that_bind_symbols(
-    builder: Builder, used: Sequence[str], touched: set[str], operators: Sequence[Operator]
-) -> Iterator[str]:
+def that_bind_symbols(builder: Builder, used: Sequence[str], touched: set[str], operators: Sequence[Operator]) -> Iterator[str]:
     """Inputs that nobody reads, but whose shapes give a symbol its value; for sums of lengths such inputs are made."""
 
     def symbols(names: Iterable[str]) -> dict[str, SymbolicExtent]:
