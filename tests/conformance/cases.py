@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,14 +17,16 @@ from onnx import numpy_helper
 from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner
 
+from tests.conformance.expected import TOLERANCES
+
 KINDS = ("node", "simple", "real", "pytorch-converted", "pytorch-operator")
 FAMILIES = re.compile(
     r"test_(attention|conv|basic_conv|matmul|gemm|softmax|logsoftmax|averagepool|maxpool|globalaveragepool|globalmaxpool|lppool"
     r"|batchnorm|instancenorm|group_norm|layer_normalization|rms_normalization|lpnormalization|l[12]normalization|mvn|lrn"
     r"|relu|leakyrelu|prelu|elu|selu|celu|gelu|sigmoid|hardsigmoid|hardswish|swish|mish|softplus|softsign|tanh_|tanh$|thresholdedrelu"
-    r"|rotary_embedding)"
+    r"|hardmax|rotary_embedding)"
 )
-"""Node tests that are run at every change, with a third of the others."""
+"""Node tests that are always compiled. They are run at every change, with a third of the others."""
 DRAWN = re.compile("test_bernoulli")
 """Tests whose results are drawn at random."""
 LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
