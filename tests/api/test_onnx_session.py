@@ -142,3 +142,22 @@ def test_large_weights_stay_in_the_file(tmp_path):
 def test_unused_and_missing_element_types():
     proto = model([node("Double", ["x"], ["y"])], [info("x", [2, 3]), info("z", [1], TensorProto.INT64)], [info("y", None)])
     assert np.array_equal(ort.InferenceSession(proto).run(None, {"x": X, "z": np.array([1])})[0], 2 * X)
+
+
+@pytest.mark.parametrize("change", [lambda path, proto: onnx.save(proto, path), lambda path, proto: path.write_bytes(b"")])
+def test_a_file_that_is_written_to_is_not_read_again(tmp_path, change):
+    """What is compiled stays as it was; what is not is refused."""
+
+    def product(weight):
+        constants = {"w": np.full((512, 10), weight, np.float32)}
+        return model([helper.make_node("MatMul", ["x", "w"], ["y"])], [info("x", ["n", 512])], [info("y", ["n", 10])], constants)
+
+    path = tmp_path / "model.onnx"
+    onnx.save(product(1), path)
+    session = ort.InferenceSession(path)
+    x = np.ones((2, 512), np.float32)
+    assert session.run(None, {"x": x})[0][0, 0] == 512
+    change(path, product(2))
+    assert session.run(None, {"x": x})[0][0, 0] == 512
+    with pytest.raises(InvalidModel, match="has changed since the session was made"):
+        session.run(None, {"x": x[:1]})

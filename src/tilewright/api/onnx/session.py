@@ -75,7 +75,7 @@ class InferenceSession:
         self._all_outputs = [one.unique for one in body.outputs]
         self._feeds = Feeds(self._inputs, self._optional)
         machine = Machine.named(target) if isinstance(target, str) else target
-        self._setting = Setting(self._options.threads(), machine)
+        self._setting = Setting(self._options.threads(), machine, check_files=self._model.check_files)
         self._remainders: dict[Any, Remainder] = {}
         self._lock = threading.Lock()
         if prepare:

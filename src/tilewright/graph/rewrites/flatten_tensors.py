@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 from math import prod
 
 from tilewright.graph.index import FloorDiv, Index, Mod, floordiv
@@ -33,20 +34,60 @@ class FlattenTensors:
         joints = frozenset(_divided(graph))
         if not joints:
             return graph
-        graph = _flattened(graph, joints)
-        while True:
-            found = {operator.name: pair for operator in graph.operators if (pair := _pair(graph, operator)) is not None}
-            if not found:
-                return graph
-            graph = _merged(graph, *next(iter(found.items())))
+        work = _Work(graph)
+        work.flatten(joints)
+        waiting = list(range(len(work.operators)))
+        while waiting:
+            position = heappop(waiting)
+            if (pair := _pair(work, work.operators[position])) is not None:
+                for changed in work.merge(position, pair):
+                    heappush(waiting, changed)
+        return work.result()
 
 
-def _merged(graph: Graph, name: str, pair: Pair) -> Graph:
-    """The graph in which an operator walks two axes as one."""
-    operator = next(one for one in graph.operators if one.name == name)
-    graph = _flattened(graph, frozenset(_needed(graph, operator, pair) or ()))
-    operators = tuple(_with_one_axis(one, pair) if one.name == name else one for one in graph.operators)
-    return replace(graph, operators=operators)
+class _Work:
+    """A graph of which tensors lose dimensions and operators axes, in place; a merge costs what it changes."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.tensors = {tensor.name: tensor for tensor in graph.tensors}
+        self.operators = list(graph.operators)
+        self.ends = frozenset((*graph.inputs, *graph.outputs))
+        self.users: dict[str, list[int]] = {}
+        """The positions of the operators that access a tensor."""
+        for position, operator in enumerate(graph.operators):
+            for name in {access.tensor for access in (*operator.reads, operator.write)}:
+                self.users.setdefault(name, []).append(position)
+
+    def merge(self, position: int, pair: Pair) -> set[int]:
+        """Let an operator walk two axes as one; the positions of the operators that this changes."""
+        changed = self.flatten(frozenset(_needed(self, self.operators[position], pair) or ()))
+        self.operators[position] = _with_one_axis(self.operators[position], pair)
+        return changed | {position}
+
+    def flatten(self, joints: frozenset[Joint]) -> set[int]:
+        """Merge dimensions of tensors, in the order of their elements; the positions of the operators that access them."""
+        old = {name: self.tensors[name] for name, _ in joints}
+
+        def changed(access: Access) -> Access:
+            tensor = old.get(access.tensor)
+            return access if tensor is None else replace(access, indices=_joined(access.indices, tensor, joints))
+
+        users = {position for name in old for position in self.users.get(name, ())}
+        for position in users:
+            one = self.operators[position]
+            self.operators[position] = replace(one, reads=tuple(map(changed, one.reads)), write=changed(one.write))
+        for name, tensor in old.items():
+            self.tensors[name] = replace(tensor, shape=_joined_shape(tensor, joints))
+        return users
+
+    def result(self) -> Graph:
+        """The graph. Constants of other shapes have other names."""
+        shapes = {name: self.tensors[name].shape for name, _ in self.graph.constants}
+        constants = tuple((name, _reshaped(value, shapes[name])) for name, value in self.graph.constants)
+        flat = replace(self.graph, tensors=tuple(self.tensors.values()), operators=tuple(self.operators), constants=constants)
+        others = {name: f"{name}_{'x'.join(map(str, s))}" for name, s in shapes.items() if s != self.graph.tensor(name).shape}
+        return rename_tensors(flat, others) if others else flat
 
 
 def _divided(graph: Graph) -> Iterator[Joint]:
@@ -54,10 +95,12 @@ def _divided(graph: Graph) -> Iterator[Joint]:
     for operator in graph.operators:
         for access in (*operator.reads, operator.write):
             joints = {(access.tensor, d) for d in range(len(access.indices) - 1) if _is_divided(access, d)}
-            if joints and all(_may_merge(graph, joint) for joint in joints):
-                tensor = graph.tensor(access.tensor)
-                if all(index.is_affine() for index in _joined(access.indices, tensor, frozenset(joints))):
-                    yield from joints
+            tensor = graph.tensor(access.tensor)
+            if not joints or access.tensor in graph.inputs or access.tensor in graph.outputs:
+                continue
+            may_merge = all(_may_merge(tensor.shape, dimension) for _, dimension in joints)
+            if may_merge and all(index.is_affine() for index in _joined(access.indices, tensor, frozenset(joints))):
+                yield from joints
 
 
 def _is_divided(access: Access, dimension: int) -> bool:
@@ -66,38 +109,14 @@ def _is_divided(access: Access, dimension: int) -> bool:
     return divides and any(isinstance(atom, Mod) for atom, _ in inner.terms)
 
 
-def _may_merge(graph: Graph, joint: Joint) -> bool:
-    """Whether a dimension and the next one may be one: of an intermediate or a constant, with extents that are known."""
-    name, dimension = joint
-    if name in graph.inputs or name in graph.outputs:
-        return False
-    extents = graph.tensor(name).shape[dimension : dimension + 2]
-    return all(isinstance(extent, int) and extent > 1 for extent in extents)
+def _may_merge(shape: tuple[Extent, ...], dimension: int) -> bool:
+    """Whether a dimension and the next one may be one: extents are known."""
+    return all(isinstance(extent, int) and extent > 1 for extent in shape[dimension : dimension + 2])
 
 
-def _flattened(graph: Graph, joints: frozenset[Joint]) -> Graph:
-    """The graph with dimensions of tensors merged, in the order of their elements. Constants of other shapes get other names."""
-    if not joints:
-        return graph
-    old = {tensor.name: tensor for tensor in graph.tensors if any(name == tensor.name for name, _ in joints)}
-    shapes = {name: _joined_shape(tensor, joints) for name, tensor in old.items()}
-
-    def changed(access: Access) -> Access:
-        tensor = old.get(access.tensor)
-        return access if tensor is None else replace(access, indices=_joined(access.indices, tensor, joints))
-
-    flat = replace(
-        graph,
-        tensors=tuple(replace(t, shape=shapes[t.name]) if t.name in old else t for t in graph.tensors),
-        operators=tuple(replace(one, reads=tuple(map(changed, one.reads)), write=changed(one.write)) for one in graph.operators),
-        constants=tuple((name, _reshaped(value, shapes.get(name))) for name, value in graph.constants),
-    )
-    others = {name: f"{name}_{'x'.join(map(str, shapes[name]))}" for name, _ in graph.constants if name in old}
-    return rename_tensors(flat, others)
-
-
-def _reshaped(constant: Constant, shape: tuple[Extent, ...] | None) -> Constant:
-    return constant if shape is None else constant.reshaped(tuple(map(planned_extent, shape)))
+def _reshaped(constant: Constant, shape: tuple[Extent, ...]) -> Constant:
+    extents = tuple(map(planned_extent, shape))
+    return constant if extents == constant.array.shape else constant.reshaped(extents)
 
 
 def _runs(tensor: Tensor, joints: frozenset[Joint]) -> list[list[int]]:
@@ -145,7 +164,7 @@ def without_digits(index: Index) -> Index:
     return index
 
 
-def _pair(graph: Graph, operator: Operator) -> Pair | None:
+def _pair(work: _Work, operator: Operator) -> Pair | None:
     """Two axes that an operator may walk as one, and does so in some access already."""
     extents = {axis.name: axis for axis in operator.axes}
     for access in (*operator.reads, operator.write):
@@ -156,7 +175,7 @@ def _pair(graph: Graph, operator: Operator) -> Pair | None:
                     is_digit = outer != inner and outer_factor == factor * _known(extents[inner])
                     if is_digit and extents[outer].kind is extents[inner].kind:
                         pair = outer, inner
-                        if _needed(graph, operator, pair) is not None:
+                        if _needed(work, operator, pair) is not None:
                             return pair
     return None
 
@@ -165,7 +184,7 @@ def _known(axis: Axis) -> int:
     return axis.extent if isinstance(axis.extent, int) and axis.extent > 1 else 0
 
 
-def _needed(graph: Graph, operator: Operator, pair: Pair) -> tuple[Joint, ...] | None:
+def _needed(work: _Work, operator: Operator, pair: Pair) -> tuple[Joint, ...] | None:
     """The joints at which tensors must be merged before an operator can walk two axes as one; None if it cannot."""
     outer, inner = operator.axis(pair[0]), operator.axis(pair[1])
     if not isinstance(outer.extent, int) or not isinstance(inner.extent, int) or min(outer.extent, inner.extent) < 2:
@@ -176,14 +195,14 @@ def _needed(graph: Graph, operator: Operator, pair: Pair) -> tuple[Joint, ...] |
         return None
     joints: list[Joint] = []
     for access in (*operator.reads, operator.write):
-        own = _joints_of(graph, access, pair, inner.extent)
+        own = _joints_of(work, access, pair, inner.extent)
         if own is None:
             return None
         joints += own
     return tuple(joints)
 
 
-def _joints_of(graph: Graph, access: Access, pair: Pair, extent: int) -> list[Joint] | None:
+def _joints_of(work: _Work, access: Access, pair: Pair, extent: int) -> list[Joint] | None:
     """The joint of an access at which its tensor must be merged; none where both axes stand in one index; None if impossible."""
     constraints = access.guard.constraints if access.guard is not None else ()
     if any(not _is_joint(index, pair, extent) for index in constraints):
@@ -193,9 +212,9 @@ def _joints_of(graph: Graph, access: Access, pair: Pair, extent: int) -> list[Jo
         return []
     if len(apart) != 2 or apart[1] != apart[0] + 1:
         return None
-    is_plain = tuple(str(access.indices[d]) for d in apart) == pair and graph.tensor(access.tensor).shape[apart[1]] == extent
-    joint = access.tensor, apart[0]
-    return [joint] if is_plain and _may_merge(graph, joint) else None
+    shape = work.tensors[access.tensor].shape
+    is_plain = tuple(str(access.indices[d]) for d in apart) == pair and shape[apart[1]] == extent
+    return [(access.tensor, apart[0])] if is_plain and access.tensor not in work.ends and _may_merge(shape, apart[0]) else None
 
 
 def _is_joint(index: Index, pair: Pair, extent: int) -> bool:
