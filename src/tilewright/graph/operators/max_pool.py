@@ -109,14 +109,15 @@ def _first_places(x: Tensor, largest: Tensor, window: Window, *, name: str, resu
     reads = (Access(x.name, (*own[:2], *places), guard), Access(largest.name, own))
     number = sum((place * prod(window.extents[d + 1 :]) for d, place in enumerate(places)), Index())
     body = apply("where", apply("equal", Load(0), Load(1)), _value(number), Literal(float(prod(window.extents))))
-    operator = Operator(name, "window", (*outputs, *taps), reads, Access(result, own), body, REDUCTIONS["min"])
+    accumulator = "float64" if x.dtype == "float64" else "float32"
+    operator = Operator(name, "window", (*outputs, *taps), reads, Access(result, own), body, REDUCTIONS["min"], accumulator)
     return operator, Tensor(result, largest.shape, "float32")
 
 
 def _value(index: Index) -> Scalar:
-    """An index as a number."""
-    parts = [apply("multiply", AxisValue(name), Literal(float(factor))) for name, factor in index.terms]
-    return reduce(partial(apply, "add"), parts, Literal(float(index.offset)))
+    """An affine index as a number."""
+    parts = [apply("multiply", AxisValue(str(name)), Literal(float(factor))) for name, factor in index.terms]
+    return reduce(partial(apply, "add"), parts, Literal(float(index.constant)))
 
 
 def _numbered(window: Window, channels: int, storage_order: int) -> Scalar:
