@@ -8,7 +8,7 @@ from onnx import TensorProto, helper
 import tilewright.onnx as ort
 import tilewright.onnx.backend as backend
 from tests.support.onnx_models import info, model, node
-from tilewright.errors import InvalidModel, ShapeError, TilewrightError
+from tilewright.errors import DTypeError, InvalidModel, ShapeError, TilewrightError
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -70,6 +70,27 @@ def test_results_are_the_callers_own():
     session = ort.InferenceSession(model([helper.make_node("Identity", ["w"], ["y"])], [], [info("y", None)], {"w": X}))
     session.run(None, {})[0][:] = 7
     assert np.array_equal(session.run(None, {})[0], X)
+
+
+def test_lists_and_other_byte_orders_are_converted():
+    session = ort.InferenceSession(doubling().SerializeToString())
+    for value in (X.tolist(), X.astype(">f4")):
+        assert np.array_equal(session.run([], {"x": value})[0], 2 * X)
+    with pytest.raises(DTypeError, match="the input 'x' is no array of float32"):
+        session.run(None, {"x": [["a", "b", "c"]]})
+
+
+def test_results_do_not_share_memory():
+    session = ort.InferenceSession(doubling().SerializeToString())
+    first, second = session.run(["y", "y"], {"x": X})
+    assert not np.shares_memory(first, second)
+
+
+def test_a_run_that_is_to_end_does_not_begin():
+    options = ort.RunOptions()
+    options.terminate = True
+    with pytest.raises(TilewrightError, match="terminated"):
+        ort.InferenceSession(doubling().SerializeToString()).run(None, {"x": X}, options)
 
 
 def test_fixed_shapes_are_compiled_when_the_session_is_made():
@@ -142,3 +163,22 @@ def test_large_weights_stay_in_the_file(tmp_path):
 def test_unused_and_missing_element_types():
     proto = model([node("Double", ["x"], ["y"])], [info("x", [2, 3]), info("z", [1], TensorProto.INT64)], [info("y", None)])
     assert np.array_equal(ort.InferenceSession(proto).run(None, {"x": X, "z": np.array([1])})[0], 2 * X)
+
+
+@pytest.mark.parametrize("change", [lambda path, proto: onnx.save(proto, path), lambda path, proto: path.write_bytes(b"")])
+def test_a_file_that_is_written_to_is_not_read_again(tmp_path, change):
+    """What is compiled stays as it was; what is not is refused."""
+
+    def product(weight):
+        constants = {"w": np.full((512, 10), weight, np.float32)}
+        return model([helper.make_node("MatMul", ["x", "w"], ["y"])], [info("x", ["n", 512])], [info("y", ["n", 10])], constants)
+
+    path = tmp_path / "model.onnx"
+    onnx.save(product(1), path)
+    session = ort.InferenceSession(path)
+    x = np.ones((2, 512), np.float32)
+    assert session.run(None, {"x": x})[0][0, 0] == 512
+    change(path, product(2))
+    assert session.run(None, {"x": x})[0][0, 0] == 512
+    with pytest.raises(InvalidModel, match="has changed since the session was made"):
+        session.run(None, {"x": x[:1]})

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tilewright.graph.builder import Builder
-from tilewright.graph.types import Operator, SymbolicExtent
+from tilewright.graph.scalar import Parameter, subexpressions
+from tilewright.graph.sums_of_extents import SumOfExtents
+from tilewright.graph.types import Operator, SymbolicExtent, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +43,23 @@ def needed_operators(operators: Sequence[Operator], outputs: Iterable[str]) -> l
     return kept[::-1]
 
 
-def that_bind_symbols(builder: Builder, used: Sequence[str], touched: set[str]) -> list[str]:
-    """Inputs that nobody reads, but whose shapes give a symbol its value."""
+def that_bind_symbols(builder: Builder, used: Sequence[str], touched: set[str], operators: Sequence[Operator]) -> Iterator[str]:
+    """Inputs that nobody reads, but whose shapes give a symbol its value; for sums of lengths such inputs are made."""
 
-    def symbols(names: Iterable[str]) -> set[str]:
-        return {e.name for name in names for e in builder.tensors[name].shape if isinstance(e, SymbolicExtent)}
+    def symbols(names: Iterable[str]) -> dict[str, SymbolicExtent]:
+        return {e.name: e for name in names for e in builder.tensors[name].shape if isinstance(e, SymbolicExtent)}
 
-    missing, added = symbols(touched) - symbols(used), []
-    for name in builder.inputs:
-        if missing & symbols([name]):
-            added.append(name)
-            missing -= symbols([name])
-    return added
+    needed = symbols(touched)
+    missing = (needed.keys() | _parameters(operators)) - symbols(used).keys()
+    for name in list(builder.inputs):
+        if missing & symbols([name]).keys():
+            yield name
+            missing -= symbols([name]).keys()
+    for extent in (needed[symbol] for symbol in sorted(missing & needed.keys())):
+        if isinstance(extent, SumOfExtents):
+            yield builder.declare(Tensor(builder.unique(f"length_{extent}"), (extent,), "uint8")).name
+
+
+def _parameters(operators: Sequence[Operator]) -> set[str]:
+    """The run-time scalars that bodies speak of."""
+    return {node.name for one in operators for node in subexpressions(one.body) if isinstance(node, Parameter)}

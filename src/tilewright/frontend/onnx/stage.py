@@ -25,6 +25,7 @@ from tilewright.frontend.onnx.recorded import Mark, needed_operators, that_bind_
 from tilewright.frontend.onnx.sizes import check_shape
 from tilewright.frontend.onnx.stage_types import NeedsContents, Obstacle, Question, Stage
 from tilewright.graph.builder import Builder, NotKnown
+from tilewright.graph.sums_of_extents import SumOfExtents
 from tilewright.graph.types import Extent, Graph, SymbolicExtent, Tensor
 from tilewright.graph.verifier import verify
 
@@ -269,8 +270,10 @@ class _Walk:
             elif inputs[self.tensors[name].name] != name:
                 same[name] = inputs[self.tensors[name].name]
         graph, used = self._graph(tuple(computed)) if computed else (None, ())
-        graph_inputs = tuple(inputs[name] for name in used)
-        return Stage(graph, graph_inputs, tuple(computed.values()), same, known, meanings, rest, self.question.given)
+        graph_inputs = tuple(inputs.get(name, name) for name in used)
+        made = {name: extent for name in used if name not in inputs for extent in self.builder.tensors[name].shape}
+        lengths = {name: extent for name, extent in made.items() if isinstance(extent, SumOfExtents)}
+        return Stage(graph, graph_inputs, tuple(computed.values()), same, known, meanings, rest, self.question.given, lengths)
 
     def _given_tensors(self) -> Iterable[tuple[str, Tensor]]:
         return ((name, self.tensors[name]) for name in self.question.given if name in self.tensors)
@@ -294,7 +297,7 @@ class _Walk:
         operators = needed_operators(self.builder.operators, outputs)
         touched = {access.tensor for operator in operators for access in (*operator.reads, operator.write)}
         used = [name for name in self.builder.inputs if name in touched]
-        used = [*used, *that_bind_symbols(self.builder, used, touched)]
+        used = [*used, *that_bind_symbols(self.builder, used, touched, operators)]
         constants = tuple((name, constant) for name, constant in self.builder.constants.items() if name in touched)
         tensors = tuple(tensor for name, tensor in self.builder.tensors.items() if name in touched or name in used)
         graph = Graph(self.builder.name, tensors, tuple(operators), tuple(used), outputs, constants)

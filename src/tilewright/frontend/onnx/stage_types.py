@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from tilewright.frontend.onnx.model import Node
+from tilewright.graph.sums_of_extents import SumOfExtents
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
 
 Obstacle: TypeAlias = Callable[[Operator, Mapping[str, Tensor]], str]
@@ -47,6 +48,8 @@ class Stage:
     rest: tuple[Node, ...] = ()
     given: Mapping[str, Given] = field(default_factory=dict)
     """What it was imported for."""
+    lengths: Mapping[str, SumOfExtents] = field(default_factory=dict)
+    """Inputs of the graph that are no values: nobody reads them, their extent tells the graph a sum of lengths."""
 
     def places(self) -> dict[str, tuple[str, int]]:
         """Of every symbol, a given value and a dimension of it that has this extent."""
