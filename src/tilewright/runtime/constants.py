@@ -175,8 +175,8 @@ def allocate(size_bytes: int) -> Array:
 def resident(array: Array) -> Array:
     """The same elements as calls read them fastest: aligned, in `allocate`d memory if they fill a huge page.
 
-    A mapped file has small pages, and begins tensors anywhere. It is read piece by piece, and what was read is let go: memory never
-    holds a large tensor twice.
+    A mapped file has small pages, and begins tensors anywhere. It is read piece by piece, and what was read is let go: a large
+    tensor is never in memory twice.
 
     >>> large = np.zeros((1024, 1024), np.float32)
     >>> resident(large).ctypes.data % HUGE_PAGE_BYTES
