@@ -8,6 +8,8 @@ import re
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 from tests.conformance.cases import Case, cases
 from tests.conformance.outcome import COMPILED, WRONG, Outcome, outcome
@@ -18,20 +20,31 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("pattern", nargs="?", default="", help="a regular expression that names contain")
     parser.add_argument("--everyday", action="store_true", help="only the cases that are run at every change")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that run cases")
     parser.add_argument("--quiet", action="store_true", help="only what is not compiled, and the table")
     parser.add_argument("--table", action="store_true", help=f"run all cases and write {PAGE.name}")
     return parser.parse_args()
 
 
+def _timed(number: int) -> tuple[Outcome, float]:
+    start = time.perf_counter()
+    return outcome(cases()[number]), time.perf_counter() - start
+
+
 def _run(chosen: argparse.Namespace) -> dict[Case, Outcome]:
+    wanted = [
+        number
+        for number, case in enumerate(cases())
+        if chosen.table or (re.search(chosen.pattern, case.name) and (case.is_everyday() or not chosen.everyday))
+    ]
     outcomes: dict[Case, Outcome] = {}
-    for case in cases():
-        if chosen.table or (re.search(chosen.pattern, case.name) and (case.is_everyday() or not chosen.everyday)):
-            start = time.perf_counter()
-            outcomes[case] = found = outcome(case)
+    with ProcessPoolExecutor(chosen.jobs, get_context("fork")) as pool:
+        for number, (found, seconds) in zip(wanted, pool.map(_timed, wanted), strict=True):
+            case = cases()[number]
+            outcomes[case] = found
             if not (chosen.quiet and found.result == COMPILED):
                 told = found.reason[:300] or ", ".join(found.numpy_operators)
-                print(f"{found.result:14}{time.perf_counter() - start:7.2f} s  {case.name}  {told}", flush=True)
+                print(f"{found.result:14}{seconds:7.2f} s  {case.name}  {told}", flush=True)
     return outcomes
 
 

@@ -28,7 +28,7 @@ IN_PARTS: Mapping[str, str] = {
     "Equal": "strings",
     "Pad": "the amount of padding depends on contents of several inputs",
     "Pow": "integers to powers that are none",
-    "Resize": "the same scale along both axes (keep_aspect_ratio_policy), or a region (tf_crop_and_resize), depends on contents",
+    "Resize": "a part of a tensor (tf_crop_and_resize): elements outside have a value of their own",
     **dict.fromkeys(("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMin"), EMPTY),
     **dict.fromkeys(("ReduceProd", "ReduceSum", "ReduceSumSquare"), EMPTY),
 }
