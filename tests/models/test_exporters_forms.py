@@ -54,7 +54,7 @@ class Masked(nn.Module):
     def __init__(self, *, is_fused):
         super().__init__()
         self.attention = SelfAttention(32, 4, is_fused=is_fused)
-        self.register_buffer("mask", torch.where(torch.arange(16) < 12, 0.0, -1e4))
+        self.register_buffer("mask", torch.where(torch.arange(16) < 12, 0.0, -1e4).view(1, 1, 1, 16))
 
     def forward(self, x):
         return self.attention(x, self.mask)
