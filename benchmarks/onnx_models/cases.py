@@ -54,7 +54,7 @@ def make(name: str, *, small: bool = False, seed: int = 0) -> ModelCase:
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        case = MODELS[name](small)
+        case = {**MODELS, **LONGER}[name](small)
         _settle(case.module, case.args)
     return case
 
@@ -153,6 +153,9 @@ MODELS: Mapping[str, Callable[[bool], ModelCase]] = {
     "shufflenet": _family(cnns.shufflenet),
     "convnext": _family(cnns.convnext),
 }
+
+LONGER: Mapping[str, Callable[[bool], ModelCase]] = {"bert_512": lambda small: bert(small, tokens=512)}
+"""The same models on other operands."""
 
 
 def _with_small_embeddings(module: Any) -> Any:

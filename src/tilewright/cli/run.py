@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from tilewright.cli import parameters
+from tilewright.cli.model_feeds import made_feed
 from tilewright.errors import TilewrightError
 
 
@@ -41,7 +42,7 @@ def run(
     options.intra_op_num_threads = threads or 0
     session = ort.InferenceSession(model, options)
     feeds = {name: _array(path) for name, _, path in (text.partition("=") for text in inputs)}
-    feeds.update({one.name: _random(one, shapes) for one in session.get_inputs() if one.name not in feeds})
+    feeds.update({one.name: made_feed(one, shapes) for one in session.get_inputs() if one.name not in feeds})
     for one, result in zip(session.get_outputs(), session.run(None, feeds), strict=True):
         click.echo(f"{one.name}: {_described(result)}")
         if output is not None:
@@ -55,26 +56,6 @@ def _array(path: str) -> Any:
         return np.load(path, allow_pickle=False)
     except (OSError, ValueError) as problem:
         raise TilewrightError(f"{path} cannot be read as an array", where="--input", why=str(problem)) from problem
-
-
-def _random(one: Any, shapes: dict[str, tuple[int, ...]]) -> Any:
-    """An array for an input that was not given: normal numbers, zeros where the type is not floating-point."""
-    shape = shapes.get(one.name) or tuple(_extent(one.name, extent, shapes) for extent in one.shape)
-    names = {"tensor(float)": "float32", "tensor(double)": "float64", "tensor(float16)": "float16"}
-    if one.type in names:
-        return np.random.default_rng(0).standard_normal(shape).astype(names[one.type])
-    if not one.type.startswith("tensor(") or one.type == "tensor(string)":
-        raise TilewrightError(f"the input {one.name!r} is a {one.type}", where="run", hint=f"use --input {one.name}=FILE.npy")
-    return np.zeros(shape, one.type[len("tensor(") : -1])
-
-
-def _extent(name: str, extent: int | str | None, shapes: dict[str, tuple[int, ...]]) -> int:
-    if isinstance(extent, int):
-        return extent
-    if extent is None or extent not in shapes:
-        hint = f"use --shape {name}=1x128, or --input {name}=FILE.npy"
-        raise TilewrightError(f"the shape of the input {name!r} is not known", where="run", hint=hint)
-    return shapes[extent][0]
 
 
 def _described(result: Any) -> str:

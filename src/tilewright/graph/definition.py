@@ -40,12 +40,18 @@ class Definition:
 
     def attributes(self) -> frozenset[str]:
         """The names of all attributes."""
-        parameters = inspect.signature(self.meaning).parameters.values()
-        return frozenset(one.name for one in parameters if one.kind is one.KEYWORD_ONLY) - {"output_count"}
+        return _keywords(self.meaning) - {"output_count"}
 
     def counts_outputs(self) -> bool:
         """Whether it is told how many results are wanted."""
-        return "output_count" in inspect.signature(self.meaning).parameters
+        return "output_count" in _keywords(self.meaning)
+
+
+@cache
+def _keywords(function: Callable[..., Any]) -> frozenset[str]:
+    """The parameters that are given by name."""
+    parameters = inspect.signature(function).parameters.values()
+    return frozenset(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)
 
 
 _definitions: dict[tuple[str, str], dict[int, Definition]] = {}

@@ -1,5 +1,11 @@
 """ONNX models: `import tilewright.onnx as ort` in place of onnxruntime. Needs `pip install tilewright[onnx]`."""
 
+try:
+    import onnx as _onnx  # noqa: F401
+except ImportError as problem:
+    raise ImportError("tilewright.onnx needs the package onnx: pip install tilewright[onnx]") from problem
+
+from tilewright import __version__ as __version__
 from tilewright.api.onnx.options import ExecutionMode as ExecutionMode
 from tilewright.api.onnx.options import ExecutionOrder as ExecutionOrder
 from tilewright.api.onnx.options import GraphOptimizationLevel as GraphOptimizationLevel
@@ -8,6 +14,7 @@ from tilewright.api.onnx.options import SessionOptions as SessionOptions
 from tilewright.api.onnx.options import get_all_providers as get_all_providers
 from tilewright.api.onnx.options import get_available_providers as get_available_providers
 from tilewright.api.onnx.options import get_device as get_device
+from tilewright.api.onnx.options import get_version_string as get_version_string
 from tilewright.api.onnx.options import set_default_logger_severity as set_default_logger_severity
 from tilewright.api.onnx.options import set_seed as set_seed
 from tilewright.api.onnx.ort_value import IOBinding as IOBinding

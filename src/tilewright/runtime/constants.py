@@ -181,7 +181,7 @@ def resident(array: Array) -> Array:
     0
     """
     if array.nbytes < HUGE_PAGE_BYTES:
-        return np.require(array, requirements=["C", "A"])
+        return np.array(array, order="C")
     copy = allocate(array.nbytes).view(array.dtype).reshape(array.shape)
     np.copyto(copy, array)
     return copy

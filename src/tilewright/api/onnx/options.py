@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
+from tilewright import __version__
 from tilewright.errors import TilewrightError
 
 PROVIDER = "CPUExecutionProvider"
@@ -97,6 +98,11 @@ class RunOptions:
 
     def add_run_config_entry(self, key: str, value: str) -> None:
         """Ignored."""
+
+
+def get_version_string() -> str:
+    """Tilewright's version."""
+    return __version__
 
 
 def get_available_providers() -> list[str]:

@@ -48,13 +48,14 @@ class ModelMetadata:
 class InferenceSession:
     """A model, compiled for the shapes that it declares, or for those of its first calls. Safe from several threads.
 
-    `source` is a path, bytes or an `onnx.ModelProto`. `sess_options.intra_op_num_threads` is respected; `providers` are accepted.
+    `path_or_bytes` is a path, bytes or an `onnx.ModelProto`. `sess_options.intra_op_num_threads` is respected; `providers` are
+    accepted.
     Raises `InvalidModel` for what is no model, and `UnsupportedOperation` listing all operators that are not known.
     """
 
     def __init__(
         self,
-        source: Any,
+        path_or_bytes: Any,
         sess_options: SessionOptions | None = None,
         providers: Sequence[Any] | None = None,
         provider_options: Sequence[Mapping[str, Any]] | None = None,
@@ -66,7 +67,7 @@ class InferenceSession:
         """`target` is the machine to plan for, for `explain`; without `prepare`, nothing is compiled before the first call."""
         logs.configure()
         self._options = sess_options if sess_options is not None else SessionOptions()
-        self._model = load(source)
+        self._model = load(path_or_bytes)
         body = self._model.body
         self._optional = tuple(one for one in body.inputs if one.unique in body.constants)
         self._inputs = tuple(one for one in body.inputs if one.unique not in body.constants)
@@ -74,23 +75,25 @@ class InferenceSession:
         self._all_outputs = [one.unique for one in body.outputs]
         self._feeds = Feeds(self._inputs, self._optional)
         machine = Machine.named(target) if isinstance(target, str) else target
-        self._setting = Setting(self._options.threads(), machine)
+        self._setting = Setting(self._options.threads(), machine, check_files=self._model.check_files)
         self._remainders: dict[Any, Remainder] = {}
         self._lock = threading.Lock()
         if prepare:
             self._prepare()
 
     def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
-        """The outputs of these names (None: all), for arrays by input name.
+        """The outputs of these names (none: all), for arrays by input name.
 
         Raises `TilewrightError` for inputs and outputs that the model does not have, `ShapeError` and `DTypeError` for
         arrays that do not fit.
         """
-        wanted = self._all_outputs if output_names is None else [self._declared_output(name).unique for name in output_names]
+        if run_options is not None and run_options.terminate:
+            raise TilewrightError("the run is terminated", where="run", why="terminate is set in its options")
+        wanted = [self._declared_output(name).unique for name in output_names] if output_names else self._all_outputs
         values = self._feeds(input_feed)
-        given = tuple(values.values())
+        taken = list(values.values())
         self._remainder_for(values).run(values)
-        return [_own(values[name], given) for name in wanted]
+        return [_own(values[name], taken) for name in wanted]
 
     def run_with_ort_values(
         self, output_names: Sequence[str] | None, input_dict_ort_values: Mapping[str, OrtValue], run_options: Any = None
@@ -232,8 +235,9 @@ def _zeros(one: Declared, shape: tuple[int, ...]) -> Any:
     return np.broadcast_to(np.zeros((), one.dtype), shape)
 
 
-def _own(value: Any, given: Sequence[Any]) -> Any:
-    """A result in memory of its own: results of calls do not share it with inputs and constants."""
-    if isinstance(value, np.ndarray) and (not value.flags.writeable or any(value is other for other in given)):
+def _own(value: Any, taken: list[Any]) -> Any:
+    """A result in memory of its own: results do not share it with inputs, constants and each other, which are `taken`."""
+    if isinstance(value, np.ndarray) and (not value.flags.writeable or any(value is other for other in taken)):
         return value.copy()
+    taken.append(value)
     return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
@@ -17,9 +17,12 @@ from tilewright.api.onnx.compiled import Compiled, compiled
 from tilewright.api.signatures import Signatures
 from tilewright.errors import DTypeError, InternalError, InvalidModel, PlanningError, UnsupportedOperation
 from tilewright.frontend.onnx.extents import Symbolic
+from tilewright.frontend.onnx.large_fields import LARGE_BYTES
 from tilewright.frontend.onnx.meanings import run_meaning
 from tilewright.frontend.onnx.model import Array, Body, Node
-from tilewright.frontend.onnx.stage import Given, NeedsContents, Question, Stage, import_stage, live_nodes
+from tilewright.frontend.onnx.stage import import_stage, live_nodes
+from tilewright.frontend.onnx.stage_types import Given, NeedsContents, Question, Stage
+from tilewright.graph.sums_of_extents import value_of
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
 from tilewright.machine.machine import Machine
 from tilewright.plan.supported import obstacle
@@ -45,6 +48,8 @@ class Setting:
     told: dict[str, str] = field(default_factory=dict)
     """Operators that run as NumPy, and the first node of each."""
     compilations: int = 0
+    check_files: Callable[[], None] = lambda: None
+    """As that of the model: asked before constants are looked at again."""
 
     def chosen_machine(self) -> Machine:
         """The one to plan for: this one, if none was named."""
@@ -91,6 +96,7 @@ class Remainder:
         """The step for values of these shapes and types, whose contents mean nothing; None where contents decide."""
         with self._lock:
             signatures = self._variants.setdefault(self._key(values), Signatures(None, passing=(NeedsContents,)))
+            self.setting.check_files()
             try:
                 return signatures.find_or_make(self._extents(values), _Maker(self, values))
             except NeedsContents:
@@ -98,6 +104,7 @@ class Remainder:
 
     def _made(self, values: Values) -> Step:
         with self._lock:
+            self.setting.check_files()
             while True:
                 self._forget_contents(self._key(values))
                 key = self._key(values)
@@ -204,7 +211,7 @@ class Step:
         if stage.graph is not None:
             self.compiled = compiled(stage.graph, setting.chosen_machine(), setting.threads)
             setting.compilations += 1
-        self._runners = [(node, _NodeRunner(node, setting)) for node in stage.meanings]
+        self._runners = [(node, NodeRunner(node, setting)) for node in stage.meanings]
         self._known = {name: _frozen(value) for name, value in stage.known.items()}
         known = {**remainder.known, **{name: one for name, one in stage.known.items() if not isinstance(one, Symbolic)}}
         self.following = (
@@ -216,7 +223,7 @@ class Step:
     def run(self, values: Values, clock: Clock | None = None) -> None:
         """Add the values that are left to those that are given. A `clock` is told what every part took."""
         if self.compiled is not None:
-            inputs = [values[name] for name in self.stage.inputs]
+            inputs = self._inputs(values)
             results = self.compiled.run(inputs) if clock is None else clock.graph(self, values, inputs)
             values.update(zip(self.stage.outputs, results, strict=True))
         for name, known in self._known.items():
@@ -231,11 +238,18 @@ class Step:
         if self.following is not None:
             self.following.step(values).run(values, clock)
 
+    def _inputs(self, values: Values) -> list[Any]:
+        if not self.stage.lengths:
+            return [values[name] for name in self.stage.inputs]
+        symbols = self._symbols(values)
+        told = {name: np.empty(value_of(extent, symbols), np.uint8) for name, extent in self.stage.lengths.items()}
+        return [told[name] if name in told else values[name] for name in self.stage.inputs]
+
     def _symbols(self, values: Values) -> dict[str, int]:
         return {symbol: values[name].shape[dimension] for symbol, (name, dimension) in self.stage.places().items()}
 
 
-class _NodeRunner:
+class NodeRunner:
     """A node as its NumPy meaning; its graphs are compiled on their own."""
 
     def __init__(self, node: Node, setting: Setting) -> None:
@@ -291,12 +305,12 @@ def _as_value(value: Any) -> Any:
 
 
 def _frozen(value: Any) -> Any:
-    """What every call gets, and none may change."""
+    """What every call gets, and none may change; large ones may lie in a file that does."""
     if not isinstance(value, np.ndarray):
         return value
-    view = value.view()
-    view.flags.writeable = False
-    return view
+    own = value.copy() if value.nbytes >= LARGE_BYTES else value.view()
+    own.flags.writeable = False
+    return own
 
 
 def _kind(value: Any) -> Any:

@@ -13,7 +13,7 @@ import click
 
 from tilewright.cli import attention_shapes, mlp_shapes
 from tilewright.cli.bench.environment import restart_if_unfair
-from tilewright.cli.parameters import choice, writable_file
+from tilewright.cli.parameters import choice, named_shapes, writable_file
 from tilewright.cli.shapes import SQUARES, TABLE_1, TABLE_IV
 from tilewright.errors import TilewrightError
 
@@ -27,6 +27,7 @@ CHAIN_PEERS = ("numpy", "torch", "torch-avx512", "onnxruntime", "openvino")
 GEMM_PEERS = ("numpy", "torch", "torch-avx512", "onednn")
 ATTENTION_NAMES = tuple(shape.name for shape in attention_shapes.SHAPES)
 MLP_NAMES = tuple(shape.name for shape in mlp_shapes.SHAPES)
+MODEL_PEERS = ("onnxruntime", "openvino")
 FAMILY_PEERS = ("torch", "torch-avx512", "onnxruntime", "openvino")
 
 
@@ -134,6 +135,23 @@ def mlp(json_file: str | None, **options: Any) -> None:
     _publish("mlp", measured_mlp(**options), json_file)
 
 
+@bench.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    metavar="NAME=1x128",
+    callback=named_shapes,
+    help="The shape of an input, or the extent of a named dimension.",
+)
+@_common(MODEL_PEERS)
+def model(json_file: str | None, **options: Any) -> None:
+    """FILE.onnx on random operands, checked against the NumPy meaning of its nodes: time, share of the peak, ratio to the best
+    peer, and what was predicted."""
+    _publish("model", measured_model(**options), json_file)
+
+
 def measured_chains(
     cases: tuple[str, ...] | None,
     kind: str,
@@ -182,6 +200,15 @@ def measured_mlp(cases: tuple[str, ...] | None, odd: bool, seed: int | None, **s
     from tilewright.cli.bench.run import measured
 
     return measured(MLP, mlp_cases(cases or MLP_NAMES, _odd_seed(odd, seed)), _settings(**settings))
+
+
+def measured_model(file: str, shapes: dict[str, tuple[int, ...]], **settings: Any) -> Report:
+    """The same for a model."""
+    restart_if_unfair(settings["threads"])
+    from tilewright.cli.bench.model_case import ModelCase
+    from tilewright.cli.bench.model_report import model_report
+
+    return model_report([ModelCase(Path(file), tuple(shapes.items()))], _settings(**settings))
 
 
 def _settings(peers: tuple[str, ...] | None, threads: int, repeats: int, processes: int) -> Settings:

@@ -1,7 +1,8 @@
 """Shape arithmetic at import: small arrays of integers some of which are extents known at run time.
 
 Exporters compute shapes by nodes (Shape, Gather, Concat, ...). With extents that have no value yet, these still fold: elements
-are moved as they are, and arithmetic is done where the range of an extent decides it (`s * 1`, `s + 0`, `s == -1`).
+are moved as they are, sums are extents of their own (`graph/sums_of_extents.py`), and other arithmetic is done where the range
+of an extent decides it (`s * 1`, `s == -1`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.model import Array, Node
+from tilewright.graph.sums_of_extents import minus, plus, value_of
 from tilewright.graph.types import Extent, SymbolicExtent
 
 MOVES = frozenset(
@@ -31,7 +33,7 @@ class Symbolic:
 
     def evaluate(self, symbols: Mapping[str, int]) -> Array:
         """The contents, where symbols have values."""
-        flat = [symbols[one.name] if isinstance(one, SymbolicExtent) else one for one in self.array.reshape(-1).tolist()]
+        flat = [value_of(one, symbols) if isinstance(one, SymbolicExtent) else one for one in self.array.reshape(-1).tolist()]
         return np.array(flat, self.dtype).reshape(self.array.shape)
 
 
@@ -105,7 +107,7 @@ def _undecided(*operands: Any) -> UnsupportedOperation:
 
 
 def _add(a: Any, b: Any) -> Any:
-    return _with_neutral(a, b, 0, lambda x, y: x + y)
+    return plus(_exact(a), _exact(b))
 
 
 def _multiply(a: Any, b: Any) -> Any:
@@ -123,9 +125,10 @@ def _with_neutral(a: Any, b: Any, neutral: int, function: Callable[[int, int], i
 
 
 def _subtract(a: Any, b: Any) -> Any:
-    if _same(a, b):
-        return 0
-    return a if isinstance(a, SymbolicExtent) and _number(b) == 0 else _plain(lambda x, y: x - y, a, b)
+    difference = _difference(a, b)
+    if difference is None:
+        raise _undecided(a, b)
+    return difference
 
 
 def _divide(a: Any, b: Any) -> Any:
@@ -136,9 +139,10 @@ def _divide(a: Any, b: Any) -> Any:
 
 def _maximum(a: Any, b: Any) -> Any:
     (low, high), (other_low, other_high) = _range(a), _range(b)
-    if _same(a, b) or low >= other_high:
+    difference = _difference(a, b)
+    if low >= other_high or (isinstance(difference, int) and difference >= 0):
         return a
-    if other_low >= high:
+    if other_low >= high or isinstance(difference, int):
         return b
     raise _undecided(a, b)
 
@@ -150,17 +154,19 @@ def _minimum(a: Any, b: Any) -> Any:
 
 def _less(a: Any, b: Any) -> bool:
     (low, high), (other_low, other_high) = _range(a), _range(b)
-    if high < other_low:
+    difference = _difference(a, b)
+    if high < other_low or (isinstance(difference, int) and difference < 0):
         return True
-    if low >= other_high or _same(a, b):
+    if low >= other_high or isinstance(difference, int):
         return False
     raise _undecided(a, b)
 
 
 def _equal(a: Any, b: Any) -> bool:
     (low, high), (other_low, other_high) = _range(a), _range(b)
-    if _same(a, b) or (low, high) == (other_low, other_high) == (low, low):
-        return True
+    difference = _difference(a, b)
+    if isinstance(difference, int):
+        return difference == 0
     if high < other_low or other_high < low:
         return False
     raise _undecided(a, b)
@@ -168,6 +174,14 @@ def _equal(a: Any, b: Any) -> bool:
 
 def _where(condition: Any, a: Any, b: Any) -> Any:
     return a if condition else b
+
+
+def _exact(value: Any) -> Extent:
+    return value if isinstance(value, SymbolicExtent) else int(value)
+
+
+def _difference(a: Any, b: Any) -> Extent | None:
+    return minus(_exact(a), _exact(b))
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -6,26 +6,37 @@ import mmap
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tilewright.errors import InvalidModel
 
 
-def mapped(path: str | Path) -> memoryview:
-    """The content of a file, which is read from disk where it is looked at. Raises `OSError`."""
-    with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        content: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
-        return memoryview(content)
-
-
 class ExternalFiles:
-    """The files of one model, each mapped into memory when it is first asked for."""
+    """The files of one model, each mapped into memory when it is first asked for.
+
+    They are read from disk where their contents are looked at, so that whoever looks later asks `check` first.
+    """
 
     def __init__(self, directory: Path | None) -> None:
         """`directory` of the model; None if the model did not come from a file."""
         self._directory = directory
         self._maps: dict[str, memoryview] = {}
+        self._open: list[tuple[IO[bytes], tuple[int, int]]] = []
+        """With size and time of change when they were mapped."""
+
+    def mapped(self, path: str | Path) -> memoryview:
+        """The content of any file. Raises `OSError`."""
+        file = open(path, "rb")  # noqa: SIM115  # for `check`, as long as the model lives
+        self._open.append((file, _state(file)))
+        content: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if _state(file)[0] else b""
+        return memoryview(content)
+
+    def check(self) -> None:
+        """Raise `InvalidModel` if a file was written to since it was mapped; others may take its place."""
+        for file, state in self._open:
+            if _state(file) != state:
+                hint = "make a new session, or write changed models to other files"
+                raise InvalidModel(f"{file.name} has changed since the session was made", where=str(file.name), hint=hint)
 
     def content(self, entries: Mapping[str, str], size_bytes: int, where: str) -> memoryview:
         """The bytes of a tensor. Raises `InvalidModel` for places outside of the directory and ranges outside of the file."""
@@ -43,7 +54,7 @@ class ExternalFiles:
         path = self._path(location, where)
         if path not in self._maps:
             try:
-                self._maps[path] = mapped(path)
+                self._maps[path] = self.mapped(path)
             except OSError as problem:
                 raise InvalidModel(f"external data {location!r} cannot be read", where=where, why=str(problem)) from problem
         return self._maps[path]
@@ -63,6 +74,11 @@ class ExternalFiles:
         if not os.path.isfile(path):
             raise InvalidModel(f"there is no file {location!r} of external data", where=where, why=f"looked for in {base}")
         return path
+
+
+def _state(file: IO[bytes]) -> tuple[int, int]:
+    status = os.fstat(file.fileno())
+    return status.st_size, status.st_mtime_ns
 
 
 def _number(entries: Mapping[str, str], key: str, default: int, where: str) -> int:

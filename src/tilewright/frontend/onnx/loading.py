@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
 from tilewright.errors import InvalidModel, TilewrightError
-from tilewright.frontend.onnx.external_data import ExternalFiles, mapped
+from tilewright.frontend.onnx.external_data import ExternalFiles
 from tilewright.frontend.onnx.large_fields import without_large_contents
 from tilewright.frontend.onnx.model import Model
 from tilewright.frontend.onnx.reading import read
@@ -26,8 +27,8 @@ def load(source: Any) -> Model:
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _read(memoryview(source), "bytes", ExternalFiles(None))
     if isinstance(source, (str, os.PathLike)):
-        path = Path(source)
-        return _read(_content(path), str(path), ExternalFiles(path.parent))
+        path, files = Path(source), ExternalFiles(Path(source).parent)
+        return _read(_content(path, files), str(path), files)
     raise TilewrightError(f"a model cannot be a {type(source).__name__}", hint="pass a path, bytes or an onnx.ModelProto")
 
 
@@ -37,12 +38,12 @@ def _read(content: memoryview, where: str, files: ExternalFiles) -> Model:
         rest, large = without_large_contents(content)
     except InvalidModel as problem:
         raise InvalidModel(problem.message, where=where, why=problem.why) from problem
-    return read(_parsed(rest, where), files, large)
+    return replace(read(_parsed(rest, where), files, large), check_files=files.check)
 
 
-def _content(path: Path) -> memoryview:
+def _content(path: Path, files: ExternalFiles) -> memoryview:
     try:
-        return mapped(path)
+        return files.mapped(path)
     except OSError as problem:
         raise InvalidModel(f"{path} cannot be read", where=str(path), why=str(problem)) from problem
 

@@ -56,10 +56,9 @@ def check_size(node: Node, inputs: Sequence[Any]) -> None:
 def grown_elements(node: Node, inputs: Sequence[Any]) -> int | None:
     """How many elements a result has whose size operands say by their contents; None for other operators.
 
-        >>> from tilewright.frontend.onnx.model import Node
-    from tilewright.frontend.onnx.sizes import check_bytes
-        >>> grown_elements(Node("n", "ConstantOfShape", "", None, ("x",), ("y",)), [np.array([10**9, 10**9])])
-        1000000000000000000
+    >>> from tilewright.frontend.onnx.model import Node
+    >>> grown_elements(Node("n", "ConstantOfShape", "", None, ("x",), ("y",)), [np.array([10**9, 10**9])])
+    1000000000000000000
     """
     rule = _GROWING.get(node.operator) if node.domain == "" else None
     if rule is None or not inputs:

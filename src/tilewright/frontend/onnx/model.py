@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -87,3 +87,5 @@ class Model:
     version: int = 0
     metadata: Mapping[str, str] = field(default_factory=dict)
     ir_version: int = 0
+    check_files: Callable[[], None] = lambda: None
+    """Raises `InvalidModel` if a file that holds constants was written to since the model was read."""

@@ -17,6 +17,7 @@ from tilewright.errors import InvalidModel, UnsupportedOperation
 from tilewright.frontend.onnx.attributes import check_against, kind_of, schema_of, value_of
 from tilewright.frontend.onnx.declarations import declared
 from tilewright.frontend.onnx.external_data import ExternalFiles
+from tilewright.frontend.onnx.gradient import without_gradients
 from tilewright.frontend.onnx.model import Array, Body, Declared, Model, Node
 from tilewright.frontend.onnx.order import sorted_nodes
 from tilewright.frontend.onnx.scope import Names, Scope
@@ -91,7 +92,7 @@ class _Reader:
             scope.find(name, where) if scope.owns(name) else scope.define(name, where): array
             for name, array in self._constants(graph, where, self.large if context.depth == 0 else ())
         }
-        nodes = self._nodes(graph.node, context, scope, where, known)
+        nodes = without_gradients(self._nodes(graph.node, context, scope, where, known), self.names, scope)
         outputs = tuple(self._output(one, scope, where) for one in graph.output)
         return Body(graph.name, inputs, outputs, nodes, known, _captured(inputs, outputs, nodes, known))
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from functools import cache
 
 from tilewright.errors import InvalidModel
 from tilewright.graph.types import Extent, SymbolicExtent
 
 
+@cache
 def most_bytes() -> int:
     """The memory of this machine: a tensor beyond cannot be computed here.
 

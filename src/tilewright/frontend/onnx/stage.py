@@ -11,8 +11,9 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from tilewright.errors import DTypeError, InternalError, InvalidModel, ShapeError, TilewrightError, UnsupportedOperation
@@ -20,9 +21,12 @@ from tilewright.frontend.onnx import extents
 from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.meanings import grown_elements, placed, run_meaning
 from tilewright.frontend.onnx.model import Array, Node
+from tilewright.frontend.onnx.recorded import Mark, needed_operators, that_bind_symbols
 from tilewright.frontend.onnx.sizes import check_shape
+from tilewright.frontend.onnx.stage_types import NeedsContents, Obstacle, Question, Stage
 from tilewright.graph.builder import Builder, NotKnown
-from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
+from tilewright.graph.sums_of_extents import SumOfExtents
+from tilewright.graph.types import Extent, Graph, SymbolicExtent, Tensor
 from tilewright.graph.verifier import verify
 
 MOST_FOLDED = 1 << 16
@@ -32,68 +36,7 @@ NOT_FOLDED = frozenset(
 )
 """Their results differ from call to call, or may."""
 
-Obstacle: TypeAlias = Callable[[Operator, Mapping[str, Tensor]], str]
-"""Why generated code cannot compute an operator; "" if it can."""
-
 _log = logging.getLogger("tilewright.plan")
-
-
-class NeedsContents(Exception):
-    """The contents of an input of the stage decide on shapes: it must be imported for these contents."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"the contents of {name!r} decide on shapes")
-        self.name = name
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What is known of a value that a stage is given: its shape and type, or nothing (sequences, strings: `dtype` is "")."""
-
-    shape: tuple[Extent, ...] = ()
-    dtype: str = ""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Stage:
-    """What happens in order: the graph runs, then `meanings` as NumPy; what is left in `rest` is imported for what came out."""
-
-    graph: Graph | None
-    """None if nothing is compiled."""
-    inputs: tuple[str, ...]
-    """The values that the graph is given, in order."""
-    outputs: tuple[str, ...]
-    """The values that are the graph's outputs, in order. Several may be the same tensor: see `same`."""
-    same: Mapping[str, str]
-    """Values that are other values of the stage as they are."""
-    known: Mapping[str, Any]
-    """Values that need no computation: arrays, and `Symbolic` ones."""
-    meanings: tuple[Node, ...] = ()
-    rest: tuple[Node, ...] = ()
-    given: Mapping[str, Given] = field(default_factory=dict)
-    """What it was imported for."""
-
-    def places(self) -> dict[str, tuple[str, int]]:
-        """Of every symbol, a given value and a dimension of it that has this extent."""
-        return {
-            extent.name: (name, dimension)
-            for name, given in self.given.items()
-            for dimension, extent in enumerate(given.shape)
-            if isinstance(extent, SymbolicExtent)
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What to import: nodes, the values that are given and those that are known, and the values that are wanted in the end."""
-
-    name: str
-    nodes: Sequence[Node]
-    given: Mapping[str, Given]
-    known: Mapping[str, Any]
-    wanted: Sequence[str]
-    unknowable: frozenset[str] = frozenset()
-    """Inputs whose contents will not be told."""
 
 
 def import_stage(question: Question, obstacle: Obstacle) -> Stage:
@@ -225,7 +168,7 @@ class _Walk:
             self._as_numpy(node)
             return
         operands = [self.tensor(name) if name else None for name in node.inputs]
-        mark = _Mark.of(self.builder)
+        mark = Mark.of(self.builder)
         try:
             results = self._lowered(node, operands, mark)
         except NotKnown:
@@ -239,20 +182,21 @@ class _Walk:
             return
         self.tensors.update((name, result) for name, result in zip(node.outputs, results, strict=False) if name)
 
-    def _lowered(self, node: Node, operands: Sequence[Tensor | None], mark: _Mark) -> tuple[Tensor, ...]:
+    def _lowered(self, node: Node, operands: Sequence[Tensor | None], mark: Mark) -> tuple[Tensor, ...]:
         results = _call_lowering(node, self.builder, operands)
         results = results if isinstance(results, tuple) else (results,)
         if sum(bool(name) for name in node.outputs) > sum(one is not None for one in results):
             raise UnsupportedOperation(f"{node.label} has results that are not compiled")
         for operator in self.builder.operators[mark.operators :]:
-            check_shape(self.builder.tensors[operator.write.tensor].shape, 1, node.label)
+            written = self.builder.tensors[operator.write.tensor]
+            check_shape(written.shape, np.dtype(getattr(ml_dtypes, written.dtype, written.dtype)).itemsize, node.label)
             reason = self.obstacle(operator, self.builder.tensors)
             if reason:
                 raise UnsupportedOperation(f"{node.label} cannot be compiled", why=reason)
         self._check_reads(node, mark)
         return results
 
-    def _check_reads(self, node: Node, mark: _Mark) -> None:
+    def _check_reads(self, node: Node, mark: Mark) -> None:
         """Symbolic contents have no storage that an operator could read."""
         for operator in self.builder.operators[mark.operators :]:
             for access in operator.reads:
@@ -326,8 +270,10 @@ class _Walk:
             elif inputs[self.tensors[name].name] != name:
                 same[name] = inputs[self.tensors[name].name]
         graph, used = self._graph(tuple(computed)) if computed else (None, ())
-        graph_inputs = tuple(inputs[name] for name in used)
-        return Stage(graph, graph_inputs, tuple(computed.values()), same, known, meanings, rest, self.question.given)
+        graph_inputs = tuple(inputs.get(name, name) for name in used)
+        made = {name: extent for name in used if name not in inputs for extent in self.builder.tensors[name].shape}
+        lengths = {name: extent for name, extent in made.items() if isinstance(extent, SumOfExtents)}
+        return Stage(graph, graph_inputs, tuple(computed.values()), same, known, meanings, rest, self.question.given, lengths)
 
     def _given_tensors(self) -> Iterable[tuple[str, Tensor]]:
         return ((name, self.tensors[name]) for name in self.question.given if name in self.tensors)
@@ -348,10 +294,10 @@ class _Walk:
 
     def _graph(self, outputs: tuple[str, ...]) -> tuple[Graph, tuple[str, ...]]:
         """The graph of what the outputs need, and its inputs."""
-        operators = _needed_operators(self.builder.operators, outputs)
+        operators = needed_operators(self.builder.operators, outputs)
         touched = {access.tensor for operator in operators for access in (*operator.reads, operator.write)}
         used = [name for name in self.builder.inputs if name in touched]
-        used = [*used, *_that_bind_symbols(self.builder, used, touched)]
+        used = [*used, *that_bind_symbols(self.builder, used, touched, operators)]
         constants = tuple((name, constant) for name, constant in self.builder.constants.items() if name in touched)
         tensors = tuple(tensor for name, tensor in self.builder.tensors.items() if name in touched or name in used)
         graph = Graph(self.builder.name, tensors, tuple(operators), tuple(used), outputs, constants)
@@ -373,49 +319,6 @@ def _call_lowering(node: Node, builder: Builder, operands: Sequence[Tensor | Non
 
 class _NotSymbolic(TilewrightError):
     """Something needs the value of a symbolic extent as data."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """How far a builder was, to go back to when a lowering is refused."""
-
-    operators: int
-    tensors: int
-    constants: int
-
-    @classmethod
-    def of(cls, builder: Builder) -> _Mark:
-        return cls(len(builder.operators), len(builder.tensors), len(builder.constants))
-
-    def restore(self, builder: Builder) -> None:
-        del builder.operators[self.operators :]
-        while len(builder.constants) > self.constants:
-            builder.constants.popitem()
-        while len(builder.tensors) > self.tensors:
-            builder.known.pop(builder.tensors.popitem()[0], None)
-
-
-def _needed_operators(operators: Sequence[Operator], outputs: Iterable[str]) -> list[Operator]:
-    needed, kept = set(outputs), []
-    for operator in reversed(operators):
-        if operator.write.tensor in needed:
-            kept.append(operator)
-            needed.update(access.tensor for access in operator.reads)
-    return kept[::-1]
-
-
-def _that_bind_symbols(builder: Builder, used: Sequence[str], touched: set[str]) -> list[str]:
-    """Inputs that nobody reads, but whose shapes give a symbol its value."""
-
-    def symbols(names: Iterable[str]) -> set[str]:
-        return {e.name for name in names for e in builder.tensors[name].shape if isinstance(e, SymbolicExtent)}
-
-    missing, added = symbols(touched) - symbols(used), []
-    for name in builder.inputs:
-        if missing & symbols([name]):
-            added.append(name)
-            missing -= symbols([name])
-    return added
 
 
 def _is_large(node: Node, inputs: Sequence[Any]) -> bool:

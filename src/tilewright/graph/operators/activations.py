@@ -216,7 +216,7 @@ def lower_shrink(builder: Builder, x: Tensor, *, bias: float = 0.0, lambd: float
 
 define("Relu", in_operand_type(relu), lower_relu)
 define("LeakyRelu", in_operand_type(leaky_relu), lower_leaky_relu)
-define("PRelu", in_operand_type(prelu), lower_prelu)
+define("PRelu", in_operand_type(prelu), lower_prelu, since=7)
 define("Elu", in_operand_type(elu), lower_elu)
 define("Selu", in_operand_type(selu), lower_selu)
 define("Celu", in_operand_type(celu), lower_celu, since=12)

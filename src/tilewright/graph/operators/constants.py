@@ -12,7 +12,8 @@ from tilewright.errors import InvalidModel, UnsupportedOperation
 from tilewright.graph.definition import define
 from tilewright.graph.element_types import check_size
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import AxisValue, Literal, Parameter, Scalar, apply
+from tilewright.graph.scalar import AxisValue, Literal, Scalar, apply
+from tilewright.graph.sums_of_extents import scalar_of
 from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def _of_extents(builder: Builder, extents: Sequence[Extent], kind: str) -> Tenso
 
 def _extents(extents: tuple[Extent, ...], *, name: str, result: str) -> tuple[Operator, Tensor]:
     """A vector of extents, by the position along it."""
-    values = [Literal(float(e)) if isinstance(e, int) else Parameter(e.name) for e in extents]
+    values = [scalar_of(extent) for extent in extents]
     body: Scalar = values[-1]
     for position in reversed(range(len(values) - 1)):
         body = apply("where", apply("less", AxisValue("d0"), Literal(position + 1.0)), values[position], body)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.definition import define
 from tilewright.graph.element_types import check_size
 from tilewright.graph.operators.arange import arange
-from tilewright.graph.types import SymbolicExtent, Tensor
+from tilewright.graph.scalar import apply
+from tilewright.graph.sums_of_extents import minus, scalar_of
+from tilewright.graph.types import Extent, Operator, SymbolicExtent, Tensor
 
 if TYPE_CHECKING:
     from tilewright.graph.builder import Builder
@@ -35,6 +38,8 @@ def lower(builder: Builder, start: Tensor, limit: Tensor, delta: Tensor) -> Tens
     first, last, step = (builder.contents(one).reshape(-1)[0] for one in (start, limit, delta))
     if isinstance(last, SymbolicExtent) and (first, step) == (0, 1):
         return builder.record(arange, last, 0, 1, start.dtype, kind="arange")
+    if isinstance(first, SymbolicExtent) and step == 1 and (count := minus(last, first)) is not None:
+        return builder.record(_positions, count, first, start.dtype, kind="arange")
     if any(isinstance(one, SymbolicExtent) for one in (first, last, step)):
         raise UnsupportedOperation(f"Range from {first} to {last} by {step}", why="its length is known at run time")
     numbers = meaning(np.asarray(first, start.dtype), np.asarray(last, start.dtype), np.asarray(step, start.dtype))
@@ -44,6 +49,12 @@ def lower(builder: Builder, start: Tensor, limit: Tensor, delta: Tensor) -> Tens
         return builder.record(arange, numbers.size, float(first), float(step), start.dtype, kind="arange")
     except ShapeError:
         return builder.constant(numbers)
+
+
+def _positions(count: Extent, first: Extent, dtype: str, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """`first`, `first` + 1, ...: as many as `count`."""
+    operator, tensor = arange(count, 0, 1, dtype, name=name, result=result)
+    return replace(operator, body=apply("add", operator.body, scalar_of(first))), tensor
 
 
 define("Range", meaning, lower, since=11)

@@ -1,6 +1,7 @@
 """ONNX's plain functions of single elements: arithmetic, comparison, logic, rounding, trigonometry, bits.
 
-Source of their meaning: the ONNX operator schemas, opsets 7 to 28. Operands broadcast; integers wrap.
+Source of their meaning: the ONNX operator schemas, opsets 7 to 28 (before 7: limited_broadcast.py). Operands broadcast; integers
+wrap.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tilewright.graph import special_functions
 from tilewright.graph.definition import define
 from tilewright.graph.numpy_types import in_operand_type, is_short_float
 from tilewright.graph.operators.elementwise import has_simple_power, power_body
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.scalar import Literal, Load, Scalar, apply, subexpressions
 from tilewright.graph.types import Tensor
 
 if TYPE_CHECKING:
@@ -310,23 +311,28 @@ def lower_clip(builder: Builder, x: Tensor, min: Tensor | None = None, max: Tens
     return x if max is None else builder.map("minimum", x, max)
 
 
+def _since(body: Scalar) -> int:
+    """The version of a function: two operands broadcast as in NumPy from opset 7 on."""
+    return 7 if _Y in subexpressions(body) else 1
+
+
 def _define_tables() -> None:
     for name, (meaning, body) in {**ARITHMETIC, **BITS}.items():
-        define(name, _documented(meaning, f"`{name}`, in the operands' type."), mapped(body, name))
+        define(name, _documented(meaning, f"`{name}`, in the operands' type."), mapped(body, name), since=_since(body))
     for name, (meaning, body) in REAL.items():
         real = in_operand_type(_documented(meaning, f"`{name}`, in the operand's type."))
         define(name, real, mapped(body, name))
     for name, (meaning, body) in COMPARISONS.items():
         lower = lower_equal if name == "Equal" else mapped(body, name, "bool")
-        define(name, _documented(meaning, f"Whether `{name}` holds of x and y."), lower)
+        define(name, _documented(meaning, f"Whether `{name}` holds of x and y."), lower, since=_since(body))
     for name, (meaning, body) in LOGIC.items():
-        define(name, _documented(meaning, f"`{name}` of truth values."), mapped(body, name, "bool"))
+        define(name, _documented(meaning, f"`{name}` of truth values."), mapped(body, name, "bool"), since=_since(body))
 
 
 _define_tables()
-define("Div", in_operand_type(divide), lower_divide)
+define("Div", in_operand_type(divide), lower_divide, since=7)
 define("Mod", mod, lower_mod, since=10)
-define("Pow", power, lower_power)
+define("Pow", power, lower_power, since=7)
 define("BitShift", bit_shift, lower_bit_shift, since=11)
 define("Max", _folded(np.maximum, "The largest of the operands; NaN if one of them is."), _lower_folded("maximum"))
 define("Min", _folded(np.minimum, "The smallest of the operands; NaN if one of them is."), _lower_folded("minimum"))

@@ -51,4 +51,4 @@ def _times(x: Scalar, factor: float) -> Scalar:
     return x if factor == 1 else apply("multiply", x, Literal(factor))
 
 
-define("Gemm", in_operand_type(meaning), lower)
+define("Gemm", in_operand_type(meaning), lower, since=7)

@@ -16,9 +16,10 @@ from tilewright.graph.definition import define
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
 from tilewright.graph.operators.elementwise import accumulator_of
+from tilewright.graph.operators.joining_lengths import concatenate_lengths
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.shapes import normalize_axis, shape_text
-from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, Tensor
+from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, SymbolicExtent, Tensor
 
 if TYPE_CHECKING:
     from tilewright.graph.builder import Builder
@@ -93,7 +94,11 @@ def concat_lower(builder: Builder, *parts: Tensor, axis: int) -> Tensor:
     rank = len(parts[0].shape) if parts else 0
     chosen = normalize_axis(axis, rank, "Concat")
     present = [part for part in parts if part.shape[chosen] != 0] or list(parts[:1])
-    return present[0] if len(present) == 1 else builder.record(concatenate, present, chosen, kind="concat")
+    if len(present) == 1:
+        return present[0]
+    if any(isinstance(part.shape[chosen], SymbolicExtent) for part in present):
+        return concatenate_lengths(builder, present, chosen)
+    return builder.record(concatenate, present, chosen, kind="concat")
 
 
 def split_sizes(extent: int, sizes: Sequence[int] | None, count: int, where: str) -> tuple[int, ...]:

@@ -59,14 +59,22 @@ class _Folding:
 
     def add(self, operator: Operator) -> None:
         """Take over the next operator, with its factors in the weights of a product if that can be."""
+        while (changed := self._changed(operator)) is not None:
+            operator = changed
+        self.operators[operator.write.tensor] = operator
+
+    def _changed(self, operator: Operator) -> Operator | None:
+        """A map without the factors of one of its reads; the numbers of the others may have changed."""
         for number, access in enumerate(operator.reads if operator.is_map() else ()):
             product = self.operators.get(access.tensor)
             if product is None or access.tensor not in self.alone or not _is_product(product) or access.guard is not None:
                 continue
             if operator.accumulator != "float32" or product.accumulator != "float32":
                 continue
-            operator = self._folded(operator, number, product) or operator
-        self.operators[operator.write.tensor] = operator
+            changed = self._folded(operator, number, product)
+            if changed is not None:
+                return changed
+        return None
 
     def _folded(self, operator: Operator, number: int, product: Operator) -> Operator | None:
         found = next(self._affine_parts(operator, number), None)

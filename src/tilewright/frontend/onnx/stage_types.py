@@ -1,0 +1,74 @@
+"""What the importer of a stage is asked, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from tilewright.frontend.onnx.model import Node
+from tilewright.graph.sums_of_extents import SumOfExtents
+from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
+
+Obstacle: TypeAlias = Callable[[Operator, Mapping[str, Tensor]], str]
+"""Why generated code cannot compute an operator; "" if it can."""
+
+
+class NeedsContents(Exception):
+    """The contents of an input of the stage decide on shapes: it must be imported for these contents."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the contents of {name!r} decide on shapes")
+        self.name = name
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is known of a value that a stage is given: its shape and type, or nothing (sequences, strings: `dtype` is "")."""
+
+    shape: tuple[Extent, ...] = ()
+    dtype: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stage:
+    """What happens in order: the graph runs, then `meanings` as NumPy; what is left in `rest` is imported for what came out."""
+
+    graph: Graph | None
+    """None if nothing is compiled."""
+    inputs: tuple[str, ...]
+    """The values that the graph is given, in order."""
+    outputs: tuple[str, ...]
+    """The values that are the graph's outputs, in order. Several may be the same tensor: see `same`."""
+    same: Mapping[str, str]
+    """Values that are other values of the stage as they are."""
+    known: Mapping[str, Any]
+    """Values that need no computation: arrays, and `Symbolic` ones."""
+    meanings: tuple[Node, ...] = ()
+    rest: tuple[Node, ...] = ()
+    given: Mapping[str, Given] = field(default_factory=dict)
+    """What it was imported for."""
+    lengths: Mapping[str, SumOfExtents] = field(default_factory=dict)
+    """Inputs of the graph that are no values: nobody reads them, their extent tells the graph a sum of lengths."""
+
+    def places(self) -> dict[str, tuple[str, int]]:
+        """Of every symbol, a given value and a dimension of it that has this extent."""
+        return {
+            extent.name: (name, dimension)
+            for name, given in self.given.items()
+            for dimension, extent in enumerate(given.shape)
+            if isinstance(extent, SymbolicExtent)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What to import: nodes, the values that are given and those that are known, and the values that are wanted in the end."""
+
+    name: str
+    nodes: Sequence[Node]
+    given: Mapping[str, Given]
+    known: Mapping[str, Any]
+    wanted: Sequence[str]
+    unknowable: frozenset[str] = frozenset()
+    """Inputs whose contents will not be told."""

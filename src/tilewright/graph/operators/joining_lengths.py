@@ -1,0 +1,67 @@
+"""Concatenation of parts whose extents are known at run time: a cache and its new rows.
+
+Where a part begins is no constant then, so that every part is looked up at the position behind its begin; outside of a part
+lookups are held to it, and what they find is not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.index import constant
+from tilewright.graph.operators.arange import LARGEST, arange
+from tilewright.graph.operators.elementwise import accumulator_of
+from tilewright.graph.scalar import AxisValue, Load, Scalar, apply
+from tilewright.graph.shapes import shape_text
+from tilewright.graph.sums_of_extents import plus, scalar_of
+from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
+
+if TYPE_CHECKING:
+    from tilewright.graph.builder import Builder
+
+
+def concatenate_lengths(builder: Builder, parts: Sequence[Tensor], axis: int) -> Tensor:
+    """The parts behind each other along `axis`. Raises `UnsupportedOperation` for more positions than bodies can compare."""
+    _check(parts, axis)
+    ends = list(accumulate((part.shape[axis] for part in parts), plus))
+    if (ends[-1].high if isinstance(ends[-1], SymbolicExtent) else ends[-1]) > LARGEST:
+        raise UnsupportedOperation(f"a concatenation of {ends[-1]} positions")
+    positions = [builder.record(_positions, ends[-1], begin, kind="positions") for begin in (0, *ends[:-1])]
+    return builder.record(_joined, parts, positions, ends, axis, kind="concat")
+
+
+def _positions(extent: Extent, begin: Extent, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """Where the positions of the result lie in a part that begins there: below 0 before it."""
+    operator, tensor = arange(extent, 0, 1, "int64", name=name, result=result)
+    body = apply("subtract", operator.body, scalar_of(begin)) if begin != 0 else operator.body
+    return Operator(name, "positions", operator.axes, (), operator.write, body, accumulator="int64"), tensor
+
+
+def _joined(
+    parts: Sequence[Tensor], positions: Sequence[Tensor], ends: Sequence[Extent], axis: int, *, name: str, result: str
+) -> tuple[Operator, Tensor]:
+    shape = tuple(ends[-1] if d == axis else extent for d, extent in enumerate(parts[0].shape))
+    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
+    own = tuple(axis_index(one.name) for one in axes)
+    found = tuple(constant(0) if d == axis else index for d, index in enumerate(own))
+    reads = [Access(one.name, (own[axis],)) for one in positions]
+    reads += [Access(part.name, found, lookups=((axis, number),)) for number, part in enumerate(parts)]
+    body: Scalar = Load(len(reads) - 1)
+    for number in reversed(range(len(parts) - 1)):
+        within = apply("less", AxisValue(f"d{axis}"), scalar_of(ends[number]))
+        body = apply("where", within, Load(len(parts) + number), body)
+    write = Access(result, own)
+    operator = Operator(name, "concat", axes, tuple(reads), write, body, accumulator=accumulator_of(parts[0].dtype))
+    return operator, Tensor(result, shape, parts[0].dtype)
+
+
+def _check(parts: Sequence[Tensor], axis: int) -> None:
+    where = f"concatenation of {', '.join(shape_text(part.shape) for part in parts)}"
+    if len({(*part.shape[:axis], None, *part.shape[axis + 1 :]) for part in parts}) > 1:
+        raise ShapeError(f"the parts differ in other dimensions than {axis}", where=where)
+    if len({part.dtype for part in parts}) > 1:
+        raise DTypeError(f"parts of types {', '.join(part.dtype for part in parts)}", where=where)

@@ -1,0 +1,184 @@
+"""Sessions by the names of onnxruntime: what an existing script asks of them."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import tilewright.onnx as ort
+import tilewright.onnx.backend as backend
+from tests.support.onnx_models import info, model, node
+from tilewright.errors import DTypeError, InvalidModel, ShapeError, TilewrightError
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def doubling(shape=("n", 3)):
+    proto = model([node("Double", ["x"], ["y"])], [info("x", list(shape))], [info("y", list(shape))])
+    proto.producer_name, proto.model_version, proto.domain = "tests", 7, "org.example"
+    proto.metadata_props.add(key="author", value="somebody")
+    return proto
+
+
+def test_a_script_goes_on_working(tmp_path):
+    path = tmp_path / "model.onnx"
+    onnx.save(doubling(), path)
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.add_session_config_entry("session.set_denormal_as_zero", "1")
+    session = ort.InferenceSession(str(path), sess_options=options, providers=["CPUExecutionProvider"])
+    assert [(one.name, one.shape, one.type) for one in session.get_inputs()] == [("x", ["n", 3], "tensor(float)")]
+    assert [one.name for one in session.get_outputs()] == ["y"]
+    assert session.get_providers() == ort.get_available_providers() == ["CPUExecutionProvider"]
+    assert ort.get_device() == "CPU"
+    meta = session.get_modelmeta()
+    assert (meta.producer_name, meta.version, meta.domain) == ("tests", 7, "org.example")
+    assert meta.custom_metadata_map == {"author": "somebody"}
+    (y,) = session.run(["y"], {"x": X}, ort.RunOptions())
+    assert np.array_equal(y, 2 * X)
+
+
+@pytest.mark.parametrize(
+    "convert", [lambda proto: proto.SerializeToString(), lambda proto: proto, lambda proto: bytearray(proto.SerializeToString())]
+)
+def test_bytes_and_protobuf_serve_too(convert):
+    session = ort.InferenceSession(path_or_bytes=convert(doubling()))
+    assert np.array_equal(session.run(None, {"x": X})[0], 2 * X)
+
+
+def test_values_are_bound():
+    session = ort.InferenceSession(doubling())
+    binding = session.io_binding()
+    binding.bind_cpu_input("x", X)
+    binding.bind_output("y")
+    session.run_with_iobinding(binding)
+    assert np.array_equal(binding.copy_outputs_to_cpu()[0], 2 * X)
+    target = ort.OrtValue.ortvalue_from_shape_and_type([2, 3], np.float32)
+    binding.bind_ortvalue_output("y", target)
+    session.run_with_iobinding(binding)
+    assert np.array_equal(target.numpy(), 2 * X)
+    value = ort.OrtValue.ortvalue_from_numpy(X)
+    assert (value.shape(), value.data_type(), value.device_name()) == ([2, 3], "tensor(float)", "cpu")
+    assert np.array_equal(session.run_with_ort_values(None, {"x": value})[0].numpy(), 2 * X)
+    binding.bind_ortvalue_output("y", ort.OrtValue.ortvalue_from_shape_and_type([3, 3], np.float32))
+    with pytest.raises(ShapeError, match="a bound output"):
+        binding.run()
+
+
+def test_results_are_the_callers_own():
+    session = ort.InferenceSession(model([helper.make_node("Identity", ["w"], ["y"])], [], [info("y", None)], {"w": X}))
+    session.run(None, {})[0][:] = 7
+    assert np.array_equal(session.run(None, {})[0], X)
+
+
+def test_lists_and_other_byte_orders_are_converted():
+    session = ort.InferenceSession(doubling().SerializeToString())
+    for value in (X.tolist(), X.astype(">f4")):
+        assert np.array_equal(session.run([], {"x": value})[0], 2 * X)
+    with pytest.raises(DTypeError, match="the input 'x' is no array of float32"):
+        session.run(None, {"x": [["a", "b", "c"]]})
+
+
+def test_results_do_not_share_memory():
+    session = ort.InferenceSession(doubling().SerializeToString())
+    first, second = session.run(["y", "y"], {"x": X})
+    assert not np.shares_memory(first, second)
+
+
+def test_a_run_that_is_to_end_does_not_begin():
+    options = ort.RunOptions()
+    options.terminate = True
+    with pytest.raises(TilewrightError, match="terminated"):
+        ort.InferenceSession(doubling().SerializeToString()).run(None, {"x": X}, options)
+
+
+def test_fixed_shapes_are_compiled_when_the_session_is_made():
+    session = ort.InferenceSession(doubling((2, 3)))
+    assert session.compilation_count == 1
+    session.run(None, {"x": X})
+    assert session.compilation_count == 1
+    assert ort.InferenceSession(doubling()).compilation_count == 0
+
+
+def test_explain_takes_dimensions_and_shapes():
+    session = ort.InferenceSession(doubling())
+    assert "extents" in session.explain(n=5)
+    assert session.explain(x=(5, 3)) == session.explain(n=5)
+    with pytest.raises(ShapeError, match="the shape of 'x' is not known"):
+        session.explain()
+    with pytest.raises(ShapeError, match="no input and no dimension 'z'"):
+        session.explain(z=5)
+
+
+def test_explain_and_profile_mark_what_runs_as_numpy():
+    nodes = [node("Double", ["x"], ["a"]), node("Triple", ["a"], ["b"]), node("Double", ["b"], ["y"])]
+    session = ort.InferenceSession(model(nodes, [info("x", [2, 3])], [info("y", None)]))
+    text = session.explain()
+    assert "these run as their NumPy meaning:\n  Triple node" in text
+    assert "1 more node is planned" in text
+    profile = session.profile({"x": X})
+    assert [one.is_numpy for one in profile.chains] == [False, True, False]
+    assert all(one.seconds >= 0 for one in profile.chains)
+    assert "runs as NumPy" in str(profile)
+    assert profile.chains[0].size_bytes == 48
+
+
+def test_profile_looks_at_lengths_as_they_were_compiled():
+    session = ort.InferenceSession(doubling())
+    for length in (2, 5, 9):
+        session.run(None, {"x": np.ones((length, 3), np.float32)})
+    assert len(session.profile({"x": np.ones((7, 3), np.float32)}).chains) == 1
+
+
+@pytest.mark.parametrize("threads", [-1, "two"])
+def test_threads_that_are_none(threads):
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    with pytest.raises(TilewrightError, match="intra_op_num_threads"):
+        ort.InferenceSession(doubling(), options)
+
+
+def test_the_backend_runs_models_and_nodes():
+    assert backend.supports_device("CPU")
+    assert not backend.supports_device("CUDA")
+    assert np.array_equal(backend.run_model(doubling(), [X])[0], 2 * X)
+    (y,) = backend.run_node(helper.make_node("Relu", ["x"], ["y"]), [X - 3])
+    assert np.array_equal(y, np.maximum(X - 3, 0))
+    with pytest.raises(TilewrightError, match="no device 'CUDA'"):
+        backend.prepare(doubling(), "CUDA")
+
+
+def test_large_weights_stay_in_the_file(tmp_path):
+    w = np.random.default_rng(0).standard_normal((3, 2000)).astype(np.float32)
+    proto = model([helper.make_node("MatMul", ["x", "w"], ["y"])], [info("x", [2, 3])], [info("y", None)], {"w": w})
+    path = tmp_path / "model.onnx"
+    path.write_bytes(proto.SerializeToString())
+    session = ort.InferenceSession(path)
+    assert np.allclose(session.run(None, {"x": X})[0], X @ w, rtol=1e-5, atol=1e-5)
+    with pytest.raises(InvalidModel):
+        ort.InferenceSession(path.read_bytes()[:-9000])
+
+
+def test_unused_and_missing_element_types():
+    proto = model([node("Double", ["x"], ["y"])], [info("x", [2, 3]), info("z", [1], TensorProto.INT64)], [info("y", None)])
+    assert np.array_equal(ort.InferenceSession(proto).run(None, {"x": X, "z": np.array([1])})[0], 2 * X)
+
+
+@pytest.mark.parametrize("change", [lambda path, proto: onnx.save(proto, path), lambda path, proto: path.write_bytes(b"")])
+def test_a_file_that_is_written_to_is_not_read_again(tmp_path, change):
+    """What is compiled stays as it was; what is not is refused."""
+
+    def product(weight):
+        constants = {"w": np.full((512, 10), weight, np.float32)}
+        return model([helper.make_node("MatMul", ["x", "w"], ["y"])], [info("x", ["n", 512])], [info("y", ["n", 10])], constants)
+
+    path = tmp_path / "model.onnx"
+    onnx.save(product(1), path)
+    session = ort.InferenceSession(path)
+    x = np.ones((2, 512), np.float32)
+    assert session.run(None, {"x": x})[0][0, 0] == 512
+    change(path, product(2))
+    assert session.run(None, {"x": x})[0][0, 0] == 512
+    with pytest.raises(InvalidModel, match="has changed since the session was made"):
+        session.run(None, {"x": x[:1]})

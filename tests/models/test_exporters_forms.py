@@ -1,0 +1,103 @@
+"""Exporters write gelu, norms, softmax and attention in different ways: the same plan comes of all of them."""
+
+import math
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnx")
+
+from torch import nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
+
+import tilewright.onnx as ort  # noqa: E402
+from benchmarks.onnx_models.attention import PackedAttention, SelfAttention, TanhGelu, feed_forward  # noqa: E402
+from benchmarks.onnx_models.cases import ModelCase  # noqa: E402
+from tests.support.whole_models import exported  # noqa: E402
+from tilewright import compiler  # noqa: E402
+from tilewright.machine import Machine  # noqa: E402
+
+TRACED = ("torchscript", "old")
+PROGRAMS = ("dynamo", "expanded")
+
+
+class Norm(nn.Module):
+    """A layer norm in front of a linear layer, and a residual behind it."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.linear = nn.LayerNorm(32), nn.Linear(32, 32)
+
+    def forward(self, x):
+        return x + self.linear(self.norm(x))
+
+
+class Softmax(nn.Module):
+    """The softmax of scores."""
+
+    def __init__(self, *, is_written_out):
+        super().__init__()
+        self.linear, self.is_written_out = nn.Linear(32, 48), is_written_out
+
+    def forward(self, x):
+        scores = self.linear(x)
+        if not self.is_written_out:
+            return functional.softmax(scores, dim=-1)
+        powers = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+        return powers / powers.sum(dim=-1, keepdim=True)
+
+
+class Masked(nn.Module):
+    """Attention under a mask."""
+
+    def __init__(self, *, is_fused):
+        super().__init__()
+        self.attention = SelfAttention(32, 4, is_fused=is_fused)
+        self.register_buffer("mask", torch.where(torch.arange(16) < 12, 0.0, -1e4))
+
+    def forward(self, x):
+        return self.attention(x, self.mask)
+
+
+class WrittenGelu(nn.Module):
+    """Gelu as x / 2 (1 + erf(x / sqrt 2))."""
+
+    def forward(self, x):
+        return x * 0.5 * (1.0 + torch.erf(x / math.sqrt(2.0)))
+
+
+FORMS = {
+    "gelu": (lambda: feed_forward(32, 64), lambda: feed_forward(32, 64, WrittenGelu())),
+    "tanh_gelu": (lambda: feed_forward(32, 64, nn.GELU("tanh")), lambda: feed_forward(32, 64, TanhGelu())),
+    "layer_norm": (Norm,),
+    "softmax": (lambda: Softmax(is_written_out=False), lambda: Softmax(is_written_out=True)),
+    "attention": (lambda: PackedAttention(32, 4, is_fused=False), lambda: PackedAttention(32, 4, is_fused=True)),
+    "masked_attention": (lambda: Masked(is_fused=False), lambda: Masked(is_fused=True)),
+}
+
+
+def _chains(make, exporter, path):
+    """The chains of the plan: of every operator its points, what it is, and its functions."""
+    torch.manual_seed(0)
+    case = ModelCase(make().eval(), (torch.randn(1, 16, 32),), ("x",), ("y",))
+    session = ort.InferenceSession(exported(case, path, exporter), prepare=False)
+    values = {one.unique: np.zeros(one.shape, np.float32) for one in session._inputs}
+    stage = session._remainder(frozenset()).first_stage(values)
+    assert not stage.meanings
+    return [sorted(map(_described, plan.chain.operators)) for plan in compiler.plan(stage.graph, Machine.named("zen4")).plans]
+
+
+def _described(operator):
+    points = math.prod(axis.extent for axis in operator.axes)
+    return points, operator.is_contraction(), operator.is_row_operator(), tuple(sorted(operator.functions()))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("exporters", [TRACED, PROGRAMS], ids=lambda exporters: exporters[0])
+def test_all_forms_have_the_same_plan(form, exporters, tmp_path):
+    first, *others = FORMS[form]
+    expected = _chains(first, "torchscript", tmp_path / "first.onnx")
+    for make in (first, *others):
+        for exporter in exporters:
+            assert _chains(make, exporter, tmp_path / "other.onnx") == expected, exporter
