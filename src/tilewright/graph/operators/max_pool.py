@@ -116,8 +116,10 @@ def _first_places(x: Tensor, largest: Tensor, window: Window, *, name: str, resu
 
 def _value(index: Index) -> Scalar:
     """An affine index as a number."""
-    parts = [apply("multiply", AxisValue(str(name)), Literal(float(factor))) for name, factor in index.terms]
-    return reduce(partial(apply, "add"), parts, Literal(float(index.constant)))
+    total: Scalar = Literal(float(index.constant))
+    for name, factor in index.terms:
+        total = apply("add", total, apply("multiply", AxisValue(str(name)), Literal(float(factor))))
+    return total
 
 
 def _numbered(window: Window, channels: int, storage_order: int) -> Scalar:
