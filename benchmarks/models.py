@@ -1,6 +1,6 @@
 """Measure whole models and write the results beside the earlier ones.
 
-    python -m benchmarks.models [--models bert_128,vit] [--directory DIR] [--peers ...] [--threads N] [--repeats N] [--processes N] ...
+    python -m benchmarks.models [--models bert_128,vit] [--directory DIR] [--peers ...] [--threads N] [--repeats N] ...
 
 The models are those of benchmarks/onnx_models with random weights: exported once, into a temporary directory or into one that
 stays, where files that are there already are taken. Besides the peers of `tilewright bench model` there is PyTorch on the module
@@ -83,7 +83,7 @@ def _contender(name: str, module: Any, operands: tuple[Any, ...]) -> Contender:
 
 
 TORCH = Peer("torch", ("torch",), prepare, "no gradients; eager, and compiled by Inductor with frozen weights")
-BENCHMARK = Benchmark("models", models.MODELS.own, {peer.name: peer for peer in (TORCH, *models.PEERS)})
+BENCHMARK: Benchmark[Any] = Benchmark("models", models.MODELS.own, {peer.name: peer for peer in (TORCH, *models.PEERS)})
 
 
 def exported(names: Sequence[str], directory: Path, *, small: bool = False) -> list[ExportedCase]:

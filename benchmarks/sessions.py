@@ -3,9 +3,9 @@
     python -m benchmarks.sessions [--models bert_128,resnet50,vit] [--directory DIR] [--processes N]
 
 Every figure is a median over fresh processes. *Cold* knows the machine's calibration and the compiler, and no library apart from
-the runtime's own; *warm* has every library in the cache. Both read the file and pack the weights: beside them stand the seconds of
-loading the file, and of a copy of its size. *Import* and *planning* are process time. *Peak* is the high-water mark of resident
-memory of a process that makes a session of one thread and runs it once, imports included. Linux only.
+the runtime's own; *warm* has every library in the cache. Both read the file and pack the weights: beside them stand the seconds
+of loading the file, and of a copy of its size. *Import* and *planning* are process time. *Peak* is the high-water mark of
+resident memory of a process that makes a session of one thread and runs it once, imports included. Linux only.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,8 @@ def fresh(part: Part, case: ModelCase, cache: Path) -> Figures:
     """What a part answers in a process of its own, with that cache directory."""
     feeds = cache / f"{case.name}.npz"
     if not feeds.exists():
-        np.savez(feeds, **case.feeds)
+        arrays: dict[str, Any] = case.feeds
+        np.savez(feeds, **arrays)
     environment = {**os.environ, "TILEWRIGHT_CACHE_DIR": str(cache)}
     command = [sys.executable, "-m", "benchmarks.session_parts", part.__name__, str(case.path), str(feeds)]
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
