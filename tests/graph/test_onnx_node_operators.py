@@ -44,7 +44,7 @@ NUMPY = (
     "QLinearConv",
     "RoiAlign",
 )
-REFUSED = ("training_mode", "with_argmax", "tf_crop", "resize_upsample_sizes_nearest", "resize_downsample_sizes_nearest")
+REFUSED = ("tf_crop",)
 """Parts of the names of cases that may have their NumPy meaning only."""
 
 
