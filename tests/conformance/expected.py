@@ -26,6 +26,7 @@ IN_PARTS: Mapping[str, str] = {
     "DequantizeLinear": NARROW,
     "Dropout": "in training it draws random numbers",
     "Equal": "strings",
+    "FlexAttention": "graphs inside, shared keys, or another type than float32",
     "Pad": "the amount of padding depends on contents of several inputs",
     "Pow": "integers to powers that are none",
     "Resize": "a part of a tensor (tf_crop_and_resize): elements outside have a value of their own",

@@ -10,7 +10,7 @@ import pytest
 from tests.conformance.cases import Case, cases
 from tests.conformance.expected import IN_PARTS, NOT_SUPPORTED
 from tests.conformance.outcome import COMPILED, UNSUPPORTED, WRONG, outcome
-from tests.conformance.report import PAGE, ROOT, meaning_only
+from tests.conformance.report import meaning_only
 
 EVERYDAY = [case for case in cases() if case.is_everyday()]
 
@@ -23,9 +23,3 @@ def test_case(case: Case) -> None:
     assert meaning_only().union(IN_PARTS).issuperset(found.numpy_operators)
     if case.is_of_family():
         assert found.result == COMPILED, found.numpy_operators
-
-
-def test_readme_has_the_table_of_the_docs() -> None:
-    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("|")]
-    table = rows[: next(number for number, row in enumerate(rows) if row.startswith("| pytorch-operator")) + 1]
-    assert "\n".join(table) in (ROOT / "README.md").read_text()

@@ -6,7 +6,7 @@ The maximum over a window is taken dimension by dimension: along rows of the ima
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial, reduce
+from functools import reduce
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -91,17 +91,22 @@ def lower(
     largest = windowed(builder, x, window, REDUCTIONS["max"], float(_lowest(np.dtype(x.dtype))))
     if output_count == 1:
         return largest
-    if prod(window.extents) > LARGEST:
-        raise UnsupportedOperation(f"MaxPool with positions in images of {window.extents}", where="MaxPool")
+    channels = x.shape[1]
+    if prod(window.extents) > LARGEST or not isinstance(channels, int):
+        raise UnsupportedOperation(f"MaxPool with positions in {channels} images of {window.extents}", where="MaxPool")
     place = builder.cast(builder.record(_first_places, x, largest, window, kind="places"), "int64")
-    return largest, builder.body(_numbered(window, int(x.shape[1]), storage_order), place, kind="positions")
+    return largest, builder.body(_numbered(window, channels, storage_order), place, kind="positions")
 
 
 def _first_places(x: Tensor, largest: Tensor, window: Window, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """Where in an image the largest element of a window stands first: a float32, which numbers the elements by rows."""
     outputs = [Axis(f"d{d}", extent) for d, extent in enumerate(largest.shape)]
     taps = [Axis(f"k{d}", extent, AxisKind.REDUCTION) for d, extent in enumerate(window.kernel)]
-    extents = {axis.name: int(axis.extent) for axis in (*outputs[2:], *taps)}
+    extents = {
+        f"{letter}{d + first}": extent
+        for letter, first, own in (("d", 2, window.outputs), ("k", 0, window.kernel))
+        for d, extent in enumerate(own)
+    }
     places = [position(window, d, axis_index(f"d{d + 2}"), axis_index(f"k{d}")) for d in range(window.rank)]
     constraints = tuple(one for d, place in enumerate(places) for one in inside(place, window.extents[d], extents))
     own = tuple(axis_index(axis.name) for axis in outputs)
@@ -116,22 +121,31 @@ def _first_places(x: Tensor, largest: Tensor, window: Window, *, name: str, resu
 
 def _value(index: Index) -> Scalar:
     """An affine index as a number."""
+<<<<<<< HEAD
     total: Scalar = Literal(float(index.constant))
     for name, factor in index.terms:
         total = apply("add", total, apply("multiply", AxisValue(str(name)), Literal(float(factor))))
     return total
+=======
+    parts: list[Scalar] = [apply("multiply", AxisValue(str(name)), Literal(float(factor))) for name, factor in index.terms]
+    return _sum([Literal(float(index.constant)), *parts])
+
+
+def _sum(parts: Sequence[Scalar]) -> Scalar:
+    return reduce(lambda one, other: apply("add", one, other), parts)
+>>>>>>> conformance
 
 
 def _numbered(window: Window, channels: int, storage_order: int) -> Scalar:
     """The number of an element among those of all images, from its number among those of its own, by rows."""
     place: Scalar = Load(0)
     if storage_order:
-        parts = []
+        parts: list[Scalar] = []
         for d, extent in enumerate(window.extents):
             row = apply("floor_divide", place, Literal(float(prod(window.extents[d + 1 :]))))
             own = apply("mod", row, Literal(float(extent)))
             parts.append(apply("multiply", own, Literal(float(prod(window.extents[:d])))))
-        place = reduce(partial(apply, "add"), parts)
+        place = _sum(parts)
     image = apply("add", apply("multiply", AxisValue("d0"), Literal(float(channels))), AxisValue("d1"))
     return apply("add", apply("multiply", image, Literal(float(prod(window.extents)))), place)
 

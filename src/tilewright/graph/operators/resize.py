@@ -16,10 +16,10 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.definition import define
+from tilewright.graph.element_types import MOST_ELEMENTS
 from tilewright.graph.index import Index, axis, floordiv
 from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.operators.gathering import gather
-from tilewright.graph.operators.windows import MOST_ELEMENTS
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import normalize_axis, shape_text
 from tilewright.graph.types import Access, Axis, Operator, Tensor
