@@ -92,6 +92,14 @@ def test_integers_divide_towards_0_and_wrap(dtype: str, name: str, attributes: d
     agree(name, 28, x, y, **attributes)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "uint64"])
+def test_log_sum_exp_of_integers_is_rounded_towards_0(dtype: str) -> None:
+    x = np.array([[1, 2, 3], [900, 900, 7]], dtype)
+    found = definition("ReduceLogSumExp", 18).meaning(x, np.array([1]), keepdims=0)
+    np.testing.assert_array_equal(found, np.array([3, 900], dtype), strict=True)
+    assert definition("ReduceLogSumExp", 18).meaning(x, keepdims=1).shape == (1, 1)
+
+
 def test_integer_quotients_are_those_of_python() -> None:
     x, y = np.array([-7, -7, 7, 7, 6]), np.array([2, -2, 2, -2, 3])
     assert definition("Div", 14).meaning(x, y).tolist() == [int(a / b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
