@@ -121,19 +121,12 @@ def _first_places(x: Tensor, largest: Tensor, window: Window, *, name: str, resu
 
 def _value(index: Index) -> Scalar:
     """An affine index as a number."""
-<<<<<<< HEAD
-    total: Scalar = Literal(float(index.constant))
-    for name, factor in index.terms:
-        total = apply("add", total, apply("multiply", AxisValue(str(name)), Literal(float(factor))))
-    return total
-=======
     parts: list[Scalar] = [apply("multiply", AxisValue(str(name)), Literal(float(factor))) for name, factor in index.terms]
     return _sum([Literal(float(index.constant)), *parts])
 
 
 def _sum(parts: Sequence[Scalar]) -> Scalar:
     return reduce(lambda one, other: apply("add", one, other), parts)
->>>>>>> conformance
 
 
 def _numbered(window: Window, channels: int, storage_order: int) -> Scalar:
