@@ -80,6 +80,21 @@ def test_lists_and_other_byte_orders_are_converted():
         session.run(None, {"x": [["a", "b", "c"]]})
 
 
+@pytest.mark.parametrize("ids", [[[0, 4]], [[-5, 0]], [[10**12, 0]]])
+def test_positions_out_of_range_are_refused(ids):
+    """As every runtime does; -4 to 3 are inside."""
+    nodes = [
+        helper.make_node("Cast", ["ids"], ["whole"], to=TensorProto.INT64),
+        helper.make_node("Gather", ["w", "whole"], ["y"]),
+    ]
+    table = {"w": np.arange(12, dtype=np.float32).reshape(4, 3)}
+    proto = model(nodes, [helper.make_tensor_value_info("ids", TensorProto.INT64, [1, 2])], [info("y", [1, 2, 3])], table)
+    session = ort.InferenceSession(proto)
+    assert np.array_equal(session.run(None, {"ids": np.array([[-4, 3]])})[0][0], table["w"][[0, 3]])
+    with pytest.raises(TilewrightError, match="the input 'ids' has positions out of range"):
+        session.run(None, {"ids": np.array(ids)})
+
+
 def test_results_do_not_share_memory():
     session = ort.InferenceSession(doubling().SerializeToString())
     first, second = session.run(["y", "y"], {"x": X})

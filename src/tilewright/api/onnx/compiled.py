@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright import compiler
+from tilewright.api.onnx.positions import Positions, positions_of
 from tilewright.codegen.artifact import Artifact
 from tilewright.frontend.onnx.model import Array
 from tilewright.graph.constant_recipe import decoded
@@ -27,9 +28,12 @@ class Compiled:
     """Without the contents of its constants."""
     executable: Executable
     constants: tuple[Array, ...]
+    positions: tuple[Positions, ...]
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """The graph's outputs, in order, for its inputs."""
+        """The graph's outputs, in order, for its inputs. Raises `TilewrightError` for positions out of range among these."""
+        for one in self.positions:
+            one.check(inputs)
         outputs = self.executable.new_outputs(inputs)
         self.executable.run((*inputs, *self.constants), outputs)
         return outputs
@@ -53,7 +57,8 @@ def compiled(graph: Graph, machine: Machine, threads: int | None) -> Compiled:
     packed = [slot.name for slot in artifact.signature.constants]
     values = decoded(artifact.recipe).values(graph.constants)
     executable = load(artifact, threads=threads, constants=[values[name] for name in packed])
-    return Compiled(_without_constants(graph), executable, tuple(resident(values[name]) for name in of_calls))
+    read = tuple(resident(values[name]) for name in of_calls)
+    return Compiled(_without_constants(graph), executable, read, positions_of(graph))
 
 
 def _generated(graph: Graph, machine: Machine) -> Artifact:
