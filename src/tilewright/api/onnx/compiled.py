@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright import compiler
+from tilewright.codegen.artifact import Artifact
 from tilewright.frontend.onnx.model import Array
 from tilewright.graph.constant_recipe import decoded
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.plan.types import ModelPlan
-from tilewright.runtime import artifacts
+from tilewright.runtime import artifacts, native
 from tilewright.runtime.constants import resident
 from tilewright.runtime.executable import Executable, load
 
@@ -47,12 +48,21 @@ def planned(graph: Graph, machine: Machine) -> ModelPlan:
 
 def compiled(graph: Graph, machine: Machine, threads: int | None) -> Compiled:
     """Planned, compiled (or found in the cache) and loaded. Raises like `tw.jit`."""
-    artifact = artifacts.remembered(graph, machine, None, lambda: compiler.generate(planned(graph, machine)))
+    artifact = artifacts.remembered(graph, machine, None, lambda: _generated(graph, machine))
     of_calls = [slot.name for slot in artifact.signature.inputs[len(graph.inputs) :]]
     packed = [slot.name for slot in artifact.signature.constants]
     values = decoded(artifact.recipe).values(graph.constants)
     executable = load(artifact, threads=threads, constants=[values[name] for name in packed])
     return Compiled(_without_constants(graph), executable, tuple(resident(values[name]) for name in of_calls))
+
+
+def _generated(graph: Graph, machine: Machine) -> Artifact:
+    """Planned and generated, while another core makes the C part of the runtime, whose errors `load` meets again."""
+    from concurrent.futures import ThreadPoolExecutor  # 5 ms: not for the path of every import
+
+    with ThreadPoolExecutor(1) as beside:
+        beside.submit(native.library)
+        return compiler.generate(planned(graph, machine))
 
 
 def _without_constants(graph: Graph) -> Graph:

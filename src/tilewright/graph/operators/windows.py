@@ -36,7 +36,7 @@ class Window:
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
     begins: tuple[int, ...]
-    """Padding before the first element."""
+    """Padding before the first element; less than 0 cuts elements off."""
     ends: tuple[int, ...]
     """Padding behind the last element, as it was asked for."""
     outputs: tuple[int, ...]
@@ -60,7 +60,8 @@ class Window:
 
     def is_pointwise(self) -> bool:
         """Whether every window is the element of the same position."""
-        return prod(self.kernel) == 1 and set(self.strides) <= {1} and not any(map(self.is_padded, range(self.rank)))
+        is_whole = not any(self.begins) and self.outputs == self.extents
+        return prod(self.kernel) == 1 and set(self.strides) <= {1} and is_whole
 
 
 def window_of(
@@ -128,9 +129,9 @@ def _padding(
 def _count(extent: int, span: int, step: int, begin: int, end: int, ceil_mode: bool, where: str) -> int:
     """How many windows there are; with `ceil_mode` a last one may stand out, if it does not begin in the padding behind."""
     room = extent + begin + end - span
-    if room < 0:
-        raise ShapeError(f"{where}: a window of {span} in {extent + begin + end} elements, padding included", where=where)
     outputs = (-(-room // step) if ceil_mode else room // step) + 1
+    if outputs < 1:
+        raise ShapeError(f"{where}: a window of {span} in {extent + begin + end} elements, padding included", where=where)
     return outputs - 1 if ceil_mode and (outputs - 1) * step >= extent + begin else outputs
 
 
