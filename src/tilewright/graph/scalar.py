@@ -86,13 +86,25 @@ def rewrite(scalar: Scalar, replace: Callable[[Scalar], Scalar | None]) -> Scala
 
 def subexpressions(scalar: Scalar) -> tuple[Scalar, ...]:
     """The expression and all that is in it, the root first."""
-    if isinstance(scalar, Apply):
-        return (scalar, *(inner for operand in scalar.operands for inner in subexpressions(operand)))
-    return (scalar,)
+    found: list[Scalar] = []
+    left = [scalar]
+    while left:
+        node = left.pop()
+        found.append(node)
+        if isinstance(node, Apply):
+            left.extend(reversed(node.operands))
+    return tuple(found)
 
 
 def is_of_row(scalar: Scalar) -> bool:
     """Whether a part of a reduction is made of states, literals and parameters alone: all points of a row have the same."""
-    leaves = [node for node in subexpressions(scalar) if not isinstance(node, Apply)]
-    made_of = (State, Literal, Parameter)
-    return any(isinstance(leaf, State) for leaf in leaves) and all(isinstance(leaf, made_of) for leaf in leaves)
+    has_state = False
+    left = [scalar]
+    while left:
+        node = left.pop()
+        if isinstance(node, Apply):
+            left.extend(node.operands)
+        elif not isinstance(node, State | Literal | Parameter):
+            return False
+        has_state = has_state or isinstance(node, State)
+    return has_state

@@ -25,7 +25,8 @@ def load(source: Any) -> Model:
     if isinstance(source, ModelProto):
         return read(source, ExternalFiles(None))
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return _read(memoryview(source), "bytes", ExternalFiles(None))
+        fixed = source if isinstance(source, bytes) else bytes(source)
+        return _read(memoryview(fixed), "bytes", ExternalFiles(None))
     if isinstance(source, (str, os.PathLike)):
         path, files = Path(source), ExternalFiles(Path(source).parent)
         return _read(_content(path, files), str(path), files)
