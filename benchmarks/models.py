@@ -83,7 +83,7 @@ def _contender(name: str, module: Any, operands: tuple[Any, ...]) -> Contender:
 
 
 TORCH = Peer("torch", ("torch",), prepare, "no gradients; eager, and compiled by Inductor with frozen weights")
-BENCHMARK = Benchmark("models", models.MODELS.own, {peer.name: peer for peer in (TORCH, *models.PEERS)})
+BENCHMARK: Benchmark[Any] = Benchmark("models", models.MODELS.own, {peer.name: peer for peer in (TORCH, *models.PEERS)})
 
 
 def exported(names: Sequence[str], directory: Path, *, small: bool = False) -> list[ExportedCase]:

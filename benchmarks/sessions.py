@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,8 @@ def fresh(part: Part, case: ModelCase, cache: Path) -> Figures:
     """What a part answers in a process of its own, with that cache directory."""
     feeds = cache / f"{case.name}.npz"
     if not feeds.exists():
-        np.savez(feeds, **case.feeds)
+        arrays: dict[str, Any] = case.feeds
+        np.savez(feeds, **arrays)
     environment = {**os.environ, "TILEWRIGHT_CACHE_DIR": str(cache)}
     command = [sys.executable, "-m", "benchmarks.session_parts", part.__name__, str(case.path), str(feeds)]
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)

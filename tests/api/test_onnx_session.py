@@ -8,7 +8,7 @@ from onnx import TensorProto, helper
 import tilewright.onnx as ort
 import tilewright.onnx.backend as backend
 from tests.support.onnx_models import info, model, node
-from tilewright.errors import InvalidModel, ShapeError, TilewrightError
+from tilewright.errors import DTypeError, InvalidModel, ShapeError, TilewrightError
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -70,6 +70,42 @@ def test_results_are_the_callers_own():
     session = ort.InferenceSession(model([helper.make_node("Identity", ["w"], ["y"])], [], [info("y", None)], {"w": X}))
     session.run(None, {})[0][:] = 7
     assert np.array_equal(session.run(None, {})[0], X)
+
+
+def test_lists_and_other_byte_orders_are_converted():
+    session = ort.InferenceSession(doubling().SerializeToString())
+    for value in (X.tolist(), X.astype(">f4")):
+        assert np.array_equal(session.run([], {"x": value})[0], 2 * X)
+    with pytest.raises(DTypeError, match="the input 'x' is no array of float32"):
+        session.run(None, {"x": [["a", "b", "c"]]})
+
+
+@pytest.mark.parametrize("ids", [[[0, 4]], [[-5, 0]], [[10**12, 0]]])
+def test_positions_out_of_range_are_refused(ids):
+    """As every runtime does; -4 to 3 are inside."""
+    nodes = [
+        helper.make_node("Cast", ["ids"], ["whole"], to=TensorProto.INT64),
+        helper.make_node("Gather", ["w", "whole"], ["y"]),
+    ]
+    table = {"w": np.arange(12, dtype=np.float32).reshape(4, 3)}
+    proto = model(nodes, [helper.make_tensor_value_info("ids", TensorProto.INT64, [1, 2])], [info("y", [1, 2, 3])], table)
+    session = ort.InferenceSession(proto)
+    assert np.array_equal(session.run(None, {"ids": np.array([[-4, 3]])})[0][0], table["w"][[0, 3]])
+    with pytest.raises(TilewrightError, match="the input 'ids' has positions out of range"):
+        session.run(None, {"ids": np.array(ids)})
+
+
+def test_results_do_not_share_memory():
+    session = ort.InferenceSession(doubling().SerializeToString())
+    first, second = session.run(["y", "y"], {"x": X})
+    assert not np.shares_memory(first, second)
+
+
+def test_a_run_that_is_to_end_does_not_begin():
+    options = ort.RunOptions()
+    options.terminate = True
+    with pytest.raises(TilewrightError, match="terminated"):
+        ort.InferenceSession(doubling().SerializeToString()).run(None, {"x": X}, options)
 
 
 def test_fixed_shapes_are_compiled_when_the_session_is_made():

@@ -130,6 +130,14 @@ def test_positions_of_extremes(name, axis, last):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize(("name", "dtype"), [("ArgMax", "int64"), ("ArgMin", "float64"), ("LogSoftmax", "float64")])
+def test_rows_of_one_element(name, dtype):
+    """Each pass over a row without loops has its own variables."""
+    for shape, place in (((1,), 0), ((1, 8), 0), ((3, 1, 2), 1)):
+        found, expected = by_code(name, [numbers(shape, dtype)], (), axis=place)
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_a_concatenation_is_cut_into_plain_copies():
     parts = [Tensor("a", (2, 3)), Tensor("b", (2, 4)), Tensor("c", (2, 1))]
     found = pieces(concatenate(parts, 1, name="concat", result="y")[0])

@@ -1,4 +1,4 @@
-"""`python -m tests.conformance [PATTERN] [--all] [--table]`: run cases whose names match, and say what became of each."""
+"""`python -m tests.conformance [PATTERN] [--everyday] [--quiet] [--table]`: run cases and say what became of each."""
 
 from __future__ import annotations
 
@@ -8,30 +8,44 @@ import re
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
-from tests.conformance.cases import KINDS, Case, cases
-from tests.conformance.outcome import COMPILED, NUMPY, UNSUPPORTED, WRONG, Outcome, outcome
-
-COLUMNS = (COMPILED, NUMPY, UNSUPPORTED, WRONG)
-
-
-def table(outcomes: dict[Case, Outcome]) -> str:
-    """Markdown: a line per kind of case, a column per outcome."""
-    lines = [f"| | cases | {' | '.join(COLUMNS)} |", f"|---|{'---:|' * (len(COLUMNS) + 1)}"]
-    for kind in KINDS:
-        results = [one.result for case, one in outcomes.items() if case.kind == kind]
-        if results:
-            counts = " | ".join(str(results.count(column)) for column in COLUMNS)
-            lines.append(f"| {kind} | {len(results)} | {counts} |")
-    return "\n".join(lines)
+from tests.conformance.cases import Case, cases
+from tests.conformance.outcome import COMPILED, WRONG, Outcome, outcome
+from tests.conformance.report import PAGE, page, table
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("pattern", nargs="?", default="", help="a regular expression that names contain")
     parser.add_argument("--everyday", action="store_true", help="only the cases that are run at every change")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that run cases")
     parser.add_argument("--quiet", action="store_true", help="only what is not compiled, and the table")
+    parser.add_argument("--table", action="store_true", help=f"run all cases and write {PAGE.name}")
     return parser.parse_args()
+
+
+def _timed(number: int) -> tuple[Outcome, float]:
+    start = time.perf_counter()
+    return outcome(cases()[number]), time.perf_counter() - start
+
+
+def _run(chosen: argparse.Namespace) -> dict[Case, Outcome]:
+    wanted = [
+        number
+        for number, case in enumerate(cases())
+        if chosen.table or (re.search(chosen.pattern, case.name) and (case.is_everyday() or not chosen.everyday))
+    ]
+    outcomes: dict[Case, Outcome] = {}
+    with ProcessPoolExecutor(chosen.jobs, get_context("fork")) as pool:
+        for number, (found, seconds) in zip(wanted, pool.map(_timed, wanted), strict=True):
+            case = cases()[number]
+            outcomes[case] = found
+            if not (chosen.quiet and found.result == COMPILED):
+                told = found.reason[:300] or ", ".join(found.numpy_operators)
+                print(f"{found.result:14}{seconds:7.2f} s  {case.name}  {told}", flush=True)
+    return outcomes
 
 
 def main() -> int:
@@ -39,14 +53,10 @@ def main() -> int:
     chosen = _arguments()
     os.environ.setdefault("TILEWRIGHT_CACHE_DIR", tempfile.mkdtemp(prefix="conformance-"))
     os.environ.setdefault("TILEWRIGHT_CALIBRATE", "0")
-    outcomes: dict[Case, Outcome] = {}
-    for case in cases():
-        if re.search(chosen.pattern, case.name) and (case.is_everyday() or not chosen.everyday):
-            start = time.perf_counter()
-            outcomes[case] = found = outcome(case)
-            if not (chosen.quiet and found.result == COMPILED):
-                print(f"{found.result:14}{time.perf_counter() - start:7.2f} s  {case.name}  {found.reason[:300]}", flush=True)
+    outcomes = _run(chosen)
     print(table(outcomes))
+    if chosen.table:
+        PAGE.write_text(page(outcomes))
     return int(any(one.result == WRONG for one in outcomes.values()))
 
 

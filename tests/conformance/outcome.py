@@ -18,6 +18,9 @@ class Outcome:
 
     result: str
     reason: str = ""
+    """What an exception said."""
+    numpy_operators: tuple[str, ...] = ()
+    """Those that ran as their NumPy meaning."""
 
 
 def outcome(case: Case) -> Outcome:
@@ -32,5 +35,5 @@ def outcome(case: Case) -> Outcome:
         return Outcome(UNSUPPORTED, " ".join(str(problem).split()))
     except Exception as problem:
         return Outcome(WRONG, f"{type(problem).__name__}: {' '.join(str(problem).split())}")
-    told = prepared.session.numpy_operators
-    return Outcome(NUMPY, ", ".join(sorted(told))) if told else Outcome(COMPILED)
+    as_numpy = tuple(sorted(prepared.session.numpy_operators))
+    return Outcome(NUMPY if as_numpy else COMPILED, numpy_operators=as_numpy)

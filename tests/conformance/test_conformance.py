@@ -1,29 +1,25 @@
-"""The suite of `onnx.backend.test`: in CI all models, the families that are compiled, and a fixed third of all other nodes.
+"""The suite of `onnx.backend.test`: all models, the families that are always compiled, and a fixed third of all other nodes.
 
-`python -m tests.conformance` runs whatever is asked for and prints the table of the README.
+`python -m tests.conformance` runs whatever is asked for; tests/sweeps/test_conformance.py compares all of it with the docs.
 """
+
+from __future__ import annotations
 
 import pytest
 
-from tests.conformance.cases import cases
+from tests.conformance.cases import Case, cases
+from tests.conformance.expected import IN_PARTS, NOT_SUPPORTED
 from tests.conformance.outcome import COMPILED, UNSUPPORTED, WRONG, outcome
-from tests.conformance.unsupported import NUMPY_ONLY, REASONS
+from tests.conformance.report import meaning_only
 
-EVERYDAY = [case for case in cases() if case.is_everyday() and case.kind != "real"]
+EVERYDAY = [case for case in cases() if case.is_everyday()]
 
 
 @pytest.mark.parametrize("case", EVERYDAY, ids=lambda case: f"{case.kind}-{case.name}")
-def test_case(case):
+def test_case(case: Case) -> None:
     found = outcome(case)
     assert found.result != WRONG, found.reason
-    assert (found.result == UNSUPPORTED) == (case.name in REASONS), found.reason
-    if case.is_of_family() and case.name not in NUMPY_ONLY:
-        assert found.result == COMPILED, found.reason
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize(
-    "case", [case for case in cases() if not case.is_everyday() or case.kind == "real"], ids=lambda case: case.name
-)
-def test_other_case(case):
-    test_case(case)
+    assert (found.result == UNSUPPORTED) == (case.name in NOT_SUPPORTED), found.reason
+    assert meaning_only().union(IN_PARTS).issuperset(found.numpy_operators)
+    if case.is_of_family():
+        assert found.result == COMPILED, found.numpy_operators

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tilewright.compiler import rewrite
 from tilewright.graph.builder import Builder
 from tilewright.graph.definition import definition
 from tilewright.graph.interpreter import evaluate
+from tilewright.graph.rewrites import flatten_tensors
 from tilewright.graph.types import Graph, Tensor
+
+find = flatten_tensors._pair
 
 
 def convolved(builder: Builder, x: Tensor, filters: int, kernel: int) -> Tensor:
@@ -51,3 +55,23 @@ def test_a_copy_of_an_argument_is_walked_row_by_row():
     y = builder.reshape(builder.input("x", (4, 5, 6), "float32"), (4, 30))
     (copy,) = rewrite(builder.graph((y.name,))).operators
     assert all(index.is_affine() for access in (*copy.reads, copy.write) for index in access.indices)
+
+
+def blocks(count: int) -> Graph:
+    """As many 3x3 convolutions one after the other."""
+    builder = Builder("blocks")
+    x = builder.input("x", (1, 4, 6, 7), "float32")
+    for _ in range(count):
+        x = builder.map("relu", convolved(builder, x, 4, 3))
+    return builder.graph((x.name,))
+
+
+def test_the_work_grows_with_the_graph(monkeypatch: pytest.MonkeyPatch):
+    looked_at: list[str] = []
+    monkeypatch.setattr(flatten_tensors, "_pair", lambda work, one: looked_at.append(one.name) or find(work, one))
+    counts = []
+    for count in (4, 8, 16):
+        looked_at.clear()
+        rewrite(blocks(count))
+        counts.append(len(looked_at))
+    assert counts[2] - counts[1] == 2 * (counts[1] - counts[0]) > 0

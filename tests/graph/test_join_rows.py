@@ -94,6 +94,8 @@ OTHERS: dict[str, Callable[[Any], Any]] = {
     "softmax of a root": lambda x: tw.exp(tw.sqrt(tw.abs(x))) / total(tw.exp(tw.sqrt(tw.abs(x)))),
     "gain of one more": lambda x: x / tw.sqrt(mean(x * x) + EPS) * (1.0 + GAIN),
     "along the middle": lambda x: x - tw.mean(x, axis=1, keepdims=True),
+    "transposed": lambda x: (x / total(x)).transpose(2, 0, 1),
+    "transposed, along the first": lambda x: (x - tw.mean(x, axis=0, keepdims=True)).transpose(0, 2, 1),
     "along two": lambda x: x / tw.sqrt(tw.mean(x * x, axis=(1, 2), keepdims=True) + EPS),
 }
 FAMILIES = {"softmax": SOFTMAXES, "layer norm": NORMS, "plain norm": PLAIN_NORMS, "RMS norm": RMS_NORMS}

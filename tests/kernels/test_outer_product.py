@@ -10,7 +10,8 @@ from tests.golden.kernels_golden import GOLDEN, emitted
 from tests.support.kernel_build import COMPILERS, EXPORT, build, command
 from tilewright.errors import TilewrightError
 from tilewright.kernels import KernelSource, SourceKind, dialect_for
-from tilewright.kernels.outer_product import outer_product_kernel, outer_product_text
+from tilewright.kernels.outer_product import PRODUCT, outer_product_kernel, outer_product_text
+from tilewright.kernels.vectors import VectorDialect
 
 AVX512 = dialect_for("x86_64", frozenset({"avx512f"}))
 PORTABLE = dialect_for("any", frozenset())
@@ -23,6 +24,18 @@ def functions(text: str) -> set[str]:
 def test_only_the_shapes_asked_for_are_emitted() -> None:
     text = outer_product_text(AVX512, 6, 4, "product", frozenset({(6, 4), (2, 1)}))
     assert functions(text) == {"6x4", "6x4_edge", "2x1", "2x1_edge"}
+
+
+@pytest.mark.parametrize("dialect", [AVX512, PORTABLE])
+def test_every_shape_has_a_function_of_its_own(dialect: VectorDialect) -> None:
+    kernel = outer_product_kernel(dialect, 6, 4, peak_share=0.9)
+    text = outer_product_text(dialect, 6, 4, "product", frozenset({(6, 4), (5, 1)}))
+    assert kernel.of_shape is not None
+    for rows, columns in ((6, kernel.columns), (6, kernel.columns - 1), (5, kernel.lanes), (5, 1)):
+        name, last = kernel.of_shape("product", rows, columns)
+        assert f"TW_VARIANT void {name}(" in text
+        assert last == ((str(columns % kernel.lanes),) if columns % kernel.lanes else ())
+        assert f"{name}({', '.join(PRODUCT)}{', last' if last else ''});" in text
 
 
 def test_all_shapes_without_a_choice() -> None:

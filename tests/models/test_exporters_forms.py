@@ -54,7 +54,7 @@ class Masked(nn.Module):
     def __init__(self, *, is_fused):
         super().__init__()
         self.attention = SelfAttention(32, 4, is_fused=is_fused)
-        self.register_buffer("mask", torch.where(torch.arange(16) < 12, 0.0, -1e4))
+        self.register_buffer("mask", torch.where(torch.arange(16) < 12, 0.0, -1e4).view(1, 1, 1, 16))
 
     def forward(self, x):
         return self.attention(x, self.mask)
@@ -73,7 +73,8 @@ FORMS = {
     "layer_norm": (Norm,),
     "softmax": (lambda: Softmax(is_written_out=False), lambda: Softmax(is_written_out=True)),
     "attention": (lambda: PackedAttention(32, 4, is_fused=False), lambda: PackedAttention(32, 4, is_fused=True)),
-    "masked_attention": (lambda: Masked(is_fused=False), lambda: Masked(is_fused=True)),
+    "masked_attention": (lambda: Masked(is_fused=False),),
+    "fused_masked_attention": (lambda: Masked(is_fused=True),),
 }
 
 

@@ -18,7 +18,7 @@ MODELS = (
     ("gpt2_cached", "torchscript"),
     ("mobilenet_v2", "old"),
     ("unet", "torchscript"),
-    ("detector", "dynamo"),
+    ("detector", "torchscript"),
     ("shufflenet", "torchscript"),
 )
 

@@ -109,6 +109,17 @@ def test_pages_of_a_mapped_file_are_let_go_and_can_be_read_again(tmp_path: Path)
     assert (mapped == values[7:]).all()
 
 
+def test_a_copy_of_a_mapped_tensor_is_in_memory_alone(tmp_path: Path) -> None:
+    values = RNG.standard_normal((1021, 5 << 12)).astype(np.float32)
+    values.tofile(tmp_path / "weights")
+    with (tmp_path / "weights").open("rb") as file:
+        mapped = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.float32).reshape(values.shape)
+    before = resident_bytes()
+    copy = constants.resident(mapped)
+    assert resident_bytes() - before < 1.5 * mapped.nbytes
+    assert (copy == values).all()
+
+
 def test_pages_that_were_written_to_stay(tmp_path: Path) -> None:
     np.zeros(1 << 18, np.float32).tofile(tmp_path / "weights")
     mapped = np.memmap(tmp_path / "weights", np.float32, mode="c")

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx.backend.test.loader import load_model_tests
 
+from tests.conformance.cases import cases
 from tilewright.graph.definition import Definition, definition
-
-
-@cache
-def node_cases() -> tuple[Any, ...]:
-    """The tests of single operators that onnx brings: `name`, `model`, `data_sets` of inputs and outputs, `rtol`, `atol`."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return tuple(load_model_tests(kind="node"))
 
 
 def cases_of(*operators: str) -> list[Any]:
     """The tests whose first node is one of these operators."""
-    return [case for case in node_cases() if case.data_sets and case.model.graph.node[0].op_type in operators]
+    return [
+        case
+        for case in (one.test for one in cases() if one.kind == "node")
+        if case.data_sets and case.model.graph.node[0].op_type in operators
+    ]
 
 
 def operators_of(graph: onnx.GraphProto) -> Iterator[tuple[str, str]]:

@@ -33,14 +33,13 @@ def feeds(case: ModelCase, session: Any) -> dict[str, Any]:
 
 
 def tolerance(module: Any) -> float:
-    """How far results may be from exact ones, over the largest of them: `u * sum(sqrt(n))` over the layers.
+    """How far results may be from exact ones, over the largest of them: `2 u sqrt(sum(n))`, n the accumulation length of a layer.
 
     A float32 sum of n products with independent roundings is off by about `u sqrt(n)` of its size (N. Higham, T. Mary, "A new
-    approach to probabilistic rounding error analysis", SISC 41(5), 2019, theorem 2.4 with lambda = 1), and layers that follow
-    each other add their errors, since norms and residuals keep the scale. n is the accumulation length of every linear layer,
-    convolution and embedding that is used as one.
+    approach to probabilistic rounding error analysis", SISC 41(5), 2019, theorem 2.4). The errors of layers that follow each
+    other, whose scale norms and residuals keep, are independent, too: their squares add. 2 is for what that leaves out.
     """
-    return UNIT_ROUNDOFF * sum(math.sqrt(_length(part)) for part in module.modules())
+    return 2 * UNIT_ROUNDOFF * math.sqrt(sum(_length(part) for part in module.modules()))
 
 
 def _length(part: Any) -> int:

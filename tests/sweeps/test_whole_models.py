@@ -45,8 +45,9 @@ def directory(tmp_path) -> Path:
 
 
 def _file(case: Any, name: str, directory: Path, *, dynamic: bool = False) -> Path:
-    path = directory / f"{name}{'-dynamic' if dynamic else ''}-dynamo.onnx"
-    return path if path.exists() else exported(case, path, "dynamo", dynamic=dynamic)
+    exporter = "torchscript" if dynamic else "dynamo"
+    path = directory / f"{name}-{exporter}{'-dynamic' if dynamic else ''}.onnx"
+    return path if path.exists() else exported(case, path, exporter, dynamic=dynamic)
 
 
 @pytest.mark.parametrize("name", FULL)

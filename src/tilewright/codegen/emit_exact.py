@@ -72,6 +72,11 @@ class _Emitter:
                 body = [f"for (long {index} = 0; {index} < {size}; {index}++) {{", *_indent(body), "}"]
         return body
 
+    def scope(self, axes: Iterable[str], body: Lines) -> Lines:
+        """Loops point by point, or braces: what a pass declares is its own."""
+        lines = self.nest(axes, body)
+        return lines if lines is not body else ["{", *_indent(body), "}"]
+
     def map_body(self) -> Lines:
         """One point of a map."""
         return [*self.loads(self.loops.operator.body), self.store(self.value(self.loops.operator.body))]
@@ -82,10 +87,10 @@ class _Emitter:
         for state in reduction.states:
             name, value = f"state_{state.name}", self.whole(self.value(state.contribution))
             step = [*self.point(state.contribution), f"{name} = tw_{state.combine}_{self.loops.exact_type}({name}, {value});"]
-            lines += [f"{self.c_type} {name} = {self.literal(state.identity, clamps=True)[0]};", *self.nest(reduced, step)]
+            lines += [f"{self.c_type} {name} = {self.literal(state.identity, clamps=True)[0]};", *self.scope(reduced, step)]
         finished = self.store(self.value(reduction.finish))
         if set(reduced) <= self.loops.operator.write.axes():
-            return [*lines, *self.nest(reduced, [*self.point(reduction.finish), finished])]
+            return [*lines, *self.scope(reduced, [*self.point(reduction.finish), finished])]
         return [*lines, *self.loads(reduction.finish), finished]
 
     def point(self, scalar: Scalar) -> Lines:

@@ -43,10 +43,10 @@ struct tw_call {
   const long *sizes;
 };
 """
-FILE_CHARACTERS = 24_000
-"""Of chains in one C file, tiles counted as `emit_tiles.tiles_weights` says: 0.15 s of a compiler, whose start and vocabulary
-take 0.03 s. Files are as small as that so that any number of cores gets a like share of them."""
-LEAST_FILES = 4
+FILE_CHARACTERS = 48_000
+"""Of chains in one C file, tiles counted as `emit_tiles.tiles_weights` says: 0.3 s of a compiler, whose start and vocabulary
+take 0.04 s. Files are as small as that so that any number of cores gets a like share of them."""
+LEAST_FILES = 2
 """What fills fewer is one file, for readers: it takes half a second."""
 
 
@@ -120,14 +120,15 @@ def _kernels(file: File, calls: list[KernelCall]) -> tuple[list[str], tuple[Kern
     for name, own in by_kernel(calls).items():
         kernel, epilogue, asks = file.kernels[own[0].kernel], kernel_epilogue(own[0]), own[0].asks
         source = kernel.source(name, _variants(kernel, own), epilogue, asks=asks)
-        if source.kind is SourceKind.C and str(source.content).startswith(file.dialect.prelude):
+        is_here = source.kind is SourceKind.C and str(source.content).startswith(file.dialect.prelude)
+        if is_here:
             declaration = inlined_declaration if may_inline(kernel, own) else function_declaration
             text.append(declaration(name, epilogue, asks))
             text.append(str(source.content).removeprefix(file.dialect.prelude))
         else:
             text.append(kernel.declaration(name, epilogue))
             linked.append(source)
-        tiles += tiles_functions(kernel, [call for call in own if call in calls])
+        tiles += tiles_functions(kernel, [call for call in own if call in calls], by_shape=is_here)
     return [*text, *tiles], tuple(dict.fromkeys(linked))
 
 

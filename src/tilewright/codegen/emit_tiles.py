@@ -23,8 +23,10 @@ next one comes in. Of 48 KiB L1, 6x64 (BERT's feed-forward network, Zen 5): 24 a
 LINE_FLOATS, FLOAT_BYTES = 16, 4
 MOST_INLINED = 6
 """Shapes of a micro kernel that one function may inline: each is a copy of its text."""
-COPY_CHARACTERS = 7000
-"""What an inlined tile costs a compiler: as much as so many characters of vector loops (GCC 12, 6 x 64: 45 ms)."""
+COPY_CHARACTERS = 5000
+"""What an inlined tile costs a compiler: as much as so many characters of vector loops (GCC 12, 6 x 64: 30 ms)."""
+OPERANDS = "a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row"
+"""What a tile at row i and column j reads and writes."""
 POINTER = re.compile(r"[abc]|e\d+")
 
 
@@ -67,8 +69,9 @@ def tiles_call(call: KernelCall) -> str:
     return f"{tiles_name(call)}({', '.join(given)});"
 
 
-def tiles_functions(kernel: MicroKernel, calls: Iterable[KernelCall]) -> Iterator[str]:
-    """The function of every way in which these calls use a kernel."""
+def tiles_functions(kernel: MicroKernel, calls: Iterable[KernelCall], *, by_shape: bool = False) -> Iterator[str]:
+    """The function of every way in which these calls use a kernel; `by_shape` if those of its shapes are in the same file."""
+    kernel = kernel if by_shape else replace(kernel, of_shape=None)
     for name, call in {tiles_name(call): call for call in calls}.items():
         constants = _constants(call)
         free = [f"{_type(call, argument)}{argument}" for argument in _arguments(call) if argument not in constants]
@@ -204,7 +207,7 @@ def _rows(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int
     yield "long i = 0;"
     for piece in pieces:
         whole = piece == kernel.rows_for(columns)
-        tile = _asking_tile(kernel, call, piece, columns, steps) if steps else _tile(call, str(piece), str(columns))
+        tile = _asking_tile(kernel, call, piece, columns, steps) if steps else _tile_of(kernel, call, piece, columns)
         head = f"for (; i + {piece} <= m; i += {piece})" if whole else f"if (m - i == {piece})"
         yield f"{head} {{" if call.fetches else head
         yield f"  {tile}"
@@ -236,8 +239,24 @@ def _piece(size: Range, rest: str, tile: str) -> str:
 
 
 def _tile(call: KernelCall, rows: str, columns: str) -> str:
-    product = f"k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row, {rows}, {columns}, accumulate"
+    """A tile of a shape that is known at run time."""
+    product = f"k, {OPERANDS}, {rows}, {columns}, accumulate"
     return f"{kernel_name(call)}({', '.join([product, *_epilogue_arguments(call)])});"
+
+
+def _tile_of(kernel: MicroKernel, call: KernelCall, rows: int, columns: int) -> str:
+    return _shaped(kernel, call, (rows, columns), f"k, {OPERANDS}", "accumulate", _epilogue_arguments(call))
+
+
+def _shaped(
+    kernel: MicroKernel, call: KernelCall, shape: tuple[int, int], product: str, accumulate: str, more: Iterable[str]
+) -> str:
+    """A tile of a shape that is known: by the function of that shape where there is one."""
+    name = kernel_name(call)
+    if kernel.of_shape is None:
+        return f"{name}({', '.join([product, *map(str, shape), accumulate, *more])});"
+    own, last = kernel.of_shape(name, *shape)
+    return f"{own}({', '.join([product, accumulate, *more, *last])});"
 
 
 def _asking_tile(kernel: MicroKernel, call: KernelCall, rows: int, columns: int, steps: int) -> str:
@@ -246,9 +265,9 @@ def _asking_tile(kernel: MicroKernel, call: KernelCall, rows: int, columns: int,
     tiles = -(-max(_sizes(call)[0]) // step)
     lines = -(-steps * kernel.columns // (LINE_FLOATS * tiles))
     left, right = "a + i * a_row + p * a_column, a_row, a_column", "b + p * b_row, b_row"
-    product = f"{steps}, {left}, {right}, c + i * c_row + j, c_row, {rows}, {columns}, accumulate || p"
+    product = f"{steps}, {left}, {right}, c + i * c_row + j, c_row"
     asked = (f"b + (p + {steps}) * b_row + i / {step} * {lines * LINE_FLOATS}", str(lines))
-    return f"{kernel_name(call)}({', '.join([product, *_epilogue_arguments(call), *asked])});"
+    return _shaped(kernel, call, (rows, columns), product, "accumulate || p", (*_epilogue_arguments(call), *asked))
 
 
 def _epilogue_arguments(call: KernelCall) -> Iterator[str]:

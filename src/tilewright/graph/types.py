@@ -131,6 +131,8 @@ class Reduction:
 
 SUM = Reduction((StateVariable("sum", 0.0, Point(), "add"),), State("sum"))
 """The plain sum: what a contraction carries."""
+PRODUCT = apply("multiply", Load(0), Load(1))
+"""What a contraction sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +162,8 @@ class Operator:
 
     def is_contraction(self) -> bool:
         """Whether it is a sum of products of two affine reads: what a matrix micro kernel can compute."""
-        product = apply("multiply", Load(0), Load(1))
-        affine = all(access.is_affine() for access in (*self.reads, self.write))
-        return self.reduction == SUM and self.body == product and len(self.reads) == 2 and affine
+        is_product = len(self.reads) == 2 and self.reduction == SUM and self.body == PRODUCT
+        return is_product and all(access.is_affine() for access in (*self.reads, self.write))
 
     def is_map(self) -> bool:
         """Whether it computes every written element from single elements, with no reduction."""

@@ -165,6 +165,10 @@ class MicroKernel:
     emit_asking: Callable[[str, frozenset[tuple[int, int]] | None, Epilogue | None], KernelSource] | None = None
     """As `emit_with`, of the kernel that prefetches what its caller names instead of later rows of B; None if there is none."""
 
+    of_shape: Callable[[str, int, int], tuple[str, tuple[str, ...]]] | None = None
+    """Of (name, m, n): the function that its C defines for this shape alone, and what that takes behind the arguments of the ABI,
+    without m and n. None if there are none. Inlining these, a compiler need not look at other shapes."""
+
     @property
     def lanes(self) -> int:
         """32-bit elements per vector."""

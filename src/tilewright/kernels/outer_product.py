@@ -90,6 +90,11 @@ def outer_product_kernel(
         text = outer_product_text(dialect, rows, vectors, name, variants, (), unroll, epilogue, asks=True)
         return KernelSource(SourceKind.C, text)
 
+    def of_shape(name: str, m: int, n: int) -> tuple[str, tuple[str, ...]]:
+        last = n % dialect.lanes
+        tile = Tile(m, -(-n // dialect.lanes), bool(last))
+        return f"{name}_{tile.suffix}", (str(last),) if last else ()
+
     columns = vectors * dialect.lanes
     return MicroKernel(
         name="_".join([f"matmul_{dialect.name}_f32_{rows}x{columns}", *(["prefetch", *prefetch] if prefetch else [])]),
@@ -107,6 +112,7 @@ def outer_product_kernel(
         emit_asking=emit_asking if prefetch == ("right",) and vectors < WIDE_VECTORS else None,
         prefetch=prefetch,
         shares_accumulators=dialect.registers >= TALL_REGISTERS,
+        of_shape=of_shape,
     )
 
 

@@ -7,7 +7,7 @@ counted exactly here. Tile sizes may be integers or NumPy arrays that broadcast 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache, reduce
 from itertools import product
 
@@ -33,10 +33,9 @@ def distinct_elements(access: Access, tiles: Mapping[str, Count]) -> Count:
     plain = _plain_axes(access)
     if plain is not None:
         return as_integer(reduce(lambda total, name: total * tiles[name], plain, elements))
-    for indices in _independent(access):
-        count = reduce(lambda total, index: total * _distinct_values(index, tiles), indices, 1)
-        if len(indices) > 1:
-            axes = sorted(frozenset().union(*(index.axes() for index in indices)))
+    for part, axes in _independent(access):
+        count = reduce(lambda total, index: total * _distinct_values(index, tiles), part.indices, 1)
+        if len(part.indices) > 1:
             count = np.minimum(count, reduce(lambda total, name: total * tiles[name], axes, 1))
         elements = elements * count
     return as_integer(elements)
@@ -56,9 +55,7 @@ def swept_elements(access: Access, tiles: Mapping[str, Count], sizes: Mapping[st
     plain = _plain_axes(access)
     if plain is not None:
         return reduce(lambda product, name: product * sizes[name], plain, 1)
-    for indices in _independent(access):
-        part = Access(access.tensor, tuple(indices))
-        axes = sorted(part.axes())
+    for part, axes in _independent(access):
         pieces = [_pieces(sizes[name], tiles[name]) for name in axes]
         swept: Count = 0
         for choice in product(*pieces):
@@ -97,14 +94,16 @@ def _plain_axes(access: Access) -> tuple[str, ...] | None:
     return names if len(set(names)) == len(names) else None
 
 
-def _independent(access: Access) -> list[list[Index]]:
-    """The dimensions in groups that have no axis in common."""
+@lru_cache(maxsize=4096)
+def _independent(access: Access) -> tuple[tuple[Access, tuple[str, ...]], ...]:
+    """The access with some of its dimensions each time, such that no two of them have an axis in common, and their axes."""
     groups: list[list[Index]] = []
     for index in access.indices:
         touching = [group for group in groups if any(index.axes() & other.axes() for other in group)]
         groups = [group for group in groups if group not in touching]
         groups.append([*(other for group in touching for other in group), index])
-    return groups
+    parts = (Access(access.tensor, tuple(group)) for group in groups)
+    return tuple((part, tuple(sorted(part.axes()))) for part in parts)
 
 
 def _pieces(size: Count, tile: Count) -> tuple[tuple[Count, Count], tuple[Count, Count]]:
@@ -132,7 +131,7 @@ def _distinct_values(index: Index, tiles: Mapping[str, Count]) -> Count:
     if len(terms) < 2:
         return terms[0][1] if terms else 1
     factors = tuple(factor for factor, _ in terms)
-    counted = np.frompyfunc(lambda *counts: _sumset_size(factors, counts), len(terms), 1)
+    counted = np.frompyfunc(lambda *counts: _sumset_size(factors, tuple(map(int, counts))), len(terms), 1)
     return np.asarray(counted(*(count for _, count in terms))).astype(np.int64)
 
 
@@ -144,13 +143,14 @@ def _two_progressions(first: int, first_count: Count, second: int, second_count:
     return first_count * second_count - coinciding
 
 
-def _sumset_size(factors: Sequence[int], counts: Sequence[int]) -> int:
+@lru_cache(maxsize=1 << 14)
+def _sumset_size(factors: tuple[int, ...], counts: tuple[int, ...]) -> int:
     """The distinct values of sum(factor * i), i < count: values as bits of one integer, shifted and united."""
     values = 1
     for factor, count in zip(factors, counts, strict=True):
         reached = 1
         while reached < count:
-            step = min(reached, int(count) - reached)
+            step = min(reached, count - reached)
             values |= values << (factor * step)
             reached += step
     return values.bit_count()

@@ -23,7 +23,7 @@ from tilewright.plan.setting import Setting
 from tilewright.plan.space import axis_multiple
 from tilewright.plan.tile_size import best_index, broadcast, candidates
 from tilewright.plan.traffic import Surroundings, footprints, set_conflict, surroundings
-from tilewright.plan.views import Count, LoopView, OperatorView, view_schedule
+from tilewright.plan.views import ChainView, Count, LoopView, OperatorView, view_schedule
 
 BEAM = 3
 """Plans of the fusion level that are refined."""
@@ -64,15 +64,32 @@ def refine(setting: Setting, found: Sequence[Candidate]) -> Blocking:
     return best
 
 
-def works(setting: Setting, blocking: Blocking, only: Collection[str] | None = None) -> Iterator[tuple[Operator, Work]]:
-    """What every operator of a blocking costs, or each of those named."""
-    view = view_schedule(setting.chain, blocking.outer)
-    around = surroundings(setting, view)
-    for one, inner in zip(view.operators, view_schedule(setting.chain, blocking.schedule).operators, strict=True):
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The loops of a blocking, whatever its micro kernels: without those for L1, and with them."""
+
+    outer: ChainView
+    whole: ChainView
+    around: Surroundings
+
+
+def walk(setting: Setting, blocking: Blocking) -> Walk:
+    """How a blocking is walked."""
+    outer = view_schedule(setting.chain, blocking.outer)
+    return Walk(outer, view_schedule(setting.chain, blocking.schedule), surroundings(setting, outer))
+
+
+def works(
+    setting: Setting, blocking: Blocking, only: Collection[str] | None = None, walked: Walk | None = None
+) -> Iterator[tuple[Operator, Work]]:
+    """What every operator of a blocking costs, or each of those named; `walked` as `walk` says, where that is known."""
+    known = walked or walk(setting, blocking)
+    for one, inner in zip(known.outer.operators, known.whole.operators, strict=True):
         if only is not None and one.operator.name not in only:
             continue
         cut = inner if len(inner.loops) > len(one.loops) else None
-        yield one.operator, operator_work(setting, around, one, inner=cut, conflict=blocking.conflicts.get(one.operator.name))
+        conflict = blocking.conflicts.get(one.operator.name)
+        yield one.operator, operator_work(setting, known.around, one, inner=cut, conflict=conflict)
 
 
 @dataclass(frozen=True, slots=True)

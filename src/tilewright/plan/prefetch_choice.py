@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.cost import seconds
-from tilewright.plan.nesting import Blocking, Works, works
+from tilewright.plan.nesting import Blocking, Works, walk, works
 from tilewright.plan.setting import Setting
 from tilewright.plan.types import Rejected
 
@@ -21,12 +21,13 @@ def choose_prefetches(
     """
     plain = _operator_seconds(setting, done)
     best: dict[str, tuple[MicroKernel, float]] = {}
+    walked = walk(setting, blocking)
     for prefetch in sorted({kernel.prefetch for kernel in available if kernel.prefetch}):
         changed = _prefetching(setting, available, prefetch)
         if not changed:
             continue
         prefetching = replace(setting, kernels={**setting.kernels, **changed})
-        other = _operator_seconds(prefetching, works(prefetching, blocking, changed))
+        other = _operator_seconds(prefetching, works(prefetching, blocking, changed, walked))
         for name, kernel in changed.items():
             if name not in best or other[name] < best[name][1]:
                 best[name] = kernel, other[name]

@@ -25,6 +25,7 @@ from tilewright.runtime.arrays import Array, as_array, dtype_named
 from tilewright.runtime.binding import bind
 
 HUGE_PAGE_BYTES = 2 << 20
+PIECE_BYTES = 8 << 20
 WORTH_THREADS_BYTES = 8 << 20
 """Less is packed in a few milliseconds."""
 
@@ -174,7 +175,8 @@ def allocate(size_bytes: int) -> Array:
 def resident(array: Array) -> Array:
     """The same elements as calls read them fastest: aligned, in `allocate`d memory if they fill a huge page.
 
-    A mapped file has small pages, and begins tensors anywhere.
+    A mapped file has small pages, and begins tensors anywhere. It is read piece by piece, and what was read is let go: a large
+    tensor is never in memory twice.
 
     >>> large = np.zeros((1024, 1024), np.float32)
     >>> resident(large).ctypes.data % HUGE_PAGE_BYTES
@@ -183,7 +185,11 @@ def resident(array: Array) -> Array:
     if array.nbytes < HUGE_PAGE_BYTES:
         return np.array(array, order="C")
     copy = allocate(array.nbytes).view(array.dtype).reshape(array.shape)
-    np.copyto(copy, array)
+    rows = max(1, PIECE_BYTES * len(array) // array.nbytes)
+    for begin in range(0, len(array), rows):
+        piece = array[begin : begin + rows]
+        copy[begin : begin + rows] = piece
+        _let_go(piece)
     return copy
 
 

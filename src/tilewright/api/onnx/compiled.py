@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright import compiler
+from tilewright.api.onnx.positions import Positions, positions_of
+from tilewright.codegen.artifact import Artifact
 from tilewright.frontend.onnx.model import Array
 from tilewright.graph.constant_recipe import decoded
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.plan.types import ModelPlan
-from tilewright.runtime import artifacts
+from tilewright.runtime import artifacts, native
 from tilewright.runtime.constants import resident
 from tilewright.runtime.executable import Executable, load
 
@@ -26,9 +28,12 @@ class Compiled:
     """Without the contents of its constants."""
     executable: Executable
     constants: tuple[Array, ...]
+    positions: tuple[Positions, ...]
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """The graph's outputs, in order, for its inputs."""
+        """The graph's outputs, in order, for its inputs. Raises `TilewrightError` for positions out of range among these."""
+        for one in self.positions:
+            one.check(inputs)
         outputs = self.executable.new_outputs(inputs)
         self.executable.run((*inputs, *self.constants), outputs)
         return outputs
@@ -47,12 +52,22 @@ def planned(graph: Graph, machine: Machine) -> ModelPlan:
 
 def compiled(graph: Graph, machine: Machine, threads: int | None) -> Compiled:
     """Planned, compiled (or found in the cache) and loaded. Raises like `tw.jit`."""
-    artifact = artifacts.remembered(graph, machine, None, lambda: compiler.generate(planned(graph, machine)))
+    artifact = artifacts.remembered(graph, machine, None, lambda: _generated(graph, machine))
     of_calls = [slot.name for slot in artifact.signature.inputs[len(graph.inputs) :]]
     packed = [slot.name for slot in artifact.signature.constants]
     values = decoded(artifact.recipe).values(graph.constants)
     executable = load(artifact, threads=threads, constants=[values[name] for name in packed])
-    return Compiled(_without_constants(graph), executable, tuple(resident(values[name]) for name in of_calls))
+    read = tuple(resident(values[name]) for name in of_calls)
+    return Compiled(_without_constants(graph), executable, read, positions_of(graph))
+
+
+def _generated(graph: Graph, machine: Machine) -> Artifact:
+    """Planned and generated, while another core makes the C part of the runtime, whose errors `load` meets again."""
+    from concurrent.futures import ThreadPoolExecutor  # 5 ms: not for the path of every import
+
+    with ThreadPoolExecutor(1) as beside:
+        beside.submit(native.library)
+        return compiler.generate(planned(graph, machine))
 
 
 def _without_constants(graph: Graph) -> Graph:

@@ -86,11 +86,22 @@ def _value(one: Declared, value: Any) -> Any:
         return [np.asarray(item) for item in value]
     if value is None and one.kind in ("optional", "unknown"):
         return None
-    array = np.asarray(value) if isinstance(value, (list, tuple, int, float, bool, str, np.generic)) else as_array(value)
+    array = _array(one, value)
     array = array.astype(object) if array.dtype.kind in "US" else array
     if one.dtype is not None and one.kind in ("tensor", "optional"):
         _check(one, array)
     return array
+
+
+def _array(one: Declared, value: Any) -> Any:
+    """As an array, in this machine's byte order; numbers and lists of them in the type that the model declares."""
+    if isinstance(value, (list, tuple, int, float, bool, str)):
+        try:
+            return np.asarray(value, one.dtype)
+        except (TypeError, ValueError, OverflowError) as problem:
+            raise DTypeError(f"the input {one.name!r} is no array of {one.dtype}", where="run", why=str(problem)) from problem
+    array = np.asarray(value) if isinstance(value, np.generic) else as_array(value)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _check(one: Declared, array: Any) -> None:

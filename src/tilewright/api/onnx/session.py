@@ -82,16 +82,18 @@ class InferenceSession:
             self._prepare()
 
     def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
-        """The outputs of these names (None: all), for arrays by input name.
+        """The outputs of these names (none: all), for arrays by input name.
 
         Raises `TilewrightError` for inputs and outputs that the model does not have, `ShapeError` and `DTypeError` for
         arrays that do not fit.
         """
-        wanted = self._all_outputs if output_names is None else [self._declared_output(name).unique for name in output_names]
+        if run_options is not None and run_options.terminate:
+            raise TilewrightError("the run is terminated", where="run", why="terminate is set in its options")
+        wanted = [self._declared_output(name).unique for name in output_names] if output_names else self._all_outputs
         values = self._feeds(input_feed)
-        given = tuple(values.values())
+        taken = list(values.values())
         self._remainder_for(values).run(values)
-        return [_own(values[name], given) for name in wanted]
+        return [_own(values[name], taken) for name in wanted]
 
     def run_with_ort_values(
         self, output_names: Sequence[str] | None, input_dict_ort_values: Mapping[str, OrtValue], run_options: Any = None
@@ -233,8 +235,9 @@ def _zeros(one: Declared, shape: tuple[int, ...]) -> Any:
     return np.broadcast_to(np.zeros((), one.dtype), shape)
 
 
-def _own(value: Any, given: Sequence[Any]) -> Any:
-    """A result in memory of its own: results of calls do not share it with inputs and constants."""
-    if isinstance(value, np.ndarray) and (not value.flags.writeable or any(value is other for other in given)):
+def _own(value: Any, taken: list[Any]) -> Any:
+    """A result in memory of its own: results do not share it with inputs, constants and each other, which are `taken`."""
+    if isinstance(value, np.ndarray) and (not value.flags.writeable or any(value is other for other in taken)):
         return value.copy()
+    taken.append(value)
     return value

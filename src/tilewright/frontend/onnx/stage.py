@@ -25,15 +25,12 @@ from tilewright.frontend.onnx.recorded import Mark, needed_operators, that_bind_
 from tilewright.frontend.onnx.sizes import check_shape
 from tilewright.frontend.onnx.stage_types import NeedsContents, Obstacle, Question, Stage
 from tilewright.graph.builder import Builder, NotKnown
+from tilewright.graph.sums_of_extents import SumOfExtents
 from tilewright.graph.types import Extent, Graph, SymbolicExtent, Tensor
 from tilewright.graph.verifier import verify
 
 MOST_FOLDED = 1 << 16
 """Elements of the largest operands and results that are computed while a model is imported; larger ones become operators."""
-NOT_FOLDED = frozenset(
-    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout"}
-)
-"""Their results differ from call to call, or may."""
 
 _log = logging.getLogger("tilewright.plan")
 
@@ -132,7 +129,7 @@ class _Walk:
     def _fold(self, node: Node) -> bool:
         """Compute a node at once, if all operands are known and small."""
         inputs = [self.known_value(name) for name in node.inputs]
-        if any(value is _UNKNOWN for value in inputs) or (node.domain == "" and node.operator in NOT_FOLDED):
+        if any(value is _UNKNOWN for value in inputs) or (node.definition is not None and node.definition.is_random):
             return False
         if any(isinstance(value, Symbolic) for value in inputs):
             return self._fold_symbolic(node, inputs)

@@ -69,7 +69,7 @@ class Participation:
     lengths: Tensor | None = None
     left: int | None = None
     right: int | None = None
-    first: int | None = 0
+    first: Extent | None = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ def _positions(builder: Builder, shape: AttentionShape, taken: Participation) ->
     if taken.first is None:
         own = builder.map("add", own, _past(builder, shape, lengths))
     elif taken.first:
-        own = builder.map("add", own, taken.first)
+        own = builder.map("add", own, _number(builder, taken.first))
     if taken.right is not None:
         last = builder.map("add", own, taken.right) if taken.right else own
         conditions.append(builder.map("less_equal", keys, last, dtype="bool"))

@@ -193,14 +193,11 @@ def _as_masked(builder: Builder, mask: Tensor, k: Tensor, v: Tensor, output_coun
     return builder.slice(k, part), builder.slice(v, part)
 
 
-def _first(past_key: Tensor | None, lengths: Tensor | None) -> int | None:
+def _first(past_key: Tensor | None, lengths: Tensor | None) -> Extent | None:
     """The position of the first query: behind past keys, or such that the last query has the last of the keys that count."""
     if past_key is None:
         return 0 if lengths is None else None
-    past = past_key.shape[2]
-    if not isinstance(past, int):
-        raise UnsupportedOperation(f"Attention with {past} past keys, which is known at run time")
-    return past
+    return past_key.shape[2]
 
 
 def _times(left: Extent, right: Extent) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.definition import define
+from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Tensor
 
@@ -52,11 +53,26 @@ def lower(
     epsilon: float = 1e-5,
     momentum: float = 0.9,
     training_mode: int = 0,
-) -> Tensor:
-    """One factor and one summand per channel, made by maps, and a map."""
-    if training_mode:
-        raise UnsupportedOperation("BatchNormalization in training", where="BatchNormalization")
+) -> Any:
+    """One factor and one summand per channel, made by maps, and a map; in training, means over all else come first."""
     check_channels("BatchNormalization", x, scale, bias, mean, var)
+    if not training_mode:
+        return _lowered(builder, x, scale, bias, mean, var, epsilon)
+    if any(one.dtype != "float32" for one in (x, mean, var)):
+        raise UnsupportedOperation("BatchNormalization in training in another type than float32", where="BatchNormalization")
+    over = (0, *range(2, len(x.shape)))
+    centre = builder.reduce("mean", x, over, keepdims=True)
+    spread = builder.reduce("mean", builder.map("square", builder.map("subtract", x, centre)), over)
+    used = (builder.reshape(centre, mean.shape), spread)
+    kept = builder.body(MOVED, mean, used[0], momentum), builder.body(MOVED, var, spread, momentum)
+    return _lowered(builder, x, scale, bias, *used, epsilon), *kept
+
+
+MOVED = apply("add", apply("multiply", Load(0), Load(2)), apply("multiply", Load(1), apply("subtract", Literal(1.0), Load(2))))
+"""A running mean, of an old value, a new one and the momentum."""
+
+
+def _lowered(builder: Builder, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, epsilon: float) -> Tensor:
     factor = builder.map("divide", scale, builder.map("sqrt", builder.map("add", var, epsilon)))
     summand = builder.map("subtract", bias, builder.map("multiply", mean, factor))
     shape = (x.shape[1], *(1,) * (len(x.shape) - 2))

@@ -15,11 +15,12 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.definition import define
+from tilewright.graph.element_types import MOST_ELEMENTS
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.operators.conv import convolved, product
 from tilewright.graph.operators.elementwise import accumulator_of
-from tilewright.graph.operators.windows import MOST_ELEMENTS, Window
+from tilewright.graph.operators.windows import Window
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, SymbolicExtent, Tensor, planned_extent

@@ -38,7 +38,8 @@ def lower(builder: Builder, start: Tensor, limit: Tensor, delta: Tensor) -> Tens
     first, last, step = (builder.contents(one).reshape(-1)[0] for one in (start, limit, delta))
     if isinstance(last, SymbolicExtent) and (first, step) == (0, 1):
         return builder.record(arange, last, 0, 1, start.dtype, kind="arange")
-    if isinstance(first, SymbolicExtent) and step == 1 and (count := minus(last, first)) is not None:
+    count = minus(last, first) if isinstance(first, SymbolicExtent) and step == 1 else None
+    if count is not None and (count.low if isinstance(count, SymbolicExtent) else count) > 0:
         return builder.record(_positions, count, first, start.dtype, kind="arange")
     if any(isinstance(one, SymbolicExtent) for one in (first, last, step)):
         raise UnsupportedOperation(f"Range from {first} to {last} by {step}", why="its length is known at run time")

@@ -56,4 +56,4 @@ def attribute_lower(builder: Builder, x: Tensor, *, ratio: float = 0.5, output_c
 
 
 define("Dropout", attribute_meaning, attribute_lower, since=7)
-define("Dropout", meaning, lower, since=12)
+define("Dropout", meaning, lower, since=12, is_random=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.graph.operators.elementwise import accumulator_of
-from tilewright.graph.scalar import Parameter
+from tilewright.graph.sums_of_extents import scalar_of
 from tilewright.graph.types import Access, Operator, SymbolicExtent, Tensor
 
 
@@ -14,5 +14,5 @@ def extent(symbol: SymbolicExtent, *, name: str, result: str) -> tuple[Operator,
     Parameter(name='s')
     """
     write, accumulator = Access(result, ()), accumulator_of("int64")
-    operator = Operator(name, "extent", (), (), write, Parameter(symbol.name), accumulator=accumulator)
+    operator = Operator(name, "extent", (), (), write, scalar_of(symbol), accumulator=accumulator)
     return operator, Tensor(result, (), "int64")

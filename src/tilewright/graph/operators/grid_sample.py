@@ -13,7 +13,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.definition import define
-from tilewright.graph.operators.windows import MOST_ELEMENTS
+from tilewright.graph.element_types import MOST_ELEMENTS
 from tilewright.graph.shapes import shape_text
 
 CUBIC_A = -0.75

@@ -6,6 +6,7 @@ The maximum over a window is taken dimension by dimension: along rows of the ima
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,14 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.definition import define
+from tilewright.graph.index import Index
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.operators.arg_max import LARGEST
 from tilewright.graph.operators.reduce import REDUCTIONS
-from tilewright.graph.operators.windows import Window, window_of, windowed, windows
+from tilewright.graph.operators.windows import Window, inside, position, window_of, windowed, windows
+from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import Tensor
+from tilewright.graph.types import Access, Axis, AxisKind, Guard, Operator, Tensor
 
 if TYPE_CHECKING:
     from tilewright.graph.builder import Builder
@@ -80,12 +85,62 @@ def lower(
     storage_order: int = 0,
     strides: Sequence[int] | None = None,
     output_count: int = 1,
-) -> Tensor:
-    """A reduction for every dimension."""
-    if output_count != 1:
-        raise UnsupportedOperation("MaxPool with positions", where="MaxPool", why="a reduction keeps values only")
+) -> Any:
+    """A reduction for every dimension; positions are the first ones where these are found again."""
     window = _window(x.shape, kernel_shape, auto_pad, ceil_mode, dilations, pads, strides)
-    return windowed(builder, x, window, REDUCTIONS["max"], float(_lowest(np.dtype(x.dtype))))
+    largest = windowed(builder, x, window, REDUCTIONS["max"], float(_lowest(np.dtype(x.dtype))))
+    if output_count == 1:
+        return largest
+    channels = x.shape[1]
+    if prod(window.extents) > LARGEST or not isinstance(channels, int):
+        raise UnsupportedOperation(f"MaxPool with positions in {channels} images of {window.extents}", where="MaxPool")
+    place = builder.cast(builder.record(_first_places, x, largest, window, kind="places"), "int64")
+    return largest, builder.body(_numbered(window, channels, storage_order), place, kind="positions")
+
+
+def _first_places(x: Tensor, largest: Tensor, window: Window, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """Where in an image the largest element of a window stands first: a float32, which numbers the elements by rows."""
+    outputs = [Axis(f"d{d}", extent) for d, extent in enumerate(largest.shape)]
+    taps = [Axis(f"k{d}", extent, AxisKind.REDUCTION) for d, extent in enumerate(window.kernel)]
+    extents = {
+        f"{letter}{d + first}": extent
+        for letter, first, own in (("d", 2, window.outputs), ("k", 0, window.kernel))
+        for d, extent in enumerate(own)
+    }
+    places = [position(window, d, axis_index(f"d{d + 2}"), axis_index(f"k{d}")) for d in range(window.rank)]
+    constraints = tuple(one for d, place in enumerate(places) for one in inside(place, window.extents[d], extents))
+    own = tuple(axis_index(axis.name) for axis in outputs)
+    guard = Guard(constraints, float("nan")) if constraints else None
+    reads = (Access(x.name, (*own[:2], *places), guard), Access(largest.name, own))
+    number = sum((place * prod(window.extents[d + 1 :]) for d, place in enumerate(places)), Index())
+    body = apply("where", apply("equal", Load(0), Load(1)), _value(number), Literal(float(prod(window.extents))))
+    accumulator = "float64" if x.dtype == "float64" else "float32"
+    operator = Operator(name, "window", (*outputs, *taps), reads, Access(result, own), body, REDUCTIONS["min"], accumulator)
+    return operator, Tensor(result, largest.shape, "float32")
+
+
+def _value(index: Index) -> Scalar:
+    """An affine index as a number."""
+    parts: list[Scalar] = [apply("multiply", AxisValue(str(name)), Literal(float(factor))) for name, factor in index.terms]
+    return _sum([Literal(float(index.constant)), *parts])
+
+
+def _sum(parts: Sequence[Scalar]) -> Scalar:
+    return reduce(lambda one, other: apply("add", one, other), parts)
+
+
+def _numbered(window: Window, channels: int, storage_order: int) -> Scalar:
+    """The number of an element among those of all images, from its number among those of its own, by rows."""
+    place: Scalar = Load(0)
+    if storage_order:
+        parts: list[Scalar] = []
+        for d, extent in enumerate(window.extents):
+            row = apply("floor_divide", place, Literal(float(prod(window.extents[d + 1 :]))))
+            own = apply("mod", row, Literal(float(extent)))
+            parts.append(apply("multiply", own, Literal(float(prod(window.extents[:d])))))
+        place = _sum(parts)
+    image = apply("add", apply("multiply", AxisValue("d0"), Literal(float(channels))), AxisValue("d1"))
+    return apply("add", apply("multiply", image, Literal(float(prod(window.extents)))), place)
 
 
 def _window(

@@ -10,7 +10,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.graph.definition import define
-from tilewright.graph.operators.windows import MOST_ELEMENTS
+from tilewright.graph.element_types import MOST_ELEMENTS
 from tilewright.graph.shapes import shape_text
 
 

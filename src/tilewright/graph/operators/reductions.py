@@ -36,6 +36,7 @@ LOG_SUM_EXP = Reduction(
 
 
 def _log_sum_exp(x: Any, axis: Any, keepdims: bool) -> Any:
+    x = x.astype(np.float64) if np.issubdtype(x.dtype, np.integer) else x
     with np.errstate(all="ignore"):
         largest = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
         anchor = np.where(np.isfinite(largest), largest, 0).astype(x.dtype)

@@ -16,9 +16,10 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.definition import define
+from tilewright.graph.element_types import MOST_ELEMENTS
 from tilewright.graph.index import Index, axis, floordiv
 from tilewright.graph.operators.elementwise import accumulator_of
-from tilewright.graph.operators.windows import MOST_ELEMENTS
+from tilewright.graph.operators.gathering import gather
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import normalize_axis, shape_text
 from tilewright.graph.types import Access, Axis, Operator, Tensor
@@ -89,7 +90,7 @@ def lower(
     mode: str = "nearest",
     nearest_mode: str = "round_prefer_floor",
 ) -> Tensor:
-    """Index changes where the nearest elements are at quasi-affine positions, else products with constant matrices."""
+    """Index changes and look-ups where the nearest elements are wanted, else products with constant matrices."""
     how = Mode(mode, coordinate_transformation_mode, nearest_mode, cubic_coeff_a, bool(exclude_outside), bool(antialias))
     known = (None if one is None else builder.contents(one).reshape(-1).tolist() or None for one in (scales, sizes))
     if coordinate_transformation_mode == "tf_crop_and_resize":
@@ -185,7 +186,7 @@ def _is_identity(one: Resampling) -> bool:
 def _lowered(builder: Builder, x: Tensor, found: dict[int, Resampling], how: Mode) -> Tensor:
     changed = {d: one for d, one in found.items() if not _is_identity(one)}
     if how.mode == "nearest":
-        return builder.record(_nearest, x, changed, how, kind="resize")
+        return _lowered_nearest(builder, x, changed, how)
     letters = "abcdefghijklmnopqrstuvwxyz"[: len(x.shape)]
     for d, one in changed.items():
         matrix = builder.constant(weights(one, how).astype(x.dtype), "weights")
@@ -193,17 +194,27 @@ def _lowered(builder: Builder, x: Tensor, found: dict[int, Resampling], how: Mod
     return x
 
 
+def _lowered_nearest(builder: Builder, x: Tensor, found: dict[int, Resampling], how: Mode) -> Tensor:
+    """Positions at irregular steps are looked up."""
+    regular = {d: one for d, one in found.items() if _step(axis(f"d{d}"), one, how) is not None}
+    x = builder.record(_nearest, x, regular, how, kind="resize")
+    for d in sorted(found.keys() - regular.keys()):
+        x = builder.record(gather, x, builder.constant(nearest_positions(found[d], how), "nearest"), d, kind="gather")
+    return x
+
+
 def _nearest(x: Tensor, found: dict[int, Resampling], how: Mode, *, name: str, result: str) -> tuple[Operator, Tensor]:
     shape = tuple(found[d].output if d in found else extent for d, extent in enumerate(x.shape))
-    indices = tuple(_step(axis(f"d{d}"), found[d], how) if d in found else axis(f"d{d}") for d in range(len(shape)))
+    steps = {d: _step(axis(f"d{d}"), one, how) for d, one in found.items()}
+    indices = tuple(steps.get(d) or axis(f"d{d}") for d in range(len(shape)))
     axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
     write = Access(result, tuple(axis(one.name) for one in axes))
     operator = Operator(name, "resize", axes, (Access(x.name, indices),), write, Load(0), accumulator=accumulator_of(x.dtype))
     return operator, Tensor(result, shape, x.dtype)
 
 
-def _step(place: Index, one: Resampling, how: Mode) -> Index:
-    """The nearest element as an index: a quotient, or a multiple and an offset."""
+def _step(place: Index, one: Resampling, how: Mode) -> Index | None:
+    """The nearest element as an index: a quotient, or a multiple and an offset; None if it is neither."""
     nearest = nearest_positions(one, how)
     if one.output == 0:
         return place
@@ -214,7 +225,7 @@ def _step(place: Index, one: Resampling, how: Mode) -> Index:
     step = int(nearest[1]) - first if one.output > 1 else 1
     if np.array_equal(nearest, places * step + first):
         return place * step + first
-    raise UnsupportedOperation("Resize to nearest elements at irregular steps", where="Resize", why="they are no quotients")
+    return None
 
 
 def positions(one: Resampling, transformation: str) -> Any:

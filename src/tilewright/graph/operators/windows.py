@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.element_types import MOST_ELEMENTS
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.operators.elementwise import accumulator_of
@@ -23,9 +24,6 @@ from tilewright.graph.types import Access, Axis, AxisKind, Extent, Guard, Operat
 
 if TYPE_CHECKING:
     from tilewright.graph.builder import Builder
-
-MOST_ELEMENTS = 1 << 40
-"""No tensor with padding is larger."""
 
 
 @dataclass(frozen=True, slots=True)

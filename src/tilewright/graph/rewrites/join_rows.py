@@ -144,7 +144,7 @@ class _Region:
         kept = [name for name, extent in extents.items() if extent != 1 or like_base]
         axes = tuple(Axis(name, extents[name], self._kind(name)) for name in kept)
         indices = tuple(axis_index(name) if name in kept else Index() for name in self.axes)
-        names = self.axes if like_base else value.dimensions
+        names = tuple(map(_first, value.dimensions, self.axes)) if like_base else value.dimensions
         write = Access(tensor, tuple(Index() if name is None else axis_index(name) for name in names))
         reduction, used = _with_used_loads(Reduction(value.states, value.scalar))
         reads = (Access(self.base.name, indices), *(self.others[number - 1] for number in used))
@@ -267,6 +267,11 @@ class _Region:
 
     def _wide_axes(self) -> set[str]:
         return {name for name, extent in self._extents().items() if extent != 1}
+
+
+def _first(dimension: str | None, axis: str) -> str:
+    """The axis along a dimension, which may be another one than the base's there: results may be transposed."""
+    return axis if dimension is None else dimension
 
 
 def _with_used_loads(reduction: Reduction) -> tuple[Reduction, tuple[int, ...]]:

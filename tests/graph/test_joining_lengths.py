@@ -1,0 +1,115 @@
+"""Concatenations and ranges whose extents are known at run time, beside NumPy."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tests.support.typed import run
+from tilewright.errors import DTypeError, ShapeError
+from tilewright.frontend.onnx.extents import Symbolic, fold
+from tilewright.frontend.onnx.model import Node
+from tilewright.graph.builder import Builder
+from tilewright.graph.definition import definition
+from tilewright.graph.interpreter import evaluate
+from tilewright.graph.operators.joining import concat_lower
+from tilewright.graph.sums_of_extents import SumOfExtents, minus, plus, value_of
+from tilewright.graph.types import SymbolicExtent
+
+S, T = SymbolicExtent("s0", 2, 9, 9), SymbolicExtent("s1", 1, 5, 5)
+
+
+def _joined(extents, dtype="float32"):
+    """A graph that joins parts along the middle dimension, and is told their sum."""
+    builder = Builder("joined")
+    parts = [builder.input(f"x{number}", (2, extent, 3), dtype) for number, extent in enumerate(extents)]
+    result = concat_lower(builder, *parts, axis=-2)
+    builder.input("length", (result.shape[1],), "uint8")
+    return builder.graph((result.name,))
+
+
+def _values(lengths, dtype="float32"):
+    generator = np.random.default_rng(0)
+    parts = {f"x{n}": generator.integers(0, 99, (2, length, 3)).astype(dtype) for n, length in enumerate(lengths)}
+    return parts, np.zeros(sum(lengths), np.uint8)
+
+
+@pytest.mark.parametrize("extents", [(S, 1), (1, S), (S, T), (S, 2, T)], ids=str)
+def test_parts_of_any_length_stand_behind_each_other(extents):
+    graph = _joined(extents)
+    for s, t in itertools.product((2, 3, 9), (1, 5)):
+        parts, told = _values([{"s0": s, "s1": t}[one.name] if isinstance(one, SymbolicExtent) else one for one in extents])
+        (found,) = evaluate(graph, {**parts, "length": told}).values()
+        assert np.array_equal(found, np.concatenate(list(parts.values()), axis=1))
+
+
+@pytest.mark.needs("ssse3", "sse4_1")
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_generated_code_joins_a_cache_and_its_rows(dtype):
+    graph = _joined((S, 1, T), dtype)
+    for s, t in ((2, 1), (5, 3), (9, 5)):
+        parts, told = _values((s, 1, t), dtype)
+        (found,) = run(graph, {**parts, "length": told}, "x86-64-v2")
+        assert np.array_equal(found, np.concatenate(list(parts.values()), axis=1))
+
+
+def test_parts_that_do_not_fit_are_refused():
+    builder = Builder("joined")
+    x = builder.input("x", (2, S), "float32")
+    with pytest.raises(ShapeError, match="differ in other dimensions"):
+        concat_lower(builder, x, builder.input("y", (3, S), "float32"), axis=1)
+    with pytest.raises(DTypeError, match="types float32, int64"):
+        concat_lower(builder, x, builder.input("z", (2, S), "int64"), axis=1)
+
+
+def test_ranges_between_lengths():
+    builder = Builder("range")
+    first, last = S, plus(S, T)
+    operands = [builder.input(name, (), "int64") for name in ("first", "last", "step")]
+    for operand, value in zip(operands, (first, last, 1), strict=True):
+        builder.known[operand.name] = np.array(value, object)
+    result = definition("Range", 11).lower(builder, *operands)
+    builder.inputs = []
+    builder.input("s", (S, T), "float32")
+    graph = builder.graph((result.name,))
+    (found,) = evaluate(graph, {"s": np.zeros((4, 3), np.float32)}).values()
+    assert found.tolist() == [4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("operator", "operands", "expected"),
+    [
+        ("Add", (S, 1), plus(S, 1)),
+        ("Add", (S, T), plus(T, S)),
+        ("Sub", (plus(S, 1), 1), S),
+        ("Sub", (plus(S, T), S), T),
+        ("Sub", (plus(S, 3), S), 3),
+        ("Less", (S, plus(S, 1)), True),
+        ("GreaterOrEqual", (S, plus(S, 1)), False),
+        ("Equal", (plus(S, 1), S), False),
+        ("Max", (plus(S, 1), S), plus(S, 1)),
+        ("Min", (S, plus(S, 1)), S),
+        ("Sub", (1, S), None),
+        ("Less", (S, plus(T, 1)), None),
+        ("Mul", (S, 2), None),
+    ],
+)
+def test_arithmetic_of_lengths(operator, operands, expected):
+    node = Node("n", operator, "", definition(operator, 13), ("a", "b"), ("y",))
+    inputs = [Symbolic(np.array(one, object)) if isinstance(one, SymbolicExtent) else np.array(one) for one in operands]
+    result = fold(node, inputs)
+    if expected is None:
+        assert result is None
+    elif isinstance(result, Symbolic):
+        assert result.array.item() == expected
+    else:
+        assert result.item() == expected
+
+
+def test_sums_know_their_value_and_range():
+    total = plus(plus(S, T), -1)
+    assert isinstance(total, SumOfExtents)
+    assert (str(total), total.low, total.high) == ("s0_plus_s1_minus_1", 2, 13)
+    assert value_of(total, {"s0": 4, "s1": 5}) == 8
+    assert minus(total, T) == plus(S, -1)
+    assert plus(S, 0) == S
