@@ -140,7 +140,7 @@ class _Region:
         """The row operator that makes a value."""
         (tensor,) = (name for name, own in self.values.items() if own is value)
         extents = self._extents()
-        like_base = value.dimensions == tuple(name if extents[name] != 1 else None for name in self.axes)
+        like_base = [name is None for name in value.dimensions] == [extent == 1 for extent in self.base.shape]
         kept = [name for name, extent in extents.items() if extent != 1 or like_base]
         axes = tuple(Axis(name, extents[name], self._kind(name)) for name in kept)
         indices = tuple(axis_index(name) if name in kept else Index() for name in self.axes)
