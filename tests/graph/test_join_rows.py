@@ -178,3 +178,15 @@ def test_compiled_formulas_of_rows(name: str) -> None:
     x = random(3, 5, 7)
     function = tw.jit(OTHERS[name], target="x86-64-v3", threads=1)
     np.testing.assert_allclose(function(x), function(x, interpret=True), rtol=2e-5, atol=2e-6)
+
+
+def test_rows_of_a_transposed_tensor_are_written_in_their_places():
+    def spread_from_the_largest(x: Any) -> Any:
+        y = tw.transpose(x, (1, 2, 0))
+        return tw.exp(y - tw.max(y, axis=1, keepdims=True)) * 2.0 + tw.max(y, axis=1, keepdims=True)
+
+    graph = graph_of(spread_from_the_largest, (5, 5, 5))
+    joined, x = rewrite(graph), {"x0": random(5, 5, 5, seed=3)}
+    assert len(joined.operators) == 1
+    (expected,), (found,) = (list(evaluate(one, x).values()) for one in (graph, joined))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)

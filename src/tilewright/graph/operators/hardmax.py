@@ -1,4 +1,4 @@
-"""Hardmax: 1 at the first of the largest elements along an axis, 0 elsewhere."""
+"""Hardmax: 1 at the first of the largest elements along an axis, 0 elsewhere. A NaN is larger than all numbers."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ def meaning(x: Any, *, axis: int = -1) -> Any:
 
 
 def lower(builder: Builder, x: Tensor, *, axis: int = -1) -> Tensor:
-    """The largest of a row, the first position where it is found, and a comparison with that."""
+    """The largest of a row, the first position where it or a NaN is found, and a comparison with that."""
     along = normalize_axis(axis, len(x.shape), where="hardmax")
     extent = x.shape[along]
     position, beyond = AxisValue(f"d{along}"), Literal(float(extent.high if not isinstance(extent, int) else extent))
     largest = builder.reduce("max", x, (along,), keepdims=True)
-    found = apply("where", apply("equal", Load(0), Load(1)), position, beyond)
+    is_largest = apply("logical_or", apply("equal", Load(0), Load(1)), apply("isnan", Load(0)))
+    found = apply("where", is_largest, position, beyond)
     positions = builder.body(found, x, largest, dtype="float32", kind="positions")
     first = builder.reduce("min", positions, (along,), keepdims=True)
     is_first = apply("logical_and", apply("equal", Load(0), Load(1)), apply("less", Load(0), beyond))

@@ -216,6 +216,8 @@ def _nearest(x: Tensor, found: dict[int, Resampling], how: Mode, *, name: str, r
 def _step(place: Index, one: Resampling, how: Mode) -> Index | None:
     """The nearest element as an index: a quotient, or a multiple and an offset; None if it is neither."""
     nearest = nearest_positions(one, how)
+    if one.output == 0:
+        return place
     places, first = np.arange(one.output), int(nearest[0])
     factor = one.output // one.extent
     if factor and one.output == factor * one.extent and np.array_equal(nearest, places // factor):
@@ -227,24 +229,25 @@ def _step(place: Index, one: Resampling, how: Mode) -> Index | None:
 
 
 def positions(one: Resampling, transformation: str) -> Any:
-    """Where every output lies in the input."""
-    outputs = np.arange(one.output, dtype=np.float64)
+    """Where every output lies in the input, in float32 as scales are: 0.7 * 5 is 3.5 there, half way between two elements."""
+    outputs, scale = np.arange(one.output, dtype=np.float32), np.float32(one.scale)
+    half = np.float32(0.5)
     first, last = one.crop
     match transformation:
         case "align_corners":
             last_output = one.scale * one.extent - 1
-            return outputs * ((one.extent - 1) / last_output if last_output > 0 else 0.0)
+            return outputs * (one.extent - 1) / np.float32(last_output) if last_output > 0 else outputs * 0
         case "asymmetric":
-            return outputs / one.scale
+            return outputs / scale
         case "tf_half_pixel_for_nn":
-            return (outputs + 0.5) / one.scale
+            return (outputs + half) / scale
         case "pytorch_half_pixel":
-            return (outputs + 0.5) / one.scale - 0.5 if one.output > 1 else outputs
+            return (outputs + half) / scale - half if one.output > 1 else outputs
         case "half_pixel":
-            return (outputs + 0.5) / one.scale - 0.5
+            return (outputs + half) / scale - half
         case "half_pixel_symmetric":
-            shift = one.extent / 2 * (1 - one.output / (one.scale * one.extent))
-            return shift + (outputs + 0.5) / one.scale - 0.5
+            shift = np.float32(one.extent / 2) * (1 - np.float32(one.output) / (scale * np.float32(one.extent)))
+            return shift + (outputs + half) / scale - half
         case "tf_crop_and_resize":
             if one.output == 1:
                 return outputs + 0.5 * (first + last) * (one.extent - 1)
