@@ -172,6 +172,18 @@ def _along(form: Callable[[Any], Any], x: Any) -> Any:
     )
 
 
+def by_size_of_the_sum(x: Any, y: Any) -> Any:
+    return x * total(tw.abs(x + y))
+
+
+@pytest.mark.needs("avx2", "fma")
+def test_contributions_may_read_other_tensors() -> None:
+    assert len(rewrite(graph_of(by_size_of_the_sum, (5, 37), 2)).operators) == 1
+    x, y = random(5, 37), random(5, 37, seed=3)
+    function = tw.jit(by_size_of_the_sum, target="x86-64-v3", threads=1)
+    np.testing.assert_allclose(function(x, y), function(x, y, interpret=True), rtol=2e-5, atol=2e-6)
+
+
 @pytest.mark.needs("avx2", "fma")
 @pytest.mark.parametrize("name", OTHERS)
 def test_compiled_formulas_of_rows(name: str) -> None:

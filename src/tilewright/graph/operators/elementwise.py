@@ -48,7 +48,7 @@ def power_body(exponent: float) -> Scalar:
     if exponent < 0:
         return apply("reciprocal", power_body(-exponent))
     if exponent == 0:
-        return apply("add", apply("multiply", _X, Literal(0.0)), Literal(1.0))
+        return apply("where", apply("equal", _X, _X), Literal(1.0), Literal(1.0))  # 1 for NaN and infinities, too
     if exponent % 1:
         root = apply("sqrt", _X)
         return root if exponent < 1 else apply("multiply", power_body(exponent - 0.5), root)

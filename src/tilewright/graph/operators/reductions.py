@@ -5,6 +5,7 @@ L1 = sum |x|,  L2 = sqrt(sum x^2),  SumSquare = sum x^2,  LogSum = log(sum x),  
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -73,9 +74,16 @@ def _by(function: Callable[..., Any], before: Callable[..., Any] | None = None, 
     return evaluate
 
 
+def _mean(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
+    """NaN where there are no elements, without a warning."""
+    count = math.prod(x.shape[d] for d in axis)
+    with np.errstate(all="ignore"):
+        return np.divide(np.sum(x, axis=axis, keepdims=keepdims, dtype=None if x.dtype.kind == "f" else np.float64), count)
+
+
 NUMPY = {
     "Sum": _by(np.sum),
-    "Mean": _by(np.mean),
+    "Mean": _mean,
     "Prod": _by(np.prod),
     "Max": _extreme(np.max, -1),
     "Min": _extreme(np.min, 1),
