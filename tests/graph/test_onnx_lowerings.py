@@ -95,7 +95,7 @@ def test_integers_divide_towards_0_and_wrap(dtype: str, name: str, attributes: d
 def test_powers_of_0_are_1_and_means_of_nothing_nan() -> None:
     x = np.array([2.0, 0.0, np.inf, -np.inf, np.nan], np.float32)
     builder = Builder("f")
-    result = definition("Pow", 13).lower(builder, builder.input("x", (5,)), builder.constant(np.float32(0)))
+    result = definition("Pow", 13).lower(builder, builder.input("x", (5,), "float32"), builder.constant(np.float32(0)))
     np.testing.assert_array_equal(evaluate(builder.graph((result.name,)), {"x": x})[result.name], np.ones(5))
     assert np.isnan(definition("ReduceMean", 18).meaning(np.zeros((2, 0), np.float32), np.array([1]), keepdims=0)).all()
 

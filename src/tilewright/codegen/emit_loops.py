@@ -189,10 +189,15 @@ class _Emitter:
         """Take one vector of points into an accumulator; `keep` stores the contribution too."""
         known = self.once_a_row(state.name, state.contribution)[1]
         more = self.loads(state.contribution, part, (self.loops.operator.body,))
-        computed = self.compute("contribution", state.contribution, known)
         contribution, total = self.var("contribution"), self.var(total)
         kept = [self.store(contribution, part)] if keep else []
-        lines = [*self.rows_to_come(state), *self.point(part), *more, *computed, *kept]
+        lines = [
+            *self.rows_to_come(state),
+            *self.point(part),
+            *more,
+            *self.compute("contribution", state.contribution, known),
+            *kept,
+        ]
         taken = f"tw_first({contribution}, {_identity(state)}, lanes)" if masked else contribution
         return [*lines, self.each(f"{total} = {self.combined(state).format(total, taken)};")]
 
