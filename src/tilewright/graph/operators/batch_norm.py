@@ -87,4 +87,45 @@ def check_channels(where: str, x: Tensor, *others: Tensor) -> None:
         raise ShapeError(f"{where} of {shapes}", where=where, why="every channel takes one element")
 
 
-define("BatchNormalization", meaning, lower)
+def meaning_before_9(
+    x: Any,
+    scale: Any,
+    bias: Any,
+    mean: Any,
+    var: Any,
+    *,
+    epsilon: float = 1e-5,
+    momentum: float = 0.9,
+    is_test: int = 1,
+    spatial: int = 1,
+) -> Any:
+    """The same by NumPy, before version 9: inference, of channels."""
+    _check_old(spatial)
+    return meaning(x, scale, bias, mean, var, epsilon=epsilon)
+
+
+def lower_before_9(
+    builder: Builder,
+    x: Tensor,
+    scale: Tensor,
+    bias: Tensor,
+    mean: Tensor,
+    var: Tensor,
+    *,
+    epsilon: float = 1e-5,
+    momentum: float = 0.9,
+    is_test: int = 1,
+    spatial: int = 1,
+) -> Any:
+    """As `lower`."""
+    _check_old(spatial)
+    return lower(builder, x, scale, bias, mean, var, epsilon=epsilon)
+
+
+def _check_old(spatial: int) -> None:
+    if not spatial:
+        raise UnsupportedOperation("a batch norm of every element on its own", where="BatchNormalization", hint="export opset 9")
+
+
+define("BatchNormalization", meaning_before_9, lower_before_9)
+define("BatchNormalization", meaning, lower, since=9)
