@@ -188,16 +188,10 @@ class _Emitter:
     def state_step(self, state: StateVariable, total: str, keep: bool, part: bool, *, masked: bool) -> Lines:
         """Take one vector of points into an accumulator; `keep` stores the contribution too."""
         known = self.once_a_row(state.name, state.contribution)[1]
-        more = self.loads(state.contribution, part, (self.loops.operator.body,))
+        loads = [*self.point(part), *self.loads(state.contribution, part, (self.loops.operator.body,))]
+        lines = [*self.rows_to_come(state), *loads, *self.compute("contribution", state.contribution, known)]
         contribution, total = self.var("contribution"), self.var(total)
-        kept = [self.store(contribution, part)] if keep else []
-        lines = [
-            *self.rows_to_come(state),
-            *self.point(part),
-            *more,
-            *self.compute("contribution", state.contribution, known),
-            *kept,
-        ]
+        lines += [self.store(contribution, part)] if keep else []
         taken = f"tw_first({contribution}, {_identity(state)}, lanes)" if masked else contribution
         return [*lines, self.each(f"{total} = {self.combined(state).format(total, taken)};")]
 
