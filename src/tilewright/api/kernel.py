@@ -15,7 +15,6 @@ from tilewright.api import pytree
 from tilewright.api.calling import Array, Binder, TracedCall, is_array
 from tilewright.codegen.artifact import Artifact
 from tilewright.errors import ShapeError, TilewrightError
-from tilewright.graph.constant_recipe import decoded
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.runtime import artifacts
@@ -76,9 +75,15 @@ class Lowered:
             _check_runs_here(artifact.features, self.machine)
         of_calls = [slot.name for slot in artifact.signature.inputs[len(self.graph.inputs) :]]
         packed = [slot.name for slot in artifact.signature.constants]
-        values = decoded(artifact.recipe).values(self.graph.constants) if of_calls or packed else {}
+        values = self._constants(artifact) if of_calls or packed else {}
         executable = load(artifact, threads=self.threads, constants=[values[name] for name in packed])
         return Kernel(self, executable, tuple(values[name] for name in of_calls))
+
+    def _constants(self, artifact: Artifact) -> dict[str, Array]:
+        """By name: those that calls read, and those that are packed."""
+        from tilewright.graph.constant_recipe import decoded
+
+        return decoded(artifact.recipe).values(self.graph.constants)
 
     def _artifact(self) -> Artifact:
         """The C of the plan, if there is one already; else from the cache, where neither planning nor generation is needed."""
