@@ -46,9 +46,9 @@ def test_five_layers_are_told_as_one() -> None:
     assert sum(line.startswith("              [") for line in lines) == len(kinds_of(planned()))
 
 
-def test_the_arena_is_told_where_it_is_known() -> None:
-    assert "arena 2.00 MiB" in explain_model(planned(), arena_bytes=2 << 20)
-    assert "arena" not in explain_model(planned())
+def test_the_arena_is_told() -> None:
+    (line,) = [line for line in explain_model(planned()).splitlines() if line.lstrip().startswith("arena")]
+    assert "MiB" in line or "KiB" in line
 
 
 @pytest.mark.parametrize("is_exported", [False, True])

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tilewright.graph.definition import define
+from tilewright.graph.operators.conv import lower as lower_conv
 from tilewright.graph.operators.conv import meaning as conv
+from tilewright.graph.types import Tensor
+
+if TYPE_CHECKING:
+    from tilewright.graph.builder import Builder
 
 
 def meaning(
@@ -66,5 +71,42 @@ def _centred(x: Any, zero: Any, rank: int, channels: int) -> Any:
     return x.astype(np.int32) - np.reshape(zero.astype(np.int32), shape)
 
 
-define("ConvInteger", meaning)
+def lower(
+    builder: Builder,
+    x: Tensor,
+    w: Tensor,
+    x_zero: Tensor | None = None,
+    w_zero: Tensor | None = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: Sequence[int] | None = None,
+    group: int = 1,
+    kernel_shape: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+) -> Tensor:
+    """A convolution in 32 bits, computed exactly."""
+    return lower_conv(
+        builder,
+        _lowered(builder, x, x_zero),
+        _lowered(builder, w, w_zero),
+        auto_pad=auto_pad,
+        dilations=dilations,
+        group=group,
+        kernel_shape=kernel_shape,
+        pads=pads,
+        strides=strides,
+    )
+
+
+def _lowered(builder: Builder, x: Tensor, zero: Tensor | None) -> Tensor:
+    whole = builder.cast(x, "int32")
+    if zero is None:
+        return whole
+    extents = (zero.shape[0],) if zero.shape and zero.shape[0] != 1 else (1,)
+    column = builder.reshape(builder.cast(zero, "int32"), (*extents, *(1,) * (len(x.shape) - 1)))
+    return builder.map("subtract", whole, column)
+
+
+define("ConvInteger", meaning, lower)
 define("QLinearConv", quantised_meaning)
