@@ -8,6 +8,7 @@ from math import isinf, isnan
 from typing import TypeAlias
 
 from tilewright.codegen import names
+from tilewright.codegen.c_text import indent
 from tilewright.codegen.emit_gather import index_text
 from tilewright.codegen.emit_lookup import place_of, position_texts
 from tilewright.codegen.expressions import Value, add, multiply, to_c
@@ -38,10 +39,6 @@ def functions_of(loops: VectorLoops) -> Iterable[str]:
     return (*loops.operator.functions(), *(state.combine for state in states))
 
 
-def _indent(lines: Lines) -> Lines:
-    return [f"  {line}" for line in lines]
-
-
 @dataclass(frozen=True, slots=True)
 class _Emitter:
     loops: VectorLoops
@@ -62,20 +59,20 @@ class _Emitter:
         around = sorted((axis for axis, _ in self.loops.box if axis not in reduced), key=lambda a: a == self.loops.vector_axis)
         reduction = self.loops.operator.reduction
         body = self.map_body() if reduction is None else self.row_body(reduction, reduced)
-        return ["{", *_indent(self.nest(around, body)), "}"]
+        return ["{", *indent(self.nest(around, body)), "}"]
 
     def nest(self, axes: Iterable[str], body: Lines) -> Lines:
         """Loops point by point."""
         for axis in reversed(list(axes)):
             if self.ranges[axis].size != 1:
                 index, size = names.axis_offset(axis), to_c(self.ranges[axis].size)
-                body = [f"for (long {index} = 0; {index} < {size}; {index}++) {{", *_indent(body), "}"]
+                body = [f"for (long {index} = 0; {index} < {size}; {index}++) {{", *indent(body), "}"]
         return body
 
     def scope(self, axes: Iterable[str], body: Lines) -> Lines:
         """Loops point by point, or braces: what a pass declares is its own."""
         lines = self.nest(axes, body)
-        return lines if lines is not body else ["{", *_indent(body), "}"]
+        return lines if lines is not body else ["{", *indent(body), "}"]
 
     def map_body(self) -> Lines:
         """One point of a map."""

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from tilewright.codegen import names
+from tilewright.codegen.c_text import indent
 from tilewright.codegen.emit_gather import gather_lines
 from tilewright.codegen.emit_lookup import is_of_rows, lane_place, row_lines, row_place
 from tilewright.codegen.emit_scalar import CARELESS, COMBINE, literal_text, vector_text
@@ -38,10 +39,6 @@ def emit_vector_loops(loops: VectorLoops) -> Lines:
     """The lines of a map or a row operator."""
     emitter = _Emitter(loops)
     return [f"/* {loops.operator.name}: {loops.operator.kind} */", *emitter.text()]
-
-
-def _indent(lines: Lines) -> Lines:
-    return [f"  {line}" for line in lines]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +72,7 @@ class _Emitter:
         else:
             body = self.over(vector, lambda part: self.row_body(reduction, lanes_are_reduced=False, part=part))
         nested = self.nest(around, body)
-        return ["{", *_indent(nested), "}"] if nested is body and body[0] != "{" else nested
+        return ["{", *indent(nested), "}"] if nested is body and body[0] != "{" else nested
 
     def by_ways(self, around: list[str], body: Callable[[_Emitter], Lines]) -> tuple[list[str], Lines]:
         """The axes that are left, and the loop over the innermost: some rows at a time, then the rest one by one."""
@@ -87,10 +84,10 @@ class _Emitter:
         lines = [f"long {index} = 0;"]
         if sizes is None or max(sizes) >= WAYS:
             ways = body(replace(self, rows=rows))
-            lines += [f"for (; {index} + TW_WAYS <= {size}; {index} += TW_WAYS) {{", *_indent(ways), "}"]
+            lines += [f"for (; {index} + TW_WAYS <= {size}; {index} += TW_WAYS) {{", *indent(ways), "}"]
         if sizes is None or any(known % WAYS for known in sizes):
-            lines += [f"for (; {index} < {size}; {index}++) {{", *_indent(body(self)), "}"]
-        return left, ["{", *_indent(lines), "}"]
+            lines += [f"for (; {index} < {size}; {index}++) {{", *indent(body(self)), "}"]
+        return left, ["{", *indent(lines), "}"]
 
     def nest(self, axes: list[str], body: Lines) -> Lines:
         """Loops point by point."""
@@ -99,20 +96,20 @@ class _Emitter:
                 continue
             index = names.axis_offset(axis)
             size = to_c(self.ranges[axis].size)
-            body = [f"for (long {index} = 0; {index} < {size}; {index}++) {{", *_indent(body), "}"]
+            body = [f"for (long {index} = 0; {index} < {size}; {index}++) {{", *indent(body), "}"]
         return body
 
     def over(self, axis: str | None, body: Callable[[bool], Lines], several: Lines | None = None) -> Lines:
         """A loop by whole vectors, then the rest; `body(part)` gives its lines, `several` those for UNROLLED vectors."""
         if axis is None:
-            return ["{", "  const long lanes = 1;", *_indent(body(True)), "}"]
+            return ["{", "  const long lanes = 1;", *indent(body(True)), "}"]
         index, size = names.axis_offset(axis), self.ranges[axis].size
         whole = ["{", f"  long {index} = 0;"]
         for step, lines in ((f"{UNROLLED} * TW_LANES", several or []), ("TW_LANES", body(False))):
             if lines:
-                whole += [f"  for (; {index} + {step} <= {to_c(size)}; {index} += {step}) {{", *_indent(_indent(lines)), "  }"]
+                whole += [f"  for (; {index} + {step} <= {to_c(size)}; {index} += {step}) {{", *indent(indent(lines)), "  }"]
         rest = [f"  if ({index} < {to_c(size)}) {{", f"    const long lanes = {to_c(size)} - {index};"]
-        rest += [*_indent(_indent(body(True))), "  }"]
+        rest += [*indent(indent(body(True))), "  }"]
         return [*whole, *rest, "}"]
 
     def map_body(self, part: bool) -> Lines:
@@ -145,7 +142,7 @@ class _Emitter:
             lines += self.define(f"state_{name}", self.combined(state).format(before, self.var(f"gained_{name}")))
             lines.append(self.store_state(place, f"state_{name}", lanes_are_reduced, part))
         lines.append(self.store_state(running.factor, f"factor_{reduction.states[-1].name}", lanes_are_reduced, part))
-        return ["{", *_indent(lines), "}"]
+        return ["{", *indent(lines), "}"]
 
     def store_state(self, place: View, value: str, lanes_are_reduced: bool, part: bool) -> str:
         """The statement that stores one value per row: of one row, or of a vector of rows."""
@@ -177,7 +174,7 @@ class _Emitter:
         several: Lines = []
         for ahead, name in enumerate((total, *others) if others else ()):
             shifted = replace(self, ahead=ahead)
-            several += ["{", *_indent(shifted.state_step(state, name, keep, False, masked=False)), "}"]
+            several += ["{", *indent(shifted.state_step(state, name, keep, False, masked=False)), "}"]
         lines += self.over_reduction(step, lanes_are_reduced, part, several)
         lines += [f"{total} = {self.combined(state).format(total, other)};" for other in others]
         reduce, result = f"tw_reduce_{self.combine(state)}", into or f"state_{state.name}"
@@ -226,7 +223,7 @@ class _Emitter:
         """Loops over the reduction axes; the vector axis innermost if it is one of them."""
         inner = self.over(self.loops.vector_axis, step, several) if lanes_are_reduced else step(part)
         nested = self.nest([axis for axis in self.reduced if axis != self.loops.vector_axis], inner)
-        return ["{", *_indent(nested), "}"] if nested is inner and not lanes_are_reduced else nested
+        return ["{", *indent(nested), "}"] if nested is inner and not lanes_are_reduced else nested
 
     def finish(self, reduction: Reduction, stored: Scalar | None, lanes_are_reduced: bool, part: bool) -> Lines:
         """Write one value per point, or one per row."""

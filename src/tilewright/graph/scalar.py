@@ -74,6 +74,11 @@ def apply(function: str, *operands: Scalar) -> Apply:
     return Apply(function, operands)
 
 
+def times(x: Scalar, factor: float) -> Scalar:
+    """A multiple; once is the expression itself."""
+    return x if factor == 1 else apply("multiply", x, Literal(factor))
+
+
 def rewrite(scalar: Scalar, replace: Callable[[Scalar], Scalar | None]) -> Scalar:
     """Replace, from the root down, every subexpression for which `replace` gives one."""
     replacement = replace(scalar)

@@ -13,7 +13,7 @@ import numpy as np
 from tilewright.errors import ShapeError
 from tilewright.graph.definition import define
 from tilewright.graph.numpy_types import in_operand_type
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.scalar import Literal, Load, Scalar, apply, times
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.special_functions import sigmoid
 from tilewright.graph.types import Tensor
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from tilewright.graph.builder import Builder
 
 _X, _ZERO, _ONE, _TWO = Load(0), Literal(0.0), Literal(1.0), Literal(2.0)
-
-
-def _times(x: Scalar, factor: float) -> Scalar:
-    return x if factor == 1 else apply("multiply", x, Literal(factor))
 
 
 def _where_negative(below: Scalar, otherwise: Scalar) -> Scalar:
@@ -54,7 +50,7 @@ def leaky_relu(x: Any, *, alpha: float = 0.01) -> Any:
 
 def lower_leaky_relu(builder: Builder, x: Tensor, *, alpha: float = 0.01) -> Tensor:
     """One map."""
-    return builder.body(_where_negative(_times(_X, alpha), _X), x, kind="leaky_relu")
+    return builder.body(_where_negative(times(_X, alpha), _X), x, kind="leaky_relu")
 
 
 def prelu(x: Any, slope: Any) -> Any:
@@ -74,7 +70,7 @@ def elu(x: Any, *, alpha: float = 1.0) -> Any:
 
 def lower_elu(builder: Builder, x: Tensor, *, alpha: float = 1.0) -> Tensor:
     """One map."""
-    return builder.body(_where_negative(_times(apply("expm1", _X), alpha), _X), x, kind="elu")
+    return builder.body(_where_negative(times(apply("expm1", _X), alpha), _X), x, kind="elu")
 
 
 SELU_ALPHA, SELU_GAMMA = 1.67326319217681884765625, 1.05070102214813232421875
@@ -88,7 +84,7 @@ def selu(x: Any, *, alpha: float = SELU_ALPHA, gamma: float = SELU_GAMMA) -> Any
 
 def lower_selu(builder: Builder, x: Tensor, *, alpha: float = SELU_ALPHA, gamma: float = SELU_GAMMA) -> Tensor:
     """One map."""
-    return builder.body(_where_negative(_times(apply("expm1", _X), alpha * gamma), _times(_X, gamma)), x, kind="selu")
+    return builder.body(_where_negative(times(apply("expm1", _X), alpha * gamma), times(_X, gamma)), x, kind="selu")
 
 
 def celu(x: Any, *, alpha: float = 1.0) -> Any:
@@ -98,7 +94,7 @@ def celu(x: Any, *, alpha: float = 1.0) -> Any:
 
 def lower_celu(builder: Builder, x: Tensor, *, alpha: float = 1.0) -> Tensor:
     """One map."""
-    below = _times(apply("expm1", _times(_X, 1 / alpha)), alpha)
+    below = times(apply("expm1", times(_X, 1 / alpha)), alpha)
     return builder.body(apply("add", apply("maximum", _X, _ZERO), apply("minimum", below, _ZERO)), x, kind="celu")
 
 
@@ -119,7 +115,7 @@ def hard_sigmoid(x: Any, *, alpha: float = 0.2, beta: float = 0.5) -> Any:
 
 def hard_sigmoid_body(alpha: float, beta: float) -> Scalar:
     """The same over `Load(0)`."""
-    line = apply("add", _times(_X, alpha), Literal(beta))
+    line = apply("add", times(_X, alpha), Literal(beta))
     return apply("maximum", apply("minimum", line, _ONE), _ZERO)
 
 
@@ -182,7 +178,7 @@ def swish(x: Any, *, alpha: float = 1.0) -> Any:
 
 def swish_body(alpha: float) -> Scalar:
     """The same over `Load(0)`."""
-    return apply("silu", _X) if alpha == 1 else apply("multiply", _X, apply("sigmoid", _times(_X, alpha)))
+    return apply("silu", _X) if alpha == 1 else apply("multiply", _X, apply("sigmoid", times(_X, alpha)))
 
 
 def lower_swish(builder: Builder, x: Tensor, *, alpha: float = 1.0) -> Tensor:

@@ -85,11 +85,7 @@ def cast_meaning(x: Any, *, to: Any, saturate: int = 1, round_mode: str = "up") 
     """The same by NumPy; extents that are known at run time stay what they are."""
     if x.dtype == object and any(not isinstance(one, str | bytes) for one in x.reshape(-1)):
         return x
-    return converted(x, element_type(to), bool(saturate), _name(round_mode))
-
-
-def _name(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
+    return converted(x, element_type(to), bool(saturate), _text(round_mode))
 
 
 def cast_lower(builder: Builder, x: Tensor, *, to: Any, saturate: int = 1, round_mode: str = "up") -> Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 from tilewright.errors import ShapeError
 from tilewright.graph.definition import define
 from tilewright.graph.numpy_types import in_operand_type
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.scalar import Load, apply, times
 from tilewright.graph.shapes import broadcast_shapes, shape_text
 from tilewright.graph.types import Tensor
 
@@ -39,16 +39,12 @@ def lower(
     if len(a.shape) != 2 or len(b.shape) != 2:
         raise ShapeError(f"Gemm of {shape_text(a.shape)} and {shape_text(b.shape)}", why="both are matrices")
     product = builder.einsum(f"{'km' if transA else 'mk'},{'nk' if transB else 'kn'}->mn", a, b)
-    scaled = _times(Load(0), alpha)
+    scaled = times(Load(0), alpha)
     if c is None or beta == 0:
         return product if alpha == 1 else builder.body(scaled, product, kind="scale")
     if broadcast_shapes((product.shape, c.shape), "Gemm") != product.shape:
         raise ShapeError(f"Gemm adds {shape_text(c.shape)} to a product of shape {shape_text(product.shape)}")
-    return builder.body(apply("add", scaled, _times(Load(1), beta)), product, c, kind="add")
-
-
-def _times(x: Scalar, factor: float) -> Scalar:
-    return x if factor == 1 else apply("multiply", x, Literal(factor))
+    return builder.body(apply("add", scaled, times(Load(1), beta)), product, c, kind="add")
 
 
 define("Gemm", in_operand_type(meaning), lower, since=7)
