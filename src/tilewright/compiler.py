@@ -121,7 +121,7 @@ def generate(model_plan: ModelPlan) -> Artifact:
     program = lower_program(model_plan)
     _dump("lower", model_plan.graph.name, lambda: pformat(program.nests, width=120))
     artifact = emit_program(program)
-    artifact = replace(artifact, recipe=_recipe(model_plan, artifact).encoded())
+    artifact = replace(artifact, recipe=_recipe(model_plan, artifact))
     _log_codegen.info("%s: %d lines of C, key %s", model_plan.graph.name, artifact.source.count("\n"), artifact.key[:16])
     _dump("emit", model_plan.graph.name, lambda: artifact.source)
     return artifact

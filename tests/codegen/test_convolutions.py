@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tests.support.guarded import GuardedMemory, in_child
 from tilewright import compiler
 from tilewright.graph.builder import Builder
-from tilewright.graph.constant_recipe import decoded
 from tilewright.graph.definition import definition
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
@@ -29,7 +28,7 @@ def run(graph: Graph, operands: list[Floats]) -> Floats:
     """The only output, with every input at the end of its memory."""
     plan = compiler.plan(graph, Machine.detect())
     executable = compiler.build(plan, threads=1)
-    constants = decoded(executable.artifact.recipe).values(graph.constants)
+    constants = executable.artifact.recipe.values(graph.constants)
     values = dict(zip(graph.inputs, operands, strict=True)) | constants
     inputs = [values[slot.name] for slot in executable.signature.inputs]
     outputs = executable.new_outputs(inputs)

@@ -8,7 +8,6 @@ import pytest
 from tilewright import compiler
 from tilewright.graph.builder import Builder
 from tilewright.graph.constant_part import evaluated, split
-from tilewright.graph.constant_recipe import decoded
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.common_subexpressions import CommonSubexpressions
 from tilewright.graph.rewrites.fold_constants import FoldConstants
@@ -62,7 +61,7 @@ def test_compiled_functions_take_what_is_made_of_constants() -> None:
     graph = scaled_weights()
     executable = compiler.build(compiler.plan(graph, Machine.named("x86-64-v3")), threads=1)
     names = [slot.name for slot in executable.signature.inputs[1:]]
-    values = decoded(executable.artifact.recipe).values(graph.constants)
+    values = executable.artifact.recipe.values(graph.constants)
     out = np.empty((7, 11), np.float32)
     executable.run([X, *(values[name] for name in names)], [out])
     np.testing.assert_allclose(out, result(graph), rtol=1e-5, atol=1e-5)

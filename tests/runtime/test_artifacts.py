@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import pickle
 import subprocess
 import sys
+from base64 import b64encode
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +19,7 @@ import tilewright as tw
 from tests.support.graphs import random
 from tilewright import compiler
 from tilewright.codegen.artifact import Artifact
+from tilewright.graph.constant_recipe import NO_CONSTANTS
 from tilewright.graph.types import Graph
 from tilewright.kernels import registered, registry
 from tilewright.machine import Machine
@@ -192,3 +197,72 @@ def test_a_second_function_is_neither_planned_nor_generated(cache: Path, monkeyp
         patch.setattr(compiler, "generate", None)
         np.testing.assert_array_equal(tw.jit(function)(x, y), first)
     assert len(entries(cache)) == 1
+
+
+def with_constants() -> tuple[Graph, Artifact]:
+    """The recipe holds a small constant and an operator on a given one."""
+    weights, scale = tw.asarray(random(24, 50)), tw.asarray(random(50))
+    graph = tw.jit(lambda x: (x @ weights) * scale, target="x86-64-v2").lower(tw.spec((40, 24))).graph
+    artifact = generated(graph)
+    assert artifact.recipe.graph.operators
+    assert artifact.recipe.graph.constants
+    return graph, artifact
+
+
+def with_checksum(record: bytes) -> bytes:
+    return hashlib.sha256(record).hexdigest().encode() + b"\n" + record
+
+
+def test_reading_an_entry_runs_nothing(cache: Path) -> None:
+    class RunsCode:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return exec, ("raise SystemExit('code was run')",)
+
+    graph, artifact = with_constants()
+    generate = Counted(artifact)
+    artifacts.remembered(graph, MACHINE, None, generate)
+    (entry,) = entries(cache)
+    for content in (pickle.dumps(RunsCode()), json.dumps({"recipe": b64encode(pickle.dumps(RunsCode())).decode()}).encode()):
+        entry.write_bytes(with_checksum(content))
+        assert artifacts.remembered(graph, MACHINE, None, generate) == artifact
+    assert generate.calls == 3
+
+
+def test_no_flipped_byte_is_read(cache: Path) -> None:
+    content = artifacts.encode(with_constants()[1])
+    for place in np.random.default_rng(0).integers(0, len(content), 200):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << int(place) % 8
+        assert artifacts.decode(bytes(damaged)) is None
+
+
+def test_what_has_the_checksum_of_a_forger_is_read_as_data_or_refused() -> None:
+    _, artifact = with_constants()
+    record = artifacts.encode(artifact).partition(b"\n")[2]
+    generator = np.random.default_rng(0)
+    start = record.rindex(b'{"Recipe"')
+    for place in generator.integers(start, len(record), 500):
+        damaged = bytearray(record)
+        damaged[place] = generator.integers(32, 127)
+        found = artifacts.decode(with_checksum(bytes(damaged)))
+        assert found is None or isinstance(found, Artifact)
+
+
+def test_a_recipe_that_is_not_well_formed_is_refused() -> None:
+    _, artifact = with_constants()
+    graph = artifact.recipe.graph
+    assert artifacts.decode(artifacts.encode(artifact)) == artifact
+    broken = replace(artifact.recipe, graph=replace(graph, operators=graph.operators[::-1] * 2))
+    assert artifacts.decode(artifacts.encode(replace(artifact, recipe=broken))) is None
+
+
+def test_an_entry_for_another_graph_is_no_answer(cache: Path) -> None:
+    graph, artifact = with_constants()
+    generate = Counted(artifact)
+    artifacts.remembered(graph, MACHINE, None, generate)
+    (entry,) = entries(cache)
+    entry.write_bytes(artifacts.encode(generated(product())))
+    assert artifacts.remembered(graph, MACHINE, None, generate) == artifact
+    entry.write_bytes(artifacts.encode(replace(artifact, recipe=NO_CONSTANTS)))
+    assert artifacts.remembered(graph, MACHINE, None, generate) == artifact
+    assert generate.calls == 3

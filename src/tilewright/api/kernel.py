@@ -75,15 +75,9 @@ class Lowered:
             _check_runs_here(artifact.features, self.machine)
         of_calls = [slot.name for slot in artifact.signature.inputs[len(self.graph.inputs) :]]
         packed = [slot.name for slot in artifact.signature.constants]
-        values = self._constants(artifact) if of_calls or packed else {}
+        values = artifact.recipe.values(self.graph.constants)
         executable = load(artifact, threads=self.threads, constants=[values[name] for name in packed])
         return Kernel(self, executable, tuple(values[name] for name in of_calls))
-
-    def _constants(self, artifact: Artifact) -> dict[str, Array]:
-        """By name: those that calls read, and those that are packed."""
-        from tilewright.graph.constant_recipe import decoded
-
-        return decoded(artifact.recipe).values(self.graph.constants)
 
     def _artifact(self) -> Artifact:
         """The C of the plan, if there is one already; else from the cache, where neither planning nor generation is needed."""

@@ -38,6 +38,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
+from tilewright.graph.constant_recipe import NO_CONSTANTS, Recipe
 from tilewright.kernels.contract import KernelSource, SourceKind
 
 CONTEXT_DECLARATION = """\
@@ -108,8 +109,8 @@ class Artifact:
     signature: Signature
     chains: tuple[str, ...] = ()
     """The names of what `chain_done` counts."""
-    recipe: bytes = field(default=b"", repr=False)
-    """How its constants are made of those of the graph: a `graph.constant_recipe`, encoded. Nothing compiled depends on it."""
+    recipe: Recipe = field(default=NO_CONSTANTS, repr=False)
+    """How its constants are made of those of the graph. Nothing compiled depends on it."""
 
     @property
     def source(self) -> str:

@@ -5,7 +5,6 @@ Whoever loads remembered code has the constants of the graph, and neither rewrit
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -13,8 +12,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.graph.constant_values import decide
-from tilewright.graph.interpreter import evaluate
-from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.types import Constant, Graph
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -32,19 +29,17 @@ class Recipe:
 
     def values(self, given: Named) -> dict[str, Array]:
         """The outputs, made of constants by name."""
+        if not self.graph.outputs:
+            return {}
+        from tilewright.graph.interpreter import evaluate  # 20 ms, and most kernels have no constants
+
         arrays = {name: constant.array for name, constant in given}
         shapes: dict[str, Any] = {tensor.name: tensor.shape for tensor in self.graph.tensors}
         own = tuple((name, Constant(arrays[origin].reshape(shapes[name]))) for name, origin in self.origins)
         return evaluate(replace(self.graph, constants=(*self.graph.constants, *own)), {})
 
-    def encoded(self) -> bytes:
-        """As `decoded` reads it; no larger than the operators and small constants are."""
-        return pickle.dumps((self.graph, self.origins))
 
-
-def decoded(content: bytes) -> Recipe:
-    """The recipe of trusted content: it can run code."""
-    return Recipe(*pickle.loads(content))
+NO_CONSTANTS = Recipe(Graph("no_constants", (), (), (), ()), ())
 
 
 def recipe(graph: Graph, names: Iterable[str], given: Named) -> Recipe:
@@ -55,10 +50,12 @@ def recipe(graph: Graph, names: Iterable[str], given: Named) -> Recipe:
     >>> weight = builder.constant(np.arange(100.0), "weight")
     >>> shifted = builder.map("add", weight, 1.0)
     >>> graph = builder.graph((shifted.name,))
-    >>> made = decoded(recipe(graph, [shifted.name], graph.constants).encoded())
+    >>> made = recipe(graph, [shifted.name], graph.constants)
     >>> made.origins, float(made.values([("weight", Constant(np.ones(100)))])[shifted.name][0])
     ((('weight', 'weight'),), 2.0)
     """
+    from tilewright.graph.rewrites.dead_code import DeadCode
+
     wanted = DeadCode().run(replace(graph, inputs=(), outputs=tuple(names)))
     places = {_place(constant.array): name for name, constant in given if not decide(constant.array)}
     origins = tuple((name, places[_place(one.array)]) for name, one in wanted.constants if _place(one.array) in places)

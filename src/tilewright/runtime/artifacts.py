@@ -1,30 +1,33 @@
 """Generated code on disk, under what it was generated from: a later process that asks for the same neither plans nor generates.
 
-An entry is the artifact as JSON behind a line with its SHA-256. Its name is a digest of the request and of all that answers
-it: every file of this package counts with its size and time. Entries are accelerators. What is damaged or cannot be written is
-generated again, in silence.
+An entry is the artifact as JSON (`graph/data_format.py`) behind a line with its SHA-256. Its name is a digest of the request
+and of all that answers it: every file of this package counts with its size and time. Entries are accelerators. What is damaged
+or cannot be written is generated again, in silence.
+
+Reading an entry runs nothing that is in it, whoever wrote it. The C text that it holds is compiled and run afterwards: hence
+the directory must be private.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from tilewright import settings
-from tilewright.codegen.artifact import Artifact, PackedSlot, Signature, Symbol, TensorSlot
-from tilewright.errors import CacheError
+from tilewright.codegen.artifact import Artifact
+from tilewright.errors import CacheError, InternalError
+from tilewright.graph import data_format
+from tilewright.graph.constant_recipe import Recipe
 from tilewright.graph.types import Graph
 from tilewright.kernels import registry
-from tilewright.kernels.contract import KernelSource, SourceKind
+from tilewright.kernels.contract import SourceKind
 from tilewright.machine.machine import Machine
 from tilewright.runtime.directories import check_private, write_atomically
 
@@ -56,7 +59,7 @@ def remembered(graph: Graph, machine: Machine, fuse: bool | None, generate: Call
         return generate()
     path = knobs.cache_dir / (request_key(graph, machine, fuse) + SUFFIX)
     found = _read(path)
-    if found is not None:
+    if found is not None and _answers(found, graph):
         return found
     artifact = generate()
     if all(source.kind is SourceKind.C for source in artifact.linked):
@@ -79,48 +82,44 @@ def sources(package: Path = PACKAGE) -> str:
 
 
 def encode(artifact: Artifact) -> bytes:
-    """The content of an entry; `decode` is its inverse."""
-    record = {
-        "entry_point": artifact.entry_point,
-        "text": artifact.text,
-        "linked": [str(source.content) for source in artifact.linked],
-        "architecture": artifact.architecture,
-        "features": sorted(artifact.features),
-        "signature": asdict(artifact.signature),
-        "chains": artifact.chains,
-        "recipe": b64encode(artifact.recipe).decode(),
-    }
-    content = json.dumps(record).encode()
+    """The content of an entry; `decode` is its inverse. Raises `Unreadable` for what no file can hold."""
+    content = data_format.encode(artifact, Artifact)
     return hashlib.sha256(content).hexdigest().encode() + b"\n" + content
 
 
 def decode(content: bytes) -> Artifact | None:
-    """The artifact of an entry; None where the content does not match its checksum."""
+    """The artifact of an entry; None where the content does not match its checksum, or is none of ours."""
     checksum, _, record = content.partition(b"\n")
     if checksum != hashlib.sha256(record).hexdigest().encode():
         return None
-    fields = json.loads(record)
-    signature = fields["signature"]
-    return Artifact(
-        fields["entry_point"],
-        fields["text"],
-        tuple(KernelSource(SourceKind.C, content) for content in fields["linked"]),
-        fields["architecture"],
-        frozenset(fields["features"]),
-        Signature(
-            tuple(Symbol(**symbol) for symbol in signature["symbols"]),
-            tuple(map(_slot, signature["inputs"])),
-            tuple(map(_slot, signature["outputs"])),
-            tuple(map(_slot, signature["constants"])),
-            tuple(PackedSlot(**slot) for slot in signature["packed"]),
-        ),
-        tuple(fields["chains"]),
-        b64decode(fields["recipe"]),
+    try:
+        artifact = data_format.decode(record, Artifact)
+        _check_recipe(artifact.recipe)
+    except (data_format.Unreadable, InternalError):
+        return None
+    return artifact
+
+
+def _check_recipe(recipe: Recipe) -> None:
+    """Raise `InternalError` where its operators are not well formed."""
+    if recipe.graph.outputs:
+        from tilewright.graph.verifier import verify
+
+        verify(replace(recipe.graph, inputs=tuple(name for name, _ in recipe.origins)))
+
+
+def _answers(artifact: Artifact, graph: Graph) -> bool:
+    """Whether an entry has the arguments of a graph, and a recipe of all else that calls read and `prepare` packs."""
+    signature = artifact.signature
+    inputs, outputs = ([slot.name for slot in slots] for slots in (signature.inputs, signature.outputs))
+    made = {*inputs[len(graph.inputs) :], *(slot.name for slot in signature.constants)}
+    origins = {origin for _, origin in artifact.recipe.origins}
+    return (
+        inputs[: len(graph.inputs)] == list(graph.inputs)
+        and outputs == list(graph.outputs)
+        and made <= set(artifact.recipe.graph.outputs)
+        and origins <= {name for name, _ in graph.constants}
     )
-
-
-def _slot(fields: dict[str, Any]) -> TensorSlot:
-    return TensorSlot(**{**fields, "shape": tuple(fields["shape"])})
 
 
 def _fields(machine: Machine) -> list[tuple[str, Any]]:
@@ -149,5 +148,5 @@ def _write(path: Path, artifact: Artifact) -> None:
     try:
         check_private(path.parent)
         write_atomically(path, encode(artifact))
-    except (OSError, CacheError):
+    except (OSError, CacheError, data_format.Unreadable):
         return

@@ -11,7 +11,6 @@ from tilewright import compiler
 from tilewright.api.onnx.positions import Positions, positions_of
 from tilewright.codegen.artifact import Artifact
 from tilewright.frontend.onnx.model import Array
-from tilewright.graph.constant_recipe import decoded
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.plan.types import ModelPlan
@@ -55,7 +54,7 @@ def compiled(graph: Graph, machine: Machine, threads: int | None) -> Compiled:
     artifact = artifacts.remembered(graph, machine, None, lambda: _generated(graph, machine))
     of_calls = [slot.name for slot in artifact.signature.inputs[len(graph.inputs) :]]
     packed = [slot.name for slot in artifact.signature.constants]
-    values = decoded(artifact.recipe).values(graph.constants)
+    values = artifact.recipe.values(graph.constants)
     executable = load(artifact, threads=threads, constants=[values[name] for name in packed])
     read = tuple(resident(values[name]) for name in of_calls)
     return Compiled(_without_constants(graph), executable, read, positions_of(graph))
