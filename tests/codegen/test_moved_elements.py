@@ -122,6 +122,20 @@ def test_arrays_are_repeated(shape, counts):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_divisions_of_what_runs_backwards_round_down(dtype):
+    """Element i of the reversed row is in row (3 - i) // 4 + 11: what is divided becomes negative."""
+    builder = Builder("backwards")
+    x = builder.input("x", (12, 10), dtype)
+    row = builder.reshape(builder.slice(x, (slice(None), slice(3, 7))), (48,))
+    graph = builder.graph((builder.slice(row, (slice(None, None, -1),)).name,))
+    executable = compiler.build(compiler.plan(graph, Machine.detect()), threads=1)
+    values = numbers((12, 10), dtype)
+    outputs = executable.new_outputs([values])
+    executable.run([values], outputs)
+    np.testing.assert_array_equal(outputs[0], values[:, 3:7].reshape(-1)[::-1])
+
+
 @pytest.mark.parametrize("name", ["ArgMax", "ArgMin"])
 @pytest.mark.parametrize(("axis", "last"), [(0, 0), (1, 0), (1, 1)])
 def test_positions_of_extremes(name, axis, last):

@@ -8,7 +8,9 @@ import pytest
 from tilewright.compiler import rewrite
 from tilewright.graph.builder import Builder
 from tilewright.graph.definition import definition
+from tilewright.graph.index import axis, floordiv, mod
 from tilewright.graph.interpreter import evaluate
+from tilewright.graph.operators.gathering import gather
 from tilewright.graph.rewrites import flatten_tensors
 from tilewright.graph.types import Graph, Tensor
 
@@ -75,3 +77,38 @@ def test_the_work_grows_with_the_graph(monkeypatch: pytest.MonkeyPatch):
         rewrite(blocks(count))
         counts.append(len(looked_at))
     assert counts[2] - counts[1] == 2 * (counts[1] - counts[0]) > 0
+
+
+def same_meaning(graph: Graph) -> None:
+    """The graph and what rewriting makes of it give the same in float64."""
+    generator = np.random.default_rng(1)
+    inputs = {name: generator.standard_normal(graph.tensor(name).shape) for name in graph.inputs}
+    exact, changed = (evaluate(one, inputs, dtype="float64") for one in (graph, rewrite(graph)))
+    for name in graph.outputs:
+        np.testing.assert_allclose(changed[name], exact[name], rtol=1e-12)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 3])
+def test_dimensions_that_are_looked_into_stay_apart(place):
+    """A merged index is arithmetic on both indices; what a lookup adds to one of them has no factor."""
+    builder = Builder("looked up")
+    whole = builder.map("negative", builder.input("x", (2, 3, 4, 5), "float32"))
+    outer, inner = builder.reshape(whole, (6, 4, 5)), builder.reshape(whole, (2, 3, 20))
+    taken = builder.record(gather, whole, builder.constant(np.array([1, 0, 0])), place, kind="gather")
+    same_meaning(builder.graph((outer.name, inner.name, taken.name)))
+
+
+def test_lookups_go_with_their_dimensions_when_others_become_one():
+    builder = Builder("looked up")
+    whole = builder.map("negative", builder.input("x", (2, 3, 4, 5), "float32"))
+    merged = builder.reshape(whole, (6, 4, 5))
+    taken = builder.record(gather, whole, builder.constant(np.array([4, 1])), 3, kind="gather")
+    graph = builder.graph((merged.name, taken.name))
+    same_meaning(graph)
+    (looking,) = (one for one in rewrite(graph).operators if one.looked_up())
+    assert [access.lookups for access in looking.reads if access.lookups] == [((2, 0),)]
+
+
+def test_quotients_with_constants_are_put_together():
+    index = axis("p") * -1 + 23
+    assert flatten_tensors.without_digits(floordiv(index, 4) * 4 + mod(index, 4)) == index

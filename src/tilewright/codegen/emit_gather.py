@@ -36,7 +36,7 @@ def gather_lines(read: int, operand: Gather, lanes: str, position: Position, pla
 
 
 def index_text(index: Index, position: Position) -> str:
-    """A quasi-affine index; operands are not negative where it is used.
+    """A quasi-affine index; of no quotient or remainder is the dividend negative (`with_natural_dividends`).
 
     >>> from tilewright.graph.index import axis
     >>> index_text(axis("m") * 2 + 1, lambda name: f"at_{name}")

@@ -70,7 +70,10 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class Gather:
-    """Elements at quasi-affine positions, computed one by one: `indices` in absolute positions of the axes."""
+    """Elements at quasi-affine positions, computed one by one: `indices` in absolute positions of the axes.
+
+    Nothing negative is divided in them, nor in the constraints: C rounds toward zero.
+    """
 
     buffer: str
     offset: Value

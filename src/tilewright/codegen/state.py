@@ -11,9 +11,9 @@ from tilewright.codegen.images import Images
 from tilewright.codegen.loop_nest import Buffer, Gather, Lookup, PackedConstant, Range, View
 from tilewright.codegen.parts import extent_value, stored_part
 from tilewright.codegen.storage import Stored, elements, spread_strides, view
-from tilewright.graph.index import Index
+from tilewright.graph.index import Index, with_natural_dividends
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.types import Access, Chain, Extent
+from tilewright.graph.types import Access, Chain, Extent, largest_extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
 from tilewright.plan.epilogues import in_output_place
@@ -27,8 +27,7 @@ from tilewright.plan.views import view_schedule
 def whole_range(extent: Extent) -> Range:
     """The range of an axis without loops."""
     value = extent_value(extent)
-    most = extent if isinstance(extent, int) else extent.high
-    return Range(0, value, value, frozenset((value,)) if isinstance(value, int) else None, most)
+    return Range(0, value, value, frozenset((value,)) if isinstance(value, int) else None, largest_extent(extent))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +209,14 @@ class Lowering:
 
     def view(self, access: Access, scope: Scope) -> View | Gather:
         """The elements that an access addresses in the current box."""
+        access = self._in_c(access)
         found = view(access, self.stored(access.tensor, scope), scope.ranges)
         if isinstance(found, View) or not access.lookups:
             return found
         extents = self.chain.tensor(access.tensor).shape
         return replace(found, lookups=tuple(Lookup(d, number, extent_value(extents[d])) for d, number in access.lookups))
+
+    def _in_c(self, access: Access) -> Access:
+        """The access by divisions that the language rounds as they are meant."""
+        extents = {name: largest_extent(extent) for name, extent in self.chain.extents.items()}
+        return access.mapped(lambda index: with_natural_dividends(index, extents))

@@ -1,7 +1,11 @@
 """Quasi-affine index expressions: integer combinations of axes, of floor divisions and of remainders by constants.
 
-Expressions are simplified when they are built, so that equal maps compare equal in the common cases. Where a simplification
-needs to know how large an axis is, the caller passes `extents`.
+Expressions are simplified when they are built, so that equal maps compare equal in the common cases. The laws, for positive
+divisors m and n:
+
+- floor((m q + r) / m) = q + floor(r / m), (m q + r) mod m = r mod m, and floor(floor(x / m) / n) = floor(x / (m n)) hold for all
+  integers, negative ones included: Python's `//` and `%`, not those of C;
+- floor(r / m) = 0 and r mod m = r need 0 <= r < m: then the caller passes the `extents` from which the bounds of r follow.
 """
 
 from __future__ import annotations
@@ -154,6 +158,37 @@ def mod(dividend: Index, divisor: int, extents: Mapping[str, int] | None = None)
     if _within(rest, divisor, extents):
         return rest
     return Index(((Mod(rest, divisor), 1),))
+
+
+def with_natural_dividends(index: Index, extents: Mapping[str, int]) -> Index:
+    """The same values without a quotient or a remainder of anything negative, so that rounding toward zero is rounding down.
+
+    floor(x / m) = floor((x + k m) / m) - k and x mod m = (x + k m) mod m for all integers; k follows from the lower bound of x.
+
+    >>> str(with_natural_dividends(floordiv(axis("p") * -1, 4), {"p": 10}))
+    '(-1*p + 12)//4 + -3'
+    """
+    total = constant(index.constant)
+    for atom, coefficient in index.terms:
+        match atom:
+            case str():
+                same = axis(atom)
+            case FloorDiv(dividend, divisor):
+                lifted, turns = _lifted(dividend, divisor, extents)
+                same = Index(((FloorDiv(lifted, divisor), 1),), -turns)
+            case Mod(dividend, divisor):
+                lifted, _ = _lifted(dividend, divisor, extents)
+                same = Index(((Mod(lifted, divisor), 1),))
+        total = total + same * coefficient
+    return total
+
+
+def _lifted(dividend: Index, divisor: int, extents: Mapping[str, int]) -> tuple[Index, int]:
+    """A dividend plus so many times its divisor that it is nowhere negative."""
+    inner = with_natural_dividends(dividend, extents)
+    low, _ = inner.bounds(extents)
+    turns = max(0, -(low // divisor))
+    return inner + turns * divisor, turns
 
 
 def _build(sums: Mapping[Atom, int], offset: int) -> Index:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -34,6 +34,11 @@ Extent: TypeAlias = int | SymbolicExtent
 def planned_extent(extent: Extent) -> int:
     """The integer to plan with: the extent itself, or the hint of a symbolic one."""
     return extent.hint if isinstance(extent, SymbolicExtent) else extent
+
+
+def largest_extent(extent: Extent) -> int:
+    """The extent itself, or the highest value of a symbolic one: what must hold for every call may rely on it."""
+    return extent.high if isinstance(extent, SymbolicExtent) else extent
 
 
 class AxisKind(Enum):
@@ -84,6 +89,11 @@ class Access:
         """The axis along which neighbours lie side by side, in the last dimension that is not at a constant; None without one."""
         last = next((index.terms for index in reversed(self.indices) if index.terms), ())
         return next((atom for atom, coefficient in last if isinstance(atom, str) and coefficient == 1), None)
+
+    def mapped(self, change: Callable[[Index], Index]) -> Access:
+        """The access with every index changed, those of its guard included."""
+        guard = self.guard and Guard(tuple(map(change, self.guard.constraints)), self.guard.otherwise)
+        return replace(self, indices=tuple(map(change, self.indices)), guard=guard)
 
     def is_affine(self) -> bool:
         """Whether it is unguarded and free of divisions and lookups: base plus strides times axes."""

@@ -8,10 +8,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tilewright.errors import PlanningError
-from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import AxisValue, Scalar, rewrite
-from tilewright.graph.types import Access, Axis, Chain, Graph, Guard, Operator, Reduction
+from tilewright.graph.types import Access, Axis, Chain, Graph, Operator, Reduction
 from tilewright.plan.facts import fact
 
 Place = tuple[int, str]
@@ -156,19 +155,11 @@ def with_axes(operator: Operator, new: Mapping[str, str]) -> Operator:
     return replace(
         operator,
         axes=tuple(Axis(new[axis.name], axis.extent, axis.kind) for axis in operator.axes),
-        reads=tuple(_rename_access(access, values) for access in operator.reads),
-        write=_rename_access(operator.write, values),
+        reads=tuple(access.mapped(lambda index: index.substitute(values)) for access in operator.reads),
+        write=operator.write.mapped(lambda index: index.substitute(values)),
         body=_rename_scalar(operator.body, new),
         reduction=_rename_reduction(operator.reduction, new),
     )
-
-
-def _rename_access(access: Access, values: dict[str, Index]) -> Access:
-    indices = tuple(index.substitute(values) for index in access.indices)
-    guard = access.guard
-    if guard is not None:
-        guard = Guard(tuple(constraint.substitute(values) for constraint in guard.constraints), guard.otherwise)
-    return replace(access, indices=indices, guard=guard)
 
 
 def _rename_scalar(scalar: Scalar, new: Mapping[str, str]) -> Scalar:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tilewright.graph.index import FloorDiv, Index, Mod
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, rewrite
-from tilewright.graph.types import Access, Operator, SymbolicExtent
+from tilewright.graph.types import Access, Operator, largest_extent
 
 
 def consumer_positions(producer: Operator, access: Access) -> dict[str, Index]:
@@ -24,7 +24,7 @@ def is_invertible(producer: Operator) -> bool:
 
 def largest_extents(operator: Operator) -> dict[str, int]:
     """The extent of every axis of an operator, symbolic ones at their highest: what simplification may rely on."""
-    return {a.name: a.extent.high if isinstance(a.extent, SymbolicExtent) else a.extent for a in operator.axes}
+    return {axis.name: largest_extent(axis.extent) for axis in operator.axes}
 
 
 def composed(source: Access, positions: Mapping[str, Index], extents: Mapping[str, int]) -> Access:

@@ -3,6 +3,9 @@
 A reshape that merges dimensions divides: x[n, c, p // W, p % W]. The tensor with these two dimensions as one, x[n, c, p], is the
 same memory. Other operators then address it by h * W + w, and those that walk h and w in no other way walk their combination;
 tensors for which they need that are merged, too. Shapes of arguments and results stay.
+
+An access is moved by arithmetic on its indices, so every index must say by itself where it points: dimensions into which some
+operator looks by the elements of another read stay apart, as do dimensions whose extents have no value yet.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from math import prod
 from tilewright.graph.index import FloorDiv, Index, Mod, floordiv
 from tilewright.graph.rewrites.rename import rename_tensors
 from tilewright.graph.scalar import AxisValue, subexpressions
-from tilewright.graph.types import Access, Axis, Constant, Extent, Graph, Guard, Operator, Tensor, planned_extent
+from tilewright.graph.types import Access, Axis, Constant, Extent, Graph, Operator, Tensor, planned_extent
 
 Joint = tuple[str, int]
 """A tensor and a dimension of it that is merged with the next one."""
@@ -31,10 +34,10 @@ class FlattenTensors:
 
     def run(self, graph: Graph) -> Graph:
         """The graph without divisions that merging dimensions avoids."""
-        joints = frozenset(_divided(graph))
+        work = _Work(graph)
+        joints = frozenset(_divided(work))
         if not joints:
             return graph
-        work = _Work(graph)
         work.flatten(joints)
         waiting = list(range(len(work.operators)))
         while waiting:
@@ -71,7 +74,7 @@ class _Work:
 
         def changed(access: Access) -> Access:
             tensor = old.get(access.tensor)
-            return access if tensor is None else replace(access, indices=_joined(access.indices, tensor, joints))
+            return access if tensor is None else _flat(access, tensor, joints)
 
         users = {position for name in old for position in self.users.get(name, ())}
         for position in users:
@@ -80,6 +83,19 @@ class _Work:
         for name, tensor in old.items():
             self.tensors[name] = replace(tensor, shape=_joined_shape(tensor, joints))
         return users
+
+    def may_merge(self, joint: Joint) -> bool:
+        """Whether a dimension and the next one may be one: their extents are known, and no lookup finds its element in either."""
+        name, dimension = joint
+        both = {dimension, dimension + 1}
+        is_known = all(isinstance(extent, int) and extent > 1 for extent in self.tensors[name].shape[dimension : dimension + 2])
+        return is_known and name not in self.ends and not any(both & dict(one.lookups).keys() for one in self.accesses_to(name))
+
+    def accesses_to(self, name: str) -> Iterator[Access]:
+        """All reads and writes of a tensor."""
+        for position in self.users.get(name, ()):
+            operator = self.operators[position]
+            yield from (access for access in (*operator.reads, operator.write) if access.tensor == name)
 
     def result(self) -> Graph:
         """The graph. Constants of other shapes have other names."""
@@ -90,16 +106,14 @@ class _Work:
         return rename_tensors(flat, others) if others else flat
 
 
-def _divided(graph: Graph) -> Iterator[Joint]:
+def _divided(work: _Work) -> Iterator[Joint]:
     """The joints at which some access divides, and would not if the dimensions were one."""
-    for operator in graph.operators:
+    for operator in work.operators:
         for access in (*operator.reads, operator.write):
-            joints = {(access.tensor, d) for d in range(len(access.indices) - 1) if _is_divided(access, d)}
-            tensor = graph.tensor(access.tensor)
-            if not joints or access.tensor in graph.inputs or access.tensor in graph.outputs:
+            joints = frozenset((access.tensor, d) for d in range(len(access.indices) - 1) if _is_divided(access, d))
+            if not joints or not all(map(work.may_merge, joints)):
                 continue
-            may_merge = all(_may_merge(tensor.shape, dimension) for _, dimension in joints)
-            if may_merge and all(index.is_affine() for index in _joined(access.indices, tensor, frozenset(joints))):
+            if all(index.is_affine() for index in _flat(access, work.tensors[access.tensor], joints).indices):
                 yield from joints
 
 
@@ -107,11 +121,6 @@ def _is_divided(access: Access, dimension: int) -> bool:
     outer, inner = access.indices[dimension : dimension + 2]
     divides = any(not isinstance(atom, str) for atom, _ in outer.terms)
     return divides and any(isinstance(atom, Mod) for atom, _ in inner.terms)
-
-
-def _may_merge(shape: tuple[Extent, ...], dimension: int) -> bool:
-    """Whether a dimension and the next one may be one: extents are known."""
-    return all(isinstance(extent, int) and extent > 1 for extent in shape[dimension : dimension + 2])
 
 
 def _reshaped(constant: Constant, shape: tuple[Extent, ...]) -> Constant:
@@ -136,20 +145,25 @@ def _joined_shape(tensor: Tensor, joints: frozenset[Joint]) -> tuple[Extent, ...
     return tuple(prod(map(planned_extent, run)) if len(run) > 1 else run[0] for run in shape)
 
 
-def _joined(indices: tuple[Index, ...], tensor: Tensor, joints: frozenset[Joint]) -> tuple[Index, ...]:
-    joined = []
-    for run in _runs(tensor, joints):
-        total = indices[run[0]]
-        for dimension in run[1:]:
-            extent = tensor.shape[dimension]
-            assert isinstance(extent, int)
-            total = without_digits(total * extent + indices[dimension])
-        joined.append(total)
-    return tuple(joined)
+def _flat(access: Access, tensor: Tensor, joints: frozenset[Joint]) -> Access:
+    """The access when dimensions of its tensor are one. What is looked up stands for a dimension of its own: only its number
+    changes."""
+    runs = _runs(tensor, joints)
+    numbers = {dimension: number for number, run in enumerate(runs) for dimension in run}
+    lookups = tuple((numbers[dimension], read) for dimension, read in access.lookups)
+    return replace(access, indices=tuple(_joined(access, tensor, run) for run in runs), lookups=lookups)
+
+
+def _joined(access: Access, tensor: Tensor, run: list[int]) -> Index:
+    """The index along several dimensions as one."""
+    total = access.indices[run[0]]
+    for dimension in run[1:]:
+        total = without_digits(total * planned_extent(tensor.shape[dimension]) + access.indices[dimension])
+    return total
 
 
 def without_digits(index: Index) -> Index:
-    """The index with quotients and remainders put together where both are in it: m * (x // m) + x % m is x.
+    """The index with quotients and remainders put together where both are in it: m * (x // m) + x % m is x, for every x.
 
     >>> from tilewright.graph.index import axis, mod
     >>> str(without_digits(floordiv(axis("p"), 7) * 7 + mod(axis("p"), 7)))
@@ -159,8 +173,7 @@ def without_digits(index: Index) -> Index:
         if isinstance(atom, Mod):
             quotient = floordiv(atom.dividend, atom.divisor) * (atom.divisor * coefficient)
             if quotient.terms and set(quotient.terms) <= set(index.terms):
-                rest = index - quotient - Index(((atom, coefficient),))
-                return without_digits(rest + atom.dividend * coefficient + quotient.constant)
+                return without_digits(index - quotient - Index(((atom, coefficient),)) + atom.dividend * coefficient)
     return index
 
 
@@ -213,8 +226,9 @@ def _joints_of(work: _Work, access: Access, pair: Pair, extent: int) -> list[Joi
     if len(apart) != 2 or apart[1] != apart[0] + 1:
         return None
     shape = work.tensors[access.tensor].shape
+    joint = access.tensor, apart[0]
     is_plain = tuple(str(access.indices[d]) for d in apart) == pair and shape[apart[1]] == extent
-    return [(access.tensor, apart[0])] if is_plain and access.tensor not in work.ends and _may_merge(shape, apart[0]) else None
+    return [joint] if is_plain and work.may_merge(joint) else None
 
 
 def _is_joint(index: Index, pair: Pair, extent: int) -> bool:
@@ -236,9 +250,6 @@ def _with_one_axis(operator: Operator, pair: Pair) -> Operator:
         kept = tuple((atom, own) for atom, own in index.terms if atom not in pair)
         return Index(kept, index.constant) + Index(((outer.name, factor),) if factor else ())
 
-    def accessed(access: Access) -> Access:
-        guard = access.guard and Guard(tuple(map(changed, access.guard.constraints)), access.guard.otherwise)
-        return replace(access, indices=tuple(map(changed, access.indices)), guard=guard)
-
     axes = tuple(joined if axis is outer else axis for axis in operator.axes if axis is not inner)
-    return replace(operator, axes=axes, reads=tuple(map(accessed, operator.reads)), write=accessed(operator.write))
+    reads = tuple(access.mapped(changed) for access in operator.reads)
+    return replace(operator, axes=axes, reads=reads, write=operator.write.mapped(changed))

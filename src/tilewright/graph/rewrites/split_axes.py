@@ -9,7 +9,7 @@ from tilewright.graph.index import FloorDiv, Index, Mod
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import AxisValue, subexpressions
-from tilewright.graph.types import Access, Axis, Graph, Operator
+from tilewright.graph.types import Axis, Graph, Operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,5 @@ def _with_digits(operator: Operator, name: str, divisor: int) -> Operator:
     def changed(index: Index) -> Index:
         return index.substitute(values, extents)
 
-    def accessed(access: Access) -> Access:
-        return replace(access, indices=tuple(map(changed, access.indices)))
-
-    return replace(operator, axes=tuple(axes), reads=tuple(map(accessed, operator.reads)), write=accessed(operator.write))
+    reads = tuple(access.mapped(changed) for access in operator.reads)
+    return replace(operator, axes=tuple(axes), reads=reads, write=operator.write.mapped(changed))
