@@ -69,20 +69,25 @@ def long_functions(scalar: Scalar, known: Collection[Scalar] = ()) -> tuple[Appl
 def fall(power: Apply, reduction: Reduction | None) -> tuple[float, Scalar] | None:
     """(c, d) of an exponential exp(c * d) of the difference of a point and the largest of all points, which is at most 0.
 
+    None of other expressions, those of other functions of such a difference among them.
+
     >>> from tilewright.graph.operators.softmax import ROW_SOFTMAX
     >>> [fall(power, ROW_SOFTMAX)[0] for state in ROW_SOFTMAX.states for power in long_functions(state.contribution)]
     [1.0]
     """
+    if power.function != "exp":
+        return None
     largest = [one for one in (reduction.states if reduction else ()) if one.combine == "maximum" and one.contribution == Point()]
     factor, difference = factor_and_rest(power.operands[0])
     return (factor, difference) if difference in [apply("subtract", Point(), State(one.name)) for one in largest] else None
 
 
 def may_lose_nan(reduction: Reduction, state: StateVariable) -> bool:
-    """Whether results are NaN where a point is, whatever this state makes of it.
+    """Whether results are NaN where a contribution to this state is, whatever the state makes of it.
 
-    So it is if a later state sums or multiplies something that is NaN where the point is, and the result is NaN where that
-    state is: the exponentials of a softmax tell what its maximum has lost.
+    So it is if a later state sums or multiplies something that is NaN where the contribution is, and the result is NaN where
+    that state is: the exponentials of a softmax tell what its maximum has lost. A sum of points does not tell that a root of
+    one of them is NaN.
 
     >>> from tilewright.graph.operators.softmax import ROW_SOFTMAX
     >>> [may_lose_nan(ROW_SOFTMAX, state) for state in ROW_SOFTMAX.states]
@@ -91,16 +96,16 @@ def may_lose_nan(reduction: Reduction, state: StateVariable) -> bool:
     later = reduction.states[reduction.states.index(state) + 1 :]
     return any(
         one.combine in ("add", "multiply")
-        and _strict_in(one.contribution, Point())
+        and _strict_in(one.contribution, state.contribution)
         and _strict_in(reduction.finish, State(one.name))
         for one in later
     )
 
 
-def _strict_in(scalar: Scalar, leaf: Scalar) -> bool:
-    """Whether an expression is NaN wherever this leaf is."""
-    if scalar == leaf:
+def _strict_in(scalar: Scalar, part: Scalar) -> bool:
+    """Whether an expression is NaN wherever this part of it is."""
+    if scalar == part:
         return True
     if not isinstance(scalar, Apply) or not FUNCTIONS[scalar.function].is_strict:
         return False
-    return any(_strict_in(one, leaf) for one in scalar.operands)
+    return any(_strict_in(one, part) for one in scalar.operands)
