@@ -11,10 +11,12 @@ import pytest
 import tilewright as tw
 from tests.support.graphs import random
 from tilewright.compiler import REWRITES
+from tilewright.errors import InternalError
 from tilewright.frontend.tracing import TensorSpec, trace
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.canonical_bodies import CanonicalBodies
+from tilewright.graph.rewrites.compose import consumer_positions
 from tilewright.graph.rewrites.join_rows import JoinRows
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.scaled_points import point_factor
@@ -71,6 +73,18 @@ CASES: dict[str, tuple[Any, list[tuple[int, ...]]]] = {
     "heads of one row": (lambda x: tw.exp(x).transpose(1, 0, 2).reshape(1, 15), [(3, 1, 5)]),
     "merged, exchanged, merged": (lambda x: tw.exp(x).reshape(6, 4, 5).transpose(1, 0, 2).reshape(4, 30), [(2, 3, 4, 5)]),
     "exchanged, then summed": (lambda x, y: (x @ y).T.reshape(3, 2, 4) + 1.0, [(4, 2), (2, 6)]),
+    "the only element of a row": (lambda x: tw.sum(x, axis=0)[0], [(5, 1)]),
+    "the only element of a product": (lambda x, y: (x @ y)[0, 0] * 2.0, [(1, 5), (5, 1)]),
+    "a mean without dimensions": (lambda x: tw.mean(x, axis=1, keepdims=True).reshape(()), [(1, 5)]),
+    "repeated, then sliced": (lambda x: tw.broadcast_to(tw.exp(x)[:2], (2, 2)).reshape(4)[:3], [(3,)]),
+    "merged and split, then a softmax": (lambda x: tw.softmax((x * 2.0).reshape(6, 4)), [(3, 8)]),
+    "merged, then a softmax of columns": (lambda x: tw.softmax((x / 3.0).reshape(6, 4), axis=0), [(2, 3, 4)]),
+    "split, then a softmax": (lambda x: tw.softmax((x / 3.0).reshape(2, 3, 4)), [(6, 4)]),
+    "masked and merged, then a softmax": (
+        lambda x: tw.softmax(tw.where(x > 0, x * 2.0, -np.inf).reshape(2, 12)),
+        [(2, 3, 4)],
+    ),
+    "merged, then a norm": (lambda x: tw.rms_norm((x * 2.0).reshape(2, 12)), [(2, 3, 4)]),
     "a condition used twice": (lambda x: tw.where(x > 0, x, 0.0) + tw.where(x > 0, 1.0, x) * (x > 1), [(7,)]),
 }
 
@@ -132,6 +146,31 @@ def test_index_changes_of_attention_vanish() -> None:
 def test_index_changes_behind_an_operator_become_its_write(name: str) -> None:
     (operator,) = rewritten(traced(name)).operators
     assert operator.kind == "exp"
+
+
+def test_what_writes_several_axes_into_a_dimension_is_not_read_through() -> None:
+    (producer,) = rewritten(traced("heads of one row")).operators
+    with pytest.raises(InternalError, match="which point it is"):
+        consumer_positions(producer, producer.write)
+
+
+def test_what_writes_a_number_has_no_place_for_axes_of_one_point() -> None:
+    kinds = [operator.kind for operator in rewritten(traced("a mean without dimensions")).operators]
+    assert kinds == ["mean", "reshape"]
+
+
+def test_what_repeats_elements_is_not_merged_with_what_makes_them() -> None:
+    kinds = [operator.kind for operator in rewritten(traced("repeated, then sliced")).operators]
+    assert kinds[0] == "exp"
+    assert len(kinds) == 2
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name.endswith("then a softmax")])
+def test_a_scale_moves_into_a_row_operator_that_reads_without_divisions(name: str) -> None:
+    *_, softmax = rewritten(traced(name)).operators
+    assert softmax.reduction is not None
+    assert point_factor(softmax.reduction) != 1
+    assert all(access.is_affine() for access in softmax.reads)
 
 
 def test_what_a_later_operator_reads_is_not_merged_with_it() -> None:

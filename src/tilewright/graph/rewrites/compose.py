@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tilewright.errors import InternalError
 from tilewright.graph.index import FloorDiv, Index, Mod
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.types import Access, Operator, largest_extent
 
 
 def consumer_positions(producer: Operator, access: Access) -> dict[str, Index]:
-    """Where each axis of `producer`, whose write is a permutation, stands when a consumer reads its result by `access`."""
+    """Where each axis of `producer`, which must be invertible, stands when a consumer reads its result by `access`.
+
+    An axis that is left out would pass for the consumer's axis of the same name.
+    """
+    if not is_invertible(producer):
+        raise InternalError(f"{producer.name} is read through, but the place of an element does not say which point it is")
     pairs = zip(producer.write.indices, access.indices, strict=True)
     return {str(written): read for written, read in pairs if written.is_axis()}
 

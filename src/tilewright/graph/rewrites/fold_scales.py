@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isinf
 
-from tilewright.graph.rewrites.compose import composed, consumer_positions, largest_extents
+from tilewright.graph.rewrites.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, subexpressions
 from tilewright.graph.scaled_points import factor_and_rest, scaled_reduction
@@ -58,9 +58,19 @@ def _without_factor(reader: Operator, access: Access, operators: Mapping[str, Op
         factor, changed = factor * own, {**changed, **deeper}
     if factor == 1 or not (producer.is_map() or producer.is_contraction()):
         return 1.0, access, {}
-    if body == Load(0) and producer.is_map() and reads[0].guard is None and not reads[0].lookups:
-        return factor, composed(reads[0], consumer_positions(producer, access), largest_extents(reader)), changed
+    if body == Load(0) and producer.is_map():
+        source = _through(reader, producer, reads[0], access)
+        if source is not None:
+            return factor, source, changed
     return factor, access, {**changed, access.tensor: replace(producer, reads=tuple(reads), body=body)}
+
+
+def _through(reader: Operator, producer: Operator, read: Access, access: Access) -> Access | None:
+    """What is left of a map that only copies, read by its reader itself; None where that would divide, or where it cannot be."""
+    if not is_invertible(producer) or read.guard is not None or read.lookups:
+        return None
+    source = composed(read, consumer_positions(producer, access), largest_extents(reader))
+    return source if source.is_affine() else None
 
 
 def _proportional_reads(operator: Operator) -> Iterator[int]:

@@ -16,7 +16,8 @@ class FoldWrites:
     """A transpose or a merging reshape that alone reads a result disappears into the write: for out[b, m, 64 * h + n] the product
     runs over b, h, m and n.
 
-    What splits a dimension, or leaves elements out, stays an operator of its own.
+    Legal where every element of the source stands once in the result: what splits a dimension, leaves elements out or repeats
+    them stays an operator of its own. So does what leaves no dimension in which an axis of one point could be written.
     """
 
     name: str = "fold-writes"
@@ -42,6 +43,8 @@ class _Part:
 
     axis: str
     step: int
+    divisor: int | None
+    """Of the remainder; None where none is taken, because the quotient stays inside the dimension."""
     written: Index
     """By which the producer writes the dimension."""
 
@@ -56,8 +59,10 @@ def _written(producer: Operator, change: Operator) -> Access | None:
     pairs = [(index, written) for index, written in zip(read.indices, producer.write.indices, strict=True) if written.terms]
     parts = [_part(index, written) for index, written in pairs if index != Index()]
     known = [part for part in parts if part is not None]
+    if len(known) < len(parts) or any(part.divisor not in (None, producer.axis(str(part.written)).extent) for part in known):
+        return None
     single = [written for index, written in pairs if index == Index()]
-    if len(known) < len(parts) or any(producer.axis(str(written)).extent != 1 for written in single):
+    if any(producer.axis(str(written)).extent != 1 for written in single) or (single and not change.write.indices):
         return None
     joined = [_joined([part for part in known if index.axes() == {part.axis}]) for index in change.write.indices]
     indices = _with_single(joined, single, change)
@@ -70,7 +75,7 @@ def _with_single(indices: list[Index], single: list[Index], change: Operator) ->
     for axis in single:
         position = next((number for number, index in enumerate(indices) if index == Index()), 0)
         extent = _extent(change, position)
-        if indices and isinstance(extent, int):
+        if isinstance(extent, int):
             indices[position] = indices[position] + axis * extent
     return indices
 
@@ -80,10 +85,14 @@ def _part(index: Index, written: Index) -> _Part | None:
     if len(index.terms) != 1 or index.constant or index.terms[0][1] != 1:
         return None
     match index.terms[0][0]:
-        case str(name) | Mod(Index(((str(name), 1),), 0)):
-            return _Part(name, 1, written)
-        case FloorDiv(Index(((str(name), 1),), 0), step) | Mod(Index(((FloorDiv(Index(((str(name), 1),), 0), step), 1),), 0)):
-            return _Part(name, step, written)
+        case str(name):
+            return _Part(name, 1, None, written)
+        case FloorDiv(Index(((str(name), 1),), 0), step):
+            return _Part(name, step, None, written)
+        case Mod(Index(((str(name), 1),), 0), divisor):
+            return _Part(name, 1, divisor, written)
+        case Mod(Index(((FloorDiv(Index(((str(name), 1),), 0), step), 1),), 0), divisor):
+            return _Part(name, step, divisor, written)
     return None
 
 
