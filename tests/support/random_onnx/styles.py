@@ -1,0 +1,93 @@
+"""What graphs are grown from: inputs and the mixture of nodes of a kind of model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from tests.support.random_onnx.arithmetic import ARITHMETIC
+from tests.support.random_onnx.growing import Growing, Unfit
+from tests.support.random_onnx.layers import LAYERS
+from tests.support.random_onnx.moves import MOVES
+from tests.support.random_onnx.program import Program
+
+EXTENTS = (1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17)
+LEAST_NODES, MOST_NODES = 3, 60
+LEVELS = {"x86-64-v2": "sse4_1", "x86-64-v3": "avx2", "x86-64-v4": "avx512f"}
+"""Machines to compile for, and the instructions that they need here."""
+PATIENCE = 40
+"""How many nodes may be unfit in a row."""
+STYLES = ("detection", "segmentation", "language", "anything")
+
+
+def program(seed: int, most_nodes: int = MOST_NODES) -> Program:
+    """The program of a seed."""
+    draws = np.random.default_rng([seed, 2])
+    batches = ((2, 3), (1, 4))[draws.integers(2)] if draws.random() < 0.3 else (int(draws.integers(1, 4)),)
+    g = Growing(seed, batches)
+    style = str(draws.choice(STYLES))
+    _inputs(g, style)
+    wanted = round(float(np.exp(draws.uniform(np.log(LEAST_NODES), np.log(most_nodes)))))
+    _grow(g, _mixture(style, draws), wanted)
+    levels = [name for name, flag in LEVELS.items() if flag in Path("/proc/cpuinfo").read_text()]
+    name = f"random {style} graph, seed {seed}"
+    grown = Program(name, tuple(g.nodes), g.values, _outputs(g), str(draws.choice(levels)), int(draws.integers(1, 3)))
+    return grown.live()
+
+
+def _inputs(g: Growing, style: str) -> None:
+    if style in ("detection", "segmentation"):
+        channels, height, width = g.choose([1, 3, 4, 8, 12]), g.choose([4, 5, 6, 8, 9]), g.choose([4, 6, 7, 8, 10])
+        g.input(lambda batch: _normal(g, batch, channels, height, width))
+        if g.chance(0.4):
+            g.input(lambda batch: _normal(g, batch, channels, height, width))
+    if style in ("detection", "anything"):
+        features, places = g.choose([4, 8, 16, 64]), g.choose([5, 10, 21])
+        g.input(lambda batch: _normal(g, batch, features, places))
+    if style == "language":
+        length, width = g.choose([1, 4, 5, 8, 11]), g.choose([4, 6, 8, 16])
+        g.input(lambda batch: _normal(g, batch, length, width))
+        g.input(lambda batch: g.rng.integers(0, 10, (batch, length)))
+        g.input(lambda batch: g.rng.random((batch, length)) < 0.7)
+    if style == "anything":
+        shape = [g.choose(EXTENTS) for _ in range(g.whole(1, 4))]
+        g.input(lambda batch: _normal(g, *shape))
+        g.input(lambda batch: g.rng.integers(-4, 5, shape[:2]))
+
+
+def _normal(g: Growing, *shape: int) -> np.ndarray:
+    return g.rng.standard_normal(shape, np.float32)
+
+
+def _mixture(style: str, draws: np.random.Generator) -> list[tuple[Callable[[Growing], None], float]]:
+    """Every graph has kinds of nodes that it likes."""
+    moves, arithmetic, layers = {
+        "detection": (1.2, 1.0, 0.6),
+        "segmentation": (0.6, 0.7, 1.5),
+        "language": (1.0, 1.0, 0.6),
+        "anything": (1.0, 1.0, 0.5),
+    }[style]
+    weighted = [(MOVES, moves), (ARITHMETIC, arithmetic), (LAYERS, layers)]
+    return [(make, weight * share * float(draws.uniform(0.2, 2))) for kinds, share in weighted for make, weight in kinds]
+
+
+def _grow(g: Growing, mixture: list[tuple[Callable[[Growing], None], float]], wanted: int) -> None:
+    shares = np.array([weight for _, weight in mixture])
+    failures = 0
+    while len(g.nodes) < wanted and failures < PATIENCE:
+        make, _ = mixture[g.rng.choice(len(mixture), p=shares / shares.sum())]
+        try:
+            make(g)
+            failures = 0
+        except Unfit:
+            failures += 1
+
+
+def _outputs(g: Growing) -> tuple[str, ...]:
+    """Values that nobody reads, and some that are read."""
+    made = [name for node in g.nodes for name in node.output]
+    unread = [name for name in made if not g.readers[name]]
+    read = [name for name in made if g.readers[name] and g.chance(0.08)]
+    return tuple(dict.fromkeys([*unread[-8:], *read[:3]]))

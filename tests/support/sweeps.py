@@ -1,0 +1,118 @@
+"""What sweeps share: seeds, outcomes and their summary, and children whose crashes are outcomes, too.
+
+`TILEWRIGHT_SWEEP_SEED` is the first seed of a sweep and `TILEWRIGHT_SWEEP_COUNT` the number of its programs; both have defaults.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from tilewright.errors import TilewrightError
+
+EQUAL, WRONG, INTERNAL, CRASHED, REFUSED, SKIPPED = "equal", "wrong", "internal error", "crashed", "refused", "skipped"
+FAILURES = (WRONG, INTERNAL, CRASHED)
+FIRST_SEED = 1000
+SECONDS = 180
+"""After which a program counts as hanging."""
+
+
+def seeds(count: int) -> range:
+    """The seeds of a sweep of so many programs."""
+    first = int(os.environ.get("TILEWRIGHT_SWEEP_SEED", FIRST_SEED))
+    return range(first, first + int(os.environ.get("TILEWRIGHT_SWEEP_COUNT", count)))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a program."""
+
+    kind: str
+    reason: str = ""
+    as_numpy: tuple[str, ...] = ()
+    """Operators that ran as their NumPy meaning."""
+
+    @property
+    def is_failure(self) -> bool:
+        return self.kind in FAILURES
+
+    @property
+    def cause(self) -> str:
+        """The same for failures of the same kind: reasons without names and numbers. How far results are off is no cause."""
+        if self.kind == WRONG:
+            return WRONG
+        return f"{self.kind}: {re.sub(r'[a-z_]*[0-9]+[_a-z0-9]*', '#', self.reason.partition(chr(10))[0])[:160]}"
+
+
+def judged(compare: Callable[[], Outcome]) -> Outcome:
+    """The outcome of compiling, running and comparing: errors that users may meet are refusals, all others are ours."""
+    with lowerings_that_failed() as hidden:
+        try:
+            outcome = compare()
+        except TilewrightError as problem:
+            return Outcome(REFUSED, f"{type(problem).__name__}: {problem.message}")
+        except Exception as problem:
+            return Outcome(INTERNAL, f"{type(problem).__name__}: {problem}")
+    return Outcome(INTERNAL, hidden[0]) if hidden and not outcome.is_failure else outcome
+
+
+@contextmanager
+def lowerings_that_failed() -> Iterator[list[str]]:
+    """The messages of lowerings that failed unexpectedly, whose nodes run as NumPy instead."""
+    messages: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: messages.append(record.getMessage()) if "failed with" in record.getMessage() else None  # type: ignore[method-assign]
+    logger = logging.getLogger("tilewright.onnx")
+    logger.addHandler(handler)
+    try:
+        yield messages
+    finally:
+        logger.removeHandler(handler)
+
+
+def in_child(judge: Callable[[], Outcome], seconds: int = SECONDS) -> Outcome:
+    """The outcome in a process of its own, which may crash or hang. The caller's process must not have started threads."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reader)
+        signal.alarm(seconds)
+        with os.fdopen(writer, "wb") as pipe:
+            pipe.write(pickle.dumps(judge()))
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        told = pipe.read()
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return Outcome(CRASHED, signal.Signals(os.WTERMSIG(status)).name)
+    return pickle.loads(told) if told else Outcome(CRASHED, f"exit status {os.waitstatus_to_exitcode(status)}")
+
+
+def run_module(module: str, numbers: range) -> str:
+    """What a generator's command prints for these seeds, in a process without threads of its own."""
+    command = [sys.executable, "-m", module, str(numbers.start), str(numbers.stop)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, f"exit status {run.returncode}\n{run.stdout[-2000:]}\n{run.stderr[-2000:]}"
+    return run.stdout
+
+
+def summary(outcomes: Iterable[Outcome]) -> str:
+    """Counts by kind, failures and refusals by cause, and what ran as NumPy."""
+    outcomes = list(outcomes)
+    kinds = Counter(one.kind for one in outcomes)
+    lines = [", ".join(f"{kinds[kind]} {kind}" for kind in (EQUAL, WRONG, INTERNAL, CRASHED, REFUSED, SKIPPED))]
+    causes = Counter(one.cause for one in outcomes if one.kind != EQUAL)
+    lines += [f"  {count} x {cause}" for cause, count in causes.most_common()]
+    as_numpy = Counter(name for one in outcomes for name in one.as_numpy)
+    lines += ["as NumPy: " + ", ".join(f"{count} x {name}" for name, count in as_numpy.most_common())] if as_numpy else []
+    return "\n".join(lines)
