@@ -33,6 +33,7 @@ FOLDED: dict[str, Callable[[Any], Any]] = {
     "below a function of many steps": lambda x: tw.silu((x @ W) * S + T),
     "with a residual": lambda x: (x @ W) * S + x[:, :1],
     "weights on the left": lambda x: (tw.einsum("nk,mk->nm", W.T, x) * S[:, None]).T,
+    "a gain about 1": lambda x: (x @ W) * (1 + S) + (T - x[:, :1]),
     "left out before": lambda x: tw.where((x @ W) * S > 0, (x @ W) * S, 0.0),
 }
 KEPT: dict[str, Callable[[Any], Any]] = {
@@ -103,3 +104,19 @@ def test_a_compiled_batch_norm() -> None:
     x = random(5, 6)
     np.testing.assert_allclose(function(x), FOLDED["batch norm"](x), rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(function(x), function(x, interpret=True), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.needs("avx2", "fma")
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: (x @ W) * S + (y - 1000) * (y - 1000),
+        lambda x, y: (x @ W + (y - 1000)) * S,
+    ],
+    ids=["a square", "a difference in front"],
+)
+def test_sums_that_cancel_are_not_multiplied_out(function: Callable[[Any, Any], Any]) -> None:
+    x, y = random(5, 6), random(5, 9, seed=7) + np.float32(1000)
+    expected = function(x.astype("f8"), y.astype("f8"))
+    found = tw.jit(function, target="x86-64-v3", threads=1)(x, y)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-5)

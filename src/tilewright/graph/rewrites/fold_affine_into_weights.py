@@ -26,7 +26,8 @@ PRODUCT = apply("multiply", Load(0), Load(1))
 class FoldAffineIntoWeights:
     """A map that alone reads a product is left with an addition; factors that are numbers stay, since they cost nothing there.
 
-    Results are those of exact arithmetic, rounded elsewhere.
+    Results are those of exact arithmetic, rounded elsewhere. Sums that the product is no part of stay as they are: multiplied
+    out, what they add up may cancel, and (y - 1000) * (y - 1000) would lose all its digits near 1000.
     """
 
     name: str = "fold-affine-into-weights"
@@ -123,7 +124,7 @@ class _Folding:
             inside = subexpressions(part).count(Load(number))
             if not inside or part == Load(number) or inside * count[part] != count[Load(number)]:
                 continue
-            terms = polynomial(part)
+            terms = polynomial(part, _sums_beside(part, Load(number)))
             if terms is not None and (factor := self._factor(operator, number, terms)) is not None:
                 yield part, factor, {one: value for one, value in terms.items() if (Load(number), 1) not in one}
 
@@ -194,6 +195,14 @@ def _positions(write: Access, read: Access) -> dict[str, Index] | None:
         elif index.terms:
             return None
     return positions
+
+
+def _sums_beside(scalar: Scalar, load: Load) -> frozenset[Scalar]:
+    """The largest parts of an expression that do not have a load in them, if they are sums."""
+    if load not in subexpressions(scalar):
+        return frozenset() if len(polynomial(scalar) or ()) == 1 else frozenset((scalar,))
+    operands = scalar.operands if isinstance(scalar, Apply) else ()
+    return frozenset().union(*(_sums_beside(operand, load) for operand in operands))
 
 
 def _is_more_than_a_read(terms: Polynomial) -> bool:
