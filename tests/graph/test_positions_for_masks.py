@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.chains import mapping
+from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
 from tilewright.graph.scalar import Literal, Load, apply
@@ -71,3 +72,10 @@ def test_any_mask_means_the_same(data: st.DataObject) -> None:
     np.testing.assert_array_equal(
         evaluate(PositionsForMasks().run(masked(mask)), {"x": x})["y"], evaluate(masked(mask), {"x": x})["y"]
     )
+
+
+def test_longer_masks_than_positions_are_exact_stay():
+    mask = np.zeros(LARGEST_WHOLE + 8, bool)
+    mask[: LARGEST_WHOLE + 1] = True
+    before = masked(mask, "l")
+    assert PositionsForMasks().run(before) == before

@@ -9,11 +9,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.errors import InternalError, TilewrightError
+from tilewright.errors import InternalError, TilewrightError, UnsupportedOperation
+from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.operators import einsum as einsum_operator
 from tilewright.graph.operators import elementwise, matmul, reduce, reshape, slicing, softmax, transpose
-from tilewright.graph.scalar import Literal, Load, Scalar, rewrite
-from tilewright.graph.types import Constant, Extent, Graph, Operator, SymbolicExtent, Tensor
+from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, rewrite
+from tilewright.graph.types import Constant, Extent, Graph, Operator, SymbolicExtent, Tensor, largest_extent
 
 Operand: TypeAlias = Tensor | float
 """A tensor, or a number in its place."""
@@ -78,6 +79,7 @@ class Builder:
     def record(self, build: Callable[..., tuple[Operator, Tensor]], *arguments: Any, kind: str, **options: Any) -> Tensor:
         """Run a builder of `graph/operators` under unique names and keep the operator; its errors pass through."""
         operator, result = build(*arguments, **options, name=self.unique(kind), result=self.unique("t"))
+        _check_positions(operator)
         self.declare(result)
         self.operators.append(operator)
         return result
@@ -170,3 +172,13 @@ def identifier(name: str) -> str:
     """
     text = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
     return text if text[:1].isalpha() else f"x_{text}".rstrip("_")
+
+
+def _check_positions(operator: Operator) -> None:
+    """Refuse to compute with positions along an axis that is longer than float32 can count."""
+    for node in operator.scalars():
+        if isinstance(node, AxisValue) and largest_extent(operator.axis(node.axis).extent) > LARGEST_WHOLE:
+            raise UnsupportedOperation(
+                f"{operator.kind} along an axis of {operator.axis(node.axis).extent}",
+                why=f"it computes with positions, of which kernels know whole numbers up to {LARGEST_WHOLE}",
+            )

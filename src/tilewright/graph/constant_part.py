@@ -11,7 +11,7 @@ import numpy as np
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.scalar import Parameter, Scalar, subexpressions
+from tilewright.graph.scalar import Parameter
 from tilewright.graph.types import Constant, Graph, Operator
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -78,7 +78,4 @@ def _is_constant(operator: Operator, known: Collection[str]) -> bool:
 
 
 def _has_parameters(operator: Operator) -> bool:
-    roots: tuple[Scalar, ...] = (operator.body,)
-    if operator.reduction is not None:
-        roots += (*(state.contribution for state in operator.reduction.states), operator.reduction.finish)
-    return any(isinstance(node, Parameter) for root in roots for node in subexpressions(root))
+    return any(isinstance(node, Parameter) for node in operator.scalars())

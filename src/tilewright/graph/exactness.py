@@ -14,6 +14,8 @@ INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uin
 HALVES = frozenset(("float16", "bfloat16"))
 IN_FLOAT32 = frozenset(("bool", "int8", "int16", "uint8", "uint16", "float16", "bfloat16", "float32"))
 """Types whose values all are float32 values."""
+LARGEST_WHOLE = 1 << 24
+"""Up to it float32 holds every whole number."""
 
 
 def exact_type(operator: Operator, tensors: Mapping[str, Tensor]) -> str:

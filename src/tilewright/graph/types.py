@@ -12,7 +12,7 @@ import numpy as np
 
 from tilewright.graph import constant_values
 from tilewright.graph.index import Index
-from tilewright.graph.scalar import Apply, Load, Point, Scalar, State, apply
+from tilewright.graph.scalar import Apply, Load, Point, Scalar, State, apply, subexpressions
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,14 +191,16 @@ class Operator:
         """The numbers of the reads whose elements other reads add to their indices."""
         return frozenset(number for access in self.reads for _, number in access.lookups)
 
-    def functions(self) -> tuple[str, ...]:
-        """The scalar functions applied at every point, with repetition."""
-        from tilewright.graph.scalar import subexpressions
-
+    def scalars(self) -> tuple[Scalar, ...]:
+        """Everything that is computed at every point, its parts included, with repetition."""
         roots: tuple[Scalar, ...] = (self.body,)
         if self.reduction is not None:
             roots += (*(state.contribution for state in self.reduction.states), self.reduction.finish)
-        return tuple(node.function for root in roots for node in subexpressions(root) if isinstance(node, Apply))
+        return tuple(node for root in roots for node in subexpressions(root))
+
+    def functions(self) -> tuple[str, ...]:
+        """The scalar functions applied at every point, with repetition."""
+        return tuple(node.function for node in self.scalars() if isinstance(node, Apply))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError
+from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import axis
 from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import AxisValue, Literal, Scalar, apply
 from tilewright.graph.shapes import symbols_of
 from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
 
-LARGEST = 1 << 24
 """Whole numbers up to here are exact in float32, in which kernels compute positions."""
 
 
@@ -42,11 +42,11 @@ def numpy_meaning(extent: int, start: float, step: float, dtype: str) -> Any:
 def _check_exact(extent: Extent, start: float, step: float) -> None:
     most = extent.high if isinstance(extent, SymbolicExtent) else extent
     ends = (start, start + step * max(most - 1, 0))
-    if all(float(number).is_integer() for number in (start, step)) and max(map(abs, ends)) > LARGEST:
+    if all(float(number).is_integer() for number in (start, step)) and max(map(abs, ends)) > LARGEST_WHOLE:
         of = f" of {extent}" if symbols_of([extent]) else ""
         raise ShapeError(
             f"arange runs from {ends[0]} to {ends[1]}{of}",
             where="arange",
-            why=f"kernels compute positions in float32, in which whole numbers are exact up to {LARGEST}",
+            why=f"kernels compute positions in float32, in which whole numbers are exact up to {LARGEST_WHOLE}",
             hint="give a symbolic extent a smaller upper end, or count blocks",
         )

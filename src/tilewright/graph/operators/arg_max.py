@@ -11,6 +11,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.definition import define
+from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
 from tilewright.graph.operators.elementwise import accumulator_of
@@ -21,7 +22,6 @@ from tilewright.graph.types import Access, Axis, AxisKind, Operator, Reduction, 
 if TYPE_CHECKING:
     from tilewright.graph.builder import Builder
 
-LARGEST = 1 << 24
 """Positions up to here are exact in float32."""
 
 
@@ -84,7 +84,7 @@ def _lowered(function: str, builder: Builder, x: Tensor, axis: int, keepdims: in
     extent = x.shape[axis]
     if extent == 0:
         raise ShapeError("the extreme of no elements", where=f"ArgMax or ArgMin of {shape_text(x.shape)} along axis {axis}")
-    if (extent if isinstance(extent, int) else extent.high) > LARGEST:
+    if (extent if isinstance(extent, int) else extent.high) > LARGEST_WHOLE:
         raise UnsupportedOperation(f"ArgMax or ArgMin along {extent} elements in generated code")
     return builder.record(position_of, function, x, axis, bool(keepdims), bool(last), kind="position")
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
 from tilewright.graph.definition import define
+from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
 from tilewright.graph.operators.elementwise import accumulator_of
@@ -24,7 +25,6 @@ from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, Symbol
 if TYPE_CHECKING:
     from tilewright.graph.builder import Builder
 
-LARGEST = 1 << 24
 """Positions up to here are exact in float32, in which bodies may compare them."""
 
 
@@ -77,7 +77,7 @@ def _checked(parts: Sequence[Tensor], axis: int) -> tuple[int, list[int]]:
         if not isinstance(extent, int):
             raise UnsupportedOperation(f"{extent}, which is known at run time, along the axis of a concatenation", where=where)
         lengths.append(extent)
-    if sum(lengths) > LARGEST and len(parts) > 1:
+    if sum(lengths) > LARGEST_WHOLE and len(parts) > 1:
         raise UnsupportedOperation(f"a concatenation of {sum(lengths)} positions", where=where)
     return chosen, lengths
 

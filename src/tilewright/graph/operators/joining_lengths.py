@@ -11,9 +11,10 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
+from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
-from tilewright.graph.operators.arange import LARGEST, arange
+from tilewright.graph.operators.arange import arange
 from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import AxisValue, Load, Scalar, apply
 from tilewright.graph.shapes import shape_text
@@ -28,7 +29,7 @@ def concatenate_lengths(builder: Builder, parts: Sequence[Tensor], axis: int) ->
     """The parts behind each other along `axis`. Raises `UnsupportedOperation` for more positions than bodies can compare."""
     _check(parts, axis)
     ends = list(accumulate((part.shape[axis] for part in parts), plus))
-    if (ends[-1].high if isinstance(ends[-1], SymbolicExtent) else ends[-1]) > LARGEST:
+    if (ends[-1].high if isinstance(ends[-1], SymbolicExtent) else ends[-1]) > LARGEST_WHOLE:
         raise UnsupportedOperation(f"a concatenation of {ends[-1]} positions")
     positions = [builder.record(_positions, ends[-1], begin, kind="positions") for begin in (0, *ends[:-1])]
     return builder.record(_joined, parts, positions, ends, axis, kind="concat")

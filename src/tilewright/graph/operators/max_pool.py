@@ -14,9 +14,9 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.definition import define
+from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.operators.arg_max import LARGEST
 from tilewright.graph.operators.reduce import REDUCTIONS
 from tilewright.graph.operators.windows import Window, inside, position, window_of, windowed, windows
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
@@ -92,7 +92,7 @@ def lower(
     if output_count == 1:
         return largest
     channels = x.shape[1]
-    if prod(window.extents) > LARGEST or not isinstance(channels, int):
+    if prod(window.extents) > LARGEST_WHOLE or not isinstance(channels, int):
         raise UnsupportedOperation(f"MaxPool with positions in {channels} images of {window.extents}", where="MaxPool")
     place = builder.cast(builder.record(_first_places, x, largest, window, kind="places"), "int64")
     return largest, builder.body(_numbered(window, channels, storage_order), place, kind="positions")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import reduce
 
 from tilewright.errors import InternalError
-from tilewright.graph.index import FloorDiv, Index, Mod
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, rewrite
+from tilewright.graph.exactness import LARGEST_WHOLE
+from tilewright.graph.index import FloorDiv, Index, Mod, with_natural_dividends
+from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, rewrite, subexpressions
 from tilewright.graph.types import Access, Operator, largest_extent
 
 
@@ -46,7 +48,8 @@ def composed(source: Access, positions: Mapping[str, Index], extents: Mapping[st
 def inlined(operator: Operator, producers: Mapping[str, Operator]) -> Operator:
     """An operator that computes, wherever it reads without a guard what one of these maps writes, the map's body itself.
 
-    The maps have no lookups. What lookups read, and what they look in, stays a tensor.
+    The maps have no lookups. What lookups read, and what they look in, stays a tensor; so does what is made of positions that
+    the operator's own axes do not give exactly.
     """
     reads: list[Access] = []
     values: dict[int, Scalar] = {}
@@ -58,18 +61,33 @@ def inlined(operator: Operator, producers: Mapping[str, Operator]) -> Operator:
             values[number] = Load(_number_of(access, reads))
             continue
         positions, extents = consumer_positions(producer, access), largest_extents(operator)
+        body = _at(producer.body, positions, extents)
+        if body is None:
+            values[number] = Load(_number_of(access, reads))
+            continue
         inner = [_number_of(composed(read, positions, extents), reads) for read in producer.reads]
-        values[number] = _renumbered(_at(producer.body, positions), {old: Load(new) for old, new in enumerate(inner)})
+        values[number] = _renumbered(body, {old: Load(new) for old, new in enumerate(inner)})
     return replace(operator, reads=tuple(reads), body=_renumbered(operator.body, values))
 
 
-def _at(body: Scalar, positions: Mapping[str, Index]) -> Scalar:
-    """A body whose axes stand at the reader's positions. An axis that the write lacks has extent 1."""
+def _at(body: Scalar, positions: Mapping[str, Index], extents: Mapping[str, int]) -> Scalar | None:
+    """A body whose axes stand at the reader's positions; None if these are not exact.
 
-    def moved(node: Scalar) -> Scalar | None:
-        return position_value(positions.get(node.axis, Index())) if isinstance(node, AxisValue) else None
+    An axis that the write lacks has extent 1.
+    """
+    used = {node.axis for node in subexpressions(body) if isinstance(node, AxisValue)}
+    moved = {axis: with_natural_dividends(positions.get(axis, Index()), extents) for axis in used}
+    if any(_largest(index, extents) > LARGEST_WHOLE for index in moved.values()):
+        return None
+    return rewrite(body, lambda node: position_value(moved[node.axis]) if isinstance(node, AxisValue) else None)
 
-    return rewrite(body, moved)
+
+def _largest(index: Index, extents: Mapping[str, int]) -> int:
+    """A bound of every number on the way to the value of an index, divisions included."""
+    total = abs(index.constant)
+    for atom, coefficient in index.terms:
+        total += abs(coefficient) * (extents[atom] if isinstance(atom, str) else _largest(atom.dividend, extents))
+    return total
 
 
 def _number_of(access: Access, reads: list[Access]) -> int:
@@ -91,20 +109,23 @@ def _renumbered(body: Scalar, values: Mapping[int, Scalar]) -> Scalar:
 def position_value(index: Index) -> Scalar:
     """An index as a number: what the position along a producer's axis is in terms of the consumer's axes.
 
-    Quotients of whole numbers below 2^24 are exact when they are rounded down: they stay further from the next whole number
+    Nothing on the way is negative: unsigned integers cannot be, and divisions of integers round toward zero. In float32,
+    quotients of whole numbers up to 2^24 are exact when they are rounded down: they stay further from the next whole number
     than their rounding reaches.
 
     >>> from tilewright.graph.index import axis
     >>> position_value(axis("m") + 1)
     Apply(function='add', operands=(AxisValue(axis='m'), Literal(value=1.0)))
     """
-    parts = [_times(_atom_value(atom), coefficient) for atom, coefficient in index.terms]
-    if index.constant or not parts:
-        parts.append(Literal(float(index.constant)))
-    total, *others = parts
-    for other in others:
-        total = apply("add", total, other)
-    return total
+    terms = [(_atom_value(atom), coefficient) for atom, coefficient in index.terms]
+    more = [_times(value, coefficient) for value, coefficient in terms if coefficient > 0]
+    less = [_times(value, -coefficient) for value, coefficient in terms if coefficient < 0]
+    if index.constant < 0:
+        less.append(Literal(float(-index.constant)))
+    elif index.constant or not more:
+        more.append(Literal(float(index.constant)))
+    total = reduce(lambda one, other: apply("add", one, other), more)
+    return reduce(lambda one, other: apply("subtract", one, other), less, total)
 
 
 def _atom_value(atom: str | FloorDiv | Mod) -> Scalar:

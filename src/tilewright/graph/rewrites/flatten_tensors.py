@@ -17,7 +17,7 @@ from math import prod
 
 from tilewright.graph.index import FloorDiv, Index, Mod, floordiv
 from tilewright.graph.rewrites.rename import rename_tensors
-from tilewright.graph.scalar import AxisValue, subexpressions
+from tilewright.graph.scalar import AxisValue
 from tilewright.graph.types import Access, Axis, Constant, Extent, Graph, Operator, Tensor, planned_extent
 
 Joint = tuple[str, int]
@@ -202,9 +202,7 @@ def _needed(work: _Work, operator: Operator, pair: Pair) -> tuple[Joint, ...] | 
     outer, inner = operator.axis(pair[0]), operator.axis(pair[1])
     if not isinstance(outer.extent, int) or not isinstance(inner.extent, int) or min(outer.extent, inner.extent) < 2:
         return None
-    bodies = [operator.body, *(() if operator.reduction is None else (s.contribution for s in operator.reduction.states))]
-    bodies += [] if operator.reduction is None else [operator.reduction.finish]
-    if any(isinstance(node, AxisValue) and node.axis in pair for body in bodies for node in subexpressions(body)):
+    if any(isinstance(node, AxisValue) and node.axis in pair for node in operator.scalars()):
         return None
     joints: list[Joint] = []
     for access in (*operator.reads, operator.write):

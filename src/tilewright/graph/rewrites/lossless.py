@@ -12,13 +12,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from tilewright.graph.conditions import constraint_of
-from tilewright.graph.exactness import HALVES, IN_FLOAT32, INTEGERS, exact_type
+from tilewright.graph.exactness import HALVES, IN_FLOAT32, INTEGERS, LARGEST_WHOLE, exact_type
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Scalar, subexpressions
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import Operator, Tensor
 
-SHORT = 2**24
-"""Integers below it are exact as float32."""
 WHOLE_FUNCTIONS = frozenset(("add", "subtract", "multiply", "negative", "abs", "maximum", "minimum", "floor", "divide"))
 """Of short integers, for which they are exact: divisions are rounded down."""
 Types = Mapping[str, Tensor]
@@ -62,7 +60,7 @@ def _is_safe(producer: Operator, stored: str, tensors: Types) -> bool:
         return False
     if stored == "bool":
         return _is_safe_condition(producer.body, types)
-    if stored in INTEGERS and (np.iinfo(stored).max < SHORT or not all(np.can_cast(one, stored) for one in types)):
+    if stored in INTEGERS and (np.iinfo(stored).max < LARGEST_WHOLE or not all(np.can_cast(one, stored) for one in types)):
         return False
     return (stored in INTEGERS or stored == "float64") and _is_safe_value(producer.body, types)
 
@@ -98,7 +96,7 @@ def _is_short_node(node: Scalar, types: list[str]) -> bool:
         case Load(read):
             return types[read] in IN_FLOAT32
         case Literal(value):
-            return abs(value) < SHORT and value == int(value)
+            return abs(value) < LARGEST_WHOLE and value == int(value)
         case Apply(function):
             return function in WHOLE_FUNCTIONS
     return isinstance(node, AxisValue | Parameter)

@@ -1,7 +1,8 @@
 """Puts comparisons of positions in the place of constant masks that say the same: a triangle, a band, an interval of keys.
 
 Only values decide. `np.tril(np.ones((m, l), bool))` is `row >= column`; an additive mask of 0 and -inf is a `where` of both. What
-positions say need not be read, and planning sees which blocks of a mask are empty or full.
+positions say need not be read, and planning sees which blocks of a mask are empty or full. Dimensions are no longer than
+positions are exact.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph.constant_values import is_mask
+from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.types import Access, Constant, Graph, Operator
@@ -59,7 +61,7 @@ def _truth(array: np.ndarray[Any, Any]) -> Bools | None:
 
 def _said(operator: Operator, access: Access, truth: Bools | None) -> Scalar | None:
     """The condition on positions that a mask is; None if it is none of those known, or does not depend on any position."""
-    if truth is None or not access.is_affine() or truth.size == 0:
+    if truth is None or not access.is_affine() or truth.size == 0 or max(truth.shape, default=0) > LARGEST_WHOLE:
         return None
     dimensions = list(zip(access.indices, truth.shape, strict=True))
     along = [(str(index), extent) for index, extent in dimensions if index.terms and extent > 1]
