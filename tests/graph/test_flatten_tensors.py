@@ -109,6 +109,15 @@ def test_lookups_go_with_their_dimensions_when_others_become_one():
     assert [access.lookups for access in looking.reads if access.lookups] == [((2, 0),)]
 
 
+def test_what_a_map_makes_along_merged_dimensions_stays_apart_where_it_is_looked_into():
+    """Nobody reshapes the map's own result: the map walks the pixels of its operand in a row."""
+    builder = Builder("looked up")
+    pixels = builder.reshape(builder.map("abs", builder.input("x", (2, 6, 4), "float32")), (2, 3, 8))
+    scaled = builder.map("multiply", pixels, builder.constant(np.arange(1.0, 25.0, dtype="f4").reshape(3, 8)))
+    taken = builder.record(gather, scaled, builder.constant(np.array([[2, 0], [-3, 1]])), 1, kind="gather")
+    same_meaning(builder.graph((taken.name,)))
+
+
 def test_quotients_with_constants_are_put_together():
     index = axis("p") * -1 + 23
     assert flatten_tensors.without_digits(floordiv(index, 4) * 4 + mod(index, 4)) == index
