@@ -77,6 +77,9 @@ class Settings:
         (), "TILEWRIGHT_LOG", _topics, f"comma-separated topics to log to stderr ({', '.join(LOG_TOPICS)})"
     )
     dump_dir: Path | None = _knob(None, "TILEWRIGHT_DUMP_DIR", Path, "write what every stage produced into this directory")
+    verify: bool = _knob(
+        False, "TILEWRIGHT_VERIFY", _boolean, "check every rewrite and every new kernel against the NumPy interpreter (slow)"
+    )
     calibrate: bool = _knob(
         True, "TILEWRIGHT_CALIBRATE", _boolean, "measure this CPU once (under 3 s); 0 plans with datasheet figures"
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tilewright import settings
 from tilewright.api import pytree
 from tilewright.api.calling import Array, Binder, TracedCall, is_array
 from tilewright.codegen.artifact import Artifact
@@ -77,6 +78,10 @@ class Lowered:
         packed = [slot.name for slot in artifact.signature.constants]
         values = artifact.recipe.values(self.graph.constants)
         executable = load(artifact, threads=self.threads, constants=[values[name] for name in packed])
+        if settings.current().verify:
+            from tilewright.verification import verify_meaning
+
+            verify_meaning(self.graph, self.machine, fuse=self.fuse, threads=self.threads)
         return Kernel(self, executable, tuple(values[name] for name in of_calls))
 
     def _artifact(self) -> Artifact:

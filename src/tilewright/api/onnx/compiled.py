@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright import compiler
+from tilewright import compiler, settings
 from tilewright.api.onnx.positions import Positions, positions_of
 from tilewright.codegen.artifact import Artifact
 from tilewright.frontend.onnx.model import Array
@@ -56,6 +56,10 @@ def compiled(graph: Graph, machine: Machine, threads: int | None) -> Compiled:
     packed = [slot.name for slot in artifact.signature.constants]
     values = artifact.recipe.values(graph.constants)
     executable = load(artifact, threads=threads, constants=[values[name] for name in packed])
+    if settings.current().verify:
+        from tilewright.verification import verify_meaning
+
+        verify_meaning(graph, machine, threads=threads)
     read = tuple(resident(values[name]) for name in of_calls)
     return Compiled(_without_constants(graph), executable, read, positions_of(graph))
 

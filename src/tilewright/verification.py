@@ -1,0 +1,192 @@
+"""Semantic verification: every rewrite and the compiled kernel against the NumPy interpreter (TILEWRIGHT_VERIFY=1).
+
+A graph is shrunk, the rewrites run on it one by one, and after each of them the interpreter computes the outputs in float64.
+Then the shrunken graph is planned, compiled and run. The first stage whose results differ is named.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright import compiler
+from tilewright.errors import InternalError, TilewrightError
+from tilewright.graph.constant_recipe import decoded
+from tilewright.graph.interpreter import evaluate
+from tilewright.graph.numpy_types import is_short_float
+from tilewright.graph.printer import to_text
+from tilewright.graph.shrinking import points, shrunken
+from tilewright.graph.sums_of_extents import SumOfExtents, value_of
+from tilewright.graph.types import Graph, SymbolicExtent, Tensor
+from tilewright.machine import Machine
+from tilewright.runtime.executable import load
+
+MOST_POINTS = 1 << 20
+"""Points of a shrunken graph, so that its interpretation takes seconds at most."""
+MOST_POINTS_CHECKED = 1 << 25
+"""Graphs that stay larger than this when shrunken are not verified."""
+SMALL_EXTENT = 5
+"""For extents that are known at run time, where their range allows it."""
+ROUNDING = 1e-6
+"""Relative to the largest element: a rewrite may round constants to float32 and reorder sums."""
+AMPLIFICATION = 64.0
+"""Times the error of the interpreter in float32: generated code sums and divides in another order."""
+SHORT_ROUNDING = 0.02
+"""In place of ROUNDING where graphs store numbers shorter than float32 on their way."""
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+_log = logging.getLogger("tilewright.plan")
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """An output of the graph as it was given: in float64, and in its types."""
+
+    exact: Array
+    rounded: Array
+    tolerance: float
+
+    def difference(self, actual: Array) -> float:
+        """The largest deviation beyond the tolerance; 0 where there is none. NaN and infinities must be where they are expected.
+
+        An element that equals the expected result of either precision passes: comparisons and roundings may fall on either side.
+        """
+        if actual.shape != self.exact.shape:
+            return float("inf")
+        largest = float(np.minimum(_deviation(actual, self.exact), _deviation(actual, self.rounded)).max(initial=0.0))
+        return largest if largest > self.tolerance else 0.0
+
+
+def _deviation(actual: Array, expected: Array) -> Array:
+    """Of every element; infinite where just one is NaN."""
+    one, other = actual.astype(np.float64), expected.astype(np.float64)
+    with np.errstate(all="ignore"):
+        deviation = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, np.abs(one - other))
+    return np.where(np.isnan(deviation), np.inf, deviation)
+
+
+def verify_meaning(graph: Graph, machine: Machine, *, fuse: bool | None = None, threads: int | None = None) -> None:
+    """Raise `InternalError`, with the shrunken graph as dump, naming the first stage that changes results.
+
+    Graphs that cannot be shrunk below MOST_POINTS_CHECKED points are passed over, and so are those that refuse every input that
+    is tried here (positions computed by the graph may be out of range): both are logged under `plan`.
+    """
+    small = shrunken(graph, MOST_POINTS)
+    if points(small) > MOST_POINTS_CHECKED:
+        _log.info("%s: not verified, %d points", graph.name, points(small))
+        return
+    found = _instance(small)
+    if found is None:
+        _log.info("%s: not verified, no inputs that it takes", graph.name)
+        return
+    inputs, expected = found
+    for stage, results in _stages(small, inputs, machine, fuse, threads):
+        for name, wanted, actual in zip(small.outputs, expected, results, strict=True):
+            if difference := wanted.difference(actual):
+                raise InternalError(
+                    f"{graph.name}: {stage} changes the result {name!r} by {difference:.3g}, allowed {wanted.tolerance:.3g}",
+                    dump=to_text(small),
+                )
+
+
+def _stages(
+    graph: Graph, inputs: Mapping[str, Array], machine: Machine, fuse: bool | None, threads: int | None
+) -> Iterator[tuple[str, Sequence[Array]]]:
+    """The name of every stage and the outputs after it."""
+    rewritten = graph
+    for one in compiler.REWRITES:
+        before, rewritten = rewritten, one.run(rewritten)
+        if rewritten is not before and rewritten != before:
+            yield f"the rewrite {one.name}", _outputs(rewritten, inputs, "float64")
+    yield "code generation", _run(graph, inputs, machine, fuse, threads)
+
+
+def _outputs(graph: Graph, inputs: Mapping[str, Array], dtype: str | None) -> list[Array]:
+    values = evaluate(graph, inputs, dtype=dtype)
+    return [np.asarray(values[name]) for name in graph.outputs]
+
+
+def _run(graph: Graph, inputs: Mapping[str, Array], machine: Machine, fuse: bool | None, threads: int | None) -> Sequence[Array]:
+    artifact = compiler.generate(compiler.plan(graph, machine, fuse=fuse))
+    constants = decoded(artifact.recipe).values(graph.constants)
+    executable = load(artifact, threads=threads, constants=[constants[slot.name] for slot in artifact.signature.constants])
+    arguments = [inputs[name] for name in graph.inputs]
+    arguments += [constants[slot.name] for slot in artifact.signature.inputs[len(graph.inputs) :]]
+    outputs = executable.new_outputs(arguments)
+    executable.run(arguments, outputs)
+    return outputs
+
+
+def _instance(graph: Graph) -> tuple[dict[str, Array], list[Expected]] | None:
+    """Inputs and what they give: those of the first kind that gives no NaN, else of the kind that gives fewest."""
+    best: tuple[dict[str, Array], list[Expected]] | None = None
+    fewest = float("inf")
+    for kind in ("normal", "positive", "zero"):
+        inputs = _inputs(graph, kind)
+        try:
+            expected = _expected(graph, inputs)
+        except (TilewrightError, IndexError):
+            continue
+        undefined = sum(int((~np.isfinite(one.exact.astype(np.float64))).sum()) for one in expected)
+        if undefined < fewest:
+            best, fewest = (inputs, expected), undefined
+        if not undefined:
+            break
+    return best
+
+
+def _expected(graph: Graph, inputs: Mapping[str, Array]) -> list[Expected]:
+    is_short = any(is_short_float(tensor.dtype) for tensor in graph.tensors)
+    pairs = zip(_outputs(graph, inputs, "float64"), _outputs(graph, inputs, None), strict=True)
+    return [
+        Expected(exact, rounded, _tolerance(exact, rounded, SHORT_ROUNDING if is_short else ROUNDING)) for exact, rounded in pairs
+    ]
+
+
+def _tolerance(exact: Array, rounded: Array, relative: float) -> float:
+    with np.errstate(all="ignore"):
+        one, other = exact.astype(np.float64), rounded.astype(np.float64)
+        finite = np.isfinite(one) & np.isfinite(other)
+        error = np.abs(one - other)[finite].max(initial=0.0)
+        return float(relative * np.abs(one)[finite].max(initial=0.0) + AMPLIFICATION * error)
+
+
+def _inputs(graph: Graph, kind: str) -> dict[str, Array]:
+    random = np.random.default_rng(0)
+    symbols = _symbols(graph)
+    tensors = [graph.tensor(name) for name in graph.inputs]
+    return {tensor.name: _values(tensor, symbols, random, kind, _most(graph)) for tensor in tensors}
+
+
+def _values(tensor: Tensor, symbols: Mapping[str, int], random: np.random.Generator, kind: str, most: int) -> Array:
+    shape = [value_of(extent, symbols) for extent in tensor.shape]
+    dtype = np.dtype(tensor.dtype)
+    if kind == "zero":
+        return np.zeros(shape, dtype)
+    if dtype.kind in "biu":
+        return random.integers(0, 2 if dtype.kind == "b" else most, shape).astype(dtype)
+    values = random.standard_normal(shape) if kind == "normal" else random.uniform(0.25, 1.0, shape)
+    return values.astype(dtype)
+
+
+def _most(graph: Graph) -> int:
+    """Integers below this are positions in every dimension that is looked up."""
+    reads = [(op, access) for op in graph.operators for access in op.reads]
+    extents = [graph.tensor(access.tensor).shape[dimension] for _, access in reads for dimension, _ in access.lookups]
+    return max(1, min([8, *(extent.low if isinstance(extent, SymbolicExtent) else extent for extent in extents)]))
+
+
+def _symbols(graph: Graph) -> dict[str, int]:
+    """A small value for every extent that is known at run time."""
+    found: dict[str, int] = {}
+    for tensor in graph.tensors:
+        for extent in tensor.shape:
+            for symbol in extent.terms if isinstance(extent, SumOfExtents) else (extent,):
+                if isinstance(symbol, SymbolicExtent):
+                    found[symbol.name] = min(max(symbol.low, SMALL_EXTENT), symbol.high)
+    return found
