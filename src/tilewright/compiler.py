@@ -20,7 +20,7 @@ from pprint import pformat
 from tilewright import settings
 from tilewright.codegen.artifact import Artifact
 from tilewright.codegen.program import emit_program, lower_program
-from tilewright.errors import TilewrightError
+from tilewright.errors import TilewrightError, bugs_reported
 from tilewright.graph.constant_part import split
 from tilewright.graph.constant_recipe import Recipe, recipe
 from tilewright.graph.printer import to_text
@@ -97,15 +97,16 @@ def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> ModelPl
 
     `fuse` of None lets the prices decide, True fuses all that can be, False nothing. Raises PlanningError where no plan exists.
     """
-    verify(graph)
-    _dump("trace", graph.name, lambda: to_text(graph))
-    given, graph = graph.constants, rewrite(graph)
-    _dump("rewrite", graph.name, lambda: to_text(graph))
-    constant_part, graph = split(graph)
-    model_plan = replace(partition(graph, machine, fuse=fuse), constant_part=constant_part, given=given)
-    _log_decisions(model_plan)
-    _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))
-    return model_plan
+    with bugs_reported(f"planning {graph.name} for {machine.name}", lambda: to_text(graph)):
+        verify(graph)
+        _dump("trace", graph.name, lambda: to_text(graph))
+        rewritten = rewrite(graph)
+        _dump("rewrite", graph.name, lambda: to_text(rewritten))
+        constant_part, rest = split(rewritten)
+        model_plan = replace(partition(rest, machine, fuse=fuse), constant_part=constant_part, given=graph.constants)
+        _log_decisions(model_plan)
+        _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))
+        return model_plan
 
 
 def rewrite(graph: Graph) -> Graph:
@@ -118,13 +119,15 @@ def rewrite(graph: Graph) -> Graph:
 
 def generate(model_plan: ModelPlan) -> Artifact:
     """The C of a plan; no compiler is run."""
-    program = lower_program(model_plan)
-    _dump("lower", model_plan.graph.name, lambda: pformat(program.nests, width=120))
-    artifact = emit_program(program)
-    artifact = replace(artifact, recipe=_recipe(model_plan, artifact))
-    _log_codegen.info("%s: %d lines of C, key %s", model_plan.graph.name, artifact.source.count("\n"), artifact.key[:16])
-    _dump("emit", model_plan.graph.name, lambda: artifact.source)
-    return artifact
+    name = model_plan.graph.name
+    with bugs_reported(f"generating code for {name}", lambda: to_text(model_plan.graph)):
+        program = lower_program(model_plan)
+        _dump("lower", name, lambda: pformat(program.nests, width=120))
+        artifact = emit_program(program)
+        artifact = replace(artifact, recipe=_recipe(model_plan, artifact))
+        _log_codegen.info("%s: %d lines of C, key %s", name, artifact.source.count("\n"), artifact.key[:16])
+        _dump("emit", name, lambda: artifact.source)
+        return artifact
 
 
 def build(model_plan: ModelPlan, *, threads: int | None = None) -> Executable:

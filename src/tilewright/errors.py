@@ -15,6 +15,12 @@ A message says what went wrong; `where` says at which place of the user's input,
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_PACKAGE = str(Path(__file__).parent)
+
 
 class TilewrightError(Exception):
     """An error that the user can understand and act upon.
@@ -80,3 +86,37 @@ class InternalError(Exception):
     def __str__(self) -> str:
         advice = "This is a bug of Tilewright. Please report it together with the text below."
         return "\n".join([self.message, advice, *([self.dump] if self.dump else [])])
+
+
+@contextmanager
+def bugs_reported(activity: str, dump: Callable[[], str]) -> Iterator[None]:
+    """Inside, an exception that is no message to users becomes an `InternalError` with a dump.
+
+    >>> with bugs_reported("planning f", lambda: "graph f"):
+    ...     {}["x"]
+    Traceback (most recent call last):
+    ...
+    tilewright.errors.InternalError: planning f: KeyError: 'x'
+    This is a bug of Tilewright. Please report it together with the text below.
+    graph f
+    """
+    try:
+        yield
+    except (TilewrightError, InternalError, MemoryError):
+        raise
+    except Exception as problem:
+        raise bug(activity, problem, dump()) from problem
+
+
+def bug(activity: str, problem: Exception, dump: str) -> InternalError:
+    """The `InternalError` for an exception that nobody meant."""
+    return InternalError(f"{activity}: {type(problem).__name__}: {problem}", dump=dump)
+
+
+def is_bug(problem: BaseException) -> bool:
+    """Whether an exception that is no message to users was raised by a line of this package."""
+    trace = problem.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    is_here = trace is not None and trace.tb_frame.f_code.co_filename.startswith(_PACKAGE)
+    return is_here and not isinstance(problem, (TilewrightError, MemoryError))

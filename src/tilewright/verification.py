@@ -15,7 +15,6 @@ import numpy as np
 
 from tilewright import compiler
 from tilewright.errors import InternalError, TilewrightError
-from tilewright.graph.constant_recipe import decoded
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.numpy_types import is_short_float
 from tilewright.graph.printer import to_text
@@ -113,7 +112,7 @@ def _outputs(graph: Graph, inputs: Mapping[str, Array], dtype: str | None) -> li
 
 def _run(graph: Graph, inputs: Mapping[str, Array], machine: Machine, fuse: bool | None, threads: int | None) -> Sequence[Array]:
     artifact = compiler.generate(compiler.plan(graph, machine, fuse=fuse))
-    constants = decoded(artifact.recipe).values(graph.constants)
+    constants = artifact.recipe.values(graph.constants)
     executable = load(artifact, threads=threads, constants=[constants[slot.name] for slot in artifact.signature.constants])
     arguments = [inputs[name] for name in graph.inputs]
     arguments += [constants[slot.name] for slot in artifact.signature.inputs[len(graph.inputs) :]]

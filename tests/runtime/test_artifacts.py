@@ -184,6 +184,7 @@ def test_what_is_read_back_is_what_was_written() -> None:
     assert again == artifact
 
 
+@pytest.mark.unverified
 def test_a_second_function_is_neither_planned_nor_generated(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     weights, more = random(7, 90), random(90, 3)
 

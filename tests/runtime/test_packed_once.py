@@ -64,6 +64,7 @@ def test_what_is_packed_is_read_only_and_goes_with_its_last_kernel() -> None:
     arrays = [2 * array for array in WEIGHTS]
     executable = load(artifact(64), threads=1, constants=arrays)
     assert not any(array.flags.writeable for array in executable._constants.arrays)
+    gc.collect()
     before = len(constants._shared.by_contents)
     del executable
     gc.collect()

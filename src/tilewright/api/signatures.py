@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from tilewright.api.calling import Array
 from tilewright.api.lengths import Extents, Lengths, described, symbols
-from tilewright.errors import CacheError, InternalError, ToolchainError
+from tilewright.errors import CacheError, InternalError, ToolchainError, bug, is_bug
 from tilewright.frontend.tracing import TensorSpec
 from tilewright.graph.types import Extent
 
@@ -56,7 +56,10 @@ class Signatures(Generic[TracedT, MadeT]):
         return kernel
 
     def _attempt(self, extents: Extents, maker: Maker[TracedT, MadeT]) -> MadeT | None:
-        """A kernel; None where lengths were pinned instead."""
+        """A kernel; None where lengths were pinned instead.
+
+        A function may refuse lengths in whatever way it likes; an error of this package is a bug if fixed extents do not meet it.
+        """
         key = self._lengths.key(extents)
         lengths = symbols(key)
         try:
@@ -64,6 +67,8 @@ class Signatures(Generic[TracedT, MadeT]):
         except Exception as problem:
             if not lengths or self._must_be_symbolic or isinstance(problem, self._passing):
                 raise
+            if is_bug(problem) and _can_trace(maker, extents):
+                raise bug("tracing with lengths", problem, f"extents of the arguments: {key}") from problem
             _log.info("lengths are specialised: %s", problem)
         failing = [first for first in lengths if not _can_trace(maker, described(key, extents, (first,)))]
         self._lengths.pin([position for first in failing or lengths for position in lengths[first]], extents)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import UnsupportedOperation
+from tilewright.errors import TilewrightError, UnsupportedOperation
 from tilewright.frontend.onnx.model import Array, Node
 from tilewright.graph.sums_of_extents import minus, plus, value_of
 from tilewright.graph.types import Extent, SymbolicExtent
@@ -74,7 +74,7 @@ def _moved(node: Node, inputs: Sequence[Any], arrays: Sequence[Any], dtype: str)
         return None
     try:
         return _array(np.asarray(node.definition.meaning(*arrays, **node.attributes), object), dtype)
-    except Exception:
+    except (TilewrightError, ValueError, IndexError, TypeError):
         return None  # without symbols, the same node says what is wrong
 
 

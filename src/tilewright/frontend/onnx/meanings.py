@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import InternalError, InvalidModel, TilewrightError
+from tilewright.errors import InternalError, InvalidModel, TilewrightError, bug
 from tilewright.frontend.onnx.model import Node
 from tilewright.frontend.onnx.sizes import check_bytes
+
+REFUSALS = (ArithmeticError, LookupError, TypeError, ValueError)
+"""How NumPy refuses operands and attributes that do not fit each other."""
 
 
 def run_meaning(node: Node, inputs: Sequence[Any], bodies: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
     """The results of a node, one per output; `bodies` are callables in place of the node's graphs.
 
-    Raises `TilewrightError` with the node as its place, whatever goes wrong.
+    Raises `TilewrightError` with the node as its place for operands and attributes that it cannot compute.
     """
     if node.definition is None:
         raise InternalError(f"{node.label} has no meaning")
@@ -29,10 +32,12 @@ def run_meaning(node: Node, inputs: Sequence[Any], bodies: Mapping[str, Any] | N
             results = node.definition.meaning(*inputs, **options)
     except TilewrightError as problem:
         raise placed(problem, node) from problem
-    except InternalError:
+    except REFUSALS as problem:
+        raise InvalidModel(f"{node.label} cannot be computed", where=node.label, why=_text(problem)) from problem
+    except (InternalError, MemoryError):
         raise
     except Exception as problem:
-        raise InvalidModel(f"{node.label} cannot be computed", where=node.label, why=_text(problem)) from problem
+        raise bug(f"the reference implementation of {node.label}", problem, described(node, inputs)) from problem
     values = tuple(_value(value) for value in (results if isinstance(results, tuple) else (results,)))
     if len(values) < len(node.outputs):
         raise InvalidModel(f"{node.label} has {len(values)} results", where=node.label, why=f"{len(node.outputs)} are named")
@@ -44,6 +49,17 @@ def placed(problem: TilewrightError, node: Node) -> TilewrightError:
     if not problem.where.startswith(node.label):
         problem.where = f"{node.label}; {problem.where}" if problem.where else node.label
     return problem
+
+
+def described(node: Node, inputs: Sequence[Any]) -> str:
+    """A node with its attributes and the shapes and types of its operands: enough to build it again."""
+    operands = ", ".join(_operand_text(one) for one in inputs)
+    attributes = ", ".join(f"{name}={value!r}" for name, value in node.attributes.items())
+    return f"{node.label} ({node.domain or 'ai.onnx'})\n  operands: {operands}\n  attributes: {attributes}"
+
+
+def _operand_text(value: Any) -> str:
+    return f"{value.dtype}{list(value.shape)}" if hasattr(value, "dtype") else type(value).__name__
 
 
 def check_size(node: Node, inputs: Sequence[Any]) -> None:

@@ -16,10 +16,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tilewright.errors import DTypeError, InternalError, InvalidModel, ShapeError, TilewrightError, UnsupportedOperation
+from tilewright.errors import InternalError, InvalidModel, ShapeError, TilewrightError, UnsupportedOperation, bug
 from tilewright.frontend.onnx import extents
 from tilewright.frontend.onnx.extents import Symbolic
-from tilewright.frontend.onnx.meanings import grown_elements, placed, run_meaning
+from tilewright.frontend.onnx.meanings import described, grown_elements, placed, run_meaning
 from tilewright.frontend.onnx.model import Array, Node
 from tilewright.frontend.onnx.recorded import Mark, needed_operators, that_bind_symbols
 from tilewright.frontend.onnx.sizes import check_shape
@@ -31,6 +31,8 @@ from tilewright.graph.verifier import verify
 
 MOST_FOLDED = 1 << 16
 """Elements of the largest operands and results that are computed while a model is imported; larger ones become operators."""
+MOST_SAMPLED = 1 << 22
+"""Elements of the operands with which a node is tried whose lowering failed."""
 
 _log = logging.getLogger("tilewright.plan")
 
@@ -170,12 +172,14 @@ class _Walk:
         except NotKnown:
             mark.restore(self.builder)
             raise
-        except (ShapeError, InvalidModel, InternalError):
+        except (ShapeError, InvalidModel, InternalError, MemoryError):
             raise
-        except Exception as problem:
+        except TilewrightError as problem:
             mark.restore(self.builder)
             self._refused(node, problem)
             return
+        except Exception as problem:
+            raise self._broken(node, operands, problem) from problem
         self.tensors.update((name, result) for name, result in zip(node.outputs, results, strict=False) if name)
 
     def _lowered(self, node: Node, operands: Sequence[Tensor | None], mark: Mark) -> tuple[Tensor, ...]:
@@ -200,11 +204,27 @@ class _Walk:
                 if known is not None and known.dtype == object:
                     raise _NotSymbolic(f"{node.label} computes with a length", why="its value is not known before a call")
 
-    def _refused(self, node: Node, problem: Exception) -> None:
+    def _broken(self, node: Node, operands: Sequence[Tensor | None], problem: Exception) -> Exception:
+        """The error of a lowering that failed: the model's if the reference implementation cannot compute the node either."""
+        samples = [None if one is None else self._sample(one) for one in operands]
+        if sum(sample.size for sample in samples if sample is not None) <= MOST_SAMPLED:
+            try:
+                run_meaning(node, samples)
+            except TilewrightError as refusal:
+                return refusal
+        return bug(f"the lowering of {node.label}", problem, described(node, samples))
+
+    def _sample(self, tensor: Tensor) -> Array:
+        """What is known of a tensor, or zeros; symbolic extents are at their low end."""
+        known = self.builder.known.get(tensor.name)
+        if known is not None and known.dtype != object:
+            return known
+        shape = [extent.low if isinstance(extent, SymbolicExtent) else extent for extent in tensor.shape]
+        return np.broadcast_to(np.zeros((), getattr(ml_dtypes, tensor.dtype, tensor.dtype)), shape)
+
+    def _refused(self, node: Node, problem: TilewrightError) -> None:
         if isinstance(problem, _NotSymbolic):
             raise UnsupportedOperation(problem.message, where=node.label, why=problem.why) from problem
-        if not isinstance(problem, (UnsupportedOperation, DTypeError)):
-            _log.warning("the lowering of %s failed with %s: %s", node.label, type(problem).__name__, problem)
         _log.info("%s runs as NumPy: %s", node.label, problem)
         self._as_numpy(node)
 
