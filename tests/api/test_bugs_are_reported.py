@@ -1,0 +1,89 @@
+"""An exception that is no message to users becomes an `InternalError` with a dump: no fallback hides it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+import tilewright.onnx as ort
+from tests.support.graphs import random
+from tests.support.onnx_models import info, model, node
+from tilewright import compiler
+from tilewright.frontend.onnx import stage
+from tilewright.frontend.onnx.meanings import run_meaning
+from tilewright.frontend.onnx.model import Node
+from tilewright.frontend.tracing_value import Traced
+from tilewright.graph.definition import Definition
+
+X = np.ones((2, 3), np.float32)
+
+
+def broken(*_: Any, **__: Any) -> Any:
+    raise KeyError("axis 7")
+
+
+def stops(*_: Any, **__: Any) -> Any:
+    raise StopIteration
+
+
+@pytest.mark.parametrize("failure", [broken, stops])
+def test_planning_that_fails_prints_the_graph(monkeypatch: pytest.MonkeyPatch, failure: Any) -> None:
+    monkeypatch.setattr(compiler, "partition", failure)
+    with pytest.raises(tw.InternalError, match="planning double for x86-64-v2: ") as caught:
+        tw.jit(double, target="x86-64-v2").lower(tw.spec((2, 3)))
+    assert caught.value.dump.startswith("graph double")
+
+
+def double(x: Any) -> Any:
+    return x * 2
+
+
+def test_lengths_that_only_this_package_cannot_take_are_no_reason_to_specialise(monkeypatch: pytest.MonkeyPatch) -> None:
+    reshape = Traced.reshape
+
+    def careless(self: Traced, *shape: Any, **options: Any) -> Any:
+        return self if all(type(extent) is int for extent in self.shape) else reshape(None, 3)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Traced, "reshape", careless)
+    function = tw.jit(lambda x: x.reshape(-1) * 2, target="x86-64-v2")
+    function(random(5))
+    with pytest.raises(tw.InternalError, match="tracing with lengths: AttributeError"):
+        function(random(6))
+
+
+def test_functions_that_refuse_lengths_are_specialised() -> None:
+    def rows(x: Any) -> Any:
+        return sum((x[row] for row in range(x.shape[0])), start=0.0)
+
+    function = tw.jit(rows, target="x86-64-v2")
+    for count in (5, 6, 7):
+        np.testing.assert_allclose(function(np.ones((count, 3), np.float32)), np.full(3, count))
+    assert len(function.kernels) == 3
+
+
+def test_a_lowering_that_fails_on_a_valid_node_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stage, "_call_lowering", broken)
+    with pytest.raises(tw.InternalError, match=r"the lowering of Double node .*: KeyError: 'axis 7'") as caught:
+        ort.InferenceSession(model([node("Double", ["x"], ["y"])], [info("x", [2, 3])], [info("y", None)]))
+    assert "float32[2, 3]" in caught.value.dump
+
+
+def test_a_lowering_that_fails_on_a_node_without_meaning_is_the_models_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stage, "_call_lowering", broken)
+    proto = model([node("ReshapeTo", ["x", "s"], ["y"])], [info("x", [2, 3])], [info("y", None)], {"s": np.array([5])})
+    with pytest.raises(tw.InvalidModel, match="ReshapeTo node"):
+        ort.InferenceSession(proto)
+
+
+@pytest.mark.parametrize("failure", [NameError("size"), AssertionError(), StopIteration()])
+def test_a_reference_implementation_with_a_bug_does_not_blame_the_model(failure: Exception) -> None:
+    def meaning(x: Any, *, axis: int) -> Any:
+        raise failure
+
+    definition = Definition("Odd", "", 1, meaning)
+    with pytest.raises(tw.InternalError, match="the reference implementation of Odd node 'n'") as caught:
+        run_meaning(Node("n", "Odd", "", definition, ("x",), ("y",), {"axis": 1}), [X])
+    assert "axis=1" in caught.value.dump
