@@ -27,13 +27,14 @@ def meaning(x: Any, grid: Any, *, align_corners: int = 0, mode: str = "linear", 
         raise ShapeError(f"GridSample of {shape_text(x.shape)} at {shape_text(grid.shape)}", where="GridSample")
     if mode not in MODES or padding_mode not in ("zeros", "border", "reflection"):
         raise UnsupportedOperation(f"GridSample by {mode!r} with padding {padding_mode!r}", where="GridSample")
-    places, taps = [], []
+    accurate = np.float64 if grid.dtype == np.float64 else np.float32
+    taps = []
     for d in range(rank):
         extent = x.shape[d + 2]
-        place = _place(grid[..., rank - 1 - d].astype(np.float64), extent, bool(align_corners))
-        place = np.rint(place) if mode == "nearest" else place
-        places.append(_moved_inside(place, extent, padding_mode, bool(align_corners)))
-        taps.append(_taps(places[-1], MODES[mode]))
+        place = _place(grid[..., rank - 1 - d].astype(accurate), extent, bool(align_corners))
+        if MODES[mode] == "linear":
+            place = _moved_inside(place, extent, padding_mode, bool(align_corners))
+        taps.append(_taps(place, MODES[mode]))
     return _gathered(x, taps, padding_mode, bool(align_corners))
 
 
@@ -87,18 +88,22 @@ def _cubic(t: Any) -> Any:
 
 
 def _gathered(x: Any, taps: list[list[tuple[Any, Any]]], padding: str, align_corners: bool) -> Any:
+    """The weighted sums of taps: none outside where the padding is zeros; those inside count even with the weight 0."""
     total: Any = 0.0
     batch = np.arange(x.shape[0]).reshape(-1, *(1,) * len(taps))
     for combination in product(*taps):
         weight: Any = 1.0
+        inside: Any = True
         index = []
         for d, (element, own) in enumerate(combination):
             extent = x.shape[d + 2]
             at = _moved_inside(element, extent, padding, align_corners)
-            weight = weight * own * ((at >= 0) & (at <= extent - 1) if padding == "zeros" else 1.0)
+            weight = weight * own
+            inside = inside & ((at >= 0) & (at <= extent - 1) | (padding != "zeros"))
             index.append(np.clip(np.rint(np.nan_to_num(at)), 0, extent - 1).astype(np.int64))
         values = np.moveaxis(x, 1, -1)[(batch, *index)]
-        total = total + np.where(weight[..., None] != 0, values, 0) * weight[..., None]
+        with np.errstate(invalid="ignore"):
+            total = total + np.where(np.asarray(inside)[..., None], values * weight[..., None], 0)
     return np.asarray(np.moveaxis(total, -1, 1), x.dtype)
 
 

@@ -1,15 +1,17 @@
 """Resize and Upsample: a tensor at other positions along its axes, interpolated.
 
-Interpolation is linear in the elements and goes axis by axis: y = R x along each axis, with a matrix R of as many rows as
-there are outputs. They hold the weights of the nearest element, of the two around a position (a triangle), or of four (R. Keys,
-"Cubic convolution interpolation for digital image processing", IEEE TASSP 29, 1981); with antialias these are as wide as a step.
+Interpolation is linear in the elements and goes axis by axis: an output is the weighted sum of its taps, the two elements around
+a position (a triangle) or four (R. Keys, "Cubic convolution interpolation for digital image processing", IEEE TASSP 29, 1981);
+with antialias these are as many as a step is wide. Taps alone are read: in a product with a matrix of all weights, most of them
+0, a NaN or an infinity would be in every output, since 0 times it is NaN.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import floor, prod
+from functools import reduce
+from math import ceil, floor, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +19,10 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.definition import define
 from tilewright.graph.element_types import MOST_ELEMENTS
-from tilewright.graph.index import Index, axis, floordiv
+from tilewright.graph.index import Index, axis, constant, floordiv
 from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.operators.gathering import gather
-from tilewright.graph.scalar import Load
+from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.shapes import normalize_axis, shape_text
 from tilewright.graph.types import Access, Axis, Operator, Tensor
 
@@ -90,7 +92,7 @@ def lower(
     mode: str = "nearest",
     nearest_mode: str = "round_prefer_floor",
 ) -> Tensor:
-    """Index changes and look-ups where the nearest elements are wanted, else products with constant matrices."""
+    """Index changes and look-ups where the nearest elements are wanted, else one map of the taps per axis."""
     how = Mode(mode, coordinate_transformation_mode, nearest_mode, cubic_coeff_a, bool(exclude_outside), bool(antialias))
     known = (None if one is None else builder.contents(one).reshape(-1).tolist() or None for one in (scales, sizes))
     if coordinate_transformation_mode == "tf_crop_and_resize":
@@ -168,15 +170,21 @@ def _resized(x: Any, found: dict[int, Resampling], how: Mode, outside: float) ->
         if how.mode == "nearest":
             y = np.take(y, nearest_positions(one, how), axis=d)
         elif how.transformation == "tf_crop_and_resize" or not _is_identity(one):
-            y = np.moveaxis(np.tensordot(y, weights(one, how).T, axes=(d, 0)), -1, d)
+            y = _interpolated(y, d, *taps(one, how))
     if how.transformation == "tf_crop_and_resize":
         for d, one in found.items():
             places = positions(one, how.transformation)
             beyond = (places < 0) | (places > one.extent - 1)
             y = np.where(beyond.reshape(-1, *(1,) * (y.ndim - 1 - d)), outside, y)
     if x.dtype.kind in "iu" and how.mode != "nearest":
-        y = np.clip(np.rint(y), np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
+        y = np.clip(np.trunc(y), np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
     return np.asarray(y, x.dtype)
+
+
+def _interpolated(x: Any, d: int, places: Any, weights: Any) -> Any:
+    along = (-1, *(1,) * (x.ndim - 1 - d))
+    with np.errstate(invalid="ignore"):
+        return sum(np.take(x, own, axis=d) * weight.reshape(along) for own, weight in zip(places, weights, strict=True))
 
 
 def _is_identity(one: Resampling) -> bool:
@@ -187,11 +195,38 @@ def _lowered(builder: Builder, x: Tensor, found: dict[int, Resampling], how: Mod
     changed = {d: one for d, one in found.items() if not _is_identity(one)}
     if how.mode == "nearest":
         return _lowered_nearest(builder, x, changed, how)
-    letters = "abcdefghijklmnopqrstuvwxyz"[: len(x.shape)]
-    for d, one in changed.items():
-        matrix = builder.constant(weights(one, how).astype(x.dtype), "weights")
-        x = builder.einsum(f"{letters},z{letters[d]}->{letters[:d]}z{letters[d + 1 :]}", x, matrix)
+    if "float" not in x.dtype:
+        raise UnsupportedOperation(f"Resize by {how.mode} of {x.dtype} in generated code", where="Resize")
+    for d in sorted(changed, key=lambda d: _turn(d, changed[d])):
+        places, weights = taps(changed[d], how)
+        operands = (builder.constant(places, "taps"), builder.constant(weights.astype(x.dtype), "weights"))
+        x = builder.record(_weighted, x, *operands, d, kind="resize")
     return x
+
+
+def _turn(d: int, one: Resampling) -> tuple[int, int]:
+    """The order of the axes: the inner ones, whose taps do not lie side by side, while there are fewest elements."""
+    return (0, d) if one.output < one.extent else (1, -d)
+
+
+def _weighted(x: Tensor, places: Tensor, weights: Tensor, d: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """The sum over k of `weights[k, o] x[.., places[k, o], ..]` at every output o of dimension d."""
+    count, output = weights.shape
+    shape = (*x.shape[:d], output, *x.shape[d + 1 :])
+    own = axis(f"d{d}")
+    indices = tuple(constant(0) if one == d else axis(f"d{one}") for one in range(len(shape)))
+    reads: list[Access] = []
+    terms: list[Scalar] = []
+    for k in range(int(str(count))):
+        place, weight, element = (len(reads) + i for i in range(3))
+        reads += [Access(places.name, (constant(k), own)), Access(weights.name, (constant(k), own))]
+        reads.append(Access(x.name, indices, lookups=((d, place),)))
+        terms.append(apply("multiply", Load(weight), Load(element)))
+    axes = tuple(Axis(f"d{one}", extent) for one, extent in enumerate(shape))
+    write = Access(result, tuple(axis(one.name) for one in axes))
+    body = reduce(lambda left, right: apply("add", left, right), terms)
+    operator = Operator(name, "resize", axes, tuple(reads), write, body, accumulator=accumulator_of(x.dtype))
+    return operator, Tensor(result, shape, x.dtype)
 
 
 def _lowered_nearest(builder: Builder, x: Tensor, found: dict[int, Resampling], how: Mode) -> Tensor:
@@ -269,24 +304,28 @@ def nearest_positions(one: Resampling, how: Mode) -> Any:
     return np.clip(rounded[how.nearest], 0, one.extent - 1).astype(np.int64)
 
 
-def weights(one: Resampling, how: Mode) -> Any:
-    """The matrix of an axis: the weight of every element in every output. What lies outside counts for the last element inside.
+def taps(one: Resampling, how: Mode) -> tuple[Any, Any]:
+    """The elements that every output is made of, and their weights, both (taps, outputs). The last element inside stands for
+    those outside.
 
-    >>> weights(Resampling(2, 4, 2.0), Mode("linear")).tolist()
-    [[1.0, 0.0], [0.75, 0.25], [0.25, 0.75], [0.0, 1.0]]
+    >>> places, weights = taps(Resampling(2, 4, 2.0), Mode("linear"))
+    >>> places.tolist(), weights.tolist()
+    ([[0, 0, 0, 1], [1, 1, 1, 1]], [[1.0, 0.75, 0.25, 1.0], [0.0, 0.25, 0.75, 0.0]])
     """
     if how.mode not in ("linear", "cubic"):
         raise UnsupportedOperation(f"Resize by {how.mode!r}", where="Resize", hint="nearest, linear or cubic")
     step = min(one.scale, 1.0) if how.antialias else 1.0
-    reach = 1 if how.mode == "linear" else 2
-    places = positions(one, how.transformation)
-    matrix = np.zeros((one.output, one.extent))
-    for row, place in enumerate(places):
-        taps = np.arange(floor(place) + floor(-reach / step) + 1, floor(place) - floor(-reach / step) + 1)
-        own = _kernel((taps - place) * step, how)
-        own = own * ((taps >= 0) & (taps < one.extent)) if how.exclude_outside else own
-        np.add.at(matrix[row], np.clip(taps, 0, one.extent - 1), own / own.sum())
-    return matrix
+    reach = (1 if how.mode == "linear" else 2) / step
+    centres = np.asarray(positions(one, how.transformation), np.float64)
+    if how.mode == "linear" and not how.antialias:
+        centres = np.clip(centres, 0, one.extent - 1)
+    places = np.floor(centres) + np.arange(1 - ceil(reach), 1 + ceil(reach))[:, None]
+    weights = _kernel((places - centres) * step, how)
+    weights = weights * ((places >= 0) & (places < one.extent)) if how.exclude_outside else weights
+    if how.antialias:  # what is beyond the reach is no tap
+        is_tap = (places > centres - reach) & (places <= centres + reach)
+        places = np.where(is_tap, places, np.floor(centres))
+    return np.clip(places, 0, one.extent - 1).astype(np.int64), weights / weights.sum(axis=0)
 
 
 def _kernel(distance: Any, how: Mode) -> Any:
