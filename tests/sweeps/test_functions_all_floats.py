@@ -19,9 +19,9 @@ EXACT = {
     "tanh": "tanh(x)",
     "erf": "erf(x)",
     "sigmoid": "1 / (1 + exp(-x))",
-    "silu": "x == -INFINITY ? 0 : x / (1 + exp(-x))",
-    "gelu": "x == -INFINITY ? 0 : x * erfc(x * -0.70710678118654752440) / 2",
-    "gelu_tanh": "x == -INFINITY ? 0 : x / (1 + exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)))",
+    "silu": "x / (1 + exp(-x))",
+    "gelu": "x * erfc(x * -0.70710678118654752440) / 2",
+    "gelu_tanh": "x / (1 + exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)))",
 }
 """C over doubles. NaN where the mathematical function is none."""
 DECLARED = """

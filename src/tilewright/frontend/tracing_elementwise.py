@@ -41,7 +41,7 @@ reciprocal = _unary("reciprocal", "1 / x", _plain("reciprocal"))
 floor = _unary("floor", "The largest integer <= x")
 relu = _unary("relu", "max(x, 0)", _plain("relu"))
 sigmoid = _unary("sigmoid", "1 / (1 + exp(-x)), relative error below 1e-6, in the left tail, too", _plain("sigmoid"))
-silu = _unary("silu", "x / (1 + exp(-x)), relative error below 1e-6, in the left tail, too; the limit 0 at -inf", _plain("silu"))
+silu = _unary("silu", "x / (1 + exp(-x)), relative error below 1e-6, in the left tail, too; NaN at -inf", _plain("silu"))
 logical_not = _unary("logical_not", "Whether x is false")
 
 
@@ -51,7 +51,7 @@ def _numpy_gelu(x: Any, approximate: str = "none") -> Any:
 
 @traceable(_numpy_gelu)
 def gelu(x: Any, approximate: str = "none") -> Any:
-    """The Gaussian error linear unit, element by element; relative error below 1e-6, in the left tail, too; the limit 0 at -inf.
+    """The Gaussian error linear unit, element by element; relative error below 1e-6, in the left tail, too; NaN at -inf.
 
     `approximate="none"` is x (1 + erf(x / sqrt(2))) / 2, "tanh" is x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2 (Hendrycks
     and Gimpel, "Gaussian Error Linear Units", 2016). Raises `UnsupportedOperation` for other forms.

@@ -31,11 +31,6 @@ def _sigmoid(x: Any) -> Any:
     return np.where(x < 0, power, 1) / (1 + power)
 
 
-def _times(x: Any, factor: Any) -> Any:
-    """x times a factor that vanishes faster than x grows: 0 at -inf, too."""
-    return np.where(x == -np.inf, -0.0, x * factor)
-
-
 def power(x: Any, y: Any) -> Any:
     """x to the power y; of integers with negative exponents the whole part of the quotient, 0 for 0."""
     x, y = np.asarray(x), np.asarray(y)
@@ -47,6 +42,6 @@ def power(x: Any, y: Any) -> Any:
 
 erf = _in_float64(_ERF)
 sigmoid = _in_float64(_sigmoid)
-silu = _in_float64(lambda x: _times(x, _sigmoid(x)))
-gelu = _in_float64(lambda x: _times(x, np.asarray(_ERFC(-x / math.sqrt(2)), np.float64) / 2))
-gelu_tanh = _in_float64(lambda x: _times(x, _sigmoid(2 * SQRT_2_OVER_PI * (x + CUBIC * x**3))))
+silu = _in_float64(lambda x: x * _sigmoid(x))
+gelu = _in_float64(lambda x: x * (np.asarray(_ERFC(-x / math.sqrt(2)), np.float64) / 2))
+gelu_tanh = _in_float64(lambda x: x * _sigmoid(2 * SQRT_2_OVER_PI * (x + CUBIC * x**3)))

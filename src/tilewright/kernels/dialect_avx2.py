@@ -32,6 +32,8 @@ TW_INLINE tw_vec tw_smaller(tw_vec a, tw_vec b) {
   __asm__("vminps %2, %1, %0" : "=x"(result) : "x"(a), "x"(b));
   return result;
 }
+TW_INLINE tw_vec tw_size_below(tw_vec limit, tw_vec v) { return tw_smaller(limit, (tw_vec)((tw_int)v & 0x7fffffff)); }
+TW_INLINE tw_vec tw_nan_below(tw_vec v, tw_vec x) { return (tw_vec)((tw_int)v | (x == -__builtin_inff())); }
 TW_INLINE tw_vec tw_sqrt(tw_vec v) {
   tw_vec result;
   __asm__("vsqrtps %1, %0" : "=x"(result) : "x"(v));

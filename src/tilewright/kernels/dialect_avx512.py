@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tilewright.kernels.vectors import vector_dialect
 
-# Builtins where GCC and Clang agree on the name, one instruction of inline assembly where they do not.
+# Builtins where GCC and Clang agree on the name, one instruction of inline assembly where they do not. The table of vfixupimmps
+# has four bits for every kind of number, -inf the fifth: 3 asks for NaN, 0 for what is there.
 INSTRUCTIONS = """\
 typedef unsigned short tw_mask;
 #define TW_KEEP(v) __asm__("" : "+v"(v))
@@ -38,6 +39,15 @@ TW_INLINE tw_vec tw_smaller(tw_vec a, tw_vec b) {
   tw_vec result;
   __asm__("vminps %2, %1, %0" : "=v"(result) : "v"(a), "v"(b));
   return result;
+}
+TW_INLINE tw_vec tw_size_below(tw_vec limit, tw_vec v) {
+  tw_vec result;
+  __asm__("vrangeps $10, %2, %1, %0" : "=v"(result) : "v"(limit), "v"(v));
+  return result;
+}
+TW_INLINE tw_vec tw_nan_below(tw_vec v, tw_vec x) {
+  __asm__("vfixupimmps $0, %2, %1, %0" : "+v"(v) : "v"(x), "v"(tw_splat_int(0x30000)));
+  return v;
 }
 TW_INLINE tw_vec tw_sqrt(tw_vec v) {
   tw_vec result;

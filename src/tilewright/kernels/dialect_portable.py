@@ -72,6 +72,8 @@ TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return (tw_vec)((m
 TW_EXTREMUM(tw_larger, "maxps", >)
 TW_EXTREMUM(tw_smaller, "minps", <)
 #undef TW_EXTREMUM
+TW_INLINE tw_vec tw_size_below(tw_vec limit, tw_vec v) { return tw_smaller(limit, (tw_vec)((tw_int)v & 0x7fffffff)); }
+TW_INLINE tw_vec tw_nan_below(tw_vec v, tw_vec x) { return (tw_vec)((tw_int)v | (x == -__builtin_inff())); }
 TW_INLINE tw_vec tw_sqrt(tw_vec v) {
   return (tw_vec){@ROOTS@};
 }

@@ -290,7 +290,7 @@ static __attribute__((unused)) double tw_sigmoid_float64(double x) {
 """
 SILU = """\
 static __attribute__((unused)) double tw_silu_float64(double x) {
-  return x < -800 ? -0.0 : x * tw_sigmoid_float64(x);
+  return x * tw_sigmoid_float64(x);
 }
 """
 # erfc(a) = e^(-a^2) / (sqrt(pi) (a + (1/2) / (a + 1 / (a + (3/2) / (a + ...))))), Abramowitz and Stegun, 7.1.14, and
@@ -326,12 +326,12 @@ static __attribute__((unused)) double tw_erf_float64(double x) {
 """
 GELU = """\
 static __attribute__((unused)) double tw_gelu_float64(double x) {
-  return x < -40 ? -0.0 : x * tw_erfc_float64(x * -0.7071067811865476) / 2;
+  return x * tw_erfc_float64(x * -0.7071067811865476) / 2;
 }
 """
 GELU_TANH = """\
 static __attribute__((unused)) double tw_gelu_tanh_float64(double x) {
-  return x < -40 ? -0.0 : x * tw_sigmoid_float64(1.5957691216057308 * (x + 0.044715 * x * x * x));
+  return x * tw_sigmoid_float64(1.5957691216057308 * (x + 0.044715 * x * x * x));
 }
 """
 # x^y = e^(y log(x)), where log(x) is a sum of two doubles; powers of whole numbers that a double holds are products. Products

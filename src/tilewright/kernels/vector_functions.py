@@ -108,9 +108,8 @@ ERF = _ODD.format(
     denominator=horner("q", "w", (0.00096391302, 0.014426954, 0.11536197, 0.51129188, 1.0)),
 )
 
-# e^-|x| = 2^n * e. What has underflowed beyond -112 is 0 even times x.
+# e^-r = 2^n * e.
 _DECAY = f"""\
-$r = tw_smaller(tw_splat(112.0f), tw_abs($x));
 $n = tw_round($r * -1.44269504f);
 $r = $r + $n * {LN2[0]}f;
 $r = $r + $n * {LN2[1]}f;
@@ -123,19 +122,20 @@ $r = tw_inverse(tw_scale($e, $n) + 1.0f);
 $x = tw_where(tw_less($x, tw_splat(0.0f)), tw_scale({factor}$r * $e, $n), {factor}$r);
 """
 
-# 1 / (1 + e^-x), and e^x / (1 + e^x) where x < 0: there the sum would lose the digits of small results.
-SIGMOID = _DECAY + _LOGISTIC.format(factor="")
+# 1 / (1 + e^-x), and e^x / (1 + e^x) where x < 0: there the sum would lose the digits of small results. What has underflowed
+# beyond 112 is 0 even times x.
+SIGMOID = "$r = tw_smaller(tw_splat(112.0f), tw_abs($x));\n" + _DECAY + _LOGISTIC.format(factor="")
 
-# The same, times x; -inf becomes the limit, 0.
-_SCALED = "$z = tw_larger(tw_splat(@LEAST@f), $x);\n" + _LOGISTIC.format(factor="$z * ")
-SILU = _DECAY + _SCALED.replace("@LEAST@", "-112.0")
+# The same, times x, which is NaN at -inf, 0 times infinity, and may lose no other NaN either: that of `r` is lost.
+_SCALED = "$z = tw_nan_below(tw_larger(tw_splat(@LEAST@f), $x), $x);\n" + _LOGISTIC.format(factor="$z * ")
+SILU = "$r = tw_size_below(tw_splat(112.0f), $x);\n" + _DECAY + _SCALED.replace("@LEAST@", "-112.0")
 
 # x Phi(x) = max(x, 0) - |x| Phi(-|x|), where nothing cancels, and Phi(-a) = e^(-a^2/2) g(a), g(a) = erfcx(a / sqrt(2)) / 2
 # (Abramowitz and Stegun, 7.1.13 bound it): a quotient of polynomials, minimax in relative error up to 14.6, where the result
-# has underflowed. The exponent needs a^2 to 2^-24, absolute: `tw_rest` is what its rounding has lost. w becomes -2 times the
-# rest of the exponent.
+# has underflowed; -0.0 for max(x, 0) keeps its sign. The exponent needs a^2 to 2^-24, absolute: `tw_rest` is what its rounding
+# has lost. w becomes -2 times the rest of the exponent.
 GELU = f"""\
-$a = tw_smaller(tw_splat(16.0f), tw_abs($x));
+$a = tw_size_below(tw_splat(16.0f), $x);
 $w = $a * $a;
 $r = tw_rest($a, $a, $w);
 $n = tw_round($w * -0.721347520f);
@@ -145,7 +145,7 @@ $w = $w + ($n * {2 * LN2[1]}f + $r);
 {horner("p", "a", (1.9296731e-07, 0.014738515, 0.1093059, 0.3430792, 0.49999992))}\
 {horner("q", "a", (0.036967982, 0.27348904, 0.90277069, 1.4840347, 1.0))}\
 $e = $e * ($p * tw_inverse($q));
-$x = tw_larger(tw_splat(0.0f), $x) - tw_scale($a * $e, $n);
+$x = tw_nan_below(tw_larger(tw_splat(-0.0f), $x), $x) - tw_scale($a * $e, $n);
 """
 
 # x sigmoid(c (k x + x^3)) with k = 1 / 0.044715 and c = 2 sqrt(2/pi) / k (Hendrycks and Gimpel, "Gaussian Error Linear Units",
@@ -153,7 +153,7 @@ $x = tw_larger(tw_splat(0.0f), $x) - tw_scale($a * $e, $n);
 _C = 0.0713548162726
 _GELU_TANH_LN2 = (9.7138671875, 0.000223840524)
 GELU_TANH = f"""\
-$a = tw_smaller(tw_splat(11.0f), tw_abs($x));
+$a = tw_size_below(tw_splat(11.0f), $x);
 $w = $a * $a;
 $v = $w + 22.375f;
 $r = ($w - ($v - 22.375f)) + (tw_rest($a, $a, $w) - 0.0111399978f);

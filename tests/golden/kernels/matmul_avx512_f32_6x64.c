@@ -59,6 +59,15 @@ TW_INLINE tw_vec tw_smaller(tw_vec a, tw_vec b) {
   __asm__("vminps %2, %1, %0" : "=v"(result) : "v"(a), "v"(b));
   return result;
 }
+TW_INLINE tw_vec tw_size_below(tw_vec limit, tw_vec v) {
+  tw_vec result;
+  __asm__("vrangeps $10, %2, %1, %0" : "=v"(result) : "v"(limit), "v"(v));
+  return result;
+}
+TW_INLINE tw_vec tw_nan_below(tw_vec v, tw_vec x) {
+  __asm__("vfixupimmps $0, %2, %1, %0" : "+v"(v) : "v"(x), "v"(tw_splat_int(0x30000)));
+  return v;
+}
 TW_INLINE tw_vec tw_sqrt(tw_vec v) {
   tw_vec result;
   __asm__("vsqrtps %1, %0" : "=v"(result) : "v"(v));
@@ -295,7 +304,7 @@ TW_INLINE tw_vec tw_silu(tw_vec x) {
   tw_vec n;
   tw_vec e;
   tw_vec z;
-  r = tw_smaller(tw_splat(112.0f), tw_abs(x));
+  r = tw_size_below(tw_splat(112.0f), x);
   n = tw_round(r * -1.44269504f);
   r = r + n * 0.693145752f;
   r = r + n * 1.42860677e-06f;
@@ -304,7 +313,7 @@ TW_INLINE tw_vec tw_silu(tw_vec x) {
   e = e * r + 0.499991477f;
   e = e * r + -0.999999702f;
   e = e * r + 1.0f;
-  z = tw_larger(tw_splat(-112.0f), x);
+  z = tw_nan_below(tw_larger(tw_splat(-112.0f), x), x);
   r = tw_inverse(tw_scale(e, n) + 1.0f);
   x = tw_where(tw_less(x, tw_splat(0.0f)), tw_scale(z * r * e, n), z * r);
   return x;
@@ -314,7 +323,7 @@ TW_INLINE void tw_silu_ways(tw_vec *x) {
   tw_vec n[TW_WAYS];
   tw_vec e[TW_WAYS];
   tw_vec z[TW_WAYS];
-  TW_EACH_WAY(r[way] = tw_smaller(tw_splat(112.0f), tw_abs(x[way]));)
+  TW_EACH_WAY(r[way] = tw_size_below(tw_splat(112.0f), x[way]);)
   TW_EACH_WAY(n[way] = tw_round(r[way] * -1.44269504f);)
   TW_EACH_WAY(r[way] = r[way] + n[way] * 0.693145752f;)
   TW_EACH_WAY(r[way] = r[way] + n[way] * 1.42860677e-06f;)
@@ -323,7 +332,7 @@ TW_INLINE void tw_silu_ways(tw_vec *x) {
   TW_EACH_WAY(e[way] = e[way] * r[way] + 0.499991477f;)
   TW_EACH_WAY(e[way] = e[way] * r[way] + -0.999999702f;)
   TW_EACH_WAY(e[way] = e[way] * r[way] + 1.0f;)
-  TW_EACH_WAY(z[way] = tw_larger(tw_splat(-112.0f), x[way]);)
+  TW_EACH_WAY(z[way] = tw_nan_below(tw_larger(tw_splat(-112.0f), x[way]), x[way]);)
   TW_EACH_WAY(r[way] = tw_inverse(tw_scale(e[way], n[way]) + 1.0f);)
   TW_EACH_WAY(x[way] = tw_where(tw_less(x[way], tw_splat(0.0f)), tw_scale(z[way] * r[way] * e[way], n[way]), z[way] * r[way]);)
 }
@@ -335,7 +344,7 @@ TW_INLINE tw_vec tw_gelu(tw_vec x) {
   tw_vec e;
   tw_vec p;
   tw_vec q;
-  a = tw_smaller(tw_splat(16.0f), tw_abs(x));
+  a = tw_size_below(tw_splat(16.0f), x);
   w = a * a;
   r = tw_rest(a, a, w);
   n = tw_round(w * -0.721347520f);
@@ -355,7 +364,7 @@ TW_INLINE tw_vec tw_gelu(tw_vec x) {
   q = q * a + 1.4840347f;
   q = q * a + 1.0f;
   e = e * (p * tw_inverse(q));
-  x = tw_larger(tw_splat(0.0f), x) - tw_scale(a * e, n);
+  x = tw_nan_below(tw_larger(tw_splat(-0.0f), x), x) - tw_scale(a * e, n);
   return x;
 }
 TW_INLINE void tw_gelu_ways(tw_vec *x) {
@@ -366,7 +375,7 @@ TW_INLINE void tw_gelu_ways(tw_vec *x) {
   tw_vec e[TW_WAYS];
   tw_vec p[TW_WAYS];
   tw_vec q[TW_WAYS];
-  TW_EACH_WAY(a[way] = tw_smaller(tw_splat(16.0f), tw_abs(x[way]));)
+  TW_EACH_WAY(a[way] = tw_size_below(tw_splat(16.0f), x[way]);)
   TW_EACH_WAY(w[way] = a[way] * a[way];)
   TW_EACH_WAY(r[way] = tw_rest(a[way], a[way], w[way]);)
   TW_EACH_WAY(n[way] = tw_round(w[way] * -0.721347520f);)
@@ -386,7 +395,7 @@ TW_INLINE void tw_gelu_ways(tw_vec *x) {
   TW_EACH_WAY(q[way] = q[way] * a[way] + 1.4840347f;)
   TW_EACH_WAY(q[way] = q[way] * a[way] + 1.0f;)
   TW_EACH_WAY(e[way] = e[way] * (p[way] * tw_inverse(q[way]));)
-  TW_EACH_WAY(x[way] = tw_larger(tw_splat(0.0f), x[way]) - tw_scale(a[way] * e[way], n[way]);)
+  TW_EACH_WAY(x[way] = tw_nan_below(tw_larger(tw_splat(-0.0f), x[way]), x[way]) - tw_scale(a[way] * e[way], n[way]);)
 }
 TW_INLINE tw_vec tw_gelu_tanh(tw_vec x) {
   tw_vec a;
@@ -397,7 +406,7 @@ TW_INLINE tw_vec tw_gelu_tanh(tw_vec x) {
   tw_vec n;
   tw_vec e;
   tw_vec z;
-  a = tw_smaller(tw_splat(11.0f), tw_abs(x));
+  a = tw_size_below(tw_splat(11.0f), x);
   w = a * a;
   v = w + 22.375f;
   r = (w - (v - 22.375f)) + (tw_rest(a, a, w) - 0.0111399978f);
@@ -411,7 +420,7 @@ TW_INLINE tw_vec tw_gelu_tanh(tw_vec x) {
   e = e * p + 0.00254571151f;
   e = e * p + -0.071354795f;
   e = e * p + 1.0f;
-  z = tw_larger(tw_splat(-11.0f), x);
+  z = tw_nan_below(tw_larger(tw_splat(-11.0f), x), x);
   r = tw_inverse(tw_scale(e, n) + 1.0f);
   x = tw_where(tw_less(x, tw_splat(0.0f)), tw_scale(z * r * e, n), z * r);
   return x;
@@ -425,7 +434,7 @@ TW_INLINE void tw_gelu_tanh_ways(tw_vec *x) {
   tw_vec n[TW_WAYS];
   tw_vec e[TW_WAYS];
   tw_vec z[TW_WAYS];
-  TW_EACH_WAY(a[way] = tw_smaller(tw_splat(11.0f), tw_abs(x[way]));)
+  TW_EACH_WAY(a[way] = tw_size_below(tw_splat(11.0f), x[way]);)
   TW_EACH_WAY(w[way] = a[way] * a[way];)
   TW_EACH_WAY(v[way] = w[way] + 22.375f;)
   TW_EACH_WAY(r[way] = (w[way] - (v[way] - 22.375f)) + (tw_rest(a[way], a[way], w[way]) - 0.0111399978f);)
@@ -439,7 +448,7 @@ TW_INLINE void tw_gelu_tanh_ways(tw_vec *x) {
   TW_EACH_WAY(e[way] = e[way] * p[way] + 0.00254571151f;)
   TW_EACH_WAY(e[way] = e[way] * p[way] + -0.071354795f;)
   TW_EACH_WAY(e[way] = e[way] * p[way] + 1.0f;)
-  TW_EACH_WAY(z[way] = tw_larger(tw_splat(-11.0f), x[way]);)
+  TW_EACH_WAY(z[way] = tw_nan_below(tw_larger(tw_splat(-11.0f), x[way]), x[way]);)
   TW_EACH_WAY(r[way] = tw_inverse(tw_scale(e[way], n[way]) + 1.0f);)
   TW_EACH_WAY(x[way] = tw_where(tw_less(x[way], tw_splat(0.0f)), tw_scale(z[way] * r[way] * e[way], n[way]), z[way] * r[way]);)
 }

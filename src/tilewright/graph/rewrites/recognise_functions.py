@@ -40,8 +40,7 @@ NAMED = frozenset(("sigmoid", *(one.function for one in COMPOSITIONS)))
 class RecogniseFunctions:
     """Sums and products that make up a function become that function, in whatever order and brackets they were written.
 
-    Results are those of exact arithmetic: named functions are at least as accurate as what they stand for. At -inf, where the
-    composition of gelu or silu is NaN, they are their limits.
+    Results are those of exact arithmetic: named functions are at least as accurate as what they stand for.
     """
 
     name: str = "recognise-functions"
