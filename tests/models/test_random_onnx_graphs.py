@@ -15,13 +15,12 @@ from tests.support.random_onnx.shrinking import shrunk  # noqa: E402
 from tests.support.random_onnx.styles import program  # noqa: E402
 from tests.support.sweeps import EQUAL, WRONG, Outcome  # noqa: E402
 
-GRID = pytest.mark.xfail(strict=False, reason="GridSample, cubic with border padding, differs from onnxruntime")
 MOST_NODES = 10
 """Of the graphs that are compiled here."""
 
 
 @pytest.mark.needs("ssse3", "sse4_1")
-@pytest.mark.parametrize("seed", [*range(96), pytest.param(96, marks=GRID), *range(97, 100)])
+@pytest.mark.parametrize("seed", range(100))
 def test_results_are_those_of_onnxruntime(seed):
     one = program(seed, MOST_NODES)
     found = outcome(one)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import argparse
 import io
 import logging
+import os
 import warnings
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from functools import cache
 from typing import Any
 
@@ -102,7 +104,7 @@ def program(seed: int) -> Program:
 def _exported(wrapped: Wrapped) -> onnx.ModelProto:
     """By the exporter that takes milliseconds, or else by the one that takes seconds and knows more."""
     buffer = io.BytesIO()
-    with redirect_stdout(io.StringIO()):
+    with silent():
         try:
             torch.onnx.export(wrapped, wrapped.given, buffer, dynamo=False, opset_version=OPSET, do_constant_folding=False)
             return onnx.load_from_string(buffer.getvalue())
@@ -112,6 +114,21 @@ def _exported(wrapped: Wrapped) -> onnx.ModelProto:
             return torch.onnx.export(wrapped, wrapped.given, dynamo=True, opset_version=OPSET, verbose=False).model_proto
         except Exception as problem:
             raise Skipped("the exporters refuse") from problem
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Without what the exporters print, some of it from C++."""
+    kept = os.dup(1)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        with redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _program(name: str, model: onnx.ModelProto, tensors: tuple[torch.Tensor, ...], seed: int) -> Program:

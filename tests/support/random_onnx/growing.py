@@ -23,6 +23,7 @@ UNIT_ROUNDOFF = 2.0**-24
 MOST_SPREAD = 1e-3
 """Of twins, over the largest result: beyond, the value is too badly conditioned to be compared, or its choice has no margin."""
 MOST_ELEMENTS = 12_000
+MOST_ELEMENTS_OF_LARGE = 120_000
 LARGEST, SMALLEST = 8.0, 0.125
 """Magnitudes beyond which floats are scaled back by a power of two."""
 LARGEST_INTEGER = 2**20
@@ -35,7 +36,8 @@ class Unfit(Exception):
 class Growing:
     """A program that grows. Values go by name; `batches` are the sizes of the batch, two for a dynamic one."""
 
-    def __init__(self, seed: int, batches: tuple[int, ...]) -> None:
+    def __init__(self, seed: int, batches: tuple[int, ...], most_elements: int = MOST_ELEMENTS) -> None:
+        self.most_elements = most_elements
         self.rng = np.random.default_rng(seed)
         self.noise = np.random.default_rng([seed, 1])
         self.batches = batches
@@ -115,7 +117,7 @@ class Growing:
         node = helper.make_node(operator, inputs, [f"r{number}" for number in range(results)], **attributes)
         values = [self._rounded(value, terms) for value in self._computed(node)]
         for value in values:
-            check(value)
+            check(value, self.most_elements)
         names = [self._declare("v", value) for value in values]
         node.output[:] = names
         self.nodes.append(node)
@@ -158,9 +160,9 @@ class Growing:
         return str(self.add("Mul", name, self.constant(np.float32(factor))))
 
 
-def check(value: Value) -> None:
+def check(value: Value, most_elements: int) -> None:
     """Raises `Unfit` for a value that is not worth comparing."""
-    if value.size > MOST_ELEMENTS or min(one.size for one in value.arrays) == 0:
+    if value.size > most_elements or min(one.size for one in value.arrays) == 0:
         raise Unfit
     if not np.isfinite(value.largest):
         raise Unfit

@@ -267,8 +267,70 @@ def heads(g: Growing) -> None:
     g.add("Reshape", g.add("Transpose", mixed, perm=[0, 2, 1, 3]), g.integers(0, length, -1))
 
 
+def recurrent(g: Growing) -> None:
+    """Over a sequence whose batch does not change."""
+    x = g.pick("f", lambda value: value.rank == 3 and None not in value.shape)
+    length, _, width = (extent or 1 for extent in g.shape(x))
+    if length > 16:
+        raise Unfit
+    name, gates = g.choose([("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+    hidden, directions = g.whole(1, 6), g.whole(1, 2)
+    direction = "bidirectional" if directions == 2 else g.choose(["forward", "reverse"])
+    into = weights(g, directions, gates * hidden, width, terms=width)
+    back = weights(g, directions, gates * hidden, hidden, terms=hidden)
+    bias = [g.floats(directions, 2 * gates * hidden, scale=0.2)] if g.chance(0.5) else []
+    count = 3 if name == "LSTM" else 2
+    g.add(name, x, into, back, *bias, terms=width + hidden, results=count, hidden_size=hidden, direction=direction)
+
+
+def dequantized_weights(g: Growing) -> None:
+    """A product with weights of eight bits, scaled for each column."""
+    x = g.pick("f", lambda value: value.rank > 1 and value.shape[-1] is not None)
+    depth, width = g.shape(x)[-1] or 1, g.choose([1, 4, 9, 16])
+    kind = g.choose([np.int8, np.uint8])
+    whole = g.constant(g.rng.integers(0, 100, (depth, width)).astype(kind))
+    zeros = g.constant(np.full(width, 50, kind))
+    scales = g.constant((g.rng.uniform(0.5, 1.5, width) / 30 / math.sqrt(depth)).astype(np.float32))
+    g.add("MatMul", x, g.add("DequantizeLinear", whole, scales, zeros, axis=1), terms=depth)
+
+
+def of_several_levels(g: Growing) -> None:
+    """A feature pyramid: coarse features are enlarged and joined with fine ones."""
+    x = g.pick("f", lambda v: v.rank == 4 and None not in v.shape[1:] and all((n or 1) % 2 == 0 for n in v.shape[2:]))
+    channels = g.shape(x)[1] or 1
+    weight = weights(g, g.whole(1, 6), channels, 3, 3, terms=9 * channels)
+    fine = g.add("Relu", g.add("Conv", x, weight, terms=9 * channels, pads=[1] * 4))
+    coarse = g.add("MaxPool", fine, kernel_shape=[2, 2], strides=[2, 2])
+    doubled = g.constant(np.array([1, 1, 2, 2], np.float32))
+    more = g.choose(
+        [{"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}, {"mode": "linear"}]
+    )
+    again = g.add("Resize", coarse, "", doubled, terms=4, **more)
+    if g.chance(0.5):
+        g.add("Add", g.add("Concat", fine, again, axis=1), g.constant(np.float32(0.5)), terms=1)
+    else:
+        g.add("Add", fine, again, terms=1)
+
+
+def flattened_head(g: Growing) -> None:
+    """Predictions of an image as a list of places: transpose, merge, split into boxes and scores."""
+    x = g.pick("f", lambda v: v.rank == 4 and None not in v.shape[1:] and (v.shape[1] or 0) > 4)
+    channels = g.shape(x)[1] or 1
+    places = g.add("Reshape", g.add("Transpose", x, perm=[0, 2, 3, 1]), g.integers(0, -1, channels))
+    boxes, scores = g.add("Split", places, g.integers(4, channels - 4), results=2, axis=2)
+    certain = g.add("Sigmoid", scores, terms=1)
+    g.add("Exp", g.add("Min", boxes, g.constant(np.float32(1))), terms=1)
+    best = g.add("ReduceMax", certain, g.integers(-1), keepdims=0)
+    if g.chance(0.7):
+        count = g.whole(1, min(5, (g.shape(best)[1] or 1)))
+        _, order = g.add("TopK", best, g.integers(count), results=2, axis=1)
+        wide = g.add("Expand", g.add("Unsqueeze", order, g.integers(2)), g.integers(1, 1, 4))
+        g.add("GatherElements", boxes, wide, axis=1)
+
+
 LAYERS = (
     (linear, 4), (product, 2), (product_with_itself, 2), (gemm, 2), (einsum, 2), (einsum_of_two, 2), (conv, 8),
     (conv_transpose, 2), (pool, 4), (global_pool, 2), (resize, 4), (grid_sample, 1), (batch_norm, 1), (layer_norm, 2),
     (channel_norm, 2), (other_norm, 1), (softmax, 4), (expected_bin, 2), (heads, 2),
+    (recurrent, 1), (dequantized_weights, 1), (of_several_levels, 2), (flattened_head, 2),
 )  # fmt: skip

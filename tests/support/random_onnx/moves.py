@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from onnx.numpy_helper import from_array
 
 from tests.support.random_onnx.growing import Growing, Unfit
 from tests.support.random_onnx.program import Value
@@ -292,9 +293,63 @@ def expand_like(g: Growing) -> None:
     g.add("Expand", narrow, g.add("Shape", x))
 
 
+def repeat_batch(g: Growing) -> None:
+    """Along the dimension of the batch, which may be dynamic."""
+    x = g.pick(EVERYTHING, has_dimensions)
+    other = g.pick(EVERYTHING, lambda value: value.names == g.values[x].names and value.dtype == g.values[x].dtype)
+    g.add("Concat", x, other, axis=0)
+
+
+def first_of_batch(g: Growing) -> None:
+    x = g.pick(EVERYTHING, has_dimensions)
+    g.add("Gather", x, g.constant(np.array(g.choose([0, [0], [0, 0], -1]))), axis=0)
+
+
+def merge_by_products_of_extents(g: Growing) -> None:
+    """Reshape to extents that are computed: those of two dimensions multiplied, as exporters write `flatten`."""
+    x = g.pick("f", lambda value: value.rank > 1)
+    extents = g.add("Shape", x)
+    first, second = (g.add("Gather", extents, g.constant(np.int64(n))) for n in (0, 1))
+    merged = g.add("Unsqueeze", g.add("Mul", first, second), g.integers(0))
+    g.add("Reshape", x, g.add("Concat", merged, g.integers(-1), axis=0))
+
+
+def fill(g: Growing) -> None:
+    """Constants of a computed shape, and a value put over them."""
+    x = g.pick("f")
+    filled = g.add("ConstantOfShape", g.add("Shape", x), value=from_array(np.array([0.5], np.float32)))
+    g.add("Mul", x, filled)
+
+
+def compress(g: Growing) -> None:
+    x = g.pick("f", has_dimensions)
+    axis = g.choose(g.fixed(x))
+    chosen = g.rng.random(g.shape(x)[axis] or 1) < 0.6
+    g.add("Compress", x, g.constant(chosen), axis=axis)
+
+
+def crop(g: Growing) -> None:
+    x = g.pick("f", lambda value: value.rank > 1)
+    axes = g.some(g.fixed(x))
+    sizes = [max(1, (g.shape(x)[axis] or 1) + g.whole(-3, 3)) for axis in axes]
+    g.add("CenterCropPad", x, g.integers(*sizes), axes=axes)
+
+
+def unfold(g: Growing) -> None:
+    """Overlapping parts, by slices that are stacked."""
+    x = g.pick("f", has_dimensions)
+    axis = g.choose([axis for axis in g.fixed(x) if (g.shape(x)[axis] or 0) > 2])
+    count, extent = g.whole(2, 3), g.shape(x)[axis] or 3
+    ends = [extent - count + 1 + n for n in range(count)]
+    parts = [g.add("Slice", x, g.integers(n), g.integers(end), g.integers(axis)) for n, end in enumerate(ends)]
+    stacked = [g.add("Unsqueeze", part, g.integers(axis)) for part in parts]
+    g.add("Concat", *stacked, axis=axis)
+
+
 MOVES = (
     (slice_, 5), (concat, 4), (split, 3), (transpose, 4), (reshape, 6), (flatten, 1), (unsqueeze, 1), (squeeze, 2), (expand, 1),
     (tile, 1), (pad, 2), (gather, 3), (gather_elements, 1), (gather_by_order, 1), (gather_nd, 1), (scatter_elements, 1),
     (scatter_nd, 1), (depth_to_space, 1), (space_to_depth, 1), (roll, 1), (windows, 1), (shuffle_channels, 1), (triangle, 1),
-    (reverse_sequence, 1), (reshape_by_shape, 2), (expand_like, 1),
+    (reverse_sequence, 1), (reshape_by_shape, 2), (expand_like, 1), (repeat_batch, 1), (first_of_batch, 1),
+    (merge_by_products_of_extents, 1), (fill, 1), (compress, 1), (crop, 1), (unfold, 2),
 )  # fmt: skip

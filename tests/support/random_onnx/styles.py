@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.support.random_onnx.arithmetic import ARITHMETIC
-from tests.support.random_onnx.growing import Growing, Unfit
+from tests.support.random_onnx.growing import MOST_ELEMENTS, MOST_ELEMENTS_OF_LARGE, Growing, Unfit
 from tests.support.random_onnx.layers import LAYERS
 from tests.support.random_onnx.moves import MOVES
 from tests.support.random_onnx.program import Program
@@ -17,6 +17,8 @@ EXTENTS = (1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17)
 LEAST_NODES, MOST_NODES = 3, 60
 LEVELS = {"x86-64-v2": "sse4_1", "x86-64-v3": "avx2", "x86-64-v4": "avx512f"}
 """Machines to compile for, and the instructions that they need here."""
+LEAST_NODES_OF_LARGE = 20
+"""Only sweeps, which ask for more nodes, have large tensors."""
 PATIENCE = 40
 """How many nodes may be unfit in a row."""
 STYLES = ("detection", "segmentation", "language", "anything")
@@ -26,9 +28,10 @@ def program(seed: int, most_nodes: int = MOST_NODES) -> Program:
     """The program of a seed."""
     draws = np.random.default_rng([seed, 2])
     batches = ((2, 3), (1, 4))[draws.integers(2)] if draws.random() < 0.3 else (int(draws.integers(1, 4)),)
-    g = Growing(seed, batches)
+    is_large = most_nodes > LEAST_NODES_OF_LARGE and draws.random() < 0.15
+    g = Growing(seed, batches, MOST_ELEMENTS_OF_LARGE if is_large else MOST_ELEMENTS)
     style = str(draws.choice(STYLES))
-    _inputs(g, style)
+    _inputs(g, style, 4 if is_large else 1)
     wanted = round(float(np.exp(draws.uniform(np.log(LEAST_NODES), np.log(most_nodes)))))
     _grow(g, _mixture(style, draws), wanted)
     levels = [name for name, flag in LEVELS.items() if flag in Path("/proc/cpuinfo").read_text()]
@@ -37,17 +40,22 @@ def program(seed: int, most_nodes: int = MOST_NODES) -> Program:
     return grown.live()
 
 
-def _inputs(g: Growing, style: str) -> None:
+def _inputs(g: Growing, style: str, times: int) -> None:
+    """The extents of images, sequences and features are so many times as large as those of small graphs."""
     if style in ("detection", "segmentation"):
-        channels, height, width = g.choose([1, 3, 4, 8, 12]), g.choose([4, 5, 6, 8, 9]), g.choose([4, 6, 7, 8, 10])
+        channels, height, width = (
+            g.choose([1, 3, 4, 8, 12]),
+            times * g.choose([4, 5, 6, 8, 9]),
+            times * g.choose([4, 6, 7, 8, 10]),
+        )
         g.input(lambda batch: _normal(g, batch, channels, height, width))
         if g.chance(0.4):
             g.input(lambda batch: _normal(g, batch, channels, height, width))
     if style in ("detection", "anything"):
-        features, places = g.choose([4, 8, 16, 64]), g.choose([5, 10, 21])
+        features, places = g.choose([4, 8, 16, 64]), times * g.choose([5, 10, 21])
         g.input(lambda batch: _normal(g, batch, features, places))
     if style == "language":
-        length, width = g.choose([1, 4, 5, 8, 11]), g.choose([4, 6, 8, 16])
+        length, width = times * g.choose([1, 4, 5, 8, 11]), times * g.choose([4, 6, 8, 16])
         g.input(lambda batch: _normal(g, batch, length, width))
         g.input(lambda batch: g.rng.integers(0, 10, (batch, length)))
         g.input(lambda batch: g.rng.random((batch, length)) < 0.7)
