@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tilewright.errors import InternalError as InternalError
     from tilewright.errors import InvalidModel as InvalidModel
     from tilewright.errors import PlanningError as PlanningError
+    from tilewright.errors import PositionError as PositionError
     from tilewright.errors import ShapeError as ShapeError
     from tilewright.errors import TilewrightError as TilewrightError
     from tilewright.errors import ToolchainError as ToolchainError
@@ -47,6 +48,7 @@ _HOMES = {
         "InternalError",
         "InvalidModel",
         "PlanningError",
+        "PositionError",
         "ShapeError",
         "TilewrightError",
         "ToolchainError",

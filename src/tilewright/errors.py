@@ -5,6 +5,7 @@
     |-- UnsupportedOperation   a meaningful operation that is not here
     |-- ShapeError             extents that do not fit together
     |-- DTypeError             element types that are not accepted
+    |-- PositionError          positions that data gives, outside of what they are positions in
     |-- PlanningError          no executable plan under the given constraints
     |-- ToolchainError         no C compiler, or one that failed
     `-- CacheError             the on-disk kernel cache cannot be used
@@ -58,6 +59,10 @@ class ShapeError(TilewrightError, ValueError):
 
 class DTypeError(TilewrightError, TypeError):
     """An element type that is not accepted."""
+
+
+class PositionError(TilewrightError, IndexError):
+    """A position that data gives (an index of Gather, a token id) outside of the dimension that it is a position in."""
 
 
 class PlanningError(TilewrightError):

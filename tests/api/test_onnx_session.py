@@ -8,7 +8,7 @@ from onnx import TensorProto, helper
 import tilewright.onnx as ort
 import tilewright.onnx.backend as backend
 from tests.support.onnx_models import info, model, node
-from tilewright.errors import DTypeError, InvalidModel, ShapeError, TilewrightError
+from tilewright.errors import DTypeError, InvalidModel, PositionError, ShapeError, TilewrightError
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -91,7 +91,7 @@ def test_positions_out_of_range_are_refused(ids):
     proto = model(nodes, [helper.make_tensor_value_info("ids", TensorProto.INT64, [1, 2])], [info("y", [1, 2, 3])], table)
     session = ort.InferenceSession(proto)
     assert np.array_equal(session.run(None, {"ids": np.array([[-4, 3]])})[0][0], table["w"][[0, 3]])
-    with pytest.raises(TilewrightError, match="the input 'ids' has positions out of range"):
+    with pytest.raises(PositionError, match="is out of range\n  where: Gather node"):
         session.run(None, {"ids": np.array(ids)})
 
 

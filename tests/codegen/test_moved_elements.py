@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.support.guarded import GuardedMemory, in_child
 from tilewright import compiler
 from tilewright.codegen.pieces import pieces
+from tilewright.errors import PositionError
 from tilewright.graph.builder import Builder
 from tilewright.graph.definition import definition
 from tilewright.graph.index import axis, constant
@@ -80,14 +81,17 @@ def test_elements_are_gathered(one, dtype):
 def check_no_foreign_memory() -> None:
     rows, columns = 21, 19
     run, _ = compiled("Gather", [numbers((rows, columns)), numbers((7,), "int64") % rows], ())
-    ids = np.array([0, rows - 1, -rows, rows, -rows - 1, 2**62, -(2**63)])
-    held = [0, rows - 1, 0, rows - 1, 0, rows - 1, 0]
+    inside = np.array([0, rows - 1, -rows, 3, -1, 7, 2])
+    outside = np.array([0, rows, -rows - 1, 2**62, -(2**62), 2**63 - 1, -(2**63)])
     for at_end in (False, True):
         x = GuardedMemory(rows * columns * 4).place(rows * columns, at_end=at_end).reshape(rows, columns)
         x[:] = numbers((rows, columns))
         positions = GuardedMemory(7 * 8).place(7, at_end=at_end, dtype=np.dtype(np.int64))
-        positions[:] = ids
-        np.testing.assert_array_equal(run([x, positions]), x[held])
+        positions[:] = inside
+        np.testing.assert_array_equal(run([x, positions]), x[inside])
+        positions[:] = outside
+        with pytest.raises(PositionError, match=f"position {rows} is out of range"):
+            run([x, positions])
 
 
 def test_no_foreign_memory_is_touched_whatever_the_positions():

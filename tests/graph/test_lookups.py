@@ -9,14 +9,15 @@ import pytest
 
 from tests.support.graphs import random, run, single
 from tilewright import compiler
-from tilewright.errors import DTypeError, InternalError, ShapeError
+from tilewright.errors import DTypeError, InternalError, PositionError, ShapeError
 from tilewright.graph.builder import Builder
+from tilewright.graph.index import axis, constant
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.operators.gathering import gather, gather_elements, gather_nd
 from tilewright.graph.printer import operator_lines
 from tilewright.graph.rewrites.rebuild import with_used_reads
 from tilewright.graph.scalar import Load
-from tilewright.graph.types import Tensor
+from tilewright.graph.types import Guard, Tensor
 from tilewright.graph.verifier import verify
 from tilewright.plan.chains import make_chain
 from tilewright.plan.footprint import distinct_elements
@@ -32,10 +33,23 @@ def test_a_row_is_read_where_an_index_says(axis):
     np.testing.assert_array_equal(run(built, [WORDS, IDS], {"words": x, "ids": ids}), np.take(x, ids, axis))
 
 
-def test_positions_are_held_to_the_dimension():
-    x, ids = random(10, 4), np.array([[10, 2**62, -11], [-(2**62), -10, 9]])
-    found = run(gather(WORDS, IDS, 0, name="gather", result="y"), [WORDS, IDS], {"words": x, "ids": ids})
-    np.testing.assert_array_equal(found, x[[[9, 9, 0], [0, 0, 9]]])
+@pytest.mark.parametrize("position", [10, -11, 2**62, -(2**63)])
+def test_positions_outside_of_the_dimension_are_refused(position):
+    x, ids = random(10, 4), np.array([[9, -10, position], [10, 10, 10]])
+    with pytest.raises(PositionError, match=f"position {position} is out of range") as caught:
+        run(gather(WORDS, IDS, 0, name="gather", result="y"), [WORDS, IDS], {"words": x, "ids": ids})
+    assert caught.value.why == "dimension 0 of words, looked up by ids, has 10 elements"
+
+
+def test_positions_are_not_looked_at_where_a_guard_does_not_hold():
+    """A guarded read is real up to the third row only."""
+    operator, y = gather(WORDS, Tensor("ids", (5,), "int64"), 0, name="gather", result="y")
+    ids, words = operator.reads
+    guarded = replace(words, guard=Guard((constant(2) - axis("d0"),), 0.5))
+    built = replace(operator, reads=(ids, guarded)), y
+    x, at = random(10, 4), np.array([9, 0, -10, 10, 77])
+    found = run(built, [WORDS, Tensor("ids", (5,), "int64")], {"words": x, "ids": at})
+    np.testing.assert_array_equal(found, np.concatenate([x[[9, 0, 0]], np.full((2, 4), 0.5)]))
 
 
 def test_the_printer_shows_what_is_added():

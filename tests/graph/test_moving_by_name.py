@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilewright.errors import ShapeError, TilewrightError, UnsupportedOperation
+from tilewright.errors import PositionError, TilewrightError, UnsupportedOperation
 from tilewright.graph.builder import Builder
 from tilewright.graph.definition import definition
 from tilewright.graph.interpreter import evaluate
@@ -44,7 +44,7 @@ def test_bad_operands_are_one_clear_error(one):
 
 
 def test_the_meaning_refuses_positions_outside():
-    with pytest.raises(ShapeError, match=r"positions 0..3 in a dimension of extent 3"):
+    with pytest.raises(PositionError, match=r"position 3 is out of range"):
         definition("Gather", 13).meaning(np.zeros(3), np.array([0, 3]))
 
 

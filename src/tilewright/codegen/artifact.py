@@ -11,6 +11,7 @@ The ABI of an entry point `NAME`:
                              long count, long scratch_bytes, long expected_ns);
         const char *const *constants;
         void (*chain_done)(void *pool, long chain);
+        void (*out_of_range)(void *pool, long lookup, long place, long position, long extent);
     };
     long NAME_workspace_bytes(const long *sizes);
     void NAME(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace);
@@ -30,6 +31,10 @@ and, where the signature has constants, once for all calls:
 - `NAME_prepare` packs one constant: number `number` of the `packed` ones of the `Signature`, from `source`, row-major, into
   `NAME_packed_bytes(number)` bytes, 64-byte aligned. Every call finds all of them in the `constants` of its context.
 - `chain_done`, unless it is null, is called behind every chain with its number: who measures reads a clock there.
+- `out_of_range`, unless it is null, is called by any thread that meets a position outside of the dimension that it is a position
+  in: for the lookup of this number (in the order of the artifact's `lookups`), the element `place` of the positions, behind their
+  first one in memory, is `position`, where the dimension has `extent` elements. The call goes on with the first element in its
+  place; what it writes means nothing.
 - The text imports no symbol.
 """
 
@@ -39,6 +44,7 @@ import hashlib
 from dataclasses import dataclass, field
 
 from tilewright.graph.constant_recipe import NO_CONSTANTS, Recipe
+from tilewright.graph.positions import NamedLookup
 from tilewright.kernels.contract import KernelSource, SourceKind
 
 CONTEXT_DECLARATION = """\
@@ -51,6 +57,7 @@ struct tw_context {
                        long count, long scratch_bytes, long expected_ns);
   const char *const *constants;
   void (*chain_done)(void *pool, long chain);
+  void (*out_of_range)(void *pool, long lookup, long place, long position, long extent);
 };
 """
 
@@ -111,6 +118,8 @@ class Artifact:
     """The names of what `chain_done` counts."""
     recipe: Recipe = field(default=NO_CONSTANTS, repr=False)
     """How its constants are made of those of the graph. Nothing compiled depends on it."""
+    lookups: tuple[NamedLookup, ...] = ()
+    """What `out_of_range` counts."""
 
     @property
     def source(self) -> str:

@@ -39,6 +39,8 @@ from tilewright.codegen.loop_nest import (
 )
 from tilewright.codegen.routines import RUN_ARGUMENTS, Routine
 
+CALLER = ("const struct tw_context *const caller", "(void *)context")
+"""What lookups report positions to, and its expression in the entry point."""
 FLOAT_BYTES = 4
 ALIGNMENT_FLOATS = 16
 
@@ -50,9 +52,11 @@ def routine(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> Rout
     """
     task, run = _task_lines(file, nest), _run_lines(nest)
     mentioned = words([*task, *run])
-    used = [argument for argument in arguments if argument.name in mentioned]
-    sizes = [(name, value) for name, value in file.definitions if name in mentioned]
-    pointers = [f"{one.c_type} *const {one.name} = call->tensors[{number}];" for number, one in enumerate(used)]
+    definitions = (*file.definitions, ("lookups_before", str(nest.lookups_before)))
+    sizes = [(name, value) for name, value in definitions if name in mentioned]
+    used = [(f"{one.c_type} *const {one.name}", one.pointer) for one in arguments if one.name in mentioned]
+    used += [CALLER] if "caller" in mentioned else []
+    pointers = [f"{declared} = call->tensors[{number}];" for number, (declared, _) in enumerate(used)]
     own = [(name, f"sizes[{number}]") for number, (name, _) in enumerate(sizes)]
     opening = [
         "const struct tw_call *call = argument;",
@@ -64,7 +68,7 @@ def routine(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> Rout
         function(signature, [*opening, *defined(own, file.bounds, [*pointers, *task])]),
         function(f"void {nest.name}_run({RUN_ARGUMENTS})", defined(own, file.bounds, run)),
     ]
-    passed = tuple(one.pointer for one in used), tuple(value for _, value in sizes)
+    passed = tuple(pointer for _, pointer in used), tuple(value for _, value in sizes)
     return Routine(nest.name, "\n".join(text), *passed, kernel_calls(nest))
 
 

@@ -1,6 +1,7 @@
 """C text of reads at positions that other reads give: rows copied whole, or elements collected one by one.
 
-A position counts from the end if it is negative, and is held to its dimension: no foreign memory is touched, whatever the data.
+A position counts from the end if it is negative. One outside of its dimension is reported to the caller, and the first element
+is read in its place: no foreign memory is touched, whatever the data.
 """
 
 from __future__ import annotations
@@ -16,22 +17,39 @@ from tilewright.kernels.elements import C_TYPES
 Pointer = Callable[[View], str]
 """The C text of the address of a view's current element."""
 
-PLACE = """\
-TW_INLINE long tw_place(long index, long position, long extent) {
-  const long far = 1l << 60;
-  position = index + tw_max(-far, tw_min(far, position < 0 ? position + extent : position));
-  return tw_max(0, tw_min(position, extent - 1));
+REPORT = """\
+static __attribute__((noinline, cold)) long tw_out_of_range(const struct tw_context *caller, long lookup, long place,
+                                                            long position, long extent) {
+  if (caller->out_of_range)
+    caller->out_of_range(caller->pool, lookup, place, position, extent);
+  return 0;
 }
 """
-POSITION = "TW_INLINE long tw_position_{name}(const {type} *p) {{ return (long)*p; }}\n"
-TRACED = "TW_INLINE long tw_position_{name}(const {type} *p) {{ tw_touch_bytes(p, sizeof *p); return 0; }}\n"
+ARGUMENTS = """\
+TW_INLINE long tw_place_{name}(const {type} *p, const {type} *first, long index, long extent,
+                               const struct tw_context *caller, long lookup) {{
+"""
+PLACE = """\
+  const long position = (long)*p;
+  const unsigned long counted = (unsigned long)position + (position < 0 ? extent : 0) + index;
+  if (__builtin_expect(counted < (unsigned long)extent, 1))
+    return (long)counted;
+  return tw_out_of_range(caller, lookup, p - first, position, extent);
+}}
+"""
+TRACED = """\
+  (void)first, (void)extent, (void)caller, (void)lookup;
+  tw_touch_bytes(p, sizeof *p);
+  return index;
+}}
+"""
 
 
 def lookups_text(lines: Iterable[str], *, traced: bool = False) -> list[str]:
     """The functions that some lines call, if they do; `traced` ones read nothing."""
-    used = sorted({name for line in lines for name in re.findall(r"\btw_position_(\w+)\(", line)})
-    one = TRACED if traced else POSITION
-    return [PLACE, *(one.format(name=name, type=C_TYPES[name]) for name in used)] if used else []
+    used = sorted({name for line in lines for name in re.findall(r"\btw_place_(\w+)\(", line)})
+    one = ARGUMENTS + (TRACED if traced else PLACE)
+    return [*([REPORT] if used and not traced else []), *(one.format(name=name, type=C_TYPES[name]) for name in used)]
 
 
 def position_texts(operand: Gather, reads: tuple[View | Gather, ...], pointer: Pointer, position: Position) -> dict[int, str]:
@@ -41,7 +59,9 @@ def position_texts(operand: Gather, reads: tuple[View | Gather, ...], pointer: P
         by = reads[lookup.read]
         place = pointer(by) if isinstance(by, View) else f"{by.buffer} + {place_text(by, position)}"
         index = index_text(operand.indices[lookup.dimension], position)
-        texts[lookup.dimension] = f"tw_place({index}, tw_position_{by.dtype}({place}), {to_c(lookup.extent)})"
+        number = to_c(add("lookups_before", lookup.number))
+        arguments = ", ".join((place, by.buffer, index, to_c(lookup.extent), "caller", number))
+        texts[lookup.dimension] = f"tw_place_{by.dtype}({arguments})"
     return texts
 
 

@@ -66,6 +66,8 @@ class Lookup:
     dimension: int
     read: int
     extent: Value
+    number: int
+    """Among the lookups of the chain: with it a position outside of the dimension is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +297,8 @@ class LoopNest:
     fetches: tuple[Fetch, ...] = ()
     shared: tuple[Buffer, ...] = ()
     """In the workspace of the call: what a nest of its own packs for all threads of the chain."""
+    lookups_before: int = 0
+    """How many the chains before this one have."""
 
     def nodes(self) -> Iterator[Node]:
         """Everything that a call does, in order."""

@@ -267,7 +267,7 @@ def _lower_mask(state: Lowering, operator: Operator, mask: Mask, scope: Scope) -
 
 
 def _vector_loops(state: Lowering, operator: Operator, scope: Scope) -> VectorLoops:
-    reads = tuple(state.view(access, scope) for access in operator.reads)
+    reads = tuple(state.read(operator, access, scope) for access in operator.reads)
     write = state.view(operator.write, scope)
     if isinstance(write, Gather):
         raise InternalError(f"operator {operator.name} writes through a guarded or divided index")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import accumulate, islice
 
 from tilewright.codegen import names
 from tilewright.codegen.artifact import Artifact, PackedSlot, Signature, Symbol, TensorSlot
@@ -24,6 +25,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.elements import C_TYPES
 from tilewright.kernels.registry import dialect_for, registered
 from tilewright.kernels.vectors import VectorDialect
+from tilewright.plan.lookups import lookups_of
 from tilewright.plan.schedule import Pack
 from tilewright.plan.types import ModelPlan, Plan
 
@@ -60,8 +62,8 @@ def lower_program(model_plan: ModelPlan) -> Program:
     stored = {tensor: _argument(tensors[tensor], unit) for tensor in _argument_names(model_plan)}
     stored |= {plan.chain.output: _between(tensors[plan.chain.output]) for plan in _between_chains(model_plan)}
     lowered = [
-        (nest, plan)
-        for plan in model_plan.plans
+        (replace(nest, lookups_before=before), plan)
+        for plan, before in zip(model_plan.plans, _lookups_before(model_plan), strict=True)
         for nest in lower(plan, kernels, dialect.lanes, _of_chain(plan, stored), header(plan))
     ]
     nests, plans = _with_unique_names(tuple(nest for nest, _ in lowered)), tuple(plan for _, plan in lowered)
@@ -78,7 +80,14 @@ def emit_program(program: Program) -> Artifact:
     text, linked = emit_files(file)
     features = program.dialect.features | _kernel_features(program)
     chains = tuple(plan.chain.name for plan in program.model_plan.plans)
-    return Artifact(file.entry_point, text, linked, machine.architecture, features, program.signature, chains)
+    lookups = tuple(lookup for plan in program.model_plan.plans for lookup in lookups_of(plan.chain))
+    return Artifact(file.entry_point, text, linked, machine.architecture, features, program.signature, chains, lookups=lookups)
+
+
+def _lookups_before(model_plan: ModelPlan) -> Iterator[int]:
+    """For every chain, how many lookups the chains before it have."""
+    counts = (len(lookups_of(plan.chain)) for plan in model_plan.plans)
+    return islice(accumulate(counts, initial=0), len(model_plan.plans))
 
 
 def c_file(program: Program, tags: Mapping[str, int] | None = None) -> File:

@@ -13,12 +13,14 @@ from tilewright.codegen.parts import extent_value, stored_part
 from tilewright.codegen.storage import Stored, elements, spread_strides, view
 from tilewright.graph.index import Index, with_natural_dividends
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.types import Access, Chain, Extent, largest_extent
+from tilewright.graph.positions import named_lookup
+from tilewright.graph.types import Access, Chain, Extent, Operator, largest_extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
 from tilewright.plan.epilogues import in_output_place
 from tilewright.plan.guards import Limit
 from tilewright.plan.lives import is_lasting, places
+from tilewright.plan.lookups import lookups_of
 from tilewright.plan.memory import buffer_blocks, in_place_groups
 from tilewright.plan.types import Plan
 from tilewright.plan.views import view_schedule
@@ -208,13 +210,21 @@ class Lowering:
         return block.start, block.capacity
 
     def view(self, access: Access, scope: Scope) -> View | Gather:
-        """The elements that an access addresses in the current box."""
-        access = self._in_c(access)
-        found = view(access, self.stored(access.tensor, scope), scope.ranges)
+        """The elements that an access addresses in the current box, but for what lookups add."""
+        return view(self._in_c(access), self.stored(access.tensor, scope), scope.ranges)
+
+    def read(self, operator: Operator, access: Access, scope: Scope) -> View | Gather:
+        """The elements that a read of an operator addresses in the current box."""
+        found = self.view(access, scope)
         if isinstance(found, View) or not access.lookups:
             return found
+        numbers = {lookup: number for number, lookup in enumerate(lookups_of(self.chain))}
         extents = self.chain.tensor(access.tensor).shape
-        return replace(found, lookups=tuple(Lookup(d, number, extent_value(extents[d])) for d, number in access.lookups))
+        lookups = [
+            Lookup(dimension, by, extent_value(extents[dimension]), numbers[named_lookup(operator, access, dimension)])
+            for dimension, by in access.lookups
+        ]
+        return replace(found, lookups=tuple(lookups))
 
     def _in_c(self, access: Access) -> Access:
         """The access by divisions that the language rounds as they are meant."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from tilewright.errors import InternalError, InvalidModel, ShapeError
 from tilewright.graph.exactness import HALVES
+from tilewright.graph.positions import NamedLookup, named_lookup
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, apply
 from tilewright.graph.scalar_functions import COMBINATIONS, FUNCTIONS
 from tilewright.graph.shapes import shape_text
@@ -145,7 +146,7 @@ def _loads(operator: Operator, values: Mapping[str, Array], box: _Box) -> list[A
     for number in sorted(range(len(operator.reads)), key=lambda one: bool(operator.reads[one].lookups)):
         access = operator.reads[number]
         added = {dimension: loads[by] for dimension, by in access.lookups}
-        loads[number] = _gather(access, values[access.tensor], box, added)
+        loads[number] = _gather(access, values[access.tensor], box, added, operator)
     return [loads[number] for number in range(len(operator.reads))]
 
 
@@ -187,22 +188,23 @@ def _is_plain(access: Access) -> bool:
     return access.guard is None and not access.lookups and plain and len(set(axes)) == len(axes)
 
 
-def _gather(access: Access, array: Array, box: _Box, added: Mapping[int, Array]) -> Array:
+def _gather(access: Access, array: Array, box: _Box, added: Mapping[int, Array], operator: Operator) -> Array:
     """The elements that an access addresses, with one dimension per axis of the box (extent 1 where it does not matter).
 
-    `added` are the elements that lookups add to the indices of dimensions.
+    `added` are the elements that lookups add to the indices of dimensions. Raises `PositionError` where one leads outside.
     """
     if _is_plain(access):
         return _view(access, array, box)
     grids = box.grids()
     positions = [np.asarray(index.evaluate(grids)) for index in access.indices]
+    real = np.ones((1,) * len(grids), bool)
+    for constraint in access.guard.constraints if access.guard is not None else ():
+        real = real & (np.asarray(constraint.evaluate(grids)) >= 0)
     for dimension, values in added.items():
-        positions[dimension] = _looked_up(positions[dimension], values, array.shape[dimension])
+        lookup = named_lookup(operator, access, dimension)
+        positions[dimension] = _looked_up(positions[dimension], values, real, array.shape[dimension], lookup)
     if access.guard is None:
         return _take(array, positions, len(grids))
-    real = np.ones((1,) * len(grids), bool)
-    for constraint in access.guard.constraints:
-        real = real & (np.asarray(constraint.evaluate(grids)) >= 0)
     otherwise = np.asarray(access.guard.otherwise, array.dtype)
     if array.size == 0:
         return np.where(real, otherwise, otherwise)
@@ -210,10 +212,17 @@ def _gather(access: Access, array: Array, box: _Box, added: Mapping[int, Array])
     return np.where(real, _take(array, clipped, len(grids)), otherwise)
 
 
-def _looked_up(position: Array, values: Array, extent: int) -> Array:
-    """Positions with the elements of a lookup added: negative ones count from the end, none leaves the dimension."""
+def _looked_up(position: Array, values: Array, real: Array, extent: int, lookup: NamedLookup) -> Array:
+    """Positions with the elements of a lookup added: negative ones count from the end.
+
+    Raises `PositionError` for the first that leaves the dimension at a point where the access is real.
+    """
     whole = values.astype(np.int64)
-    return np.asarray(np.clip(position + np.where(whole < 0, whole + extent, whole), 0, extent - 1))
+    found = np.asarray(position + np.where(whole < 0, whole + extent, whole))
+    outside, given = np.broadcast_arrays(real & ((found < 0) | (found >= extent)), whole)
+    if outside.any():
+        raise lookup.error(int(given[outside][0]), extent)
+    return found
 
 
 def _take(array: Array, positions: Sequence[Array], rank: int) -> Array:

@@ -78,7 +78,8 @@ class Access:
     lookups: tuple[tuple[int, int], ...] = ()
     """(dimension, number of a read of integers of the same operator): its element at this point is added to the index.
 
-    Negative elements count from the end of the dimension; the sum is held to the dimension (0..extent - 1).
+    Negative elements count from the end of the dimension. A sum outside of the dimension (0..extent - 1), at a point where the
+    access is real, is an error of the call.
     """
 
     def axes(self) -> frozenset[str]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
+from tilewright.graph.positions import NamedLookup, named_lookup
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.plan.ranges import planned_sizes
 
@@ -41,6 +42,12 @@ def _number(axes: list[str], sizes: dict[str, int]) -> Index:
     for name in reversed(axes):
         total, step = total + axis_index(name) * step, step * sizes[name]
     return total
+
+
+def lookups_of(chain: Chain) -> tuple[NamedLookup, ...]:
+    """The lookups of a chain, in order; several reads may make the same one."""
+    reads = ((operator, access) for operator in chain.operators for access in operator.reads)
+    return tuple(dict.fromkeys(named_lookup(operator, access, d) for operator, access in reads for d, _ in access.lookups))
 
 
 def why_stored(readers: list[Operator], tensor: str) -> str:

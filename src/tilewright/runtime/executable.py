@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from tilewright.runtime.arrays import Array, as_array, dtype_named
 from tilewright.runtime.binding import bind, check_counts
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.constants import Packed, prepare
-from tilewright.runtime.launcher import Reason, Record, make_record, needs_view, split_answer
+from tilewright.runtime.launcher import Fault, Reason, Record, make_record, needs_view, split_answer
 from tilewright.runtime.pool import MemoryStats, Pool
 
 Place: TypeAlias = tuple[int, int]
@@ -60,7 +60,8 @@ class Executable:
         """Compute the outputs, which may overlap inputs, from the inputs.
 
         Arrays may have any strides and alignment; what the kernel cannot take is copied. Raises `ShapeError` or `DTypeError`
-        naming the argument, what was got and what was expected, and `MemoryError` when there is no room for scratch.
+        naming the argument, what was got and what was expected, `PositionError` for a position that data gives outside of its
+        dimension (the outputs are written then, and mean nothing), and `MemoryError` when there is no room for scratch.
         """
         arguments = (*inputs, *outputs)
         if self._viewed or self._launch(self._record_address, arguments):
@@ -72,8 +73,7 @@ class Executable:
         Raises `TilewrightError` for arrays that `run` would refuse or copy.
         """
         if answer := native.library().tw_launch_repeatedly(self._record_address, (*inputs, *outputs), count):
-            reason, number = split_answer(answer)
-            raise TilewrightError(f"the launcher refuses argument {number}", why=reason.name, where="run_repeatedly")
+            self._refuse(answer, inputs, outputs, "run_repeatedly")
 
     def profile(self, inputs: Sequence[object], outputs: Sequence[Array]) -> tuple[tuple[str, float], ...]:
         """One call with a clock: the name of every chain, in order, and the seconds that it took.
@@ -82,8 +82,7 @@ class Executable:
         """
         times = (ctypes.c_long * len(self.artifact.chains))()
         if answer := native.library().tw_launch_timed(self._record_address, (*inputs, *outputs), times):
-            reason, number = split_answer(answer)
-            raise TilewrightError(f"the launcher refuses argument {number}", why=reason.name, where="profile")
+            self._refuse(answer, inputs, outputs, "profile")
         return tuple((chain, time / 1e9) for chain, time in zip(self.artifact.chains, times, strict=True))
 
     def symbol_values(self, inputs: Sequence[object]) -> dict[str, int]:
@@ -112,6 +111,12 @@ class Executable:
         """Scratch and workspace that the pool holds, for all kernels that use it, and this one's packed constants."""
         return replace(self.pool.stats(), constant_bytes=self._constants.nbytes)
 
+    def _refuse(self, answer: int, inputs: Sequence[object], outputs: Sequence[Array], where: str) -> NoReturn:
+        reason, number = split_answer(answer)
+        if reason is Reason.POSITION:
+            self._run_with_care(inputs, outputs)
+        raise TilewrightError(f"the launcher refuses argument {number}", why=reason.name, where=where)
+
     def _run_with_care(self, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
         """Say what is wrong with the arguments, or copy those that the launcher refuses for their layout."""
         check_counts(self.signature, len(inputs), len(outputs))
@@ -120,8 +125,11 @@ class Executable:
         bind(self.signature, arrays)
         used = [array.view(f"u{array.itemsize}") if i in self._viewed else array for i, array in enumerate(arrays)]
         replaced: set[int] = set()
-        while answer := self._launch(self._record_address, tuple(used)):
+        fault = Fault()
+        while answer := native.library().tw_launch_with_care(self._record_address, tuple(used), ctypes.byref(fault)):
             reason, number = split_answer(answer)
+            if reason is Reason.POSITION:
+                raise self.artifact.lookups[number].error(fault.position, fault.extent)
             if reason is Reason.MEMORY:
                 raise MemoryError(f"no memory for the scratch of {self.artifact.entry_point}")
             is_output = number >= len(inputs)

@@ -23,6 +23,18 @@ class Reason(IntEnum):
     OVERLAP = 7
     MEMORY = 8
     COUNT = 9
+    POSITION = 10
+
+
+class Fault(ctypes.Structure):
+    """`struct fault` of launcher.c: a position out of range."""
+
+    _fields_ = (
+        ("lookup", ctypes.c_long),
+        ("place", ctypes.c_long),
+        ("position", ctypes.c_long),
+        ("extent", ctypes.c_long),
+    )
 
 
 class _SymbolRule(ctypes.Structure):
@@ -77,7 +89,7 @@ def make_record(signature: Signature, entry: int, workspace_bytes: int, pool: in
 
 
 def split_answer(answer: int) -> tuple[Reason, int]:
-    """The reason and the number of the argument that it is about.
+    """The reason and the number of the argument, or of the lookup, that it is about.
 
     >>> split_answer(4 + 256 * 2)
     (<Reason.SHAPE: 4>, 2)

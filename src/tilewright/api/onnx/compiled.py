@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright import compiler, settings
-from tilewright.api.onnx.positions import Positions, positions_of
 from tilewright.codegen.artifact import Artifact
 from tilewright.frontend.onnx.model import Array
 from tilewright.graph.types import Graph
@@ -27,12 +26,9 @@ class Compiled:
     """Without the contents of its constants."""
     executable: Executable
     constants: tuple[Array, ...]
-    positions: tuple[Positions, ...]
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """The graph's outputs, in order, for its inputs. Raises `TilewrightError` for positions out of range among these."""
-        for one in self.positions:
-            one.check(inputs)
+        """The graph's outputs, in order, for its inputs. Raises `PositionError` for positions out of range."""
         outputs = self.executable.new_outputs(inputs)
         self.executable.run((*inputs, *self.constants), outputs)
         return outputs
@@ -61,7 +57,7 @@ def compiled(graph: Graph, machine: Machine, threads: int | None) -> Compiled:
 
         verify_meaning(graph, machine, threads=threads)
     read = tuple(resident(values[name]) for name in of_calls)
-    return Compiled(_without_constants(graph), executable, read, positions_of(graph))
+    return Compiled(_without_constants(graph), executable, read)
 
 
 def _generated(graph: Graph, machine: Machine) -> Artifact:

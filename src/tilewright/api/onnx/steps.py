@@ -15,7 +15,7 @@ import numpy as np
 from tilewright.api.lengths import Extents
 from tilewright.api.onnx.compiled import Compiled, compiled
 from tilewright.api.signatures import Signatures
-from tilewright.errors import DTypeError, InternalError, InvalidModel, PlanningError, UnsupportedOperation
+from tilewright.errors import DTypeError, InternalError, InvalidModel, PlanningError, PositionError, UnsupportedOperation
 from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.large_fields import LARGE_BYTES
 from tilewright.frontend.onnx.meanings import run_meaning
@@ -209,7 +209,10 @@ class Step:
         self.stage = stage
         self.compiled: Compiled | None = None
         if stage.graph is not None:
-            self.compiled = compiled(stage.graph, setting.chosen_machine(), setting.threads)
+            try:
+                self.compiled = compiled(stage.graph, setting.chosen_machine(), setting.threads)
+            except PositionError as problem:  # of constants
+                raise stage.placed(problem) from None
             setting.compilations += 1
         self._runners = [(node, NodeRunner(node, setting)) for node in stage.meanings]
         self._known = {name: _frozen(value) for name, value in stage.known.items()}
@@ -224,7 +227,10 @@ class Step:
         """Add the values that are left to those that are given. A `clock` is told what every part took."""
         if self.compiled is not None:
             inputs = self._inputs(values)
-            results = self.compiled.run(inputs) if clock is None else clock.graph(self, values, inputs)
+            try:
+                results = self.compiled.run(inputs) if clock is None else clock.graph(self, values, inputs)
+            except PositionError as problem:
+                raise self.stage.placed(problem) from None
             values.update(zip(self.stage.outputs, results, strict=True))
         for name, known in self._known.items():
             values[name] = known.evaluate(self._symbols(values)) if isinstance(known, Symbolic) else known

@@ -16,7 +16,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tilewright.errors import InternalError, InvalidModel, ShapeError, TilewrightError, UnsupportedOperation, bug
+from tilewright.errors import InternalError, InvalidModel, PositionError, ShapeError, TilewrightError, UnsupportedOperation, bug
 from tilewright.frontend.onnx import extents
 from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.meanings import described, grown_elements, placed, run_meaning
@@ -76,6 +76,8 @@ class _Walk:
     later: set[str] = field(default_factory=set)
     """Values of these."""
     work: deque[Node] = field(default_factory=deque)
+    looking_up: dict[str, str] = field(default_factory=dict)
+    """By operator that reads at positions that data gives, the label of its node."""
 
     def __post_init__(self) -> None:
         self.builder = Builder(self.question.name)
@@ -172,7 +174,7 @@ class _Walk:
         except NotKnown:
             mark.restore(self.builder)
             raise
-        except (ShapeError, InvalidModel, InternalError, MemoryError):
+        except (ShapeError, PositionError, InvalidModel, InternalError, MemoryError):
             raise
         except TilewrightError as problem:
             mark.restore(self.builder)
@@ -193,6 +195,8 @@ class _Walk:
             reason = self.obstacle(operator, self.builder.tensors)
             if reason:
                 raise UnsupportedOperation(f"{node.label} cannot be compiled", why=reason)
+            if operator.looked_up():
+                self.looking_up[operator.name] = node.label
         self._check_reads(node, mark)
         return results
 
@@ -289,7 +293,8 @@ class _Walk:
         graph_inputs = tuple(inputs.get(name, name) for name in used)
         made = {name: extent for name in used if name not in inputs for extent in self.builder.tensors[name].shape}
         lengths = {name: extent for name, extent in made.items() if isinstance(extent, SumOfExtents)}
-        return Stage(graph, graph_inputs, tuple(computed.values()), same, known, meanings, rest, self.question.given, lengths)
+        outputs, given = tuple(computed.values()), self.question.given
+        return Stage(graph, graph_inputs, outputs, same, known, meanings, rest, given, lengths, self.looking_up)
 
     def _given_tensors(self) -> Iterable[tuple[str, Tensor]]:
         return ((name, self.tensors[name]) for name in self.question.given if name in self.tensors)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from tilewright.errors import PositionError
 from tilewright.frontend.onnx.model import Node
 from tilewright.graph.sums_of_extents import SumOfExtents
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
@@ -50,6 +51,13 @@ class Stage:
     """What it was imported for."""
     lengths: Mapping[str, SumOfExtents] = field(default_factory=dict)
     """Inputs of the graph that are no values: nobody reads them, their extent tells the graph a sum of lengths."""
+    nodes: Mapping[str, str] = field(default_factory=dict)
+    """The labels of the nodes whose operators read at positions that data gives, by operator."""
+
+    def placed(self, problem: PositionError) -> PositionError:
+        """The same error of a run of the graph, told to be at the node and not at an operator."""
+        problem.where = self.nodes.get(problem.where, problem.where)
+        return problem
 
     def places(self) -> dict[str, tuple[str, int]]:
         """Of every symbol, a given value and a dimension of it that has this extent."""

@@ -4,8 +4,8 @@
     gather_elements(x, ids, axis)[.., i, ..]   = x[.., ids[.., i, ..], ..]
     gather_nd(x, ids, b)[b.., i.., rest..]     = x[b.., ids[b.., i.., 0], .., ids[b.., i.., k - 1], rest..]
 
-Reads of x look the positions up in reads of the ids. The NumPy meaning raises for positions outside x; generated code holds them
-to the dimension.
+Reads of x look the positions up in reads of the ids. Positions outside of x raise `PositionError`: those that are known when the
+graph is built, then.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tilewright.graph.definition import define
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.operators.elementwise import accumulator_of
+from tilewright.graph.positions import check_positions
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import Shape, normalize_axis, shape_text
 from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
@@ -110,14 +111,14 @@ def _looked_up(
 
 def meaning_gather(x: Any, ids: Any, *, axis: int = 0) -> Any:
     """The same by NumPy."""
-    _check_positions(ids, x.shape[axis], "Gather")
+    check_positions(ids, x.shape[axis], "Gather")
     return np.take(x, ids, axis=axis)
 
 
 def meaning_gather_elements(x: Any, ids: Any, *, axis: int = 0) -> Any:
     """The same by NumPy."""
     axis = normalize_axis(axis, x.ndim, "GatherElements")
-    _check_positions(ids, x.shape[axis], "GatherElements")
+    check_positions(ids, x.shape[axis], "GatherElements")
     own = tuple(slice(extent) if d != axis else slice(None) for d, extent in enumerate(ids.shape))
     return np.take_along_axis(x[own], ids, axis)
 
@@ -128,7 +129,7 @@ def meaning_gather_nd(x: Any, ids: Any, *, batch_dims: int = 0) -> Any:
     if batch_dims + depth > x.ndim:
         raise ShapeError(f"{depth} positions behind {batch_dims} common dimensions", where=f"GatherND of {x.shape}")
     for k in range(depth):
-        _check_positions(ids[..., k], x.shape[batch_dims + k], "GatherND")
+        check_positions(ids[..., k], x.shape[batch_dims + k], "GatherND")
     rank = ids.ndim - 1
     common = tuple(np.arange(ids.shape[d]).reshape(_along(d, rank)) for d in range(batch_dims))
     return x[(*common, *(ids[..., k] for k in range(depth)))]
@@ -138,15 +139,11 @@ def _along(dimension: int, rank: int) -> tuple[int, ...]:
     return tuple(-1 if d == dimension else 1 for d in range(rank))
 
 
-def _check_positions(ids: Any, extent: int, kind: str) -> None:
-    if ids.size and not (-extent <= ids.min() and ids.max() < extent):
-        raise ShapeError(f"positions {ids.min()}..{ids.max()} in a dimension of extent {extent}", where=kind)
-
-
 def lower_gather(builder: Builder, x: Tensor, ids: Tensor, *, axis: int = 0) -> Tensor:
     """A map with a lookup; positions that are known and evenly spaced are a slice."""
     _check_type(x, "Gather")
     chosen = normalize_axis(axis, len(x.shape), "Gather")
+    _check_known(builder.known.get(ids.name), x.shape[chosen], "Gather")
     part = _as_slice(builder.known.get(ids.name), x.shape[chosen])
     if part is not None:
         return builder.slice(x, (slice(None),) * chosen + (part,))
@@ -154,10 +151,9 @@ def lower_gather(builder: Builder, x: Tensor, ids: Tensor, *, axis: int = 0) -> 
 
 
 def _as_slice(ids: Any, extent: Extent) -> int | slice | None:
-    """One position, or the range that a vector of positions is; None if that is not known. Raises `ShapeError` for others."""
+    """One position, or the range that a vector of positions inside of the extent is; None if that is not known."""
     if ids is None or ids.ndim > 1 or not ids.size or not isinstance(extent, int) or ids.dtype.hasobject:
         return None
-    _check_positions(ids, extent, "Gather")
     first, *others = (int(position) % extent for position in ids.reshape(-1))
     if ids.ndim == 0:
         return first
@@ -170,13 +166,24 @@ def _as_slice(ids: Any, extent: Extent) -> int | slice | None:
 def lower_gather_elements(builder: Builder, x: Tensor, ids: Tensor, *, axis: int = 0) -> Tensor:
     """A map with a lookup."""
     _check_type(x, "GatherElements")
+    _check_known(builder.known.get(ids.name), x.shape[normalize_axis(axis, len(x.shape), "GatherElements")], "GatherElements")
     return builder.record(gather_elements, x, ids, axis, kind="gather")
 
 
 def lower_gather_nd(builder: Builder, x: Tensor, ids: Tensor, *, batch_dims: int = 0) -> Tensor:
     """A map with a lookup for every position."""
     _check_type(x, "GatherND")
-    return builder.record(gather_nd, x, ids, batch_dims, kind="gather")
+    result = builder.record(gather_nd, x, ids, batch_dims, kind="gather")
+    if (known := builder.known.get(ids.name)) is not None:
+        for k in range(known.shape[-1]):
+            _check_known(known[..., k], x.shape[batch_dims + k], "GatherND")
+    return result
+
+
+def _check_known(ids: Any, extent: Extent, kind: str) -> None:
+    """Raise `PositionError` where contents that are known are outside of an extent that is."""
+    if ids is not None and isinstance(extent, int) and not ids.dtype.hasobject:
+        check_positions(ids, extent, kind)
 
 
 def _check_type(x: Tensor, kind: str) -> None:

@@ -1,7 +1,7 @@
 """Concatenation of parts whose extents are known at run time: a cache and its new rows.
 
-Where a part begins is no constant then, so that every part is looked up at the position behind its begin; outside of a part
-lookups are held to it, and what they find is not used.
+Where a part begins is no constant then, so that every part is looked up at the position behind its begin; outside of a part that
+is its first or its last position, and what is found there is not used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
 from tilewright.graph.operators.arange import arange
 from tilewright.graph.operators.elementwise import accumulator_of
-from tilewright.graph.scalar import AxisValue, Load, Scalar, apply
+from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.sums_of_extents import plus, scalar_of
 from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
@@ -28,17 +28,21 @@ if TYPE_CHECKING:
 def concatenate_lengths(builder: Builder, parts: Sequence[Tensor], axis: int) -> Tensor:
     """The parts behind each other along `axis`. Raises `UnsupportedOperation` for more positions than bodies can compare."""
     _check(parts, axis)
+    parts = [part for part in parts if part.shape[axis] != 0]
     ends = list(accumulate((part.shape[axis] for part in parts), plus))
     if (ends[-1].high if isinstance(ends[-1], SymbolicExtent) else ends[-1]) > LARGEST_WHOLE:
         raise UnsupportedOperation(f"a concatenation of {ends[-1]} positions")
-    positions = [builder.record(_positions, ends[-1], begin, kind="positions") for begin in (0, *ends[:-1])]
+    begins = zip((0, *ends[:-1]), parts, strict=True)
+    positions = [builder.record(_positions, ends[-1], begin, part.shape[axis], kind="positions") for begin, part in begins]
     return builder.record(_joined, parts, positions, ends, axis, kind="concat")
 
 
-def _positions(extent: Extent, begin: Extent, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """Where the positions of the result lie in a part that begins there: below 0 before it."""
+def _positions(extent: Extent, begin: Extent, own: Extent, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """Where the positions of the result lie in a part of `own` positions that begins there."""
     operator, tensor = arange(extent, 0, 1, "int64", name=name, result=result)
-    body = apply("subtract", operator.body, scalar_of(begin)) if begin != 0 else operator.body
+    ahead = apply("subtract", operator.body, scalar_of(begin)) if begin != 0 else operator.body
+    last = apply("subtract", scalar_of(own), Literal(1.0))
+    body = apply("maximum", apply("minimum", ahead, last), Literal(0.0))
     return Operator(name, "positions", operator.axes, (), operator.write, body, accumulator="int64"), tensor
 
 

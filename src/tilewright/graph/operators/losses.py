@@ -3,8 +3,7 @@
     loss[n, d...] = -x[n, target[n, d...], d...] * weight[target[n, d...]]
     mean: sum of losses / sum of their weights;    sum: sum of losses;    none: as it is
 
-Targets that are `ignore_index` have weight 0. Source: the ONNX operator schemas. Compiled, the class of every point is compared
-with its target, and what is equal is summed, so that nothing is looked up.
+Targets that are `ignore_index` have weight 0, whatever they are; others are classes of x. Source: the ONNX operator schemas.
 """
 
 from __future__ import annotations
@@ -17,7 +16,9 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.definition import define
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.operators import log_softmax
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
+from tilewright.graph.operators.gathering import gather, gather_elements
+from tilewright.graph.positions import check_positions
+from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Tensor
 
@@ -32,8 +33,7 @@ def likelihood_loss(x: Any, target: Any, weight: Any = None, *, ignore_index: in
     _check(x.shape, target.shape, reduction)
     counted = np.ones(target.shape, bool) if ignore_index is None else target != ignore_index
     classes = np.where(counted, target, 0)
-    if classes.size and not (-x.shape[1] <= classes.min() and classes.max() < x.shape[1]):
-        raise ShapeError(f"a target is no class of 0..{x.shape[1] - 1}", where="NegativeLogLikelihoodLoss")
+    check_positions(classes, x.shape[1], "NegativeLogLikelihoodLoss")
     wide = widened(x)
     chosen = np.take_along_axis(wide, np.expand_dims(classes, 1), axis=1).squeeze(1)
     weights = counted.astype(wide.dtype) if weight is None else np.where(counted, widened(weight)[classes], 0)
@@ -68,26 +68,32 @@ def lower_likelihood_loss(
     ignore_index: int | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """A map and a sum over the classes, and for a scalar sums of these and of the weights."""
+    """Gathers of the chosen elements and of their weights, a map, and for a scalar sums of the losses and of the weights."""
     _check(x.shape, target.shape, reduction)
     if any(one is not None and one.dtype != x.dtype for one in (x, weight)):
         raise UnsupportedOperation("a loss of several element types")
-    targets = builder.reshape(target, (target.shape[0], 1, *target.shape[1:]))
-    shares = [] if weight is None else [builder.reshape(weight, (*weight.shape, *[1] * (len(x.shape) - 2)))]
-    share: Scalar = Load(2) if shares else Literal(1.0)
-    is_chosen = apply("equal", AxisValue("d1"), Load(1))
+    counted: Scalar | None = None
+    classes = target
     if ignore_index is not None:
-        is_chosen = apply("logical_and", is_chosen, apply("not_equal", Load(1), Literal(float(ignore_index))))
-    chosen = apply("where", is_chosen, apply("multiply", apply("negative", Load(0)), share), Literal(0.0))
-    loss = builder.body(chosen, x, targets, *shares, dtype=x.dtype, kind="loss")
+        counted = apply("not_equal", Load(0), Literal(float(ignore_index)))
+        classes = builder.body(apply("where", counted, Load(0), Literal(0.0)), target, dtype=target.dtype, kind="classes")
+    column = builder.reshape(classes, (target.shape[0], 1, *target.shape[1:]))
+    chosen = builder.reshape(builder.record(gather_elements, x, column, 1, kind="chosen"), target.shape)
+    weights = () if weight is None else (builder.record(gather, weight, classes, 0, kind="weights"),)
+    share: Scalar = Load(2) if weights else Literal(1.0)
+    lost = apply("multiply", apply("negative", Load(1)), share)
+    loss = builder.body(_where(counted, lost), target, chosen, *weights, dtype=x.dtype, kind="loss")
     if reduction == "none":
-        return builder.reduce("sum", loss, (1,))
+        return loss
     total = builder.reduce("sum", loss)
     if reduction == "sum":
         return total
-    counted = apply("where", is_chosen, share, Literal(0.0))
-    count = builder.reduce("sum", builder.body(counted, x, targets, *shares, dtype=x.dtype, kind="weights"))
-    return builder.map("divide", total, count)
+    shares = builder.body(_where(counted, share), target, chosen, *weights, dtype=x.dtype, kind="shares")
+    return builder.map("divide", total, builder.reduce("sum", shares))
+
+
+def _where(counted: Scalar | None, value: Scalar) -> Scalar:
+    return value if counted is None else apply("where", counted, value, Literal(0.0))
 
 
 def lower_cross_entropy_loss(

@@ -11,6 +11,7 @@ import numpy as np
 from tilewright.errors import ShapeError
 from tilewright.graph.definition import define
 from tilewright.graph.element_types import MOST_ELEMENTS
+from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import shape_text
 
 
@@ -41,11 +42,11 @@ def meaning(
 
 def _places(positions: Any, pooled: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:
     """The indices of all positions, checked."""
-    if positions.size and not 0 <= positions.min() <= positions.max() < prod(pooled):
-        raise ShapeError(f"MaxUnpool from {shape_text(pooled)}", where="MaxUnpool", why="a position lies outside")
+    where = f"MaxUnpool of {shape_text(pooled)} into {shape_text(shape)}"
+    check_positions(positions, prod(pooled), where, least=0)
     places = np.unravel_index(positions, pooled)
-    if any(own.size and own.max() >= extent for own, extent in zip(places, shape, strict=True)):
-        raise ShapeError(f"MaxUnpool into {shape_text(shape)}", where="MaxUnpool", why="a position lies outside")
+    for own, extent in zip(places, shape, strict=True):
+        check_positions(own, extent, where, least=0)
     return places
 
 

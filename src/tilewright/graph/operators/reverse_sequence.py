@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tilewright.errors import ShapeError
+from tilewright.errors import PositionError, ShapeError
 from tilewright.graph.definition import define
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 
 def _positions(lengths: Tensor, extent: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """[batch, time]: where the element at a time is read."""
+    """[batch, time]: where the element at a time is read: outside, if the length is below 0 or above the extent."""
     axes = (Axis("d0", lengths.shape[0]), Axis("d1", extent))
     time = AxisValue("d1")
     last = apply("subtract", Load(0), Literal(1.0))
-    body = apply("where", apply("less", time, Load(0)), apply("subtract", last, time), time)
+    rest = apply("where", apply("less", Load(0), Literal(0.0)), Literal(float(extent)), time)
+    body = apply("where", apply("less", time, Load(0)), apply("subtract", last, time), rest)
     write = Access(result, (axis_index("d0"), axis_index("d1")))
     reads = (Access(lengths.name, (axis_index("d0"),)),)
     return Operator(name, "positions", axes, reads, write, body, accumulator="int64"), Tensor(
@@ -42,7 +43,10 @@ def _reversed(x: Tensor, places: Tensor, batch: int, time: int, *, name: str, re
 def meaning(x: Any, lengths: Any, *, batch_axis: int = 1, time_axis: int = 0) -> Any:
     """The same by NumPy."""
     _check(x.shape, lengths.shape, batch_axis, time_axis)
-    time = np.arange(x.shape[time_axis])
+    extent = x.shape[time_axis]
+    if lengths.size and not (lengths.min() >= 0 and lengths.max() <= extent):
+        raise PositionError(f"lengths {lengths.min()}..{lengths.max()} of {extent} elements", where="ReverseSequence")
+    time = np.arange(extent)
     places = np.where(time < lengths[:, None], lengths[:, None] - 1 - time, time)
     ordered = places if time_axis else places.T
     return np.take_along_axis(x, ordered.reshape(*ordered.shape, *(1,) * (x.ndim - 2)), time_axis)

@@ -14,6 +14,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.graph.definition import define
+from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import shape_text
 
 
@@ -33,6 +34,7 @@ def align(
     _check("RoiAlign", x, rois, 4)
     if batch_indices.shape != rois.shape[:1]:
         raise ShapeError(f"RoiAlign of {shape_text(rois.shape)} in images {shape_text(batch_indices.shape)}", where="RoiAlign")
+    check_positions(batch_indices, x.shape[0], "RoiAlign", least=0)
     half = coordinate_transformation_mode == "half_pixel"
     out = np.zeros((len(rois), x.shape[1], output_height, output_width))
     for number, (region, image) in enumerate(zip(rois.astype(np.float64), batch_indices, strict=True)):
@@ -104,6 +106,7 @@ def _element(image: Any, row: tuple[Any, Any], column: tuple[Any, Any]) -> Any:
 def max_pool(x: Any, rois: Any, *, pooled_shape: Sequence[int] = (), spatial_scale: float = 1.0) -> Any:
     """The largest pixel of every bin, 0 in bins without pixels; a region begins with the number of its image."""
     _check("MaxRoiPool", x, rois, 5)
+    check_positions(rois[:, 0], x.shape[0], "MaxRoiPool", least=0)
     height, width = pooled_shape
     out = np.zeros((len(rois), x.shape[1], height, width), x.dtype)
     for number, region in enumerate(rois.astype(np.float64)):

@@ -9,6 +9,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.definition import define
+from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import normalize_axis
 
 REDUCTIONS = MappingProxyType({"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum})
@@ -18,8 +19,7 @@ def _scattered(x: Any, places: tuple[Any, ...], updates: Any, reduction: str) ->
     """A copy of `x` in which the elements at `places` are the updates, or combined with them, one after the other."""
     result = np.array(x)
     for place, extent in zip(places, x.shape, strict=False):
-        if place.size and not (-extent <= place.min() and place.max() < extent):
-            raise ShapeError(f"positions {place.min()}..{place.max()} in a dimension of extent {extent}", where="scatter")
+        check_positions(place, extent, "scatter")
     if reduction == "none":
         result[places] = updates
     elif reduction in REDUCTIONS:

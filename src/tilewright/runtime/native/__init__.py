@@ -56,6 +56,8 @@ def _declare(loaded: ctypes.PyDLL) -> None:
     long_pointer = ctypes.POINTER(ctypes.c_long)
     loaded.tw_launch.argtypes = (ctypes.c_void_p, ctypes.py_object)
     loaded.tw_launch.restype = ctypes.c_long
+    loaded.tw_launch_with_care.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    loaded.tw_launch_with_care.restype = ctypes.c_long
     loaded.tw_launch_repeatedly.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_long)
     loaded.tw_launch_repeatedly.restype = ctypes.c_long
     loaded.tw_launch_timed.argtypes = (ctypes.c_void_p, ctypes.py_object, long_pointer)

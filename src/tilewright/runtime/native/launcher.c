@@ -1,7 +1,8 @@
 /* From Python objects to a kernel: reads the arrays through the buffer protocol, checks them against the signature, releases the
    GIL, and calls the entry point. Called through ctypes.PyDLL, so that the GIL is held on entry.
 
-   Nothing is raised here: a refusal is a number, `reason + 256 * argument`, and Python, which has time then, finds the words. */
+   Nothing is raised here: a refusal is a number, `reason + 256 * argument`, and Python, which has time then, finds the words.
+   Of a position out of range it is the number of the lookup in the place of an argument's. */
 
 #include "pool.h"
 
@@ -28,7 +29,7 @@ struct python { /* functions of the stable ABI, found by ctypes in the interpret
 
 enum { WRITABLE = 1, FORMAT = 4, STRIDES = 24 }; /* PyBUF_* */
 
-enum reason { OK, NO_BUFFER, DTYPE, RANK, SHAPE, RANGE, LAYOUT, OVERLAP, MEMORY, COUNT };
+enum reason { OK, NO_BUFFER, DTYPE, RANK, SHAPE, RANGE, LAYOUT, OVERLAP, MEMORY, COUNT, POSITION };
 
 struct symbol_rule {
   long low, high;
@@ -153,22 +154,40 @@ static int overlaps(const struct span *spans, long number) {
   return 0;
 }
 
-struct timed_call { /* the call's handle, and what is known of its time */
+struct fault { /* the first position out of range, in the order of lookups and of places: no matter how many threads */
+  long lookup, place, position, extent;
+};
+
+struct open_call { /* the call's handle, and what is known of it so far */
   struct tw_call call;
   long last_ns;    /* when the last chain ended */
   long *chains_ns; /* what every chain took is added there; null: nobody asks */
+  char fault_lock, has_fault;
+  struct fault fault;
 };
 
 static void chain_done(void *pool, long chain) {
-  struct timed_call *state = pool;
+  struct open_call *state = pool;
   long now = tw_now_ns();
   state->chains_ns[chain] += now - state->last_ns;
   state->last_ns = now;
 }
 
-static enum reason call(const struct tw_record *record, void *const *tensors, const long *sizes, long *chains_ns) {
-  struct timed_call state = {{record->pool, 0}, chains_ns ? tw_now_ns() : 0, chains_ns};
-  struct tw_context context = {&state, tw_parallel_for, record->constants, chains_ns ? chain_done : 0};
+static void out_of_range(void *pool, long lookup, long place, long position, long extent) {
+  struct open_call *state = pool;
+  struct fault *first = &state->fault;
+  while (__atomic_test_and_set(&state->fault_lock, __ATOMIC_ACQUIRE))
+    ;
+  if (!state->has_fault || lookup < first->lookup || (lookup == first->lookup && place < first->place))
+    *first = (struct fault){lookup, place, position, extent};
+  state->has_fault = 1;
+  __atomic_clear(&state->fault_lock, __ATOMIC_RELEASE);
+}
+
+static enum reason call(const struct tw_record *record, void *const *tensors, const long *sizes, long *chains_ns,
+                        struct fault *fault) {
+  struct open_call state = {{record->pool, 0}, chains_ns ? tw_now_ns() : 0, chains_ns, 0, 0, {0, 0, 0, 0}};
+  struct tw_context context = {&state, tw_parallel_for, record->constants, chains_ns ? chain_done : 0, out_of_range};
   tw_pool_enter(record->pool);
   struct tw_block *workspace = 0;
   long bytes = record->workspace_bytes(sizes);
@@ -177,7 +196,8 @@ static enum reason call(const struct tw_record *record, void *const *tensors, co
   record->entry(&context, tensors, sizes, (char *)(workspace + 1));
   if (workspace)
     tw_pool_give(record->pool, workspace);
-  return state.call.out_of_memory ? MEMORY : OK;
+  *fault = state.fault;
+  return state.call.out_of_memory ? MEMORY : state.has_fault ? POSITION : OK;
 }
 
 /* Open the buffers and check them; `acquired` counts those to release, whatever the outcome. */
@@ -205,7 +225,7 @@ static enum reason acquire_all(const struct tw_record *record, void *arrays, str
   return OK;
 }
 
-static long launch(const struct tw_record *record, void *arrays, long count, long *chains_ns) {
+static long launch(const struct tw_record *record, void *arrays, long count, long *chains_ns, struct fault *fault) {
   struct py_buffer views[record->tensor_count + 1];
   long sizes[record->size_count + 1], acquired = 0, blamed;
   if (python.tuple_size(arrays) != record->tensor_count)
@@ -218,8 +238,9 @@ static long launch(const struct tw_record *record, void *arrays, long count, lon
       tensors[i] = views[i].buf;
     void *state = python.save_thread();
     for (long i = 0; i < count && !reason; i++)
-      reason = call(record, tensors, sizes, chains_ns);
+      reason = call(record, tensors, sizes, chains_ns, fault);
     python.restore_thread(state);
+    blamed = reason == POSITION ? fault->lookup : blamed;
   }
   for (long i = 0; i < acquired; i++)
     python.release_buffer(&views[i]);
@@ -227,14 +248,24 @@ static long launch(const struct tw_record *record, void *arrays, long count, lon
 }
 
 /* `arrays`: a tuple of the inputs, then the outputs. */
-TW_EXPORT long tw_launch(const struct tw_record *record, void *arrays) { return launch(record, arrays, 1, 0); }
+TW_EXPORT long tw_launch(const struct tw_record *record, void *arrays) {
+  struct fault fault;
+  return launch(record, arrays, 1, 0, &fault);
+}
+
+/* The same; of a position out of range, `fault` is told. */
+TW_EXPORT long tw_launch_with_care(const struct tw_record *record, void *arrays, struct fault *fault) {
+  return launch(record, arrays, 1, 0, fault);
+}
 
 /* The same call `count` times: for measurements, where the way from Python takes longer than the work. */
 TW_EXPORT long tw_launch_repeatedly(const struct tw_record *record, void *arrays, long count) {
-  return launch(record, arrays, count, 0);
+  struct fault fault;
+  return launch(record, arrays, count, 0, &fault);
 }
 
 /* One call; the nanoseconds of every chain are added to `chains_ns`. */
 TW_EXPORT long tw_launch_timed(const struct tw_record *record, void *arrays, long *chains_ns) {
-  return launch(record, arrays, 1, chains_ns);
+  struct fault fault;
+  return launch(record, arrays, 1, chains_ns, &fault);
 }

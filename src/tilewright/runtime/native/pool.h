@@ -15,6 +15,7 @@ struct tw_context { /* the ABI of generated code */
   void (*parallel_for)(void *pool, tw_task task, void *argument, long count, long scratch_bytes, long expected_ns);
   const char *const *constants;
   void (*chain_done)(void *pool, long chain); /* null: nobody asks */
+  void (*out_of_range)(void *pool, long lookup, long place, long position, long extent);
 };
 
 struct tw_pool;
