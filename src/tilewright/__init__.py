@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tilewright.api.spec import spec as spec
     from tilewright.errors import CacheError as CacheError
     from tilewright.errors import DTypeError as DTypeError
+    from tilewright.errors import FeedError as FeedError
     from tilewright.errors import InternalError as InternalError
     from tilewright.errors import InvalidModel as InvalidModel
     from tilewright.errors import PlanningError as PlanningError
@@ -45,6 +46,7 @@ _HOMES = {
     "tilewright.errors": (
         "CacheError",
         "DTypeError",
+        "FeedError",
         "InternalError",
         "InvalidModel",
         "PlanningError",

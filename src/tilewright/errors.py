@@ -4,6 +4,7 @@
     |-- InvalidModel           a model file or graph that means nothing
     |-- UnsupportedOperation   a meaningful operation that is not here
     |-- ShapeError             extents that do not fit together
+    |-- FeedError              inputs that a call of a model leaves out, or names that it does not have
     |-- DTypeError             element types that are not accepted
     |-- PositionError          positions that data gives, outside of what they are positions in
     |-- PlanningError          no executable plan under the given constraints
@@ -55,6 +56,10 @@ class UnsupportedOperation(TilewrightError):
 
 class ShapeError(TilewrightError, ValueError):
     """Extents that do not fit together."""
+
+
+class FeedError(TilewrightError, ValueError):
+    """An input that a model needs and a call does not give, or the other way round."""
 
 
 class DTypeError(TilewrightError, TypeError):

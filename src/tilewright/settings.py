@@ -80,6 +80,9 @@ class Settings:
     verify: bool = _knob(
         False, "TILEWRIGHT_VERIFY", _boolean, "check every rewrite and every new kernel against the NumPy interpreter (slow)"
     )
+    full_tracebacks: bool = _knob(
+        False, "TILEWRIGHT_FULL_TRACEBACKS", _boolean, "keep Tilewright's frames in the tracebacks of a user's errors"
+    )
     calibrate: bool = _knob(
         True, "TILEWRIGHT_CALIBRATE", _boolean, "measure this CPU once (under 3 s); 0 plans with datasheet figures"
     )

@@ -8,7 +8,7 @@ from onnx import TensorProto, helper
 import tilewright.onnx as ort
 import tilewright.onnx.backend as backend
 from tests.support.onnx_models import info, model, node
-from tilewright.errors import DTypeError, InvalidModel, PositionError, ShapeError, TilewrightError
+from tilewright.errors import DTypeError, FeedError, InvalidModel, PositionError, ShapeError, TilewrightError
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -124,6 +124,27 @@ def test_explain_takes_dimensions_and_shapes():
         session.explain()
     with pytest.raises(ShapeError, match="no input and no dimension 'z'"):
         session.explain(z=5)
+
+
+def test_explain_of_dynamic_dimensions_tells_what_has_run():
+    nodes = [node("Double", ["x"], ["a"]), node("Triple", ["a"], ["b"]), node("Double", ["b"], ["y"])]
+    session = ort.InferenceSession(model(nodes, [info("x", ["n", 3])], [info("y", None)]))
+    for rows in (2, 5, 6):
+        session.run(None, {"x": np.ones((rows, 3), np.float32)})
+    text = session.explain()
+    assert "for x (2, 3):" in text
+    assert "for x (5, 3):" in text
+    assert "for x (6, 3):" not in text  # a bucket that has its kernel
+    assert "for b (2, 3):" in text
+    assert text.count("1 more node is planned") == 2
+
+
+def test_feeds_that_do_not_fit_are_value_errors_as_in_onnxruntime():
+    session = ort.InferenceSession(doubling())
+    with pytest.raises(ValueError, match="the input 'x' is missing"):
+        session.run(None, {})
+    with pytest.raises(FeedError, match="the model has no input 'z'"):
+        session.run(None, {"x": X, "z": X})
 
 
 def test_explain_and_profile_mark_what_runs_as_numpy():

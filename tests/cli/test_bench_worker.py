@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -38,6 +39,13 @@ def started() -> Iterator[worker.Worker]:
     process = worker.start({VARIABLE: "elsewhere"})
     yield process
     process.stop()
+
+
+def test_an_interrupt_is_left_to_the_process_that_started_it(started: worker.Worker) -> None:
+    list(started.contenders(Peer("product", (), product, ""), CASE, 1, str))  # it listens by now
+    os.kill(started.process.pid, signal.SIGINT)
+    (contender,) = started.contenders(Peer("product", (), product, ""), CASE, 3, str)
+    assert contender.name == "elsewhere on 3"
 
 
 def test_contenders_work_in_another_process_on_the_same_data(started: worker.Worker) -> None:

@@ -268,6 +268,15 @@ def test_arrays_of_an_earlier_trace_are_refused() -> None:
         traced(lambda x: kept[0], (3,))
 
 
+def test_a_tracer_is_of_no_use_after_its_trace() -> None:
+    kept: list[Any] = []
+    traced(lambda x: kept.append(x) or x * 2, (3,))
+    for use in (lambda x: x + 1.0, lambda x: x[0], lambda x: tw.sum(x), lambda x: x.reshape(3, 1), tw.jit(lambda x: x * 2)):
+        with pytest.raises(UnsupportedOperation, match="used after its trace had ended") as caught:
+            use(kept[0])
+        assert "test_tracing.py:" in caught.value.where
+
+
 def test_missing_attributes_are_missing_to_python_too() -> None:
     seen = []
     traced(lambda x: seen.append(hasattr(x, "device")) or x * 2, (3,))

@@ -15,6 +15,7 @@ from tilewright.api import logs, pytree
 from tilewright.api.calling import Array, Binder, FlatCall, TracedCall, check_dtypes, trace_call
 from tilewright.api.kernel import FixedResult, Kernel, Lowered, output_arrays
 from tilewright.api.signatures import Signatures, extents_of, with_extents
+from tilewright.api.tracebacks import shorten
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing import TensorSpec
 from tilewright.frontend.tracing_value import Traced
@@ -151,24 +152,32 @@ class Jitted:
         `interpret=True` runs the NumPy meaning instead, in any element type. Inside another traced function the function is
         simply inlined.
         """
-        is_plain = not (options or interpret or self._binder.static_names)
-        inputs = views(args) if is_plain else None
-        if inputs is None:
-            return self._call(args, out, interpret, options)
-        key = tuple([(array.shape, array.dtype) for array in inputs])
-        kernel = self._plain.get(key)
-        if kernel is None:
-            kernel = self._plain_kernel(args, inputs)
-            if len(self._plain) >= MOST_REMEMBERED:
-                self._plain.clear()
-            self._plain[key] = kernel
-        return kernel.run(inputs, args[0] if args else None, out)
+        try:
+            is_plain = not (options or interpret or self._binder.static_names)
+            inputs = views(args) if is_plain else None
+            if inputs is None:
+                return self._call(args, out, interpret, options)
+            key = tuple([(array.shape, array.dtype) for array in inputs])
+            kernel = self._plain.get(key)
+            if kernel is None:
+                kernel = self._plain_kernel(args, inputs)
+                if len(self._plain) >= MOST_REMEMBERED:
+                    self._plain.clear()
+                self._plain[key] = kernel
+            return kernel.run(inputs, args[0] if args else None, out)
+        except Exception as problem:
+            shorten(problem)
+            raise
 
     def lower(self, *args: Any, **options: Any) -> Lowered:
         """Plan for these arguments (arrays, or `tw.spec`s for symbolic extents); no compiler is run."""
-        lowered = self._lowered(self._trace(self._binder.flatten(args, options)))
-        _ = lowered.model_plan  # what cannot be planned is told here
-        return lowered
+        try:
+            lowered = self._lowered(self._trace(self._binder.flatten(args, options)))
+            _ = lowered.model_plan  # what cannot be planned is told here
+            return lowered
+        except Exception as problem:
+            shorten(problem)
+            raise
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

@@ -14,6 +14,7 @@ import numpy as np
 from tilewright import settings
 from tilewright.api import pytree
 from tilewright.api.calling import Array, Binder, TracedCall, is_array
+from tilewright.api.tracebacks import shorten
 from tilewright.codegen.artifact import Artifact
 from tilewright.errors import ShapeError, TilewrightError
 from tilewright.graph.types import Graph
@@ -127,9 +128,14 @@ class Kernel:
 
         Raises `ShapeError` and `DTypeError` for arguments that do not fit the signature.
         """
-        inputs = views(args) if not options and len(args) == self._parameter_count else None
-        if inputs is not None:
-            return self.run(inputs, args[0] if args else None, out)
+        try:
+            inputs = views(args) if not options and len(args) == self._parameter_count else None
+            return self._call(args, out, options) if inputs is None else self.run(inputs, args[0] if args else None, out)
+        except Exception as problem:
+            shorten(problem)
+            raise
+
+    def _call(self, args: tuple[Any, ...], out: Any, options: dict[str, Any]) -> Any:
         call = self._lowered.binder.flatten(args, options)
         if call.structure != self._structure:
             raise ShapeError(

@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright.errors import DTypeError, UnsupportedOperation
 from tilewright.frontend.tracing_location import user_location
-from tilewright.frontend.tracing_record import Recorder
+from tilewright.frontend.tracing_record import Recorder, current_recorder
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.operators.elementwise import body_of, elementwise
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite
@@ -37,7 +37,15 @@ def recorder_of(values: Sequence[Any]) -> Recorder:
             why="an array of an earlier trace outlived its function (a global or an attribute)",
             hint="return it from the function instead",
         )
-    return next(iter(recorders.values()))
+    recorder = next(iter(recorders.values()))
+    if recorder is not current_recorder():
+        raise UnsupportedOperation(
+            "a traced array was used after its trace had ended",
+            where=user_location(),
+            why="it stands for the values of one call while the function is traced, and outlived it (a global or an attribute)",
+            hint="return it from the function, or pass it as an argument",
+        )
+    return recorder
 
 
 def tensor_of(recorder: Recorder, value: Any) -> Tensor:

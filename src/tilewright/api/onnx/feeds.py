@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.api.onnx.ort_value import OrtValue
-from tilewright.errors import DTypeError, ShapeError, TilewrightError
+from tilewright.errors import DTypeError, FeedError, ShapeError
 from tilewright.frontend.onnx.element_types import onnx_name
 from tilewright.frontend.onnx.model import Declared
 from tilewright.runtime.arrays import as_array
@@ -65,16 +65,16 @@ def _plain(one: Declared) -> _Plain:
 def checked(feeds: Mapping[str, Any], inputs: Sequence[Declared], optional: Sequence[Declared]) -> dict[str, Any]:
     """Values by unique name.
 
-    Raises `TilewrightError` for missing and unknown inputs, `ShapeError` and `DTypeError` for those that do not fit.
+    Raises `FeedError` for missing and unknown inputs, `ShapeError` and `DTypeError` for those that do not fit.
     """
     known = {one.name: one for one in (*inputs, *optional)}
     unknown = [name for name in feeds if name not in known]
     if unknown:
         why = f"its inputs are {', '.join(known) or 'none'}"
-        raise TilewrightError(f"the model has no input {unknown[0]!r}", where="run", why=why)
+        raise FeedError(f"the model has no input {unknown[0]!r}", where="run", why=why)
     missing = [one.name for one in inputs if one.name not in feeds and one.kind != "optional"]
     if missing:
-        raise TilewrightError(f"the input {missing[0]!r} is missing", where="run", why=f"given are {', '.join(feeds) or 'none'}")
+        raise FeedError(f"the input {missing[0]!r} is missing", where="run", why=f"given are {', '.join(feeds) or 'none'}")
     values = {known[name].unique: _value(known[name], value) for name, value in feeds.items()}
     return {**{one.unique: None for one in inputs if one.unique not in values}, **values}
 

@@ -6,10 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from tilewright.api.onnx.compiled import planned
 from tilewright.api.onnx.steps import Remainder, Step, Values
 from tilewright.errors import InternalError, ShapeError
 from tilewright.frontend.onnx.model import Array, Declared, Node
+from tilewright.frontend.onnx.stage_types import Stage
+from tilewright.graph.types import Graph
+from tilewright.machine.machine import Machine
 from tilewright.report import explain
 from tilewright.report.profile import ChainTime, chain_times, table
 
@@ -53,8 +58,23 @@ class StepClock:
 def explained(remainder: Remainder, values: Values) -> str:
     """The plan of the first stage for these values, and what comes behind it."""
     stage = remainder.first_stage(values)
-    machine = remainder.setting.chosen_machine()
-    lines = [explain.explain(planned(stage.graph, machine))] if stage.graph is not None else ["nothing is compiled"]
+    return "\n".join(_stage_lines(stage, remainder.setting.chosen_machine(), stage.graph))
+
+
+def explained_runs(remainder: Remainder) -> str:
+    """The plan of every step that was made so far, behind the shapes of the call that asked for it, and of those behind it."""
+    parts: list[str] = []
+    for step, values in [*remainder.samples.items()]:
+        graph = remainder.graph_of(step, values) if step.compiled is not None else None
+        shapes = ", ".join(f"{name} {np.shape(value)}" for name, value in values.items())
+        parts.append("\n".join([f"for {shapes}:", *_stage_lines(step.stage, remainder.setting.chosen_machine(), graph)]))
+        if step.following is not None and step.following.samples:
+            parts.append(explained_runs(step.following))
+    return "\n\n".join(parts)
+
+
+def _stage_lines(stage: Stage, machine: Machine, graph: Graph | None) -> list[str]:
+    lines = [explain.explain(planned(graph, machine))] if graph is not None else ["nothing is compiled"]
     if stage.meanings:
         lines += ["", "these run as their NumPy meaning:", *(f"  {node.label}" for node in stage.meanings)]
     if stage.rest:
@@ -63,7 +83,12 @@ def explained(remainder: Remainder, values: Values) -> str:
             "",
             f"{count} more {'node is' if count == 1 else 'nodes are'} planned when a call has shown what comes out of that",
         ]
-    return "\n".join(lines)
+    return lines
+
+
+def has_fixed_shapes(declared: Sequence[Declared]) -> bool:
+    """Whether a model says all extents of its inputs."""
+    return all(one.shape is not None and all(isinstance(extent, int) for extent in one.shape) for one in declared)
 
 
 def checked_shapes(declared: Sequence[Declared], shapes: dict[str, Any]) -> dict[str, tuple[int, ...]]:
@@ -84,6 +109,6 @@ def _extents(one: Declared, shapes: dict[str, Any]) -> Iterator[int]:
     for extent in one.shape if one.shape is not None else (None,):
         known = shapes.get(extent) if isinstance(extent, str) else extent
         if known is None:
-            hint = f"give the shape of the input: explain({one.name}=(1, 128))"
+            hint = f"give the shape of the input: explain({one.name}=(1, 128)); or run the session first"
             raise ShapeError(f"the shape of {one.name!r} is not known", where="explain", why=f"it is {one.shape}", hint=hint)
         yield int(known)

@@ -14,6 +14,7 @@ from tilewright.api.onnx.feeds import Feeds
 from tilewright.api.onnx.options import PROVIDER, SessionOptions
 from tilewright.api.onnx.ort_value import IOBinding, OrtValue
 from tilewright.api.onnx.steps import Remainder, Setting
+from tilewright.api.tracebacks import shorten
 from tilewright.errors import DTypeError, InvalidModel, ShapeError, TilewrightError
 from tilewright.frontend.onnx.loading import load
 from tilewright.frontend.onnx.model import Declared
@@ -65,6 +66,15 @@ class InferenceSession:
         **options: Any,
     ) -> None:
         """`target` is the machine to plan for, for `explain`; without `prepare`, nothing is compiled before the first call."""
+        try:
+            self._load(path_or_bytes, sess_options, target, prepare=prepare)
+        except Exception as problem:
+            shorten(problem)
+            raise
+
+    def _load(
+        self, path_or_bytes: Any, sess_options: SessionOptions | None, target: str | Machine | None, *, prepare: bool
+    ) -> None:
         logs.configure()
         self._options = sess_options if sess_options is not None else SessionOptions()
         self._model = load(path_or_bytes)
@@ -84,9 +94,16 @@ class InferenceSession:
     def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
         """The outputs of these names (none: all), for arrays by input name.
 
-        Raises `TilewrightError` for inputs and outputs that the model does not have, `ShapeError` and `DTypeError` for
-        arrays that do not fit.
+        Raises `FeedError` for inputs that are missing or unknown, `TilewrightError` for outputs that the model does not have,
+        `ShapeError` and `DTypeError` for arrays that do not fit.
         """
+        try:
+            return self._run(output_names, input_feed, run_options)
+        except Exception as problem:
+            shorten(problem)
+            raise
+
+    def _run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any) -> list[Any]:
         if run_options is not None and run_options.terminate:
             raise TilewrightError("the run is terminated", where="run", why="terminate is set in its options")
         wanted = [self._declared_output(name).unique for name in output_names] if output_names else self._all_outputs
@@ -153,10 +170,14 @@ class InferenceSession:
         """How the model will run for these shapes, and why: the plan of every chain; no compiler is run.
 
         `shapes` are extents by the names of dimensions and shapes by the names of inputs: `explain(batch=1)`,
-        `explain(input_ids=(1, 128))`. Raises `ShapeError` for what is missing.
+        `explain(input_ids=(1, 128))`. Without them, a model of dynamic dimensions tells what has run so far. Raises
+        `ShapeError` for what is missing.
         """
         from tilewright.api.onnx import reports
 
+        ran = [one for one in [*self._remainders.values()] if one.samples]
+        if ran and not shapes and not reports.has_fixed_shapes(self._inputs):
+            return "\n\n".join(map(reports.explained_runs, ran))
         known = reports.checked_shapes(self._inputs, shapes)
         values = {one.unique: _zeros(one, known[one.unique]) for one in self._inputs}
         return reports.explained(self._remainder(frozenset()), values)

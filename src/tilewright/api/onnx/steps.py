@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
 from typing import Any, Protocol, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -80,6 +81,8 @@ class Remainder:
         """Inputs whose contents are part of the signature."""
         self._unknowable: frozenset[str] = frozenset()
         self._variants: dict[Any, Signatures[Stage, Step]] = {}
+        self.samples: WeakKeyDictionary[Step, Values] = WeakKeyDictionary()
+        """The steps that were made, each with values of the call that asked for it: contents only where they decide."""
         self._lock = threading.RLock()
 
     def run(self, values: Values) -> None:
@@ -133,6 +136,10 @@ class Remainder:
     def _extents(self, values: Values) -> Extents:
         return tuple([extent for name in self.needs for extent in _extents_of(values[name])])
 
+    def sample(self, values: Values) -> Values:
+        """Values of the same shapes and types that take no memory; those whose contents decide stay."""
+        return {name: values[name] if name in self._deciding else _without_contents(values[name]) for name in self.needs}
+
     def first_stage(self, values: Values) -> Stage:
         """The stage for values of these shapes, whose contents mean nothing; nothing is compiled."""
         asked = self.question(values, self._extents(values))
@@ -179,7 +186,13 @@ class _Maker:
         return stage
 
     def compile(self, stage: Stage) -> Step:
-        """The step of a stage; where a graph of fixed extents cannot be planned, all of it runs as NumPy."""
+        """The step of a stage, which `samples` remembers with the values of its call."""
+        step = self._step(stage)
+        self.remainder.samples[step] = self.remainder.sample(self.values)
+        return step
+
+    def _step(self, stage: Stage) -> Step:
+        """Where a graph of fixed extents cannot be planned, all of it runs as NumPy."""
         try:
             return Step(self.remainder, stage)
         except (PlanningError, UnsupportedOperation, DTypeError) as problem:
@@ -317,6 +330,12 @@ def _frozen(value: Any) -> Any:
     own = value.copy() if value.nbytes >= LARGE_BYTES else value.view()
     own.flags.writeable = False
     return own
+
+
+def _without_contents(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return np.broadcast_to(np.zeros((), value.dtype), value.shape)
+    return [] if isinstance(value, list) else value
 
 
 def _kind(value: Any) -> Any:

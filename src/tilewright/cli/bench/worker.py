@@ -5,6 +5,8 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -47,11 +49,11 @@ class Worker:
 
 
 def start(environment: Mapping[str, str]) -> Worker:
-    """A process with these variables besides those of this one; it ends with this one."""
+    """A process with these variables besides those of this one; it ends with this one, which Ctrl-C is left to."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=serve, args=(there,), daemon=True)
-    with _set(environment):
+    with _set(environment), _interrupts_ignored():
         process.start()
     there.close()
     worker = Worker(process, here)
@@ -84,6 +86,19 @@ def _follow(ready: list[Contender], order: str, arguments: list[Any]) -> Any:
         contender.call()
         return None
     return contender.result() if order == "result" else contender.seconds()
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Processes that are started inside inherit it; only the main thread may change it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -1,0 +1,44 @@
+"""Tracebacks that end at the user's line: frames of this package are left out of errors that leave it.
+
+`TILEWRIGHT_FULL_TRACEBACKS=1` keeps them. Bugs keep them always: `InternalError`s are not touched.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+
+from tilewright import settings
+from tilewright.errors import InternalError
+
+_PACKAGE = f"{Path(__file__).parents[1]}/"
+
+
+def shorten(problem: BaseException) -> None:
+    """Leave this package's frames out of the traceback of an error, and of the errors behind it.
+
+    The caller raises it again with a bare `raise`, which adds no frame of its own.
+    """
+    if isinstance(problem, InternalError) or settings.current().full_tracebacks:
+        return
+    seen: set[int] = set()
+    left: list[BaseException | None] = [problem]
+    while left:
+        one = left.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        one.__traceback__ = _foreign_frames(one.__traceback__)
+        left += [one.__cause__, one.__context__]
+
+
+def _foreign_frames(trace: TracebackType | None) -> TracebackType | None:
+    entries = []
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+            entries.append(trace)
+        trace = trace.tb_next
+    kept: TracebackType | None = None
+    for entry in reversed(entries):
+        kept = TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return kept
