@@ -82,6 +82,7 @@ def shares(x: Any) -> Any:
 
 RESEMBLING: Formulas = {
     "points beside shares": lambda x: shares(x) / total(shares(x)) * x,
+    "points beside a function of them": lambda x: tw.tanh(x) / largest(tw.tanh(x)) * x,
     "shares beside shares": lambda x: shares(x) / total(shares(x)) + shares(x),
     "over more than the sum": lambda x: shares(x) / (1 + total(shares(x))),
     "over the largest": lambda x: shares(x) / largest(shares(x)),
@@ -137,3 +138,17 @@ def test_an_extreme_keeps_nan_that_a_sum_of_points_does_not_have() -> None:
         },
         x,
     )
+
+
+@needs_avx2
+@pytest.mark.parametrize("fuse", [None, True])
+def test_contributions_do_not_wait_where_something_lies_that_the_result_needs(fuse: bool | None) -> None:
+    """The row operator leaves its result in the place of a product that it reads at the end."""
+
+    def function(x: Any, w: Any) -> Any:
+        bent = tw.tanh(x - largest(x))
+        return (bent / total(bent) * (x @ w)) @ w
+
+    x, w = random(6, 37, seed=5), random(37, 37, seed=6)
+    found = tw.jit(function, fuse=fuse, target="x86-64-v3")(x, w)
+    np.testing.assert_allclose(found, function(x.astype("f8"), w.astype("f8")), rtol=1e-4, atol=1e-5)

@@ -23,7 +23,19 @@ from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, Range, RunningStates, VectorLoops, View
 from tilewright.codegen.row_expressions import fall, hoist_division, inverses, long_functions, may_lose_nan, row_values
 from tilewright.errors import InternalError
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, subexpressions
+from tilewright.graph.scalar import (
+    Apply,
+    AxisValue,
+    Literal,
+    Load,
+    Parameter,
+    Point,
+    Previous,
+    Scalar,
+    State,
+    rewrite,
+    subexpressions,
+)
 from tilewright.graph.types import Reduction, StateVariable
 from tilewright.kernels.elements import suffix
 from tilewright.kernels.vectors import WAYS
@@ -151,11 +163,21 @@ class _Emitter:
         return self.store(value, part, place)
 
     def stored_contribution(self, reduction: Reduction) -> Scalar | None:
-        """The contribution of the last state, if every point is written and its value is made from it."""
+        """The contribution of the last state, if every point is written and its value is made from it: it waits in its place.
+
+        Nothing else is then left of the point, nor of what the result is written over.
+        """
         contribution = reduction.states[-1].contribution
+        beside = rewrite(reduction.finish, lambda node: Literal(0.0) if node == contribution else None)
         pointwise = set(self.reduced) <= self.loops.operator.write.axes()
-        inside = contribution in subexpressions(reduction.finish) and contribution != Point()
-        return contribution if pointwise and inside else None
+        inside = beside != reduction.finish and contribution != Point()
+        return contribution if pointwise and inside and not any(map(self.is_lost, subexpressions(beside))) else None
+
+    def is_lost(self, leaf: Scalar) -> bool:
+        """Whether a value is no longer there once something else lies in the result's place."""
+        if isinstance(leaf, Load):
+            return self.loops.reads[leaf.read].buffer == self.loops.write.buffer
+        return leaf == Point()
 
     def state_pass(self, state: StateVariable, lanes_are_reduced: bool, part: bool, keep: bool, into: str = "") -> Lines:
         """Accumulate one state over the reduction axes.
