@@ -26,7 +26,7 @@ from tests.support.random_onnx.growing import TWINS, UNIT_ROUNDOFF, plain_option
 from tests.support.random_onnx.judging import explained, outcome
 from tests.support.random_onnx.program import Program, Value
 from tests.support.random_onnx.shrinking import shrunk
-from tests.support.sweeps import SKIPPED, Outcome, in_child, summary
+from tests.support.sweeps import SKIPPED, Crashed, Outcome, in_child, judged_in_child, summary
 
 DTYPES = (*[torch.float32] * 6, torch.int64, torch.bool)
 """Of samples: most are of floats."""
@@ -65,6 +65,7 @@ def operators() -> tuple[Any, ...]:
     from torch.testing._internal.common_methods_invocations import op_db
 
     torch.set_num_threads(1)
+    _exported(Wrapped(torch.cartesian_prod, ((torch.ones(1),), {})))  # children inherit what the exporters load
     return tuple(op_db)
 
 
@@ -201,19 +202,33 @@ def _constant(array: np.ndarray) -> Value:
     return Value((array,), ((array,),) * TWINS, is_constant=True)
 
 
+def _program_or_reason(seed: int) -> Program | str:
+    try:
+        return program(seed)
+    except Skipped as problem:
+        return str(problem)
+
+
+def _apart(one: Program) -> Outcome:
+    return judged_in_child(lambda: outcome(one))
+
+
 def tried(seed: int, *, shrink: bool = True) -> tuple[Outcome, str]:
     """The outcome of a seed's sample, and if it failed, the text of the smallest program that fails in the same way."""
+    operators()
     try:
-        whole = program(seed)
-    except Skipped as problem:
-        return Outcome(SKIPPED, str(problem)), ""
+        whole = in_child(lambda: _program_or_reason(seed))
+    except Crashed as problem:
+        return Outcome(SKIPPED, f"torch, its exporters or onnxruntime: {problem}"), ""
+    if isinstance(whole, str):
+        return Outcome(SKIPPED, whole), ""
     if any(whole.values[name].spread and whole.values[name].dtype.kind != "f" for name in whole.outputs):
         return Outcome(SKIPPED, "results without a margin"), ""
-    found = in_child(lambda: outcome(whole))
+    found = _apart(whole)
     if not found.is_failure:
         return found, ""
-    smallest = shrunk(whole, found.cause, lambda one: in_child(lambda: outcome(one))) if shrink else whole
-    return explained(smallest, in_child(lambda: outcome(smallest)))
+    smallest = shrunk(whole, found.cause, _apart) if shrink else whole
+    return explained(smallest, _apart(smallest))
 
 
 def main() -> None:

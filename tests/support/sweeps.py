@@ -16,8 +16,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from tilewright.errors import TilewrightError
+
+T = TypeVar("T")
 
 EQUAL, WRONG, INTERNAL, CRASHED, REFUSED, SKIPPED = "equal", "wrong", "internal error", "crashed", "refused", "skipped"
 FAILURES = (WRONG, INTERNAL, CRASHED)
@@ -79,23 +82,40 @@ def lowerings_that_failed() -> Iterator[list[str]]:
         logger.removeHandler(handler)
 
 
-def in_child(judge: Callable[[], Outcome], seconds: int = SECONDS) -> Outcome:
-    """The outcome in a process of its own, which may crash or hang. The caller's process must not have started threads."""
+class Crashed(Exception):
+    """A child died."""
+
+
+def in_child(make: Callable[[], T], seconds: int = SECONDS) -> T:
+    """What a process of its own makes, which may crash or hang: `Crashed` then. The caller must not have started threads."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
-        os.close(reader)
         signal.alarm(seconds)
-        with os.fdopen(writer, "wb") as pipe:
-            pipe.write(pickle.dumps(judge()))
-        os._exit(0)
+        try:
+            with os.fdopen(writer, "wb") as pipe:
+                pipe.write(pickle.dumps(make()))
+            os._exit(0)
+        finally:
+            os._exit(1)
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
         told = pipe.read()
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
-        return Outcome(CRASHED, signal.Signals(os.WTERMSIG(status)).name)
-    return pickle.loads(told) if told else Outcome(CRASHED, f"exit status {os.waitstatus_to_exitcode(status)}")
+        raise Crashed(signal.Signals(os.WTERMSIG(status)).name)
+    if not told:
+        raise Crashed(f"exit status {os.waitstatus_to_exitcode(status)}")
+    made: T = pickle.loads(told)
+    return made
+
+
+def judged_in_child(judge: Callable[[], Outcome]) -> Outcome:
+    """The outcome in a process of its own."""
+    try:
+        return in_child(judge)
+    except Crashed as problem:
+        return Outcome(CRASHED, str(problem))
 
 
 def run_module(module: str, numbers: range) -> str:

@@ -12,7 +12,7 @@ from tests.support.random_onnx.judging import explained, outcome
 from tests.support.random_onnx.program import Program
 from tests.support.random_onnx.shrinking import shrunk
 from tests.support.random_onnx.styles import MOST_NODES, program
-from tests.support.sweeps import Outcome, in_child, summary
+from tests.support.sweeps import Outcome, judged_in_child, summary
 
 
 def tried(seed: int, most_nodes: int = MOST_NODES, *, shrink: bool = True) -> tuple[Outcome, str]:
@@ -26,7 +26,7 @@ def tried(seed: int, most_nodes: int = MOST_NODES, *, shrink: bool = True) -> tu
 
 
 def _apart(one: Program) -> Outcome:
-    return in_child(lambda: outcome(one))
+    return judged_in_child(lambda: outcome(one))
 
 
 def main() -> None:
