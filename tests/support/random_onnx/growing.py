@@ -66,7 +66,7 @@ class Growing:
 
     def pick(self, kind: str = "f", fits: Callable[[Value], bool] = lambda value: True) -> str:
         """A computed value: mostly a recent one, often one that is read already. `kind` has NumPy's letters."""
-        names = [name for name, one in self.values.items() if one.dtype.kind in kind and not one.is_constant and fits(one)]
+        names = [name for name, one in self.values.items() if is_of(one, kind) and not one.is_constant and fits(one)]
         if not names:
             raise Unfit
         shared = [name for name in names if self.readers[name]]
@@ -158,6 +158,11 @@ class Growing:
             return name
         factor = 2.0 ** -np.round(np.log2(value.largest))
         return str(self.add("Mul", name, self.constant(np.float32(factor))))
+
+
+def is_of(value: Value, kind: str) -> bool:
+    """Whether the elements are of a kind; floats are of single precision."""
+    return value.dtype.kind in kind and value.dtype != np.float64
 
 
 def check(value: Value, most_elements: int) -> None:

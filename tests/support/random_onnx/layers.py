@@ -237,36 +237,6 @@ def softmax(g: Growing) -> None:
     g.add(name, x, terms=64, axis=g.choose(g.fixed(x)) - g.choose([0, g.values[x].rank]))
 
 
-def expected_bin(g: Growing) -> None:
-    """The head of detectors that predict distances as distributions: softmax over bins, and its mean."""
-    x = g.pick("f", lambda v: v.rank == 3 and v.shape[1] is not None and v.shape[2] is not None and v.shape[1] % 4 == 0)
-    _, bins, places = (extent or 1 for extent in g.shape(x))
-    parts = g.add("Reshape", x, g.integers(0, 4, bins // 4, places))
-    turned = g.add("Transpose", parts, perm=[0, 2, 1, 3])
-    chances = g.add("Softmax", turned, terms=64, axis=1)
-    mean = g.add("Conv", chances, g.constant(np.arange(bins // 4, dtype=np.float32).reshape(1, -1, 1, 1)), terms=bins // 4)
-    edges = g.add("Reshape", mean, g.integers(0, 4, places))
-    low, high = g.add("Split", edges, results=2, axis=1, num_outputs=2)
-    anchors = g.floats(1, 2, places)
-    first, second = g.add("Sub", anchors, low, terms=1), g.add("Add", anchors, high, terms=1)
-    centre = g.add("Div", g.add("Add", first, second, terms=1), g.constant(np.float32(2)))
-    g.add("Concat", centre, g.add("Sub", second, first, terms=1), axis=1)
-
-
-def heads(g: Growing) -> None:
-    """Self-attention with heads that are split and joined by reshapes."""
-    x = g.pick("f", lambda v: v.rank == 3 and v.shape[1] is not None and v.shape[2] is not None and v.shape[2] % 2 == 0)
-    _, length, width = (extent or 1 for extent in g.shape(x))
-    parts = []
-    for order in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3]):
-        projected = g.add("MatMul", x, weights(g, width, width, terms=width), terms=width)
-        split = g.add("Reshape", projected, g.integers(0, length, 2, width // 2))
-        parts.append(g.add("Transpose", split, perm=order))
-    scores = g.add("Mul", g.add("MatMul", *parts[:2], terms=width), g.constant(np.float32(0.5)), terms=1)
-    mixed = g.add("MatMul", g.add("Softmax", scores, terms=length), parts[2], terms=length)
-    g.add("Reshape", g.add("Transpose", mixed, perm=[0, 2, 1, 3]), g.integers(0, length, -1))
-
-
 def recurrent(g: Growing) -> None:
     """Over a sequence whose batch does not change."""
     x = g.pick("f", lambda value: value.rank == 3 and None not in value.shape)
@@ -294,43 +264,8 @@ def dequantized_weights(g: Growing) -> None:
     g.add("MatMul", x, g.add("DequantizeLinear", whole, scales, zeros, axis=1), terms=depth)
 
 
-def of_several_levels(g: Growing) -> None:
-    """A feature pyramid: coarse features are enlarged and joined with fine ones."""
-    x = g.pick("f", lambda v: v.rank == 4 and None not in v.shape[1:] and all((n or 1) % 2 == 0 for n in v.shape[2:]))
-    channels = g.shape(x)[1] or 1
-    weight = weights(g, g.whole(1, 6), channels, 3, 3, terms=9 * channels)
-    fine = g.add("Relu", g.add("Conv", x, weight, terms=9 * channels, pads=[1] * 4))
-    coarse = g.add("MaxPool", fine, kernel_shape=[2, 2], strides=[2, 2])
-    doubled = g.constant(np.array([1, 1, 2, 2], np.float32))
-    more = g.choose(
-        [{"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}, {"mode": "linear"}]
-    )
-    again = g.add("Resize", coarse, "", doubled, terms=4, **more)
-    if g.chance(0.5):
-        g.add("Add", g.add("Concat", fine, again, axis=1), g.constant(np.float32(0.5)), terms=1)
-    else:
-        g.add("Add", fine, again, terms=1)
-
-
-def flattened_head(g: Growing) -> None:
-    """Predictions of an image as a list of places: transpose, merge, split into boxes and scores."""
-    x = g.pick("f", lambda v: v.rank == 4 and None not in v.shape[1:] and (v.shape[1] or 0) > 4)
-    channels = g.shape(x)[1] or 1
-    places = g.add("Reshape", g.add("Transpose", x, perm=[0, 2, 3, 1]), g.integers(0, -1, channels))
-    boxes, scores = g.add("Split", places, g.integers(4, channels - 4), results=2, axis=2)
-    certain = g.add("Sigmoid", scores, terms=1)
-    g.add("Exp", g.add("Min", boxes, g.constant(np.float32(1))), terms=1)
-    best = g.add("ReduceMax", certain, g.integers(-1), keepdims=0)
-    if g.chance(0.7):
-        count = g.whole(1, min(5, (g.shape(best)[1] or 1)))
-        _, order = g.add("TopK", best, g.integers(count), results=2, axis=1)
-        wide = g.add("Expand", g.add("Unsqueeze", order, g.integers(2)), g.integers(1, 1, 4))
-        g.add("GatherElements", boxes, wide, axis=1)
-
-
 LAYERS = (
     (linear, 4), (product, 2), (product_with_itself, 2), (gemm, 2), (einsum, 2), (einsum_of_two, 2), (conv, 8),
     (conv_transpose, 2), (pool, 4), (global_pool, 2), (resize, 4), (grid_sample, 1), (batch_norm, 1), (layer_norm, 2),
-    (channel_norm, 2), (other_norm, 1), (softmax, 4), (expected_bin, 2), (heads, 2),
-    (recurrent, 1), (dequantized_weights, 1), (of_several_levels, 2), (flattened_head, 2),
+    (channel_norm, 2), (other_norm, 1), (softmax, 4), (recurrent, 1), (dequantized_weights, 1),
 )  # fmt: skip

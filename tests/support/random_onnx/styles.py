@@ -9,6 +9,7 @@ import numpy as np
 
 from tests.support.random_onnx.arithmetic import ARITHMETIC
 from tests.support.random_onnx.growing import MOST_ELEMENTS, MOST_ELEMENTS_OF_LARGE, Growing, Unfit
+from tests.support.random_onnx.idioms import IDIOMS
 from tests.support.random_onnx.layers import LAYERS
 from tests.support.random_onnx.moves import MOVES
 from tests.support.random_onnx.program import Program
@@ -56,9 +57,10 @@ def _inputs(g: Growing, style: str, times: int) -> None:
         g.input(lambda batch: _normal(g, batch, features, places))
     if style == "language":
         length, width = times * g.choose([1, 4, 5, 8, 11]), times * g.choose([4, 6, 8, 16])
-        g.input(lambda batch: _normal(g, batch, length, width))
-        g.input(lambda batch: g.rng.integers(0, 10, (batch, length)))
-        g.input(lambda batch: g.rng.random((batch, length)) < 0.7)
+        longer = 3 if g.chance(0.4) else 0  # sequences whose length changes with the batch
+        g.input(lambda batch: _normal(g, batch, length + longer * batch, width))
+        g.input(lambda batch: g.rng.integers(0, 10, (batch, length + longer * batch)))
+        g.input(lambda batch: g.rng.random((batch, length + longer * batch)) < 0.7)
     if style == "anything":
         shape = [g.choose(EXTENTS) for _ in range(g.whole(1, 4))]
         g.input(lambda batch: _normal(g, *shape))
@@ -71,14 +73,15 @@ def _normal(g: Growing, *shape: int) -> np.ndarray:
 
 def _mixture(style: str, draws: np.random.Generator) -> list[tuple[Callable[[Growing], None], float]]:
     """Every graph has kinds of nodes that it likes."""
-    moves, arithmetic, layers = {
-        "detection": (1.2, 1.0, 0.6),
-        "segmentation": (0.6, 0.7, 1.5),
-        "language": (1.0, 1.0, 0.6),
-        "anything": (1.0, 1.0, 0.5),
+    kinds = (MOVES, ARITHMETIC, LAYERS, IDIOMS)
+    shares = {
+        "detection": (1.2, 1.0, 0.6, 1.0),
+        "segmentation": (0.6, 0.7, 1.5, 0.7),
+        "language": (1.0, 1.0, 0.6, 1.5),
+        "anything": (1.0, 1.0, 0.5, 0.7),
     }[style]
-    weighted = [(MOVES, moves), (ARITHMETIC, arithmetic), (LAYERS, layers)]
-    return [(make, weight * share * float(draws.uniform(0.2, 2))) for kinds, share in weighted for make, weight in kinds]
+    weighted = zip(kinds, shares, strict=True)
+    return [(make, weight * share * float(draws.uniform(0.2, 2))) for makers, share in weighted for make, weight in makers]
 
 
 def _grow(g: Growing, mixture: list[tuple[Callable[[Growing], None], float]], wanted: int) -> None:
