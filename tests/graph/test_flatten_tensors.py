@@ -13,6 +13,7 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.operators.gathering import gather
 from tilewright.graph.rewrites import flatten_tensors
 from tilewright.graph.types import Graph, Tensor
+from tilewright.graph.verifier import verify
 
 find = flatten_tensors._pair
 
@@ -121,3 +122,14 @@ def test_what_a_map_makes_along_merged_dimensions_stays_apart_where_it_is_looked
 def test_quotients_with_constants_are_put_together():
     index = axis("p") * -1 + 23
     assert flatten_tensors.without_digits(floordiv(index, 4) * 4 + mod(index, 4)) == index
+
+
+def test_constants_of_another_shape_get_a_name_that_no_tensor_has():
+    builder = Builder("names")
+    matrix, other = (builder.constant(np.arange(6.0).reshape(shape), name) for shape, name in (((2, 3), "w"), ((6,), "w_6")))
+    sums = builder.map("add", builder.input("x", (6,), "float64"), builder.reshape(matrix, (6,)))
+    graph = builder.graph((builder.map("multiply", sums, other).name,))
+    after = flatten_tensors.FlattenTensors().run(graph)
+    verify(after)
+    assert [tensor.shape for tensor in after.tensors if tensor.name in dict(after.constants)] == [(6,), (6,)]
+    same_meaning(graph)

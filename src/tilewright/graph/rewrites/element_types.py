@@ -9,6 +9,7 @@ from tilewright.graph.exactness import exact_type
 from tilewright.graph.rewrites.lossless import is_condition
 from tilewright.graph.rewrites.outputs_apart import copy_of
 from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.rewrites.rename import unused
 from tilewright.graph.scalar import Literal, apply
 from tilewright.graph.types import Graph, Operator, Tensor
 
@@ -84,7 +85,6 @@ class _Conversion:
 
     def declared(self, name: str, like: Tensor) -> Tensor:
         """A new float32 tensor of the same shape."""
-        while name in self.tensors:
-            name += "_"
-        self.tensors[name] = Tensor(name, like.shape)
-        return self.tensors[name]
+        tensor = Tensor(unused(name, self.tensors), like.shape)
+        self.tensors[tensor.name] = tensor
+        return tensor

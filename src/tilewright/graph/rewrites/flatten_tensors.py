@@ -16,7 +16,7 @@ from heapq import heappop, heappush
 from math import prod
 
 from tilewright.graph.index import FloorDiv, Index, Mod, floordiv
-from tilewright.graph.rewrites.rename import rename_tensors
+from tilewright.graph.rewrites.rename import rename_tensors, unused
 from tilewright.graph.scalar import AxisValue
 from tilewright.graph.types import Access, Axis, Constant, Extent, Graph, Operator, Tensor, planned_extent
 
@@ -102,7 +102,10 @@ class _Work:
         shapes = {name: self.tensors[name].shape for name, _ in self.graph.constants}
         constants = tuple((name, _reshaped(value, shapes[name])) for name, value in self.graph.constants)
         flat = replace(self.graph, tensors=tuple(self.tensors.values()), operators=tuple(self.operators), constants=constants)
-        others = {name: f"{name}_{'x'.join(map(str, s))}" for name, s in shapes.items() if s != self.graph.tensor(name).shape}
+        others: dict[str, str] = {}
+        for name, shape in shapes.items():
+            if shape != self.graph.tensor(name).shape:
+                others[name] = unused(f"{name}_{'x'.join(map(str, shape))}", {*self.tensors, *others.values()})
         return rename_tensors(flat, others) if others else flat
 
 

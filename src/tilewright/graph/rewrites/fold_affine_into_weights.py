@@ -16,6 +16,7 @@ from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
+from tilewright.graph.rewrites.rename import unused
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite, subexpressions
 from tilewright.graph.types import SUM, Access, Axis, Graph, Operator, Tensor
 
@@ -109,7 +110,7 @@ class _Folding:
         body = _sum_of(terms)
         used = {operator.reads[node.read] for node in subexpressions(body) if isinstance(node, Load)}
         axes = tuple(axis for axis in operator.axes if any(axis.name in access.axes() for access in used))
-        name = self._unique(f"{operator.write.tensor}_shift")
+        name = unused(f"{operator.write.tensor}_shift", self.tensors)
         self.tensors[name] = Tensor(name, tuple(axis.extent for axis in axes))
         self.constants.add(name)
         write = Access(name, tuple(axis_index(axis.name) for axis in axes))
@@ -161,7 +162,7 @@ class _Folding:
                 return None
             numbers[load] = Load(len(reads))
             reads.append(Access(operator.reads[load.read].tensor, tuple(index.substitute(own) for index in indices)))
-        result = replace(tensor, name=self._unique(f"{tensor.name}_scaled"))
+        result = replace(tensor, name=unused(f"{tensor.name}_scaled", self.tensors))
         self.tensors[result.name] = result
         self.constants.add(result.name)
         axes = tuple(Axis(f"d{n}", extent) for n, extent in enumerate(tensor.shape))
@@ -175,11 +176,6 @@ class _Folding:
         del self.operators[product.write.tensor]
         self.operators[scaled.write.tensor] = scaled
         self.operators[product.write.tensor] = changed
-
-    def _unique(self, name: str) -> str:
-        while name in self.tensors:
-            name += "_"
-        return name
 
 
 def _is_product(operator: Operator) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tilewright.graph.conditions import conjuncts, constraint_of
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
+from tilewright.graph.rewrites.rename import unused
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply
 from tilewright.graph.types import Access, Graph, Operator, Tensor
 
@@ -40,10 +41,7 @@ def _apart(operator: Operator, taken: set[str]) -> Iterator[Operator]:
     """What a mask lets through, and the mask; nothing of other operators."""
     match operator.body:
         case Apply("where", (condition, Apply() as kept, Literal() as fill)) if operator.is_map() and _is_of_positions(condition):
-            name = f"{operator.write.tensor}_kept"
-            while name in taken:
-                name += "_"
-            write = Access(name, operator.write.indices)
+            write = Access(unused(f"{operator.write.tensor}_kept", taken), operator.write.indices)
             yield with_used_reads(replace(operator, name=f"{operator.name}_kept", write=write, body=kept))
             reads = (*operator.reads, write)
             yield with_used_reads(replace(operator, reads=reads, body=apply("where", condition, Load(len(reads) - 1), fill)))

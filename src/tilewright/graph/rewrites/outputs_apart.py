@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.operators.elementwise import accumulator_of
+from tilewright.graph.rewrites.rename import unused
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Access, Axis, Graph, Operator, Tensor
 
@@ -29,7 +30,8 @@ class OutputsApart:
                 outputs.append(name)
                 continue
             source = graph.tensor(name)
-            target = replace(source, name=_unused(f"{name}_copy", taken))
+            target = replace(source, name=unused(f"{name}_copy", taken))
+            taken.add(target.name)
             operators.append(copy_of(source, target, f"copy_{target.name}"))
             tensors.append(target)
             outputs.append(target.name)
@@ -43,10 +45,3 @@ def copy_of(source: Tensor, target: Tensor, name: str) -> Operator:
     reads, write = (Access(source.name, indices),), Access(target.name, indices)
     kind = "copy" if source.dtype == target.dtype else "astype"
     return Operator(name, kind, axes, reads, write, Load(0), accumulator=accumulator_of(target.dtype))
-
-
-def _unused(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name

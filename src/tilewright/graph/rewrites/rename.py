@@ -1,11 +1,22 @@
-"""Other names for tensors, throughout a graph."""
+"""Other names for tensors, throughout a graph, and names that no tensor has."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import replace
 
 from tilewright.graph.types import Access, Graph, Operator
+
+
+def unused(name: str, taken: Container[str]) -> str:
+    """The name itself, or with underscores behind it: a name that is made of others may be one of those already.
+
+    >>> unused("x_copy", {"x", "x_copy"})
+    'x_copy_'
+    """
+    while name in taken:
+        name += "_"
+    return name
 
 
 def rename_tensors(graph: Graph, names: Mapping[str, str]) -> Graph:
