@@ -7,7 +7,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.graph.index import FloorDiv, Index, Mod, axis, constant, floordiv, mod, with_natural_dividends
+from tests.support.indices import by_natural_division
+from tilewright.graph.index import Index, axis, constant, floordiv, mod, with_natural_dividends
 
 EXTENTS = {"i": 3, "j": 4, "k": 5}
 
@@ -35,24 +36,11 @@ def test_division_and_remainder_keep_their_values_when_they_are_simplified(index
         assert remainder.evaluate(point) == index.evaluate(point) % divisor
 
 
-def divide_naturals(index: Index, point: dict[str, int]) -> int:
-    """The value of an index if nothing negative is divided in it, as C may then divide."""
-    total = index.constant
-    for atom, coefficient in index.terms:
-        if isinstance(atom, FloorDiv | Mod):
-            dividend = divide_naturals(atom.dividend, point)
-            assert dividend >= 0
-            total += divmod(dividend, atom.divisor)[isinstance(atom, Mod)] * coefficient
-        else:
-            total += point[atom] * coefficient
-    return total
-
-
 @given(indices())
 def test_dividends_become_natural_numbers(index: Index) -> None:
     natural = with_natural_dividends(index, EXTENTS)
     for point in points():
-        assert divide_naturals(natural, point) == index.evaluate(point)
+        assert by_natural_division(natural, point) == index.evaluate(point)
 
 
 def test_quotients_of_natural_numbers_stay_as_they_are() -> None:
