@@ -12,9 +12,13 @@ from tests.support.chains import chain, gemm_chain, mapping
 from tests.tune.literal_walk import Touch, Walker, fused_chain
 from tests.tune.lru import counted, slow_counts
 from tests.tune.programs import KERNEL, fused, nest, program
+from tilewright import compiler
+from tilewright.codegen.program import lower_program
 from tilewright.errors import TilewrightError
+from tilewright.graph.operators.reduce import reduce
 from tilewright.graph.scalar import Load, apply
-from tilewright.graph.types import SymbolicExtent
+from tilewright.graph.types import Graph, SymbolicExtent, Tensor
+from tilewright.machine import Machine
 from tilewright.plan.block_order import permuted
 from tilewright.plan.movement import schedule_movements
 from tilewright.plan.schedule import Compute, Layout, Pack, Schedule, Storage
@@ -44,6 +48,16 @@ def test_the_trace_of_a_fused_chain_is_the_literal_walk() -> None:
 def _starts(touches: Touches) -> dict[str, int]:
     """Every buffer starts at a line boundary, at the least line that is touched in it."""
     return {name: int(touches.lines[touches.owners == number].min()) * 64 for number, name in enumerate(touches.buffers)}
+
+
+@pytest.mark.parametrize(("shape", "dtype"), [((1, 40_000), "float32"), ((20_000, 16), "float32"), ((40_000, 1), "float64")])
+def test_a_long_sum_reads_every_line_once(shape: tuple[int, int], dtype: str) -> None:
+    x = Tensor("x", shape, dtype)
+    operator, total = reduce("sum", x, name="sum", result="total")
+    graph = Graph("sum", (x, total), (operator,), ("x",), ("total",))
+    touches = record(lower_program(compiler.plan(graph, Machine.named("x86-64-v4"))))
+    lines = touches.lines[touches.owners == touches.buffers.index("x")]
+    assert len(lines) == len(set(lines.tolist())) == prod(shape) * np.dtype(dtype).itemsize // 64
 
 
 def test_misses_without_capacity_are_the_distinct_lines() -> None:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from tilewright.codegen import names
 from tilewright.codegen.c_text import indent
+from tilewright.codegen.emit_blocks import BLOCK, emptied_at_end, in_blocks
 from tilewright.codegen.emit_gather import index_text
 from tilewright.codegen.emit_lookup import place_of, position_texts
 from tilewright.codegen.expressions import Value, add, multiply, to_c
@@ -65,8 +66,7 @@ class _Emitter:
         """Loops point by point."""
         for axis in reversed(list(axes)):
             if self.ranges[axis].size != 1:
-                index, size = names.axis_offset(axis), to_c(self.ranges[axis].size)
-                body = [f"for (long {index} = 0; {index} < {size}; {index}++) {{", *indent(body), "}"]
+                body = _loop(axis, "0", to_c(self.ranges[axis].size), body)
         return body
 
     def scope(self, axes: Iterable[str], body: Lines) -> Lines:
@@ -84,11 +84,22 @@ class _Emitter:
         for state in reduction.states:
             name, value = f"state_{state.name}", self.whole(self.value(state.contribution))
             step = [*self.point(state.contribution), f"{name} = tw_{state.combine}_{self.loops.exact_type}({name}, {value});"]
-            lines += [f"{self.c_type} {name} = {self.literal(state.identity, clamps=True)[0]};", *self.scope(reduced, step)]
+            lines.append(f"{self.c_type} {name} = {self.literal(state.identity, clamps=True)[0]};")
+            is_long = self.loops.block_steps and state.combine == "add"
+            lines += self.long_sum(name, reduced, step) if is_long else self.scope(reduced, step)
         finished = self.store(self.value(reduction.finish))
         if set(reduced) <= self.loops.operator.write.axes():
             return [*lines, *self.scope(reduced, [*self.point(reduction.finish), finished])]
         return [*lines, *self.loads(reduction.finish), finished]
+
+    def long_sum(self, name: str, reduced: list[str], step: Lines) -> Lines:
+        """A sum in blocks, with a compensated total."""
+        axis = next(axis for axis in reversed(reduced) if self.ranges[axis].size != 1)
+        emptying = [f"tw_take_in_{self.loops.exact_type}(&{name}_sum, &{name}_rest, {name});", f"{name} = 0;"]
+        size, steps = to_c(self.ranges[axis].size), str(self.loops.block_steps)
+        blocks = in_blocks(size, steps, steps, _loop(axis, *BLOCK, step), emptying)
+        loops = self.nest((other for other in reduced if other != axis), blocks)
+        return [f"{self.c_type} {name}_sum = 0, {name}_rest = 0;", *emptied_at_end(loops, emptying), f"{name} = {name}_sum;"]
 
     def point(self, scalar: Scalar) -> Lines:
         """Load what the body and an expression of it read, and compute the body."""
@@ -205,6 +216,11 @@ class _Emitter:
             return _double(value), REAL
         is_whole = clamps or (not isnan(value) and not isinf(value) and value == int(value))
         return (_integer(self.loops.exact_type, value), WHOLE) if is_whole else (_double(value), REAL)
+
+
+def _loop(axis: str, start: str, end: str, body: Lines) -> Lines:
+    index = names.axis_offset(axis)
+    return [f"for (long {index} = {start}; {index} < {end}; {index}++) {{", *indent(body), "}"]
 
 
 def _truth(value: Typed) -> str:

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from tilewright.codegen import names
 from tilewright.codegen.c_text import indent
+from tilewright.codegen.emit_blocks import BLOCK, emptied_at_end, in_blocks
 from tilewright.codegen.emit_gather import gather_lines
 from tilewright.codegen.emit_lookup import is_of_rows, lane_place, row_lines, row_place
 from tilewright.codegen.emit_scalar import CARELESS, COMBINE, literal_text, vector_text
@@ -43,6 +44,8 @@ from tilewright.kernels.vectors import WAYS
 Lines = list[str]
 UNROLLED = 4
 """Vectors per step of a loop whose latency would show: the maximum of a row takes 8 cycles a vector with one accumulator."""
+Span: TypeAlias = tuple[str, str]
+"""Where a loop begins and ends."""
 Known: TypeAlias = Mapping[Scalar, str]
 """Texts of expressions that have a name."""
 
@@ -111,16 +114,21 @@ class _Emitter:
             body = [f"for (long {index} = 0; {index} < {size}; {index}++) {{", *indent(body), "}"]
         return body
 
-    def over(self, axis: str | None, body: Callable[[bool], Lines], several: Lines | None = None) -> Lines:
-        """A loop by whole vectors, then the rest; `body(part)` gives its lines, `several` those for UNROLLED vectors."""
+    def over(
+        self, axis: str | None, body: Callable[[bool], Lines], several: Lines | None = None, span: Span | None = None
+    ) -> Lines:
+        """A loop by whole vectors, then the rest; `body(part)` gives its lines, `several` those for UNROLLED vectors.
+
+        `span` says where the loop begins and ends, if not with the axis.
+        """
         if axis is None:
             return ["{", "  const long lanes = 1;", *indent(body(True)), "}"]
-        index, size = names.axis_offset(axis), self.ranges[axis].size
-        whole = ["{", f"  long {index} = 0;"]
+        index, (start, end) = names.axis_offset(axis), span or ("0", to_c(self.ranges[axis].size))
+        whole = ["{", f"  long {index} = {start};"]
         for step, lines in ((f"{UNROLLED} * TW_LANES", several or []), ("TW_LANES", body(False))):
             if lines:
-                whole += [f"  for (; {index} + {step} <= {to_c(size)}; {index} += {step}) {{", *indent(indent(lines)), "  }"]
-        rest = [f"  if ({index} < {to_c(size)}) {{", f"    const long lanes = {to_c(size)} - {index};"]
+                whole += [f"  for (; {index} + {step} <= {end}; {index} += {step}) {{", *indent(indent(lines)), "  }"]
+        rest = [f"  if ({index} < {end}) {{", f"    const long lanes = {end} - {index};"]
         rest += [*indent(indent(body(True))), "  }"]
         return [*whole, *rest, "}"]
 
@@ -187,22 +195,52 @@ class _Emitter:
         total = f"state_{state.name}_lanes"
         in_turns = lanes_are_reduced and state.contribution == Point() and not self.rows
         others = [f"{total}_{i}" for i in range(1, UNROLLED)] if in_turns else []
-        lines = [line for name in (total, *others) for line in self.define(name, _identity(state), "")]
+        accumulators = (total, *others)
+        lines = [line for name in accumulators for line in self.define(name, _identity(state), "")]
 
         def step(partial: bool) -> Lines:
             return self.state_step(state, total, keep, partial, masked=partial and lanes_are_reduced)
 
         lines += self.once_a_row(state.name, state.contribution)[0]
         several: Lines = []
-        for ahead, name in enumerate((total, *others) if others else ()):
+        for ahead, name in enumerate(accumulators if others else ()):
             shifted = replace(self, ahead=ahead)
             several += ["{", *indent(shifted.state_step(state, name, keep, False, masked=False)), "}"]
-        lines += self.over_reduction(step, lanes_are_reduced, part, several)
-        lines += [f"{total} = {self.combined(state).format(total, other)};" for other in others]
+        together = [f"{total} = {self.combined(state).format(total, other)};" for other in others]
+        if self.loops.block_steps and state.combine == "add":
+            lines += self.in_blocks(step, None if lanes_are_reduced else part, several, accumulators, together)
+        else:
+            lines += [*self.over_reduction(step, lanes_are_reduced, part, several), *together]
         reduce, result = f"tw_reduce_{self.combine(state)}", into or f"state_{state.name}"
         if self.rows:
             return [*lines, f"{reduce}_ways({total});", *self.define(result, self.var(total))]
         return [*lines, *self.define(result, f"tw_splat({reduce}({total}))" if lanes_are_reduced else total)]
+
+    def in_blocks(
+        self, step: Callable[[bool], Lines], part: bool | None, several: Lines, accumulators: tuple[str, ...], together: Lines
+    ) -> Lines:
+        """Accumulate over the reduction axes, along the innermost in blocks; `part` of None: lanes run along it.
+
+        Full accumulators are emptied, `together`, into a compensated total, which the first of them has in the end.
+        """
+        first, steps = accumulators[0], self.loops.block_steps
+        sums, rest = f"{first}_sum", f"{first}_rest"
+        taken = f"tw_take_in(&{self.var(sums)}, &{self.var(rest)}, {self.var(first)});"
+        zeros = [f"{self.var(name)} = tw_splat(0.0f);" for name in accumulators]
+        emptying = [*together, *map(self.each, (taken, *zeros))]
+        if part is None:
+            axis, unit, body = self.loops.vector_axis, " * TW_LANES", self.over(self.loops.vector_axis, step, several, BLOCK)
+        else:
+            axis, unit = next(axis for axis in reversed(self.reduced) if self.ranges[axis].size != 1), ""
+            index = names.axis_offset(axis)
+            body = [f"for (long {index} = from; {index} < until; {index}++) {{", *indent(step(part)), "}"]
+        assert axis is not None
+        size, enough = to_c(self.ranges[axis].size), f"{steps}{unit}"
+        blocks = in_blocks(size, f"{steps * len(accumulators)}{unit}", enough, body, emptying)
+        loops = self.nest([other for other in self.reduced if other != axis], blocks)
+        total = self.each(f"{self.var(first)} = {self.var(sums)};")
+        defined = [line for name in (sums, rest) for line in self.define(name, "tw_splat(0.0f)", "")]
+        return [*defined, *emptied_at_end(loops, emptying), total]
 
     def state_step(self, state: StateVariable, total: str, keep: bool, part: bool, *, masked: bool) -> Lines:
         """Take one vector of points into an accumulator; `keep` stores the contribution too."""

@@ -232,6 +232,8 @@ class VectorLoops:
     """Receives what every row's shares, or sums of them, are to be multiplied by."""
     exact_type: str = ""
     """The element type that is computed in, point by point in plain loops; "" for vectors of float32."""
+    block_steps: int = 0
+    """Steps after which what an accumulator has summed goes into a compensated total; 0 where sums are short."""
 
 
 Node: TypeAlias = BlockLoop | If | Define | Copy | KernelCall | VectorLoops

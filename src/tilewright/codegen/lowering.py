@@ -16,6 +16,7 @@ from tilewright.codegen.contraction import lower_constant, lower_contraction, lo
 from tilewright.codegen.expressions import Value, add, all_of, equal, less, subtract
 from tilewright.codegen.fetch import with_fetches
 from tilewright.codegen.images import Images
+from tilewright.codegen.long_sums import with_long_sums
 from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
 from tilewright.codegen.merge import lower_merge
 from tilewright.codegen.merge_sums import lower_addition
@@ -73,10 +74,10 @@ def lower(
         shared=tuple(state.shared.values()),
     )
     nests = (*together, with_fetches(state, nest, block))
-    if not plan.schedule.split:
-        return nests
-    merge = lower_merge if sums_shares(plan) else lower_addition
-    return (*nests, merge(Lowering(plan, kernels, lanes, arguments)))
+    if plan.schedule.split:
+        merge = lower_merge if sums_shares(plan) else lower_addition
+        nests = (*nests, merge(Lowering(plan, kernels, lanes, arguments)))
+    return tuple(with_long_sums(one, lanes) for one in nests)
 
 
 def _packs_together(plan: Plan) -> bool:

@@ -18,8 +18,8 @@ auto break case char const continue default do double else enum extern float for
 short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof
 """
 LOCALS = """
-block blocks call caller constants context contribution fetches lane lanes lookups_before next packed point scratch sizes tensors
-workspace
+block blocks call caller constants context contribution fetches from lane lanes lookups_before next packed point scratch sizes
+taken tensors until workspace
 """
 TAKEN = frozenset(f"{KEYWORDS} {LOCALS}".split())
 PREFIXES = """

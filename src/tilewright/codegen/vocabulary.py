@@ -10,6 +10,7 @@ from tilewright.codegen.loop_nest import LoopNest, VectorLoops
 from tilewright.kernels.elements import reading, touching, writing
 from tilewright.kernels.exact_functions import exact_vocabulary
 from tilewright.kernels.lane_functions import lane_functions, touched_lane_functions
+from tilewright.kernels.long_sums import total_functions
 
 
 def element_vocabulary(file: File) -> list[str]:
@@ -17,23 +18,30 @@ def element_vocabulary(file: File) -> list[str]:
     vectors = [argument for nest, arguments in file.nests if not _is_exact(nest) for argument in arguments]
     written = (argument.dtype for argument in vectors if argument.is_written)
     reads = reading(argument.dtype for argument in vectors)
-    return [*reads, *writing(written), *lane_functions(_functions(file)), *_exact(file, touches=False)]
+    return [*reads, *writing(written), *lane_functions(_functions(file)), *_exact(file, touches=False), *_totals(file)]
 
 
 def touched_vocabulary(file: File) -> list[str]:
     """The same for traces of memory accesses."""
     touches = touching(argument.dtype for argument in _arguments(file))
-    return [*touches, *touched_lane_functions(_functions(file)), *_exact(file, touches=True)]
+    return [*touches, *touched_lane_functions(_functions(file)), *_exact(file, touches=True), *_totals(file)]
 
 
 def _arguments(file: File) -> Iterator[Argument]:
     return (argument for _, arguments in file.nests for argument in arguments)
 
 
+def _loops(file: File) -> Iterator[VectorLoops]:
+    return (node for nest, _ in file.nests for node in nest.nodes() if isinstance(node, VectorLoops))
+
+
 def _functions(file: File) -> frozenset[str]:
     """All scalar functions of vectors."""
-    loops = [node for nest, _ in file.nests for node in nest.nodes() if isinstance(node, VectorLoops) and not node.exact_type]
-    return frozenset(name for one in loops for name in functions_of(one))
+    return frozenset(name for one in _loops(file) if not one.exact_type for name in functions_of(one))
+
+
+def _totals(file: File) -> list[str]:
+    return total_functions(one.exact_type for one in _loops(file) if one.block_steps)
 
 
 def _exact(file: File, touches: bool) -> list[str]:

@@ -1,0 +1,19 @@
+"""Long sums: how many values an accumulator takes in one after the other, and which sums are cut into blocks of so many.
+
+An accumulator that takes in n values rounds n times, so that a sum of values of one sign is wrong by up to n * u (u = 2^-24 in
+float32, 2^-53 in float64). A long sum is made of sums of short blocks, which go into a total whose additions keep what
+they round away (two-sum). It is then wrong by at most
+
+    (2 * BLOCK_STEPS + folding + 2) * u        of the sum of the absolute values, up to terms of blocks * u^2,
+
+however long it is; `folding` adds up accumulators and lanes: log2(accumulators * lanes). Which sums are long follows from the
+extents and the vector length alone, so that results do not depend on threads.
+"""
+
+from __future__ import annotations
+
+LONG_STEPS = 256
+"""Steps (vectors along the reduction, or points where lanes run across it) up to which a sum is left in one piece: blocks cost
+a few instructions each, and the rows of softmax and norms are short."""
+BLOCK_STEPS = 64
+"""Steps of one accumulator in a block. A block ends with the innermost loop that fills it: it has less than twice as many."""
