@@ -82,7 +82,7 @@ def shares(x: Any) -> Any:
 
 RESEMBLING: Formulas = {
     "points beside shares": lambda x: shares(x) / total(shares(x)) * x,
-    "points beside a function of them": lambda x: tw.tanh(x) / largest(tw.tanh(x)) * x,
+    "points beside a function of them": lambda x: (tw.tanh(x) * largest(x) - largest(tw.tanh(x))) * x,
     "shares beside shares": lambda x: shares(x) / total(shares(x)) + shares(x),
     "over more than the sum": lambda x: shares(x) / (1 + total(shares(x))),
     "over the largest": lambda x: shares(x) / largest(shares(x)),
