@@ -152,3 +152,13 @@ def test_contributions_do_not_wait_where_something_lies_that_the_result_needs(fu
     x, w = random(6, 37, seed=5), random(37, 37, seed=6)
     found = tw.jit(function, fuse=fuse, target="x86-64-v3")(x, w)
     np.testing.assert_allclose(found, function(x.astype("f8"), w.astype("f8")), rtol=1e-4, atol=1e-5)
+
+
+@needs_avx2
+def test_quotients_by_what_has_no_reciprocal_in_float32() -> None:
+    quotients: Formulas = {
+        "of a sum": lambda x: x / total(x),
+        "of a difference": lambda x: (x - largest(x)) / (largest(x) - 2.0 * total(x)),
+    }
+    for size in (1e-41, 1e-39, 1.0, 1e36):
+        check({**quotients, "of the largest": lambda x: x / largest(x)}, np.abs(random(3, 37, seed=7)) * np.float32(size))

@@ -10,12 +10,27 @@ import numpy as np
 from tilewright.graph.operators.norm import layer_norm_reduction, point_count, rms_norm_reduction
 from tilewright.graph.operators.softmax import ROW_SOFTMAX
 from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial, quotient
-from tilewright.graph.scalar import Apply, Load, Parameter, Point, Scalar, State, apply, is_of_row, rewrite, subexpressions
+from tilewright.graph.scalar import (
+    Apply,
+    Literal,
+    Load,
+    Parameter,
+    Point,
+    Scalar,
+    State,
+    apply,
+    is_of_row,
+    rewrite,
+    subexpressions,
+)
 from tilewright.graph.types import Operator, Reduction, StateVariable
 
 ROOT = Parameter("root")
 """In the place of the root of a mean square, while what it divides is compared."""
 
+
+SMALL = 2.0**-100
+"""Times its reciprocal even the smallest float32 has a reciprocal, and what then overflows is a quotient that does."""
 
 KNOWN = ("softmax", "layer_norm", "rms_norm")
 """Kinds of operators that are known again."""
@@ -39,12 +54,17 @@ def as_known_rows(operator: Operator) -> Operator:
 
 
 def _by_reciprocal(node: Scalar) -> Scalar | None:
-    """A quotient by a value of the row as a product with its reciprocal. Quotients by bare states are left to code generation."""
+    """A quotient by a value of the row as a product with its reciprocal.
+
+    The reciprocal of a small divisor overflows where the quotient need not: both are lifted then. Roots are not that small.
+    """
     match node:
-        case Apply("divide", (dividend, divisor)) if (
-            is_of_row(divisor) and not isinstance(divisor, State) and not is_of_row(node)
-        ):
-            return apply("multiply", rewrite(dividend, _by_reciprocal), apply("reciprocal", divisor))
+        case Apply("divide", (dividend, divisor)) if is_of_row(divisor) and not is_of_row(node):
+            value = rewrite(dividend, _by_reciprocal)
+            if not (isinstance(divisor, Apply) and divisor.function == "sqrt"):
+                lift = apply("where", apply("less", apply("abs", divisor), Literal(SMALL)), Literal(1 / SMALL), Literal(1.0))
+                value, divisor = apply("multiply", value, lift), apply("multiply", divisor, lift)
+            return apply("multiply", value, apply("reciprocal", divisor))
     return None
 
 
