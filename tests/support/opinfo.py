@@ -10,7 +10,7 @@ import io
 import logging
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, redirect_stdout
 from functools import cache
 from typing import Any
@@ -26,7 +26,7 @@ from tests.support.random_onnx.growing import TWINS, UNIT_ROUNDOFF, plain_option
 from tests.support.random_onnx.judging import explained, outcome
 from tests.support.random_onnx.program import Program, Value
 from tests.support.random_onnx.shrinking import shrunk
-from tests.support.sweeps import SKIPPED, Crashed, Outcome, in_child, judged_in_child, summary
+from tests.support.sweeps import SKIPPED, Crashed, Outcome, in_child, judged_in_child, swept
 
 DTYPES = (*[torch.float32] * 6, torch.int64, torch.bool)
 """Of samples: most are of floats."""
@@ -148,6 +148,8 @@ def _program(name: str, model: onnx.ModelProto, tensors: tuple[torch.Tensor, ...
     own, others = run(arrays), [run(one) for one in twins]
     values = {n: _value(n, own, others, draws) for n in own if all(_is_tensor(one[n]) for one in (own, *others))}
     values |= {one.name: _constant(numpy_helper.to_array(one)) for one in graph.initializer}
+    constants = [name for node in graph.node if node.op_type == "Constant" for name in node.output]
+    values |= {name: _constant(values[name].arrays[0]) for name in constants if name in values}
     if any(name not in values for name in wanted):
         raise Skipped("results that are no tensors")
     if any(one.size > MOST_ELEMENTS for one in values.values()):
@@ -213,7 +215,7 @@ def _apart(one: Program) -> Outcome:
     return judged_in_child(lambda: outcome(one))
 
 
-def tried(seed: int, *, shrink: bool = True) -> tuple[Outcome, str]:
+def tried(seed: int, known: Collection[str] = ()) -> tuple[Outcome, str]:
     """The outcome of a seed's sample, and if it failed, the text of the smallest program that fails in the same way."""
     operators()
     try:
@@ -227,7 +229,7 @@ def tried(seed: int, *, shrink: bool = True) -> tuple[Outcome, str]:
     found = _apart(whole)
     if not found.is_failure:
         return found, ""
-    smallest = shrunk(whole, found.cause, _apart) if shrink else whole
+    smallest = shrunk(whole, found.cause, _apart) if found.cause not in known else whole
     return explained(smallest, _apart(smallest))
 
 
@@ -235,17 +237,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("first", type=int)
     parser.add_argument("last", type=int, help="exclusive")
-    parser.add_argument("--whole", action="store_true", help="do not shrink")
     given = parser.parse_args()
     logging.disable(logging.INFO)
     warnings.simplefilter("ignore")
-    outcomes = []
-    for seed in range(given.first, given.last):
-        found, text = tried(seed, shrink=not given.whole)
-        outcomes.append(found)
-        if text:
-            print(f"seed {seed}: {text}\n", flush=True)
-    print(summary(outcomes))
+    print(swept(range(given.first, given.last), tried))
 
 
 if __name__ == "__main__":

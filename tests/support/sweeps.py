@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -25,6 +25,8 @@ T = TypeVar("T")
 EQUAL, WRONG, INTERNAL, CRASHED, REFUSED, SKIPPED = "equal", "wrong", "internal error", "crashed", "refused", "skipped"
 FAILURES = (WRONG, INTERNAL, CRASHED)
 FIRST_SEED = 1000
+MOST_SHRUNK = 5
+"""Programs of one cause that are shrunk in a sweep; what is wrong has no cause that is known, and is always shrunk."""
 SECONDS = 180
 """After which a program counts as hanging."""
 
@@ -124,6 +126,22 @@ def run_module(module: str, numbers: range) -> str:
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, f"exit status {run.returncode}\n{run.stdout[-2000:]}\n{run.stderr[-2000:]}"
     return run.stdout
+
+
+def swept(numbers: range, tried: Callable[[int, Collection[str]], tuple[Outcome, str]]) -> str:
+    """The summary of these seeds; failing programs are printed on the way.
+
+    `tried` takes a seed and the causes that were seen often, whose programs it need not shrink; its text is that of a program that
+    failed.
+    """
+    outcomes: list[Outcome] = []
+    for number in numbers:
+        times = Counter(one.cause for one in outcomes if one.is_failure and one.kind != WRONG)
+        found, text = tried(number, {cause for cause, count in times.items() if count >= MOST_SHRUNK})
+        outcomes.append(found)
+        if text:
+            print(f"seed {number}: {text}\n", flush=True)
+    return summary(outcomes)
 
 
 def summary(outcomes: Iterable[Outcome]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+from collections.abc import Collection
 from pathlib import Path
 
 import onnx
@@ -12,16 +13,16 @@ from tests.support.random_onnx.judging import explained, outcome
 from tests.support.random_onnx.program import Program
 from tests.support.random_onnx.shrinking import shrunk
 from tests.support.random_onnx.styles import MOST_NODES, program
-from tests.support.sweeps import Outcome, judged_in_child, summary
+from tests.support.sweeps import Outcome, judged_in_child, swept
 
 
-def tried(seed: int, most_nodes: int = MOST_NODES, *, shrink: bool = True) -> tuple[Outcome, str]:
+def tried(seed: int, most_nodes: int = MOST_NODES, known: Collection[str] = ()) -> tuple[Outcome, str]:
     """The outcome of a seed's program, and if it failed, the text of the smallest program that fails in the same way."""
     whole = program(seed, most_nodes)
     found = _apart(whole)
     if not found.is_failure:
         return found, ""
-    smallest = shrunk(whole, found.cause, _apart) if shrink else whole
+    smallest = shrunk(whole, found.cause, _apart) if found.cause not in known else whole
     return explained(smallest, _apart(smallest))
 
 
@@ -34,20 +35,14 @@ def main() -> None:
     parser.add_argument("first", type=int)
     parser.add_argument("last", type=int, help="exclusive")
     parser.add_argument("--nodes", type=int, default=MOST_NODES, help="of the largest graphs")
-    parser.add_argument("--whole", action="store_true", help="do not shrink")
     parser.add_argument("--save", type=Path, help="write the model of the first seed here, and stop")
     given = parser.parse_args()
     logging.disable(logging.INFO)
     if given.save:
         onnx.save(program(given.first, given.nodes).model(), given.save)
         return
-    outcomes = []
-    for seed in range(given.first, given.last):
-        found, text = tried(seed, given.nodes, shrink=not given.whole)
-        outcomes.append(found)
-        if text:
-            print(f"seed {seed}: {text}\n", flush=True)
-    print(summary(outcomes))
+    seeds = range(given.first, given.last)
+    print(swept(seeds, lambda seed, known: tried(seed, given.nodes, known)))
 
 
 if __name__ == "__main__":
