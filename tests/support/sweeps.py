@@ -131,8 +131,7 @@ def run_module(module: str, numbers: range) -> str:
 def swept(numbers: range, tried: Callable[[int, Collection[str]], tuple[Outcome, str]]) -> str:
     """The summary of these seeds; failing programs are printed on the way.
 
-    `tried` takes a seed and the causes that were seen often, whose programs it need not shrink; its text is that of a program that
-    failed.
+    `tried` takes a seed and the causes that were seen often, whose programs it need not shrink; its text is of what failed.
     """
     outcomes: list[Outcome] = []
     for number in numbers:
