@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.random_moves import RandomMoves
@@ -25,6 +25,7 @@ def check(moves: RandomMoves, graph: Graph) -> None:
                 np.testing.assert_array_equal(found, wanted, f"after {one}", strict=True)
 
 
+@settings(max_examples=200)
 @given(st.randoms(use_true_random=False), st.integers(1, 2), st.integers(1, 10))
 def test_every_rewrite_keeps_the_meaning(random: Random, inputs: int, steps: int) -> None:
     moves = RandomMoves(random)

@@ -20,6 +20,8 @@ VERSION = 21
 MOST_ELEMENTS = 30_000
 LARGEST = 100
 """A value; sums of as many such values are exact in float32."""
+SHARED = 0.4
+"""How often the first computed tensor is read."""
 FACTOR = 3
 """The largest value of what is multiplied."""
 TYPES = ("float32", "float32", "float32", "float32", "int64", "int32", "float64")
@@ -52,6 +54,8 @@ class RandomMoves:
         dtype = self.random.choice(TYPES)
         for number in range(inputs):
             self.add_input(f"x{number}", dtype)
+        if self.random.random() < 0.5:
+            self.random.choice((self.step_negative, self.step_add, self.step_where, self.step_conv, self.step_matmul))()
         for _ in range(steps):
             self.random.choice(self.steps)()
         made = [tensor.name for tensor, _ in self.values if tensor.name not in self.inputs]
@@ -92,8 +96,11 @@ class RandomMoves:
         return tuple(shape)
 
     def pick(self, accepts: Callable[[Array], bool] = lambda _: True) -> Value | None:
-        """One of the tensors so far, the last ones more often."""
+        """One of the tensors so far: often the first that is computed, which so has several readers, or a late one."""
         able = [value for value in self.values if value[1].dtype != np.bool_ and accepts(value[1])]
+        computed = [value for value in able if value[0].name not in self.inputs]
+        if computed and self.random.random() < SHARED:
+            return computed[0]
         return able[max(self.random.randrange(len(able)) for _ in range(2))] if able else None
 
     def apply(self, name: str, *operands: Value | Array, **attributes: Any) -> None:
