@@ -41,6 +41,8 @@ KEPT: dict[str, Callable[[Any], Any]] = {
     "a number": lambda x: (x @ W) * 0.5 + T,
     "a factor that is no constant": lambda x: (x @ W) * x[:, :1],
     "a square": lambda x: (x @ W) ** 2 * S,
+    "a factor of a part": lambda x: (x @ W)[:, :4] * S[:4],
+    "a factor of a row": lambda x: (x @ W)[:, None] * np.tile(S, (2, 1)),
     "read twice": lambda x: tw.relu(x @ W) * S + (x @ W).T.reshape(5, 9),
 }
 

@@ -18,7 +18,7 @@ from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
 from tilewright.graph.rewrites.rename import unused
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite, subexpressions
-from tilewright.graph.types import SUM, Access, Axis, Graph, Operator, Tensor
+from tilewright.graph.types import SUM, Access, Axis, Extent, Graph, Operator, Tensor
 
 PRODUCT = apply("multiply", Load(0), Load(1))
 
@@ -80,7 +80,7 @@ class _Folding:
 
     def _folded(self, operator: Operator, number: int, product: Operator) -> Operator | None:
         found = next(self._affine_parts(operator, number), None)
-        positions = _positions(product.write, operator.reads[number])
+        positions = _positions(product, operator, operator.reads[number], self.tensors)
         if found is None or positions is None:
             return None
         part, factor, rest = found
@@ -143,22 +143,27 @@ class _Folding:
         return all(isinstance(node, Load) and self._is_plain_constant(operator.reads[node.read]) for node in leaves)
 
     def _is_plain_constant(self, access: Access) -> bool:
-        return access.tensor in self.constants and access.guard is None
+        return access.tensor in self.constants and access.guard is None and not access.lookups
 
     def _scaled(
         self, operator: Operator, product: Operator, weight: int, factor: Scalar, positions: Mapping[str, Index]
     ) -> Operator | None:
-        """The operator that multiplies weights by a factor; None where the factor has other axes than the weights' own."""
+        """The operator that multiplies weights by a factor; None where the factor has other axes than the weights' own.
+
+        It is as wide as the weights: an axis that walks a part of a dimension is no axis of it.
+        """
         access = product.reads[weight]
         if not self._is_plain_constant(access):
             return None
         tensor = self.tensors[access.tensor]
-        own = {str(index): axis_index(f"d{n}") for n, index in enumerate(access.indices) if index.is_axis()}
+        whole = [(n, str(index)) for n, index in enumerate(access.indices) if _is_whole(product, index, tensor.shape[n])]
+        own = {axis: axis_index(f"d{n}") for n, axis in whole}
         reads = [Access(tensor.name, tuple(axis_index(f"d{n}") for n in range(len(tensor.shape))))]
         numbers: dict[Scalar, Scalar] = {}
         for load in dict.fromkeys(node for node in subexpressions(factor) if isinstance(node, Load)):
-            indices = tuple(index.substitute(positions) for index in operator.reads[load.read].indices)
-            if not own.keys() >= frozenset().union(*(index.axes() for index in indices)):
+            read = operator.reads[load.read]
+            indices = tuple(index.substitute(positions) for index in read.indices)
+            if not read.axes() <= positions.keys() or not own.keys() >= frozenset().union(*(index.axes() for index in indices)):
                 return None
             numbers[load] = Load(len(reads))
             reads.append(Access(operator.reads[load.read].tensor, tuple(index.substitute(own) for index in indices)))
@@ -182,12 +187,20 @@ def _is_product(operator: Operator) -> bool:
     return operator.reduction == SUM and operator.body == PRODUCT and len(operator.reads) == 2
 
 
-def _positions(write: Access, read: Access) -> dict[str, Index] | None:
-    """Where each axis of a reader stands in terms of the writer's axes; None where it reads something else than elements."""
+def _is_whole(operator: Operator, index: Index, extent: Extent) -> bool:
+    """Whether an index is an axis that walks all of a dimension."""
+    return index.is_axis() and operator.axis(str(index)).extent == extent
+
+
+def _positions(product: Operator, reader: Operator, read: Access, tensors: Mapping[str, Tensor]) -> dict[str, Index] | None:
+    """Where axes of a reader stand in terms of the product's axes; None where it reads something else than elements.
+
+    An axis that walks a part of a dimension stands nowhere: there would be no factor for the rest.
+    """
     positions: dict[str, Index] = {}
-    for own, index in zip(write.indices, read.indices, strict=True):
+    for own, index, extent in zip(product.write.indices, read.indices, tensors[read.tensor].shape, strict=True):
         if index.is_axis() and str(index) not in positions:
-            positions[str(index)] = own
+            positions |= {str(index): own} if _is_whole(reader, index, extent) else {}
         elif index.terms:
             return None
     return positions
