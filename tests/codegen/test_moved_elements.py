@@ -15,12 +15,13 @@ from tilewright.codegen.pieces import pieces
 from tilewright.errors import PositionError
 from tilewright.graph.builder import Builder
 from tilewright.graph.definition import definition
-from tilewright.graph.index import axis, constant
+from tilewright.graph.index import axis, constant, floordiv, mod
+from tilewright.graph.interpreter import evaluate
 from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.operators.joining import concatenate
 from tilewright.graph.operators.padding import pad
 from tilewright.graph.scalar import Load
-from tilewright.graph.types import Access, Axis, Guard, Operator, Tensor
+from tilewright.graph.types import Access, Axis, Graph, Guard, Operator, Tensor
 from tilewright.machine import Machine
 
 VERSION = 21
@@ -133,11 +134,32 @@ def test_divisions_of_what_runs_backwards_round_down(dtype):
     x = builder.input("x", (12, 10), dtype)
     row = builder.reshape(builder.slice(x, (slice(None), slice(3, 7))), (48,))
     graph = builder.graph((builder.slice(row, (slice(None, None, -1),)).name,))
-    executable = compiler.build(compiler.plan(graph, Machine.detect()), threads=1)
     values = numbers((12, 10), dtype)
+    np.testing.assert_array_equal(ran(graph, values), values[:, 3:7].reshape(-1)[::-1])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_guards_that_divide_round_down(dtype):
+    """Every other element, from the third place on: places before that divide what is negative, too."""
+    place = axis("d0") - 3
+    row, rest = floordiv(place, 2), mod(place, 2)
+    read = Access("x", (row,), Guard((row, constant(4) - row, rest * -1), 7.0))
+    write = Access("y", (axis("d0"),))
+    spread = Operator("spread", "spread", (Axis("d0", 17),), (read,), write, Load(0), accumulator=accumulator_of(dtype))
+    graph = Graph("spread", (Tensor("x", (5,), dtype), Tensor("y", (17,), dtype)), (spread,), ("x",), ("y",))
+    values = numbers((5,), dtype)
+    expected = np.full(17, 7, dtype)
+    expected[3:13:2] = values
+    np.testing.assert_array_equal(evaluate(graph, {"x": values})["y"], expected)
+    np.testing.assert_array_equal(ran(graph, values), expected)
+
+
+def ran(graph: Graph, values: Any) -> Any:
+    """The result of generated code for one argument."""
+    executable = compiler.build(compiler.plan(graph, Machine.detect()), threads=1)
     outputs = executable.new_outputs([values])
     executable.run([values], outputs)
-    np.testing.assert_array_equal(outputs[0], values[:, 3:7].reshape(-1)[::-1])
+    return outputs[0]
 
 
 @pytest.mark.parametrize("name", ["ArgMax", "ArgMin"])

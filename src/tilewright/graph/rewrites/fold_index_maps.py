@@ -14,6 +14,9 @@ class FoldIndexMaps:
     """A consumer of an index change reads the change's source itself, wherever the composed access stays affine and unguarded.
     Two changes in a row always become one.
 
+    Legal where the change's write is invertible, so that the place of an element says where its source lies, and its own read is
+    not guarded. Indices are composed as functions of all integers: this holds for readers whose guards leave the tensor, too.
+
     Otherwise (dimensions merged by a reshape, padding) the change stays a copy operator of its own; so do changes that are
     outputs of the graph. Changes that nobody reads any more are left for the dead-code pass.
     """

@@ -14,7 +14,11 @@ from tilewright.graph.types import Axis, Graph, Operator
 
 @dataclass(frozen=True, slots=True)
 class SplitAxes:
-    """An axis of a map becomes two wherever fewer divisions are left then."""
+    """An axis of a map becomes two wherever fewer divisions are left then.
+
+    The divisor divides the extent, so that quotient and remainder together take every value of the axis once; the body does not
+    compute with the position along it, and no read is guarded.
+    """
 
     name: str = "split-axes"
 
