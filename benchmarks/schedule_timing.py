@@ -164,7 +164,7 @@ def _features(program: Program, plan: Plan) -> frozenset[str]:
 class _OneLibrary(KernelCache):
     """A cache that holds the same library for every key: several entry points of one file are loaded from it."""
 
-    def get_or_build(self, key: str, build: Any) -> Path:
+    def get_or_build(self, key: str, build: Any, check: Any = None) -> Path:
         return self.directory
 
 

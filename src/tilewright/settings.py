@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
@@ -34,6 +35,23 @@ def _positive(text: str) -> int:
     if number < 1:
         raise ValueError("it must be at least 1")
     return number
+
+
+def _seconds(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError("it is no number of seconds") from None
+    if not 0 < number < float("inf"):
+        raise ValueError("it must be more than 0, and finite")
+    return number
+
+
+def _size(text: str) -> int:
+    match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if match is None:
+        raise ValueError("it is no size: write bytes, or 500M, 2G, 1.5T (powers of 1024)")
+    return int(float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " "))
 
 
 def _topics(text: str) -> tuple[str, ...]:
@@ -69,6 +87,15 @@ class Settings:
     )
     cc: str | None = _knob(
         None, "TILEWRIGHT_CC", str, "the C compiler (default: the first that works of cc, gcc, clang, the ziglang wheel)"
+    )
+    cc_timeout_s: float = _knob(
+        300.0, "TILEWRIGHT_CC_TIMEOUT", _seconds, "seconds after which a compiler that does not finish is given up (default: 300)"
+    )
+    cache_size_bytes: int = _knob(
+        2 << 30,
+        "TILEWRIGHT_CACHE_SIZE",
+        _size,
+        "files beyond this size are removed from the cache, the least recently used first (500M, 2G; default: 2G)",
     )
     max_isa: str | None = _knob(
         None, "TILEWRIGHT_MAX_ISA", _isa, f"use no instruction beyond this level ({', '.join(ISA_LEVELS)})"

@@ -122,9 +122,9 @@ def test_cache_info_and_clear(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     (tmp_path / "00ff.so").write_bytes(bytes(2048))
     (tmp_path / toolchain.PROBE_FILE).write_text("{}")
     assert main(["cache", "info"]) == 0
-    assert capsys.readouterr().out == f"{tmp_path}: 1 files, 2.00 KiB\n"
+    assert capsys.readouterr().out == f"{tmp_path}: 1 files, 2.00 KiB of at most 2.00 GiB\n"
     assert main(["cache", "info", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"directory": str(tmp_path), "files": 1, "bytes": 2048}
+    assert json.loads(capsys.readouterr().out) == {"directory": str(tmp_path), "files": 1, "bytes": 2048, "limit_bytes": 2 << 30}
     assert main(["cache", "clear"]) == 0
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -4,15 +4,19 @@ import ctypes
 import os
 import platform
 import shutil
+import signal
 import stat
 import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.runtime.hand_written import TEXT
-from tilewright.errors import ToolchainError
+from tilewright import settings
+from tilewright.errors import TilewrightError, ToolchainError
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.runtime import flags, toolchain
 from tilewright.runtime.toolchain import Toolchain
@@ -239,3 +243,51 @@ def test_flags_that_an_old_compiler_rejects_are_left_out(fresh: pytest.MonkeyPat
     path = script("oldcc", f'case "$*" in *avx512fp16*) echo "unknown option" >&2; exit 1;; esac; exec {working} "$@"')
     fresh.setenv("TILEWRIGHT_CC", str(path))
     assert toolchain.find().rejected == {"-mavx512fp16"}
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_compiler_that_hangs_is_given_up_with_its_children(
+    count: int, fresh: pytest.MonkeyPatch, script: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    pids = tmp_path / "pids"
+    path = script("hanging", f"sleep 100 & echo $! >> {pids}; echo $$ >> {pids}; wait")
+    fresh.setenv("TILEWRIGHT_CC_TIMEOUT", "0.5")
+    linked = (KernelSource(SourceKind.C, "int y;\n"),) * (count - 1)
+    with pytest.raises(ToolchainError, match="the C compiler was given up") as caught:
+        Toolchain((str(path),), "gcc", "").compile("int x;\n", linked=linked)
+    assert str(path) in caught.value.where
+    assert "within 0.5 s" in caught.value.why
+    assert "TILEWRIGHT_CC_TIMEOUT" in caught.value.hint
+    assert not any(is_running(int(pid)) for pid in pids.read_text().split())
+
+
+def is_running(pid: int) -> bool:
+    """Whether there is such a process that is no zombie; one that was killed a moment ago may take another to go."""
+    for _ in range(50):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return False
+        if state == "Z":
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def test_an_interrupted_compilation_leaves_no_compiler(script: Callable[[str, str], Path], tmp_path: Path) -> None:
+    """It is in a process group of its own, so that Ctrl-C does not reach it."""
+    pid = tmp_path / "pid"
+    path = script("slow", f"echo $$ > {pid}; exec sleep 100")
+    code = f"from tilewright.runtime.toolchain import Toolchain; Toolchain(({str(path)!r},), 'gcc', '').compile('int x;')"
+    user = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE)
+    while not (pid.exists() and pid.read_text().strip()):
+        time.sleep(0.02)
+    user.send_signal(signal.SIGINT)
+    assert b"KeyboardInterrupt" in user.communicate(timeout=20)[1]
+    assert not is_running(int(pid.read_text()))
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "inf", "nan", "soon"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(TilewrightError, match="TILEWRIGHT_CC_TIMEOUT"):
+        settings.current({"TILEWRIGHT_CC_TIMEOUT": text})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
@@ -14,6 +13,8 @@ import numpy as np
 from tilewright.api import logs, pytree
 from tilewright.api.calling import Array, Binder, FlatCall, TracedCall, check_dtypes, trace_call
 from tilewright.api.kernel import FixedResult, Kernel, Lowered, output_arrays
+from tilewright.api.lengths import Extents
+from tilewright.api.recent import Recent
 from tilewright.api.signatures import Signatures, extents_of, with_extents
 from tilewright.api.tracebacks import shorten
 from tilewright.errors import DTypeError, TilewrightError
@@ -27,6 +28,10 @@ from tilewright.runtime.arrays import like, views
 KernelSignatures: TypeAlias = Signatures[TracedCall, Kernel | FixedResult]
 MOST_REMEMBERED = 4096
 """Exact shapes whose kernels are found at once; beyond, they are found by their buckets again."""
+MOST_KERNELS = 1024
+"""Of a function. Kernels that were not called while half as many were made are let go, and come from the cache on disk again."""
+MOST_STRUCTURES = 4096
+"""Of calls: containers, static values, ranks and element types."""
 
 
 @overload
@@ -124,8 +129,8 @@ class Jitted:
         self._dynamic = dynamic
         self._plain: dict[tuple[Any, ...], Kernel | FixedResult] = {}
         self._plain_signatures: dict[tuple[Any, ...], KernelSignatures] = {}
-        self._signatures: dict[tuple[Any, ...], KernelSignatures] = {}
-        self._lock = threading.RLock()
+        self._kernels: Recent[tuple[object, Extents], Kernel | FixedResult] = Recent(MOST_KERNELS, self._plain.clear)
+        self._signatures: Recent[tuple[Any, ...], KernelSignatures] = Recent(MOST_STRUCTURES, self._plain_signatures.clear)
         functools.update_wrapper(self, self._function)
 
     @property
@@ -135,15 +140,14 @@ class Jitted:
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """All kernels so far, in the order in which calls asked for them within a structure; `explain` tells their lengths.
+        """The kernels of late, in the order in which calls asked for them; `explain` tells their lengths.
 
         >>> import numpy as np
         >>> double = jit(lambda x: x * 2)
         >>> [double(np.ones(n, np.float32)).size for n in (3, 20, 30)], len(double.kernels)
         ([3, 20, 30], 2)
         """
-        found = [kernel for signatures in [*self._signatures.values()] for kernel in [*signatures.kernels.values()]]
-        return tuple(kernel for kernel in dict.fromkeys(found) if isinstance(kernel, Kernel))
+        return tuple(kernel for kernel in dict.fromkeys(self._kernels.values()) if isinstance(kernel, Kernel))
 
     def __call__(self, *args: Any, out: Any = None, interpret: bool = False, **options: Any) -> Any:
         """Run the kernel for these arguments; the first call of a signature compiles it.
@@ -204,15 +208,12 @@ class Jitted:
     def _kernel(self, call: FlatCall, inputs: tuple[Array, ...]) -> Kernel | FixedResult:
         signatures, extents = self._signatures_of(call, inputs), extents_of(inputs)
         kernel = signatures.find(extents)
-        if kernel is None:
-            with self._lock:
-                kernel = signatures.find_or_make(extents, _Maker(self, call))
-        return kernel
+        return signatures.find_or_make(extents, _Maker(self, call)) if kernel is None else kernel
 
     def _signatures_of(self, call: FlatCall, inputs: tuple[Array, ...]) -> KernelSignatures:
         key = (call.structure, *[(array.ndim, array.dtype) for array in inputs])
         try:
-            return self._signatures.get(key) or self._signatures.setdefault(key, Signatures(self._dynamic))
+            return self._signatures.get(key) or self._signatures.setdefault(key, Signatures(self._dynamic, self._kernels))
         except TypeError:
             call.check_statics()
             raise

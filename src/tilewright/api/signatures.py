@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
@@ -10,6 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from tilewright.api.calling import Array
 from tilewright.api.lengths import Extents, Lengths, described, symbols
+from tilewright.api.recent import Recent
 from tilewright.errors import CacheError, InternalError, ToolchainError, bug, is_bug
 from tilewright.frontend.tracing import TensorSpec
 from tilewright.graph.types import Extent
@@ -32,35 +35,104 @@ class Maker(Protocol[TracedT, MadeT]):
         """Planned, compiled and loaded."""
 
 
-class Signatures(Generic[TracedT, MadeT]):
-    """Kernels and the lengths that calls have shown. `find` may run while another thread makes a kernel."""
+class Making:
+    """A kernel that a thread is making; others that want it wait."""
 
-    def __init__(self, dynamic: bool | None, *, passing: tuple[type[Exception], ...] = ()) -> None:
-        """`dynamic` as for `tw.jit`; exceptions that are `passing` say nothing about lengths."""
-        self.kernels: dict[Extents, MadeT] = {}
+    def __init__(self) -> None:
+        self._thread, self._process = threading.get_ident(), os.getpid()
+        self._has_ended = threading.Event()
+        self._problem: Exception | None = None
+
+    def is_by_another_thread(self) -> bool:
+        """Of this process: a forked child does not have the thread. Who waited for himself would wait for ever."""
+        return self._process == os.getpid() and self._thread != threading.get_ident()
+
+    def end(self, problem: Exception | None = None) -> None:
+        """Let the others go on."""
+        self._problem = problem
+        self._has_ended.set()
+
+    def wait(self) -> None:
+        """Until it has ended. Raises what it failed with: it would fail again."""
+        self._has_ended.wait()
+        if self._problem is not None:
+            raise self._problem
+
+
+class Signatures(Generic[TracedT, MadeT]):
+    """Kernels and the lengths that calls have shown. Safe from several threads.
+
+    Kernels for different extents are made side by side, and one kernel by one thread; no lock is held meanwhile, so that
+    kernels that exist are found at any time.
+    """
+
+    def __init__(
+        self,
+        dynamic: bool | None,
+        kernels: Recent[tuple[object, Extents], MadeT],
+        *,
+        passing: tuple[type[Exception], ...] = (),
+    ) -> None:
+        """`dynamic` as for `tw.jit`; exceptions that are `passing` say nothing about lengths.
+
+        `kernels`, which may be shared, are found by the extents of a call that they were made for, and by its key.
+        """
+        self._kernels = kernels
         self._passing = (*NOT_ABOUT_LENGTHS, *passing)
         self._lengths = Lengths(dynamic)
         self._must_be_symbolic = dynamic is True
+        self._begun: dict[Extents, Making] = {}
+        self._lock = threading.Lock()
 
     def find(self, extents: Extents) -> MadeT | None:
         """The kernel of a call, if there is one."""
-        return self.kernels.get(self._lengths.key(extents))
+        found = self._kernels.get((self, extents))
+        return self._kernels.get((self, self._lengths.key(extents))) if found is None else found
 
     def find_or_make(self, extents: Extents, maker: Maker[TracedT, MadeT]) -> MadeT:
         """The kernel of a call. Lengths that the function cannot be traced or planned with are specialised."""
-        self._lengths.learn(extents)
-        kernel = self.find(extents)
-        while kernel is None:
-            kernel = self._attempt(extents, maker)
-        self.kernels[self._lengths.key(extents)] = kernel
-        return kernel
+        with self._lock:
+            self._lengths.learn(extents)
+        while True:
+            with self._lock:
+                kernel = self.find(extents)
+                if kernel is not None:
+                    return kernel
+                key = self._lengths.key(extents)
+                begun = self._begun.get(key) or self._begun.get(extents)
+                is_ours = begun is None or not begun.is_by_another_thread()
+                if begun is None or is_ours:
+                    begun = self._begun[key] = self._begun[extents] = Making()
+            if not is_ours:
+                begun.wait()
+                continue
+            kernel = self._make(key, extents, maker, begun)
+            if kernel is not None:
+                return kernel
 
-    def _attempt(self, extents: Extents, maker: Maker[TracedT, MadeT]) -> MadeT | None:
+    def _make(self, key: Extents, extents: Extents, maker: Maker[TracedT, MadeT], making: Making) -> MadeT | None:
+        """A kernel; None where lengths were pinned instead."""
+        problem = None
+        try:
+            kernel = self._attempt(key, extents, maker)
+            if kernel is not None:
+                self._kernels.put((self, key), kernel)
+                self._kernels.put((self, extents), kernel)
+            return kernel
+        except Exception as failure:
+            problem = failure
+            raise
+        finally:
+            with self._lock:
+                for one in {key, extents}:
+                    self._begun.pop(one, None)
+            making.end(problem)
+
+    def _attempt(self, key: Extents, extents: Extents, maker: Maker[TracedT, MadeT]) -> MadeT | None:
         """A kernel; None where lengths were pinned instead.
 
         A function may refuse lengths in whatever way it likes; an error of this package is a bug if fixed extents do not meet it.
         """
-        key = self._lengths.key(extents)
         lengths = symbols(key)
         try:
             return maker.compile(maker.trace(described(key, extents, lengths)))
@@ -71,7 +143,8 @@ class Signatures(Generic[TracedT, MadeT]):
                 raise bug("tracing with lengths", problem, f"extents of the arguments: {key}") from problem
             _log.info("lengths are specialised: %s", problem)
         failing = [first for first in lengths if not _can_trace(maker, described(key, extents, (first,)))]
-        self._lengths.pin([position for first in failing or lengths for position in lengths[first]], extents)
+        with self._lock:
+            self._lengths.pin([position for first in failing or lengths for position in lengths[first]], extents)
         return None
 
 

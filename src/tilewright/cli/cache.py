@@ -1,4 +1,4 @@
-"""`tilewright cache`: what the on-disk kernel cache holds, and emptying it."""
+"""`tilewright cache`: what the on-disk kernel cache holds, trimming and emptying it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 
 import click
 
+from tilewright import settings
 from tilewright.report import units
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import toolchain
@@ -13,7 +14,7 @@ from tilewright.runtime import toolchain
 
 @click.group()
 def cache() -> None:
-    """Look at the on-disk cache of compiled kernels, or empty it."""
+    """Look at the on-disk cache of compiled kernels, trim or empty it."""
 
 
 @cache.command()
@@ -21,10 +22,19 @@ def cache() -> None:
 def info(as_json: bool) -> None:
     """Print where the cache is and how much it holds."""
     found = kernel_cache.default().info()
+    limit_bytes = settings.current().cache_size_bytes
     if as_json:
-        click.echo(json.dumps({"directory": str(found.directory), "files": found.files, "bytes": found.bytes}))
+        fields = {"directory": str(found.directory), "files": found.files, "bytes": found.bytes, "limit_bytes": limit_bytes}
+        click.echo(json.dumps(fields))
     else:
-        click.echo(f"{found.directory}: {found.files} files, {units.size(found.bytes)}")
+        click.echo(f"{found.directory}: {found.files} files, {units.size(found.bytes)} of at most {units.size(limit_bytes)}")
+
+
+@cache.command()
+def prune() -> None:
+    """Delete what was unused for longest, as far as the cache is beyond TILEWRIGHT_CACHE_SIZE."""
+    removed = kernel_cache.default().prune()
+    click.echo(f"{removed.files} files ({units.size(removed.bytes)}) deleted from {removed.directory}", err=True)
 
 
 @cache.command()

@@ -29,7 +29,9 @@ from tilewright.graph.types import Graph
 from tilewright.kernels import registry
 from tilewright.kernels.contract import SourceKind
 from tilewright.machine.machine import Machine
-from tilewright.runtime.directories import check_private, write_atomically
+from tilewright.runtime import cache as kernel_cache
+from tilewright.runtime.cache_size import touch
+from tilewright.runtime.directories import check_private
 
 SUFFIX = ".artifact"
 SOURCE_SUFFIXES = (".py", ".c", ".h", ".toml")
@@ -139,14 +141,16 @@ def _read(path: Path) -> Artifact | None:
     """What is kept there, if the directory is safe to load code from: text of it will be compiled and run."""
     try:
         check_private(path.parent)
-        return decode(path.read_bytes())
+        content = path.read_bytes()
     except (OSError, CacheError):
         return None
+    touch(path)
+    return decode(content)
 
 
 def _write(path: Path, artifact: Artifact) -> None:
     try:
         check_private(path.parent)
-        write_atomically(path, encode(artifact))
+        kernel_cache.at(path.parent).write(path.name, encode(artifact))
     except (OSError, CacheError, data_format.Unreadable):
         return

@@ -2,7 +2,7 @@
 
 Each entry is one file, `<key>.so`: the library followed by a trailer with the SHA-256 of what precedes it (the dynamic loader
 ignores bytes behind the sections). A file appears under its name complete or not at all, and is used only when its trailer
-matches.
+matches. Files beyond TILEWRIGHT_CACHE_SIZE go, the least recently used first (`cache_size.py`).
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from pathlib import Path
 
 from tilewright import settings
 from tilewright.errors import CacheError
-from tilewright.runtime import artifacts
+from tilewright.runtime import cache_size
+from tilewright.runtime.cache_size import SizeLimit, touch
 from tilewright.runtime.directories import TEMPORARY_SUFFIX, check_private, write_atomically
 
 LOGGER = logging.getLogger("tilewright.cache")
 MAGIC = b"tilewright-sha256:"
 TRAILER_BYTES = len(MAGIC) + 64
-LOCK_LIMIT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
-    """What `tilewright cache info` prints."""
+    """What `tilewright cache info` prints: files that count against the limit."""
 
     directory: Path
     files: int
@@ -49,11 +49,13 @@ class KernelCache:
 
     directory: Path
     _unusable: bool = field(default=False, repr=False)
+    _sizes: dict[Path, SizeLimit] = field(default_factory=dict, repr=False)
 
-    def get_or_build(self, key: str, build: Callable[[], bytes]) -> Path:
+    def get_or_build(self, key: str, build: Callable[[], bytes], check: Callable[[Path], None] = lambda path: None) -> Path:
         """The path of the library called `key` (a file name: a digest), built and stored where it is missing or damaged.
 
-        Errors of `build` pass through. Raises `CacheError` where the directory is unsafe or nothing can be stored anywhere.
+        `check` sees what was built before it is stored. Errors of `build` and `check` pass through, and nothing is stored then.
+        Raises `CacheError` where the directory is unsafe or nothing can be stored anywhere.
         """
         with self._fallback_on_failure(key):
             check_private(self.directory)
@@ -63,40 +65,58 @@ class KernelCache:
                 return found
         if self._unusable:
             found = _verified(self._fallback() / _name(key))
-            return found if found is not None else self._store(key, build())
+            return found if found is not None else self._store(key, build(), check)
         with self._locked(key):
             found = _verified(self.directory / _name(key))  # another process may have built it meanwhile
             if found is not None:
                 return found
             LOGGER.info("building %s", key)
-            return self._store(key, build())
+            return self._store(key, build(), check)
+
+    def remove(self, key: str) -> None:
+        """Forget a library that turned out to be of no use; where it is loaded it stays so."""
+        for directory in self._sizes.keys() | {self.directory}:
+            with contextlib.suppress(OSError):
+                (directory / _name(key)).unlink(missing_ok=True)
 
     def info(self) -> CacheInfo:
-        """How many libraries there are, and their size."""
-        sizes = [path.stat().st_size for path in self._files("*.so")]
-        return CacheInfo(self.directory, len(sizes), sum(sizes))
+        """How many libraries and remembered artifacts there are, and their size."""
+        files = cache_size.stored(self.directory)
+        return CacheInfo(self.directory, len(files), sum(one.size_bytes for one in files))
+
+    def prune(self) -> CacheInfo:
+        """Remove what is beyond TILEWRIGHT_CACHE_SIZE; how much that was."""
+        removed = cache_size.prune(self.directory, settings.current().cache_size_bytes)
+        return CacheInfo(self.directory, len(removed), sum(one.size_bytes for one in removed))
+
+    def write(self, name: str, content: bytes, check: Callable[[Path], None] = lambda path: None) -> Path:
+        """Store a file in the directory, which then obeys its limit. Raises `OSError`, and what `check` raises."""
+        return self._write(self.directory, name, content, check)
 
     def clear(self) -> None:
         """Delete every library, remembered artifact, lock and left-over. Libraries in use stay loaded."""
-        for pattern in ("*.so", f"*{artifacts.SUFFIX}", f".*{TEMPORARY_SUFFIX}", "*.lock"):
+        for pattern in (*(f"*{suffix}" for suffix in cache_size.SUFFIXES), f".*{TEMPORARY_SUFFIX}", "*.lock"):
             for path in self._files(pattern):
                 path.unlink(missing_ok=True)
 
     def _files(self, pattern: str) -> list[Path]:
         return sorted(self.directory.glob(pattern)) if self.directory.is_dir() else []
 
-    def _store(self, key: str, library: bytes) -> Path:
+    def _store(self, key: str, library: bytes, check: Callable[[Path], None]) -> Path:
         content = library + MAGIC + hashlib.sha256(library).hexdigest().encode()
         with self._fallback_on_failure(key):
             if not self._unusable:
-                write_atomically(self.directory / _name(key), content)
-                return self.directory / _name(key)
-        path = self._fallback() / _name(key)
+                return self.write(_name(key), content, check)
         try:
-            write_atomically(path, content)
+            return self._write(self._fallback(), _name(key), content, check)
         except OSError as problem:
             raise self._nowhere(problem) from problem
-        return path
+
+    def _write(self, directory: Path, name: str, content: bytes, check: Callable[[Path], None]) -> Path:
+        write_atomically(directory / name, content, check)
+        size = self._sizes.setdefault(directory, SizeLimit(directory))
+        size.count(directory / name, len(content), settings.current().cache_size_bytes)
+        return directory / name
 
     @contextlib.contextmanager
     def _fallback_on_failure(self, key: str) -> Iterator[None]:
@@ -136,7 +156,7 @@ class KernelCache:
         """
         import filelock  # 5 ms: not for the path of every import
 
-        lock = filelock.FileLock(self.directory / f"{key[:2]}.lock", timeout=LOCK_LIMIT_S)
+        lock = filelock.FileLock(self.directory / f"{key[:2]}.lock", timeout=settings.current().cc_timeout_s)
         try:
             lock.acquire()
         except (OSError, NotImplementedError, filelock.Timeout) as problem:
@@ -159,11 +179,12 @@ class KernelCache:
 
 def default() -> KernelCache:
     """The cache in `TILEWRIGHT_CACHE_DIR`, one object per directory."""
-    return _at(settings.current().cache_dir)
+    return at(settings.current().cache_dir)
 
 
 @lru_cache(maxsize=16)
-def _at(directory: Path) -> KernelCache:
+def at(directory: Path) -> KernelCache:
+    """The cache in a directory."""
     return KernelCache(directory)
 
 
@@ -184,6 +205,7 @@ def _verified(path: Path) -> Path | None:
         return None
     library, trailer = content[:-TRAILER_BYTES], content[-TRAILER_BYTES:]
     if trailer == MAGIC + hashlib.sha256(library).hexdigest().encode():
+        touch(path)
         return path
     LOGGER.warning("%s does not match its checksum: it is deleted and built again", path)
     path.unlink(missing_ok=True)

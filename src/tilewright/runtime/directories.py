@@ -6,6 +6,7 @@ import contextlib
 import os
 import secrets
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from tilewright.errors import CacheError
@@ -34,8 +35,8 @@ def check_private(directory: Path) -> None:
     )
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a whole file or none: temporary name in the same directory, fsync, rename."""
+def write_atomically(path: Path, content: bytes, check: Callable[[Path], None] = lambda path: None) -> None:
+    """Write a whole file or none: temporary name in the same directory, fsync, `check` of the temporary file, rename."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
     descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     try:
@@ -44,6 +45,7 @@ def write_atomically(path: Path, content: bytes) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+        check(temporary)
         os.rename(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):

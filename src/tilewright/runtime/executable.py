@@ -30,7 +30,11 @@ Place: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Executable:
-    """The loaded library of an artifact. Calls are safe from several Python threads at once; the GIL is released meanwhile."""
+    """The loaded library of an artifact. Calls are safe from several Python threads at once; the GIL is released meanwhile.
+
+    The library is unloaded with it. Nothing else keeps an address in the library: threads of the pool have left it when a call
+    returns, and a call holds on to its executable.
+    """
 
     artifact: Artifact
     path: Path
@@ -100,7 +104,11 @@ class Executable:
 
     def save(self, path: str | Path) -> None:
         """Copy the library to `path` and all of its C text to `path`.c. Raises `TilewrightError` where they cannot be written."""
-        library = kernel_cache.without_trailer(self.path.read_bytes())
+        try:
+            content = self.path.read_bytes()
+        except OSError:  # the cache has let go of the file: only the loaded library is left
+            content = libraries.build(self.artifact, toolchain.find(), kernel_cache.default()).read_bytes()
+        library = kernel_cache.without_trailer(content)
         try:
             Path(path).write_bytes(library)
             Path(f"{path}.c").write_text(self.source)
@@ -152,8 +160,14 @@ def load(
     `threads` defaults to `TILEWRIGHT_NUM_THREADS`, else the CPUs that this process may use. Raises `ToolchainError` or
     `CacheError`, and `ShapeError` or `DTypeError` for constants that are not those of the signature.
     """
-    path = libraries.build(artifact, toolchain.find(), cache if cache is not None else kernel_cache.default())
-    library = libraries.load(path, ctypes.CDLL)
+    path, library = libraries.opened(
+        artifact,
+        toolchain.find(),
+        cache if cache is not None else kernel_cache.default(),
+        _exported(artifact),
+        ctypes.CDLL,
+    )
+    libraries.unload_when_unused(library)
     pool = thread_pool.get(threads if threads is not None else settings.current().num_threads or usable_cores())
     name = artifact.entry_point
     packed = prepare(artifact, library, constants, pool.threads)
@@ -169,6 +183,12 @@ def load(
     launch = native.library().tw_launch
     results = _results(artifact.signature)
     return Executable(artifact, path, pool, library, record, ctypes.addressof(record), launch, viewed, results, packed)
+
+
+def _exported(artifact: Artifact) -> tuple[str, ...]:
+    name = artifact.entry_point
+    of_constants = (f"{name}_packed_bytes", f"{name}_prepare") if artifact.signature.packed else ()
+    return (name, f"{name}_workspace_bytes", *of_constants)
 
 
 def _extents(shape: tuple[int | Place, ...], inputs: Sequence[Any]) -> list[int]:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import hashlib
+import logging
+import shlex
+import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Artifact
-from tilewright.errors import CacheError, InternalError
+from tilewright.errors import CacheError, InternalError, ToolchainError
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.toolchain import Toolchain
 
+LOGGER = logging.getLogger("tilewright.cache")
 Library = TypeVar("Library", bound=ctypes.CDLL)
 
 
@@ -23,14 +29,41 @@ def library_key(artifact: Artifact, toolchain: Toolchain) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def build(artifact: Artifact, toolchain: Toolchain, cache: KernelCache) -> Path:
-    """The library of an artifact, from the cache or compiled. Raises `ToolchainError` or `CacheError`."""
+def build(artifact: Artifact, toolchain: Toolchain, cache: KernelCache, exported: Sequence[str] = ()) -> Path:
+    """The library of an artifact, from the cache or compiled. Raises `ToolchainError` or `CacheError`.
+
+    What was compiled is stored once it has been loaded and found to export these names.
+    """
+
+    def check(path: Path) -> None:
+        try:
+            unload(_loaded(path, exported, ctypes.CDLL))
+        except OSError as problem:
+            raise _unusable(artifact, toolchain, exported, path, problem) from problem
+
     return cache.get_or_build(
         library_key(artifact, toolchain),
         lambda: toolchain.compile(
             artifact.text, linked=artifact.linked, architecture=artifact.architecture, features=artifact.features
         ),
+        check,
     )
+
+
+def opened(
+    artifact: Artifact, toolchain: Toolchain, cache: KernelCache, exported: Sequence[str], kind: type[Library]
+) -> tuple[Path, Library]:
+    """Build and load the library of an artifact; a stored one that is of no use is removed and built again, once."""
+    path = build(artifact, toolchain, cache, exported)
+    try:
+        return path, _loaded(path, exported, kind)
+    except OSError as problem:  # another process removed it, it was made on another system, or nothing can be loaded there
+        if _is_refused_by_the_directory(problem):
+            raise _not_loaded(path, problem) from problem
+        LOGGER.warning("%s is built again: %s", path, problem)
+    cache.remove(library_key(artifact, toolchain))
+    path = build(artifact, toolchain, cache, exported)
+    return path, load(path, kind)
 
 
 def load(path: Path, kind: type[Library]) -> Library:
@@ -38,20 +71,70 @@ def load(path: Path, kind: type[Library]) -> Library:
     try:
         return kind(str(path))
     except OSError as problem:
-        raise CacheError(
-            "a compiled kernel cannot be loaded",
-            where=str(path),
-            why=str(problem),
-            hint="the directory may be mounted without execute permission: set TILEWRIGHT_CACHE_DIR to another one",
-        ) from problem
+        raise _not_loaded(path, problem) from problem
+
+
+def unload(library: ctypes.CDLL) -> None:
+    """Give a library back: it is unmapped when nobody else has loaded it. No address in it may be used any more."""
+    _ctypes.dlclose(library._handle)
+
+
+def unload_when_unused(library: ctypes.CDLL) -> None:
+    """Unload a library with its object: who keeps addresses in it keeps the object, too. At the end of the process it stays."""
+    weakref.finalize(library, _ctypes.dlclose, library._handle).atexit = False
+
+
+def _loaded(path: Path, exported: Sequence[str], kind: type[Library]) -> Library:
+    """Raises `OSError` where the loader refuses the library, or it lacks names."""
+    library = kind(str(path))
+    missing = [name for name in exported if not _exports(library, name)]
+    if missing:
+        unload(library)
+        raise OSError(f"it does not export {', '.join(missing)}")
+    return library
+
+
+def _is_refused_by_the_directory(problem: OSError) -> bool:
+    """Whether it is mounted without the permission to execute: glibc's words, musl's are those of the system call."""
+    return any(words in str(problem) for words in ("failed to map segment", "Operation not permitted"))
+
+
+def _not_loaded(path: Path, problem: OSError) -> CacheError:
+    return CacheError(
+        "a compiled kernel cannot be loaded",
+        where=str(path),
+        why=str(problem),
+        hint="the directory may be mounted without execute permission: set TILEWRIGHT_CACHE_DIR to another one",
+    )
+
+
+def _unusable(artifact: Artifact, toolchain: Toolchain, exported: Sequence[str], path: Path, problem: OSError) -> Exception:
+    """The fault of the text, of the directory, or else of the compiler."""
+    text = artifact.source
+    if not all(name in text for name in exported):
+        return InternalError(f"generated code cannot be used: {problem}", dump=text)
+    if _is_refused_by_the_directory(problem):
+        return _not_loaded(path, problem)
+    return ToolchainError(
+        "the C compiler made a library that cannot be used",
+        where=shlex.join((*toolchain.command, *toolchain.flags(artifact.architecture, artifact.features))),
+        why=str(problem),
+        hint="its linker may be broken, or its words in TILEWRIGHT_CC hide symbols: set TILEWRIGHT_CC to another compiler",
+    )
 
 
 def address(library: ctypes.CDLL, name: str) -> int:
-    """Where an exported function begins."""
+    """Where an exported function begins. Nothing is kept in the library's object, so that this goes with its last user."""
     try:
-        found = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
-    except AttributeError:
-        found = None
-    if found is None:
-        raise InternalError(f"the generated library does not export {name}")
+        found: int = _ctypes.dlsym(library._handle, name)
+    except OSError:
+        raise InternalError(f"the generated library does not export {name}") from None
     return found
+
+
+def _exports(library: ctypes.CDLL, name: str) -> bool:
+    try:
+        address(library, name)
+    except InternalError:
+        return False
+    return True

@@ -29,6 +29,8 @@ READ_MULTIPLE_BYTES = 512
 FACTORS = (0.999, 0.001)
 """x and y of a = a*x + y: the accumulators converge to 1 and never become denormal."""
 REGIONS_PER_SAMPLE = 100
+EXPORTED = ("read_bytes", "flush_bytes", "run_regions")
+"""What the library always has; peaks depend on the machine."""
 
 
 class Measurer(Protocol):
@@ -123,8 +125,8 @@ def compiled(toolchain: Toolchain, machine: Machine) -> NativeMeasurer:
         features=machine.features,
         signature=Signature((), (), ()),
     )
-    path = libraries.build(artifact, toolchain, kernel_cache.default())
-    return NativeMeasurer(libraries.load(path, ctypes.CDLL), machine.levels[0].line_bytes)
+    _, library = libraries.opened(artifact, toolchain, kernel_cache.default(), EXPORTED, ctypes.CDLL)
+    return NativeMeasurer(library, machine.levels[0].line_bytes)
 
 
 def _aligned(size_bytes: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:

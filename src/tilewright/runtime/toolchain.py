@@ -14,7 +14,6 @@ import os
 import platform
 import shlex
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,11 +26,13 @@ from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.machine.cores import usable_cores
 from tilewright.runtime import flags as flag_tables
 from tilewright.runtime.directories import check_private, write_atomically
+from tilewright.runtime.processes import Processes, TimeIsUp
 
 CANDIDATES = ("cc", "gcc", "clang")
 PROBE_TEXT = '__attribute__((visibility("default"))) long tw_probe(long x) { return x + 1; }\n'
 PROBE_FILE = "toolchains.json"
-COMPILE_LIMIT_S = 900
+ANSWER_LIMIT_S = 60
+"""For `--version`."""
 ERROR_LINES = 12
 PREPROCESSED = ("#include", "#define", "#if")
 
@@ -102,11 +103,26 @@ class Toolchain:
         """Raises `ToolchainError` for the first command that fails."""
         from concurrent.futures import ThreadPoolExecutor  # 5 ms: not for the path of every import
 
+        processes, limit_s = Processes(), settings.current().cc_timeout_s
         with ThreadPoolExecutor(usable_cores()) as pool:
-            problems = list(pool.map(lambda command: _run(command, directory), commands))
-        for command, problem in zip(commands, problems, strict=True):
-            if problem is not None:
-                raise ToolchainError("the C compiler failed", where=shlex.join(command), why=problem, hint=_keep(text, linked))
+            try:
+                failures = list(pool.map(lambda command: _run(processes, command, directory, limit_s), commands))
+            except BaseException:
+                processes.kill()  # else the pool would wait for them
+                raise
+        for command, failure in zip(commands, failures, strict=True):
+            if failure is not None:
+                hint = "; ".join(part for part in (failure.hint, _keep(text, linked)) if part)
+                raise ToolchainError(failure.message, where=shlex.join(command), why=failure.why, hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """What is told of a command that failed."""
+
+    message: str
+    why: str
+    hint: str = ""
 
 
 def find() -> Toolchain:
@@ -209,11 +225,12 @@ def _version(command: tuple[str, ...]) -> str:
 
 
 def _answer(*command: str) -> list[str]:
+    limit_s = min(ANSWER_LIMIT_S, settings.current().cc_timeout_s)
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
-    except (OSError, subprocess.TimeoutExpired):
+        answer = Processes().run(command, limit_s, os.environ)
+    except (OSError, TimeIsUp):
         return []
-    return answer.stdout.splitlines() if answer.returncode == 0 else []
+    return answer.output.decode(errors="replace").splitlines() if answer.status == 0 else []
 
 
 def _family(command: tuple[str, ...], version: str) -> str:
@@ -282,8 +299,8 @@ def _suffix(kind: SourceKind, content: bytes) -> str:
     return {SourceKind.C: ".c", SourceKind.OBJECT: ".o"}[kind]
 
 
-def _run(command: Sequence[str], directory: Path) -> str | None:
-    """None when the compiler succeeds, else its first lines. Zig's own caches go where the temporary files go."""
+def _run(processes: Processes, command: Sequence[str], directory: Path, limit_s: float) -> _Failure | None:
+    """None when the compiler succeeds. Zig's own caches go where the temporary files go."""
     environment = {
         **os.environ,
         "LC_ALL": "C",
@@ -291,20 +308,17 @@ def _run(command: Sequence[str], directory: Path) -> str | None:
         "ZIG_LOCAL_CACHE_DIR": str(directory / "zig-local"),
     }
     try:
-        answer = subprocess.run(
-            command,
-            capture_output=True,
-            timeout=COMPILE_LIMIT_S,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            env=environment,
-        )
-    except (OSError, subprocess.TimeoutExpired) as problem:
-        return str(problem)
-    if answer.returncode == 0:
+        answer = processes.run(command, limit_s, environment)
+    except OSError as problem:
+        return _Failure("the C compiler failed", str(problem))
+    except TimeIsUp:
+        hint = "set TILEWRIGHT_CC_TIMEOUT to more seconds, or TILEWRIGHT_CC to another compiler"
+        return _Failure("the C compiler was given up", f"it did not finish within {limit_s:g} s", hint)
+    if answer.status == 0:
         return None
-    lines = answer.stderr.decode(errors="replace").splitlines()
-    return "\n".join(lines[:ERROR_LINES]) or f"exit status {answer.returncode}, nothing on stderr"
+    lines = answer.errors.decode(errors="replace").splitlines()
+    why = "\n".join(lines[:ERROR_LINES]) or f"exit status {answer.status}, nothing on stderr"
+    return _Failure("the C compiler failed", why)
 
 
 def _keep(text: str, linked: tuple[KernelSource, ...]) -> str:

@@ -221,7 +221,8 @@ class Simulation:
 def library() -> ctypes.CDLL:
     """The compiled simulator. Raises `ToolchainError` or `CacheError`."""
     artifact = Artifact("tw_simulate", SOURCE.read_text(), (), platform.machine(), frozenset(), Signature((), (), ()))
-    loaded = libraries.load(libraries.build(artifact, toolchain.find(), kernel_cache.default()), ctypes.CDLL)
+    exported = ("tw_simulate", "tw_simulate_flush")
+    _, loaded = libraries.opened(artifact, toolchain.find(), kernel_cache.default(), exported, ctypes.CDLL)
     loaded.tw_simulate.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long)
     loaded.tw_simulate_flush.argtypes = (ctypes.c_void_p,)
     loaded.tw_simulate.restype = loaded.tw_simulate_flush.restype = None

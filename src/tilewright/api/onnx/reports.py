@@ -64,11 +64,11 @@ def explained(remainder: Remainder, values: Values) -> str:
 def explained_runs(remainder: Remainder) -> str:
     """The plan of every step that was made so far, behind the shapes of the call that asked for it, and of those behind it."""
     parts: list[str] = []
-    for step, values in [*remainder.samples.items()]:
+    for step, values in remainder.samples():
         graph = remainder.graph_of(step, values) if step.compiled is not None else None
         shapes = ", ".join(f"{name} {np.shape(value)}" for name, value in values.items())
         parts.append("\n".join([f"for {shapes}:", *_stage_lines(step.stage, remainder.setting.chosen_machine(), graph)]))
-        if step.following is not None and step.following.samples:
+        if step.following is not None and step.following.samples():
             parts.append(explained_runs(step.following))
     return "\n\n".join(parts)
 

@@ -175,7 +175,7 @@ class InferenceSession:
         """
         from tilewright.api.onnx import reports
 
-        ran = [one for one in [*self._remainders.values()] if one.samples]
+        ran = [one for one in [*self._remainders.values()] if one.samples()]
         if ran and not shapes and not reports.has_fixed_shapes(self._inputs):
             return "\n\n".join(map(reports.explained_runs, ran))
         known = reports.checked_shapes(self._inputs, shapes)

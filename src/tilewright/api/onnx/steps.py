@@ -15,6 +15,7 @@ import numpy as np
 
 from tilewright.api.lengths import Extents
 from tilewright.api.onnx.compiled import Compiled, compiled
+from tilewright.api.recent import Recent
 from tilewright.api.signatures import Signatures
 from tilewright.errors import DTypeError, InternalError, InvalidModel, PlanningError, PositionError, UnsupportedOperation
 from tilewright.frontend.onnx.extents import Symbolic
@@ -33,6 +34,8 @@ MOST_CONTENTS = 1024
 """Elements of the largest input whose contents become part of a signature."""
 MOST_VARIANTS = 16
 """Contents for which a stage is made; with more, what depends on them runs as NumPy."""
+MOST_STEPS = 1024
+"""Of a session. Those that did not run while half as many were made are let go, and come from the cache on disk again."""
 
 Values: TypeAlias = dict[str, Any]
 """By unique name: arrays, lists of arrays for sequences, None for an empty optional."""
@@ -51,6 +54,14 @@ class Setting:
     compilations: int = 0
     check_files: Callable[[], None] = lambda: None
     """As that of the model: asked before constants are looked at again."""
+    steps: Recent[tuple[object, Extents], Step] = field(default_factory=lambda: Recent(MOST_STEPS))
+    """Of all parts of the model."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def count_compilation(self) -> None:
+        """One more."""
+        with self._lock:
+            self.compilations += 1
 
     def chosen_machine(self) -> Machine:
         """The one to plan for: this one, if none was named."""
@@ -65,6 +76,14 @@ class Setting:
             _log.warning("%s runs as its NumPy meaning: it is not compiled", node.label)
 
 
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What is known of the contents of inputs: which are part of the signature, and which cannot be."""
+
+    deciding: tuple[str, ...] = ()
+    unknowable: frozenset[str] = frozenset()
+
+
 class Remainder:
     """The nodes of a model from some point on, and the steps made for them so far. Safe from several threads."""
 
@@ -77,13 +96,11 @@ class Remainder:
         read = {value for node in self.nodes for value in node.reads()} | set(wanted)
         self.needs = tuple(sorted(read - made - set(known)))
         """The values that it must be given."""
-        self._deciding: tuple[str, ...] = ()
-        """Inputs whose contents are part of the signature."""
-        self._unknowable: frozenset[str] = frozenset()
+        self._contents = Contents()
+        """Steps are made with what was known when their signature was looked up: it may grow meanwhile."""
         self._variants: dict[Any, Signatures[Stage, Step]] = {}
-        self.samples: WeakKeyDictionary[Step, Values] = WeakKeyDictionary()
-        """The steps that were made, each with values of the call that asked for it: contents only where they decide."""
-        self._lock = threading.RLock()
+        self._samples: WeakKeyDictionary[Step, Values] = WeakKeyDictionary()
+        self._lock = threading.Lock()
 
     def run(self, values: Values) -> None:
         """Add the wanted values to those that are given."""
@@ -91,58 +108,72 @@ class Remainder:
 
     def step(self, values: Values) -> Step:
         """What to run for these values; made when it is first asked for."""
-        signatures = self._variants.get(self._key(values))
+        signatures = self._variants.get(self._key(values, self._contents))
         found = signatures.find(self._extents(values)) if signatures is not None else None
         return self._made(values) if found is None else found
 
     def prepare(self, values: Values) -> Step | None:
         """The step for values of these shapes and types, whose contents mean nothing; None where contents decide."""
-        with self._lock:
-            signatures = self._variants.setdefault(self._key(values), Signatures(None, passing=(NeedsContents,)))
-            self.setting.check_files()
-            try:
-                return signatures.find_or_make(self._extents(values), _Maker(self, values))
-            except NeedsContents:
-                return None
+        self.setting.check_files()
+        signatures, contents = self._signatures(values)
+        try:
+            return signatures.find_or_make(self._extents(values), _Maker(self, values, contents))
+        except NeedsContents:
+            return None
 
     def _made(self, values: Values) -> Step:
+        self.setting.check_files()
+        while True:
+            signatures, contents = self._signatures(values)
+            try:
+                return signatures.find_or_make(self._extents(values), _Maker(self, values, contents))
+            except NeedsContents as problem:
+                self._learn(problem.name, values)
+
+    def _signatures(self, values: Values) -> tuple[Signatures[Stage, Step], Contents]:
+        """Where to look for the step of a call, and what of its contents that has taken into account."""
         with self._lock:
-            self.setting.check_files()
-            while True:
-                self._forget_contents(self._key(values))
-                key = self._key(values)
-                signatures = self._variants.get(key) or self._variants.setdefault(key, Signatures(None, passing=(NeedsContents,)))
-                try:
-                    return signatures.find_or_make(self._extents(values), _Maker(self, values))
-                except NeedsContents as problem:
-                    self._learn(problem.name, values)
+            self._forget_contents(self._key(values, self._contents))
+            key = self._key(values, self._contents)
+            if key not in self._variants:
+                self._variants[key] = Signatures(None, self.setting.steps, passing=(NeedsContents,))
+            return self._variants[key], self._contents
 
     def _learn(self, name: str, values: Values) -> None:
-        if np.size(values[name]) <= MOST_CONTENTS:
-            self._deciding = (*self._deciding, name)
-        else:
-            self._unknowable |= {name}
+        with self._lock:
+            known = self._contents
+            if np.size(values[name]) > MOST_CONTENTS:
+                self._contents = replace(known, unknowable=known.unknowable | {name})
+            elif name not in known.deciding:
+                self._contents = replace(known, deciding=(*known.deciding, name))
 
     def _forget_contents(self, key: Any) -> None:
         """Contents that differ from call to call are no part of a signature."""
-        if self._deciding and key not in self._variants and len(self._variants) > MOST_VARIANTS:
-            self._unknowable |= set(self._deciding)
-            self._deciding = ()
+        known = self._contents
+        if known.deciding and key not in self._variants and len(self._variants) > MOST_VARIANTS:
+            self._contents = Contents((), known.unknowable | set(known.deciding))
 
-    def _key(self, values: Values) -> Any:
+    def _key(self, values: Values, contents: Contents) -> Any:
         kinds = tuple([_kind(values[name]) for name in self.needs])
-        return (kinds, *[values[name].tobytes() for name in self._deciding]) if self._deciding else kinds
+        return (kinds, *[values[name].tobytes() for name in contents.deciding]) if contents.deciding else kinds
 
     def _extents(self, values: Values) -> Extents:
         return tuple([extent for name in self.needs for extent in _extents_of(values[name])])
 
-    def sample(self, values: Values) -> Values:
-        """Values of the same shapes and types that take no memory; those whose contents decide stay."""
-        return {name: values[name] if name in self._deciding else _without_contents(values[name]) for name in self.needs}
+    def remember(self, step: Step, values: Values) -> None:
+        """Note that a step was made, with values of the call that asked for it: contents only where they decide."""
+        kept = {name: values[name] if name in step.contents.deciding else _without_contents(values[name]) for name in self.needs}
+        with self._lock:
+            self._samples[step] = kept
+
+    def samples(self) -> list[tuple[Step, Values]]:
+        """The steps of late, each with values of the call that asked for it, which take no memory."""
+        with self._lock:
+            return [*self._samples.items()]
 
     def first_stage(self, values: Values) -> Stage:
         """The stage for values of these shapes, whose contents mean nothing; nothing is compiled."""
-        asked = self.question(values, self._extents(values))
+        asked = self.question(values, self._extents(values), self._contents)
         while True:
             try:
                 return import_stage(asked, obstacle)
@@ -151,19 +182,19 @@ class Remainder:
 
     def graph_of(self, step: Step, values: Values) -> Graph:
         """The graph of a step again, with the contents of its constants, which compiled steps do not keep."""
-        asked = self.question(values, self._extents(values))
+        asked = self.question(values, self._extents(values), step.contents)
         graph = import_stage(replace(asked, given=step.stage.given), obstacle).graph
         if graph is None:
             raise InternalError(f"a stage of {self.name} has no graph any more")
         return graph
 
-    def question(self, values: Values, extents: Sequence[Extent]) -> Question:
+    def question(self, values: Values, extents: Sequence[Extent], known: Contents) -> Question:
         """What the importer is asked, where all arrays have these extents."""
         rest = iter(extents)
         given = {name: _given(values[name], [next(rest) for _ in _extents_of(values[name])]) for name in self.needs}
-        contents = {name: np.array(values[name]) for name in self._deciding}
+        contents = {name: np.array(values[name]) for name in known.deciding}
         given = {name: one for name, one in given.items() if name not in contents}
-        return Question(self.name, self.nodes, given, {**self.known, **contents}, self.wanted, self._unknowable)
+        return Question(self.name, self.nodes, given, {**self.known, **contents}, self.wanted, known.unknowable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,35 +203,39 @@ class _Maker:
 
     remainder: Remainder
     values: Values
+    contents: Contents
 
     def trace(self, extents: Sequence[Extent]) -> Stage:
         """The stage for these extents. Raises `UnsupportedOperation` where lengths would cost compiled operators.
 
         A join of lengths is done by NumPy, and what follows is a stage of its own: else every step of decoding were compiled.
         """
-        stage = import_stage(self.remainder.question(self.values, extents), obstacle)
+        stage = import_stage(self.remainder.question(self.values, extents, self.contents), obstacle)
         if any(isinstance(extent, SymbolicExtent) for extent in extents):
-            fixed = import_stage(self.remainder.question(self.values, self.remainder._extents(self.values)), obstacle)
+            fixed = import_stage(self._question(), obstacle)
             if _apart(stage) > _apart(fixed) and not _only_joins(stage):
                 raise UnsupportedOperation(f"{self.remainder.name} is not compiled as a whole with lengths")
         return stage
 
     def compile(self, stage: Stage) -> Step:
-        """The step of a stage, which `samples` remembers with the values of its call."""
+        """The step of a stage, which is remembered with the values of its call."""
         step = self._step(stage)
-        self.remainder.samples[step] = self.remainder.sample(self.values)
+        self.remainder.remember(step, self.values)
         return step
+
+    def _question(self) -> Question:
+        """With the extents of the call."""
+        return self.remainder.question(self.values, self.remainder._extents(self.values), self.contents)
 
     def _step(self, stage: Stage) -> Step:
         """Where a graph of fixed extents cannot be planned, all of it runs as NumPy."""
         try:
-            return Step(self.remainder, stage)
+            return Step(self.remainder, stage, self.contents)
         except (PlanningError, UnsupportedOperation, DTypeError) as problem:
             if stage.graph is None or any(isinstance(e, SymbolicExtent) for t in stage.graph.tensors for e in t.shape):
                 raise
             _log.warning("%s is not compiled: %s", self.remainder.name, problem)
-            question = self.remainder.question(self.values, self.remainder._extents(self.values))
-            return Step(self.remainder, import_stage(question, _refuse))
+            return Step(self.remainder, import_stage(self._question(), _refuse), self.contents)
 
 
 class Clock(Protocol):
@@ -216,8 +251,8 @@ class Clock(Protocol):
 class Step:
     """A stage that runs, and what comes after it."""
 
-    def __init__(self, remainder: Remainder, stage: Stage) -> None:
-        self.remainder = remainder
+    def __init__(self, remainder: Remainder, stage: Stage, contents: Contents) -> None:
+        self.remainder, self.contents = remainder, contents
         setting = remainder.setting
         self.stage = stage
         self.compiled: Compiled | None = None
@@ -226,7 +261,7 @@ class Step:
                 self.compiled = compiled(stage.graph, setting.chosen_machine(), setting.threads)
             except PositionError as problem:  # of constants
                 raise stage.placed(problem) from None
-            setting.compilations += 1
+            setting.count_compilation()
         self._runners = [(node, NodeRunner(node, setting)) for node in stage.meanings]
         self._known = {name: _frozen(value) for name, value in stage.known.items()}
         known = {**remainder.known, **{name: one for name, one in stage.known.items() if not isinstance(one, Symbolic)}}

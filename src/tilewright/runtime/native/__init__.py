@@ -23,12 +23,25 @@ PYTHON_FUNCTIONS = (
     "PyErr_Clear",
 )
 """In the order of `struct python` in launcher.c."""
+EXPORTED = (
+    "tw_launcher_init",
+    "tw_launch",
+    "tw_launch_repeatedly",
+    "tw_launch_timed",
+    "tw_pool_create",
+    "tw_pool_stats",
+    "tw_pool_stop",
+    "tw_pool_trim",
+    "tw_pool_destroy",
+    "tw_pool_reset_peak",
+)
+"""What Python calls."""
 
 
 @lru_cache(maxsize=1)
 def library() -> ctypes.PyDLL:
     """The loaded library, which holds the GIL while it is called. Raises `ToolchainError` or `CacheError`."""
-    loaded = libraries.load(libraries.build(_artifact(), toolchain.find(), kernel_cache.default()), ctypes.PyDLL)
+    _, loaded = libraries.opened(_artifact(), toolchain.find(), kernel_cache.default(), EXPORTED, ctypes.PyDLL)
     functions = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in PYTHON_FUNCTIONS]
     loaded.tw_launcher_init((ctypes.c_void_p * len(functions))(*functions))
     _declare(loaded)

@@ -1,0 +1,76 @@
+"""Programs that are run and waited for, each with a time limit, in a process group that is killed as a whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a program left when it ended by itself."""
+
+    status: int
+    output: bytes
+    errors: bytes
+
+
+class TimeIsUp(Exception):
+    """A program did not end in time; it and its children were killed."""
+
+
+class Processes:
+    """Programs that run beside each other. A group of their own keeps Ctrl-C from them: whoever is interrupted kills them."""
+
+    def __init__(self) -> None:
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        self._is_over = False
+
+    def run(self, command: Sequence[str], limit_s: float, environment: Mapping[str, str]) -> Answer:
+        """Wait for a program. Raises `TimeIsUp`, or `OSError` where it cannot be started."""
+        with self._started(command, environment) as process:
+            try:
+                output, errors = process.communicate(timeout=limit_s)
+            except subprocess.TimeoutExpired:
+                _kill(process)
+                raise TimeIsUp from None
+            except BaseException:
+                _kill(process)
+                raise
+            finally:
+                self._running.discard(process)
+            return Answer(process.returncode, output, errors)
+
+    def kill(self) -> None:
+        """End all that run, and start no more."""
+        with self._lock:
+            self._is_over = True
+            for process in [*self._running]:
+                _kill(process)
+
+    def _started(self, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._is_over:
+                raise InterruptedError("no more programs are started")
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                process_group=0,
+            )
+            self._running.add(process)
+            return process
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if process.returncode is None:  # not waited for yet: the number is still its own
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
