@@ -8,7 +8,9 @@ Every stage can be seen by name: `tilewright --dump-after=STAGE`, or TILEWRIGHT_
 from __future__ import annotations
 
 import logging
+import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -88,6 +90,11 @@ _log_plan = logging.getLogger("tilewright.plan")
 _log_fuse = logging.getLogger("tilewright.fuse")
 _log_codegen = logging.getLogger("tilewright.codegen")
 
+_turn = threading.RLock()
+"""Of whoever plans or generates. Both are Python and hold the interpreter's lock, so that side by side they end no sooner; but every
+thread that computes is one more to wait for when a call of a finished kernel wants that lock back."""
+os.register_at_fork(after_in_child=lambda: globals().update(_turn=threading.Lock()))
+
 _dump_numbers = count()
 _dumped: ContextVar[frozenset[str]] = ContextVar("dumped_stages", default=frozenset())
 
@@ -97,7 +104,7 @@ def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> ModelPl
 
     `fuse` of None lets the prices decide, True fuses all that can be, False nothing. Raises PlanningError where no plan exists.
     """
-    with bugs_reported(f"planning {graph.name} for {machine.name}", lambda: to_text(graph)):
+    with _turn, bugs_reported(f"planning {graph.name} for {machine.name}", lambda: to_text(graph)):
         verify(graph)
         _dump("trace", graph.name, lambda: to_text(graph))
         rewritten = rewrite(graph)
@@ -120,7 +127,7 @@ def rewrite(graph: Graph) -> Graph:
 def generate(model_plan: ModelPlan) -> Artifact:
     """The C of a plan; no compiler is run."""
     name = model_plan.graph.name
-    with bugs_reported(f"generating code for {name}", lambda: to_text(model_plan.graph)):
+    with _turn, bugs_reported(f"generating code for {name}", lambda: to_text(model_plan.graph)):
         program = lower_program(model_plan)
         _dump("lower", name, lambda: pformat(program.nests, width=120))
         artifact = emit_program(program)

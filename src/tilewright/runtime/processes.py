@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+from tilewright.machine.cores import usable_cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,12 @@ class Answer:
     status: int
     output: bytes
     errors: bytes
+
+
+SLOT_WAIT_S = 10.0
+_slots = threading.BoundedSemaphore(usable_cores())
+"""More compilers than cores end no sooner, and keep threads that call finished kernels from the cores. A compiler that hangs keeps
+its slot: who has waited so long starts without one."""
 
 
 class TimeIsUp(Exception):
@@ -34,7 +42,7 @@ class Processes:
 
     def run(self, command: Sequence[str], limit_s: float, environment: Mapping[str, str]) -> Answer:
         """Wait for a program. Raises `TimeIsUp`, or `OSError` where it cannot be started."""
-        with self._started(command, environment) as process:
+        with _slot(), self._started(command, environment) as process:
             try:
                 output, errors = process.communicate(timeout=limit_s)
             except subprocess.TimeoutExpired:
@@ -68,6 +76,16 @@ class Processes:
             )
             self._running.add(process)
             return process
+
+
+@contextlib.contextmanager
+def _slot() -> Iterator[None]:
+    has_slot = _slots.acquire(timeout=SLOT_WAIT_S)
+    try:
+        yield
+    finally:
+        if has_slot:
+            _slots.release()
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
