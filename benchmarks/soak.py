@@ -165,7 +165,8 @@ def _growth(tally: Tally) -> list[str]:
     series = " ".join(f"{mib:.0f}" for _, mib, _, _ in tally.sizes[:: max(1, len(tally.sizes) // 24)])
     return [
         f"resident MiB over time: {series}",
-        f"after a quarter: {first_mib:.0f} MiB, {first_mappings} mappings; at the end: {last_mib:.0f} MiB, {last_mappings} mappings",
+        f"after a quarter: {first_mib:.0f} MiB, {first_mappings} mappings",
+        f"at the end:      {last_mib:.0f} MiB, {last_mappings} mappings",
     ]
 
 

@@ -48,7 +48,7 @@ def _attention_shapes(choose: random.Random) -> Shapes:
     return (queries, width), (keys, width), (keys, 16)
 
 
-def _attention_meaning(q: Array, k: Array, v: Array) -> Array:
+def _attention_meaning(q: Array, k: Array, v: Array) -> Any:
     scores = q @ k.T * 0.25
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     return weights / weights.sum(-1, keepdims=True) @ v
@@ -58,7 +58,7 @@ def _mlp(x: Any) -> Any:
     return tw.silu(x @ tw.asarray(_weights[0])) @ tw.asarray(_weights[1])
 
 
-def _mlp_meaning(x: Array) -> Array:
+def _mlp_meaning(x: Array) -> Any:
     hidden = x @ _weights[0]
     return hidden / (1 + np.exp(-hidden)) @ _weights[1]
 
@@ -67,7 +67,7 @@ def _norm(x: Any) -> Any:
     return tw.layer_norm(x, x.shape[-1:]) * 2.0
 
 
-def _norm_meaning(x: Array) -> Array:
+def _norm_meaning(x: Array) -> Any:
     return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * 2
 
 
@@ -84,7 +84,7 @@ def _maps_shapes(choose: random.Random) -> Shapes:
     return (rows, columns), (columns,)
 
 
-def _maps_meaning(x: Array, y: Array) -> Array:
+def _maps_meaning(x: Array, y: Array) -> Any:
     return np.where(x > y, np.tanh(x), y * 0.5) + x
 
 
@@ -115,7 +115,7 @@ def _mlp_model() -> onnx.ModelProto:
     return _model(nodes, ["batch", WIDTH], ["batch", WIDTH], {"w": _weights[2], "u": _weights[3]})
 
 
-def _gemm_meaning(x: Array) -> Array:
+def _gemm_meaning(x: Array) -> Any:
     return np.maximum(x @ _weights[2], 0) @ _weights[3]
 
 
@@ -132,7 +132,7 @@ def _image_shapes(choose: random.Random) -> Shapes:
     return ((1, 3, choose.randint(2, 40), choose.randint(2, 40)),)
 
 
-def _image_meaning(x: Array) -> Array:
+def _image_meaning(x: Array) -> Any:
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     windows = sliding_window_view(padded, (3, 3), axis=(2, 3))
     rectified = np.maximum(np.einsum("nchwij,ocij->nohw", windows, _filters), 0)

@@ -91,12 +91,20 @@ _log_fuse = logging.getLogger("tilewright.fuse")
 _log_codegen = logging.getLogger("tilewright.codegen")
 
 _turn = threading.RLock()
-"""Of whoever plans or generates. Both are Python and hold the interpreter's lock, so that side by side they end no sooner; but every
-thread that computes is one more to wait for when a call of a finished kernel wants that lock back."""
-os.register_at_fork(after_in_child=lambda: globals().update(_turn=threading.Lock()))
+"""Of whoever plans or generates. Both are Python and hold the interpreter's lock, so that side by side they end no sooner; but
+every thread that computes is one more to wait for when a call of a finished kernel wants that lock back."""
 
 _dump_numbers = count()
 _dumped: ContextVar[frozenset[str]] = ContextVar("dumped_stages", default=frozenset())
+
+
+def _forget_turns() -> None:
+    """In a forked child: the thread whose turn it is may not be there."""
+    global _turn
+    _turn = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_forget_turns)
 
 
 def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> ModelPlan:

@@ -28,7 +28,7 @@ from tilewright.runtime.arrays import like, views
 KernelSignatures: TypeAlias = Signatures[TracedCall, Kernel | FixedResult]
 MOST_REMEMBERED = 4096
 """Exact shapes whose kernels are found at once; beyond, they are found by their buckets again."""
-MOST_KERNELS = 1024
+MOST_KERNELS = 256
 """Of a function. Kernels that were not called while half as many were made are let go, and come from the cache on disk again."""
 MOST_STRUCTURES = 4096
 """Of calls: containers, static values, ranks and element types."""

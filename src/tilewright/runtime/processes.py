@@ -24,8 +24,8 @@ class Answer:
 
 SLOT_WAIT_S = 10.0
 _slots = threading.BoundedSemaphore(usable_cores())
-"""More compilers than cores end no sooner, and keep threads that call finished kernels from the cores. A compiler that hangs keeps
-its slot: who has waited so long starts without one."""
+"""More compilers than cores end no sooner, and keep threads that call finished kernels from the cores. A compiler that hangs
+keeps its slot: who has waited so long starts without one."""
 
 
 class TimeIsUp(Exception):

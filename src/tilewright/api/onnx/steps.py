@@ -34,7 +34,7 @@ MOST_CONTENTS = 1024
 """Elements of the largest input whose contents become part of a signature."""
 MOST_VARIANTS = 16
 """Contents for which a stage is made; with more, what depends on them runs as NumPy."""
-MOST_STEPS = 1024
+MOST_STEPS = 256
 """Of a session. Those that did not run while half as many were made are let go, and come from the cache on disk again."""
 
 Values: TypeAlias = dict[str, Any]

@@ -1,0 +1,107 @@
+"""Any number of shapes through one function or session: what is kept of them is bounded, and unloaded beyond."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import helper
+
+import tilewright as tw
+from tests.support.onnx_models import info, model
+from tilewright.api import jit, recent
+from tilewright.api.onnx import steps
+from tilewright.onnx import InferenceSession
+from tilewright.runtime import native
+
+LIMIT = 6
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    native.library()  # which stays
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(jit, "MOST_KERNELS", LIMIT)
+    monkeypatch.setattr(steps, "MOST_STEPS", LIMIT)
+    return tmp_path / "cache"
+
+
+def function() -> Callable[[np.ndarray], Any]:
+    return tw.jit(lambda x: x + x, threads=1, dynamic=False)
+
+
+def session() -> Callable[[np.ndarray], Any]:
+    nodes = [helper.make_node("Add", ["x", "x"], ["y"])]
+    made = InferenceSession(model(nodes, [info("x", None)], [info("y", None)]))
+    return lambda x: made.run(None, {"x": x})[0]
+
+
+def shapes() -> list[tuple[int, ...]]:
+    """Of different ranks and buckets."""
+    return [(2,) * rank + (4**power,) for rank in range(6) for power in range(3)]
+
+
+def loaded(directory: Path) -> int:
+    names = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if ".so" in line}
+    return sum(name.startswith(str(directory)) for name in names)
+
+
+@pytest.mark.parametrize("make", [function, session])
+def test_kernels_beyond_the_limit_are_unloaded_and_come_back(make: Callable[[], Callable[..., Any]], directory: Path) -> None:
+    called = make()
+    already = loaded(directory)
+    for shape in shapes():
+        np.testing.assert_array_equal(called(np.ones(shape, np.float32)), np.full(shape, 2))
+        assert loaded(directory) - already <= LIMIT
+    np.testing.assert_array_equal(called(np.ones(shapes()[0], np.float32)), np.full(shapes()[0], 2))
+    del called
+    gc.collect()
+    assert loaded(directory) == already
+
+
+def test_what_is_called_stays(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add = tw.jit(lambda x: x + x, threads=1, dynamic=False)
+    often = np.ones(7, np.float32)
+    add(often)
+    (kernel,) = add.kernels
+    for shape in shapes():
+        add(np.ones(shape, np.float32))
+        add(often)
+    assert kernel in add.kernels
+    assert len(add.kernels) <= LIMIT
+
+
+def test_100_000_shapes_leave_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels are stand-ins here; `tests/sweeps/test_very_many_shapes.py` runs real ones."""
+    monkeypatch.setattr(
+        jit._Maker, "trace", lambda self, extents: SimpleNamespace(graph=SimpleNamespace(outputs=()), result=None)
+    )
+    static = tw.jit(lambda x: None, dynamic=False)
+    by_keyword = tw.jit(lambda x, count=0: None, static_argnames="count", dynamic=False)
+    line = np.zeros(400, np.float32)
+    monkeypatch.setattr(jit.FixedResult, "run", lambda self, inputs, first, out: None)
+    for number in range(100_000):
+        static(line[: number % 400].reshape(1, -1)[:, : number // 400 + 1])
+        if number % 10 == 0:
+            by_keyword(line, count=number)
+    assert len(static._plain) <= jit.MOST_REMEMBERED
+    assert len(static._kernels.values()) <= jit.MOST_KERNELS
+    assert len(by_keyword._signatures.values()) <= jit.MOST_STRUCTURES
+    assert len(by_keyword._kernels.values()) <= jit.MOST_KERNELS
+
+
+def test_the_least_recently_used_is_forgotten() -> None:
+    forgotten: list[int] = []
+    kept: recent.Recent[int, str] = recent.Recent(10, lambda: forgotten.append(1))
+    for number in range(100):
+        kept.put(number, str(number))
+        assert kept.get(0) == "0"
+        assert len(kept.values()) <= 10
+    assert kept.get(1) is None
+    assert kept.values()[-1] in ("0", "99")
+    assert len(forgotten) > 10
