@@ -43,20 +43,27 @@ class Recent(Generic[KeyT, ValueT]):
     def put(self, key: KeyT, value: ValueT) -> None:
         """Add an entry, or replace its value."""
         with self._lock:
-            is_full = len(self._young) >= self._most_young and key not in self._young
-            if is_full:
-                self._old, self._young = self._young, {}
-            self._young[key] = value
-        if is_full:
+            has_forgotten = self._add(key, value)
+        if has_forgotten:
             self._when_forgetting()
 
     def setdefault(self, key: KeyT, value: ValueT) -> ValueT:
         """The value of a key; this one, for all who ask for it, where there was none."""
-        known = self.get(key)
-        if known is not None:
-            return known
         with self._lock:
-            return self._young.setdefault(key, value)
+            known = self._young.get(key, self._old.get(key))
+            found = value if known is None else known
+            has_forgotten = self._add(key, found)
+        if has_forgotten:
+            self._when_forgetting()
+        return found
+
+    def _add(self, key: KeyT, value: ValueT) -> bool:
+        """Whether others were forgotten for it."""
+        is_full = len(self._young) >= self._most_young and key not in self._young
+        if is_full:
+            self._old, self._young = self._young, {}
+        self._young[key] = value
+        return is_full
 
     def values(self) -> list[ValueT]:
         """All values, the longest unused first."""
