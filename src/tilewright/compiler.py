@@ -46,6 +46,7 @@ from tilewright.graph.rewrites.outputs_apart import OutputsApart
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
 from tilewright.graph.rewrites.split_axes import SplitAxes
+from tilewright.graph.short_names import file_name
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
@@ -201,7 +202,7 @@ def _dump(stage: str, name: str, text: Callable[[], str]) -> None:
     if stage in _dumped.get():
         print(f"---- after {stage}: {name}", content, sep="\n", file=sys.stderr)
     if directory is not None:
-        _write(directory, f"{next(_dump_numbers):03}-{name}.{stage}.{'c' if stage == 'emit' else 'txt'}", content)
+        _write(directory, f"{next(_dump_numbers):03}-{file_name(name)}.{stage}.{'c' if stage == 'emit' else 'txt'}", content)
 
 
 def _write(directory: Path, name: str, content: str) -> None:

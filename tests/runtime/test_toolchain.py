@@ -278,7 +278,12 @@ def test_an_interrupted_compilation_leaves_no_compiler(script: Callable[[str, st
     """It is in a process group of its own, so that Ctrl-C does not reach it."""
     pid = tmp_path / "pid"
     path = script("slow", f"echo $$ > {pid}; exec sleep 100")
-    code = f"from tilewright.runtime.toolchain import Toolchain; Toolchain(({str(path)!r},), 'gcc', '').compile('int x;')"
+    code = f"""
+import signal
+from tilewright.runtime.toolchain import Toolchain
+signal.signal(signal.SIGINT, signal.default_int_handler)  # the jobs of some shells ignore it
+Toolchain(({str(path)!r},), "gcc", "").compile("int x;")
+"""
     user = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE)
     while not (pid.exists() and pid.read_text().strip()):
         time.sleep(0.02)

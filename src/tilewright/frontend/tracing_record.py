@@ -13,6 +13,7 @@ from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing_location import located, user_location
 from tilewright.graph.builder import Builder
 from tilewright.graph.constant_values import can_change
+from tilewright.graph.short_names import short_name
 from tilewright.graph.types import Constant, Extent, Operator, Tensor
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -44,7 +45,7 @@ class Recorder(Builder):
     """
 
     def __init__(self, name: str, element_types: Collection[str] | None = None) -> None:
-        super().__init__(name)
+        super().__init__(short_name(name))
         self.element_types = element_types
         self._known: dict[Constant, str] = {}
 

@@ -139,7 +139,7 @@ class Executable:
             if reason is Reason.POSITION:
                 raise self.artifact.lookups[number].error(fault.position, fault.extent)
             if reason is Reason.MEMORY:
-                raise MemoryError(f"no memory for the scratch of {self.artifact.entry_point}")
+                raise MemoryError(f"no memory for {fault.missing_bytes} bytes of scratch of {self.artifact.entry_point}")
             is_output = number >= len(inputs)
             if number in replaced:
                 raise InternalError(f"the launcher refuses a copy of {slots[number].name}: {reason.name}", dump=self.source)

@@ -27,13 +27,14 @@ class Reason(IntEnum):
 
 
 class Fault(ctypes.Structure):
-    """`struct fault` of launcher.c: a position out of range."""
+    """`struct fault` of launcher.c: a position out of range, or bytes for which there is no memory."""
 
     _fields_ = (
         ("lookup", ctypes.c_long),
         ("place", ctypes.c_long),
         ("position", ctypes.c_long),
         ("extent", ctypes.c_long),
+        ("missing_bytes", ctypes.c_long),
     )
 
 

@@ -24,6 +24,7 @@ from tilewright.frontend.onnx.meanings import run_meaning
 from tilewright.frontend.onnx.model import Array, Body, Node
 from tilewright.frontend.onnx.stage import import_stage, live_nodes
 from tilewright.frontend.onnx.stage_types import Given, NeedsContents, Question, Stage
+from tilewright.graph.short_names import short_name
 from tilewright.graph.sums_of_extents import value_of
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
 from tilewright.machine.machine import Machine
@@ -90,7 +91,7 @@ class Remainder:
     def __init__(
         self, name: str, nodes: Sequence[Node], known: Mapping[str, Any], wanted: Sequence[str], setting: Setting
     ) -> None:
-        self.name, self.wanted, self.known, self.setting = name, tuple(wanted), dict(known), setting
+        self.name, self.wanted, self.known, self.setting = short_name(name), tuple(wanted), dict(known), setting
         self.nodes = live_nodes(nodes, wanted)
         made = {output for node in self.nodes for output in node.outputs}
         read = {value for node in self.nodes for value in node.reads()} | set(wanted)

@@ -23,6 +23,7 @@ from tilewright.frontend.onnx.order import sorted_nodes
 from tilewright.frontend.onnx.scope import Names, Scope
 from tilewright.frontend.onnx.tensors import array_of, sparse_array_of
 from tilewright.graph.definition import definition
+from tilewright.graph.short_names import short_name
 
 MOST_NODES = 100_000
 """After functions have been inlined: a few functions that call each other can mean billions."""
@@ -159,7 +160,7 @@ class _Reader:
             self.unknown.setdefault(f"{domain}.{proto.op_type}" if domain else proto.op_type, where)
         if found is not None:
             _check_attributes(found.attributes(), {*attributes, *bodies}, proto.op_type, where)
-        yield Node(proto.name or where, proto.op_type, domain, found, inputs, outputs, attributes, bodies)
+        yield Node(short_name(proto.name) or where, proto.op_type, domain, found, inputs, outputs, attributes, bodies)
 
     def _version(self, domain: str, proto: Any, context: _Context, where: str) -> int:
         version = context.opsets.get(domain)
@@ -291,4 +292,4 @@ def _is_made_twice(name: str, number: int, protos: Any) -> bool:
 
 
 def _label(proto: Any, number: int, context: _Context) -> str:
-    return f"{context.place}{proto.op_type} node {proto.name or number!r}"
+    return f"{context.place}{proto.op_type} node {short_name(proto.name) or number!r}"

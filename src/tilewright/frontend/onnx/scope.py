@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilewright.errors import InvalidModel
+from tilewright.graph.short_names import short_name
 
 
 class Names:
@@ -12,13 +13,13 @@ class Names:
         self._counts: dict[str, int] = {}
 
     def unique(self, name: str) -> str:
-        """The name itself, or with a number behind it.
+        """The name itself, shortened if it is long, or with a number behind it.
 
         >>> names = Names()
         >>> names.unique("x"), names.unique("x")
         ('x', 'x@2')
         """
-        found = name
+        found = name = short_name(name)
         while not found or found in self._counts:
             self._counts[name] = self._counts.get(name, 1) + 1
             found = f"{name}@{self._counts[name]}"

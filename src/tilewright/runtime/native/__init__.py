@@ -26,6 +26,7 @@ PYTHON_FUNCTIONS = (
 EXPORTED = (
     "tw_launcher_init",
     "tw_launch",
+    "tw_launch_with_care",
     "tw_launch_repeatedly",
     "tw_launch_timed",
     "tw_pool_create",

@@ -156,6 +156,7 @@ static int overlaps(const struct span *spans, long number) {
 
 struct fault { /* the first position out of range, in the order of lookups and of places: no matter how many threads */
   long lookup, place, position, extent;
+  long missing_bytes; /* for which there is no memory */
 };
 
 struct open_call { /* the call's handle, and what is known of it so far */
@@ -179,25 +180,28 @@ static void out_of_range(void *pool, long lookup, long place, long position, lon
   while (__atomic_test_and_set(&state->fault_lock, __ATOMIC_ACQUIRE))
     ;
   if (!state->has_fault || lookup < first->lookup || (lookup == first->lookup && place < first->place))
-    *first = (struct fault){lookup, place, position, extent};
+    *first = (struct fault){lookup, place, position, extent, 0};
   state->has_fault = 1;
   __atomic_clear(&state->fault_lock, __ATOMIC_RELEASE);
 }
 
 static enum reason call(const struct tw_record *record, void *const *tensors, const long *sizes, long *chains_ns,
                         struct fault *fault) {
-  struct open_call state = {{record->pool, 0}, chains_ns ? tw_now_ns() : 0, chains_ns, 0, 0, {0, 0, 0, 0}};
+  struct open_call state = {{record->pool, 0}, chains_ns ? tw_now_ns() : 0, chains_ns, 0, 0, {0, 0, 0, 0, 0}};
   struct tw_context context = {&state, tw_parallel_for, record->constants, chains_ns ? chain_done : 0, out_of_range};
   tw_pool_enter(record->pool);
   struct tw_block *workspace = 0;
   long bytes = record->workspace_bytes(sizes);
-  if (bytes > 0 && !(workspace = tw_pool_take(record->pool, bytes)))
+  if (bytes > 0 && !(workspace = tw_pool_take(record->pool, bytes))) {
+    fault->missing_bytes = bytes;
     return MEMORY;
+  }
   record->entry(&context, tensors, sizes, (char *)(workspace + 1));
   if (workspace)
     tw_pool_give(record->pool, workspace);
   *fault = state.fault;
-  return state.call.out_of_memory ? MEMORY : state.has_fault ? POSITION : OK;
+  fault->missing_bytes = state.call.missing_bytes;
+  return fault->missing_bytes ? MEMORY : state.has_fault ? POSITION : OK;
 }
 
 /* Open the buffers and check them; `acquired` counts those to release, whatever the outcome. */
@@ -253,7 +257,7 @@ TW_EXPORT long tw_launch(const struct tw_record *record, void *arrays) {
   return launch(record, arrays, 1, 0, &fault);
 }
 
-/* The same; of a position out of range, `fault` is told. */
+/* The same; `fault` is told of a position out of range, and of memory that is missing. */
 TW_EXPORT long tw_launch_with_care(const struct tw_record *record, void *arrays, struct fault *fault) {
   return launch(record, arrays, 1, 0, fault);
 }

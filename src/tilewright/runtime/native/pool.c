@@ -251,7 +251,7 @@ static long next_block(struct tw_blocks *blocks) {
 static void run(const struct job *job, long share, struct tw_block *block) {
   struct hand hand = {{next_block}, 0, 0, share, job};
   if (!block)
-    __atomic_store_n(&job->call->out_of_memory, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&job->call->missing_bytes, job->scratch_bytes, __ATOMIC_RELAXED);
   else if (fill_hand(&hand))
     job->task(job->argument, &hand.blocks, (char *)(block + 1));
 }

@@ -27,7 +27,7 @@ struct tw_block { /* a header of one cache line in front of 64-byte aligned memo
 
 struct tw_call { /* one call of an entry point; generated code knows it as `pool` */
   struct tw_pool *pool;
-  int out_of_memory;
+  long missing_bytes; /* of scratch that a thread could not get */
 };
 
 TW_EXPORT struct tw_pool *tw_pool_create(long threads);
