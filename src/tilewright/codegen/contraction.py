@@ -30,9 +30,10 @@ from tilewright.codegen.storage import Stored, dense_strides, view
 from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load, Scalar, apply
-from tilewright.graph.types import Access, AxisKind, Operator
+from tilewright.graph.types import Access, AxisKind, Operator, planned_extent
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.plan import schedule as tree
+from tilewright.plan.long_sums import CALL_DEPTH, LONG_DEPTH, call_depth
 from tilewright.plan.types import ContractionRoles
 
 POINT = Range(0, 1, 1, frozenset((1,)))
@@ -230,23 +231,41 @@ def _outer_loops(
 
 
 def _depth_slices(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Node, ...]:
-    """Calls for some rows of a right operand at a time where few rows of the left one pass over several panels of it in place.
-
-    Panel by panel, what comes from memory are short pieces of many rows; so it is long runs of a few.
-    """
-    if not _may_slice(state, operator, roles, scope):
+    """Calls for some steps of the depth at a time, where few rows are to be read at a time, or sums are long."""
+    steps = _steps_of_call(state, operator, roles, scope)
+    if not steps:
         return _kernel_call(state, operator, roles, scope)
     assert roles.depth is not None
     whole, nesting = scope.ranges[roles.depth], scope.nesting(roles.depth)
     variables = names.axis_start(roles.depth, nesting), names.axis_size(roles.depth, nesting)
-    block = whole.blocks(SLICE_ROWS, *variables)
+    block = whole.blocks(steps, *variables)
     size_variable = block.size if isinstance(block.size, str) else ""
-    body = _kernel_call(state, operator, roles, scope.enter(tree.Loop(roles.depth, SLICE_ROWS, ()), block))
-    stop = add(whole.start, whole.size)
-    return (BlockLoop(roles.depth, variables[0], size_variable, whole.start, stop, SLICE_ROWS, False, body),)
+    body = _kernel_call(state, operator, roles, scope.enter(tree.Loop(roles.depth, steps, ()), block))
+    stop, may_be_empty = add(whole.start, whole.size), whole.sizes is None or 0 in whole.sizes
+    return (BlockLoop(roles.depth, variables[0], size_variable, whole.start, stop, steps, may_be_empty, body),)
+
+
+def _steps_of_call(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> int:
+    """The depth of a call of the micro kernel; 0 for all of the current block at once."""
+    if roles.depth is None:
+        return 0
+    kernel, depth = _kernel(state, operator), scope.ranges[roles.depth]
+    is_sliced = _may_slice(state, operator, roles, scope)
+    if planned_extent(operator.axis(roles.depth).extent) <= LONG_DEPTH or _asks(state, operator, roles, kernel, depth):
+        return SLICE_ROWS if is_sliced else 0
+    most = CALL_DEPTH * (kernel.lanes if kernel.lanes_along == DEPTH else 1)
+    if not isinstance(depth.capacity, int):
+        return most
+    if is_sliced:
+        return max(SLICE_ROWS, -(-depth.capacity // most))
+    return call_depth(depth.capacity, most)
 
 
 def _may_slice(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> bool:
+    """Whether few rows of the left operand pass over several panels of the right one in place.
+
+    Panel by panel, what comes from memory are short pieces of many rows; so it is long runs of a few.
+    """
     kernel = _kernel(state, operator)
     if kernel.rows > SLICED_ROWS or kernel.lanes_along == DEPTH or roles.depth is None or roles.column is None:
         return False

@@ -17,3 +17,19 @@ LONG_STEPS = 256
 a few instructions each, and the rows of softmax and norms are short."""
 BLOCK_STEPS = 64
 """Steps of one accumulator in a block. A block ends with the innermost loop that fills it: it has less than twice as many."""
+ALIGNED_STEPS = 64
+"""The depth of calls is a multiple of so many steps: whole vectors, and whole cache lines of left operands."""
+LONG_DEPTH = 4096
+"""Steps of its depth up to which a product is left to the schedule alone. Of run-time extents their hints decide."""
+CALL_DEPTH = 1024
+"""Steps that an accumulator of a micro kernel takes in before they go into the result. Each time every element of the result is
+read and written, which 1024 steps hide."""
+
+
+def call_depth(size: int, most: int) -> int:
+    """The depth of calls that cover a block evenly; 0 if one does.
+
+    >>> call_depth(5760, 1024), call_depth(1000, 1024)
+    (960, 0)
+    """
+    return 0 if size <= most else -(-size // (-(-size // most) * ALIGNED_STEPS)) * ALIGNED_STEPS
