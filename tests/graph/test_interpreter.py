@@ -156,3 +156,12 @@ def test_integers_reduce_as_integers(function: str) -> None:
     values = np.array([[2**30, -7, 3], [-5, -6, -7]], np.int32)
     actual = run(reduce.reduce(function, x, 1, name="r", result="out"), [x], {"x": values})
     np.testing.assert_array_equal(actual, getattr(np, function)(values, axis=1).astype(np.int32))
+
+
+@pytest.mark.parametrize(("shape", "axes"), [((100_003, 3), (0,)), ((20_001, 3, 5), (0, 2)), ((20_001, 2), (0, 1))])
+def test_sums_along_any_axes_are_made_in_pairs(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    x = np.full(shape, 0.1, np.float32)
+    operator, result = reduce.reduce("mean", Tensor("x", shape), axes, name="mean", result="y")
+    graph = Graph("mean", (Tensor("x", shape), result), (operator,), ("x",), ("y",))
+    (mean,) = evaluate(graph, {"x": x}).values()
+    np.testing.assert_allclose(mean, x.mean(axis=axes, dtype="f8"), rtol=1e-6)
