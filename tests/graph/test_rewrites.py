@@ -51,6 +51,11 @@ def attention(x: Any, wq: Any, wk: Any, wv: Any) -> Any:
     return (scores @ v).transpose(0, 2, 1, 3).reshape(2, 8, 12)
 
 
+def beside_points(x: Any, y: Any) -> Any:
+    distances = x - tw.min(x, axis=1, keepdims=True)
+    return tw.where(y > 0, distances, distances * 0.5 + y) / 1.7
+
+
 def masked(x: Any, y: Any) -> Any:
     return tw.where((x > 0) & (y.T <= 0.5), x * 2, y.T[0])
 
@@ -85,6 +90,7 @@ CASES: dict[str, tuple[Any, list[tuple[int, ...]]]] = {
         [(2, 3, 4)],
     ),
     "merged, then a norm": (lambda x: tw.rms_norm((x * 2.0).reshape(2, 12)), [(2, 3, 4)]),
+    "rows that load beside their points": (lambda x, y: beside_points(x * 0.5, y), [(3, 4), (4,)]),
     "a condition used twice": (lambda x: tw.where(x > 0, x, 0.0) + tw.where(x > 0, 1.0, x) * (x > 1), [(7,)]),
 }
 

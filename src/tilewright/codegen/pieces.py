@@ -15,7 +15,7 @@ from tilewright.codegen.state import Scope
 from tilewright.graph.conditions import constraint_of
 from tilewright.graph.index import Index
 from tilewright.graph.rewrites.rebuild import with_used_reads
-from tilewright.graph.scalar import Apply, Literal, Load, Scalar, rewrite, subexpressions
+from tilewright.graph.scalar import Apply, Literal, Load, Scalar, rewrite
 from tilewright.graph.types import Access, Extent, Guard, Operator, SymbolicExtent
 
 MOST_PIECES = 128
@@ -89,8 +89,8 @@ def _places(piece: Piece) -> Iterator[tuple[str, int]]:
 
 
 def _constraints(operator: Operator) -> Iterator[Index]:
-    """Of guards of reads that the body uses."""
-    used = dict.fromkeys(node.read for node in subexpressions(operator.body) if isinstance(node, Load))
+    """Of guards of reads that expressions use."""
+    used = dict.fromkeys(node.read for node in operator.scalars() if isinstance(node, Load))
     for number in used:
         guard = operator.reads[number].guard
         yield from guard.constraints if guard is not None else ()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tilewright.graph.builder import Builder
-from tilewright.graph.scalar import Parameter, subexpressions
+from tilewright.graph.scalar import Parameter
 from tilewright.graph.sums_of_extents import SumOfExtents
 from tilewright.graph.types import Operator, SymbolicExtent, Tensor
 
@@ -61,5 +61,5 @@ def that_bind_symbols(builder: Builder, used: Sequence[str], touched: set[str], 
 
 
 def _parameters(operators: Sequence[Operator]) -> set[str]:
-    """The run-time scalars that bodies speak of."""
-    return {node.name for one in operators for node in subexpressions(one.body) if isinstance(node, Parameter)}
+    """The run-time scalars that expressions speak of."""
+    return {node.name for one in operators for node in one.scalars() if isinstance(node, Parameter)}

@@ -37,7 +37,8 @@ class FoldScales:
                 factor, access, changed = _without_factor(operator, operator.reads[0], operators, free)
                 reduction = scaled_reduction(operator.reduction, factor) if factor != 1 else None
                 if reduction is not None:
-                    operators |= {**changed, operator.write.tensor: replace(operator, reads=(access,), reduction=reduction)}
+                    reads = (access, *operator.reads[1:])  # its states and its finish may load the others
+                    operators |= {**changed, operator.write.tensor: replace(operator, reads=reads, reduction=reduction)}
         return with_operators(graph, operators.values())
 
 

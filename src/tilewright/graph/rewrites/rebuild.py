@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from tilewright.graph.scalar import Load, rewrite, subexpressions
+from tilewright.graph.scalar import Load, Scalar, rewrite
 from tilewright.graph.types import Access, Graph, Operator
 
 
@@ -32,8 +32,8 @@ def _itself(operator: Operator, own: Operator | None) -> Operator:
 
 
 def with_used_reads(operator: Operator) -> Operator:
-    """The operator without the reads that neither its body nor a lookup of such a read uses, and with equal ones as one."""
-    loaded = {node.read for node in subexpressions(operator.body) if isinstance(node, Load)}
+    """The operator without the reads that neither its expressions nor a lookup of such a read use, and with equal ones as one."""
+    loaded = {node.read for node in operator.scalars() if isinstance(node, Load)}
     looked_up = {number for read in loaded for _, number in operator.reads[read].lookups}
     reads: list[Access] = []
     new: dict[int, int] = {}
@@ -42,5 +42,17 @@ def with_used_reads(operator: Operator) -> Operator:
         access = replace(access, lookups=tuple((dimension, new[by]) for dimension, by in access.lookups))
         reads += [access] if access not in reads else []
         new[number] = reads.index(access)
-    body = rewrite(operator.body, lambda node: Load(new[node.read]) if isinstance(node, Load) else None)
-    return replace(operator, reads=tuple(reads), body=body)
+
+    def renumbered(scalar: Scalar) -> Scalar:
+        return rewrite(scalar, lambda node: Load(new[node.read]) if isinstance(node, Load) else None)
+
+    return with_scalars(replace(operator, reads=tuple(reads)), renumbered)
+
+
+def with_scalars(operator: Operator, change: Callable[[Scalar], Scalar]) -> Operator:
+    """The operator with its body, contributions and finish changed; rescaling factors speak of states alone and stay."""
+    reduction = operator.reduction
+    if reduction is not None:
+        states = tuple(replace(state, contribution=change(state.contribution)) for state in reduction.states)
+        reduction = replace(reduction, states=states, finish=change(reduction.finish))
+    return replace(operator, body=change(operator.body), reduction=reduction)

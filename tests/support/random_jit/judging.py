@@ -1,0 +1,49 @@
+"""What becomes of a program: its results beside NumPy's in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import tilewright as tw
+from tests.support.random_jit.program import Program, Value
+from tests.support.sweeps import EQUAL, WRONG, Outcome, judged
+
+SPREADS = 16.0
+"""Results may be off by so many times what other roundings change."""
+UNIT_ROUNDOFF = 2.0**-24
+ROUNDINGS = 32
+"""Of the largest element, in units in the last place: functions of many steps promise a relative error of 1e-6."""
+
+
+def outcome(program: Program) -> Outcome:
+    """Compiled, run, and compared."""
+    return judged(lambda: _compared(program))
+
+
+def _compared(program: Program) -> Outcome:
+    function = program.function(tw, program.constant_arrays())
+    arrays = program.arrays()
+    kept = [array.copy() for array in arrays]
+    results = tw.jit(function, **program.options)(*arrays)
+    if not all(np.array_equal(array, copy) for array, copy in zip(arrays, kept, strict=True)):
+        return Outcome(WRONG, "an argument was changed")
+    for name, result in zip(program.outputs, results, strict=True):
+        problem = difference(result, program.values[name])
+        if problem:
+            return Outcome(WRONG, f"{name}: {problem}")
+    return Outcome(EQUAL)
+
+
+def difference(result: np.ndarray, value: Value) -> str:
+    """How a result is wrong; nothing if it is not."""
+    wanted = value.exact
+    if (result.dtype, result.shape) != (np.float32, wanted.shape):
+        return f"{result.dtype}{result.shape} is not float32{wanted.shape}"
+    allowed = SPREADS * value.spread + ROUNDINGS * UNIT_ROUNDOFF * float(np.abs(wanted).max(initial=0.0))
+    apart = np.abs(result.astype(np.float64) - wanted)
+    wrong = ~(apart <= allowed)
+    return (
+        f"{wrong.sum()} of {wanted.size} elements are off, by up to {apart[wrong].max():.3g}; {allowed:.1e} are allowed"
+        if wrong.any()
+        else ""
+    )

@@ -1,0 +1,113 @@
+"""What the functions of programs mean, written in NumPy without Tilewright. Arrays may have any floating-point type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import (  # noqa: F401  # the functions that mean what NumPy's mean
+    abs,
+    add,
+    arange,
+    asarray,
+    astype,
+    broadcast_to,
+    clip,
+    divide,
+    einsum,
+    equal,
+    exp,
+    expand_dims,
+    floor,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    log,
+    logical_and,
+    logical_not,
+    logical_or,
+    matmul,
+    matrix_transpose,
+    max,
+    maximum,
+    mean,
+    min,
+    minimum,
+    multiply,
+    negative,
+    not_equal,
+    permute_dims,
+    positive,
+    pow,
+    prod,
+    reshape,
+    sqrt,
+    square,
+    squeeze,
+    subtract,
+    sum,
+    swapaxes,
+    tanh,
+    transpose,
+    where,
+)
+from scipy import special
+
+
+def erf(x: Any) -> Any:
+    return special.erf(x)
+
+
+def relu(x: Any) -> Any:
+    return np.maximum(x, 0)
+
+
+def reciprocal(x: Any) -> Any:
+    return 1 / x
+
+
+def sigmoid(x: Any) -> Any:
+    return special.expit(x)
+
+
+def silu(x: Any) -> Any:
+    return x * special.expit(x)
+
+
+def gelu(x: Any, approximate: str = "none") -> Any:
+    if approximate == "tanh":
+        return x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) / 2
+    return x * special.ndtr(x)
+
+
+def softmax(x: Any, axis: int = -1) -> Any:
+    return special.softmax(x, axis=axis)
+
+
+def safe_softmax(x: Any, axis: int = -1) -> Any:
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isneginf(x).all(axis=axis, keepdims=True), 0, special.softmax(x, axis=axis)).astype(x.dtype)
+
+
+def layer_norm(x: Any, shape: Any = None, weight: Any = 1, bias: Any = 0, eps: float = 1e-5, axis: Any = None) -> Any:
+    axes = axis if axis is not None else tuple(range(x.ndim - len(shape), x.ndim))
+    centred = x - x.mean(axis=axes, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(axis=axes, keepdims=True) + eps) * weight + bias
+
+
+def rms_norm(x: Any, shape: Any = None, weight: Any = 1, eps: float = 1e-5, axis: Any = None) -> Any:
+    axes = axis if axis is not None else tuple(range(x.ndim - len(shape), x.ndim))
+    return x / np.sqrt((x**2).mean(axis=axes, keepdims=True) + eps) * weight
+
+
+def scaled_dot_product_attention(q: Any, k: Any, v: Any, mask: Any = None, *, is_causal: bool = False, scale: Any = None) -> Any:
+    scores = q @ np.swapaxes(k, -1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+    allowed = np.ones(scores.shape[-2:], bool)
+    if is_causal:
+        allowed = np.tril(allowed)
+    if mask is not None and mask.dtype == np.bool_:
+        allowed = allowed & mask
+    elif mask is not None:
+        scores = scores + mask
+    return safe_softmax(np.where(allowed, scores, -np.inf).astype(q.dtype)) @ v
