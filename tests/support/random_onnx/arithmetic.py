@@ -150,7 +150,10 @@ def masked_softmax(g: Growing) -> None:
 def cast(g: Growing) -> None:
     x = g.pick("fib")
     kind = g.values[x].dtype.kind
-    from_floats, from_integers = (TensorProto.INT64, TensorProto.BOOL, TensorProto.INT32), (TensorProto.FLOAT, TensorProto.BOOL)
+    from_floats, from_integers = (
+        (TensorProto.INT64, TensorProto.BOOL, TensorProto.INT32, TensorProto.INT8),
+        (TensorProto.FLOAT, TensorProto.BOOL),
+    )
     targets = {"f": from_floats, "i": from_integers}
     g.add("Cast", x, to=g.choose(targets.get(kind, (TensorProto.FLOAT, TensorProto.INT64))))
 

@@ -24,6 +24,8 @@ MOST_SPREAD = 1e-3
 """Of twins, over the largest result: beyond, the value is too badly conditioned to be compared, or its choice has no margin."""
 MOST_ELEMENTS = 12_000
 MOST_ELEMENTS_OF_LARGE = 120_000
+EMPTY = 0.06
+"""Share of programs that may have tensors without elements."""
 LARGEST, SMALLEST = 8.0, 0.125
 """Magnitudes beyond which floats are scaled back by a power of two."""
 LARGEST_INTEGER = 2**20
@@ -37,13 +39,16 @@ class Growing:
     """A program that grows. Values go by name; `batches` are the sizes of the batch, two for a dynamic one."""
 
     def __init__(self, seed: int, batches: tuple[int, ...], most_elements: int = MOST_ELEMENTS) -> None:
-        self.most_elements = most_elements
         self.rng = np.random.default_rng(seed)
         self.noise = np.random.default_rng([seed, 1])
         self.batches = batches
+        self.most_elements = most_elements
+        self.has_empty = bool(self.rng.random() < EMPTY)
         self.nodes: list[onnx.NodeProto] = []
         self.values: dict[str, Value] = {}
         self.readers: Counter[str] = Counter()
+        self.recency = float(self.rng.uniform(0.3, 0.95))
+        self._favourite, self._favoured = "", 0
 
     # Choices
 
@@ -64,15 +69,26 @@ class Growing:
         count = self.whole(min(least, len(options)), len(options))
         return [options[n] for n in sorted(self.rng.permutation(len(options))[:count])]
 
+    def favour(self) -> None:
+        """Now and then, one value is what the next nodes read."""
+        self._favoured -= 1
+        made = [name for node in self.nodes for name in node.output]
+        if self._favoured < 0 and made and self.chance(0.2):
+            self._favourite, self._favoured = self.choose(made), self.whole(2, 4)
+
     def pick(self, kind: str = "f", fits: Callable[[Value], bool] = lambda value: True) -> str:
         """A computed value: mostly a recent one, often one that is read already. `kind` has NumPy's letters."""
         names = [name for name, one in self.values.items() if is_of(one, kind) and not one.is_constant and fits(one)]
         if not names:
             raise Unfit
+        if self._favoured >= 0 and self._favourite in names and self.chance(0.75):
+            return self._favourite
         shared = [name for name in names if self.readers[name]]
-        if shared and self.chance(0.35):
+        if shared and self.chance(0.3):
             return self.choose(shared)
-        return self.choose(names[-4:] if self.chance(0.6) else names)
+        if self.chance(self.recency):
+            return self.choose(names[-4:] if self.chance(0.5) else names[-1:])
+        return self.choose(names)
 
     # Values
 
@@ -117,7 +133,7 @@ class Growing:
         node = helper.make_node(operator, inputs, [f"r{number}" for number in range(results)], **attributes)
         values = [self._rounded(value, terms) for value in self._computed(node)]
         for value in values:
-            check(value, self.most_elements)
+            check(value, self.most_elements, has_empty=self.has_empty)
         names = [self._declare("v", value) for value in values]
         node.output[:] = names
         self.nodes.append(node)
@@ -165,9 +181,9 @@ def is_of(value: Value, kind: str) -> bool:
     return value.dtype.kind in kind and value.dtype != np.float64
 
 
-def check(value: Value, most_elements: int) -> None:
+def check(value: Value, most_elements: int, *, has_empty: bool) -> None:
     """Raises `Unfit` for a value that is not worth comparing."""
-    if value.size > most_elements or min(one.size for one in value.arrays) == 0:
+    if value.size > most_elements or (min(one.size for one in value.arrays) == 0 and not has_empty):
         raise Unfit
     if not np.isfinite(value.largest):
         raise Unfit

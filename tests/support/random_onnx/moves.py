@@ -29,6 +29,8 @@ def slice_(g: Growing) -> None:
         elif step < 0:
             low = g.whole(0, extent - 1)
             start, end = g.whole(low, extent + 1), g.choose([low - 1 - extent if low else -FAR, -FAR - 1])
+        elif g.has_empty and g.chance(0.3):
+            start = end = g.whole(0, extent)
         else:
             start = g.whole(0, extent - 1)
             end = g.choose([extent, FAR, g.whole(start + 1, extent)])
@@ -314,6 +316,11 @@ def merge_by_products_of_extents(g: Growing) -> None:
     g.add("Reshape", x, g.add("Concat", merged, g.integers(-1), axis=0))
 
 
+def same(g: Growing) -> None:
+    """What exporters leave behind; also of inputs, which become outputs."""
+    g.add("Identity", g.pick(EVERYTHING))
+
+
 def fill(g: Growing) -> None:
     """Constants of a computed shape, and a value put over them."""
     x = g.pick("f")
@@ -351,5 +358,5 @@ MOVES = (
     (tile, 1), (pad, 2), (gather, 3), (gather_elements, 1), (gather_by_order, 1), (gather_nd, 1), (scatter_elements, 1),
     (scatter_nd, 1), (depth_to_space, 1), (space_to_depth, 1), (roll, 1), (windows, 1), (shuffle_channels, 1), (triangle, 1),
     (reverse_sequence, 1), (reshape_by_shape, 2), (expand_like, 1), (repeat_batch, 1), (first_of_batch, 1),
-    (merge_by_products_of_extents, 1), (fill, 1), (compress, 1), (crop, 1), (unfold, 2),
+    (merge_by_products_of_extents, 1), (same, 1), (fill, 1), (compress, 1), (crop, 1), (unfold, 2),
 )  # fmt: skip

@@ -20,6 +20,8 @@ LEVELS = {"x86-64-v2": "sse4_1", "x86-64-v3": "avx2", "x86-64-v4": "avx512f"}
 """Machines to compile for, and the instructions that they need here."""
 LEAST_NODES_OF_LARGE = 20
 """Only sweeps, which ask for more nodes, have large tensors."""
+MOST_UNREAD = 14
+"""Outputs that nothing else reads."""
 PATIENCE = 40
 """How many nodes may be unfit in a row."""
 STYLES = ("detection", "segmentation", "language", "anything")
@@ -33,7 +35,7 @@ def program(seed: int, most_nodes: int = MOST_NODES) -> Program:
     g = Growing(seed, batches, MOST_ELEMENTS_OF_LARGE if is_large else MOST_ELEMENTS)
     style = str(draws.choice(STYLES))
     _inputs(g, style, 4 if is_large else 1)
-    wanted = round(float(np.exp(draws.uniform(np.log(LEAST_NODES), np.log(most_nodes)))))
+    wanted = round(float(np.exp(draws.uniform(np.log(2 * LEAST_NODES), np.log(most_nodes)))))
     _grow(g, _mixture(style, draws), wanted)
     levels = [name for name, flag in LEVELS.items() if flag in Path("/proc/cpuinfo").read_text()]
     name = f"random {style} graph, seed {seed}"
@@ -72,7 +74,7 @@ def _normal(g: Growing, *shape: int) -> np.ndarray:
 
 
 def _mixture(style: str, draws: np.random.Generator) -> list[tuple[Callable[[Growing], None], float]]:
-    """Every graph has kinds of nodes that it likes."""
+    """Every graph has kinds of nodes that it likes, and half of all kinds not at all: then those that it has meet more often."""
     kinds = (MOVES, ARITHMETIC, LAYERS, IDIOMS)
     shares = {
         "detection": (1.2, 1.0, 0.6, 1.0),
@@ -81,13 +83,18 @@ def _mixture(style: str, draws: np.random.Generator) -> list[tuple[Callable[[Gro
         "anything": (1.0, 1.0, 0.5, 0.7),
     }[style]
     weighted = zip(kinds, shares, strict=True)
-    return [(make, weight * share * float(draws.uniform(0.2, 2))) for makers, share in weighted for make, weight in makers]
+    return [
+        (make, weight * share * float(draws.uniform(0.2, 2) * (draws.random() < 0.5)))
+        for makers, share in weighted
+        for make, weight in makers
+    ]
 
 
 def _grow(g: Growing, mixture: list[tuple[Callable[[Growing], None], float]], wanted: int) -> None:
     shares = np.array([weight for _, weight in mixture])
     failures = 0
     while len(g.nodes) < wanted and failures < PATIENCE:
+        g.favour()
         make, _ = mixture[g.rng.choice(len(mixture), p=shares / shares.sum())]
         try:
             make(g)
@@ -100,5 +107,5 @@ def _outputs(g: Growing) -> tuple[str, ...]:
     """Values that nobody reads, and some that are read."""
     made = [name for node in g.nodes for name in node.output]
     unread = [name for name in made if not g.readers[name]]
-    read = [name for name in made if g.readers[name] and g.chance(0.08)]
-    return tuple(dict.fromkeys([*unread[-8:], *read[:3]]))
+    read = [name for name in made if g.readers[name] and g.chance(0.1)]
+    return tuple(dict.fromkeys([*unread[-MOST_UNREAD:], *read[:4]]))
