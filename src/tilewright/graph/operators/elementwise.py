@@ -44,18 +44,27 @@ def has_simple_power(exponent: float) -> bool:
 
 
 def power_body(exponent: float) -> Scalar:
-    """`Load(0)` to a power that is a multiple of 1/2, by repeated squaring."""
+    """`Load(0)` to a power that is a multiple of 1/2, by repeated squaring.
+
+    Negative even ones are squares of a reciprocal: x^4 overflows where 1 / x^4 is a denormal number, x^2 does not.
+    """
     if exponent < 0:
-        return apply("reciprocal", power_body(-exponent))
+        root = apply("reciprocal", power_body(-exponent / 2 if exponent % 2 == 0 else -exponent))
+        return apply("square", root) if exponent % 2 == 0 else root
     if exponent == 0:
         return apply("where", apply("equal", _X, _X), Literal(1.0), Literal(1.0))  # 1 for NaN and infinities, too
     if exponent % 1:
         root = apply("sqrt", _X)
-        return root if exponent < 1 else apply("multiply", power_body(exponent - 0.5), root)
+        return root if exponent < 1 else _of_zeros_too(apply("multiply", power_body(exponent - 0.5), root))
     if exponent == 1:
         return _X
     even = apply("square", power_body(exponent // 2))
     return apply("multiply", even, _X) if exponent % 2 else even
+
+
+def _of_zeros_too(power: Scalar) -> Scalar:
+    """A power of `Load(0)` above 1, but of zeros and infinities, which are their own doubles, that of their size."""
+    return apply("where", apply("equal", apply("add", _X, _X), _X), apply("square", _X), power)
 
 
 def elementwise(
