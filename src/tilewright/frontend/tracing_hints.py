@@ -24,7 +24,7 @@ INSTEAD = {
     "exp2": "write it as exp(x * math.log(2))",
     "erfc": "write it as 1 - erf(x), which loses digits for large x",
     "expm1": "write it as exp(x) - 1, which loses digits near 0",
-    "floor_divide": "write it as floor(x / y)",
+    "floor_divide": "write it as x // y",
     "fmod": _REMAINDER,
     "inner": _PRODUCT,
     "leaky_relu": "write it as where(x > 0, x, slope * x)",

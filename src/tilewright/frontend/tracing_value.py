@@ -226,10 +226,10 @@ class Traced:
         raise unsupported("a power with a traced exponent", (), hint="write it as exp(exponent * math.log(base))")
 
     def __floordiv__(self, other: Any) -> Any:
-        return _functions().floor(_functions().divide(self, other))
+        return apply_floor_divide(self, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return _functions().floor(_functions().divide(other, self))
+        return apply_floor_divide(other, self)
 
     def __and__(self, other: Any) -> Any:
         check_truth("x & y", self, other)
@@ -260,6 +260,13 @@ class Traced:
 
     def __ne__(self, other: object) -> Any:
         return _functions().not_equal(self, other)
+
+
+def apply_floor_divide(x: Any, y: Any) -> Any:
+    """NumPy's floor division: the quotient is rounded down before it is rounded to float32."""
+    from tilewright.frontend.tracing_map import apply_map
+
+    return apply_map("floor_divide", x, y)
 
 
 def check_truth(operation: str, *operands: Any) -> None:

@@ -11,7 +11,9 @@ from types import MappingProxyType
 
 from tilewright.kernels.double_functions import double_functions
 
-# 2^23 plus a number below it has no fraction.
+# 2^23 plus a number below it has no fraction. A quotient that was rounded up to a whole number has a rest on the other side of 0
+# than the divisor: one less is right. Where the quotient is below 1 it may have underflowed, and the dividend is the rest; v - v
+# is NaN for infinities.
 LIGHT: Mapping[str, str] = MappingProxyType(
     {
         "ceil": "TW_INLINE tw_vec tw_ceil(tw_vec v) { return -tw_floor(-v); }\n",
@@ -28,7 +30,22 @@ TW_INLINE tw_vec tw_nearest(tw_vec v) {
         "sign": """\
 TW_INLINE tw_vec tw_sign(tw_vec v) {
   const tw_vec zero = tw_splat(0.0f);
-  return tw_where(tw_greater(v, zero), tw_splat(1.0f), tw_where(tw_less(v, zero), tw_splat(-1.0f), v));
+  return tw_where(tw_greater(v, zero), tw_splat(1.0f), tw_where(tw_less(v, zero), tw_splat(-1.0f), v + zero));
+}
+""",
+        "whole_quotient": """\
+TW_INLINE tw_mask tw_is_across(tw_vec v, tw_vec w) {
+  const tw_vec zero = tw_splat(0.0f);
+  return (tw_less(v, zero) ^ tw_less(w, zero)) & (tw_less(v, zero) | tw_greater(v, zero));
+}
+TW_INLINE tw_vec tw_whole_quotient(tw_vec v, tw_vec w) {
+  const tw_vec whole = tw_floor(v / w), below = whole - 1.0f;
+  tw_vec product = whole * w;
+  TW_KEEP(product);
+  const tw_vec rest = (v - product) - tw_rest(whole, w, product);
+  const tw_vec large = tw_where(tw_equal(w, tw_splat(0.0f)), whole, tw_where(tw_is_across(rest, w), below, whole) + (v - v));
+  const tw_vec small = tw_where(tw_is_across(v, w), tw_splat(-1.0f), whole);
+  return tw_where(tw_less(tw_abs(v), tw_abs(w)), small, large);
 }
 """,
         "isnan": "TW_INLINE tw_mask tw_isnan(tw_vec v) { return tw_not_equal(v, v); }\n",
@@ -36,7 +53,8 @@ TW_INLINE tw_vec tw_sign(tw_vec v) {
     }
 )
 OF_ONE = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "expm1", "log1p")
-OF_TWO = ("pow", "mod", "fmod", "floor_divide")
+OF_TWO = ("pow", "mod", "fmod")
+TWO_OPERANDS = (*OF_TWO, "whole_quotient")
 BY_LANES = """\
 static __attribute__((noinline, unused)) void tw_each_@NAME@(float *x@OTHER@) {
   for (long i = 0; i < TW_LANES; i++)
@@ -59,7 +77,7 @@ SECOND = {
 }
 TOUCHES_VALUE = "TW_INLINE tw_vec @PREFIX@@NAME@(tw_vec v@VECTOR@) { return v@SUM@; }\n"
 TOUCHES_MASK = "TW_INLINE tw_mask tw_@NAME@(tw_vec v) { return v < 0; }\n"
-NAMES: Mapping[str, str] = {"round": "nearest"}
+NAMES: Mapping[str, str] = {"round": "nearest", "floor_divide": "whole_quotient"}
 """Of functions whose name the vocabulary has for something else."""
 
 
@@ -84,6 +102,6 @@ def _names(functions: Iterable[str]) -> list[str]:
 
 def _filled(text: str, name: str) -> str:
     for key, value in SECOND.items():
-        text = text.replace(f"@{key}@", value if name in OF_TWO else "")
+        text = text.replace(f"@{key}@", value if name in TWO_OPERANDS else "")
     prefix = "tw_" if name in LIGHT else "tw_lanes_"
-    return text.replace("@SUM@", " + w" if name in OF_TWO else "").replace("@PREFIX@", prefix).replace("@NAME@", name)
+    return text.replace("@SUM@", " + w" if name in TWO_OPERANDS else "").replace("@PREFIX@", prefix).replace("@NAME@", name)

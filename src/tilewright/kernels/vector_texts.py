@@ -24,6 +24,7 @@ VALUES: Mapping[str, str] = {
     **{name: f"tw_lanes_{name}({{}})" for name in OF_ONE},
     **{name: f"tw_lanes_{name}({{}}, {{}})" for name in OF_TWO},
     "round": "tw_nearest({})",
+    "floor_divide": "tw_whole_quotient({}, {})",
 }
 CONDITIONS: Mapping[str, str] = {
     "less": "tw_less({}, {})",
