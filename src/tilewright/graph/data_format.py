@@ -18,6 +18,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import sys
 import types
 import typing
 from base64 import b64decode, b64encode
@@ -183,8 +184,11 @@ def _record(kind: Any) -> _Form:
 
     @functools.cache
     def forms() -> list[_Form]:
-        hints = typing.get_type_hints(kind)
-        return [_form(hints[name]) for name in names]
+        """As one annotation, since each costs 20 us: a process that starts warm waits for this."""
+        texts = [str(field.type) for field in fields(kind) if field.init]
+        together = types.SimpleNamespace(__annotations__={"all": f"tuple[{', '.join(['None', *texts])}]"})
+        _, *hints = typing.get_args(typing.get_type_hints(together, vars(sys.modules[kind.__module__]))["all"])
+        return [_form(one) for one in hints]
 
     def write(value: Any) -> Encoded:
         return [form.write(getattr(value, name)) for form, name in zip(forms(), names, strict=True)]
