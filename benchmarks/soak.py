@@ -11,6 +11,7 @@ The exit status is 1 if a result was wrong or a call failed.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import random
 import sys
@@ -60,6 +61,8 @@ class Tally:
     compilations_s: list[float] = field(default_factory=list)
     sizes: list[tuple[float, float, int, int]] = field(default_factory=list)
     """(minute, MiB resident, mappings, kernels)."""
+    collections_s: list[float] = field(default_factory=list)
+    """Full collections of Python's garbage: all threads wait for them."""
 
 
 class Soak:
@@ -72,6 +75,7 @@ class Soak:
         self._numbers = np.random.default_rng(seed).standard_normal(1 << 16).astype(np.float32)
         self._lock = threading.Lock()
         self._ends_at = 0.0
+        self._collecting_since = time.perf_counter()
 
     def run(self, minutes: float, threads: int, report: Callable[[str], None]) -> Tally:
         """Call from so many threads for so long; `report` gets a line every few seconds."""
@@ -80,12 +84,22 @@ class Soak:
         workers = [threading.Thread(target=self._work, args=(number,)) for number in range(threads)]
         for worker in workers:
             worker.start()
+        gc.callbacks.append(self._collected)
         while time.perf_counter() < self._ends_at:
             time.sleep(max(0.0, min(SAMPLE_S, self._ends_at - time.perf_counter())))
             self._sample((time.perf_counter() - begin) / 60, report)
         for worker in workers:
             worker.join()
+        gc.callbacks.remove(self._collected)
         return self.tally
+
+    def _collected(self, phase: str, info: dict[str, int]) -> None:
+        if info["generation"] < 2:
+            return
+        if phase == "start":
+            self._collecting_since = time.perf_counter()
+        else:
+            self.tally.collections_s.append(time.perf_counter() - self._collecting_since)
 
     def _work(self, number: int) -> None:
         choose = random.Random(1000 * self.seed + number)
@@ -153,6 +167,7 @@ def table(tally: Tally, seconds: float) -> str:
         f"{repeated} calls of shapes whose kernel exists, longer than",
         *(f"  {step:4} ms {sum(wait * 1e3 > step for wait in waits):8}" for step in STEPS_MS),
         *(f"  longest: {wait * 1e3:.1f} ms, {where}" for wait, where in sorted(tally.waits_s, reverse=True)[:3]),
+        f"{len(tally.collections_s)} full collections of garbage, the longest {max(tally.collections_s, default=0) * 1e3:.1f} ms",
         *_growth(tally),
         *(f"  wrong: {one}" for one in tally.wrong[:10]),
     ]
