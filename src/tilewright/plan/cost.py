@@ -17,15 +17,15 @@ from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import axis_names
-from tilewright.plan.guard_work import GuardedWork, guarded_work, needed_share
+from tilewright.plan.guard_work import GuardedWork, guarded_work
 from tilewright.plan.guards import is_plain_mask, key_guard
-from tilewright.plan.kernel_choice import KernelWork, flops, kernel_work
+from tilewright.plan.kernel_choice import KernelWork, kernel_work
+from tilewright.plan.needed import least_bytes, least_flops
 from tilewright.plan.packing import in_place_seconds, least_packing_seconds, packing_seconds
 from tilewright.plan.pages import left_page_seconds, target_page_seconds
 from tilewright.plan.prefetch import prefetch_seconds, stream_seconds
-from tilewright.plan.ranges import planned_sizes
 from tilewright.plan.row_forms import shares_of
-from tilewright.plan.setting import ELEMENT_BYTES, Setting, compulsory_bytes, source_position
+from tilewright.plan.setting import ELEMENT_BYTES, Setting, source_position
 from tilewright.plan.streaming import run_seconds
 from tilewright.plan.traffic import Footprints, Surroundings, elements_into, footprints
 from tilewright.plan.types import Floor
@@ -188,11 +188,8 @@ def visible_seconds(setting: Setting, times: Mapping[str, Count]) -> Count:
 
 
 def floor(chain: Chain, machine: Machine) -> Floor:
-    """Flops over peak, and every input and output once over the bandwidth of the level that holds them all."""
-    sizes = planned_sizes(chain)
-    contractions = [operator for operator in chain.operators if operator.is_contraction()]
-    useful = sum(round(flops(operator, sizes) * needed_share(chain, operator.name)) for operator in contractions)
-    size_bytes = compulsory_bytes(chain, sizes)
+    """Flops over peak, and what is needed of every input and output once over the bandwidth of the level that holds them all."""
+    useful, size_bytes = least_flops(chain), least_bytes(chain)
     bandwidth = machine.levels[source_position(machine, size_bytes)].bandwidth_bytes_per_s
     return Floor(useful, useful / machine.peak("float32"), size_bytes, size_bytes / bandwidth)
 

@@ -42,7 +42,8 @@ def plan_exactly(chain: Chain, machine: Machine, coefficients: Coefficients) -> 
     (operator,) = chain.operators
     sizes = planned_sizes(chain)
     steps = prod(sizes.values()) * (1 + len(operator.functions()))
-    seconds = steps * CYCLES_PER_STEP / machine.frequency_hz
+    least = floor(chain, machine)
+    seconds = max(steps * CYCLES_PER_STEP / machine.frequency_hz, least.seconds)
     schedule = Schedule(_blocks(operator, sizes, ENOUGH_BLOCKS if seconds > WORTH_DISTRIBUTING_S else 1))
     blocks = block_count(chain, schedule)
     price = Price(
@@ -61,7 +62,7 @@ def plan_exactly(chain: Chain, machine: Machine, coefficients: Coefficients) -> 
         scratch_bytes=0,
         price=price,
         unfused_price=price,
-        floor=floor(chain, machine),
+        floor=least,
         rejected=(),
     )
 

@@ -34,7 +34,7 @@ def distinct_elements(access: Access, tiles: Mapping[str, Count]) -> Count:
     if plain is not None:
         return as_integer(reduce(lambda total, name: total * tiles[name], plain, elements))
     for part, axes in _independent(access):
-        count = reduce(lambda total, index: total * _distinct_values(index, tiles), part.indices, 1)
+        count = reduce(lambda total, index: total * distinct_values(index, tiles), part.indices, 1)
         if len(part.indices) > 1:
             count = np.minimum(count, reduce(lambda total, name: total * tiles[name], axes, 1))
         elements = elements * count
@@ -76,7 +76,7 @@ def cache_lines(access: Access, tiles: Mapping[str, Count], line_elements: int) 
         return 1
     rows = distinct_elements(Access(access.tensor, access.indices[:-1]), tiles)
     last = access.indices[-1]
-    lines = np.minimum(_distinct_values(last, tiles), -(-_span(last, tiles) // line_elements))
+    lines = np.minimum(distinct_values(last, tiles), -(-_span(last, tiles) // line_elements))
     return as_integer(rows * lines)
 
 
@@ -121,7 +121,8 @@ def _span(index: Index, tiles: Mapping[str, Count]) -> Count:
     return high - low + 1
 
 
-def _distinct_values(index: Index, tiles: Mapping[str, Count]) -> Count:
+def distinct_values(index: Index, tiles: Mapping[str, Count]) -> Count:
+    """The number of distinct values that an index takes in a tile: exact where it is affine, else a bound from above."""
     if not index.is_affine():
         points = reduce(lambda total, name: total * tiles[name], sorted(index.axes()), 1)
         return np.minimum(points, _span(index, tiles))

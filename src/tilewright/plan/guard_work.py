@@ -15,9 +15,9 @@ from math import lcm, prod
 import numpy as np
 
 from tilewright.graph.scalar import Parameter
-from tilewright.graph.types import Chain, SymbolicExtent
+from tilewright.graph.types import Access, Chain, SymbolicExtent
 from tilewright.plan.facts import fact
-from tilewright.plan.guards import LANES, KeyGuard, Limit, clip_loops, key_guard, key_step
+from tilewright.plan.guards import LANES, KeyGuard, Limit, clip_loops, is_plain_mask, key_guard, key_step
 from tilewright.plan.ranges import box_sizes, planned_sizes
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
@@ -67,6 +67,17 @@ def needed_share(chain: Chain, operator: str) -> float:
     if guard is None or operator not in guard.operators:
         return 1.0
     return share_of_pairs(chain, (1,) * len(guard.row_axes), 1, 1)[0]
+
+
+def needed_keys(chain: Chain, operator: str, access: Access) -> float:
+    """The share of an operand that an operator has to touch: of the keys those that any row needs; a mask may touch none."""
+    guard = key_guard(chain)
+    if guard is None or operator not in guard.operators or guard.axis not in access.axes():
+        return 1.0
+    if is_plain_mask(chain, operator):
+        return 0.0
+    rows = tuple(planned_sizes(chain)[axis] for axis in guard.row_axes)
+    return share_of_pairs(chain, rows, 1, 1)[0]
 
 
 def key_blocks(setting: Setting, schedule: Schedule) -> KeyBlocks | None:

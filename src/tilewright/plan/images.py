@@ -77,12 +77,12 @@ def _follows(chain: Chain, moving: tuple[str, ...], loops: frozenset[str]) -> Fo
     for operator in reversed(chain.operators[:-1]):
         if operator.write.tensor not in moving:
             continue
-        for axis, readings in _readings(chain, operator).items():
-            slopes = [_slopes(found, reading, loops) for reading in readings]
-            is_itself = all(r.index.is_axis() and r.index.axes() == {axis} and (r.consumer, axis) not in found for r in readings)
+        for axis, ways in readings(chain, operator).items():
+            slopes = [_slopes(found, reading, loops) for reading in ways]
+            is_itself = all(r.index.is_axis() and r.index.axes() == {axis} and (r.consumer, axis) not in found for r in ways)
             one_way = all(slope == slopes[0] for slope in slopes) and all(step > 0 for step in slopes[0].values())
             if slopes[0] and one_way and not is_itself:
-                found[operator.name, axis] = Follow(readings, slopes[0])
+                found[operator.name, axis] = Follow(ways, slopes[0])
     return found
 
 
@@ -94,7 +94,7 @@ def rolled_axis(chain: Chain, follow: Follows, tensor: str, loop: str) -> str:
     return moving[0] if len(moving) == 1 else ""
 
 
-def _readings(chain: Chain, operator: Operator) -> dict[str, tuple[Reading, ...]]:
+def readings(chain: Chain, operator: Operator) -> dict[str, tuple[Reading, ...]]:
     """How every independent axis of an operator that is a dimension of its result is read, unless a read is not affine.
 
     The columns of a product are left out: a packed operand is entered where a panel begins, which images do not care for.
@@ -108,14 +108,14 @@ def _readings(chain: Chain, operator: Operator) -> dict[str, tuple[Reading, ...]
         (axis,) = written.axes()
         if axis == column:
             continue
-        readings = tuple(
+        ways = tuple(
             Reading(consumer.name, access.indices[dimension], access.guard is not None)
             for consumer in chain.consumers(operator.write.tensor)
             for access in consumer.reads
             if access.tensor == operator.write.tensor
         )
-        if operator.axis(axis).kind is AxisKind.PARALLEL and all(reading.index.is_affine() for reading in readings):
-            found[axis] = readings
+        if operator.axis(axis).kind is AxisKind.PARALLEL and all(one.index.is_affine() for one in ways):
+            found[axis] = ways
     return found
 
 
@@ -144,28 +144,26 @@ class Walk:
     high: Count
     held_low: Count
     """Where what consumers read of the block starts; before `low` if the result is rolled."""
-    total: Count
-    """Points of all blocks together: more than the extent where blocks overlap."""
-    outer_total: Count
-    """The same if the innermost shared loop were not cut."""
     hull: tuple[int, int]
-    """From the first point to the one after the last."""
+    """From the first point to the one after the last; empty where consumers read nothing but what guards replace."""
     loops: frozenset[str]
+    total: Count = 1
+    """Points of all blocks together: more than the extent where blocks overlap, less where consumers leave out points."""
 
     def each(self, change: Callable[[Count], Count]) -> Walk:
         """The same walk with all figures changed alike."""
-        names = ("low", "first_low", "high", "held_low", "total", "outer_total")
+        names = ("low", "first_low", "high", "held_low", "total")
         return replace(self, **{name: change(getattr(self, name)) for name in names})
 
     @property
     def tile(self) -> Count:
-        """Points of a block."""
-        return np.minimum(self.high - self.low, self.hull[1] - self.hull[0])
+        """Points of a block: at least one, as of empty axes."""
+        return np.maximum(np.minimum(self.high - self.low, self.hull[1] - self.hull[0]), 1)
 
     @property
     def largest(self) -> Count:
         """Points of the largest block, and of what is held of the result."""
-        return np.minimum(self.high - self.first_low, self.hull[1] - self.hull[0])
+        return np.maximum(np.minimum(self.high - self.first_low, self.hull[1] - self.hull[0]), 1)
 
     @property
     def carried(self) -> Count:
@@ -187,15 +185,15 @@ def walks(
 ) -> dict[Place, Walk]:
     """The walk of every operator along every axis along which it follows its consumers; loops outermost first.
 
-    Guards cut off what lies outside at the ends of the tensor, as if the first and the last block alone reached there.
+    Blocks move by equal steps, whatever they reach; what lies outside the hull of all points is cut off from every one of them.
     """
     found: dict[Place, Walk] = {}
     for place, one in follow.items():
-        walk = _covering([_image(found, reading, loops, sizes) for reading in one.readings], loops)
+        walk = _covering([_image(found, reading, loops, sizes) for reading in one.readings])
         walk = _clamped(walk, sizes[place[1]])
         if storage[chain.operator(place[0]).write.tensor] is Storage.ROLL and loops[-1].axis in one.slopes:
             walk = _rolled(walk, one.slopes[loops[-1].axis], loops[-1])
-        found[place] = walk
+        found[place] = replace(walk, total=_points(walk, one.slopes, loops, sizes))
     return found
 
 
@@ -219,7 +217,7 @@ def _consumer_walk(found: Mapping[Place, Walk], place: Place, loops: Sequence[Sh
     size = sizes[place[1]]
     cutting = [loop for loop in loops if loop.axis == place[1]]
     block = np.minimum(cutting[-1].tile, size) if cutting else size
-    return Walk(0, 0, block, 0, size, size, (0, size), frozenset(loop.axis for loop in cutting))
+    return Walk(0, 0, block, 0, (0, size), frozenset(loop.axis for loop in cutting))
 
 
 def _image(found: Mapping[Place, Walk], reading: Reading, loops: Sequence[SharedLoop], sizes: Mapping[str, int]) -> Walk:
@@ -229,41 +227,88 @@ def _image(found: Mapping[Place, Walk], reading: Reading, loops: Sequence[Shared
     low = start + sum(factor * (walk.low if factor > 0 else walk.high - 1) for factor, walk in terms)
     first = start + sum(factor * (walk.first_low if factor > 0 else walk.high - 1) for factor, walk in terms)
     high = start + 1 + sum(factor * (walk.high - 1 if factor > 0 else walk.low) for factor, walk in terms)
-    ends = [[factor * end for end in (walk.hull[0], walk.hull[1] - 1)] for factor, walk in terms]
-    hull = start + sum(map(min, ends)), start + 1 + sum(map(max, ends))
-    blocks, outer = _blocks(loops, along), _blocks(loops[:-1], along)
-    total, outer_total = blocks, outer
-    for factor, walk in terms:
-        total = total + abs(factor) * (walk.total * _blocks(loops, along - walk.loops) - blocks)
-        outer_total = outer_total + abs(factor) * (walk.outer_total * _blocks(loops[:-1], along - walk.loops) - outer)
-    return Walk(low, first, high, low, total, outer_total, hull, along)
+    ends = [[factor * end for end in (walk.hull[0], walk.hull[1] - 1)][:: 1 if factor > 0 else -1] for factor, walk in terms]
+    hull = start + sum(end[0] for end in ends), start + 1 + sum(end[1] for end in ends)
+    return Walk(low, first, high, low, hull, along)
 
 
-def _covering(images: Sequence[Walk], loops: Sequence[SharedLoop]) -> Walk:
+def _covering(images: Sequence[Walk]) -> Walk:
     """The smallest blocks that cover all images. All move alike, so that every block grows by as much."""
     low, first = (reduce(np.minimum, ends) for ends in ([one.low for one in images], [one.first_low for one in images]))
     high = reduce(np.maximum, [one.high for one in images])
     hull = min(one.hull[0] for one in images), max(one.hull[1] for one in images)
-    one = images[0]
-    grown = (high - low) - (one.high - one.low)
-    total = one.total + grown * _blocks(loops, one.loops)
-    outer_total = one.outer_total + grown * _blocks(loops[:-1], one.loops)
-    return Walk(low, first, high, low, total, outer_total, hull, one.loops)
+    return Walk(low, first, high, low, hull, images[0].loops)
 
 
 def _clamped(walk: Walk, extent: int) -> Walk:
-    hull = max(walk.hull[0], 0), min(walk.hull[1], extent)
-    outside = (walk.hull[1] - walk.hull[0]) - (hull[1] - hull[0])
-    return replace(walk, total=walk.total - outside, outer_total=walk.outer_total - outside, hull=hull)
+    low = max(walk.hull[0], 0)
+    return replace(walk, hull=(low, max(low, min(walk.hull[1], extent))))
 
 
 def _rolled(walk: Walk, slope: int, loop: SharedLoop) -> Walk:
     """Blocks behind the first add what one step of the loop brings, or their whole image if neighbours do not overlap."""
     added = np.maximum(walk.low, walk.high - slope * loop.tile)
-    low = walk.low + (added - walk.low) * np.minimum(loop.trips - 1, 1)
-    return replace(walk, low=low, total=walk.outer_total)
+    return replace(walk, low=walk.low + (added - walk.low) * np.minimum(loop.trips - 1, 1))
 
 
-def _blocks(loops: Sequence[SharedLoop], axes: frozenset[str] | None = None) -> Count:
-    """The blocks of the loops over some axes, or of all of them."""
-    return prod((loop.trips for loop in loops if axes is None or loop.axis in axes), start=1)
+def _points(walk: Walk, slopes: Mapping[str, int], loops: Sequence[SharedLoop], sizes: Mapping[str, int]) -> Count:
+    """The points inside the hull of all blocks together, as if there were one where there is none (as of empty axes).
+
+    Where something is rolled, blocks behind the first of the innermost loop start where the one before has ended.
+    """
+    moving = [loop for loop in loops if loop.axis in slopes]
+    highs = [_Steps(slopes[one.axis] * one.tile, one.trips, slopes[one.axis] * _short(one, sizes)) for one in moving]
+    starts = [replace(steps, short=0) for steps in highs]
+    if np.array_equal(walk.first_low, walk.low):
+        return np.maximum(_inside(walk.high, walk.hull, highs) - _inside(walk.low, walk.hull, starts), 1)
+    outer = len(moving) - (loops[-1] in moving)
+    total = _inside(walk.high, walk.hull, highs) - _inside(walk.low, walk.hull, [*highs[:outer], *starts[outer:]])
+    total = total + _inside(walk.low, walk.hull, highs[:outer]) - _inside(walk.first_low, walk.hull, starts[:outer])
+    return np.maximum(total, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """How one end of a block moves with the trips of a loop, and by how much it falls short of that at the last one."""
+
+    step: Count
+    trips: Count
+    short: Count = 0
+
+
+def _short(loop: SharedLoop, sizes: Mapping[str, int]) -> Count:
+    """What the last block of a loop has less than the others."""
+    return (loop.trips - 1) * loop.tile + np.minimum(loop.tile, sizes[loop.axis]) - sizes[loop.axis]
+
+
+def _inside(end: Count, hull: tuple[int, int], moves: Sequence[_Steps]) -> Count:
+    """The sum, over all blocks, of how far one end of a block is from the start of the hull, cut off at both ends of it."""
+    return _positive(end - hull[0], moves) - _positive(end - hull[1], moves)
+
+
+def _positive(start: Count, moves: Sequence[_Steps]) -> Count:
+    """The sum of all positions above 0 that a block's end takes: the loop with the most trips in closed form."""
+    if not moves:
+        return np.maximum(start, 0)
+    *others, inner = sorted(moves, key=lambda one: int(np.max(one.trips)))
+    if not others:
+        return _positive_in_row(start, inner)
+    outer, *more = others
+    found: Count = 0
+    for i in range(int(np.max(outer.trips))):
+        at = start + outer.step * i - outer.short * (i == outer.trips - 1)
+        found = found + _positive(at, [*more, inner]) * (i < outer.trips)
+    return found
+
+
+def _positive_in_row(start: Count, move: _Steps) -> Count:
+    """The same along one loop: an arithmetic progression from its first positive member on, and the last position."""
+    full = move.trips - 1
+    below = np.clip(-(start // move.step), 0, full)
+    above = full - below
+    return above * start + move.step * (above * (below + full - 1) // 2) + np.maximum(start + move.step * full - move.short, 0)
+
+
+def _blocks(loops: Sequence[SharedLoop]) -> Count:
+    """The blocks of some loops together."""
+    return prod((loop.trips for loop in loops), start=1)

@@ -251,7 +251,7 @@ def _first(works: Sequence[KernelWork], seconds: Sequence[float], reading_s: flo
     if hidden:
         return min(hidden, key=lambda number: int(works[number].calls))
     most = seconds[best] + (TIE - 1) * float(works[best].seconds)
-    return next(number for number, time in enumerate(seconds) if time <= most)
+    return next((number for number, time in enumerate(seconds) if time <= most), best)
 
 
 def _does_without(plain: MicroKernel, prefetching: MicroKernel) -> bool:

@@ -184,7 +184,7 @@ def _leading(loops: Sequence[LoopView], axes: frozenset[str]) -> int:
 
 def _right(setting: Setting, operator: Operator) -> Operand:
     access = operator.reads[setting.roles[operator.name].right]
-    return next(one for one in setting.operands[operator.name] if one.access == access and not one.is_write)
+    return setting.operands[operator.name][setting.read_number(operator, access)]
 
 
 def _seconds_per_element(setting: Setting, operator: Operator) -> float:

@@ -29,7 +29,7 @@ def left_page_seconds(setting: Setting, operator: Operator, moved: Moved, tiles:
     if not _comes_from_memory(setting, operator):
         return 0.0
     access = operator.reads[setting.roles[operator.name].left]
-    place = next(i for i, one in enumerate(setting.operands[operator.name]) if one.access == access and not one.is_write)
+    place = setting.read_number(operator, access)
     _, _, depth = kernel_tile(setting, operator, tiles)
     pages = _pages(setting, operator, access, moved[setting.cache_levels[-1].name][place], depth)
     return pages * setting.coefficients.stream_cycles / setting.machine.frequency_hz
@@ -40,7 +40,7 @@ def target_page_seconds(setting: Setting, operator: Operator, moved: Moved, tile
     if not _comes_from_memory(setting, operator):
         return 0.0
     kernel = setting.kernels[operator.name]
-    place = next(i for i, one in enumerate(setting.operands[operator.name]) if one.is_write)
+    place = len(setting.operands[operator.name]) - 1
     rows, columns, _ = kernel_tile(setting, operator, tiles)
     width = either(rows > max(kernel.rows, FOLLOWED_ROWS), np.minimum(columns, kernel.columns), columns)
     pages = _pages(setting, operator, operator.write, moved[setting.cache_levels[-1].name][place], width)

@@ -11,6 +11,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.block_order import why_not_executable
 from tilewright.plan.candidate import Candidate
+from tilewright.plan.check import checked
 from tilewright.plan.coefficients import Coefficients, coefficients_for
 from tilewright.plan.cost import floor
 from tilewright.plan.epilogues import maps_in_tiles
@@ -74,7 +75,8 @@ def plan_chain(
     unfused = unfused_price or (_unfused_price(setting, available) if len(chain.operators) > 1 else None)
     plan = _planned(setting, available, ranked, found, blocking, unfused)
     split = split_of(setting, found, blocking, lambda part: refine(part, recalled(part, memory)))
-    return plan if split is None else _in_parts(setting, available, plan, split)
+    plan = plan if split is None else _in_parts(setting, available, plan, split)
+    return checked(plan, setting.coefficients)
 
 
 def _planned(

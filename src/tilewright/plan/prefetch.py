@@ -132,4 +132,4 @@ def _place(setting: Setting, operator: Operator, operand: str) -> int:
     if operand == "target":
         return len(operands) - 1
     access = operator.reads[roles.left if operand == "left" else roles.right]
-    return next(i for i, one in enumerate(operands) if one.access == access and not one.is_write)
+    return setting.read_number(operator, access)

@@ -13,6 +13,7 @@ import numpy as np
 
 from tilewright.plan.bounds import Bounds
 from tilewright.plan.candidate import Candidate
+from tilewright.plan.check import no_price
 from tilewright.plan.parallel import WORTH_DISTRIBUTING_S
 from tilewright.plan.prefix import Blocks, Prefix
 from tilewright.plan.schedule import Segment
@@ -33,6 +34,8 @@ def search(setting: Setting) -> tuple[Candidate, ...]:
     bounds = Bounds(space)
     blocks, views = Blocks(), Views()
     prefixes = [Prefix(space, prefix, rolled, blocks, views=views) for prefix, rolled in space.variants()]
+    if not prefixes:
+        raise no_price(setting.chain, setting.machine, "no order of loops can be executed, not even none")
     least = [prefix.least(bounds) for prefix in prefixes]
     enough = min(setting.enough_blocks, max(prefix.most_blocks() for prefix in prefixes))
     found: dict[int, Candidate] = {}
@@ -123,8 +126,13 @@ def _is_few(setting: Setting, prefix: Prefix, enough: int) -> bool:
 def _winner(setting: Setting, found: Sequence[Candidate]) -> Candidate:
     """The first of those that fit, have enough blocks, and cost no more than what another loop must gain."""
     able = [c for c in found if c.used_bytes <= setting.capacity_bytes] or list(found)
+    if not able:
+        raise no_price(setting.chain, setting.machine, "every schedule has a price that is not a number")
     if min(candidate.seconds for candidate in able) > WORTH_DISTRIBUTING_S:
         most = min(setting.enough_blocks, max(candidate.blocks for candidate in able))
         able = [candidate for candidate in able if candidate.blocks >= most]
     fastest = min(candidate.cores_s for candidate in able)
-    return next(c for c in able if c.cores_s <= fastest * setting.coefficients.worth_it)
+    winner = next((c for c in able if 0 <= c.cores_s <= fastest * setting.coefficients.worth_it), None)
+    if winner is None:
+        raise no_price(setting.chain, setting.machine, f"the prices are {[c.cores_s for c in able]}")
+    return winner

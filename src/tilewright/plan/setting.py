@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tilewright.graph.types import Access, Chain
+from tilewright.errors import InternalError
+from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine, MemoryLevel
 from tilewright.plan.coefficients import Coefficients
@@ -60,6 +61,13 @@ class Setting:
     def walked(self, sizes: Mapping[str, Any]) -> Setting:
         """The setting of an operator that walks so many points along every axis: more than the extent where blocks overlap."""
         return self if sizes is self.sizes else replace(self, sizes=sizes)
+
+    def read_number(self, operator: Operator, access: Access) -> int:
+        """The place of a read among the operands of its operator."""
+        for number, one in enumerate(self.operands[operator.name]):
+            if one.access == access and not one.is_write:
+                return number
+        raise InternalError(f"{operator.name} has no operand {access}")
 
     @property
     def cache_levels(self) -> tuple[MemoryLevel, ...]:

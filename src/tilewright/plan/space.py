@@ -150,7 +150,19 @@ def thinned_axes(setting: Setting) -> tuple[str, ...]:
 
 
 def batch_axes(chain: Chain) -> tuple[str, ...]:
-    """Parallel axes that index every access of every contraction, and that all operators share."""
+    """Parallel axes that index every access of every contraction, and that all operators share, as far as loops over them run.
+
+    Each of them may lead alone, but not all always together: see `block_order.why_not_executable`.
+    """
+    chosen: tuple[str, ...] = ()
+    for axis in _shared_by_contractions(chain):
+        if not why_not(chain, (*chosen, axis)):
+            chosen = (*chosen, axis)
+    return chosen
+
+
+def _shared_by_contractions(chain: Chain) -> tuple[str, ...]:
+    """Parallel axes that index every access of every contraction, that all operators share, and that may lead."""
     contractions = [operator for operator in chain.operators if operator.is_contraction()]
     accesses = [access.axes() for operator in contractions for access in (*operator.reads, operator.write)]
     shared = set(chain.shared_axes).intersection(*accesses) if accesses else set()

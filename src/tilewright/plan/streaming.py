@@ -38,7 +38,7 @@ def run_seconds(setting: Setting, operator: Operator, block: Footprints, tiles: 
     access = streamed_read(setting, operator)
     if access is None or setting.source_position < len(setting.cache_levels) or setting.kernels[operator.name].right_by_columns:
         return 0.0
-    place = next(i for i, one in enumerate(setting.operands[operator.name]) if one.access == access and not one.is_write)
+    place = setting.read_number(operator, access)
     columns, stride = tiles[setting.roles[operator.name].column or ""], row_stride(setting, operator)
     pages = block.swept[place] / np.maximum(columns, 1) * min(1.0, stride * ELEMENT_BYTES / PAGE_BYTES)
     return either(columns < stride, pages, 0) * setting.coefficients.run_cycles / setting.machine.frequency_hz

@@ -114,7 +114,7 @@ def _overflowing(
 ) -> dict[str, tuple[Count, ...]]:
     """A right operand in place whose tile overflows its sets of the fusion level comes from behind it whenever it enters L1."""
     access = operator.reads[setting.roles[operator.name].right]
-    number = next(i for i, one in enumerate(setting.operands[operator.name]) if one.access == access and not one.is_write)
+    number = setting.read_number(operator, access)
     fusion, nearest = setting.fusion_level, setting.cache_levels[0]
     spread = ELEMENT_BYTES * block.tile[number] * set_conflict(setting, operator, fusion)
     own = list(moved[fusion.name])
