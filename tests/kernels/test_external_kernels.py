@@ -8,7 +8,9 @@ import functools
 import platform
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +21,7 @@ from tests.support.guarded import in_child
 from tests.support.kernel_build import CALLER, COMPILERS, command, load
 from tilewright import compiler
 from tilewright.codegen import emit_library
-from tilewright.kernels import KernelSource, MicroKernel, SourceKind, register, unregister
+from tilewright.kernels import KernelSource, MicroKernel, SourceKind, register, registered, unregister
 from tilewright.runtime.toolchain import find
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-micro-kernel.md"
@@ -117,6 +119,36 @@ def test_the_planner_takes_it_and_jit_calls_it(kernel: MicroKernel) -> None:
         np.testing.assert_allclose(lowered.compile()(a, b, d), chain(a, b, d, interpret=True), rtol=1e-4, atol=1e-5)
     finally:
         unregister(fast.name)
+
+
+def products_with(d: np.ndarray) -> list[Callable[..., Any]]:
+    """Plain, transposed, and chains with one more matrix, which is a constant."""
+    return [lambda a, b: a @ b, lambda a, b: a @ tw.transpose(b), lambda a, b: tw.softmax(a @ b) @ d, lambda a, b: a @ d @ b]
+
+
+def check_alone(kernel: MicroKernel, target: str | None, columns: int) -> None:
+    """Products by this kernel alone, the package's own ones being taken out."""
+    for one in registered():
+        unregister(one.name)
+    register(dataclasses.replace(kernel, columns=columns))
+    for size in (16, 33, 64, 130):
+        a, b, d = (np.random.default_rng(n).standard_normal((size, size), np.float32) for n in range(3))
+        for function in products_with(d):
+            product = tw.jit(function, target=target)
+            assert kernel.name in {one.micro_kernel for plan in product.lower(a, b).model_plan.plans for one in plan.operators}
+            np.testing.assert_allclose(product(a, b), product(a, b, interpret=True), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("columns", [8, 7, 20])
+@pytest.mark.parametrize(
+    "target",
+    [None, "x86-64-v2", *(pytest.param(f"x86-64-v{n}", marks=pytest.mark.needs(f)) for n, f in ((3, "avx2"), (4, "avx512f")))],
+)
+def test_it_can_be_the_only_kernel(target: str | None, columns: int) -> None:
+    """Of vectors that are wider than its panels, too: None is the machine at hand."""
+    if target is not None and platform.machine() != "x86_64":
+        pytest.skip("these targets are x86-64")
+    in_child(check_alone, C_KERNEL, target, columns)
 
 
 @pytest.mark.needs("avx2", "fma")

@@ -30,20 +30,27 @@ static __attribute__((noinline, unused)) void tw_pack_transposed(float *target, 
     }
   }
 }
+/* One vector of a row of `width` columns, from column i on: nothing is written behind the row, whatever the width. */
+TW_INLINE void tw_store_in_row(float *row, long i, long width, tw_vec v) {
+  if (width % TW_LANES == 0 || width - i >= TW_LANES)
+    tw_store(row + i, v);
+  else
+    tw_store_part(row + i, v, width - i);
+}
 /* Column panels of `width`: target[j / width * panel_stride + p * width + j % width] = source[p * row + j * column]; the columns
    that the last panel lacks are zero. Whole panels are copied a few rows at a time, while the next few rows are asked for: rows
    of one panel alone are too short, and too far apart, for the hardware to foresee. */
 TW_INLINE void tw_pack_part(float *target, long width, const float *source, long row, long column, long rows, long columns) {
   for (long p = 0; p < rows; p++)
     for (long i = 0; i < width; i += TW_LANES) {
-      const long lanes = tw_min(columns - i, TW_LANES);
+      const long lanes = tw_min(tw_min(columns, width) - i, TW_LANES);
       const float *from = source + p * row + i * column;
       if (lanes <= 0)
-        tw_store(target + p * width + i, tw_splat(0.0f));
+        tw_store_in_row(target + p * width, i, width, tw_splat(0.0f));
       else if (column != 1)
-        tw_store(target + p * width + i, tw_load_strided(from, column, lanes));
+        tw_store_in_row(target + p * width, i, width, tw_load_strided(from, column, lanes));
       else
-        tw_store(target + p * width + i, lanes == TW_LANES ? tw_load(from) : tw_load_part(from, lanes));
+        tw_store_in_row(target + p * width, i, width, lanes == TW_LANES ? tw_load(from) : tw_load_part(from, lanes));
     }
 }
 TW_INLINE void tw_pack_panels(float *target, long panel_stride, long width, const float *source, long row, long column, long rows,
@@ -62,7 +69,8 @@ TW_INLINE void tw_pack_panels(float *target, long panel_stride, long width, cons
       for (long p = tw_min(8, rows - start); p > 0; p--, from += row, to += width)
         for (long i = 0; i < width; i += TW_LANES) {
           __builtin_prefetch(from + 8 * row + i);
-          tw_store(to + i, tw_load(from + i));
+          const int is_whole = width % TW_LANES == 0 || width - i >= TW_LANES;
+          tw_store_in_row(to, i, width, is_whole ? tw_load(from + i) : tw_load_part(from + i, width - i));
         }
     }
   for (long j = whole * width; j < columns; j += width)
