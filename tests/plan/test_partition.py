@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+import tilewright as tw
 from benchmarks.planning_time import mlp
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_operators, contraction, elementwise, graph_of, softmax
 from tilewright.kernels import registry
@@ -162,3 +164,18 @@ def test_names_are_no_part_of_a_structure_but_sizes_and_what_is_read_are() -> No
 
     assert of("CAB") == of("ZXY")
     assert len({of("CAB"), of("CAB", m=9), of("CAA"), of("CAB", right="lk")}) == 4
+
+
+def test_what_is_read_twice_is_once_in_a_chain() -> None:
+    """A product of a tensor with itself along other axes, behind a group that is divided contraction by contraction."""
+
+    def correlation(x: Any) -> Any:
+        centred = x - tw.mean(x, axis=-1, keepdims=True)
+        scaled = centred / tw.sqrt(tw.mean(centred * centred, axis=-1, keepdims=True) + 0.01)
+        twice = tw.broadcast_to(scaled, (2, *scaled.shape)) + 0.5
+        squares = tw.einsum("gedfb,gedfb->ebgd", twice, twice) * 0.35
+        return tw.einsum("ebgd,hbgd->eh", squares, squares)
+
+    model = tw.jit(correlation, target="x86-64-v3").lower(tw.spec((2, 8, 8, 1))).model_plan
+    planned = [operator.name for plan in model.plans for operator in plan.chain.operators]
+    assert sorted(planned) == sorted({operator.name for operator in model.graph.operators})

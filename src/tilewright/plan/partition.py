@@ -334,9 +334,9 @@ class _Partition:
 
 
 def _leading_to(operator: Operator, producers: Mapping[str, Operator]) -> Iterator[Operator]:
-    """The operators that an operator depends on, back to the first contractions."""
-    for access in operator.reads:
-        if producer := producers.get(access.tensor):
+    """The operators that an operator depends on, back to the first contractions: each once, as only one operator reads it."""
+    for tensor in dict.fromkeys(access.tensor for access in operator.reads):
+        if producer := producers.get(tensor):
             yield producer
             if not producer.is_contraction():
                 yield from _leading_to(producer, producers)
