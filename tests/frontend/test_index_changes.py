@@ -45,7 +45,7 @@ def test_kernels_choose_by_them(fuse: bool) -> None:
     def function(truth: Any, number: Any, xs: Any) -> Any:
         chosen = [tw.where(change(truth), x, change(number)) for change, x in zip(CHANGES.values(), xs, strict=True)]
         softmaxed = tw.softmax(xs[0].reshape(6, 4)).reshape(2, 12)
-        return chosen, tw.sum(truth.T), tw.where(tw.reshape(softmaxed > 0.2, (12, 2)).T, 1.0, 0.0)
+        return chosen, tw.sum(truth.T.astype(np.float32)), tw.where(tw.reshape(softmaxed > 0.2, (12, 2)).T, 1.0, 0.0)
 
     number, xs = random(4, 6), [random(*change(TRUTH).shape, seed=1) for change in CHANGES.values()]
     chosen, count, large = tw.jit(function, target="x86-64-v3", threads=1, fuse=fuse)(TRUTH, number, xs)

@@ -18,7 +18,7 @@ from tilewright.frontend.tracing import TensorSpec, trace
 from tilewright.frontend.tracing_record import INTEGERS
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.types import Graph
-from tilewright.runtime.arrays import as_array
+from tilewright.runtime.arrays import as_array, is_torch_tensor
 
 ELEMENT_TYPES = ("float32",)
 """What compiled kernels compute in."""
@@ -160,15 +160,22 @@ def trace_call(function: Callable[..., Any], call: FlatCall, specs: Sequence[Ten
     return TracedCall(graph, call.structure, results[0])
 
 
-def check_dtypes(specs: Sequence[TensorSpec]) -> None:
+def check_dtypes(specs: Sequence[TensorSpec], leaves: Sequence[Any]) -> None:
     """Refuse arguments that kernels cannot take, by name."""
-    for spec in specs:
+    for spec, leaf in zip(specs, leaves, strict=True):
         if spec.dtype not in ARGUMENT_TYPES:
             raise DTypeError(
                 f"argument {spec.name!r} has dtype {spec.dtype}",
                 why=f"compiled kernels take {', '.join(ELEMENT_TYPES)}, truth values and integers",
-                hint=f"convert it: {spec.name}.astype(numpy.float32); or pass interpret=True to run the NumPy meaning",
+                hint=f"convert it: {_as_float32(spec.name, leaf)}; or pass interpret=True to run the NumPy meaning",
             )
+
+
+def _as_float32(name: str, leaf: Any) -> str:
+    """The expression that converts an argument."""
+    if is_torch_tensor(leaf):
+        return f"{name}.float()"
+    return f"{name}.astype(numpy.float32)" if hasattr(leaf, "astype") else f"numpy.asarray({name}, numpy.float32)"
 
 
 def is_array(value: Any) -> bool:

@@ -84,6 +84,14 @@ def jit(
     Arguments are arrays of any kind (NumPy, torch CPU tensors, DLPack, buffers), nested in tuples, lists, dicts and
     dataclasses. Numbers are traced as 0-d float32 arrays; booleans, strings, enums and None are static.
 
+    Element types are promoted as in NumPy: a result has NumPy's type and value, or `DTypeError` is raised. Kernels take float32,
+    truth values and integers, compute in float32, and return float32: elementwise functions may have truth values and integers
+    in between, which wrap as in NumPy; sums, products of matrices and functions of real numbers are float32 alone. So
+    int8 + float32 is float32, int32 + float32 is float64 and refused (convert it: x.astype(numpy.float32)), and sums of truth
+    values are refused, which are no numbers. Python's and NumPy's numbers inside the function take the type of the arrays beside
+    them; `where(condition, 1.0, 0.0)` has the default type, float32. `interpret=True` follows the same rules in all types but
+    complex ones: `frontend/tracing_promotion.py` has the table.
+
     >>> import numpy as np
     >>> double = jit(lambda x: x * 2)
     >>> double(np.ones(2, np.float32), interpret=True).tolist()
@@ -222,7 +230,7 @@ class Jitted:
         """`extents` of all arrays, where they are not those of the call."""
         call.check_statics()
         specs = call.specs() if extents is None else with_extents(call.specs(), extents)
-        check_dtypes(specs)
+        check_dtypes(specs, call.leaves)
         return trace_call(self._function, call, specs, compiled=True)
 
     def _lowered(self, traced: TracedCall) -> Lowered:

@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, TilewrightError
+from tilewright.frontend.tracing_arrays import constant_array
 from tilewright.frontend.tracing_integers import wholes
 from tilewright.frontend.tracing_location import located, user_location
-from tilewright.frontend.tracing_map import numeric, recorder_of, tensor_of
+from tilewright.frontend.tracing_map import converted, recorder_of, tensor_of
+from tilewright.frontend.tracing_promotion import float_type
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.builder import Builder
 from tilewright.graph.interpreter import evaluate
@@ -85,7 +87,13 @@ def scaled_dot_product_attention(
         taken = Participation(lengths, left, right, first)
         return attend(builder, shape, q, k, v, scale=scale, softcap=softcap or 0.0, mask=mask, taken=taken).result
 
-    return _recorded(record, (numeric(q), numeric(k), numeric(v), lengths, mask))
+    return _recorded(record, (*_in_one_type(q, k, v), lengths, mask))
+
+
+def _in_one_type(*operands: Any) -> list[Any]:
+    """Raises `DTypeError` for others than floating-point numbers."""
+    dtype = float_type(NAME, [operand.dtype for operand in operands])
+    return [converted(operand, dtype) for operand in operands]
 
 
 def _recorded(record: Callable[..., Tensor], operands: Sequence[Any]) -> Any:
@@ -167,4 +175,4 @@ def _is_count(value: Any) -> bool:
 
 
 def _array(x: Any) -> Any:
-    return x if isinstance(x, Traced) else np.asanyarray(x)
+    return x if isinstance(x, Traced) else constant_array(x)

@@ -8,9 +8,12 @@ import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError
 from tilewright.frontend import tracing_functions as tw
+from tilewright.frontend.tracing_arrays import constant_array
 from tilewright.frontend.tracing_integers import whole, wholes
 from tilewright.frontend.tracing_location import located, user_location
-from tilewright.frontend.tracing_map import is_number, numeric, recorder_of, tensor_of
+from tilewright.frontend.tracing_map import is_number, recorder_of
+from tilewright.frontend.tracing_promotion import float_type
+from tilewright.frontend.tracing_registration import in_one_type
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.operators import norm as norm_operator
 from tilewright.graph.shapes import Shape, normalize_axes, shape_text
@@ -63,12 +66,12 @@ def rms_norm(x: Any, normalized_shape: Any = None, weight: Any = None, eps: floa
 
 def _record(build: Any, operands: list[Any], *arguments: Any, kind: str, **options: Any) -> Traced:
     recorder = recorder_of(operands)
-    tensors = [tensor_of(recorder, numeric(operand)) for operand in operands]
+    tensors = in_one_type(operands, float_type, kind)
     return Traced(recorder, recorder.record(build, tensors, *arguments, kind=kind, **options))
 
 
 def _shape(x: Any) -> Shape:
-    return wholes(x.shape if isinstance(x, Traced) else np.shape(x))
+    return wholes(x.shape if isinstance(x, Traced) else constant_array(x).shape)
 
 
 def _check_extents(kind: str, operands: list[Any], axes: tuple[int, ...]) -> None:
@@ -81,7 +84,7 @@ def _check_extents(kind: str, operands: list[Any], axes: tuple[int, ...]) -> Non
 
 def _usual_eps(x: Any) -> float:
     """The distance from 1 to the next number. Raises `DTypeError` where there is none."""
-    dtype = x.dtype if isinstance(x, Traced) else np.asanyarray(x).dtype
+    dtype = x.dtype if isinstance(x, Traced) else constant_array(x).dtype
     if dtype.kind in "iub":
         hint = "convert them with astype(numpy.float32), or give eps"
         raise DTypeError(f"rms_norm of {dtype} elements", where=user_location(), why="their type has no eps", hint=hint)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tilewright.frontend.tracing_location import unsupported
 from tilewright.frontend.tracing_map import apply_map, is_number, record_map
+from tilewright.frontend.tracing_promotion import kind_of, power_type
 from tilewright.frontend.tracing_registration import traceable
 from tilewright.graph.operators import elementwise as map_operator
 from tilewright.graph.operators.elementwise import has_simple_power, power_body
+from tilewright.graph.scalar import Load, apply
 
 
 def _plain(function: str) -> Callable[..., Any]:
@@ -73,9 +77,9 @@ def _form_of_gelu(approximate: str) -> str:
 # Functions of several operands, with broadcasting
 
 
-def _binary(name: str, formula: str) -> Callable[[Any, Any], Any]:
+def _binary(name: str, formula: str, recorded: str = "") -> Callable[[Any, Any], Any]:
     def function(x: Any, y: Any) -> Any:
-        return apply_map(name, x, y)
+        return apply_map(recorded or name, x, y)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{formula}, element by element with broadcasting; numbers take the type of the arrays."
@@ -86,6 +90,8 @@ add = _binary("add", "x + y")
 subtract = _binary("subtract", "x - y")
 multiply = _binary("multiply", "x * y")
 divide = _binary("divide", "x / y")
+floor_divide = _binary("floor_divide", "The largest integer <= x / y, of the exact quotient")
+remainder = _binary("remainder", "x - floor_divide(x, y) * y, exactly; of the sign of y", "mod")
 maximum = _binary("maximum", "The larger of x and y; NaN if one of them is")
 minimum = _binary("minimum", "The smaller of x and y; NaN if one of them is")
 less = _binary("less", "Whether x < y")
@@ -111,7 +117,7 @@ def pow(x: Any, exponent: Any) -> Any:
         raise unsupported(
             f"pow with the exponent {exponent!r}", (), why, "whole and half exponents are products and square roots"
         )
-    return record_map("pow", power_body(float(exponent)), (x,))
+    return record_map("pow", power_body(float(exponent)), (x,), dtype=power_type(x, exponent))
 
 
 @traceable("where")
@@ -122,7 +128,11 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     >>> where(np.array([True, False]), 1.0, 2.0).tolist()
     [1.0, 2.0]
     """
-    return apply_map("where", condition, x, y)
+    is_true = condition if kind_of(condition) == np.bool_ else not_equal(condition, 0)
+    if kind_of(x) == kind_of(y) == np.bool_:
+        first, second = apply("logical_and", Load(0), Load(1)), apply("logical_and", apply("logical_not", Load(0)), Load(2))
+        return record_map("where", apply("logical_or", first, second), (is_true, x, y), dtype="bool")
+    return apply_map("where", is_true, x, y)
 
 
 @traceable("clip")

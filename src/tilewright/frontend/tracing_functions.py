@@ -17,9 +17,10 @@ from tilewright.frontend.tracing_elementwise import *  # noqa: F403
 from tilewright.frontend.tracing_hints import instead_of
 from tilewright.frontend.tracing_integers import whole, wholes
 from tilewright.frontend.tracing_location import UnsupportedAttribute, located, unsupported, user_location
-from tilewright.frontend.tracing_map import numeric, recorder_of, tensor_of
+from tilewright.frontend.tracing_map import recorder_of
+from tilewright.frontend.tracing_promotion import contracted_type, float_type, reduced_type
 from tilewright.frontend.tracing_registration import FUNCTION_NAMES as FUNCTION_NAMES
-from tilewright.frontend.tracing_registration import record_index_change, record_operator, traceable
+from tilewright.frontend.tracing_registration import in_one_type, record_index_change, record_operator, traceable
 from tilewright.frontend.tracing_types import arange as arange
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.operators import einsum as einsum_operator
@@ -59,7 +60,7 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = None) -> Any:
     if not isinstance(subscripts, str):
         raise unsupported("einsum without a string of subscripts", FUNCTION_NAMES, "operands and indices are interleaved")
     recorder = recorder_of(operands)
-    first, *others = [tensor_of(recorder, numeric(operand)) for operand in operands]
+    first, *others = in_one_type(operands, contracted_type, "einsum")
     steps = einsum_operator.pairwise(_subscripts(subscripts, [first, *others]))
     tensors = [first, *others[:1]]
     result = recorder.record(einsum_operator.einsum, steps[0], tensors, kind="einsum")
@@ -83,7 +84,7 @@ def matmul(left: Any, right: Any) -> Any:
     >>> matmul(np.ones((5, 2, 3)), np.ones(3)).shape
     (5, 2)
     """
-    return record_operator(matmul_operator.matmul, (left, right), kind="matmul")
+    return record_operator(matmul_operator.matmul, (left, right), contracted_type, kind="matmul")
 
 
 # Row operators and reductions
@@ -97,7 +98,7 @@ def softmax(x: Any, axis: int = -1) -> Any:
     >>> softmax(np.zeros((1, 4))).tolist()
     [[0.25, 0.25, 0.25, 0.25]]
     """
-    return record_operator(softmax_operator.softmax, (x,), whole(axis), kind="softmax")
+    return record_operator(softmax_operator.softmax, (x,), float_type, whole(axis), kind="softmax")
 
 
 @traceable(partial(softmax_operator.numpy_meaning, safe=True))
@@ -110,13 +111,13 @@ def safe_softmax(x: Any, axis: int = -1) -> Any:
     >>> safe_softmax(np.array([[0.0, 0.0], [-np.inf, -np.inf]])).tolist()
     [[0.5, 0.5], [0.0, 0.0]]
     """
-    return record_operator(softmax_operator.softmax, (x,), whole(axis), kind="softmax", safe=True)
+    return record_operator(softmax_operator.softmax, (x,), float_type, whole(axis), kind="softmax", safe=True)
 
 
 def _reduce(function: str, x: Any, axis: Any, keepdims: bool) -> Any:
     """Kept dimensions are an index change behind the reduction, which folds into whoever reads the result."""
     recorder = recorder_of((x,))
-    tensor = tensor_of(recorder, numeric(x))
+    (tensor,) = in_one_type((x,), reduced_type, function)
     chosen = wholes(axis) if isinstance(axis, tuple | list) else None if axis is None else whole(axis)
     reduced = recorder.record(reduce_operator.reduce, function, tensor, axis=chosen, kind=function)
     result = Traced(recorder, reduced)

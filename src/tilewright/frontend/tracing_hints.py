@@ -4,61 +4,89 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from types import MappingProxyType
 
-CUTOFF = 0.75
-"""Of difflib's ratio: `sofmax` is close to `softmax`, `sinh` is not close to `mean`."""
-_JOIN = "arrays cannot be joined yet: keep the parts separate, or join them outside of the traced function"
-_REMAINDER = "write it as x - floor(x / y) * y"
-_ROUND = "write it as floor(x + 0.5), which rounds halves up"
-_PRODUCT = "use matmul or einsum"
+import numpy as np
+
+MOST_EDITS = 2
+"""Letters to insert and delete from a misspelt name to the right one: of `sofmax` one, from `gather` to `greater` three.
+A third of the letters of a short name at most."""
+_LARGEST = "max(x, axis=a, keepdims=True)"
 _VARIANCE = "mean(square(x - mean(x, axis=a, keepdims=True)), axis=a)"
-_SHIFT = "multiply by a power of two"
 
-INSTEAD = {
-    "ceil": "write it as -floor(-x)",
-    "concat": _JOIN,
-    "concatenate": _JOIN,
-    "cosh": "write it as (exp(x) + exp(-x)) / 2",
-    "divmod": "write it as floor(x / y) and x - floor(x / y) * y",
-    "dot": _PRODUCT,
-    "exp2": "write it as exp(x * math.log(2))",
-    "erfc": "write it as 1 - erf(x), which loses digits for large x",
-    "expm1": "write it as exp(x) - 1, which loses digits near 0",
-    "floor_divide": "write it as x // y",
-    "fmod": _REMAINDER,
-    "inner": _PRODUCT,
-    "leaky_relu": "write it as where(x > 0, x, slope * x)",
-    "left_shift": _SHIFT,
-    "log10": "write it as log(x) / math.log(10)",
-    "log1p": "write it as log(1 + x), which loses digits near 0",
-    "log2": "write it as log(x) / math.log(2)",
-    "log_softmax": "with m = max(x, axis=a, keepdims=True): x - m - log(sum(exp(x - m), axis=a, keepdims=True))",
-    "logsumexp": "with m = max(x, axis=a, keepdims=True): m + log(sum(exp(x - m), axis=a, keepdims=True))",
-    "norm": "write it as sqrt(sum(x * x))",
-    "outer": "write it as x[:, None] * y",
-    "remainder": _REMAINDER,
-    "right_shift": _SHIFT,
-    "rint": _ROUND,
-    "round": _ROUND,
-    "rsqrt": "write it as x ** -0.5",
-    "sign": "write it as where(x > 0, 1.0, where(x < 0, -1.0, 0.0))",
-    "sinh": "write it as (exp(x) - exp(-x)) / 2",
-    "stack": _JOIN,
-    "std": f"write it as sqrt({_VARIANCE})",
-    "tensordot": _PRODUCT,
-    "trunc": "write it as where(x > 0, floor(x), -floor(-x))",
-    "var": f"write it as {_VARIANCE}",
-    "xor": "for truth values, write it as x != y",
-}
+EXPRESSIONS = MappingProxyType(
+    {
+        "ceil": "-floor(-x)",
+        "cosh": "(exp(x) + exp(-x)) / 2",
+        "dot": "matmul(x, y)",
+        "exp2": "exp(x * math.log(2))",
+        "erfc": "1 - erf(x)",
+        "expm1": "exp(x) - 1",
+        "fmod": "where(x < 0, -1.0, 1.0) * (abs(x) % abs(y))",
+        "inner": "matmul(x, y.T)",
+        "leaky_relu": "where(x > 0, x, slope * x)",
+        "log10": "log(x) / math.log(10)",
+        "log1p": "log(1 + x)",
+        "log2": "log(x) / math.log(2)",
+        "log_softmax": f"x - {_LARGEST} - log(sum(exp(x - {_LARGEST}), axis=a, keepdims=True))",
+        "logsumexp": f"max(x, axis=a) + log(sum(exp(x - {_LARGEST}), axis=a))",
+        "norm": "sqrt(sum(x * x))",
+        "outer": "x.reshape(-1)[:, None] * y.reshape(-1)",
+        "rint": "floor(x + 0.5)",
+        "round": "floor(x + 0.5)",
+        "rsqrt": "x ** -0.5",
+        "sign": "where(x > 0, 1.0, where(x < 0, -1.0, 0.0))",
+        "sinh": "(exp(x) - exp(-x)) / 2",
+        "std": f"sqrt({_VARIANCE})",
+        "trunc": "where(x > 0, floor(x), -floor(-x))",
+        "var": _VARIANCE,
+        "xor": "(x > 0) != (y > 0)",
+    }
+)
+"""Written with functions that are here, of float32 arrays x and y, an axis a and a number slope."""
+REMARKS = MappingProxyType(
+    {
+        "erfc": "which loses digits for large x",
+        "expm1": "which loses digits near 0",
+        "log1p": "which loses digits near 0",
+        "rint": "which rounds halves up",
+        "round": "which rounds halves up",
+        "xor": "for truth values x != y",
+    }
+)
+_JOIN = "arrays cannot be joined yet: keep the parts separate, or join them outside of the traced function"
+_POSITIONS = "positions that data gives cannot be read in traced functions yet: gather outside of the function"
+_SHIFT = "multiply by a power of two"
+ADVICE = MappingProxyType(
+    {
+        "concat": _JOIN,
+        "concatenate": _JOIN,
+        "gather": _POSITIONS,
+        "left_shift": _SHIFT,
+        "right_shift": _SHIFT,
+        "stack": _JOIN,
+        "take": _POSITIONS,
+        "take_along_axis": _POSITIONS,
+        "tensordot": "use einsum",
+    }
+)
 
 
 def instead_of(name: str, known: Iterable[str]) -> str:
-    """What to write, or which of the `known` names is close; nothing where neither is there.
+    """What to write, or which of the `known` names is close; nothing where neither is there. What NumPy has is no misspelling.
 
-    >>> instead_of("sofmax", ["softmax", "exp"]), instead_of("rsqrt", ["sqrt"]), instead_of("inv", ["min"])
+    >>> instead_of("sofmax", ["softmax", "exp"]), instead_of("rsqrt", ["sqrt"]), instead_of("tan", ["tanh"])
     ('did you mean softmax?', 'write it as x ** -0.5', '')
     """
-    if name in INSTEAD:
-        return INSTEAD[name]
-    matches = difflib.get_close_matches(name, sorted(known), n=2, cutoff=CUTOFF)
-    return f"did you mean {' or '.join(matches)}?" if matches else ""
+    if name in EXPRESSIONS:
+        return f"write it as {EXPRESSIONS[name]}" + (f", {REMARKS[name]}" if name in REMARKS else "")
+    if name in ADVICE or hasattr(np, name):
+        return ADVICE.get(name, "")
+    close = [one for one in sorted(known) if _edits(name, one) <= min(MOST_EDITS, len(name) // 3)]
+    return f"did you mean {' or '.join(close[:2])}?" if close else ""
+
+
+def _edits(name: str, other: str) -> int:
+    """How many letters are to be inserted and deleted."""
+    kept = sum(block.size for block in difflib.SequenceMatcher(None, name, other, autojunk=False).get_matching_blocks())
+    return len(name) + len(other) - 2 * kept

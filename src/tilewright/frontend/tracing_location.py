@@ -20,10 +20,12 @@ class UnsupportedAttribute(UnsupportedOperation, AttributeError):
 
 
 def user_location() -> str:
-    """`file:line` of the innermost frame that is neither Tilewright's nor NumPy's, "" if there is none."""
+    """`file:line` of the innermost frame that is neither Tilewright's nor NumPy's nor torch's, "" if there is none."""
     frame: FrameType | None = sys._getframe(1)
+    torch = getattr(sys.modules.get("torch"), "__file__", None)
+    libraries = (*_LIBRARIES, str(Path(torch).parent)) if torch else _LIBRARIES
     while frame is not None:
-        if not frame.f_code.co_filename.startswith(_LIBRARIES):
+        if not frame.f_code.co_filename.startswith(libraries):
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back
     return ""

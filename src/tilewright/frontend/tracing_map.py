@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import DTypeError, UnsupportedOperation
+from tilewright.frontend.tracing_arrays import constant_array
 from tilewright.frontend.tracing_location import user_location
+from tilewright.frontend.tracing_promotion import dtype_of, kind_of, map_type, text_of
 from tilewright.frontend.tracing_record import Recorder, current_recorder
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.operators.elementwise import body_of, elementwise
@@ -50,15 +52,14 @@ def recorder_of(values: Sequence[Any]) -> Recorder:
 
 def tensor_of(recorder: Recorder, value: Any) -> Tensor:
     """The tensor of a traced value, or a constant for an array or a number."""
-    return value.tensor if isinstance(value, Traced) else recorder.constant(np.asanyarray(value))
+    return value.tensor if isinstance(value, Traced) else recorder.constant(constant_array(value))
 
 
-def numeric(value: Any) -> Any:
-    """Truth values as the numbers 0 and 1; anything else as it is."""
-    if isinstance(value, Traced):
-        return apply_map("where", value, 1.0, 0.0) if value.dtype == np.bool_ else value
-    array = np.asanyarray(value)
-    return array.astype(np.float32) if array.dtype == np.bool_ else value
+def converted(value: Any, dtype: np.dtype[Any]) -> Any:
+    """An array in an element type; truth values become the numbers 0 and 1."""
+    if not isinstance(value, Traced):
+        return constant_array(value).astype(dtype, copy=False)
+    return value if value.dtype == dtype else record_map("astype", Load(0), (value,), dtype=dtype.name)
 
 
 def apply_map(function: str, *operands: Any) -> Traced:
@@ -71,17 +72,20 @@ def record_map(kind: str, body: Scalar, operands: Sequence[Any], dtype: str | No
     recorder = recorder_of(operands)
     tensors: list[Tensor] = []
     values: list[Scalar] = []
+    beside = {dtype_of(operand).name for operand in operands if not is_number(operand)}
     for operand in operands:
         if is_number(operand):
-            values.append(Literal(_number(operand)))
+            values.append(Literal(_number(operand, beside)))
             continue
         tensor = tensor_of(recorder, operand)
         if tensor not in tensors:
             tensors.append(tensor)
         values.append(Load(tensors.index(tensor)))
+    chosen = dtype or map_type(kind, operands)
+    recorder.check_result(kind, text_of([kind_of(operand) for operand in operands]), chosen)
     types: dict[Scalar, str] = {Load(number): tensor.dtype for number, tensor in enumerate(tensors)}
-    filled = _coerced(rewrite(body, lambda node: values[node.read] if isinstance(node, Load) else None), types, None)
-    chosen = dtype or result_dtype(kind, filled, operands[1:] if kind == "where" else operands)
+    wanted = None if chosen == "bool" else False
+    filled = _coerced(rewrite(body, lambda node: values[node.read] if isinstance(node, Load) else None), types, wanted)
     result = recorder.record(partial(elementwise, kind=kind), filled, tensors, kind=kind, dtype=chosen)
     return Traced(recorder, result)
 
@@ -91,36 +95,16 @@ def is_number(value: Any) -> bool:
     return isinstance(value, bool | int | float | np.generic)
 
 
-def result_dtype(kind: str, body: Scalar, operands: Sequence[Any]) -> str:
-    """NumPy's promotion of arrays, with weak scalars (float32 if there is nothing else); bool for conditions."""
-    if isinstance(body, Apply) and body.function in FUNCTIONS and FUNCTIONS[body.function].is_condition:
-        return "bool"
-    if all(is_number(operand) for operand in operands):
-        return "float32"
-    parts = [_weak(operand) if is_number(operand) else _array_dtype(operand) for operand in operands]
-    common = np.result_type(*parts)
-    if kind in FUNCTIONS and FUNCTIONS[kind].is_real and not np.issubdtype(common, np.floating):
-        return "float64"
-    return "float32" if common == np.bool_ else common.name
-
-
-def _weak(number: Any) -> Any:
-    """The Python scalar of a number: NumPy scalars are weak, too, so that `x / np.sqrt(64)` keeps the type of x."""
-    return number.item() if isinstance(number, np.generic) else number
-
-
-def _array_dtype(operand: Any) -> np.dtype[Any]:
-    dtype = operand.dtype if isinstance(operand, Traced) else np.asarray(operand).dtype
-    return np.dtype(np.float32) if dtype == np.bool_ else dtype
-
-
-def _number(value: Any) -> float:
+def _number(value: Any, beside: Collection[str]) -> float:
+    """The value of a number, rounded as float16 beside arrays of that type, whose interpreter computes in float32."""
     if isinstance(value, complex | np.complexfloating) or (isinstance(value, np.generic) and value.dtype.kind not in "fiub"):
         raise DTypeError(f"{value!r} is no real number", where=user_location())
     try:
-        return float(value)
+        number = float(value)
     except OverflowError:  # an integer beyond float64
         return math.inf if value > 0 else -math.inf
+    with np.errstate(over="ignore"):
+        return float(np.float16(number)) if beside == {"float16"} else number
 
 
 def _coerced(body: Scalar, types: Mapping[Scalar, str], wanted: bool | None) -> Scalar:

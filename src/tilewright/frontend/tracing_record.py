@@ -83,6 +83,17 @@ class Recorder(Builder):
             self._check_operands(self.operators[-1], kind)
         return result
 
+    def check_result(self, kind: str, operands: str, dtype: str, *, is_map: bool = True) -> None:
+        """Refuse what kernels do not compute: maps may have truth values and integers as results, other operators not."""
+        if self.element_types is None or dtype in self.element_types or (is_map and dtype in ("bool", *INTEGERS)):
+            return
+        raise DTypeError(
+            f"{kind} of {operands} has {dtype} elements",
+            where=user_location(),
+            why=f"NumPy promotes to that type, and kernels compute {kind} in {', '.join(self.element_types)}",
+            hint="convert the operands: x.astype(numpy.float32); or pass interpret=True to run the NumPy meaning",
+        )
+
     def _check_operands(self, operator: Operator, kind: str) -> None:
         """Refuse what is no map of integers: only maps convert what they read."""
         tensors = [self.tensors[access.tensor] for access in (*operator.reads, operator.write)]
@@ -96,6 +107,8 @@ class Recorder(Builder):
             )
 
     def _check_type(self, dtype: str, what: str) -> None:
+        if dtype.startswith("complex"):
+            raise DTypeError(f"{what} has dtype {dtype}", where=user_location(), hint="pass the real and the imaginary part")
         if self.element_types is not None and dtype not in (*self.element_types, "bool", *INTEGERS):
             raise DTypeError(
                 f"{what} has dtype {dtype}",

@@ -8,8 +8,10 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from tilewright.frontend.tracing_map import numeric, recorder_of, tensor_of
+from tilewright.frontend.tracing_map import converted, recorder_of, tensor_of
+from tilewright.frontend.tracing_promotion import Rule, dtype_of, text_of
 from tilewright.frontend.tracing_value import Traced
+from tilewright.graph.types import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 FUNCTION_NAMES: list[str] = []
@@ -37,9 +39,22 @@ def _has_traced(values: Sequence[Any]) -> bool:
     return any(isinstance(v, Traced) or (isinstance(v, list | tuple) and _has_traced(v)) for v in values)
 
 
-def record_operator(build: Callable[..., Any], operands: Sequence[Any], *arguments: Any, kind: str, **options: Any) -> Any:
-    """The traced result of an operator that computes with these operands: truth values are the numbers 0 and 1."""
-    return record_index_change(build, [numeric(operand) for operand in operands], *arguments, kind=kind, **options)
+def record_operator(
+    build: Callable[..., Any], operands: Sequence[Any], rule: Rule, *arguments: Any, kind: str, **options: Any
+) -> Any:
+    """The traced result of an operator that is no map, which computes with its operands in the type that a rule says."""
+    tensors = in_one_type(operands, rule, kind)
+    recorder = recorder_of(operands)
+    return Traced(recorder, recorder.record(build, *tensors, *arguments, kind=kind, **options))
+
+
+def in_one_type(operands: Sequence[Any], rule: Rule, kind: str) -> list[Tensor]:
+    """The operands of an operator that is no map, in the type that it computes in. Raises `DTypeError` if kernels do not."""
+    recorder = recorder_of(operands)
+    kinds = [dtype_of(operand) for operand in operands]
+    dtype = rule(kind, kinds)
+    recorder.check_result(kind, text_of(kinds), dtype.name, is_map=False)
+    return [tensor_of(recorder, converted(operand, dtype)) for operand in operands]
 
 
 def record_index_change(build: Callable[..., Any], operands: Sequence[Any], *arguments: Any, kind: str, **options: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from tilewright.errors import DTypeError
 from tilewright.frontend.tracing_integers import whole
 from tilewright.frontend.tracing_location import unsupported, user_location
-from tilewright.frontend.tracing_map import apply_map, numeric, record_map
+from tilewright.frontend.tracing_map import apply_map, record_map
 from tilewright.frontend.tracing_record import INTEGERS, current_recorder
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.operators import arange as arange_operator
@@ -24,12 +24,11 @@ def astype(x: Any, dtype: Any) -> Any:
     if name == x.tensor.dtype:
         return x
     if name == "bool":
-        return apply_map("not_equal", x, 0.0)
-    x = numeric(x)
+        return apply_map("not_equal", x, 0)
     if x.recorder.element_types is not None and name in INTEGERS and not np.can_cast(x.dtype, name):
         why = f"kernels compute whole numbers without wrapping them, and not all {x.dtype} values are {name}"
         raise DTypeError(f"{x.dtype} values as {name}", where=user_location(), why=why, hint="use floor, or a wider type")
-    return x if name == x.tensor.dtype else record_map("astype", Load(0), (x,), dtype=name)
+    return record_map("astype", Load(0), (x,), dtype=name)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tilewright.errors import UnsupportedOperation
+from tilewright.frontend.tracing_arrays import torch_function
 from tilewright.frontend.tracing_hints import instead_of
 from tilewright.frontend.tracing_lengths import lengths
 from tilewright.frontend.tracing_location import UnsupportedAttribute, unsupported, user_location
@@ -140,6 +141,10 @@ class Traced:
 
         return call_function(function, args, options)
 
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), options: Any = None) -> Any:
+        return torch_function(function, _functions().FUNCTION_NAMES)
+
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
@@ -168,8 +173,6 @@ class Traced:
     def __array__(self, *args: Any, **options: Any) -> NoReturn:
         raise _no_value("contents", "use functions of tilewright or NumPy functions that it traces; arrays in a list, one by one")
 
-    __mod__ = __rmod__ = _refused("x % y", "remainder")
-    __divmod__ = __rdivmod__ = _refused("divmod(x, y)", "divmod")
     __lshift__ = __rlshift__ = _refused("x << y", "left_shift")
     __rshift__ = __rrshift__ = _refused("x >> y", "right_shift")
     __xor__ = __rxor__ = _refused("x ^ y", "xor")
@@ -226,10 +229,22 @@ class Traced:
         raise unsupported("a power with a traced exponent", (), hint="write it as exp(exponent * math.log(base))")
 
     def __floordiv__(self, other: Any) -> Any:
-        return apply_floor_divide(self, other)
+        return _functions().floor_divide(self, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return apply_floor_divide(other, self)
+        return _functions().floor_divide(other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return _functions().remainder(self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _functions().remainder(other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
 
     def __and__(self, other: Any) -> Any:
         check_truth("x & y", self, other)
@@ -262,16 +277,9 @@ class Traced:
         return _functions().not_equal(self, other)
 
 
-def apply_floor_divide(x: Any, y: Any) -> Any:
-    """NumPy's floor division: the quotient is rounded down before it is rounded to float32."""
-    from tilewright.frontend.tracing_map import apply_map
-
-    return apply_map("floor_divide", x, y)
-
-
 def check_truth(operation: str, *operands: Any) -> None:
     """Operators on bits are there for truth values only."""
-    dtypes = [np.dtype(operand.dtype) for operand in operands if hasattr(operand, "dtype")]
+    dtypes = [np.dtype(operand.dtype if hasattr(operand, "dtype") else type(operand)) for operand in operands]
     if any(dtype != np.bool_ for dtype in dtypes):
         why = f"it works on bits, and the operands are {' and '.join(dtype.name for dtype in dtypes)}"
         raise unsupported(operation, (), why, "compare first: x > 0 has truth values, and so has logical_not(x)")

@@ -315,7 +315,7 @@ def _value(scalar: Scalar, environment: _Environment) -> Any:
             return environment.dtype.type(environment.parameters[name])
         case Apply(function, operands):
             result = np.asarray(FUNCTIONS[function].numpy(*(_value(operand, environment) for operand in operands)))
-            return result.astype(environment.dtype, copy=False) if np.issubdtype(result.dtype, np.floating) else result
+            return result.astype(environment.dtype, copy=False) if np.issubdtype(result.dtype, np.number) else result
         case Previous(name):
             raise InternalError(f"the previous value of {name!r} has no meaning outside a rescaling law")
 

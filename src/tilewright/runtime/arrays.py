@@ -115,7 +115,7 @@ def _explained_torch(x: Any, problem: Exception) -> Array:
         raise UnsupportedOperation(
             "a tensor that requires a gradient cannot be passed to a kernel",
             why="kernels compute no gradients",
-            hint='pass x.detach(), or use torch.compile(model, backend="tilewright")',
+            hint="pass x.detach()",
         )
     if x.device.type != "cpu":
         raise UnsupportedOperation(

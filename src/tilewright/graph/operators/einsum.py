@@ -120,11 +120,11 @@ def _index(label: str, extent: Extent, extents: dict[str, Extent]) -> Index:
 
 def _operand_labels(part: str, rank: int, where: str) -> tuple[str, ...]:
     before, dots, after = part.partition("...")
+    _check_letters(before + after, where)
     spare = rank - len(before) - len(after)
     if spare < 0 or (spare > 0 and not dots):
         raise ShapeError(f"{part!r} does not fit an operand with {rank} dimensions", where=where)
     labels = (*before, *(f"b{position}" for position in reversed(range(spare))), *after)
-    _check_letters(before + after, where)
     repeated = [label for label, count in Counter(labels).items() if count > 1]
     if repeated:
         raise UnsupportedOperation(
