@@ -57,15 +57,20 @@ class Growing:
 
     def whole(self, least: int, most: int) -> int:
         """A whole number, both ends included."""
+        if least > most:
+            raise Unfit
         return int(self.rng.integers(least, most + 1))
 
     def choose(self, options: Sequence[T]) -> T:
+        """One of them."""
         if not options:
             raise Unfit
         return options[int(self.rng.integers(len(options)))]
 
     def some(self, options: Sequence[T], least: int = 1) -> list[T]:
         """Some of them, in order."""
+        if not options:
+            raise Unfit
         count = self.whole(min(least, len(options)), len(options))
         return [options[n] for n in sorted(self.rng.permutation(len(options))[:count])]
 

@@ -12,7 +12,7 @@ from tests.support.random_onnx.program import Value
 
 def weights(g: Growing, *shape: int, terms: int) -> str:
     """Constants that keep a sum of so many terms near 1."""
-    return g.floats(*shape, scale=1 / math.sqrt(terms))
+    return g.floats(*shape, scale=1 / math.sqrt(max(terms, 1)))
 
 
 def linear(g: Growing) -> None:
