@@ -28,6 +28,15 @@ _slots = threading.BoundedSemaphore(usable_cores())
 keeps its slot: who has waited so long starts without one."""
 
 
+def _forget_slots() -> None:
+    """In a forked child: the threads that have slots are not there to give them back."""
+    global _slots
+    _slots = threading.BoundedSemaphore(usable_cores())
+
+
+os.register_at_fork(after_in_child=_forget_slots)
+
+
 class TimeIsUp(Exception):
     """A program did not end in time; it and its children were killed."""
 
@@ -80,12 +89,13 @@ class Processes:
 
 @contextlib.contextmanager
 def _slot() -> Iterator[None]:
-    has_slot = _slots.acquire(timeout=SLOT_WAIT_S)
+    slots = _slots
+    has_slot = slots.acquire(timeout=SLOT_WAIT_S)
     try:
         yield
     finally:
         if has_slot:
-            _slots.release()
+            slots.release()
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
