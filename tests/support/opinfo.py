@@ -60,12 +60,17 @@ class Wrapped(torch.nn.Module):
 
 
 @cache
+def load_exporters() -> None:
+    """What the slow exporter loads, children then inherit."""
+    _exported(Wrapped(torch.cartesian_prod, ((torch.ones(1),), {})))
+
+
+@cache
 def operators() -> tuple[Any, ...]:
     """All operators that PyTorch has samples of."""
     from torch.testing._internal.common_methods_invocations import op_db
 
     torch.set_num_threads(1)
-    _exported(Wrapped(torch.cartesian_prod, ((torch.ones(1),), {})))  # children inherit what the exporters load
     return tuple(op_db)
 
 
@@ -87,7 +92,7 @@ def module(seed: int) -> tuple[str, Wrapped]:
     return f"{operator.full_name} of {str(dtype).partition('.')[2]}", wrapped.eval()
 
 
-def program(seed: int) -> Program:
+def program(seed: int, *, is_quick: bool = False) -> Program:
     """The exported program, with onnxruntime's results. Raises `Skipped`."""
     name, wrapped = module(seed)
     try:
@@ -99,18 +104,19 @@ def program(seed: int) -> Program:
         raise Skipped("results that are no tensors")
     if not all(torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)) for a, b in zip(results, again, strict=True)):
         raise Skipped("random results")
-    return _program(f"{name}, sample {seed}", _exported(wrapped), wrapped.given, seed)
+    return _program(f"{name}, sample {seed}", _exported(wrapped, is_quick=is_quick), wrapped.given, seed)
 
 
-def _exported(wrapped: Wrapped) -> onnx.ModelProto:
-    """By the exporter that takes milliseconds, or else by the one that takes seconds and knows more."""
+def _exported(wrapped: Wrapped, *, is_quick: bool = False) -> onnx.ModelProto:
+    """By the exporter that takes milliseconds, or else, unless `is_quick`, by the one that takes seconds and knows more."""
     buffer = io.BytesIO()
     with silent():
         try:
             torch.onnx.export(wrapped, wrapped.given, buffer, dynamo=False, opset_version=OPSET, do_constant_folding=False)
             return onnx.load_from_string(buffer.getvalue())
-        except Exception:
-            pass
+        except Exception as problem:
+            if is_quick:
+                raise Skipped("the exporter refuses") from problem
         try:
             return torch.onnx.export(wrapped, wrapped.given, dynamo=True, opset_version=OPSET, verbose=False).model_proto
         except Exception as problem:
@@ -204,9 +210,9 @@ def _constant(array: np.ndarray) -> Value:
     return Value((array,), ((array,),) * TWINS, is_constant=True)
 
 
-def _program_or_reason(seed: int) -> Program | str:
+def _program_or_reason(seed: int, *, is_quick: bool) -> Program | str:
     try:
-        return program(seed)
+        return program(seed, is_quick=is_quick)
     except Skipped as problem:
         return str(problem)
 
@@ -215,11 +221,13 @@ def _apart(one: Program) -> Outcome:
     return judged_in_child(lambda: outcome(one))
 
 
-def tried(seed: int, known: Collection[str] = ()) -> tuple[Outcome, str]:
+def tried(seed: int, known: Collection[str] = (), *, is_quick: bool = False) -> tuple[Outcome, str]:
     """The outcome of a seed's sample, and if it failed, the text of the smallest program that fails in the same way."""
     operators()
+    if not is_quick:
+        load_exporters()
     try:
-        whole = in_child(lambda: _program_or_reason(seed))
+        whole = in_child(lambda: _program_or_reason(seed, is_quick=is_quick))
     except Crashed as problem:
         return Outcome(SKIPPED, f"torch, its exporters or onnxruntime: {problem}"), ""
     if isinstance(whole, str):
@@ -237,10 +245,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("first", type=int)
     parser.add_argument("last", type=int, help="exclusive")
+    parser.add_argument("--quick", action="store_true", help="only what the exporter takes that takes milliseconds")
     given = parser.parse_args()
     logging.disable(logging.INFO)
     warnings.simplefilter("ignore")
-    print(swept(range(given.first, given.last), tried))
+    print(swept(range(given.first, given.last), lambda seed, known: tried(seed, known, is_quick=given.quick)))
 
 
 if __name__ == "__main__":

@@ -120,9 +120,9 @@ def judged_in_child(judge: Callable[[], Outcome]) -> Outcome:
         return Outcome(CRASHED, str(problem))
 
 
-def run_module(module: str, numbers: range) -> str:
+def run_module(module: str, numbers: range, *options: str) -> str:
     """What a generator's command prints for these seeds, in a process without threads of its own."""
-    command = [sys.executable, "-m", module, str(numbers.start), str(numbers.stop)]
+    command = [sys.executable, "-m", module, str(numbers.start), str(numbers.stop), *options]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, f"exit status {run.returncode}\n{run.stdout[-2000:]}\n{run.stderr[-2000:]}"
     return run.stdout
