@@ -114,7 +114,7 @@ OF_ONE = (
 OF_TWO = (
     *_named("add", "subtract", "multiply", "divide", "maximum", "minimum"),
     *_conditions("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or"),
-    Case("x // y", lambda x, y: x // y, np.floor_divide),
+    *_named("floor_divide", "remainder"),
     Case("where(x > y, x, y)", lambda x, y: tw.where(x > y, x, y), lambda x, y: np.where(x > y, x, y)),
 )
 OF_THREE = (
