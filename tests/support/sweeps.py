@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -98,6 +99,8 @@ def in_child(make: Callable[[], T], seconds: int = SECONDS) -> T:
             with os.fdopen(writer, "wb") as pipe:
                 pipe.write(pickle.dumps(make()))
             os._exit(0)
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(1)
     os.close(writer)
