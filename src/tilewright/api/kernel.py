@@ -17,6 +17,7 @@ from tilewright.api.calling import Array, Binder, TracedCall, is_array
 from tilewright.api.tracebacks import shorten
 from tilewright.codegen.artifact import Artifact
 from tilewright.errors import ShapeError, TilewrightError
+from tilewright.graph.data_format import Unreadable, decode, encode
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.runtime import artifacts
@@ -115,7 +116,9 @@ class Kernel:
 
     def __init__(self, lowered: Lowered, executable: Executable, constants: tuple[Array, ...] = ()) -> None:
         """`constants` are those that calls read as they are, in the order of the executable's inputs."""
-        self._lowered = _without_constants(lowered)
+        self._binder = lowered.binder
+        self._name = lowered.graph.name
+        self._described = _Described.of(lowered)
         self._executable = executable
         self._structure = lowered.traced.call
         self._result = lowered.traced.result
@@ -136,11 +139,11 @@ class Kernel:
             raise
 
     def _call(self, args: tuple[Any, ...], out: Any, options: dict[str, Any]) -> Any:
-        call = self._lowered.binder.flatten(args, options)
+        call = self._binder.flatten(args, options)
         if call.structure != self._structure:
             raise ShapeError(
                 "the arguments do not have the structure that this kernel was compiled for",
-                where=self._lowered.graph.name,
+                where=self._name,
                 why="containers and static values are part of the signature",
                 hint="call the jitted function itself, which compiles what it needs",
             )
@@ -170,17 +173,39 @@ class Kernel:
 
     def explain(self) -> str:
         """The plan and its reasons, for a person."""
-        return self._lowered.explain()
+        return self._described.explain()
 
     def memory_stats(self) -> MemoryStats:
         """Scratch and workspace that calls have needed so far, and the constants that were packed, in bytes."""
         return self._executable.memory_stats()
 
 
-def _without_constants(lowered: Lowered) -> Lowered:
-    """The same for whoever asks for names and reasons: a kernel keeps no array that it has packed."""
-    constants = tuple((name, constant.without_values()) for name, constant in lowered.graph.constants)
-    return replace(lowered, traced=replace(lowered.traced, graph=replace(lowered.graph, constants=constants)))
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """What a kernel computes, for whoever asks for its plan: as text, since Python's collector visits every object of a graph."""
+
+    graph: bytes | Graph
+    """Encoded; a graph that `data_format` has no place for stays as it is."""
+    machine: Machine
+    fuse: bool | None
+
+    @classmethod
+    def of(cls, lowered: Lowered) -> _Described:
+        """Without the values of constants: a kernel keeps no array that it has packed."""
+        constants = tuple((name, constant.without_values()) for name, constant in lowered.graph.constants)
+        graph = replace(lowered.graph, constants=constants)
+        try:
+            return cls(encode(graph, Graph), lowered.machine, lowered.fuse)
+        except Unreadable:
+            return cls(graph, lowered.machine, lowered.fuse)
+
+    def explain(self) -> str:
+        """The plan and its reasons, made again."""
+        from tilewright import compiler
+        from tilewright.report.explain import explain
+
+        graph = decode(self.graph, Graph) if isinstance(self.graph, bytes) else self.graph
+        return explain(compiler.plan(graph, self.machine, fuse=self.fuse))
 
 
 def output_arrays(result: pytree.Structure, out: Any) -> list[Array]:
