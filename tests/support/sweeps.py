@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import pickle
@@ -91,6 +92,7 @@ class Crashed(Exception):
 
 def in_child(make: Callable[[], T], seconds: int = SECONDS) -> T:
     """What a process of its own makes, which may crash or hang: `Crashed` then. The caller must not have started threads."""
+    _load_compiler()
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
@@ -113,6 +115,19 @@ def in_child(make: Callable[[], T], seconds: int = SECONDS) -> T:
         raise Crashed(f"exit status {os.waitstatus_to_exitcode(status)}")
     made: T = pickle.loads(told)
     return made
+
+
+@functools.cache
+def _load_compiler() -> None:
+    """Import what plans, generates and lowers, so that no child does it again: half a second each. Nothing is run."""
+    import tilewright as tw
+    from tilewright import compiler
+    from tilewright.graph.definition import definition
+
+    for target in ("x86-64-v2", "x86-64-v3", "x86-64-v4"):
+        lowered = tw.jit(lambda x, y: tw.softmax(x @ y) + 1.0, target=target).lower(tw.spec((8, 9)), tw.spec((9, 8)))
+        compiler.generate(lowered.model_plan)
+    definition("Conv", 21)
 
 
 def judged_in_child(judge: Callable[[], Outcome]) -> Outcome:
