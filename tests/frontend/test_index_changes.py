@@ -20,6 +20,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
     "expand_dims": lambda x: tw.expand_dims(x, (0, 2)),
     "squeeze": lambda x: tw.squeeze(x[:, :1]),
     "broadcast_to": lambda x: tw.broadcast_to(x[:, None], (4, 3, 6)),
+    "broadcast_to a length": lambda x: tw.broadcast_to(x[0, 0], 7),
     "slices": lambda x: x[1:, ::-2],
     "integer": lambda x: x[2],
     "None": lambda x: x[:, None, None, :],

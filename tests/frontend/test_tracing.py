@@ -239,6 +239,14 @@ def test_masked_arrays_cannot_be_constants() -> None:
         traced(lambda x: x * np.ma.masked_array(ROW, ROW > 1), (4,))
 
 
+@pytest.mark.parametrize("value", [None, {}, slice(1), [[1.0], [1.0, 2.0]], len, "a"])
+def test_what_is_no_array_of_numbers_cannot_be_a_constant(value: Any) -> None:
+    for function in (lambda x: x + value, lambda x: tw.maximum(value, x), lambda x: tw.where(x > 0, x, value)):
+        with pytest.raises((UnsupportedOperation, DTypeError)) as caught:
+            traced(function, (4,))
+        assert "test_tracing.py:" in caught.value.where
+
+
 def test_shape_errors_say_where_they_happened() -> None:
     with pytest.raises(ShapeError, match="do not broadcast") as caught:
         traced(lambda x, y: x + y, (3,), (4,))

@@ -41,14 +41,12 @@ _TORCH_NAMES = {"sub": "subtract", "mul": "multiply", "div": "divide", "cat": "c
 def constant_array(value: Any) -> Array:
     """What the function closes over, as a NumPy array. Raises `UnsupportedOperation` where it cannot be read as one."""
     try:
-        return np.asanyarray(value)
-    except (TypeError, RuntimeError) as problem:
-        raise UnsupportedOperation(
-            f"a {type(value).__qualname__} cannot be a constant of the function",
-            where=user_location(),
-            why="kernels compute no gradients" if getattr(value, "requires_grad", False) else str(problem),
-            hint=_readable(value),
-        ) from problem
+        array: Array = np.asanyarray(value)
+    except (TypeError, ValueError, RuntimeError) as problem:
+        raise _unreadable(value, str(problem)) from problem
+    if array.dtype.kind == "O":
+        raise _unreadable(value, "NumPy makes it an array of Python objects")
+    return array
 
 
 def torch_function(function: Any, known: Iterable[str]) -> Any:
@@ -67,7 +65,16 @@ def torch_function(function: Any, known: Iterable[str]) -> Any:
     )
 
 
+def _unreadable(value: Any, why: str) -> UnsupportedOperation:
+    return UnsupportedOperation(
+        f"a {type(value).__qualname__} cannot be a constant of the function",
+        where=user_location(),
+        why="kernels compute no gradients" if getattr(value, "requires_grad", False) else why,
+        hint=_readable(value),
+    )
+
+
 def _readable(value: Any) -> str:
     if getattr(value, "requires_grad", False):
         return "close over its values: w.detach()"
-    return "close over float32 values: w.float()" if hasattr(value, "float") else "close over a NumPy array"
+    return "close over float32 values: w.float()" if hasattr(value, "float") else "close over a NumPy array of numbers"

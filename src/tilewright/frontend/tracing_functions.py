@@ -231,9 +231,9 @@ def squeeze(x: Any, axis: Any = None) -> Any:
 
 
 @traceable("broadcast_to")
-def broadcast_to(x: Any, shape: Sequence[Extent]) -> Any:
-    """The array repeated along dimensions of extent 1 and new leading ones."""
-    wanted = wholes(shape)
+def broadcast_to(x: Any, shape: Extent | Sequence[Extent]) -> Any:
+    """The array repeated along dimensions of extent 1 and new leading ones; a number is a shape of one dimension."""
+    wanted = wholes(shape if isinstance(shape, tuple | list) else (shape,))
     if broadcast_shapes([wholes(x.shape), wanted], user_location()) != wanted:
         raise ShapeError(f"cannot broadcast {shape_text(x.shape)} to {shape_text(wanted)}", where=user_location())
     return record_index_change(map_operator.broadcast, (x,), wanted, kind="broadcast")

@@ -51,6 +51,8 @@ REMARKS = MappingProxyType(
         "log1p": "which loses digits near 0",
         "rint": "which rounds halves up",
         "round": "which rounds halves up",
+        "std": "which divides by the number of elements, as numpy.std",
+        "var": "which divides by the number of elements, as numpy.var",
         "xor": "for truth values x != y",
     }
 )
