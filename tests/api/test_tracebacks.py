@@ -13,6 +13,8 @@ import tilewright as tw
 import tilewright.onnx as ort
 from tests.support.onnx_models import info, model, node
 from tilewright import compiler
+from tilewright.api.lengths import bucket
+from tilewright.frontend.tracing_value import Traced
 
 X = np.ones((2, 3), np.float32)
 
@@ -64,3 +66,8 @@ def test_bugs_keep_all_frames(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(compiler, "partition", broken)
     assert "plan" in frames(lambda: tw.jit(lambda x: x * 2).lower(X), tw.InternalError)
+
+
+def test_what_this_package_raises_without_meaning_to_keeps_all_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Traced, "reshape", lambda *_: bucket(None))  # type: ignore[arg-type]
+    assert "bucket" in frames(lambda: tw.jit(lambda x: x.reshape(6))(X), TypeError)

@@ -1,6 +1,6 @@
 """Tracebacks that end at the user's line: frames of this package are left out of errors that leave it.
 
-`TILEWRIGHT_FULL_TRACEBACKS=1` keeps them. Bugs keep them always: `InternalError`s are not touched.
+`TILEWRIGHT_FULL_TRACEBACKS=1` keeps them. Bugs keep them always: `InternalError`s, and what is no message but was raised here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from tilewright import settings
-from tilewright.errors import InternalError
+from tilewright.errors import InternalError, is_bug
 
 _PACKAGE = f"{Path(__file__).parents[1]}/"
 
@@ -19,7 +19,7 @@ def shorten(problem: BaseException) -> None:
 
     The caller raises it again with a bare `raise`, which adds no frame of its own.
     """
-    if isinstance(problem, InternalError) or settings.current().full_tracebacks:
+    if isinstance(problem, InternalError) or is_bug(problem) or settings.current().full_tracebacks:
         return
     seen: set[int] = set()
     left: list[BaseException | None] = [problem]
