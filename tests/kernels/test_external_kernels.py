@@ -22,6 +22,7 @@ from tests.support.kernel_build import CALLER, COMPILERS, command, load
 from tilewright import compiler
 from tilewright.codegen import emit_library
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, register, registered, unregister
+from tilewright.machine import Machine
 from tilewright.runtime.toolchain import find
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-micro-kernel.md"
@@ -126,7 +127,7 @@ def products_with(d: np.ndarray) -> list[Callable[..., Any]]:
     return [lambda a, b: a @ b, lambda a, b: a @ tw.transpose(b), lambda a, b: tw.softmax(a @ b) @ d, lambda a, b: a @ d @ b]
 
 
-def check_alone(kernel: MicroKernel, target: str | None, columns: int) -> None:
+def check_alone(kernel: MicroKernel, target: str | Machine, columns: int) -> None:
     """Products by this kernel alone, the package's own ones being taken out."""
     for one in registered():
         unregister(one.name)
@@ -148,7 +149,7 @@ def test_it_can_be_the_only_kernel(target: str | None, columns: int) -> None:
     """Of vectors that are wider than its panels, too: None is the machine at hand."""
     if target is not None and platform.machine() != "x86_64":
         pytest.skip("these targets are x86-64")
-    in_child(check_alone, C_KERNEL, target, columns)
+    in_child(check_alone, C_KERNEL, target or Machine.detect(), columns)
 
 
 @pytest.mark.needs("avx2", "fma")
