@@ -1,5 +1,7 @@
 """Sessions by the names of onnxruntime: what an existing script asks of them."""
 
+import re
+
 import numpy as np
 import onnx
 import pytest
@@ -124,6 +126,23 @@ def test_explain_takes_dimensions_and_shapes():
         session.explain()
     with pytest.raises(ShapeError, match="no input and no dimension 'z'"):
         session.explain(z=5)
+
+
+@pytest.mark.parametrize("value", [None, np.ma.masked_array(X, X > 1)])
+def test_feeds_that_are_no_arrays_are_named(value):
+    with pytest.raises(DTypeError) as caught:
+        ort.InferenceSession(doubling()).run(None, {"x": value})
+    assert caught.value.where == "input 'x'"
+
+
+@pytest.mark.parametrize("shape", [["n"], ["n", 3], [2, "n", "m"]])
+@pytest.mark.parametrize("name", ["x", "x.1"])
+def test_explain_asks_for_a_shape_that_the_input_may_have(shape, name):
+    session = ort.InferenceSession(model([node("Double", [name], ["y"])], [info(name, shape)], [info("y", None)]))
+    with pytest.raises(ShapeError, match="is not known") as caught:
+        session.explain()
+    asked = re.search(r"explain\(.*\);", caught.value.hint)[0].rstrip(";")
+    assert "extents" in eval(asked, {"explain": session.explain})
 
 
 def test_explain_of_dynamic_dimensions_tells_what_has_run():

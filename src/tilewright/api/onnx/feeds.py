@@ -100,7 +100,11 @@ def _array(one: Declared, value: Any) -> Any:
             return np.asarray(value, one.dtype)
         except (TypeError, ValueError, OverflowError) as problem:
             raise DTypeError(f"the input {one.name!r} is no array of {one.dtype}", where="run", why=str(problem)) from problem
-    array = np.asarray(value) if isinstance(value, np.generic) else as_array(value)
+    try:
+        array = np.asarray(value) if isinstance(value, np.generic) else as_array(value)
+    except DTypeError as problem:
+        problem.where = problem.where or f"input {one.name!r}"
+        raise
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 

@@ -109,6 +109,12 @@ def _extents(one: Declared, shapes: dict[str, Any]) -> Iterator[int]:
     for extent in one.shape if one.shape is not None else (None,):
         known = shapes.get(extent) if isinstance(extent, str) else extent
         if known is None:
-            hint = f"give the shape of the input: explain({one.name}=(1, 128)); or run the session first"
+            hint = f"give the shape of the input: {_call_with_shape(one)}; or run the session first"
             raise ShapeError(f"the shape of {one.name!r} is not known", where="explain", why=f"it is {one.shape}", hint=hint)
         yield int(known)
+
+
+def _call_with_shape(one: Declared) -> str:
+    """The call of `explain` with some shape that this input may have."""
+    shape = (1, 128) if one.shape is None else tuple(extent if isinstance(extent, int) else 128 for extent in one.shape)
+    return f"explain({one.name}={shape})" if one.name.isidentifier() else f"explain(**{{{one.name!r}: {shape}}})"
