@@ -18,6 +18,7 @@ from tilewright.frontend.onnx.meanings import run_meaning
 from tilewright.frontend.onnx.model import Node
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.definition import Definition
+from tilewright.graph.sums_of_extents import value_of
 from tilewright.graph.types import SymbolicExtent
 
 X = np.ones((2, 3), np.float32)
@@ -54,6 +55,19 @@ def test_lengths_that_only_this_package_cannot_take_are_no_reason_to_specialise(
     function(random(5))
     with pytest.raises(tw.InternalError, match="tracing with lengths: TypeError"):
         function(random(6))
+
+
+def test_a_line_of_the_package_that_fails_while_a_function_is_traced_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Traced, "reshape", lambda self, *_: value_of(SymbolicExtent("rows", 2, 4, 4), {}))
+    with pytest.raises(tw.InternalError, match="tracing double_again: KeyError: 'rows'") as caught:
+        tw.jit(double_again, target="x86-64-v2")(X)
+    assert caught.value.dump.startswith("graph double_again")
+    with pytest.raises(KeyError, match="mine"):
+        tw.jit(lambda x: {}["mine"] + x, target="x86-64-v2")(X)
+
+
+def double_again(x: Any) -> Any:
+    return (x * 2).reshape(-1)
 
 
 def test_functions_that_refuse_lengths_are_specialised() -> None:

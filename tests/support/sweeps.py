@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import os
 import pickle
 import re
@@ -15,8 +14,7 @@ import subprocess
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -62,28 +60,12 @@ class Outcome:
 
 def judged(compare: Callable[[], Outcome]) -> Outcome:
     """The outcome of compiling, running and comparing: errors that users may meet are refusals, all others are ours."""
-    with lowerings_that_failed() as hidden:
-        try:
-            outcome = compare()
-        except TilewrightError as problem:
-            return Outcome(REFUSED, f"{type(problem).__name__}: {problem.message}")
-        except Exception as problem:
-            return Outcome(INTERNAL, f"{type(problem).__name__}: {problem}")
-    return Outcome(INTERNAL, hidden[0]) if hidden and not outcome.is_failure else outcome
-
-
-@contextmanager
-def lowerings_that_failed() -> Iterator[list[str]]:
-    """The messages of lowerings that failed unexpectedly, whose nodes run as NumPy instead."""
-    messages: list[str] = []
-    handler = logging.Handler(logging.WARNING)
-    handler.emit = lambda record: messages.append(record.getMessage()) if "failed with" in record.getMessage() else None  # type: ignore[method-assign]
-    logger = logging.getLogger("tilewright.onnx")
-    logger.addHandler(handler)
     try:
-        yield messages
-    finally:
-        logger.removeHandler(handler)
+        return compare()
+    except TilewrightError as problem:
+        return Outcome(REFUSED, f"{type(problem).__name__}: {problem.message}")
+    except Exception as problem:
+        return Outcome(INTERNAL, f"{type(problem).__name__}: {problem}")
 
 
 class Crashed(Exception):

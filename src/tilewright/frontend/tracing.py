@@ -9,14 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import TilewrightError, UnsupportedOperation
+from tilewright.errors import TilewrightError, UnsupportedOperation, bug, is_bug
 from tilewright.frontend.tracing_record import Recorder, recording
 from tilewright.frontend.tracing_value import Traced
 from tilewright.graph.operators.elementwise import elementwise
+from tilewright.graph.printer import to_text
 from tilewright.graph.rewrites.rename import rename_tensors
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
 from tilewright.graph.verifier import verify
+
+NEVER_MEANT = (AssertionError, LookupError, NameError, StopIteration)
+"""Exceptions that lines of this package do not raise for arguments of a wrong type or value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,12 @@ def trace(
         for position, spec in enumerate(arguments)
     ]
     with recording(recorder):
-        returned = function(*inputs)
+        try:
+            returned = function(*inputs)
+        except NEVER_MEANT as problem:
+            if not is_bug(problem):
+                raise
+            raise bug(f"tracing {recorder.name}", problem, to_text(recorder.graph(()))) from problem
     results = list(returned) if isinstance(returned, list | tuple) else [returned]
     outputs = tuple(_output(recorder, result, results[:position]) for position, result in enumerate(results))
     graph = _with_output_names(recorder.graph(outputs))

@@ -125,7 +125,9 @@ def _evaluate_operator(
     target = np.dtype(result.dtype)
     if dtype is not None and np.issubdtype(target, np.floating):
         target = np.dtype(dtype)
-    computed = np.dtype(dtype or ("float32" if operator.accumulator in HALVES else operator.accumulator))
+    computed = np.dtype("float32" if operator.accumulator in HALVES else operator.accumulator)
+    if dtype is not None and np.issubdtype(computed, np.floating):
+        computed = np.dtype(dtype)
     output = np.zeros(tuple(_size(extent, symbols) for extent in result.shape), target)
     if output.size == 0:
         return output

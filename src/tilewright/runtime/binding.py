@@ -50,7 +50,7 @@ def _check_dtype(slot: TensorSlot, array: Array) -> None:
         raise DTypeError(
             f"argument {slot.name} has element type {array.dtype}, expected {slot.dtype}",
             where=slot.name,
-            hint=f"convert it to {slot.dtype}",
+            hint=f"convert it: x.astype({slot.dtype!r})",
         )
 
 

@@ -23,6 +23,8 @@ class Answer:
 
 
 SLOT_WAIT_S = 10.0
+NICENESS = 5
+"""Added to this process's: a third of its share of a core that both want."""
 _slots = threading.BoundedSemaphore(usable_cores())
 """More compilers than cores end no sooner, and keep threads that call finished kernels from the cores. A compiler that hangs
 keeps its slot: who has waited so long starts without one."""
@@ -84,7 +86,8 @@ class Processes:
                 process_group=0,
             )
             self._running.add(process)
-            return process
+        _give_way(process)
+        return process
 
 
 @contextlib.contextmanager
@@ -96,6 +99,12 @@ def _slot() -> Iterator[None]:
     finally:
         if has_slot:
             slots.release()
+
+
+def _give_way(process: subprocess.Popen[bytes]) -> None:
+    """Let threads that call finished kernels have the cores first."""
+    with contextlib.suppress(OSError):  # it has ended, or its group may not be changed
+        os.setpriority(os.PRIO_PGRP, process.pid, os.getpriority(os.PRIO_PROCESS, 0) + NICENESS)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
