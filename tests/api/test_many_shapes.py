@@ -105,3 +105,22 @@ def test_the_least_recently_used_is_forgotten() -> None:
     assert kept.get(1) is None
     assert kept.values()[-1] in ("0", "99")
     assert len(forgotten) > 10
+
+
+class Counted:
+    alive = 0
+
+    def __init__(self) -> None:
+        Counted.alive += 1
+
+    def __del__(self) -> None:
+        Counted.alive -= 1
+
+
+def test_what_is_forgotten_is_let_go_a_few_at_a_time() -> None:
+    kept: recent.Recent[int, Counted] = recent.Recent(30)
+    for number in range(200):
+        before = Counted.alive
+        kept.put(number, Counted())
+        assert before + 1 - Counted.alive <= recent.RELEASED_AT_ONCE
+        assert Counted.alive <= 30

@@ -29,7 +29,7 @@ KernelSignatures: TypeAlias = Signatures[TracedCall, Kernel | FixedResult]
 MOST_REMEMBERED = 4096
 """Exact shapes whose kernels are found at once; beyond, they are found by their buckets again."""
 MOST_KERNELS = 256
-"""Of a function. Kernels that were not called while half as many were made are let go, and come from the cache on disk again."""
+"""Of a function. Kernels that were not called while a third as many were made are let go: the cache on disk has them."""
 MOST_STRUCTURES = 4096
 """Of calls: containers, static values, ranks and element types."""
 

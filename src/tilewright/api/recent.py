@@ -10,13 +10,18 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 ValueT = TypeVar("ValueT")
 
 
+RELEASED_AT_ONCE = 2
+"""Forgotten values that an addition lets go: a library that is unloaded takes a millisecond, for which all threads wait."""
+
+
 class Recent(Generic[KeyT, ValueT]):
-    """At most `limit` entries in two generations: when the young one is full it becomes the old one, which is forgotten.
+    """At most `limit` entries: two generations, and forgotten ones that are let go one by one.
 
-    An old entry that is asked for is young again, so that what was used within the last `limit / 2` additions stays. Reading a
-    young entry is one look into a dictionary, without a lock. Safe from several threads.
+    When the young generation is full it becomes the old one, which is forgotten. An old entry that is asked for is young again,
+    so that what was used within the last `limit / 3` additions stays. Reading a young entry is one look into a dictionary,
+    without a lock. Safe from several threads.
 
-    >>> recent = Recent(4)
+    >>> recent = Recent(6)
     >>> for number in range(3):
     ...     recent.put(number, str(number))
     >>> recent.get(0), recent.put(3, "3"), recent.put(4, "4"), recent.get(1), recent.get(0)
@@ -25,10 +30,11 @@ class Recent(Generic[KeyT, ValueT]):
 
     def __init__(self, limit: int, when_forgetting: Callable[[], None] = lambda: None) -> None:
         """`when_forgetting` is called whenever entries were forgotten: whoever holds values elsewhere drops them there."""
-        self._most_young = max(1, limit // 2)
+        self._most_young = max(1, limit // 3)
         self._when_forgetting = when_forgetting
         self._young: dict[KeyT, ValueT] = {}
         self._old: dict[KeyT, ValueT] = {}
+        self._forgotten: list[ValueT] = []
         self._lock = threading.Lock()
 
     def get(self, key: KeyT) -> ValueT | None:
@@ -43,7 +49,8 @@ class Recent(Generic[KeyT, ValueT]):
     def put(self, key: KeyT, value: ValueT) -> None:
         """Add an entry, or replace its value."""
         with self._lock:
-            has_forgotten = self._add(key, value)
+            has_forgotten, released = self._add(key, value)
+        del released  # without the lock
         if has_forgotten:
             self._when_forgetting()
 
@@ -52,18 +59,20 @@ class Recent(Generic[KeyT, ValueT]):
         with self._lock:
             known = self._young.get(key, self._old.get(key))
             found = value if known is None else known
-            has_forgotten = self._add(key, found)
+            has_forgotten, released = self._add(key, found)
+        del released
         if has_forgotten:
             self._when_forgetting()
         return found
 
-    def _add(self, key: KeyT, value: ValueT) -> bool:
-        """Whether others were forgotten for it."""
+    def _add(self, key: KeyT, value: ValueT) -> tuple[bool, list[ValueT]]:
+        """Whether others were forgotten for it, and what to let go."""
         is_full = len(self._young) >= self._most_young and key not in self._young
         if is_full:
+            self._forgotten += self._old.values()
             self._old, self._young = self._young, {}
         self._young[key] = value
-        return is_full
+        return is_full, [self._forgotten.pop() for _ in self._forgotten[:RELEASED_AT_ONCE]]
 
     def values(self) -> list[ValueT]:
         """All values, the longest unused first."""

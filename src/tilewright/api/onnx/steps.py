@@ -36,7 +36,7 @@ MOST_CONTENTS = 1024
 MOST_VARIANTS = 16
 """Contents for which a stage is made; with more, what depends on them runs as NumPy."""
 MOST_STEPS = 256
-"""Of a session. Those that did not run while half as many were made are let go, and come from the cache on disk again."""
+"""Of a session. Those that did not run while a third as many were made are let go, and come from the cache on disk again."""
 
 Values: TypeAlias = dict[str, Any]
 """By unique name: arrays, lists of arrays for sequences, None for an empty optional."""
