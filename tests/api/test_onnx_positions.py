@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 
 import tilewright.onnx as ort
 from tests.support.onnx_models import info, model
@@ -69,6 +69,21 @@ def test_what_onnxruntime_refuses_is_refused(case):
     with pytest.raises(PositionError) as caught:
         own.run(None, feeds(outside))
     assert caught.value.where.startswith(f"{CASES[case][0]} node 'it'")
+
+
+@pytest.mark.parametrize(("lengths", "outside"), [((0, 6), 6), ((-1, 5), -1)], ids=["above the extent", "below 0"])
+@pytest.mark.parametrize("is_known", [False, True], ids=["given", "constant"])
+def test_lengths_out_of_range_are_called_lengths(lengths, outside, is_known):
+    nodes = [helper.make_node("ReverseSequence", ["x", "lengths"], ["r"], name="it"), helper.make_node("Neg", ["r"], ["y"])]
+    given = {"x": X, "lengths": whole(*lengths)}
+    constants = {"lengths": given.pop("lengths")} if is_known else {}
+    infos = [info("x", X.shape), helper.make_tensor_value_info("lengths", TensorProto.INT64, (2,))][: len(given)]
+    with pytest.raises(PositionError) as caught:
+        ort.InferenceSession(model(nodes, infos, [info("y", None)], constants)).run(None, given)
+    assert caught.value.message == f"length {outside} is out of range"
+    assert caught.value.where.startswith("ReverseSequence node 'it'")
+    assert caught.value.why.endswith(" has 5 elements")
+    assert caught.value.hint == "lengths lie between 0 and 5"
 
 
 @pytest.mark.parametrize("case", ["Gather", "GatherElements", "GatherND"])

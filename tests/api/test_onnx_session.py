@@ -166,6 +166,14 @@ def test_feeds_that_do_not_fit_are_value_errors_as_in_onnxruntime():
         session.run(None, {"x": X, "z": X})
 
 
+@pytest.mark.parametrize("feeds", [None, [X], X], ids=["None", "a list", "an array"])
+def test_feeds_that_are_no_dictionary_are_refused(feeds):
+    session = ort.InferenceSession(doubling())
+    with pytest.raises(FeedError, match=f"a dictionary of arrays by name, not of type {type(feeds).__name__}") as caught:
+        session.run(None, feeds)
+    assert caught.value.hint == "session.run(None, {'x': ...})"
+
+
 def test_explain_and_profile_mark_what_runs_as_numpy():
     nodes = [node("Double", ["x"], ["a"]), node("Triple", ["a"], ["b"]), node("Double", ["b"], ["y"])]
     session = ort.InferenceSession(model(nodes, [info("x", [2, 3])], [info("y", None)]))

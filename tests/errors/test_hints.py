@@ -92,6 +92,12 @@ def test_names_that_are_close_are_guessed(name, meant):
     assert instead_of(name, FUNCTION_NAMES) == f"did you mean {meant}?"
 
 
+@pytest.mark.parametrize("name", ["exp", "relu", "softmax", "maximum"])
+def test_functions_that_are_no_methods_are_named(name):
+    assert hint_of(_traced(lambda x: getattr(x, name)(), ONES)) == f"use tilewright.{name}"
+    assert callable(getattr(tw, name))
+
+
 def _traced(function: Callable[[Any], Any], *arguments: Any) -> Callable[[], Any]:
     return lambda: tw.jit(function)(*arguments)
 

@@ -148,9 +148,9 @@ class Traced:
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
-        known = [attribute for attribute in dir(type(self)) if not attribute.startswith("_")]
+        hint = f"use tilewright.{name}" if name in _functions().FUNCTION_NAMES else instead_of(name, _methods())
         raise UnsupportedAttribute(
-            f"attribute {name!r} of a traced array", where=user_location(), why="it is not there", hint=instead_of(name, known)
+            f"attribute {name!r} of a traced array", where=user_location(), why="it is not there", hint=hint
         )
 
     def __repr__(self) -> str:
@@ -275,6 +275,10 @@ class Traced:
 
     def __ne__(self, other: object) -> Any:
         return _functions().not_equal(self, other)
+
+
+def _methods() -> list[str]:
+    return [attribute for attribute in dir(Traced) if not attribute.startswith("_")]
 
 
 def check_truth(operation: str, *operands: Any) -> None:

@@ -8,6 +8,10 @@ from typing import Any
 from tilewright.errors import PositionError
 from tilewright.graph.types import Access, Operator
 
+BY_LENGTH = "reverse_sequence"
+"""The kind of operators whose positions come from lengths. Those of a length L outside of 0..extent are all
+`L - extent` if L is negative, else L: they are out of range, and tell the length."""
+
 
 @dataclass(frozen=True, slots=True)
 class NamedLookup:
@@ -19,9 +23,14 @@ class NamedLookup:
     dimension: int
     positions: str
     """The tensor of the positions."""
+    is_by_length: bool = False
+    """Whether positions come from lengths, as those of `BY_LENGTH`."""
 
     def error(self, position: int, extent: int) -> PositionError:
         """The error for a position outside of the dimension, of that extent."""
+        if self.is_by_length:
+            length = position + extent if position < 0 else position
+            return _length_error(length, extent, self.operator, f"dimension {self.dimension} of {self.tensor}")
         dimension = f"dimension {self.dimension} of {self.tensor}, looked up by {self.positions},"
         return _error(position, -extent, extent, self.operator, dimension)
 
@@ -29,7 +38,7 @@ class NamedLookup:
 def named_lookup(operator: Operator, access: Access, dimension: int) -> NamedLookup:
     """The lookup that a read of an operator makes in a dimension."""
     by = operator.reads[dict(access.lookups)[dimension]]
-    return NamedLookup(operator.name, access.tensor, dimension, by.tensor)
+    return NamedLookup(operator.name, access.tensor, dimension, by.tensor, operator.kind == BY_LENGTH)
 
 
 def check_positions(positions: Any, extent: int, where: str, *, least: int | None = None) -> None:
@@ -50,6 +59,31 @@ def check_positions(positions: Any, extent: int, where: str, *, least: int | Non
     if positions.size and not (least <= positions.min() and positions.max() < extent):
         outside = positions[(positions < least) | (positions >= extent)]
         raise _error(int(outside.reshape(-1)[0]), least, extent, where, "the dimension")
+
+
+def check_lengths(lengths: Any, extent: int, where: str) -> None:
+    """Raise `PositionError` for the first of an array of lengths that is below 0 or exceeds a dimension of that extent.
+
+    >>> import numpy as np
+    >>> check_lengths(np.array([0, 6]), 5, "ReverseSequence")
+    Traceback (most recent call last):
+    tilewright.errors.PositionError: length 6 is out of range
+      where: ReverseSequence
+      why: the dimension has 5 elements
+      hint: lengths lie between 0 and 5
+    """
+    outside = lengths[(lengths < 0) | (lengths > extent)]
+    if outside.size:
+        raise _length_error(int(outside[0]), extent, where, "the dimension")
+
+
+def _length_error(length: int, extent: int, where: str, dimension: str) -> PositionError:
+    return PositionError(
+        f"length {length} is out of range",
+        where=where,
+        why=f"{dimension} has {extent} elements",
+        hint=f"lengths lie between 0 and {extent}",
+    )
 
 
 def _error(position: int, least: int, extent: int, where: str, dimension: str) -> PositionError:

@@ -36,8 +36,20 @@ class Feeds:
         self._is_plain = len(self._plain) == len(self._inputs)
 
     def __call__(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
-        """Values by unique name. Raises like `checked`."""
+        """Values by unique name. Raises `FeedError` for what is no dictionary, and like `checked`."""
+        if type(feeds) is not dict and not isinstance(feeds, Mapping):
+            raise self._no_mapping(feeds)
         return self._at_once(feeds) or checked(feeds, self._inputs, self._optional)
+
+    def _no_mapping(self, feeds: object) -> FeedError:
+        names = [one.name for one in self._inputs]
+        example = ", ".join(f"{name!r}: ..." for name in names)
+        return FeedError(
+            f"the inputs of a run are a dictionary of arrays by name, not of type {type(feeds).__name__}",
+            where="run",
+            why=f"the model's inputs are {', '.join(names) or 'none'}",
+            hint=f"session.run(None, {{{example}}})",
+        )
 
     def _at_once(self, feeds: Mapping[str, Any]) -> dict[str, Any] | None:
         """The values where all are NumPy arrays that fit; None where anything needs more care."""

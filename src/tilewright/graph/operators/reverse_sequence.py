@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tilewright.errors import PositionError, ShapeError
+from tilewright.errors import ShapeError
 from tilewright.graph.definition import define
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
+from tilewright.graph.positions import BY_LENGTH, check_lengths
 from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.types import Access, Axis, Operator, Tensor
 
@@ -18,12 +19,14 @@ if TYPE_CHECKING:
 
 
 def _positions(lengths: Tensor, extent: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """[batch, time]: where the element at a time is read: outside, if the length is below 0 or above the extent."""
+    """[batch, time]: where the element at a time is read: outside, if the length is below 0 or above the extent (`BY_LENGTH`)."""
     axes = (Axis("d0", lengths.shape[0]), Axis("d1", extent))
     time = AxisValue("d1")
-    last = apply("subtract", Load(0), Literal(1.0))
-    rest = apply("where", apply("less", Load(0), Literal(0.0)), Literal(float(extent)), time)
-    body = apply("where", apply("less", time, Load(0)), apply("subtract", last, time), rest)
+    length, most = Load(0), Literal(float(extent))
+    last = apply("subtract", length, Literal(1.0))
+    inside = apply("where", apply("less", time, length), apply("subtract", last, time), time)
+    at_most = apply("where", apply("less", most, length), length, inside)
+    body = apply("where", apply("less", length, Literal(0.0)), apply("subtract", length, most), at_most)
     write = Access(result, (axis_index("d0"), axis_index("d1")))
     reads = (Access(lengths.name, (axis_index("d0"),)),)
     return Operator(name, "positions", axes, reads, write, body, accumulator="int64"), Tensor(
@@ -37,15 +40,14 @@ def _reversed(x: Tensor, places: Tensor, batch: int, time: int, *, name: str, re
     indices = tuple(constant(0) if d == time else index for d, index in enumerate(own))
     reads = (Access(places.name, (own[batch], own[time])), Access(x.name, indices, lookups=((time, 0),)))
     write = Access(result, tuple(own))
-    return Operator(name, "gather", axes, reads, write, Load(1), accumulator=x.dtype), Tensor(result, x.shape, x.dtype)
+    return Operator(name, BY_LENGTH, axes, reads, write, Load(1), accumulator=x.dtype), Tensor(result, x.shape, x.dtype)
 
 
 def meaning(x: Any, lengths: Any, *, batch_axis: int = 1, time_axis: int = 0) -> Any:
     """The same by NumPy."""
     _check(x.shape, lengths.shape, batch_axis, time_axis)
     extent = x.shape[time_axis]
-    if lengths.size and not (lengths.min() >= 0 and lengths.max() <= extent):
-        raise PositionError(f"lengths {lengths.min()}..{lengths.max()} of {extent} elements", where="ReverseSequence")
+    check_lengths(lengths, extent, "ReverseSequence")
     time = np.arange(extent)
     places = np.where(time < lengths[:, None], lengths[:, None] - 1 - time, time)
     ordered = places if time_axis else places.T
