@@ -37,6 +37,8 @@ OF_LATE = 32
 """Shapes of a program that are called again; more would be let go by the program before their turn."""
 SAMPLE_S = 5.0
 STEPS_MS = (1, 5, 10, 20, 50, 100, 200)
+SHOWN = 3
+"""Of the longest calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +58,21 @@ class Tally:
     calls: Counter[str] = field(default_factory=Counter)
     made: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
-    waits_s: list[tuple[float, str]] = field(default_factory=list)
-    """Calls of existing kernels that took more than a millisecond."""
+    waits: Counter[int] = field(default_factory=Counter)
+    """Calls of existing kernels that took longer than each of `STEPS_MS`."""
+    longest_s: list[tuple[float, str]] = field(default_factory=list)
+    """The longest of these calls, longest first: only a few, so that the memory of this list does not count as growth."""
     compilations_s: list[float] = field(default_factory=list)
     sizes: list[tuple[float, float, int, int]] = field(default_factory=list)
     """(minute, MiB resident, mappings, kernels)."""
     collections_s: list[float] = field(default_factory=list)
     """Full collections of Python's garbage: all threads wait for them."""
+
+    def wait(self, seconds: float, where: str) -> None:
+        """Count a call of an existing kernel."""
+        self.waits.update(step for step in STEPS_MS if seconds * 1e3 > step)
+        if len(self.longest_s) < SHOWN or seconds > self.longest_s[-1][0]:
+            self.longest_s = sorted([*self.longest_s, (seconds, where)], reverse=True)[:SHOWN]
 
 
 class Soak:
@@ -129,8 +139,8 @@ class Soak:
                 self.tally.made[program.name] += 1
                 self.tally.compilations_s.append(seconds)
                 self._of_late[program.name].append(shapes)
-            elif seconds > 1e-3:
-                self.tally.waits_s.append((seconds, f"{program.name} {shapes}"))
+            else:
+                self.tally.wait(seconds, f"{program.name} {shapes}")
 
     def _array(self, shape: tuple[int, ...], choose: random.Random) -> Array:
         size = int(np.prod(shape))
@@ -142,7 +152,7 @@ class Soak:
         with self._lock:
             tally = self.tally
             calls, made, wrong = tally.calls.total(), tally.made.total(), len(tally.wrong)
-            longest = max((seconds for seconds, _ in tally.waits_s), default=0.0)
+            longest = max((seconds for seconds, _ in tally.longest_s), default=0.0)
             tally.sizes.append((minute, resident / 2**20, mappings, made))
         report(
             f"{minute:6.2f} min  {calls:8} calls  {made:6} shapes  {wrong} wrong  {units.size(resident)}  "
@@ -157,7 +167,6 @@ def resident_bytes() -> int:
 
 def table(tally: Tally, seconds: float) -> str:
     """What is to be told at the end."""
-    waits = sorted(seconds for seconds, _ in tally.waits_s)
     repeated = tally.calls.total() - tally.made.total()
     made = sorted(tally.compilations_s) or [0.0]
     lines = [
@@ -165,8 +174,8 @@ def table(tally: Tally, seconds: float) -> str:
         *(f"  {name:24} {count:8} calls {tally.made[name]:6} shapes" for name, count in sorted(tally.calls.items())),
         f"first calls of a shape: median {made[len(made) // 2] * 1e3:.0f} ms, longest {made[-1] * 1e3:.0f} ms",
         f"{repeated} calls of shapes whose kernel exists, longer than",
-        *(f"  {step:4} ms {sum(wait * 1e3 > step for wait in waits):8}" for step in STEPS_MS),
-        *(f"  longest: {wait * 1e3:.1f} ms, {where}" for wait, where in sorted(tally.waits_s, reverse=True)[:3]),
+        *(f"  {step:4} ms {tally.waits[step]:8}" for step in STEPS_MS),
+        *(f"  longest: {wait * 1e3:.1f} ms, {where}" for wait, where in tally.longest_s),
         f"{len(tally.collections_s)} full collections of garbage, the longest {max(tally.collections_s, default=0) * 1e3:.1f} ms",
         *_growth(tally),
         *(f"  wrong: {one}" for one in tally.wrong[:10]),
