@@ -7,6 +7,7 @@ Then the shrunken graph is planned, compiled and run. The first stage whose resu
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -15,13 +16,14 @@ import numpy as np
 
 from tilewright import compiler
 from tilewright.errors import InternalError, TilewrightError
-from tilewright.graph.interpreter import evaluate
+from tilewright.graph.interpreter import SumError, accumulating_type, evaluate
 from tilewright.graph.numpy_types import is_short_float
 from tilewright.graph.printer import to_text
 from tilewright.graph.shrinking import points, shrunken
 from tilewright.graph.sums_of_extents import SumOfExtents, value_of
-from tilewright.graph.types import Graph, SymbolicExtent, Tensor
+from tilewright.graph.types import Graph, Operator, SymbolicExtent, Tensor
 from tilewright.machine import Machine
+from tilewright.plan.long_sums import additions
 from tilewright.runtime.executable import load
 
 MOST_POINTS = 1 << 20
@@ -34,6 +36,8 @@ ROUNDING = 1e-6
 """Relative to the largest element: a rewrite may round constants to float32 and reorder sums."""
 AMPLIFICATION = 64.0
 """Times the error of the interpreter in float32: generated code sums and divides in another order."""
+SUM_ROUNDING = 2.0
+"""Times the standard deviation of a sum's error, of which `_sum_errors` gives an upper estimate."""
 SHORT_ROUNDING = 0.02
 """In place of ROUNDING where graphs store numbers shorter than float32 on their way."""
 
@@ -105,8 +109,8 @@ def _stages(
     yield "code generation", _run(graph, inputs, machine, fuse, threads)
 
 
-def _outputs(graph: Graph, inputs: Mapping[str, Array], dtype: str | None) -> list[Array]:
-    values = evaluate(graph, inputs, dtype=dtype)
+def _outputs(graph: Graph, inputs: Mapping[str, Array], dtype: str | None, sum_error: SumError | None = None) -> list[Array]:
+    values = evaluate(graph, inputs, dtype=dtype, sum_error=sum_error)
     return [np.asarray(values[name]) for name in graph.outputs]
 
 
@@ -140,19 +144,42 @@ def _instance(graph: Graph) -> tuple[dict[str, Array], list[Expected]] | None:
 
 
 def _expected(graph: Graph, inputs: Mapping[str, Array]) -> list[Expected]:
-    is_short = any(is_short_float(tensor.dtype) for tensor in graph.tensors)
-    pairs = zip(_outputs(graph, inputs, "float64"), _outputs(graph, inputs, None), strict=True)
+    relative = SHORT_ROUNDING if any(is_short_float(tensor.dtype) for tensor in graph.tensors) else ROUNDING
+    exact, rounded = _outputs(graph, inputs, "float64"), _outputs(graph, inputs, None)
+    disturbed = _outputs(graph, inputs, "float64", _sum_errors())
     return [
-        Expected(exact, rounded, _tolerance(exact, rounded, SHORT_ROUNDING if is_short else ROUNDING)) for exact, rounded in pairs
+        Expected(a, b, relative * _largest(a) + AMPLIFICATION * _distance(a, b) + _distance(a, c))
+        for a, b, c in zip(exact, rounded, disturbed, strict=True)
     ]
 
 
-def _tolerance(exact: Array, rounded: Array, relative: float) -> float:
+def _sum_errors() -> SumError:
+    """Errors of either sign as a blocked sum in the operator's type makes them.
+
+    Every addition rounds the partial sum that it makes, by less than u times that sum, u being the unit roundoff; a sum is wrong
+    by all of these roundings together, which are as good as independent (Higham and Mary 2019, A New Approach to Probabilistic
+    Rounding Error Analysis). The squares of the partial sums of terms t in random order add up to less than
+    additions * (sum(t^2) + sum(t)^2), where `additions` are those that a term goes through.
+    """
+    random = np.random.default_rng(0)
+
+    def sum_error(operator: Operator, terms: int, total: Array, norm: Array) -> Array:
+        unit_roundoff = float(np.finfo(accumulating_type(operator)).eps) / 2
+        deviation = unit_roundoff * math.sqrt(additions(terms)) * np.hypot(norm, total)
+        return np.asarray(random.choice([-SUM_ROUNDING, SUM_ROUNDING], total.shape) * deviation)
+
+    return sum_error
+
+
+def _largest(array: Array) -> float:
+    values = np.abs(array.astype(np.float64))
+    return float(values[np.isfinite(values)].max(initial=0.0))
+
+
+def _distance(one: Array, other: Array) -> float:
+    """The largest difference of elements; those that are no finite numbers do not count."""
     with np.errstate(all="ignore"):
-        one, other = exact.astype(np.float64), rounded.astype(np.float64)
-        finite = np.isfinite(one) & np.isfinite(other)
-        error = np.abs(one - other)[finite].max(initial=0.0)
-        return float(relative * np.abs(one)[finite].max(initial=0.0) + AMPLIFICATION * error)
+        return _largest(one.astype(np.float64) - other.astype(np.float64))
 
 
 def _inputs(graph: Graph, kind: str) -> dict[str, Array]:

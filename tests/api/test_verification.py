@@ -63,6 +63,39 @@ def test_code_that_computes_something_else_is_named(monkeypatch: pytest.MonkeyPa
         verify_meaning(graph((4, 5), (5, 6)), MACHINE)
 
 
+LONG_SUMS: dict[str, tuple[tuple[int, ...], Any, Any]] = {
+    "products": ((100_003,), lambda x, y: x @ y, lambda x, y: x[:-1] @ y[:-1]),
+    "a sum": ((100_003,), lambda x, y: tw.sum(x + y), lambda x, y: tw.sum((x + y)[:-1])),
+    "a mean of rows": ((2, 30_011), lambda x, y: tw.mean(x * y, axis=1), lambda x, y: tw.mean((x * y)[:, :-1], axis=1)),
+    "norms of columns": (
+        (30_011, 3),
+        lambda x, y: tw.sqrt(tw.sum(x * x, axis=0)),
+        lambda x, y: tw.sqrt(tw.sum(x[1:] ** 2, axis=0)),
+    ),
+    "a product of matrices": ((7, 9_001), lambda x, y: x @ y.T, lambda x, y: x[:, 1:] @ y[:, 1:].T),
+}
+"""Shapes, a function with long sums, and the same with a term less in each."""
+
+
+def graph_of(function: Any, shape: tuple[int, ...]) -> Graph:
+    return trace(function, [TensorSpec(shape), TensorSpec(shape)])
+
+
+@pytest.mark.parametrize("case", LONG_SUMS)
+def test_the_roundings_of_a_long_sum_pass(case: str) -> None:
+    shape, function, _ = LONG_SUMS[case]
+    verify_meaning(graph_of(function, shape), MACHINE)
+
+
+@pytest.mark.parametrize("case", LONG_SUMS)
+def test_a_term_that_a_long_sum_lost_is_found(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shape, function, spoiled = LONG_SUMS[case]
+    generate = compiler.generate
+    monkeypatch.setattr(compiler, "generate", lambda _: generate(compiler.plan(graph_of(spoiled, shape), MACHINE)))
+    with pytest.raises(tw.InternalError, match="code generation changes the result"):
+        verify_meaning(graph_of(function, shape), MACHINE)
+
+
 def test_large_graphs_are_verified_on_short_axes(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Graph] = []
     plan = compiler.plan

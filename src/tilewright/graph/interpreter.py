@@ -7,8 +7,8 @@ write), so a builder in `operators` needs no meaning of its own. Contractions go
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +22,8 @@ from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import SUM, Access, Extent, Graph, Operator, SymbolicExtent, Tensor
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+SumError: TypeAlias = Callable[[Operator, int, Array, Array], Array]
+"""The errors of sums, from the operator, the number of terms of each sum, the sums, and the norms of their terms."""
 GRID_POINTS = 1 << 22
 """Points evaluated at once; larger index spaces are cut along parallel axes."""
 
@@ -32,11 +34,13 @@ def evaluate(
     *,
     dtype: str | None = None,
     parameters: Mapping[str, float] | None = None,
+    sum_error: SumError | None = None,
 ) -> dict[str, Array]:
     """The outputs of a graph by name, for input arrays by name.
 
     `dtype` replaces every floating-point type ("float64": the oracle). `parameters` gives run-time scalars; a symbolic extent
-    is a parameter of its own name. Raises `InvalidModel` for a missing input and `ShapeError` for one of the wrong shape.
+    is a parameter of its own name. `sum_error` is added to every sum of floating-point numbers, to see what becomes of it.
+    Raises `InvalidModel` for a missing input and `ShapeError` for one of the wrong shape.
 
     >>> from tilewright.graph.operators.reduce import reduce
     >>> total, result = reduce("sum", Tensor("x", (2, 2)), name="total", result="y")
@@ -50,7 +54,7 @@ def evaluate(
     with np.errstate(all="ignore"):
         for operator in graph.operators:
             result = graph.tensor(operator.write.tensor)
-            values[result.name] = _evaluate_operator(operator, result, values, symbols, known, dtype)
+            values[result.name] = _evaluate_operator(operator, result, values, symbols, known, dtype, sum_error)
     return {name: values[name] for name in graph.outputs}
 
 
@@ -109,6 +113,7 @@ class _Environment:
     loads: Sequence[Array]
     parameters: Mapping[str, float]
     dtype: np.dtype[Any]
+    sum_error: SumError | None = None
     point: Any = None
     states: dict[str, Any] = field(default_factory=dict)
 
@@ -120,12 +125,13 @@ def _evaluate_operator(
     symbols: Mapping[str, int],
     parameters: Mapping[str, float],
     dtype: str | None,
+    sum_error: SumError | None,
 ) -> Array:
     extents = {axis.name: _size(axis.extent, symbols) for axis in operator.axes}
     target = np.dtype(result.dtype)
     if dtype is not None and np.issubdtype(target, np.floating):
         target = np.dtype(dtype)
-    computed = np.dtype("float32" if operator.accumulator in HALVES else operator.accumulator)
+    computed = accumulating_type(operator)
     if dtype is not None and np.issubdtype(computed, np.floating):
         computed = np.dtype(dtype)
     output = np.zeros(tuple(_size(extent, symbols) for extent in result.shape), target)
@@ -135,11 +141,16 @@ def _evaluate_operator(
         loads = _loads(operator, values, box)
         loads = [load if load.dtype == np.bool_ else load.astype(computed) for load in loads]
         if _is_product_sum(operator):
-            block = _product_sum(operator, loads, box)
+            block = _product_sum(operator, loads, box, sum_error)
         else:
-            block = _evaluate_box(operator, _Environment(box, loads, parameters, computed))
+            block = _evaluate_box(operator, _Environment(box, loads, parameters, computed, sum_error))
         _store(operator, output, box, block)
     return output
+
+
+def accumulating_type(operator: Operator) -> np.dtype[Any]:
+    """The type that an operator computes in: float32 for shorter ones."""
+    return np.dtype("float32" if operator.accumulator in HALVES else operator.accumulator)
 
 
 def _loads(operator: Operator, values: Mapping[str, Array], box: _Box) -> list[Array]:
@@ -243,7 +254,7 @@ def _view(access: Access, array: Array, box: _Box) -> Array:
     return part.reshape(shape)
 
 
-def _product_sum(operator: Operator, loads: Sequence[Array], box: _Box) -> Array:
+def _product_sum(operator: Operator, loads: Sequence[Array], box: _Box, sum_error: SumError | None) -> Array:
     """The contraction of two gathered operands: what einsum does once singleton dimensions are gone."""
     extents = [stop - start for start, stop in box.ranges.values()]
     operands: list[Any] = []
@@ -252,9 +263,15 @@ def _product_sum(operator: Operator, loads: Sequence[Array], box: _Box) -> Array
         operands += [load.reshape([extents[d] for d in kept]), kept]
     missing = {d for d in range(len(extents)) if not any(d in labels for labels in operands[1::2])}
     if missing:
-        return _evaluate_box(operator, _Environment(box, loads, {}, loads[0].dtype))
+        return _evaluate_box(operator, _Environment(box, loads, {}, loads[0].dtype, sum_error))
     kept_axes = [d for d, axis in enumerate(operator.axes) if axis not in operator.reduction_axes()]
-    return np.asarray(np.einsum(*operands, kept_axes, optimize=True))
+    total = np.asarray(np.einsum(*operands, kept_axes, optimize=True))
+    if sum_error is None or not np.issubdtype(total.dtype, np.floating):
+        return total
+    x, own, y, other = operands
+    squares = np.einsum(x * x, own, y * y, other, kept_axes, optimize=True)
+    terms = math.prod(extents) // math.prod(extents[d] for d in kept_axes)
+    return total + sum_error(operator, terms, total, np.sqrt(squares))
 
 
 def _evaluate_box(operator: Operator, environment: _Environment) -> Array:
@@ -264,14 +281,19 @@ def _evaluate_box(operator: Operator, environment: _Environment) -> Array:
     if operator.reduction is None:
         return point
     reduced = tuple(d for d, axis in enumerate(operator.axes) if axis in operator.reduction_axes())
-    inner = _Environment(environment.box, environment.loads, environment.parameters, environment.dtype, point)
+    inner = replace(environment, point=point, states={})
     for state in operator.reduction.states:
         contribution = np.broadcast_to(_value(state.contribution, inner), full)
         combine = COMBINATIONS[state.combine]
         identity = _identity(state.identity, contribution.dtype)
-        if state.combine == "add" and np.issubdtype(contribution.dtype, np.floating):
+        is_float_sum = state.combine == "add" and np.issubdtype(contribution.dtype, np.floating)
+        if is_float_sum:
             contribution = _side_by_side(contribution, reduced)
-        inner.states[state.name] = combine.reduce(contribution, axis=reduced, keepdims=True, initial=identity)
+        total = combine.reduce(contribution, axis=reduced, keepdims=True, initial=identity)
+        if is_float_sum and environment.sum_error is not None:
+            squares = np.square(contribution).sum(axis=reduced, keepdims=True)
+            total = total + environment.sum_error(operator, math.prod(full[d] for d in reduced), total, np.sqrt(squares))
+        inner.states[state.name] = total
     finished = np.asarray(_value(operator.reduction.finish, inner))
     written = operator.write.axes()
     dropped = tuple(d for d in reduced if operator.axes[d].name not in written)

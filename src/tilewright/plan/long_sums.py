@@ -33,3 +33,12 @@ def call_depth(size: int, most: int) -> int:
     (960, 0)
     """
     return 0 if size <= most else -(-size // (-(-size // most) * ALIGNED_STEPS)) * ALIGNED_STEPS
+
+
+def additions(terms: int) -> int:
+    """The most additions that a term of a sum goes through: those of its piece, then those of the pieces.
+
+    >>> additions(4096), additions(100_000)
+    (4096, 1121)
+    """
+    return terms if terms <= LONG_DEPTH else CALL_DEPTH + terms // CALL_DEPTH
