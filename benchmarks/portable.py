@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 from tilewright.cli.bench.command import chains, measured_chains
-from tilewright.kernels.portable_f32 import KERNELS
+from tilewright.kernels.f32.portable import KERNELS
 from tilewright.kernels.registry import registered, unregister
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.schedule_cases import Case
 from tilewright.codegen.artifact import Artifact
-from tilewright.codegen.emit_library import chains_and_entry, emit_file
+from tilewright.codegen.emit_c.library import chains_and_entry, emit_file
 from tilewright.codegen.program import Program, c_file, lower_program
 from tilewright.graph.types import Graph
 from tilewright.plan.types import ModelPlan, Plan

@@ -38,8 +38,8 @@ from typing import Any
 import numpy as np
 
 from tests.support.chains import chain, contraction, gemm_chain, hand_plan
+from tilewright.codegen.lower.storage import spread_strides
 from tilewright.codegen.program import Program, lower_program
-from tilewright.codegen.storage import spread_strides
 from tilewright.graph.types import Chain, Graph
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import registered

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from tilewright.errors import TilewrightError as TilewrightError
     from tilewright.errors import ToolchainError as ToolchainError
     from tilewright.errors import UnsupportedOperation as UnsupportedOperation
-    from tilewright.frontend.attention import scaled_dot_product_attention as scaled_dot_product_attention
-    from tilewright.frontend.norms import layer_norm as layer_norm
-    from tilewright.frontend.norms import rms_norm as rms_norm
-    from tilewright.frontend.tracing_functions import *  # noqa: F403
+    from tilewright.frontend.tracing.attention import scaled_dot_product_attention as scaled_dot_product_attention
+    from tilewright.frontend.tracing.functions import *  # noqa: F403
+    from tilewright.frontend.tracing.norms import layer_norm as layer_norm
+    from tilewright.frontend.tracing.norms import rms_norm as rms_norm
     from tilewright.machine.machine import Machine as Machine
 
 __version__ = "0.1.0"
 
-_FUNCTIONS = "tilewright.frontend.tracing_functions"
+_FUNCTIONS = "tilewright.frontend.tracing.functions"
 _HOMES = {
     "tilewright.api.jit": ("jit", "Jitted"),
     "tilewright.api.kernel": ("Kernel", "Lowered"),
@@ -56,8 +56,8 @@ _HOMES = {
         "ToolchainError",
         "UnsupportedOperation",
     ),
-    "tilewright.frontend.attention": ("scaled_dot_product_attention",),
-    "tilewright.frontend.norms": ("layer_norm", "rms_norm"),
+    "tilewright.frontend.tracing.attention": ("scaled_dot_product_attention",),
+    "tilewright.frontend.tracing.norms": ("layer_norm", "rms_norm"),
     _FUNCTIONS: (
         *("einsum", "matmul", "softmax", "safe_softmax", "sum", "prod", "max", "min", "mean"),
         *("exp", "log", "sqrt", "abs", "negative", "positive", "square", "reciprocal", "floor", "pow"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tilewright as tw
 from tests.support.attention import attention_oracle
 from tests.support.graphs import random
-from tilewright.frontend.attention import scaled_dot_product_attention as attention
+from tilewright.frontend.tracing.attention import scaled_dot_product_attention as attention
 
 jit = functools.partial(tw.jit, target="x86-64-v3", threads=1)
 STATIC = ("is_causal", "causal_alignment", "window", "softcap", "scale", "enable_gqa")

@@ -16,7 +16,7 @@ from tilewright.api.lengths import bucket
 from tilewright.frontend.onnx import stage
 from tilewright.frontend.onnx.meanings import run_meaning
 from tilewright.frontend.onnx.model import Node
-from tilewright.frontend.tracing_value import Traced
+from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.definition import Definition
 from tilewright.graph.sums_of_extents import value_of
 from tilewright.graph.types import SymbolicExtent

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tilewright as tw
 from tests.support.graphs import random
-from tilewright.frontend.tracing_record import INTEGERS
+from tilewright.frontend.tracing.recorder import INTEGERS
 
 jit = functools.partial(tw.jit, target="x86-64-v3", threads=1)
 TYPES = ("bool", *INTEGERS)

@@ -10,12 +10,12 @@ import pytest
 
 import tilewright as tw
 from tilewright import __version__
-from tilewright.frontend import tracing_functions
+from tilewright.frontend.tracing import functions
 
 
 def test_every_public_name_exists() -> None:
     assert [name for name in tw.__all__ if not hasattr(tw, name)] == []
-    assert set(tracing_functions.FUNCTION_NAMES) - set(tw.__all__) == {"index"}
+    assert set(functions.FUNCTION_NAMES) - set(tw.__all__) == {"index"}
     assert __version__.count(".") == 2
     assert set(tw.__all__) <= set(dir(tw))
 

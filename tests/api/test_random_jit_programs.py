@@ -14,7 +14,7 @@ from tests.support.random_jit.program import Program, in_layout
 from tests.support.random_jit.shrinking import shrunk
 from tests.support.random_jit.styles import LAYOUTS, program
 from tests.support.sweeps import EQUAL, WRONG, Outcome
-from tilewright.frontend.tracing_functions import FUNCTION_NAMES
+from tilewright.frontend.tracing.functions import FUNCTION_NAMES
 
 MOST_LINES = 10
 """Of the programs that are compiled here."""
@@ -37,7 +37,7 @@ def test_programs_have_every_function_and_many_of_everything() -> None:
         "index",
         "floor_divide",
         "remainder",
-    }  # x[...] calls the first; tests/frontend/test_promotion.py has the others
+    }  # x[...] calls the first; tests/frontend/tracing/test_promotion.py has the others
     assert all(part in text for part in ("::-1", ".T", ".mT", " @ ", " ** ", " & ", "~", "None", "..."))
     assert {layout for one in many for layout in one.layouts.values()} == set(LAYOUTS) - {""}
     assert sum(len(one.outputs) > 1 for one in many) > len(many) // 4

@@ -23,7 +23,7 @@ from tests.support.special_values import (
     rows_of,
     special_rows,
 )
-from tilewright.frontend.tracing_functions import FUNCTION_NAMES
+from tilewright.frontend.tracing.functions import FUNCTION_NAMES
 
 jit = functools.partial(tw.jit, target="x86-64-v3", threads=1, dynamic=False)
 CASES = {case.name: (case, operands) for cases, operands in ELEMENTWISE.values() for case in cases}

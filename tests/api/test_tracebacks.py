@@ -14,7 +14,7 @@ import tilewright.onnx as ort
 from tests.support.onnx_models import info, model, node
 from tilewright import compiler
 from tilewright.api.lengths import bucket
-from tilewright.frontend.tracing_value import Traced
+from tilewright.frontend.tracing.traced import Traced
 
 X = np.ones((2, 3), np.float32)
 

@@ -12,7 +12,7 @@ import tilewright as tw
 from tests.support.graphs import random
 from tilewright import compiler, verification
 from tilewright.codegen.artifact import Artifact
-from tilewright.frontend.tracing import TensorSpec, trace
+from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.scalar import Literal, apply
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine

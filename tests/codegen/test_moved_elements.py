@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.guarded import GuardedMemory, in_child
 from tilewright import compiler
-from tilewright.codegen.pieces import pieces
+from tilewright.codegen.lower.guard_pieces import pieces
 from tilewright.errors import PositionError
 from tilewright.graph.builder import Builder
 from tilewright.graph.definition import definition

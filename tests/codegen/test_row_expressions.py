@@ -13,11 +13,11 @@ from onnx import helper
 import tilewright as tw
 from tests.support.graphs import random
 from tests.support.onnx_models import info, model
-from tilewright.codegen.row_expressions import fall, may_lose_nan
+from tilewright.codegen.emit_c.row_expressions import fall, may_lose_nan
 from tilewright.graph.operators.softmax import ROW_SOFTMAX
 from tilewright.graph.scalar import Point, State, apply
 from tilewright.graph.types import Reduction, StateVariable
-from tilewright.kernels.vector_functions import VECTOR_FUNCTIONS
+from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
 from tilewright.onnx import InferenceSession
 
 needs_avx2 = pytest.mark.needs("avx2", "fma")

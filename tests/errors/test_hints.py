@@ -12,9 +12,9 @@ import pytest
 
 import tilewright as tw
 from tilewright.errors import TilewrightError
-from tilewright.frontend import tracing_functions
-from tilewright.frontend.tracing_hints import EXPRESSIONS, instead_of
-from tilewright.frontend.tracing_registration import FUNCTION_NAMES
+from tilewright.frontend.tracing import functions
+from tilewright.frontend.tracing.functions import FUNCTION_NAMES
+from tilewright.frontend.tracing.hints import EXPRESSIONS, instead_of
 
 X = (np.random.default_rng(0).random((4, 4)) * 3 - 1).astype(np.float32)
 X[X == 0] = 1
@@ -53,7 +53,7 @@ OF_POSITIVE = ("log10", "log1p", "log2", "rsqrt")
 
 def evaluated(code: str, **values: Any) -> Any:
     """The value of an expression in a user's module that has imported our functions."""
-    names = {name: getattr(tracing_functions, name) for name in FUNCTION_NAMES}
+    names = {name: getattr(functions, name) for name in FUNCTION_NAMES}
     return eval(code, {"math": math, "numpy": np, "tw": tw, **names, **values})
 
 

@@ -13,7 +13,7 @@ import tilewright as tw
 from tests.plan.convolutions import convolution_chain
 from tests.support.graphs import random
 from tilewright.compiler import rewrite
-from tilewright.frontend.tracing import TensorSpec, trace
+from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.builder import Builder
 from tilewright.graph.constant_part import split
 from tilewright.graph.interpreter import evaluate

@@ -11,7 +11,7 @@ import pytest
 import tilewright as tw
 from tests.support.graphs import random
 from tilewright.compiler import rewrite
-from tilewright.frontend.tracing import TensorSpec, trace
+from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph, SymbolicExtent
 from tilewright.plan.chains import make_chain

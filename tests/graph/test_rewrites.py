@@ -12,7 +12,7 @@ import tilewright as tw
 from tests.support.graphs import random
 from tilewright.compiler import REWRITES
 from tilewright.errors import InternalError
-from tilewright.frontend.tracing import TensorSpec, trace
+from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.canonical_bodies import CanonicalBodies

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.frontend.tracing import TensorSpec, trace
+from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.index import axis, constant
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.scalar import Load

@@ -18,7 +18,7 @@ from tests.support.kernel_build import COMPILERS, build, command
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.types import Operator
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, dialect_for, registered
-from tilewright.kernels.outer_product import outer_product_kernel
+from tilewright.kernels.f32.outer_product import outer_product_kernel
 from tilewright.machine import Machine
 from tilewright.plan.schedule import Compute, Layout, Pack, Schedule
 from tilewright.plan.types import Plan

@@ -20,7 +20,7 @@ from tests.contract.test_matmul_kernels import check_one_value_everywhere, check
 from tests.support.guarded import in_child
 from tests.support.kernel_build import CALLER, COMPILERS, command, load
 from tilewright import compiler
-from tilewright.codegen import emit_library
+from tilewright.codegen.emit_c import library
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, register, registered, unregister
 from tilewright.machine import Machine
 from tilewright.runtime.toolchain import find
@@ -154,7 +154,7 @@ def test_it_can_be_the_only_kernel(target: str | None, columns: int) -> None:
 
 @pytest.mark.needs("avx2", "fma")
 def test_programs_of_several_files_link_it_once(kernel: MicroKernel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emit_library, "FILE_CHARACTERS", 1000)
+    monkeypatch.setattr(library, "FILE_CHARACTERS", 1000)
     fast = dataclasses.replace(kernel, vector_bits=256, peak_share=1.0)
     register(fast)
     try:
@@ -162,7 +162,7 @@ def test_programs_of_several_files_link_it_once(kernel: MicroKernel, monkeypatch
         stack = tw.jit(lambda x: functools.reduce(lambda x, w: tw.softmax(x @ w), layers, x), target="x86-64-v3", fuse=False)
         lowered = stack.lower(layers[-1][:, :9])
         artifact = compiler.generate(lowered.model_plan)
-        assert len(artifact.linked) > emit_library.LEAST_FILES
+        assert len(artifact.linked) > library.LEAST_FILES
         x = layers[-1][:, :9]
         np.testing.assert_allclose(lowered.compile()(x), stack(x, interpret=True), rtol=1e-4, atol=1e-5)
     finally:

@@ -165,5 +165,5 @@ def test_something_else_than_a_kernel_is_refused() -> None:
 
 def test_no_dialect_is_an_error_that_says_where_to_add_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_modules", tuple)
-    with pytest.raises(UnsupportedOperation, match=r"no vector dialect for s390x\n.*dialect_<isa>"):
+    with pytest.raises(UnsupportedOperation, match=r"no vector dialect for s390x\n.*dialects/<isa>"):
         dialect_for("s390x", frozenset())

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.models import SMALL, Transformer, encoder, exported_encoder, weights
 from tilewright import compiler
-from tilewright.frontend.tracing import TensorSpec, trace
+from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.plan.partition import partition

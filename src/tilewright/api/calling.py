@@ -14,9 +14,9 @@ import numpy as np
 from tilewright.api import pytree
 from tilewright.api.pytree import Structure
 from tilewright.errors import DTypeError, TilewrightError, UnsupportedOperation
-from tilewright.frontend.tracing import TensorSpec, trace
-from tilewright.frontend.tracing_record import INTEGERS
-from tilewright.frontend.tracing_value import Traced
+from tilewright.frontend.tracing.recorder import INTEGERS
+from tilewright.frontend.tracing.trace import TensorSpec, trace
+from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.types import Graph
 from tilewright.runtime.arrays import as_array, is_torch_tensor
 

@@ -18,8 +18,8 @@ from tilewright.api.recent import Recent
 from tilewright.api.signatures import Signatures, extents_of, with_extents
 from tilewright.api.tracebacks import shorten
 from tilewright.errors import DTypeError, TilewrightError
-from tilewright.frontend.tracing import TensorSpec
-from tilewright.frontend.tracing_value import Traced
+from tilewright.frontend.tracing.trace import TensorSpec
+from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.types import Extent, Graph
 from tilewright.machine.machine import Machine
 from tilewright.runtime import calibration
@@ -90,7 +90,7 @@ def jit(
     int8 + float32 is float32, int32 + float32 is float64 and refused (convert it: x.astype(numpy.float32)), and sums of truth
     values are refused, which are no numbers. Python's and NumPy's numbers inside the function take the type of the arrays beside
     them; `where(condition, 1.0, 0.0)` has the default type, float32. `interpret=True` follows the same rules in all types but
-    complex ones: `frontend/tracing_promotion.py` has the table.
+    complex ones: `frontend/tracing/promotion.py` has the table.
 
     >>> import numpy as np
     >>> double = jit(lambda x: x * 2)

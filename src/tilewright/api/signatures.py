@@ -14,7 +14,7 @@ from tilewright.api.calling import Array
 from tilewright.api.lengths import Extents, Lengths, described, symbols
 from tilewright.api.recent import Recent
 from tilewright.errors import CacheError, InternalError, ToolchainError, bug, is_bug
-from tilewright.frontend.tracing import TensorSpec
+from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.graph.types import Extent
 
 TracedT = TypeVar("TracedT")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError
-from tilewright.frontend.tracing import TensorSpec
+from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.graph.types import Extent, SymbolicExtent
 
 HIGHEST = 65536

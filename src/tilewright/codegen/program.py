@@ -8,23 +8,23 @@ from itertools import accumulate, islice
 
 from tilewright.codegen import names
 from tilewright.codegen.artifact import Artifact, PackedSlot, Signature, Symbol, TensorSlot
-from tilewright.codegen.c_file import Argument, File, Prepared
-from tilewright.codegen.emit_c import ALIGNMENT_FLOATS, FLOAT_BYTES
-from tilewright.codegen.emit_library import emit_files
-from tilewright.codegen.emit_preparation import packed_bytes, way_of_packing
+from tilewright.codegen.emit_c.c_file import Argument, File, Prepared
+from tilewright.codegen.emit_c.constant_packing import packed_bytes, way_of_packing
+from tilewright.codegen.emit_c.library import emit_files
+from tilewright.codegen.emit_c.nest import ALIGNMENT_FLOATS, FLOAT_BYTES
 from tilewright.codegen.expressions import Value, add, multiply, round_up, to_c
-from tilewright.codegen.header import header
 from tilewright.codegen.loop_nest import LoopNest, PackedConstant
-from tilewright.codegen.lowering import lower
-from tilewright.codegen.parts import extent_value, partial_buffers
-from tilewright.codegen.storage import Stored, spread_strides
+from tilewright.codegen.lower.chain import lower
+from tilewright.codegen.lower.partial_results import extent_value, partial_buffers
+from tilewright.codegen.lower.plan_comment import header
+from tilewright.codegen.lower.storage import Stored, spread_strides
 from tilewright.codegen.workspace import Workspace, arranged, hints, shared_name, tenants
 from tilewright.errors import DTypeError
 from tilewright.graph.types import Access, SymbolicExtent, Tensor
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.elements import C_TYPES
+from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.registry import dialect_for, registered
-from tilewright.kernels.vectors import VectorDialect
 from tilewright.plan.lookups import lookups_of
 from tilewright.plan.schedule import Pack
 from tilewright.plan.types import ModelPlan, Plan

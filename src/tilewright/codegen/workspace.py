@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from tilewright.codegen.expressions import Value, add, ceil_divide, evaluated, maximum, multiply, round_up
 from tilewright.codegen.loop_nest import Buffer, LoopNest
-from tilewright.codegen.parts import extent_value, partial_buffers
-from tilewright.codegen.storage import CACHE_LINE_FLOATS, elements, spread_strides
+from tilewright.codegen.lower.partial_results import extent_value, partial_buffers
+from tilewright.codegen.lower.storage import CACHE_LINE_FLOATS, elements, spread_strides
 from tilewright.graph.types import Graph, SymbolicExtent, Tensor
-from tilewright.kernels.elements import ELEMENT_BYTES
+from tilewright.kernels.element_access import ELEMENT_BYTES
 from tilewright.plan.arena import Interval, most_alive, placed, slots
 from tilewright.plan.in_place import overwritable
 from tilewright.plan.types import ModelPlan, Plan

@@ -1,9 +1,9 @@
 """Replaceable micro kernels: the contract, the registry, the vector dialects, and one file per ISA and type family."""
 
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
+from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.registry import dialect_for, for_machine, register, registered, unregister
 from tilewright.kernels.tile_shape import chimera_tile
-from tilewright.kernels.vectors import VectorDialect
 
 __all__ = [
     "KernelSource",

@@ -31,7 +31,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from tilewright.kernels.elements import C_TYPES
+from tilewright.kernels.element_access import C_TYPES
 
 MATRIX_ABI = (
     "void {name}(long k, const float *a, long a_row, long a_column, const float *b, long b_row, "
@@ -88,7 +88,7 @@ class Along:
     rows: bool
     columns: bool
     element_type: str = "float32"
-    """NumPy name, of `kernels/elements.py`."""
+    """NumPy name, of `kernels/element_access.py`."""
     is_far: bool = False
     """Whether it comes from far away, short rows at a time: worth asking for ahead where it moves along rows and columns."""
 

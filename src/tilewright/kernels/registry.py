@@ -1,7 +1,7 @@
 """The registry of micro kernels and vector dialects.
 
-Every module of this package is looked at once: one that defines `KERNELS` (a tuple of `MicroKernel`) or `DIALECT` (a
-`VectorDialect`) is thereby registered. Kernels from elsewhere are added with `register`.
+Every module of this package and its folders is looked at once: one that defines `KERNELS` (a tuple of `MicroKernel`) or
+`DIALECT` (a `VectorDialect`) is thereby registered. Kernels from elsewhere are added with `register`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import pkgutil
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
-import tilewright.kernels
 from tilewright.errors import TilewrightError, UnsupportedOperation
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.kernels.declaration import check
-from tilewright.kernels.vectors import VectorDialect
+from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.machine.machine import Machine
 
 FLOAT32 = ("float32", "float32", "float32")
@@ -89,7 +89,7 @@ def dialect_for(architecture: str, features: frozenset[str]) -> VectorDialect:
     dialects: list[VectorDialect] = [module.DIALECT for module in _modules() if hasattr(module, "DIALECT")]
     runnable = [dialect for dialect in dialects if dialect.runs_on(architecture, features)]
     if not runnable:
-        raise UnsupportedOperation(f"no vector dialect for {architecture}", hint="add kernels/dialect_<isa>.py")
+        raise UnsupportedOperation(f"no vector dialect for {architecture}", hint="add kernels/dialects/<isa>.py")
     return max(runnable, key=lambda dialect: (dialect.vector_bits, len(dialect.features), dialect.name))
 
 
@@ -116,5 +116,6 @@ def _own() -> dict[str, MicroKernel]:
 
 @cache
 def _modules() -> tuple[ModuleType, ...]:
-    names = sorted(module.name for module in pkgutil.iter_modules(tilewright.kernels.__path__))
-    return tuple(import_module(f"tilewright.kernels.{name}") for name in names)
+    """Every module of the folders beside this file."""
+    found = pkgutil.walk_packages([str(Path(__file__).parent)], prefix=f"{__package__}.")
+    return tuple(import_module(name) for name in sorted(module.name for module in found))

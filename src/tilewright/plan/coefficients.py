@@ -16,7 +16,7 @@ from math import log
 from typing import Any
 
 from tilewright.errors import TilewrightError
-from tilewright.kernels.vector_functions import VECTOR_FUNCTIONS
+from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
 from tilewright.machine.machine import Machine
 
 SUFFIX = ".toml"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, rewrite, subexpressions
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.elements import C_TYPES
+from tilewright.kernels.element_access import C_TYPES
 from tilewright.plan.facts import fact
 from tilewright.plan.memory import overwritten
 from tilewright.plan.roles import contraction_roles

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from tilewright.graph.exactness import INTEGERS, exact_type
 from tilewright.graph.scalar import Previous, Scalar, subexpressions
 from tilewright.graph.types import Operator, Tensor
-from tilewright.kernels.elements import C_TYPES
-from tilewright.kernels.exact_functions import WHOLE_FUNCTIONS, has_double_form
-from tilewright.kernels.vector_texts import VECTOR_TEXTS
+from tilewright.kernels.element_access import C_TYPES
+from tilewright.kernels.functions.scalar_functions import WHOLE_FUNCTIONS, has_double_form
+from tilewright.kernels.functions.vector_expressions import VECTOR_TEXTS
 
 CONNECTIVES = frozenset(("where", "logical_and", "logical_or", "logical_xor", "logical_not"))
 

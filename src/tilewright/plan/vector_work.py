@@ -7,7 +7,7 @@ from math import prod
 
 from tilewright.graph.scalar import Apply, Scalar, State, is_of_row, subexpressions
 from tilewright.graph.types import Operator
-from tilewright.kernels.vectors import WAYS
+from tilewright.kernels.dialects.vocabulary import WAYS
 from tilewright.plan.row_forms import blocks_of_rows, divided_by_readers, row_axes, shares_of, shares_read
 from tilewright.plan.setting import ELEMENT_BYTES, Setting
 from tilewright.plan.traffic import Footprints, passes

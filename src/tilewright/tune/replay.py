@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from tilewright.codegen.artifact import TensorSlot
-from tilewright.codegen.emit_trace import TAG_SHIFT, Trace, emit_trace, tag
+from tilewright.codegen.lower.storage import dense_strides
+from tilewright.codegen.memory_trace import TAG_SHIFT, Trace, emit_trace, tag
 from tilewright.codegen.program import Program
-from tilewright.codegen.storage import dense_strides
 from tilewright.errors import TilewrightError
 from tilewright.runtime import libraries, toolchain
 from tilewright.tune.cache_simulator import LINE_BITS, CacheLevel, Simulation, SimulationResult, Touches

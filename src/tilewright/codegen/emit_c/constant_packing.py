@@ -1,0 +1,55 @@
+"""C text of what packs constants, once for all calls: a function for every way of packing, and one that chooses by number."""
+
+from __future__ import annotations
+
+import hashlib
+
+from tilewright.codegen.emit_c.c_file import File, Prepared
+from tilewright.codegen.emit_c.c_text import COMMENT, function
+from tilewright.codegen.emit_c.nest import FLOAT_BYTES, node_lines
+from tilewright.codegen.emit_c.routines import nameless
+from tilewright.codegen.expressions import multiply
+from tilewright.codegen.loop_nest import PackedConstant
+
+EXPORTED = '__attribute__((visibility("default")))'
+
+
+def preparation(file: File) -> list[str]:
+    """`NAME_prepare` packs one constant; none where nothing is packed."""
+    if not file.prepared:
+        return []
+    numbers: dict[str, int] = {}
+    chosen = [numbers.setdefault(way_of_packing(one), len(numbers)) for one in file.prepared]
+    ways = [_way(f"{file.entry_point}_pack_{number}", file.prepared[chosen.index(number)]) for number in range(len(numbers))]
+    table = ", ".join(f"{file.entry_point}_pack_{number}" for number in chosen)
+    lines = [
+        f"static void (*const ways[])(const void *source, char *packed) = {{{table}}};",
+        "ways[number](source, packed);",
+    ]
+    sizes = f"static const long sizes[] = {{{', '.join(str(packed_bytes(one.constant)) for one in file.prepared)}}};"
+    return [
+        *ways,
+        function(f"{EXPORTED} long {file.entry_point}_packed_bytes(long number)", [sizes, "return sizes[number];"]),
+        function(f"{EXPORTED} void {file.entry_point}_prepare(long number, const void *source, char *packed)", lines),
+    ]
+
+
+def packed_bytes(constant: PackedConstant) -> int:
+    """The size of what is packed."""
+    size = multiply(constant.buffer.elements, FLOAT_BYTES)
+    assert isinstance(size, int), f"{constant.buffer.name} has no size before a call"
+    return size
+
+
+def way_of_packing(one: Prepared) -> str:
+    """What two constants have in common that are packed alike: a digest of the text without names."""
+    return hashlib.sha256(nameless(COMMENT.sub("", _way("tw_pack", one))).encode()).hexdigest()
+
+
+def _way(name: str, one: Prepared) -> str:
+    buffer = one.constant.buffer
+    pointers = [
+        f"const float *const {one.source} = source;",
+        f"float *const {buffer.name} = (float *)packed; /* {buffer.note} */",
+    ]
+    return function(f"static void {name}(const void *source, char *packed)", [*pointers, *node_lines(one.constant.copies)])

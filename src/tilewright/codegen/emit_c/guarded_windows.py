@@ -1,0 +1,112 @@
+"""C text of reads of windows: a vector of which some lanes lie in the padding, and every other element of a row.
+
+A guard says of which lanes an access is real. Every constraint is affine, so that along the lanes it holds from some lane on or
+up to some lane; those that do not move with the lanes hold for all of them or for none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tilewright.codegen.emit_c.gathers import index_text
+from tilewright.codegen.emit_c.scalar_expressions import literal_text
+from tilewright.codegen.expressions import Value, add, multiply, to_c
+from tilewright.codegen.loop_nest import Gather
+from tilewright.graph.index import Index
+
+WINDOWS = """\
+TW_INLINE tw_vec tw_load_every_other(const float *p) {
+  return TW_SHUFFLE_TWO(tw_load(p), tw_load_part(p + TW_LANES, TW_LANES - 1), @EVEN@);
+}
+TW_INLINE tw_vec tw_load_strided_between(const float *p, long stride, long first, long last, float otherwise) {
+  float lanes[TW_LANES];
+  if (last - first == TW_LANES)
+    return stride == 2 ? tw_load_every_other(p) : tw_load_strided(p, stride, TW_LANES);
+  tw_store(lanes, tw_splat(otherwise));
+  for (long i = first; i < last; i++)
+    lanes[i] = p[i * stride];
+  return tw_load(lanes);
+}
+#ifdef TW_DIALECT_AVX512
+TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float otherwise) {
+  tw_mask inside = last > first ? (tw_mask)(tw_prefix(last) & ~tw_prefix(first)) : 0;
+  return __builtin_ia32_loadups512_mask((const void *)p, tw_splat(otherwise), inside);
+}
+#else
+TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float otherwise) {
+  return last - first == TW_LANES ? tw_load(p) : tw_load_strided_between(p, 1, first, last, otherwise);
+}
+#endif
+"""
+"""Lanes from `first` to before `last` are read, the others are `otherwise`: 0 <= first, last <= TW_LANES."""
+TRACED = """\
+TW_INLINE tw_vec tw_load_every_other(const float *p) { return tw_load_strided(p, 2, TW_LANES); }
+TW_INLINE tw_vec tw_load_strided_between(const float *p, long stride, long first, long last, float otherwise) {
+  return tw_load_strided(p + first * stride, stride, last - first) + otherwise;
+}
+TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float otherwise) {
+  return tw_load_strided_between(p, 1, first, last, otherwise);
+}
+"""
+"""The same for traces of memory accesses."""
+
+
+def windows_text(lines: Iterable[str], lanes: int) -> list[str]:
+    """The functions that some lines call, if they do."""
+    used = any(name in line for line in lines for name in ("_between(", "tw_load_every_other("))
+    return [WINDOWS.replace("@EVEN@", ", ".join(str(2 * lane) for lane in range(lanes)))] if used else []
+
+
+def guarded_lines(read: int, operand: Gather, lanes: str, vector: str | None, position: Callable[[str], str]) -> list[str]:
+    """The statements that define `load_<read>` from an affine read; `position` is that of the first lane along an axis."""
+    constraints = operand.guard.constraints if operand.guard is not None else ()
+    step = add(*(multiply(index.coefficient(vector or ""), stride) for index, stride in _dims(operand)))
+    place = add(operand.offset, *(multiply(f"({index_text(index, position)})", stride) for index, stride in _dims(operand)))
+    fixed = [constraint for constraint in constraints if not constraint.coefficient(vector or "")]
+    starts = [_start(c, c.coefficient(vector or ""), position) for c in constraints if c.coefficient(vector or "") > 0]
+    stops = [_stop(c, -c.coefficient(vector or ""), position) for c in constraints if c.coefficient(vector or "") < 0]
+    first, last = _folded("tw_max", ["0", *starts]), _folded("tw_min", [lanes, *stops])
+    if fixed:
+        condition = " && ".join(f"({index_text(constraint, position)}) >= 0" for constraint in fixed)
+        last = f"{condition} ? {last} : 0"
+    otherwise = literal_text(operand.guard.otherwise) if operand.guard is not None else "0.0f"
+    pointer = f"{operand.buffer} + {to_c(place)}"
+    call = f"tw_load_between({pointer}" if step == 1 else f"tw_load_strided_between({pointer}, {to_c(step)}"
+    return [
+        f"const long first_{read} = {first};",
+        f"const long last_{read} = {last};",
+        f"const tw_vec load_{read} = {call}, first_{read}, last_{read}, {otherwise});",
+    ]
+
+
+def is_guarded_window(operand: Gather) -> bool:
+    """Whether a read is affine, with affine constraints, of float32."""
+    constraints = operand.guard.constraints if operand.guard is not None else ()
+    return (
+        operand.dtype == "float32"
+        and not operand.lookups
+        and all(index.is_affine() for index in (*operand.indices, *constraints))
+    )
+
+
+def _dims(operand: Gather) -> list[tuple[Index, Value]]:
+    return list(zip(operand.indices, operand.dim_strides, strict=True))
+
+
+def _start(constraint: Index, factor: int, position: Callable[[str], str]) -> str:
+    """The first lane at which a constraint that grows by `factor` a lane holds."""
+    value = f"-({index_text(constraint, position)})"
+    return value if factor == 1 else f"({value} + {factor - 1}) / {factor}"
+
+
+def _stop(constraint: Index, factor: int, position: Callable[[str], str]) -> str:
+    """The lane from which on a constraint that falls by `factor` a lane does not hold; not below 0 is needed of it."""
+    value = f"({index_text(constraint, position)})"
+    return f"{value} + 1" if factor == 1 else f"({value} + {factor}) / {factor}"
+
+
+def _folded(function: str, values: list[str]) -> str:
+    text = values[0]
+    for value in values[1:]:
+        text = f"{function}({text}, {value})"
+    return text

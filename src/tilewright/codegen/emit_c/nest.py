@@ -1,0 +1,255 @@
+"""C text of one loop nest: the function of a thread, and the one that has all blocks run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from tilewright.codegen import names
+from tilewright.codegen.emit_c import software_prefetch
+from tilewright.codegen.emit_c.c_file import Argument, File
+from tilewright.codegen.emit_c.c_text import comment, function, indent, words
+from tilewright.codegen.emit_c.packing import copy_lines
+from tilewright.codegen.emit_c.routines import RUN_ARGUMENTS, Routine
+from tilewright.codegen.emit_c.scalar_loops import emit_exact_loops
+from tilewright.codegen.emit_c.tile_loops import tiles_call
+from tilewright.codegen.emit_c.vector_loops import emit_vector_loops
+from tilewright.codegen.expressions import (
+    Value,
+    add,
+    ceil_divide,
+    divide,
+    maximum,
+    minimum,
+    multiply,
+    remainder,
+    round_up,
+    subtract,
+    to_c,
+    unequal,
+)
+from tilewright.codegen.loop_nest import (
+    BlockLoop,
+    Buffer,
+    Copy,
+    Define,
+    If,
+    KernelCall,
+    LoopNest,
+    Node,
+    ParallelAxis,
+    VectorLoops,
+)
+
+CALLER = ("const struct tw_context *const caller", "(void *)context")
+"""What lookups report positions to, and its expression in the entry point."""
+FLOAT_BYTES = 4
+ALIGNMENT_FLOATS = 16
+
+
+def routine(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> Routine:
+    """The functions of a chain, `NAME_task` for a thread's blocks and `NAME_run` for all of them, and what a call passes on.
+
+    Both know nothing of the whole program: pointers and run-time sizes are numbered in the order of their own arguments.
+    """
+    task, run = _task_lines(file, nest), _run_lines(nest)
+    mentioned = words([*task, *run])
+    definitions = (*file.definitions, ("lookups_before", str(nest.lookups_before)))
+    sizes = [(name, value) for name, value in definitions if name in mentioned]
+    used = [(f"{one.c_type} *const {one.name}", one.pointer) for one in arguments if one.name in mentioned]
+    used += [CALLER] if "caller" in mentioned else []
+    pointers = [f"{declared} = call->tensors[{number}];" for number, (declared, _) in enumerate(used)]
+    own = [(name, f"sizes[{number}]") for number, (name, _) in enumerate(sizes)]
+    opening = [
+        "const struct tw_call *call = argument;",
+        *(["const long *sizes = call->sizes;"] if words(task) & dict(own).keys() else []),
+    ]
+    signature = f"static void {nest.name}_task(void *argument, struct tw_blocks *blocks, char *scratch)"
+    text = [
+        comment(nest.header),
+        function(signature, [*opening, *defined(own, file.bounds, [*pointers, *task])]),
+        function(f"void {nest.name}_run({RUN_ARGUMENTS})", defined(own, file.bounds, run)),
+    ]
+    passed = tuple(pointer for _, pointer in used), tuple(value for _, value in sizes)
+    return Routine(nest.name, "\n".join(text), *passed, kernel_calls(nest))
+
+
+def kernel_calls(nest: LoopNest) -> list[KernelCall]:
+    """Every kernel call of a nest."""
+    return [node for node in nest.nodes() if isinstance(node, KernelCall)]
+
+
+def _streams(nest: LoopNest) -> bool:
+    """Whether micro tiles store past the caches: other threads see it once this one has passed a fence."""
+    return any(call.epilogue is not None and call.epilogue.streams for call in kernel_calls(nest))
+
+
+def _task_lines(file: File, nest: LoopNest) -> list[str]:
+    """All that a thread does, behind its pointers and sizes."""
+    last = [f"long {names.last_block(axis.axis)} = -1;" for axis, inner in _with_inner_blocks(nest) if _repacks(axis, inner)]
+    last += [
+        f"long {names.fetched_block(axis.axis)} = -1;"
+        for axis, inner in _with_inner_blocks(nest)
+        if _refetches(nest, axis, inner)
+    ]
+    last += software_prefetch.declaration(nest.fetches)
+    fence = ["tw_fence();"] if _streams(nest) else []
+    return [*_buffers(file, nest), *node_lines(nest.setup), *last, *_blocks(nest), *fence]
+
+
+def _run_lines(nest: LoopNest) -> list[str]:
+    """The statements that have all blocks of a chain run."""
+    call = "struct tw_call call = {tensors, sizes};"
+    if _is_simple(nest):
+        return [call, "(void)context;", f"{nest.name}_task(&call, 0, 0);"]
+    _, size = _offsets(nest.buffers)
+    count = _block_count(nest)
+    rest = ", ".join(map(to_c, (count, multiply(size, FLOAT_BYTES), multiply(count, nest.block_ns))))
+    return [call, f"context->parallel_for(context->pool, {nest.name}_task, &call, {rest});"]
+
+
+def _blocks(nest: LoopNest) -> list[str]:
+    """All blocks of a thread's share."""
+    head = "const long block = 0;" if _is_simple(nest) else "for (long block; (block = blocks->next(blocks)) >= 0;)"
+    return [f"{head} {{", *indent(_block(nest)), "}"]
+
+
+def _buffers(file: File, nest: LoopNest) -> list[str]:
+    lines: list[str] = []
+    offsets, _ = _offsets(nest.buffers)
+    for buffer, offset in zip(nest.buffers, offsets, strict=True):
+        place = to_c(add(multiply(offset, FLOAT_BYTES), file.buffer_tags.get((nest.name, buffer.name), 0)))
+        lines.append(f"float *const {buffer.name} = (float *)(scratch + {place}); /* {buffer.note} */")
+    return lines
+
+
+def _offsets(buffers: tuple[Buffer, ...]) -> tuple[list[Value], Value]:
+    """Where every scratch buffer begins, and how many elements all take: as many as the largest one in every place."""
+    sizes: dict[str, Value] = {}
+    for buffer in buffers:
+        size, place = round_up(buffer.elements, ALIGNMENT_FLOATS), buffer.place or buffer.name
+        sizes[place] = maximum(sizes[place], size) if place in sizes else size
+    starts: dict[str, Value] = {}
+    end: Value = 0
+    for place, size in sizes.items():
+        starts[place] = end
+        end = add(end, size)
+    return [starts[buffer.place or buffer.name] for buffer in buffers], end
+
+
+def _block(nest: LoopNest) -> list[str]:
+    """What is done for one block: decode its number, refresh packed operands that changed, run the body."""
+    lines = []
+    for axis, inner in _with_inner_blocks(nest):
+        number, last = divide("block", inner), names.last_block(axis.axis)
+        lines += _decode(axis, number, is_outermost=axis is nest.parallel[0])
+        body = node_lines(axis.prologue)
+        if _repacks(axis, inner):
+            body = [f"if ({to_c(unequal(number, last))}) {{", *indent([f"{last} = {to_c(number)};", *body]), "}"]
+        lines += body
+    fetches = [line for axis, inner in _with_inner_blocks(nest) for line in _fetches(nest, axis, inner)]
+    return [*lines, *fetches, *node_lines(nest.body)]
+
+
+def _fetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> list[str]:
+    """Where blocks begin that read something else of an axis: from now on ask for what the blocks after these read."""
+    position = nest.parallel.index(axis)
+    starts = [software_prefetch.start(i, fetch) for i, fetch in enumerate(nest.fetches) if fetch.position == position]
+    if not starts:
+        return []
+    number, fetched = divide("block", inner), names.fetched_block(axis.axis)
+    following = multiply(add(number, 1), inner)
+    lines = [f"{fetched} = {to_c(number)};"] if _refetches(nest, axis, inner) else []
+    lines.append(f"const long next = {to_c(following)};")
+    for other, inside in _with_inner_blocks(nest):
+        lines += _decode(other, divide("next", inside), is_outermost=other is nest.parallel[0])
+    conditions = [f"{to_c(following)} < {to_c(multiply(1, *(_trips(one) for one in nest.parallel)))}"]
+    conditions += [to_c(unequal(number, fetched))] if _refetches(nest, axis, inner) else []
+    return [f"if ({' && '.join(conditions)}) {{", *indent([*lines, *starts]), "}"]
+
+
+def _refetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> bool:
+    """Whether several blocks in a row read the same of what is fetched ahead."""
+    return inner != 1 and any(nest.parallel[fetch.position] is axis for fetch in nest.fetches)
+
+
+def _with_inner_blocks(nest: LoopNest) -> Iterator[tuple[ParallelAxis, Value]]:
+    """The parallel axes, each with the number of blocks of all axes inside it."""
+    for position, axis in enumerate(nest.parallel):
+        yield axis, multiply(1, *(_trips(other) for other in nest.parallel[position + 1 :]))
+
+
+def _repacks(axis: ParallelAxis, inner: Value) -> bool:
+    """Whether an axis has operands packed for several blocks in a row: a thread may be given any blocks."""
+    return bool(axis.prologue) and inner != 1
+
+
+def _trips(axis: ParallelAxis) -> Value:
+    return ceil_divide(axis.extent, axis.tile) if axis.variable else 1
+
+
+def _decode(axis: ParallelAxis, position: Value, *, is_outermost: bool) -> list[str]:
+    if not axis.variable:
+        return []
+    position = position if is_outermost else remainder(position, _trips(axis))
+    position = subtract(subtract(_trips(axis), 1), position) if axis.descends else position
+    lines = [f"const long {axis.variable} = {to_c(multiply(position, axis.tile))};"]
+    if axis.size_variable:
+        rest = minimum(axis.tile, f"{to_c(axis.extent)} - {axis.variable}")
+        lines.append(f"const long {axis.size_variable} = {to_c(rest)};")
+    return lines
+
+
+def node_lines(nodes: tuple[Node, ...]) -> list[str]:
+    """The statements of a body."""
+    return [line for node in nodes for line in _node(node)]
+
+
+def _node(node: Node) -> list[str]:
+    match node:
+        case BlockLoop():
+            return _loop(node)
+        case If(condition, body):
+            return [f"if ({to_c(condition)}) {{", *indent(node_lines(body)), "}"]
+        case Define(name, value):
+            return [f"const long {name} = {to_c(value)};"]
+        case Copy():
+            return copy_lines(node)
+        case KernelCall():
+            return [tiles_call(node)]
+        case VectorLoops():
+            return emit_exact_loops(node) if node.exact_type else emit_vector_loops(node)
+
+
+def _loop(loop: BlockLoop) -> list[str]:
+    variable = loop.variable
+    more = f"{variable} < {to_c(loop.stop)}" + (f" || {variable} == {to_c(loop.start)}" if loop.may_be_empty else "")
+    lines = []
+    if loop.size_variable:
+        rest = f"tw_min({loop.tile}, {to_c(loop.stop)} - {variable})"
+        lines.append(f"const long {loop.size_variable} = {rest};")
+    step = f"{variable}++" if loop.tile == 1 else f"{variable} += {loop.tile}"
+    return [f"for (long {variable} = {to_c(loop.start)}; {more}; {step}) {{", *indent([*lines, *node_lines(loop.body)]), "}"]
+
+
+def _is_simple(nest: LoopNest) -> bool:
+    """Whether a chain is one block that needs no scratch: the pool, whose locks cost as much as 16 x 16 x 16, is left out."""
+    return _block_count(nest) == 1 and not nest.buffers
+
+
+def _block_count(nest: LoopNest) -> Value:
+    return multiply(1, *(_trips(axis) for axis in nest.parallel))
+
+
+def defined(definitions: Iterable[tuple[str, str]], bounds: Mapping[str, tuple[int, int]], lines: list[str]) -> list[str]:
+    """The lines, after definitions of the run-time sizes that they mention."""
+    mentioned = words(lines)
+    used = [(name, value) for name, value in definitions if name in mentioned]
+    return [*(line for name, value in used for line in _definition(bounds, name, value)), *lines]
+
+
+def _definition(bounds: Mapping[str, tuple[int, int]], name: str, value: str) -> Iterator[str]:
+    """A run-time size; of an extent the compiler is told the range: then it folds divisions, paddings and edges."""
+    yield f"const long {name} = {value};"
+    if name in bounds:
+        low, high = bounds[name]
+        yield f"if ({name} < {low} || {name} > {high}) __builtin_unreachable();"

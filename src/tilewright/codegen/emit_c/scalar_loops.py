@@ -1,0 +1,245 @@
+"""C text of operators that are computed exactly: plain loops in one element type, point by point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import isinf, isnan
+from typing import TypeAlias
+
+from tilewright.codegen import names
+from tilewright.codegen.emit_c.c_text import indent
+from tilewright.codegen.emit_c.gathers import index_text
+from tilewright.codegen.emit_c.long_sums import BLOCK, emptied_at_end, in_blocks
+from tilewright.codegen.emit_c.lookups import place_of, position_texts
+from tilewright.codegen.expressions import Value, add, multiply, to_c
+from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
+from tilewright.errors import InternalError
+from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Scalar, State, subexpressions
+from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.types import Reduction
+from tilewright.kernels.element_access import C_TYPES, HALVES
+from tilewright.kernels.functions.scalar_functions import WHOLE_FUNCTIONS
+
+Lines = list[str]
+REAL, WHOLE, TRUTH = "float64", "whole", "truth"
+Typed: TypeAlias = tuple[str, str]
+"""C text, and what it is: a double, a number of the accumulator's type that is none, or 0 or 1."""
+CONNECTIVES = {"logical_and": "({} && {})", "logical_or": "({} || {})", "logical_xor": "({} != {})", "logical_not": "(!{})"}
+FLOATS = frozenset(("float32", "float64")) | HALVES
+
+
+def emit_exact_loops(loops: VectorLoops) -> Lines:
+    """The lines of an operator with an `exact_type`."""
+    return [f"/* {loops.operator.name}: {loops.operator.kind}, in {loops.exact_type} */", *_Emitter(loops).text()]
+
+
+def functions_of(loops: VectorLoops) -> Iterable[str]:
+    """The scalar functions that are called."""
+    states = loops.operator.reduction.states if loops.operator.reduction is not None else ()
+    return (*loops.operator.functions(), *(state.combine for state in states))
+
+
+@dataclass(frozen=True, slots=True)
+class _Emitter:
+    loops: VectorLoops
+
+    @property
+    def ranges(self) -> dict[str, Range]:
+        """The range of every axis."""
+        return dict(self.loops.box)
+
+    @property
+    def c_type(self) -> str:
+        """Of the accumulator."""
+        return C_TYPES[self.loops.exact_type]
+
+    def text(self) -> Lines:
+        """The whole nest; the axis along which neighbours lie side by side is the innermost one."""
+        reduced = [axis.name for axis in self.loops.operator.reduction_axes()]
+        around = sorted((axis for axis, _ in self.loops.box if axis not in reduced), key=lambda a: a == self.loops.vector_axis)
+        reduction = self.loops.operator.reduction
+        body = self.map_body() if reduction is None else self.row_body(reduction, reduced)
+        return ["{", *indent(self.nest(around, body)), "}"]
+
+    def nest(self, axes: Iterable[str], body: Lines) -> Lines:
+        """Loops point by point."""
+        for axis in reversed(list(axes)):
+            if self.ranges[axis].size != 1:
+                body = _loop(axis, "0", to_c(self.ranges[axis].size), body)
+        return body
+
+    def scope(self, axes: Iterable[str], body: Lines) -> Lines:
+        """Loops point by point, or braces: what a pass declares is its own."""
+        lines = self.nest(axes, body)
+        return lines if lines is not body else ["{", *indent(body), "}"]
+
+    def map_body(self) -> Lines:
+        """One point of a map."""
+        return [*self.loads(self.loops.operator.body), self.store(self.value(self.loops.operator.body))]
+
+    def row_body(self, reduction: Reduction, reduced: list[str]) -> Lines:
+        """One pass over the points for every state, and, if every point is written, one to finish."""
+        lines: Lines = []
+        for state in reduction.states:
+            name, value = f"state_{state.name}", self.whole(self.value(state.contribution))
+            step = [*self.point(state.contribution), f"{name} = tw_{state.combine}_{self.loops.exact_type}({name}, {value});"]
+            lines.append(f"{self.c_type} {name} = {self.literal(state.identity, clamps=True)[0]};")
+            is_long = self.loops.block_steps and state.combine == "add"
+            lines += self.long_sum(name, reduced, step) if is_long else self.scope(reduced, step)
+        finished = self.store(self.value(reduction.finish))
+        if set(reduced) <= self.loops.operator.write.axes():
+            return [*lines, *self.scope(reduced, [*self.point(reduction.finish), finished])]
+        return [*lines, *self.loads(reduction.finish), finished]
+
+    def long_sum(self, name: str, reduced: list[str], step: Lines) -> Lines:
+        """A sum in blocks, with a compensated total."""
+        axis = next(axis for axis in reversed(reduced) if self.ranges[axis].size != 1)
+        emptying = [f"tw_take_in_{self.loops.exact_type}(&{name}_sum, &{name}_rest, {name});", f"{name} = 0;"]
+        size, steps = to_c(self.ranges[axis].size), str(self.loops.block_steps)
+        blocks = in_blocks(size, steps, steps, _loop(axis, *BLOCK, step), emptying)
+        loops = self.nest((other for other in reduced if other != axis), blocks)
+        return [f"{self.c_type} {name}_sum = 0, {name}_rest = 0;", *emptied_at_end(loops, emptying), f"{name} = {name}_sum;"]
+
+    def point(self, scalar: Scalar) -> Lines:
+        """Load what the body and an expression of it read, and compute the body."""
+        body = self.loops.operator.body
+        return [*self.loads(body, scalar), f"const {self.c_type} point = {self.whole(self.value(body))};", "(void)point;"]
+
+    def loads(self, *scalars: Scalar) -> Lines:
+        """Declare every element that expressions read."""
+        reads = sorted({node.read for scalar in scalars for node in subexpressions(scalar) if isinstance(node, Load)})
+        return [f"const {self.c_type} load_{read} = {self.load(read)};" for read in reads]
+
+    def load(self, read: int) -> str:
+        """An element, in the accumulator's type."""
+        operand = self.loops.reads[read]
+        if isinstance(operand, View):
+            return self.converted(f"tw_get_{operand.dtype}({self.address(operand)})", operand.dtype)
+        place = place_of(operand, self.position, position_texts(operand, self.loops.reads, self.address, self.position))
+        element = self.converted(f"tw_get_{operand.dtype}({operand.buffer} + {to_c(place)})", operand.dtype)
+        return self.guarded(operand, element)
+
+    def guarded(self, operand: Gather, element: str) -> str:
+        """An element where its guard holds, and what is said elsewhere."""
+        if operand.guard is None:
+            return element
+        inside = " && ".join(f"({index_text(constraint, self.position)}) >= 0" for constraint in operand.guard.constraints)
+        return f"{inside} ? {element} : {self.whole(self.literal(operand.guard.otherwise))}"
+
+    def converted(self, element: str, dtype: str) -> str:
+        """An element of a type in that of the accumulator."""
+        if self.loops.exact_type != REAL and dtype in FLOATS:
+            return f"tw_{self.loops.exact_type}_of({element})"
+        return f"({self.c_type}){element}" if dtype != "bool" else f"({element} != 0)"
+
+    def store(self, value: Typed) -> str:
+        """The statement that stores a value."""
+        dtype, address = self.loops.write.dtype, self.address(self.loops.write)
+        return f"tw_put_{dtype}({address}, {self.element(self.whole(value), dtype)});"
+
+    def element(self, value: str, dtype: str) -> str:
+        """A value of the accumulator's type as an element of a type."""
+        if dtype == "bool":
+            return f"{value} != 0"
+        is_plain = self.loops.exact_type != REAL or dtype in ("float32", "float64")
+        return f"({C_TYPES[dtype]})({value})" if is_plain and dtype not in HALVES else f"tw_{dtype}_of({value})"
+
+    def address(self, view: View) -> str:
+        """The pointer to the current point."""
+        moved = (multiply(self.offset(axis), stride) for axis, stride in view.strides)
+        offset = to_c(add(view.offset, *moved))
+        return view.buffer if offset == "0" else f"{view.buffer} + {offset}"
+
+    def offset(self, axis: str) -> Value:
+        """The position inside the box, 0 along axes of one point (which have no loop)."""
+        return 0 if self.ranges[axis].size == 1 else names.axis_offset(axis)
+
+    def position(self, axis: str) -> str:
+        """The absolute position along an axis."""
+        return to_c(add(self.ranges[axis].start, self.offset(axis)))
+
+    def whole(self, value: Typed) -> str:
+        """A value in the accumulator's type."""
+        text, kind = value
+        return f"tw_{self.loops.exact_type}_of({text})" if kind == REAL and self.loops.exact_type != REAL else text
+
+    def value(self, scalar: Scalar) -> Typed:
+        """The text of an expression."""
+        match scalar:
+            case Literal(value):
+                return self.literal(value)
+            case Load(read):
+                return f"load_{read}", self.own
+            case Point():
+                return "point", self.own
+            case State(name):
+                return f"state_{name}", self.own
+            case AxisValue(axis):
+                return f"({self.c_type})({self.position(axis)})", self.own
+            case Parameter(name):
+                return f"({self.c_type}){names.extent(name)}", self.own
+            case Apply():
+                return self.applied(scalar)
+            case _:
+                raise InternalError(f"{scalar} has no place in an exact operator")
+
+    @property
+    def own(self) -> str:
+        """What numbers of the accumulator's type are."""
+        return REAL if self.loops.exact_type == REAL else WHOLE
+
+    def applied(self, scalar: Apply) -> Typed:
+        """A function of values: of integers where all are and the function has such a form, else of doubles."""
+        function, operands = scalar.function, [self.value(operand) for operand in scalar.operands]
+        if function in CONNECTIVES:
+            return CONNECTIVES[function].format(*map(_truth, operands)), TRUTH
+        if function == "where":
+            return self.chosen(operands)
+        is_real = self.own == REAL or any(kind == REAL for _, kind in operands) or function not in WHOLE_FUNCTIONS
+        name = REAL if is_real else self.loops.exact_type
+        text = f"tw_{function}_{name}({', '.join(text for text, _ in operands)})"
+        if FUNCTIONS[function].is_condition:
+            return text, TRUTH
+        if self.own == REAL or not is_real:
+            return text, self.own
+        return f"tw_{self.loops.exact_type}_of({text})", WHOLE
+
+    def chosen(self, operands: list[Typed]) -> Typed:
+        """One of two values, in the accumulator's type."""
+        condition, yes, no = operands
+        return f"({_truth(condition)} ? {self.whole(yes)} : {self.whole(no)})", self.own
+
+    def literal(self, value: float, clamps: bool = False) -> Typed:
+        """A constant; `clamps` one that integers of the accumulator's type stand for by their extremes."""
+        if self.loops.exact_type == REAL:
+            return _double(value), REAL
+        is_whole = clamps or (not isnan(value) and not isinf(value) and value == int(value))
+        return (_integer(self.loops.exact_type, value), WHOLE) if is_whole else (_double(value), REAL)
+
+
+def _loop(axis: str, start: str, end: str, body: Lines) -> Lines:
+    index = names.axis_offset(axis)
+    return [f"for (long {index} = {start}; {index} < {end}; {index}++) {{", *indent(body), "}"]
+
+
+def _truth(value: Typed) -> str:
+    text, kind = value
+    return text if kind == TRUTH else f"({text} != 0)"
+
+
+def _integer(dtype: str, value: float) -> str:
+    """An integer within the limits of a type."""
+    bits = int(dtype.removeprefix("u").removeprefix("int"))
+    low, high = (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    number = low if value < low else high if value > high else int(value)
+    suffix = ("u" if dtype.startswith("u") else "") + ("l" if bits == 64 else "")
+    return f"({number + 1}{suffix} - 1)" if number == low < 0 else f"{number}{suffix}"
+
+
+def _double(value: float) -> str:
+    if isnan(value):
+        return '__builtin_nan("")'
+    if isinf(value):
+        return "__builtin_inf()" if value > 0 else "(-__builtin_inf())"
+    return f"({float(value)!r})"

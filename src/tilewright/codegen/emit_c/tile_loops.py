@@ -1,0 +1,278 @@
+"""C text of the loops that tile a block by a micro kernel: one function for each way in which a nest calls it.
+
+Whatever of a call is known (extents, strides, whether to accumulate) stands in the function as a constant. A kernel in C is
+inlined there, so that its addresses become displacements, its last rows and columns are chosen at compile time, and a tile's
+stores overlap the next one's loads: 2% of G2's time (AVX-512 6x64, Zen 5). Kernels with many shapes stay functions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from tilewright.codegen.emit_c.epilogues import kernel_name
+from tilewright.codegen.expressions import Value, pointer, to_c
+from tilewright.codegen.loop_nest import KernelCall, Range
+from tilewright.kernels.contract import Epilogue, MicroKernel, matrix_abi
+from tilewright.kernels.element_access import C_TYPES
+
+SLICE_BYTES = 32 << 10
+"""Of a panel that tiles ask for ahead, what is read at a time: rows of the left operand pass over it while L1 holds it, and the
+next one comes in. Of 48 KiB L1, 6x64 (BERT's feed-forward network, Zen 5): 24 and 32 KiB alike, 48 KiB 8% more time."""
+LINE_FLOATS, FLOAT_BYTES = 16, 4
+MOST_INLINED = 6
+"""Shapes of a micro kernel that one function may inline: each is a copy of its text."""
+COPY_CHARACTERS = 5000
+"""What an inlined tile costs a compiler: as much as so many characters of vector loops (GCC 12, 6 x 64: 30 ms)."""
+OPERANDS = "a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row"
+"""What a tile at row i and column j reads and writes."""
+POINTER = re.compile(r"[abc]|e\d+")
+
+
+def may_inline(kernel: MicroKernel, calls: Iterable[KernelCall]) -> bool:
+    """Whether the shapes of all these calls are few."""
+    return all(0 < _copies(kernel, call) <= MOST_INLINED for call in calls)
+
+
+def tile_shapes(kernel: MicroKernel, call: KernelCall) -> frozenset[tuple[int, int]]:
+    """All (rows, columns) for which a call may use a kernel."""
+    if call.shapes is None:
+        rows, columns = call.ranges
+        return frozenset((m, n) for n in columns.pieces(kernel.columns) for m in rows.pieces(_row_step(kernel, call, n)))
+    known = [(Range(0, 0, 0, frozenset((m,))), Range(0, 0, 0, frozenset((n,)))) for m, n in call.shapes]
+    return frozenset((m, n) for r, c in known for n in c.pieces(kernel.columns) for m in r.pieces(kernel.rows_for(n)))
+
+
+def by_kernel(calls: Iterable[KernelCall]) -> dict[str, list[KernelCall]]:
+    """The calls of every function that computes tiles, by its name; slices of a panel before the last only add up."""
+    found: dict[str, list[KernelCall]] = {}
+    for call in calls:
+        for one in (replace(call, epilogue=None), call) if call.asks and _slices(call) > 1 else (call,):
+            found.setdefault(kernel_name(one), []).append(one)
+    return found
+
+
+def tiles_name(call: KernelCall) -> str:
+    """The function that a call needs; its name says what it takes for granted."""
+    tags = [f"{_tag(name)}{value}".replace("-", "m") for name, value in _constants(call).items()]
+    shapes = "x".join("_".join(map(str, sizes)) for sizes in map(sorted, _sizes(call)))
+    fetches = [f"fetch{call.fetches}"] if call.fetches else []
+    return "_".join([kernel_name(call), "tiles", *([shapes] if shapes != "x" else []), *tags, *fetches])
+
+
+def tiles_call(call: KernelCall) -> str:
+    """The statement that runs a block."""
+    constants = _constants(call)
+    given = [text for name, text in _arguments(call).items() if name not in constants]
+    given += ["fetches"] if call.fetches else []
+    return f"{tiles_name(call)}({', '.join(given)});"
+
+
+def tiles_functions(kernel: MicroKernel, calls: Iterable[KernelCall], *, by_shape: bool = False) -> Iterator[str]:
+    """The function of every way in which these calls use a kernel; `by_shape` if those of its shapes are in the same file."""
+    kernel = kernel if by_shape else replace(kernel, of_shape=None)
+    for name, call in {tiles_name(call): call for call in calls}.items():
+        constants = _constants(call)
+        free = [f"{_type(call, argument)}{argument}" for argument in _arguments(call) if argument not in constants]
+        free += ["struct tw_fetch *fetches"] if call.fetches else []
+        known = [f"  const long {', '.join(f'{one} = {value}' for one, value in constants.items())};"] if constants else []
+        yield "\n".join(
+            [
+                f"/* Tiles of {kernel.rows} x {kernel.columns}: column panels outside, one stays in L1 while rows pass. */",
+                f"static __attribute__((noinline)) void {name}({', '.join(free)}) {{",
+                *known,
+                *(f"  {line}" for line in _columns(kernel, call)),
+                "}",
+                "",
+            ]
+        )
+
+
+def tiles_weights(kernels: Mapping[str, MicroKernel], calls: Collection[KernelCall]) -> dict[str, int]:
+    """What every function of these calls costs a compiler, in characters of text."""
+    by_name = {tiles_name(call): call for own in by_kernel(calls).values() for call in own if call in calls}
+    return {name: COPY_CHARACTERS * min(_copies(kernels[call.kernel], call), MOST_INLINED) for name, call in by_name.items()}
+
+
+def inlined_declaration(name: str, epilogue: Epilogue | None, asks: bool = False) -> str:
+    """What stands in front of a kernel's text to have it inlined wherever it is called."""
+    return f"#undef TW_VARIANT\n#define TW_VARIANT TW_INLINE\nTW_INLINE {matrix_abi(name, epilogue, asks=asks)};"
+
+
+def function_declaration(name: str, epilogue: Epilogue | None, asks: bool = False) -> str:
+    """What stands in front of a kernel's text to keep it a function of the file."""
+    return (
+        f"#undef TW_VARIANT\n#define TW_VARIANT static __attribute__((noinline))\nstatic {matrix_abi(name, epilogue, asks=asks)};"
+    )
+
+
+def _arguments(call: KernelCall) -> dict[str, str]:
+    values: dict[str, Value] = {"m": call.rows, "n": call.columns, "k": call.depth}
+    values |= {"a": pointer(call.left.buffer, call.left.offset), "a_row": call.left_row, "a_column": call.left_depth}
+    values |= {"b": pointer(call.right.buffer, call.right.offset), "b_panel": call.right_panel, "b_row": call.right_row}
+    values |= {"c": pointer(call.target.buffer, call.target.offset), "c_row": call.target_row, "accumulate": call.accumulate}
+    for i, operand in enumerate(call.epilogue.operands if call.epilogue is not None else ()):
+        values[f"e{i}"] = pointer(operand.view.buffer, operand.view.offset)
+        values |= {f"e{i}_row": operand.row} if operand.row != 0 else {}
+    return {name: to_c(value) for name, value in values.items()}
+
+
+def _type(call: KernelCall, argument: str) -> str:
+    if not POINTER.fullmatch(argument):
+        return "long "
+    if call.epilogue is not None and argument.startswith("e"):
+        return f"const {C_TYPES[call.epilogue.operands[int(argument[1:])].view.dtype]} *"
+    return "float *" if argument == "c" else "const float *"
+
+
+def _constants(call: KernelCall) -> dict[str, int]:
+    arguments = _arguments(call).items()
+    return {name: int(text) for name, text in arguments if not POINTER.fullmatch(name) and _is_number(text)}
+
+
+def _is_number(text: str) -> bool:
+    return text.removeprefix("-").isdigit()
+
+
+def _tag(name: str) -> str:
+    return "".join(part[0] for part in name.split("_"))
+
+
+def _sizes(call: KernelCall) -> tuple[set[int], set[int]]:
+    shapes = call.shapes or frozenset()
+    return {rows for rows, _ in shapes}, {columns for _, columns in shapes}
+
+
+def _copies(kernel: MicroKernel, call: KernelCall) -> int:
+    if call.shapes is None:
+        return len({(m, -(-n // kernel.lanes)) for m, n in tile_shapes(kernel, call)})
+    rows, columns = _sizes(call)
+    return sum(len(_pieces(rows, kernel.rows_for(piece))) for piece in _pieces(columns, kernel.columns))
+
+
+def _pieces(sizes: set[int], tile: int) -> list[int]:
+    """The sizes of the pieces that a tile cuts any of these sizes into, the whole tile first.
+
+    >>> _pieces({24, 8}, 6)
+    [6, 2]
+    """
+    return sorted({part for size in sizes for part in ({tile} if size >= tile else set()) | ({size % tile} - {0})}, reverse=True)
+
+
+def _columns(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
+    rows, columns = _sizes(call)
+    step = kernel.columns
+    if call.shapes is None:
+        yield f"for (long j = 0; j < n; j += {step}, b += b_panel) {{"
+        yield from (f"  {line}" for line in _rows_of_any_shape(kernel, call))
+        yield "}"
+        return
+    yield "long j = 0;"
+    for piece in _pieces(columns, step):
+        whole = piece == step
+        yield f"for (; j + {step} <= n; j += {step}, b += b_panel) {{" if whole else f"if (n - j == {piece}) {{"
+        yield from (f"  {line}" for line in _panel(kernel, call, _pieces(rows, kernel.rows_for(piece)), piece))
+        yield "}"
+
+
+def _panel(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int) -> Iterator[str]:
+    """All rows over a panel; where tiles ask for what comes next, over one slice of it after the other."""
+    if not call.asks:
+        yield from _rows(kernel, call, pieces, columns)
+        return
+    assert isinstance(call.depth, int)
+    assert isinstance(call.right_row, int)
+    count = _slices(call)
+    steps = -(-call.depth // count)
+    yield "long p = 0;"
+    if count > 1:
+        yield f"for (; p < {(count - 1) * steps}; p += {steps}) {{"
+        yield from (f"  {line}" for line in _rows(kernel, replace(call, epilogue=None), pieces, columns, steps))
+        yield "}"
+    yield "{"
+    yield from (f"  {line}" for line in _rows(kernel, call, pieces, columns, call.depth - (count - 1) * steps))
+    yield "}"
+
+
+def _slices(call: KernelCall) -> int:
+    """How many slices a panel is read in."""
+    assert isinstance(call.depth, int)
+    assert isinstance(call.right_row, int)
+    return -(-call.depth * call.right_row * FLOAT_BYTES // SLICE_BYTES)
+
+
+def _rows(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int, steps: int = 0) -> Iterator[str]:
+    """All rows over a panel, or over the slice of so many steps from `p` on."""
+    yield "long i = 0;"
+    for piece in pieces:
+        whole = piece == kernel.rows_for(columns)
+        tile = _asking_tile(kernel, call, piece, columns, steps) if steps else _tile_of(kernel, call, piece, columns)
+        head = f"for (; i + {piece} <= m; i += {piece})" if whole else f"if (m - i == {piece})"
+        yield f"{head} {{" if call.fetches else head
+        yield f"  {tile}"
+        yield from [f"  tw_advance(fetches, {call.fetches});", "}"] if call.fetches else []
+
+
+def _row_step(kernel: MicroKernel, call: KernelCall, columns: int) -> int:
+    """Rows of a tile of so many columns where shapes are known at run time: one panel that is all there is may be narrow and
+    tall; more than that many shapes would only take time to compile."""
+    most = call.ranges[1].most
+    return kernel.rows_for(columns) if most is not None and most <= kernel.columns else kernel.rows
+
+
+def _rows_of_any_shape(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
+    steps = {-(-n // kernel.lanes): _row_step(kernel, call, n) for n in call.ranges[1].pieces(kernel.columns)}
+    step = str(max(steps.values(), default=kernel.rows))
+    if len(set(steps.values())) > 1:
+        lanes, vectors = kernel.lanes, kernel.columns // kernel.lanes
+        yield f"const long step = {kernel.rows * vectors} / ((tw_min(n - j, {kernel.columns}) + {lanes - 1}) / {lanes});"
+        step = "step"
+    tile = _tile(call, _piece(call.ranges[0], "m - i", step), _piece(call.ranges[1], "n - j", str(kernel.columns)))
+    yield from (f"for (long i = 0; i < m; i += {step})", f"  {tile}")
+
+
+def _piece(size: Range, rest: str, tile: str) -> str:
+    """The size of the next piece of a range."""
+    is_one = size.sizes == frozenset({1}) or size.most == 1
+    return "1" if is_one else f"tw_min({rest}, {tile})"
+
+
+def _tile(call: KernelCall, rows: str, columns: str) -> str:
+    """A tile of a shape that is known at run time."""
+    product = f"k, {OPERANDS}, {rows}, {columns}, accumulate"
+    return f"{kernel_name(call)}({', '.join([product, *_epilogue_arguments(call)])});"
+
+
+def _tile_of(kernel: MicroKernel, call: KernelCall, rows: int, columns: int) -> str:
+    return _shaped(kernel, call, (rows, columns), f"k, {OPERANDS}", "accumulate", _epilogue_arguments(call))
+
+
+def _shaped(
+    kernel: MicroKernel, call: KernelCall, shape: tuple[int, int], product: str, accumulate: str, more: Iterable[str]
+) -> str:
+    """A tile of a shape that is known: by the function of that shape where there is one."""
+    name = kernel_name(call)
+    if kernel.of_shape is None:
+        return f"{name}({', '.join([product, *map(str, shape), accumulate, *more])});"
+    own, last = kernel.of_shape(name, *shape)
+    return f"{own}({', '.join([product, accumulate, *more, *last])});"
+
+
+def _asking_tile(kernel: MicroKernel, call: KernelCall, rows: int, columns: int, steps: int) -> str:
+    """A tile over a slice, which asks for its share of the next one: what lies behind a panel is the next panel."""
+    step = kernel.rows_for(columns)
+    tiles = -(-max(_sizes(call)[0]) // step)
+    lines = -(-steps * kernel.columns // (LINE_FLOATS * tiles))
+    left, right = "a + i * a_row + p * a_column, a_row, a_column", "b + p * b_row, b_row"
+    product = f"{steps}, {left}, {right}, c + i * c_row + j, c_row"
+    asked = (f"b + (p + {steps}) * b_row + i / {step} * {lines * LINE_FLOATS}", str(lines))
+    return _shaped(kernel, call, (rows, columns), product, "accumulate || p", (*_epilogue_arguments(call), *asked))
+
+
+def _epilogue_arguments(call: KernelCall) -> Iterator[str]:
+    """Where a tile finds the operands of the epilogue."""
+    for i, operand in enumerate(call.epilogue.operands if call.epilogue is not None else ()):
+        row = f" + i * e{i}_row" if operand.row != 0 else ""
+        yield f"e{i}{row}{' + j' if operand.has_columns else ''}"
+        yield from [f"e{i}_row"] if operand.row != 0 else []

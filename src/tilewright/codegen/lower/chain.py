@@ -1,0 +1,307 @@
+"""From a Plan to a LoopNest: any schedule of the space, not only winners.
+
+The tree is walked once, from the outside in, with the current range of every axis. Loops with one trip vanish, conditions that
+are decided are folded, and every access becomes a view with explicit offset and strides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import takewhile
+
+from tilewright.codegen import names
+from tilewright.codegen.expressions import Value, add, all_of, equal, less, subtract
+from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
+from tilewright.codegen.lower.combine_rows import lower_merge
+from tilewright.codegen.lower.combine_sums import lower_addition
+from tilewright.codegen.lower.context import Lowering, Scope, whole_range
+from tilewright.codegen.lower.contraction import lower_constant, lower_contraction, lower_pack, lower_shared_pack
+from tilewright.codegen.lower.guard_pieces import pieces, scope_of
+from tilewright.codegen.lower.iteration_domains import clipped, plain_part
+from tilewright.codegen.lower.long_sums import with_long_sums
+from tilewright.codegen.lower.partial_results import extent_value, sums_shares
+from tilewright.codegen.lower.required_regions import Images
+from tilewright.codegen.lower.row_reductions import correct_sums, is_cut, lower_cut_rows, lower_whole_rows
+from tilewright.codegen.lower.software_prefetch import with_fetches
+from tilewright.codegen.lower.storage import Stored
+from tilewright.errors import InternalError, PlanningError
+from tilewright.graph.exactness import exact_type
+from tilewright.graph.scalar import Load
+from tilewright.graph.types import AxisKind, Extent, Operator
+from tilewright.kernels.contract import MicroKernel
+from tilewright.plan import schedule as tree
+from tilewright.plan.guards import Mask, key_guard, later_need_more
+from tilewright.plan.images import shared_loops
+from tilewright.plan.memory import in_place_groups
+from tilewright.plan.parallel import WORTH_DISTRIBUTING_S
+from tilewright.plan.row_forms import why_rows_must_be_whole
+from tilewright.plan.types import Plan
+from tilewright.plan.vector_work import window_taps
+
+MANY_BLOCKS = 128
+"""From so many blocks on it does not matter which of them come last; going through memory backwards costs 1% of attention."""
+
+
+def lower(
+    plan: Plan, kernels: Mapping[str, MicroKernel], lanes: int, arguments: Mapping[str, Stored], header: tuple[str, ...] = ()
+) -> tuple[LoopNest, ...]:
+    """The loop nest of a plan, behind those that pack for all threads, and that of the merge if the plan splits a reduction.
+
+    `arguments` says where the chain's inputs and its output lie, but for constants that are only packed ahead; `lanes` is the
+    vector length. Raises PlanningError where the schedule cannot be executed.
+    """
+    state = Lowering(plan, kernels, lanes, arguments)
+    whole = {axis: whole_range(extent) for axis, extent in plan.chain.extents.items()}
+    setup, rest = _split_packs(plan.schedule.body)
+    scope = Scope(whole, split=plan.schedule.split)
+    if scope.split and scope.split not in plan.parallel_axes[:1]:
+        raise PlanningError(f"the parts of {scope.split} are not distributed", why="the outermost parallel axis is another one")
+    for pack in plan.schedule.ahead:
+        lower_constant(state, pack, scope)
+    together = tuple(lower_shared_pack(state, pack, scope) for pack in setup) if _packs_together(plan) else ()
+    setup_nodes = () if together else tuple(lowered for node in setup for lowered in lower_pack(state, node, scope))
+    parallel, body, block = _lower_parallel(state, plan.parallel_axes, rest, scope)
+    nest = LoopNest(
+        names.identifier(plan.chain.name),
+        header,
+        setup_nodes,
+        parallel,
+        tuple(state.buffers.values()),
+        body,
+        tuple(state.constants.values()),
+        round(plan.price.seconds / plan.price.blocks * 1e9),
+        shared=tuple(state.shared.values()),
+    )
+    nests = (*together, with_fetches(state, nest, block))
+    if plan.schedule.split:
+        merge = lower_merge if sums_shares(plan) else lower_addition
+        nests = (*nests, merge(Lowering(plan, kernels, lanes, arguments)))
+    return tuple(with_long_sums(one, lanes) for one in nests)
+
+
+def _packs_together(plan: Plan) -> bool:
+    """Whether what is packed above all parallel axes is packed once, and not by every thread: a region more for large work."""
+    return bool(plan.parallel_axes) and plan.price.blocks > 1 and plan.price.seconds > WORTH_DISTRIBUTING_S
+
+
+def _split_packs(body: tuple[tree.Node, ...]) -> tuple[tuple[tree.Pack, ...], tuple[tree.Node, ...]]:
+    packs = tuple(takewhile(lambda node: isinstance(node, tree.Pack), body))
+    return tuple(node for node in packs if isinstance(node, tree.Pack)), body[len(packs) :]
+
+
+def _lower_parallel(
+    state: Lowering, axes: tuple[str, ...], body: tuple[tree.Node, ...], scope: Scope
+) -> tuple[tuple[ParallelAxis, ...], tuple[Node, ...], Scope]:
+    """The parallel axes, the body of a block, and its scope."""
+    if not axes:
+        return (), _lower_body(state, body, scope), scope
+    loop = body[0]
+    if len(body) != 1 or not isinstance(loop, tree.Loop) or loop.axis != axes[0]:
+        raise PlanningError(
+            f"axis {axes[0]} cannot be parallel", why="its loop is not the only node at its place of the schedule"
+        )
+    outer = scope.ranges[loop.axis]
+    inner = _block(loop, outer, scope.nesting(loop.axis))
+    if loop.tile == 1 and inner is not outer:
+        inner = Range(inner.start, 1, 1, frozenset((1,)))
+    clips, inside = clipped(state, scope.enter(loop, inner))
+    packs, rest = _split_packs(loop.body)
+    prologue = (*clips, *_lower_body(state, packs, inside))
+    deeper, innermost, block = _lower_parallel(state, axes[1:], rest, inside)
+    variable = str(inner.start) if inner.start != 0 else ""
+    descends = 1 < state.plan.price.blocks < MANY_BLOCKS and later_need_more(state.chain, loop.axis)
+    this = ParallelAxis(loop.axis, variable, _variable(inner.size), outer.size, loop.tile, prologue, descends)
+    return (this, *deeper), innermost, block
+
+
+def _lower_body(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> tuple[Node, ...]:
+    clips, scope = clipped(state, scope)
+    if _is_shared_body(state, body, scope):
+        return (*clips, *_lower_shared(state, body, scope))
+    return (*clips, *(lowered for node in body for lowered in _lower_node(state, node, scope)))
+
+
+def _is_shared_body(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> bool:
+    """Whether the paths to all operators part here."""
+    operators = [name for node in body for name in _operators(node)]
+    return len(scope.loops) == len(shared_loops(state.plan.schedule)) and len(operators) == len(state.chain.operators)
+
+
+def _lower_shared(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> tuple[Node, ...]:
+    """Inside the shared loops operators work on the images of their consumers' blocks, if they follow them."""
+    images = Images(state.chain, state.plan.schedule, scope.ranges, scope.outer_start())
+    if not images.follows:
+        return tuple(lowered for node in body for lowered in _lower_node(state, node, scope))
+    state.images = images
+    nodes = list(images.defined())
+    for node in body:
+        operators = (node.operator,) if isinstance(node, tree.Pack) else _operators(node)
+        for operator in () if isinstance(node, tree.Pack) else operators:
+            nodes += _carry(state, operator, scope)
+        nodes += _lower_node(state, node, replace(scope, ranges=images.inside(operators)))
+    return tuple(nodes)
+
+
+def _carry(state: Lowering, operator: str, scope: Scope) -> tuple[Node, ...]:
+    """What has to be moved before an operator that is the first to write to a rolled buffer."""
+    tensor = state.chain.operator(operator).write.tensor
+    group = next((group for group in in_place_groups(state.chain) if tensor == group[0]), ())
+    if not group or state.plan.schedule.storage_of(tensor) is not tree.Storage.ROLL or state.images is None:
+        return ()
+    producers = [one.name for one in state.chain.operators if one.write.tensor in group]
+    return state.images.carry(producers, state.stored(tensor, scope))
+
+
+def _operators(node: tree.Node) -> tuple[str, ...]:
+    """The operators at the leaves below a node."""
+    match node:
+        case tree.Loop():
+            return tuple(name for inner in node.body for name in _operators(inner))
+        case tree.Compute():
+            return (node.operator,)
+        case tree.Pack():
+            return ()
+
+
+def _lower_node(state: Lowering, node: tree.Node, scope: Scope) -> tuple[Node, ...]:
+    match node:
+        case tree.Loop():
+            return _lower_loop(state, node, scope)
+        case tree.Pack():
+            return lower_pack(state, node, scope)
+        case tree.Compute():
+            return _guarded(_conditions(state, node, scope), _lower_compute(state, node, scope))
+
+
+def _lower_loop(state: Lowering, loop: tree.Loop, scope: Scope) -> tuple[Node, ...]:
+    outer = scope.ranges[loop.axis]
+    inner = _block(loop, outer, scope.nesting(loop.axis))
+    body = _lower_body(state, loop.body, scope.enter(loop, inner))
+    if inner is outer:
+        return body
+    may_be_empty = not isinstance(state.chain.extents[loop.axis], int)
+    stop = add(outer.start, outer.size)
+    return (BlockLoop(loop.axis, str(inner.start), _variable(inner.size), outer.start, stop, loop.tile, may_be_empty, body),)
+
+
+def _block(loop: tree.Loop, outer: Range, nesting: int) -> Range:
+    """The range inside a loop: the outer one itself if the loop has one trip."""
+    if loop.tile < 1:
+        raise PlanningError(f"a loop over {loop.axis} has tiles of {loop.tile}", why="a tile has at least one point")
+    if isinstance(outer.capacity, int) and outer.capacity <= loop.tile:
+        return outer
+    return outer.blocks(loop.tile, names.axis_start(loop.axis, nesting), names.axis_size(loop.axis, nesting))
+
+
+def _variable(size: Value) -> str:
+    return size if isinstance(size, str) else ""
+
+
+def _conditions(state: Lowering, leaf: tree.Compute, scope: Scope) -> Value:
+    return all_of(*(_condition(state, when, scope) for when in leaf.when))
+
+
+def _condition(state: Lowering, when: tree.When, scope: Scope) -> Value:
+    block = scope.ranges[when.axis]
+    match when.trip:
+        case tree.Trip.FIRST:
+            return equal(block.start, 0 if when.axis == scope.split else scope.origin(when.axis))
+        case tree.Trip.LAST:
+            return equal(add(block.start, block.size), scope.end(when.axis, state.chain.extents[when.axis]))
+
+
+def _guarded(condition: Value, body: tuple[Node, ...]) -> tuple[Node, ...]:
+    if condition == 1:
+        return body
+    return (If(condition, body),) if condition != 0 and body else ()
+
+
+def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[Node, ...]:
+    operator = state.chain.operator(leaf.operator)
+    if state.plan.operator_plan(leaf.operator).epilogue_of:
+        return ()
+    if state.plan.operator_plan(leaf.operator).roles is not None:
+        return correct_sums(state, operator, scope, lower_contraction(state, operator, scope))
+    if exact := exact_type(operator, {tensor.name: tensor for tensor in state.chain.tensors}):
+        return _in_pieces(state, operator, scope, exact)
+    guard = key_guard(state.chain)
+    mask = guard.mask(operator.name) if guard is not None else None
+    if mask is not None:
+        return _lower_mask(state, operator, mask, scope)
+    if operator.is_map():
+        return _in_pieces(state, operator, scope)
+    loops = _vector_loops(state, operator, scope)
+    if is_cut(state, operator) and not why_rows_must_be_whole(state.chain, state.plan.schedule, operator):
+        return lower_cut_rows(state, operator, loops, scope)
+    for axis in operator.reduction_axes():
+        _require_whole(operator, axis.name, axis.extent, scope)
+    return (lower_whole_rows(state, operator, loops, scope),)
+
+
+def _in_pieces(state: Lowering, operator: Operator, scope: Scope, exact: str = "") -> tuple[Node, ...]:
+    """A map, in pieces where guards of its reads are decided."""
+    nodes: list[Node] = []
+    for piece in pieces(operator):
+        inside = scope_of(piece, scope)
+        loops = replace(_vector_loops(state, piece.operator, inside), exact_type=exact)
+        changed = [inside.ranges[axis.name] for axis in operator.axes if inside.ranges[axis.name] is not scope.ranges[axis.name]]
+        nodes += _guarded(all_of(*(less(0, block.size) for block in changed)), (loops,))
+    return tuple(nodes)
+
+
+def _lower_mask(state: Lowering, operator: Operator, mask: Mask, scope: Scope) -> tuple[Node, ...]:
+    """A mask on the current box: what it does inside of its limits where they hold for all rows, all of it elsewhere."""
+    found = plain_part(mask, scope)
+    if found is None or scope.clip is None:
+        return (_vector_loops(state, operator, scope),)
+    nodes, first, last = found
+    axis = scope.clip.axis
+    keys = scope.ranges[axis]
+    parts: list[Node] = []
+    for start, stop, body in ((0, first, operator.body), (first, last, mask.inside), (last, keys.size, operator.body)):
+        part = Range(add(keys.start, start), subtract(stop, start), keys.capacity, most=keys.most)
+        loops = _vector_loops(state, replace(operator, body=body), scope.at(axis, part))
+        is_in_place = isinstance(body, Load) and loops.reads[body.read] == loops.write
+        parts += _guarded(less(start, stop), () if is_in_place else (loops,))
+    return (*nodes, *parts)
+
+
+def _vector_loops(state: Lowering, operator: Operator, scope: Scope) -> VectorLoops:
+    reads = tuple(state.read(operator, access, scope) for access in operator.reads)
+    write = state.view(operator.write, scope)
+    if isinstance(write, Gather):
+        raise InternalError(f"operator {operator.name} writes through a guarded or divided index")
+    box = tuple((axis.name, scope.ranges[axis.name]) for axis in operator.axes)
+    return VectorLoops(operator, box, reads, write, _vector_axis(operator, reads, write))
+
+
+def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) -> None:
+    block = scope.ranges[axis]
+    if scope.clip is not None and block is scope.clip.range:
+        return
+    if block.start != 0 or block.size != extent_value(extent):
+        raise PlanningError(
+            f"operator {operator.name} cannot run in blocks of {axis}",
+            why="a reduction with a finishing step needs whole rows",
+            hint=f"keep the loop over {axis} below the operators that it feeds",
+        )
+
+
+def _vector_axis(operator: Operator, reads: tuple[View | Gather, ...], write: View) -> str | None:
+    """Lanes run along the last dimension of a read that has unit stride there, preferably also of the write.
+
+    They do not where along the write's own last dimension fewer operands are collected element by element, nor along windows,
+    nor where positions are looked up: what is written is a row.
+    """
+    candidates = [access.innermost() for access in (operator.write, *operator.reads)]
+    taps = window_taps(operator)
+    axes = [axis for axis in candidates if axis is not None and axis not in taps]
+    if axes and operator.looked_up():
+        return axes[0]
+    parallel = [axis for axis in axes if operator.axis(axis).kind is AxisKind.PARALLEL]
+    unit = [axis for axis in axes if any(isinstance(read, View) and read.stride(axis) == 1 for read in reads)]
+    chosen = next(iter(unit or parallel or axes), None)
+    places = (*(read for read in reads if isinstance(read, View)), write)
+    apart = {axis: sum(place.stride(axis) not in (0, 1) for place in places) for axis in axes}
+    return axes[0] if axes and apart[axes[0]] < apart[chosen or axes[0]] else chosen

@@ -1,0 +1,156 @@
+"""The merge of a split: all parts of a row have their states combined, then their sums, by the laws of the row operator.
+
+    state = combine over the parts of (state of the part * factor),    output = sum over the parts of (sum * factor) / total
+
+The factors speak of the part's states (`Previous`) and of the merged ones (`State`). Parts are taken in their order, so that
+results do not depend on who computed them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tilewright.codegen import names
+from tilewright.codegen.expressions import Value, multiply
+from tilewright.codegen.loop_nest import Gather, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
+from tilewright.codegen.lower.context import Lowering, Scope, whole_range
+from tilewright.codegen.lower.partial_results import extent_value, part_axis, part_count, row_shape, split_rows, stored_part
+from tilewright.codegen.lower.storage import Stored, dense_strides
+from tilewright.codegen.lower.storage import view as view_of
+from tilewright.errors import InternalError
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.scalar import Load, Point, Previous, Scalar, State, apply, rewrite
+from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable
+from tilewright.plan.row_forms import Shares, row_axes
+
+ROWS = 8
+"""Rows along the last row axis that are merged in one block."""
+
+
+def lower_merge(state: Lowering) -> LoopNest:
+    """The loop nest that merges the parts of a split, parallel over rows."""
+    rows, laws = split_rows(state.plan)
+    parallel, ranges = _row_blocks(state, rows)
+    merge = _Merge(state, rows, laws, Scope(ranges))
+    body = (*merge.states(), merge.weights(), merge.output())
+    title = f"merges the parts of {state.chain.name}: states of {rows.name}, then {state.chain.output}"
+    return LoopNest(f"{names.identifier(state.chain.name)}_merge", (title,), (), parallel, tuple(state.buffers.values()), body)
+
+
+def _row_blocks(state: Lowering, rows: Operator) -> tuple[tuple[ParallelAxis, ...], dict[str, Range]]:
+    """Blocks of rows: single points along all row axes but the last."""
+    ranges = {axis: whole_range(extent) for axis, extent in state.chain.extents.items()}
+    axes = row_axes(rows)
+    parallel = []
+    for axis in axes:
+        outer, tile = ranges[axis], ROWS if axis == axes[-1] else 1
+        if isinstance(outer.capacity, int) and outer.capacity <= tile:
+            inner = outer
+        else:
+            inner = outer.blocks(tile, names.axis_start(axis), names.axis_size(axis))
+        variable = "" if inner is outer else str(inner.start)
+        size_variable = inner.size if isinstance(inner.size, str) and inner is not outer else ""
+        parallel.append(ParallelAxis(axis, variable, size_variable, outer.size, tile, ()))
+        ranges[axis] = inner
+    return tuple(parallel), ranges
+
+
+class _Merge:
+    """What the steps of one merge share: the axis of parts, the current rows, and where everything lies."""
+
+    def __init__(self, state: Lowering, rows: Operator, laws: Shares, scope: Scope) -> None:
+        self.state, self.rows, self.laws, self.scope = state, rows, laws, scope
+        self.row_axes = tuple(rows.axis(axis) for axis in row_axes(rows))
+        self.row_access = tuple(axis_index(axis.name) for axis in self.row_axes)
+        self.part = part_axis(state.plan)
+        count = part_count(state.plan)
+        self.part_range = Range(0, count, count, frozenset((count,)) if isinstance(count, int) else None)
+
+    def states(self) -> tuple[Node, ...]:
+        """Every state over all parts, in order: later ones are corrected by the merged earlier ones."""
+        assert self.rows.reduction is not None
+        nodes = []
+        for number, (one, (name, factor)) in enumerate(zip(self.rows.reduction.states, self.laws.factors, strict=True)):
+            body: Scalar = Load(number)
+            if factor is not None:
+                body = apply("multiply", body, self.over_loads(factor))
+            reduction = Reduction((StateVariable(name, one.identity, Point(), one.combine),), State(name))
+            axes = (*self.row_axes, Axis(self.part, 1, AxisKind.REDUCTION))
+            lanes = self.row_axes[-1].name if self.row_axes else None
+            nodes.append(self.loops(f"{self.rows.name}_{name}", axes, body, self.merged(name), reduction, lanes))
+        return tuple(nodes)
+
+    def weights(self) -> Node:
+        """What the sums of every part are multiplied by: the factor of its shares over the merged total."""
+        body = apply("divide", self.over_loads(self.laws.factor), Load(len(self.laws.factors) * 2 - 1))
+        axes = (*self.row_axes, Axis(self.part, 1))
+        return self.loops(f"{self.rows.name}_weights", axes, body, self.weight_view(), None, self.part)
+
+    def output(self) -> Node:
+        """The output of the current rows."""
+        state, sink = self.state, self.state.chain.operators[-1]
+        written = tuple(axis for axis in sink.axes if axis.name in sink.write.axes())
+        shape = state.chain.tensor(sink.write.tensor).shape
+        sums = self.part_view(stored_part(state.plan, sink.write.tensor, shape, 0), sink.write, shape)
+        target = state.view(sink.write, self.scope)
+        if isinstance(target, Gather):
+            raise InternalError(f"{sink.name} has a write that is not affine")
+        axes = (*written, Axis(self.part, 1, AxisKind.REDUCTION))
+        box = tuple((axis.name, self.range(axis.name)) for axis in axes)
+        accesses = (sink.write, Access("weights", (*self.row_access, axis_index(self.part))))
+        body = apply("multiply", Load(0), Load(1))
+        operator = Operator(f"{sink.name}_merge", "merge", axes, accesses, sink.write, body, SUM)
+        lanes = sink.write.innermost()
+        return VectorLoops(operator, box, (sums, self.weight_view()), target, lanes)
+
+    def loops(
+        self, name: str, axes: tuple[Axis, ...], body: Scalar, write: View, reduction: Reduction | None, lanes: str | None
+    ) -> VectorLoops:
+        """A step over rows and parts. Its reads are the states of the parts, then the merged ones."""
+        laws = [state for state, _ in self.laws.factors]
+        shape = row_shape(self.state.plan, self.rows)
+        tensor = self.rows.write.tensor
+        own = Access(name, self.row_access)
+        parts = [self.part_view(stored_part(self.state.plan, tensor, shape, 0, state), own, shape) for state in laws]
+        reads = (*parts, *(self.merged(state) for state in laws))
+        indices = self.row_access if reduction is not None else (*self.row_access, axis_index(self.part))
+        operator = Operator(name, "merge", axes, (own,) * len(reads), Access(name, indices), body, reduction)
+        return VectorLoops(operator, tuple((axis.name, self.range(axis.name)) for axis in axes), reads, write, lanes)
+
+    def over_loads(self, factor: Scalar) -> Scalar:
+        """A law in terms of the reads of `loops`."""
+        place = {name: number for number, (name, _) in enumerate(self.laws.factors)}
+
+        def load(node: Scalar) -> Scalar | None:
+            if isinstance(node, Previous):
+                return Load(place[node.name])
+            return Load(len(place) + place[node.name]) if isinstance(node, State) else None
+
+        return rewrite(factor, load)
+
+    def range(self, axis: str) -> Range:
+        """The current range of an axis."""
+        return self.part_range if axis == self.part else self.scope.ranges[axis]
+
+    def part_view(self, stored: Stored, access: Access, shape: tuple[Extent, ...]) -> View:
+        """The elements of all parts that an access addresses in the current rows."""
+        found = view_of(access, stored, self.scope.ranges)
+        assert isinstance(found, View)
+        step = multiply(1, *map(extent_value, shape))
+        return View(found.buffer, found.offset, (*found.strides, (self.part, step)))
+
+    def merged(self, name: str) -> View:
+        """Scratch for a merged state of the current rows."""
+        return self.scratch(name, (), {})
+
+    def weight_view(self) -> View:
+        """Scratch for the weights of all parts of the current rows."""
+        return self.scratch("weights", (self.part_range.capacity,), {self.part: 1})
+
+    def scratch(self, name: str, more: tuple[Value, ...], steps: Mapping[str, Value]) -> View:
+        """Scratch for the current rows, with more dimensions behind theirs."""
+        sizes = (*(self.scope.ranges[axis.name].capacity for axis in self.row_axes), *more)
+        strides = dense_strides(sizes)
+        buffer = names.running(self.rows.write.tensor, name)
+        self.state.scratch(buffer, multiply(1, *sizes), f"{name} of a block of rows")
+        return View(buffer, 0, (*zip((axis.name for axis in self.row_axes), strides, strict=False), *steps.items()))

@@ -1,0 +1,232 @@
+"""The state of lowering one chain: current ranges, scratch buffers, and where every tensor lies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from tilewright.codegen import names
+from tilewright.codegen.expressions import Value, add, minimum, multiply, subtract
+from tilewright.codegen.loop_nest import Buffer, Gather, Lookup, PackedConstant, Range, View
+from tilewright.codegen.lower.partial_results import extent_value, stored_part
+from tilewright.codegen.lower.required_regions import Images
+from tilewright.codegen.lower.storage import Stored, elements, spread_strides, view
+from tilewright.graph.index import Index, with_natural_dividends
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.positions import named_lookup
+from tilewright.graph.types import Access, Chain, Extent, Operator, largest_extent
+from tilewright.kernels.contract import MicroKernel
+from tilewright.plan import schedule as tree
+from tilewright.plan.epilogues import in_output_place
+from tilewright.plan.guards import Limit
+from tilewright.plan.lives import is_lasting, places
+from tilewright.plan.lookups import lookups_of
+from tilewright.plan.memory import buffer_blocks, in_place_groups
+from tilewright.plan.types import Plan
+from tilewright.plan.views import view_schedule
+
+
+def whole_range(extent: Extent) -> Range:
+    """The range of an axis without loops."""
+    value = extent_value(extent)
+    return Range(0, value, value, frozenset((value,)) if isinstance(value, int) else None, largest_extent(extent))
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """The points along an axis that masks let through, of the current block of rows."""
+
+    axis: str
+    range: Range
+    data: Mapping[Limit, Value]
+    """What the data adds to limits, as far as it is the same for the whole block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where the walk stands: the current range of every axis, and the range that every enclosing loop gives to its axis."""
+
+    ranges: Mapping[str, Range]
+    loops: tuple[tuple[tree.Loop, Range], ...] = ()
+    split: str = ""
+    """The axis whose outermost blocks are parts of their own."""
+    clip: Clip | None = None
+
+    def enter(self, loop: tree.Loop, inner: Range) -> Scope:
+        """The scope inside a loop."""
+        return replace(self, ranges={**self.ranges, loop.axis: inner}, loops=(*self.loops, (loop, inner)))
+
+    def at(self, axis: str, part: Range) -> Scope:
+        """The scope of a part of the current block of an axis."""
+        return replace(self, ranges={**self.ranges, axis: part})
+
+    def origin(self, axis: str) -> Value:
+        """Where the reduction along an axis begins."""
+        if self.clip is not None and axis == self.clip.axis:
+            return self.clip.range.start
+        return self.part_start() if axis == self.split else 0
+
+    def end(self, axis: str, extent: Extent) -> Value:
+        """Where the reduction along an axis ends, but for that of a part."""
+        if self.clip is not None and axis == self.clip.axis:
+            return add(self.clip.range.start, self.clip.range.size)
+        return extent_value(extent)
+
+    def part_start(self) -> Value:
+        """Where the current part of a split begins."""
+        return self.loops[0][1].start
+
+    def outer_start(self) -> Value:
+        """Where the blocks of the innermost loop begin."""
+        axis = self.loops[-1][0].axis if self.loops else ""
+        return next((block.start for loop, block in reversed(self.loops[:-1]) if loop.axis == axis), 0)
+
+    def nesting(self, axis: str) -> int:
+        """How many enclosing loops run over an axis."""
+        return sum(loop.axis == axis for loop, _ in self.loops)
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A packed operand of a contraction: rows one after the other, or panels of `width` columns.
+
+    Panels hold all rows, or, where a loop cuts the rows, those of one block: then all panels of the first block come first.
+    """
+
+    buffer: str
+    starts: Mapping[str, Value]
+    """Where the copied box begins along every axis."""
+    steps: Mapping[str, Value]
+    """Elements between neighbours along every axis; along rows that are cut, on average; for the columns of panels see `view`."""
+    row: Value
+    """Elements between neighbouring rows."""
+    rows: Value
+    """Rows of the copied box, at most."""
+    width: int
+    """0 for rows one after the other."""
+    column: str | None
+    cut: tree.Loop | None
+    """The loop that cuts the rows."""
+    end: Value | None = None
+    """Where the copied rows end, if they are there whatever masks let through."""
+
+    def panel(self, scope: Scope) -> Value:
+        """Elements between panels, inside the loop that cuts them; 0 if there are none."""
+        return multiply(self._panel_rows(scope), self.width)
+
+    def row_step(self, axis: str | None) -> Value:
+        """Elements between neighbouring rows; 0 if the operand does not depend on their axis."""
+        return self.row if axis in self.starts else 0
+
+    def view(self, scope: Scope) -> View:
+        """The current box of a scope; blocks of columns start at multiples of `width`, on average `_panel_rows` per column."""
+        steps = {**self.steps, self.column: self._panel_rows(scope)} if self.width and self.column else self.steps
+        moved = (multiply(subtract(scope.ranges[name].start, start), steps[name]) for name, start in self.starts.items())
+        return View(self.buffer, add(*moved), tuple(steps.items()))
+
+    def _panel_rows(self, scope: Scope) -> Value:
+        if self.cut is None:
+            return self.rows
+        block, clip = scope.ranges[self.cut.axis], scope.clip
+        if self.end is None or clip is None or clip.axis != self.cut.axis:
+            return block.size
+        return minimum(self.cut.tile, subtract(self.end, block.start))
+
+
+@dataclass(slots=True)
+class Lowering:
+    """The state of one walk: buffers, packed operands and packed constants found so far."""
+
+    plan: Plan
+    kernels: Mapping[str, MicroKernel]
+    lanes: int
+    arguments: Mapping[str, Stored]
+    buffers: dict[str, Buffer] = field(default_factory=dict)
+    packed: dict[tuple[str, int], Packed] = field(default_factory=dict)
+    constants: dict[str, PackedConstant] = field(default_factory=dict)
+    shared: dict[str, Buffer] = field(default_factory=dict)
+    """Operands that all threads pack together."""
+    turns: dict[tuple[str, ...], str] = field(default_factory=dict)
+    """The place of every buffer of intermediates, "" for one of its own."""
+    images: Images | None = None
+    """Inside the shared loops, if operators follow their consumers there."""
+
+    @property
+    def chain(self) -> Chain:
+        """The chain that is lowered."""
+        return self.plan.chain
+
+    def scratch(self, name: str, size: Value, note: str, place: str = "") -> str:
+        """A scratch buffer; asking for the same name again gives the same buffer."""
+        self.buffers.setdefault(name, Buffer(name, size, note, place))
+        return name
+
+    def _place(self, group: tuple[str, ...]) -> str:
+        """What the buffer of a group shares with others that it is never alive with."""
+        if not self.turns:
+            view = view_schedule(self.chain, self.plan.schedule)
+            for number, groups in enumerate(places(view)):
+                self.turns |= {one: "" if is_lasting(view, one) else f" {number}" for one in groups}
+        return self.turns[group]
+
+    def stored(self, tensor: str, scope: Scope) -> Stored:
+        """Where a tensor lies, seen from a scope. What the parts of a split make of the output has a place of its own."""
+        tensor = self.chain.output if tensor in in_output_place(self.chain) else tensor
+        if scope.split and tensor == self.chain.output:
+            return stored_part(self.plan, tensor, self.chain.tensor(tensor).shape, scope.part_start())
+        return self.arguments[tensor] if tensor in self.arguments else self._intermediate(tensor, scope)
+
+    def _intermediate(self, tensor: str, scope: Scope) -> Stored:
+        blocks = dict(buffer_blocks(self.chain, self.plan.schedule, tensor))
+        group = next(group for group in in_place_groups(self.chain) if tensor in group)
+        held = [self._image(group, index) or self._held(index, blocks, scope) for index in self._write_indices(tensor)]
+        sizes = tuple(size for _, size in held)
+        strides = spread_strides(sizes, self.lanes)
+        images = {axis for axis in blocks if self._image(group, axis_index(axis))}
+        what = {axis: "image" if axis in images else "block" if loop else "whole" for axis, loop in blocks.items()}
+        note = " x ".join(f"{axis} {part}" for axis, part in what.items())
+        buffer = self.scratch(names.identifier(group[0]), elements(sizes, strides), note, self._place(group))
+        return Stored(buffer, strides, tuple(start for start, _ in held))
+
+    def _write_indices(self, tensor: str) -> tuple[Index, ...]:
+        return next(operator.write.indices for operator in self.chain.operators if operator.write.tensor == tensor)
+
+    def _image(self, group: tuple[str, ...], index: Index) -> tuple[Value, Value] | None:
+        """(start, capacity) of the image that a buffer holds of a dimension, if all that write to it follow their consumers."""
+        if self.images is None or not index.is_axis():
+            return None
+        producers = [operator.name for operator in self.chain.operators if operator.write.tensor in group]
+        return self.images.held(producers, *index.axes())
+
+    def _held(self, index: Index, blocks: Mapping[str, tree.Loop | None], scope: Scope) -> tuple[Value, Value]:
+        """(start, capacity) of what a buffer holds of a dimension; one that is written at a constant has one element."""
+        if not index.is_axis():
+            return index.constant, 1
+        (axis,) = index.axes()
+        loop = blocks[axis]
+        if loop is None:
+            return 0, extent_value(self.chain.extents[axis])
+        block = next(block for candidate, block in scope.loops if candidate is loop)
+        return block.start, block.capacity
+
+    def view(self, access: Access, scope: Scope) -> View | Gather:
+        """The elements that an access addresses in the current box, but for what lookups add."""
+        return view(self._in_c(access), self.stored(access.tensor, scope), scope.ranges)
+
+    def read(self, operator: Operator, access: Access, scope: Scope) -> View | Gather:
+        """The elements that a read of an operator addresses in the current box."""
+        found = self.view(access, scope)
+        if isinstance(found, View) or not access.lookups:
+            return found
+        numbers = {lookup: number for number, lookup in enumerate(lookups_of(self.chain))}
+        extents = self.chain.tensor(access.tensor).shape
+        lookups = [
+            Lookup(dimension, by, extent_value(extents[dimension]), numbers[named_lookup(operator, access, dimension)])
+            for dimension, by in access.lookups
+        ]
+        return replace(found, lookups=tuple(lookups))
+
+    def _in_c(self, access: Access) -> Access:
+        """The access by divisions that the language rounds as they are meant."""
+        extents = {name: largest_extent(extent) for name, extent in self.chain.extents.items()}
+        return access.mapped(lambda index: with_natural_dividends(index, extents))

@@ -1,0 +1,391 @@
+"""Lowering of a contraction leaf: operands, packing, and the call of its micro kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+from tilewright.codegen import names
+from tilewright.codegen.expressions import Value, add, any_of, equal, multiply, round_up, unequal
+from tilewright.codegen.loop_nest import (
+    BlockLoop,
+    Buffer,
+    Copy,
+    Gather,
+    If,
+    KernelCall,
+    LoopNest,
+    Node,
+    PackedConstant,
+    ParallelAxis,
+    Range,
+    VectorLoops,
+    View,
+)
+from tilewright.codegen.lower.context import Lowering, Packed, Scope
+from tilewright.codegen.lower.epilogue import with_epilogue
+from tilewright.codegen.lower.partial_results import extent_value
+from tilewright.codegen.lower.storage import Stored, dense_strides, view
+from tilewright.errors import InternalError, PlanningError
+from tilewright.graph.index import axis
+from tilewright.graph.scalar import Load, Scalar, apply
+from tilewright.graph.types import Access, AxisKind, Operator, planned_extent
+from tilewright.kernels.contract import DEPTH, MicroKernel
+from tilewright.plan import schedule as tree
+from tilewright.plan.long_sums import CALL_DEPTH, LONG_DEPTH, call_depth
+from tilewright.plan.types import ContractionRoles
+
+POINT = Range(0, 1, 1, frozenset((1,)))
+"""The range of a role that a contraction does not have."""
+SLICED_ROWS, SLICE_ROWS = 2, 8
+"""Kernels of so few rows read a right operand in place so many rows at a time (docs/kernels.md, few rows)."""
+PIECE_ROWS = 64
+"""Rows of a panel that one thread packs at a time: some 16 KiB."""
+
+
+def lower_contraction(state: Lowering, operator: Operator, scope: Scope) -> tuple[Node, ...]:
+    """A contraction on the current box: loops over its outer axes around calls of its micro kernel."""
+    roles = _roles(state, operator)
+    return _outer_loops(state, operator, roles, roles.outer, scope)
+
+
+def lower_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Node, ...]:
+    """A Pack leaf: copy the operand's box; what follows in the tree reads the copy."""
+    tensor = _access(state, pack).tensor
+    packed, elements = _layout(state, pack, scope)
+    state.packed[pack.operator, pack.read] = packed
+    state.scratch(packed.buffer, elements, f"{tensor} packed for {pack.operator}")
+    return _copies(state, pack, packed, scope, lambda inside: state.stored(tensor, inside))
+
+
+def lower_constant(state: Lowering, pack: tree.Pack, scope: Scope) -> None:
+    """A Pack ahead of all calls: as above, from a row-major constant into a buffer that lies beside the kernel."""
+    tensor = state.chain.tensor(_access(state, pack).tensor)
+    packed, elements = _layout(state, pack, scope)
+    state.packed[pack.operator, pack.read] = packed
+    sizes = tuple(map(extent_value, tensor.shape))
+    source = Stored(names.identifier(tensor.name), dense_strides(sizes), (0,) * len(sizes))
+    copies = _copies(state, pack, packed, scope, lambda _: source)
+    buffer = Buffer(packed.buffer, elements, f"{tensor.name} packed ahead")
+    state.constants[packed.buffer] = PackedConstant(tensor.name, buffer, copies)
+
+
+def lower_shared_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> LoopNest:
+    """A Pack that all threads do together, ahead of the chain: into the workspace of the call, in pieces of panels."""
+    access = _access(state, pack)
+    packed, elements = _layout(state, pack, scope)
+    state.packed[pack.operator, pack.read] = packed
+    buffer = Buffer(packed.buffer, elements, f"{access.tensor} packed for {pack.operator}, for all threads")
+    state.shared[packed.buffer] = buffer
+    major, minor, _ = _packed_axes(state, pack)
+    rows = packed.cut or tree.Loop(major or "", PIECE_ROWS, ())
+    parallel, inside = [], scope
+    for loop in (rows, tree.Loop(minor or "", packed.width, ())):
+        whole = _range(scope, loop.axis, access)
+        if loop.tile and not (isinstance(whole.capacity, int) and whole.capacity <= loop.tile):
+            piece = whole.blocks(loop.tile, names.axis_start(loop.axis), names.axis_size(loop.axis))
+            size_variable = piece.size if isinstance(piece.size, str) else ""
+            parallel.append(ParallelAxis(loop.axis, str(piece.start), size_variable, whole.size, loop.tile, ()))
+            inside = inside.enter(loop, piece)
+    copy = _copy(state, pack, packed, inside, state.stored(access.tensor, scope))
+    name = names.identifier(f"{state.chain.name}_pack_{pack.operator}")
+    title = f"packs {access.tensor} for {pack.operator}"
+    return LoopNest(name, (title,), (), tuple(parallel), (), (copy,), shared=(buffer,))
+
+
+def _copy(state: Lowering, pack: tree.Pack, packed: Packed, scope: Scope, stored: Stored) -> Copy:
+    """What fills the current box of a packed operand from where its tensor is stored."""
+    major, minor, outer = _packed_axes(state, pack)
+    access = _access(state, pack)
+    loops = tuple((name, scope.ranges[name].size, packed.steps[name]) for name in outer if scope.ranges[name].size != 1)
+    source = _strided(view(access, stored, scope.ranges), state.chain.operator(pack.operator))
+    depth, columns = _range(scope, major, access).size, _range(scope, minor, access).size
+    return Copy(source, packed.view(scope), loops, major, depth, minor, columns, packed.width, packed.panel(scope), packed.row)
+
+
+def _copies(
+    state: Lowering, pack: tree.Pack, packed: Packed, scope: Scope, stored: Callable[[Scope], Stored]
+) -> tuple[Node, ...]:
+    """What fills a packed operand: block by block where a loop cuts its rows."""
+    if packed.cut is None:
+        return (_copy(state, pack, packed, scope, stored(scope)),)
+    whole, nesting = scope.ranges[packed.cut.axis], scope.nesting(packed.cut.axis)
+    variables = names.axis_start(packed.cut.axis, nesting), names.axis_size(packed.cut.axis, nesting)
+    block = whole.blocks(packed.cut.tile, *variables)
+    size_variable = block.size if isinstance(block.size, str) else ""
+    inside = scope.enter(packed.cut, block)
+    body = (_copy(state, pack, packed, inside, stored(inside)),)
+    stop = add(whole.start, whole.size)
+    return (BlockLoop(packed.cut.axis, variables[0], size_variable, whole.start, stop, packed.cut.tile, False, body),)
+
+
+def _packed_axes(state: Lowering, pack: tree.Pack) -> tuple[str | None, str | None, list[str]]:
+    """(rows, columns, all others from the outside in) of what is copied."""
+    operator = state.chain.operator(pack.operator)
+    roles, axes = _roles(state, operator), operator.reads[pack.read].axes()
+    major, minor = (roles.depth, roles.column) if pack.read == roles.right else (roles.row, roles.depth)
+    return major, minor, [a.name for a in operator.axes if a.name in axes and a.name not in (major, minor)]
+
+
+def _access(state: Lowering, pack: tree.Pack) -> Access:
+    return state.chain.operator(pack.operator).reads[pack.read]
+
+
+def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, Value]:
+    """How the packed operand lies, and its elements."""
+    operator, access = state.chain.operator(pack.operator), _access(state, pack)
+    major, minor, outer = _packed_axes(state, pack)
+    width = pack.panel_columns if pack.layout is tree.Layout.PANELS else 0
+    if width and minor in access.axes():
+        _check_columns(state, pack, minor, scope)
+    rows, columns = _range(scope, major, access), _range(scope, minor, access)
+    row = width or round_up(columns.capacity, state.lanes)
+    all_columns = round_up(columns.capacity, width) if width else row
+    steps, total = _outer_steps(scope, outer, multiply(rows.capacity, all_columns))
+    cut = _innermost_cut(state, pack, major, scope) if width and major in access.axes() else None
+    steps |= {major: row if cut is None else all_columns} if major in access.axes() else {}
+    steps |= {minor: 1} if minor in access.axes() else {}
+    buffer = _packed_name(state, pack.operator, access)
+    starts = {own.name: scope.ranges[own.name].start for own in operator.axes if own.name in access.axes()}
+    column = minor if minor in steps else None
+    end = add(rows.start, rows.size) if scope.clip is None else None
+    return Packed(buffer, starts, steps, row, rows.capacity, width, column, cut, end), total
+
+
+def _check_columns(state: Lowering, pack: tree.Pack, axis: str, scope: Scope) -> None:
+    """Below a Pack, blocks of columns begin where panels do."""
+    outer, capacity = [loop for loop, _ in scope.loops], scope.ranges[axis].capacity
+    for loop in state.plan.schedule.path(pack.operator):
+        has_one_trip = isinstance(capacity, int) and capacity <= loop.tile
+        if loop.axis == axis and loop not in outer and loop.tile % pack.panel_columns and not has_one_trip:
+            raise PlanningError(
+                f"a loop over {axis} cuts the packed panels of {pack.operator}",
+                where=state.chain.name,
+                why=f"its tile is {loop.tile} columns, and panels have {pack.panel_columns}",
+                hint=f"use a multiple of {pack.panel_columns} as the tile of {axis}, or pack inside the loop",
+            )
+
+
+def _innermost_cut(state: Lowering, pack: tree.Pack, axis: str, scope: Scope) -> tree.Loop | None:
+    """The innermost loop between a Pack and its contraction that cuts an axis; None if blocks do not nest without rest.
+
+    What such a loop works on at a time is then contiguous. Panels of all rows are as often as not a power of two apart, so that
+    the parts of them that one tile uses meet in few sets of a cache.
+    """
+    outer = [loop for loop, _ in scope.loops]
+    loops = [loop for loop in state.plan.schedule.path(pack.operator) if loop.axis == axis and loop not in outer]
+    nested = all(around.tile % inside.tile == 0 for around, inside in pairwise(loops))
+    capacity = scope.ranges[axis].capacity
+    is_whole = not loops or (isinstance(capacity, int) and capacity <= loops[-1].tile)
+    return None if is_whole or not nested or _reads_panels(state, pack, loops[-1]) else loops[-1]
+
+
+def _reads_panels(state: Lowering, pack: tree.Pack, innermost: tree.Loop) -> bool:
+    """Whether the innermost loop over rows stands inside one over single panels: these are then read from front to back."""
+    column = _roles(state, state.chain.operator(pack.operator)).column
+    around = [loop for loop in state.plan.schedule.path(pack.operator) if loop.axis in (column, innermost.axis)]
+    return len(around) > 1 and around[-1] == innermost and around[-2].axis == column and around[-2].tile <= pack.panel_columns
+
+
+def _roles(state: Lowering, operator: Operator) -> ContractionRoles:
+    roles = state.plan.operator_plan(operator.name).roles
+    if roles is None:
+        raise InternalError(f"contraction {operator.name} has no roles in its plan")
+    return roles
+
+
+def _range(scope: Scope, name: str | None, access: Access) -> Range:
+    return scope.ranges[name] if name is not None and name in access.axes() else POINT
+
+
+def _outer_steps(scope: Scope, outer: list[str], block: Value) -> tuple[dict[str, Value], Value]:
+    steps: dict[str, Value] = {}
+    for name in reversed(outer):
+        steps[name] = block
+        block = multiply(block, scope.ranges[name].capacity)
+    return steps, block
+
+
+def _packed_name(state: Lowering, operator: str, access: Access) -> str:
+    name = f"packed_{names.identifier(access.tensor)}"
+    is_free = not any(name in taken for taken in (state.buffers, state.constants, state.shared))
+    return name if is_free else f"{name}_for_{names.identifier(operator)}"
+
+
+def _outer_loops(
+    state: Lowering, operator: Operator, roles: ContractionRoles, outer: tuple[str, ...], scope: Scope
+) -> tuple[Node, ...]:
+    if not outer:
+        return _depth_slices(state, operator, roles, scope)
+    name, *rest = outer
+    block = scope.ranges[name]
+    if block.size == 0 and operator.axis(name).kind is AxisKind.PARALLEL:
+        return ()
+    if block.size in (0, 1):
+        return _outer_loops(state, operator, roles, tuple(rest), scope)
+    variable = names.axis_start(name, scope.nesting(name))
+    loop = tree.Loop(name, 1, ())
+    body = _outer_loops(state, operator, roles, tuple(rest), scope.enter(loop, Range(variable, 1, 1, frozenset((1,)))))
+    return (BlockLoop(name, variable, "", block.start, add(block.start, block.size), 1, False, body),)
+
+
+def _depth_slices(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Node, ...]:
+    """Calls for some steps of the depth at a time, where few rows are to be read at a time, or sums are long."""
+    steps = _steps_of_call(state, operator, roles, scope)
+    if not steps:
+        return _kernel_call(state, operator, roles, scope)
+    assert roles.depth is not None
+    whole, nesting = scope.ranges[roles.depth], scope.nesting(roles.depth)
+    variables = names.axis_start(roles.depth, nesting), names.axis_size(roles.depth, nesting)
+    block = whole.blocks(steps, *variables)
+    size_variable = block.size if isinstance(block.size, str) else ""
+    body = _kernel_call(state, operator, roles, scope.enter(tree.Loop(roles.depth, steps, ()), block))
+    stop, may_be_empty = add(whole.start, whole.size), whole.sizes is None or 0 in whole.sizes
+    return (BlockLoop(roles.depth, variables[0], size_variable, whole.start, stop, steps, may_be_empty, body),)
+
+
+def _steps_of_call(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> int:
+    """The depth of a call of the micro kernel; 0 for all of the current block at once."""
+    if roles.depth is None:
+        return 0
+    kernel, depth = _kernel(state, operator), scope.ranges[roles.depth]
+    is_sliced = _may_slice(state, operator, roles, scope)
+    if planned_extent(operator.axis(roles.depth).extent) <= LONG_DEPTH or _asks(state, operator, roles, kernel, depth):
+        return SLICE_ROWS if is_sliced else 0
+    most = CALL_DEPTH * (kernel.lanes if kernel.lanes_along == DEPTH else 1)
+    if not isinstance(depth.capacity, int):
+        return most
+    if is_sliced:
+        return max(SLICE_ROWS, -(-depth.capacity // most))
+    return call_depth(depth.capacity, most)
+
+
+def _may_slice(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> bool:
+    """Whether few rows of the left operand pass over several panels of the right one in place.
+
+    Panel by panel, what comes from memory are short pieces of many rows; so it is long runs of a few.
+    """
+    kernel = _kernel(state, operator)
+    if kernel.rows > SLICED_ROWS or kernel.lanes_along == DEPTH or roles.depth is None or roles.column is None:
+        return False
+    columns, depth = scope.ranges[roles.column].capacity, scope.ranges[roles.depth]
+    if not isinstance(columns, int) or not isinstance(depth.capacity, int) or depth.sizes is None or 0 in depth.sizes:
+        return False
+    if columns <= kernel.columns or depth.capacity <= SLICE_ROWS or (operator.name, roles.right) in state.packed:
+        return False
+    places = (state.view(access, scope) for access in (operator.reads[roles.right], operator.write))
+    return all(isinstance(place, View) and place.stride(roles.column) == 1 for place in places)
+
+
+def _kernel(state: Lowering, operator: Operator) -> MicroKernel:
+    return state.kernels[state.plan.operator_plan(operator.name).micro_kernel or ""]
+
+
+def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Node, ...]:
+    kernel = _kernel(state, operator)
+    rows, columns, depth = (scope.ranges[name] if name else POINT for name in (roles.row, roles.column, roles.depth))
+    left, left_row, left_depth = _left(state, operator, roles, scope)
+    packing, right, right_panel, right_row = _right(state, operator, roles, scope, kernel)
+    target = _strided(state.view(operator.write, scope), operator)
+    reductions = [a.name for a in operator.reduction_axes()]
+    accumulate = any_of(*(unequal(scope.ranges[name].start, scope.origin(name)) for name in reductions))
+    empty = any(scope.ranges[name].size == 0 for name in reductions if name != roles.depth)
+    call = KernelCall(
+        kernel=kernel.name,
+        symbol=kernel.symbol or names.identifier(kernel.name),
+        rows=rows.size,
+        columns=columns.size,
+        depth=0 if empty else depth.size,
+        left=left,
+        left_row=left_row,
+        left_depth=left_depth,
+        right=right,
+        right_panel=right_panel,
+        right_row=right_row,
+        target=target,
+        target_row=target.stride(roles.row),
+        accumulate=accumulate,
+        shapes=_shapes(rows, columns),
+        ranges=(rows, columns),
+        operator=operator.name,
+        asks=_asks(state, operator, roles, kernel, depth) and _shapes(rows, columns) is not None,
+    )
+    if roles.column is None or target.stride(roles.column) == 1:
+        return (*packing, *with_epilogue(state, operator, roles, scope, call))
+    return (*packing, *_staged(state, operator, roles, scope, call))
+
+
+def _asks(state: Lowering, operator: Operator, roles: ContractionRoles, kernel: MicroKernel, depth: Range) -> bool:
+    """Whether tiles ask for what follows in packed panels: a kernel that prefetches them is told where and how much."""
+    packed = state.packed.get((operator.name, roles.right))
+    is_in_panels = packed is not None and packed.width == kernel.columns and packed.row_step(roles.depth) == packed.width
+    return kernel.emit_asking is not None and is_in_panels and isinstance(depth.size, int) and depth.size > 0
+
+
+def _shapes(rows: Range, columns: Range) -> frozenset[tuple[int, int]] | None:
+    if rows.sizes is None or columns.sizes is None:
+        return None
+    return frozenset((m, n) for m in rows.sizes for n in columns.sizes)
+
+
+def _left(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[View, Value, Value]:
+    packed = state.packed.get((operator.name, roles.left))
+    operand = _strided(state.view(operator.reads[roles.left], scope), operator) if packed is None else packed.view(scope)
+    return operand, operand.stride(roles.row), operand.stride(roles.depth)
+
+
+def _right(
+    state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, kernel: MicroKernel
+) -> tuple[tuple[Node, ...], View, Value, Value]:
+    """(packing to do first, operand, elements between panels, elements between rows or columns)."""
+    packed = state.packed.get((operator.name, roles.right))
+    if packed is not None:
+        return (), packed.view(scope), packed.panel(scope) or kernel.columns, packed.row_step(roles.depth)
+    operand = _strided(state.view(operator.reads[roles.right], scope), operator)
+    if kernel.right_by_columns:
+        apart = operand.stride(roles.column)
+        return (), operand, multiply(kernel.columns, apart), apart
+    if roles.column is None or operand.stride(roles.column) == 1:
+        return (), operand, kernel.columns, operand.stride(roles.depth)
+    copies = lower_pack(state, tree.Pack(operator.name, roles.right, tree.Layout.DENSE), scope)
+    packed = state.packed.pop((operator.name, roles.right))
+    return copies, packed.view(scope), kernel.columns, packed.row_step(roles.depth)
+
+
+def _strided(operand: View | Gather, operator: Operator) -> View:
+    if isinstance(operand, Gather):
+        raise InternalError(f"contraction {operator.name} has an access that is not affine")
+    return operand
+
+
+def _staged(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, call: KernelCall) -> tuple[Node, ...]:
+    """The kernel needs unit stride along its columns: compute into a staging tile, then store or add that where it belongs."""
+    if roles.column is None:
+        raise PlanningError(f"contraction {operator.name} cannot be staged", why="it has no column axis")
+    box = [name for name in (roles.row, roles.column) if name is not None]
+    width = round_up(scope.ranges[roles.column].capacity, state.lanes)
+    height = scope.ranges[roles.row].capacity if roles.row else 1
+    name = state.scratch(
+        f"staged_{names.identifier(operator.name)}", multiply(width, height), "one tile, before it is transposed"
+    )
+    steps = {roles.row: width, roles.column: 1}
+    tile = View(name, 0, tuple((axis_name, step) for axis_name, step in steps.items() if axis_name is not None))
+    staged = replace(call, target=tile, target_row=width, accumulate=0)
+    store = _transfer(operator, box, scope, (tile,), call.target, Load(0))
+    if call.accumulate == 0:
+        return (staged, store)
+    addition = _transfer(operator, box, scope, (tile, call.target), call.target, apply("add", Load(0), Load(1)))
+    return (staged, If(call.accumulate, (addition,)), If(equal(call.accumulate, 0), (store,)))
+
+
+def _transfer(
+    operator: Operator, box: list[str], scope: Scope, reads: tuple[View, ...], write: View, body: Scalar
+) -> VectorLoops:
+    access = Access(operator.write.tensor, tuple(axis(name) for name in box))
+    axes = tuple(operator.axis(name) for name in box)
+    mapping = Operator(f"{operator.name}_store", "store", axes, (access,) * len(reads), access, body)
+    box_strides = tuple((name, stride) for name, stride in write.strides if name in box)
+    target = replace(write, strides=box_strides)
+    views = tuple(target if read is write else read for read in reads)
+    return VectorLoops(mapping, tuple((name, scope.ranges[name]) for name in box), views, target, box[-1])

@@ -1,0 +1,183 @@
+"""What masks make of ranges: a block of rows walks from the first to the last key that it needs, and masks only where it must.
+
+For a limit `c * l + rest >= 0` the rows of a block need keys up to `floor(rest / -c)` for the largest `rest` of the block
+(c < 0), or from `-floor(rest / c)` on (c > 0); the smallest `rest` says in the same way where all rows need all keys. The first
+key is rounded down to where packed operands may be entered, the number of keys up to half a panel. Where there are
+keys, one is always left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from math import lcm
+
+from tilewright.codegen import names
+from tilewright.codegen.expressions import (
+    Operation,
+    Value,
+    add,
+    floor_divide,
+    maximum,
+    minimum,
+    multiply,
+    pointer,
+    round_down,
+    round_up,
+    subtract,
+)
+from tilewright.codegen.loop_nest import Define, Gather, Node, Range, View
+from tilewright.codegen.lower.context import Clip, Lowering, Scope
+from tilewright.graph.conditions import Datum
+from tilewright.graph.scalar import Parameter
+from tilewright.kernels.element_access import suffix
+from tilewright.plan.guards import LANES, KeyGuard, Limit, Mask, clip_loops, key_guard, key_step
+
+WHOLE = {False: "tw_whole_below", True: "tw_whole_above"}
+"""The function that rounds a value of the data, by whether it rounds up."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """Where keys begin, and behind which they end, as far as limits say."""
+
+    starts: tuple[Value, ...]
+    stops: tuple[Value, ...]
+
+
+def clipped(state: Lowering, scope: Scope) -> tuple[tuple[Node, ...], Scope]:
+    """Where masks bound the keys of all operators: definitions of the first key and of how many there are, and the scope inside.
+
+    Elsewhere nothing, and the same scope.
+    """
+    guard = _guard_here(state, scope)
+    if guard is None:
+        return (), scope
+    whole = scope.ranges[guard.axis]
+    defined, data = _data(state, guard, scope)
+    bounds = _bounds(guard.limits, guard.axis, scope, data, largest=True)
+    align, step = _alignment(state, guard)
+    nodes: list[Node] = [*defined]
+    start: Value = whole.start
+    if bounds.starts:
+        ahead = maximum(0, minimum(subtract(reduce(maximum, bounds.starts), whole.start), subtract(whole.size, 1)))
+        start = names.first(guard.axis)
+        nodes.append(Define(start, add(whole.start, round_down(ahead, align))))
+    size = subtract(add(whole.start, whole.size), start)
+    if bounds.stops:
+        wanted = round_up(subtract(reduce(minimum, bounds.stops), start), step)
+        size = minimum(maximum(wanted, step), size)
+    if not isinstance(size, int | str):
+        nodes.append(Define(names.count(guard.axis), size))
+        size = names.count(guard.axis)
+    sizes = whole.sizes if (start, size) == (whole.start, whole.size) else _sizes(whole, align, step)
+    keys = Range(start, size, whole.capacity, sizes, whole.most)
+    clip = Clip(guard.axis, keys, data)
+    return tuple(nodes), replace(scope, ranges={**scope.ranges, guard.axis: keys}, clip=clip)
+
+
+def _guard_here(state: Lowering, scope: Scope) -> KeyGuard | None:
+    """The masks of a chain, if the walk stands at the place from which on they bound keys."""
+    guard = key_guard(state.chain)
+    if guard is None or scope.clip is not None or state.images is not None:
+        return None
+    loops, here = clip_loops(state.chain, state.plan.schedule), [loop for loop, _ in scope.loops]
+    return guard if len(here) == len(loops) and all(one is other for one, other in zip(here, loops, strict=True)) else None
+
+
+def plain_part(guarded: Mask, scope: Scope) -> tuple[tuple[Node, ...], Value, Value] | None:
+    """Where in the current keys the limits of a mask hold for all rows: definitions, first key and the one behind the last.
+
+    They count from the first of the current keys. None if nothing is known of where the limits hold.
+    """
+    clip = scope.clip
+    if clip is None or any(limit not in clip.data for limit in guarded.limits):
+        return None
+    keys = scope.ranges[clip.axis]
+    bounds = _bounds(guarded.limits, clip.axis, scope, clip.data, largest=False)
+    start, stop = names.plain(guarded.operator)
+    first: Value = 0
+    last = keys.size
+    nodes: list[Node] = []
+    if bounds.starts:
+        ahead = maximum(0, subtract(reduce(maximum, bounds.starts), keys.start))
+        nodes.append(Define(start, minimum(round_up(ahead, LANES), keys.size)))
+        first = start
+    if bounds.stops:
+        until = subtract(reduce(minimum, bounds.stops), keys.start)
+        until = minimum(round_down(maximum(0, until), LANES), keys.size)
+        nodes.append(Define(stop, until if first == 0 else maximum(until, first)))
+        last = stop
+    return tuple(nodes), first, last
+
+
+def _data(state: Lowering, guard: KeyGuard, scope: Scope) -> tuple[tuple[Node, ...], dict[Limit, Value]]:
+    """Variables for the values of the data in limits, as far as they are the same for all rows of a block, and their sums."""
+    nodes: list[Node] = []
+    values: dict[Limit, Value] = {}
+    for limit in guard.limits:
+        access = limit.access
+        if access is not None and any(scope.ranges[axis].size != 1 for axis in access.axes()):
+            continue
+        total: list[Value] = []
+        for datum in limit.constraint.data:
+            if isinstance(datum.leaf, Parameter):
+                total.append(multiply(names.extent(datum.leaf.name), datum.sign))
+            elif access is not None:
+                variable = names.limit(guard.axis, len(nodes))
+                nodes.append(Define(variable, _rounded(state.view(access, scope), datum)))
+                total.append(multiply(variable, datum.sign))
+        values[limit] = add(*total)
+    return tuple(nodes), values
+
+
+def _rounded(element: View | Gather, datum: Datum) -> Value:
+    """The element of a read as an integer: times its sign it is rounded up or down."""
+    assert isinstance(element, View)
+    read = Operation(f"tw_read{suffix(element.dtype)}", (pointer(element.buffer, element.offset),))
+    return Operation(WHOLE[datum.rounds_up != (datum.sign < 0)], (read,))
+
+
+def _bounds(limits: Iterable[Limit], axis: str, scope: Scope, data: Mapping[Limit, Value], *, largest: bool) -> _Bounds:
+    """What the rows of the current block need (`largest`), or what all of them need."""
+    starts, stops = [], []
+    for limit in limits:
+        if limit not in data:
+            continue
+        factor = limit.index.coefficient(axis)
+        if factor < 0:
+            stops.append(add(floor_divide(_rest(limit, axis, scope, data[limit], largest=largest), -factor), 1))
+        elif factor == 1:
+            starts.append(_rest(limit, axis, scope, data[limit], largest=largest, sign=-1))
+        else:
+            starts.append(multiply(floor_divide(_rest(limit, axis, scope, data[limit], largest=largest), factor), -1))
+    return _Bounds(tuple(starts), tuple(stops))
+
+
+def _rest(limit: Limit, axis: str, scope: Scope, data: Value, *, largest: bool, sign: int = 1) -> Value:
+    """The largest, or the smallest, value that a limit has in the current block, but for its term of the keys, times a sign."""
+    parts: list[Value] = []
+    for atom, slope in limit.index.terms:
+        if atom != axis:
+            rows = scope.ranges[str(atom)]
+            last = (slope > 0) == largest
+            parts.append(multiply(add(rows.start, rows.size, -1) if last else rows.start, slope * sign))
+    return add(*parts, multiply(data, sign), limit.index.constant * sign)
+
+
+def _alignment(state: Lowering, guard: KeyGuard) -> tuple[int, int]:
+    """What the first key is a multiple of, counted from where its range starts, and the number of keys."""
+    plans = [plan for plan in state.plan.operators if plan.roles is not None and plan.roles.column == guard.axis]
+    columns = [state.kernels[plan.micro_kernel or ""].columns for plan in plans]
+    step = key_step(columns, state.lanes)
+    cuts = [p.cut.tile for p in state.packed.values() if p.cut is not None and p.cut.axis == guard.axis]
+    return lcm(step, *columns, *cuts), step
+
+
+def _sizes(whole: Range, align: int, step: int) -> frozenset[int] | None:
+    """All numbers of keys that a block can have."""
+    if whole.sizes is None:
+        return None
+    rests = (size - first for size in whole.sizes for first in range(0, size, align))
+    return frozenset({size for rest in rests for size in (rest, *range(step, rest, step))})

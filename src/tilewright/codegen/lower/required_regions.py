@@ -1,0 +1,192 @@
+"""The images that operators work on inside the shared loops, as values of generated code (see `tilewright.plan.images`).
+
+Everything follows from the blocks of the shared loops: what an operator computes, what is held of its result, and what of that
+the block before has left. Starts and ends are computed apart, because the end of a block is where the next one has to go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+
+from tilewright.codegen import names
+from tilewright.codegen.expressions import Value, add, choose, equal, maximum, minimum, multiply, subtract, unequal
+from tilewright.codegen.loop_nest import Copy, Define, If, Node, Range, View
+from tilewright.codegen.lower.storage import Stored
+from tilewright.graph.types import Chain, Operator
+from tilewright.plan.images import Follows, Reading, SharedLoop, Walk, rolled_axis, schedule_follows, shared_loops, walks
+from tilewright.plan.ranges import planned_sizes, trip_counts
+from tilewright.plan.schedule import Schedule, Storage
+
+
+@dataclass(frozen=True)
+class Images:
+    """All images inside the shared loops of a schedule. `ranges` are those of the axes there."""
+
+    chain: Chain
+    schedule: Schedule
+    ranges: Mapping[str, Range]
+    outer_start: Value = 0
+    """Where the blocks of the innermost shared loop begin."""
+
+    @cached_property
+    def follows(self) -> Follows:
+        """The axes along which operators follow their consumers."""
+        return schedule_follows(self.chain, self.schedule)
+
+    def defined(self) -> tuple[Node, ...]:
+        """Names for the starts and sizes of all images, consumers first."""
+        nodes: list[Node] = []
+        for operator, axis in self.follows:
+            image, named = self._image(operator, axis), self.block(operator, axis)
+            for value, name in ((image.start, named.start), (image.size, named.size)):
+                if isinstance(name, str) and name != value:
+                    nodes.append(Define(name, value))
+        return tuple(nodes)
+
+    def inside(self, operators: Sequence[str]) -> dict[str, Range]:
+        """The ranges of all axes for some operators that stand together (more than one only if none follows another)."""
+        return {**self.ranges, **{axis: self.block(name, axis) for name, axis in self.follows if name in operators}}
+
+    def block(self, operator: str, axis: str) -> Range:
+        """What an operator computes along an axis, by name."""
+        if (operator, axis) not in self.follows:
+            return self.ranges[axis]
+        image = self._image(operator, axis)
+        suffix = f"{axis}_of_{names.identifier(operator)}"
+        start = image.start if isinstance(image.start, int | str) else names.axis_start(suffix)
+        return replace(image, start=start, size=image.size if isinstance(image.size, int) else names.axis_size(suffix))
+
+    def held(self, operators: Sequence[str], axis: str) -> tuple[Value, Value] | None:
+        """(start, capacity) of what the shared buffer of these operators' results holds; None if they do not follow anybody."""
+        if any((operator, axis) not in self.follows for operator in operators):
+            return None
+        return self.start(operators[-1], axis), int(self._walks[operators[-1], axis].largest)
+
+    def carry(self, operators: Sequence[str], stored: Stored) -> tuple[Node, ...]:
+        """Move what the block before has left of a rolled buffer, and this one needs, to where this one expects it."""
+        last = self.chain.operator(operators[-1])
+        loop = shared_loops(self.schedule)[-1].axis
+        rolled = rolled_axis(self.chain, self.follows, last.write.tensor, loop)
+        walk = self._walks[last.name, rolled]
+        if int(walk.carried) <= 0 or self._is_first == 1:
+            return ()
+        block = self.ranges[loop]
+        return (If(unequal(block.start, self.outer_start), (self._move(last, rolled, stored),)),)
+
+    def start(self, operator: str, axis: str) -> Value:
+        """Where what consumers read of an operator's result begins, in the current block."""
+        starts = [self._reached(reading, first=True) for reading in self.follows[operator, axis].readings]
+        start = reduce(minimum, starts)
+        return maximum(start, 0) if self._is_guarded(operator, axis) else start
+
+    def end(self, operator: str, axis: str) -> Value:
+        """The position after the last that an operator computes in the current block."""
+        if (operator, axis) not in self.follows:
+            return add(self.ranges[axis].start, self.ranges[axis].size)
+        end = add(reduce(maximum, [self._reached(reading, first=False) for reading in self.follows[operator, axis].readings]), 1)
+        extent = self.chain.extents[axis]
+        assert isinstance(extent, int), f"{axis} is symbolic"
+        return maximum(minimum(end, extent), 0) if self._is_guarded(operator, axis) else end
+
+    @cached_property
+    def _walks(self) -> Mapping[tuple[str, str], Walk]:
+        sizes, loops = planned_sizes(self.chain), shared_loops(self.schedule)
+        trips = trip_counts(loops, sizes)
+        shared = tuple(SharedLoop(loop.axis, loop.tile, count) for loop, count in zip(loops, trips, strict=True))
+        storage = {tensor: self.schedule.storage_of(tensor) for tensor in self.chain.intermediates}
+        return walks(self.chain, self.follows, storage, shared, sizes)
+
+    @cached_property
+    def _is_first(self) -> Value:
+        """Whether this is the first block of the innermost shared loop."""
+        return equal(self.ranges[shared_loops(self.schedule)[-1].axis].start, self.outer_start)
+
+    @cached_property
+    def _before(self) -> Images:
+        """The images of the block before, along the innermost shared loop."""
+        loop = shared_loops(self.schedule)[-1]
+        block = self.ranges[loop.axis]
+        moved = Range(add(block.start, -loop.tile), loop.tile, loop.tile, frozenset((loop.tile,)))
+        return replace(self, ranges={**self.ranges, loop.axis: moved})
+
+    def _image(self, operator: str, axis: str) -> Range:
+        capacity = int(self._walks[operator, axis].largest)
+        if self._is_rolled(operator, axis):
+            start = self._block_start(operator, axis)
+            size = subtract(self.end(operator, axis), start)
+            return Range(start, maximum(size, 0) if self._may_be_empty(operator, axis) else size, capacity, None)
+        start, sizes = self.start(operator, axis), self._sizes(operator, axis)
+        if sizes is None:
+            return Range(start, maximum(subtract(self.end(operator, axis), start), 0), capacity, None)
+        size = next(iter(sizes)) if len(sizes) == 1 else subtract(self.end(operator, axis), start)
+        return Range(start, size, capacity, sizes)
+
+    def _sizes(self, operator: str, axis: str) -> frozenset[int] | None:
+        """All sizes of an image, None where they are not known: unions, clamped images, and images of such."""
+        readings = self.follows[operator, axis].readings
+        if self._is_rolled(operator, axis) or self._is_guarded(operator, axis) or len(readings) > 1:
+            return None
+        spans = {1}
+        for atom, factor in readings[0].index.terms:
+            sizes = self._sizes_of(readings[0].consumer, str(atom))
+            if sizes is None:
+                return None
+            spans = {span + abs(factor) * (size - 1) for span in spans for size in sizes}
+        return frozenset(spans)
+
+    def _sizes_of(self, operator: str, axis: str) -> frozenset[int] | None:
+        return self._sizes(operator, axis) if (operator, axis) in self.follows else self.ranges[axis].sizes
+
+    def _block_start(self, operator: str, axis: str) -> Value:
+        """Where what an operator computes begins: behind the end of the block before, if its result is rolled."""
+        if (operator, axis) not in self.follows:
+            return self.ranges[axis].start
+        start = self.start(operator, axis)
+        if not self._is_rolled(operator, axis):
+            return start
+        return choose(self._is_first, start, maximum(start, self._before.end(operator, axis)))
+
+    def _reached(self, reading: Reading, *, first: bool) -> Value:
+        """The first or last position that a reading reaches in the current block."""
+        parts: list[Value] = [reading.index.constant]
+        for atom, factor in reading.index.terms:
+            place = reading.consumer, str(atom)
+            at = self._block_start(*place) if first == (factor > 0) else add(self.end(*place), -1)
+            parts.append(multiply(at, factor))
+        return add(*parts)
+
+    def _is_rolled(self, operator: str, axis: str) -> bool:
+        tensor = self.chain.operator(operator).write.tensor
+        loop = shared_loops(self.schedule)[-1].axis
+        return self.schedule.storage_of(tensor) is Storage.ROLL and loop in self.follows[operator, axis].slopes
+
+    def _is_guarded(self, operator: str, axis: str) -> bool:
+        """Whether the image may reach beyond the tensor."""
+        return any(reading.is_guarded for reading in self.follows[operator, axis].readings)
+
+    def _may_be_empty(self, operator: str, axis: str) -> bool:
+        """Whether some block may lie in the padding of this operator's readers, or of theirs."""
+        readings = self.follows[operator, axis].readings
+        before = ((one.consumer, str(atom)) for one in readings for atom, _ in one.index.terms)
+        return self._is_guarded(operator, axis) or any(self._may_be_empty(*p) for p in before if p in self.follows)
+
+    def _move(self, operator: Operator, rolled: str, stored: Stored) -> Copy:
+        """Rows in increasing order: their places are overwritten when they have been read."""
+        dimensions = zip(operator.write.indices, stored.strides, strict=True)
+        steps = {str(index.terms[0][0]): stride for index, stride in dimensions if index.is_axis()}
+        shift = subtract(self.start(operator.name, rolled), self._before.start(operator.name, rolled))
+        sizes = {axis: self._held_size(operator, axis, rolled) for axis in steps}
+        *outer, depth, column = ("", *steps) if len(steps) < 2 else tuple(steps)
+        source = View(stored.buffer, multiply(shift, steps[rolled]), tuple(steps.items()))
+        loops = tuple((axis, sizes[axis], steps[axis]) for axis in outer)
+        rows, row = sizes.get(depth, 1), steps.get(depth, 0)
+        return Copy(source, View(stored.buffer, 0, ()), loops, depth or None, rows, column, sizes[column], 0, 0, row)
+
+    def _held_size(self, operator: Operator, axis: str, rolled: str) -> Value:
+        if axis == rolled:
+            return subtract(self._before.end(operator.name, axis), self.start(operator.name, axis))
+        if (operator.name, axis) in self.follows:
+            return self.block(operator.name, axis).size
+        return self.ranges[axis].size

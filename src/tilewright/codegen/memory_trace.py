@@ -1,0 +1,269 @@
+"""The memory accesses of generated code, as a program: the same C text, compiled with another vocabulary.
+
+`emit_trace` gives C whose loops, conditions, packing and vector loops are those of `emit_c`, word by word, but whose vectors
+hold nothing and whose loads and stores only note the cache lines that they touch. Micro kernels, which may come as assembly or
+objects, are replaced by what their contract makes them access: for every step of K the lines of a row of B, then the elements
+of A row by row; at the end the rows of C, read if accumulated, and written. No address is ever dereferenced, so no tensor
+needs memory.
+
+A touch is one 64-bit word: bit 0 for a write, then the line, and from bit `49 - log2(line_bytes)` upwards the buffer, numbered
+from 1. Buffers are told apart by the upper 16 bits of their addresses (`tag`); the lower 48 are where they lie.
+
+What is merged: a touch of the line that was touched last, if it is not the first write to it (this changes no cache); and,
+unless `every_step` is asked for, steps of K in which a row of A stays in its line (the line then counts as used when it was
+entered). Stack slots of gathers are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
+from tilewright.codegen.emit_c import guarded_windows, lookups, software_prefetch
+from tilewright.codegen.emit_c.epilogues import kernel_epilogue
+from tilewright.codegen.emit_c.library import CALL_DECLARATION, chains_and_entry
+from tilewright.codegen.emit_c.nest import FLOAT_BYTES, kernel_calls
+from tilewright.codegen.emit_c.packing import PACKING
+from tilewright.codegen.emit_c.prelude import touched_vocabulary
+from tilewright.codegen.emit_c.tile_loops import by_kernel, tiles_functions
+from tilewright.codegen.program import Program, c_file
+from tilewright.kernels.contract import Along, Epilogue, MicroKernel, matrix_abi
+from tilewright.kernels.dialects.vocabulary import lanes_text, ways_text
+from tilewright.kernels.element_access import suffix
+from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
+
+TAG_SHIFT = 48
+ENTRY_POINT = "tw_trace"
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """C text that replays a program's accesses on one thread, blocks in order. It imports no symbol.
+
+    `buffers` names what is told apart, in the order of numbers from 1: inputs, constants and outputs, tensors between chains,
+    then the scratch buffers and the packed constants of every chain. The ABI:
+
+        typedef void tw_sink(void *state, const unsigned long *touches, long count);
+        void tw_trace(tw_sink *sink, void *state, void *const *tensors, const long *sizes, char *workspace, char *constants,
+                      char *scratch);
+        long tilewright_run_workspace_bytes(const long *sizes);
+
+    `tensors` are tagged addresses (see `tag`), `sizes` those of the artifact's ABI, the rest plain addresses. Packed constants
+    take `constant_bytes`; what packs them is not traced.
+    It is not reentrant.
+    """
+
+    text: str
+    signature: Signature
+    buffers: tuple[str, ...]
+    line_bytes: int
+    constant_bytes: int
+
+    @property
+    def buffer_shift(self) -> int:
+        """The lowest bit of a touch that belongs to the buffer's number."""
+        return TAG_SHIFT + 1 - _shift(self.line_bytes)
+
+
+def tag(number: int) -> int:
+    """What is added to every address in buffer `number`."""
+    return number << TAG_SHIFT
+
+
+def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = False) -> Trace:
+    """The trace of a lowered program; with `every_step` rows of A are touched at every step of K."""
+    slots = (*program.signature.inputs, *program.signature.outputs)
+    between = [tensor for tensor, _ in program.workspace.places]
+    scratch = [(nest.name, buffer.name) for nest in program.nests for buffer in nest.buffers]
+    packed = [(nest.name, constant.buffer.name) for nest in program.nests for constant in nest.constants]
+    first = len(slots) + 1
+    tensor_tags = {tensor: tag(first + i) for i, tensor in enumerate(between)}
+    buffer_tags = {place: tag(first + len(between) + i) for i, place in enumerate((*scratch, *packed))}
+    constant_tags = {f"{nest}.{buffer}": buffer_tags[nest, buffer] for nest, buffer in packed}
+    file = replace(c_file(program, {**tensor_tags, **constant_tags}), buffer_tags=buffer_tags)
+    chains = chains_and_entry(file, share=False)
+    text = "\n".join(
+        [
+            _vocabulary(program.dialect.lanes, line_bytes),
+            CONTEXT_DECLARATION,
+            CALL_DECLARATION,
+            PACKING,
+            *touched_vocabulary(file),
+            guarded_windows.TRACED,
+            software_prefetch.FETCHING,
+            *_kernels(program, every_step),
+            *lookups.lookups_text(chains, traced=True),
+            *chains,
+            ENTRY.format(entry_point=file.entry_point),
+        ]
+    )
+    names = [f"{nest}.{buffer}" if len(program.nests) > 1 else buffer for nest, buffer in (*scratch, *packed)]
+    buffers = (*(slot.name for slot in slots), *between, *names)
+    return Trace(text, program.signature, buffers, line_bytes, program.constant_elements * FLOAT_BYTES)
+
+
+def _kernels(program: Program, every_step: bool) -> Iterator[str]:
+    calls = [call for nest in program.nests for call in kernel_calls(nest)]
+    for name, own in by_kernel(calls).items():
+        kernel = program.kernels[own[0].kernel]
+        yield _kernel(kernel, matrix_abi(name, kernel_epilogue(own[0]), asks=own[0].asks), kernel_epilogue(own[0]), every_step)
+        yield from tiles_functions(kernel, [call for call in own if call in calls])
+
+
+def _kernel(kernel: MicroKernel, declaration: str, epilogue: Epilogue | None, every_step: bool) -> str:
+    stays, rows = "0" if every_step else "line == seen[i]", kernel.rows_for(1)
+    ends = "".join(_operand_touches(f"e{i}", along) for i, along in enumerate(epilogue.operands)) if epilogue is not None else ""
+    right = RIGHT_BY_COLUMNS if kernel.right_by_columns else RIGHT_BY_ROWS
+    return KERNEL.format(declaration=declaration, rows=rows, stays=stays, ends=ends, **right)
+
+
+def _operand_touches(name: str, along: Along) -> str:
+    """An operand of the epilogue, once for every row of the tile."""
+    row = f" + i * {name}_row" if along.rows else ""
+    load = f"tw_load_part{suffix(along.element_type)}({name}{row}, {'n' if along.columns else '1'})"
+    return f"  for (long i = 0; i < m; i++)\n    (void){load};\n"
+
+
+def _vocabulary(lanes: int, line_bytes: int) -> str:
+    functions = " ".join(f"TW_ONE(tw_{name}) TW_WAYS_OF(tw_{name})" for name in (*VECTOR_FUNCTIONS, "exp2_down"))
+    text = VOCABULARY.replace("@LANES@", str(lanes)).replace("@SHIFT@", str(_shift(line_bytes)))
+    return ways_text() + lanes_text(lanes) + text.replace("@FUNCTIONS@", functions)
+
+
+def _shift(line_bytes: int) -> int:
+    shift = line_bytes.bit_length() - 1
+    assert line_bytes == 1 << shift, f"lines of {line_bytes} bytes"
+    return shift
+
+
+VOCABULARY = """\
+typedef unsigned long tw_word;
+typedef void tw_sink(void *state, const tw_word *touches, long count);
+#define TW_INLINE static inline __attribute__((always_inline, unused))
+#define TW_LANES @LANES@
+#define TW_LINE_SHIFT @SHIFT@
+#define TW_TOUCHES 4096
+
+static tw_word tw_touches[TW_TOUCHES];
+static long tw_count;
+static tw_word tw_last;
+static tw_sink *tw_current_sink;
+static void *tw_state;
+
+static void tw_drain(void) {
+  tw_current_sink(tw_state, tw_touches, tw_count);
+  tw_count = 0;
+}
+TW_INLINE void tw_touch_line(tw_word line, tw_word write) {
+  const tw_word touch = line << 1 | write;
+  if (touch == tw_last || (touch | 1) == tw_last)
+    return;
+  tw_last = touch;
+  tw_touches[tw_count++] = touch;
+  if (tw_count == TW_TOUCHES)
+    tw_drain();
+}
+TW_INLINE tw_word tw_line(const float *p) { return (tw_word)p >> TW_LINE_SHIFT; }
+TW_INLINE void tw_touch(const float *p, long n, tw_word write) {
+  if ((tw_word)p >> 48 == 0) /* the stack */
+    return;
+  for (tw_word line = tw_line(p); n > 0 && line <= tw_line(p + n - 1); line++)
+    tw_touch_line(line, write);
+}
+
+typedef float tw_vec;
+typedef int tw_mask;
+TW_INLINE void tw_prefetch(const float *p) { (void)p; }
+TW_INLINE float tw_read(const float *p) { tw_touch(p, 1, 0); return 0.0f; }
+TW_INLINE tw_vec tw_load(const float *p) { tw_touch(p, TW_LANES, 0); return 0.0f; }
+TW_INLINE void tw_store(float *p, tw_vec v) { (void)v; tw_touch(p, TW_LANES, 1); }
+TW_INLINE void tw_stream(float *p, tw_vec v) { tw_store(p, v); }
+TW_INLINE void tw_fence(void) {}
+TW_INLINE tw_vec tw_load_part(const float *p, long n) { tw_touch(p, n, 0); return 0.0f; }
+TW_INLINE void tw_store_part(float *p, tw_vec v, long n) { (void)v; tw_touch(p, n, 1); }
+TW_INLINE tw_vec tw_load_strided(const float *p, long stride, long n) {
+  for (long i = 0; i < n; i++)
+    tw_touch(p + i * stride, 1, 0);
+  return 0.0f;
+}
+TW_INLINE void tw_store_strided(float *p, long stride, tw_vec v, long n) {
+  (void)v;
+  for (long i = 0; i < n; i++)
+    tw_touch(p + i * stride, 1, 1);
+}
+#define TW_ONE(name) TW_INLINE tw_vec name(tw_vec v) { return v; }
+#define TW_TWO(name) TW_INLINE tw_vec name(tw_vec a, tw_vec b) { return a + b; }
+#define TW_COMPARISON(name) TW_INLINE tw_mask name(tw_vec a, tw_vec b) { return a < b; }
+TW_ONE(tw_splat) TW_ONE(tw_sqrt) TW_ONE(tw_abs) TW_ONE(tw_floor)
+TW_ONE(tw_reduce_add) TW_ONE(tw_reduce_multiply) TW_ONE(tw_reduce_maximum) TW_ONE(tw_reduce_minimum)
+TW_ONE(tw_reduce_larger) TW_ONE(tw_reduce_smaller)
+#define TW_WAYS_OF(name) TW_INLINE void name##_ways(tw_vec *v) { (void)v; }
+TW_WAYS_OF(tw_reduce_add) TW_WAYS_OF(tw_reduce_multiply) TW_WAYS_OF(tw_reduce_maximum) TW_WAYS_OF(tw_reduce_minimum)
+TW_WAYS_OF(tw_reduce_larger) TW_WAYS_OF(tw_reduce_smaller)
+@FUNCTIONS@
+TW_TWO(tw_maximum) TW_TWO(tw_minimum) TW_TWO(tw_larger) TW_TWO(tw_smaller)
+TW_COMPARISON(tw_less) TW_COMPARISON(tw_less_equal) TW_COMPARISON(tw_greater)
+TW_COMPARISON(tw_greater_equal) TW_COMPARISON(tw_equal) TW_COMPARISON(tw_not_equal)
+TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return mask ? a : b; }
+TW_INLINE tw_vec tw_first(tw_vec a, tw_vec b, long n) { return n ? a : b; }
+TW_INLINE tw_vec tw_iota(void) { return 0.0f; }
+TW_INLINE void tw_transpose(tw_vec *v) { (void)v; }
+TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }
+TW_INLINE long tw_max(long a, long b) { return a > b ? a : b; }
+TW_INLINE long tw_floor_divide(long a, long b) { return a / b - (a % b < 0); }
+TW_INLINE long tw_whole_below(float x) { (void)x; return 1L << 30; } /* data says nothing here */
+TW_INLINE long tw_whole_above(float x) { (void)x; return 1L << 30; }
+"""
+
+KERNEL = """\
+static {declaration} {{
+  tw_word seen[{rows}];
+  for (long i = 0; i < m; i++)
+    seen[i] = 0;
+  for (long p = 0; p < k; p++, a += a_column, b += {step}) {{
+    {touches}
+    for (long i = 0; i < m; i++) {{
+      const tw_word line = tw_line(a + i * a_row);
+      if ({stays})
+        continue;
+      seen[i] = line;
+      tw_touch_line(line, 0);
+    }}
+  }}
+  for (long i = 0; i < m && accumulate; i++)
+    tw_touch(c + i * c_row, n, 0);
+{ends}  for (long i = 0; i < m; i++)
+    tw_touch(c + i * c_row, n, 1);
+}}
+"""
+RIGHT_BY_ROWS = {"step": "b_row", "touches": "tw_touch(b, n, 0);"}
+RIGHT_BY_COLUMNS = {"step": "1", "touches": "for (long j = 0; j < n; j++) tw_touch(b + j * b_row, 1, 0);"}
+
+ENTRY = """\
+struct tw_in_order {{
+  struct tw_blocks blocks;
+  long next, count;
+}};
+static long tw_next_in_order(struct tw_blocks *blocks) {{
+  struct tw_in_order *order = (struct tw_in_order *)blocks;
+  return order->next < order->count ? order->next++ : -1;
+}}
+static void tw_run_in_order(void *pool, void (*task)(void *argument, struct tw_blocks *blocks, char *scratch), void *argument,
+                            long count, long scratch_bytes, long expected_ns) {{
+  struct tw_in_order order = {{{{tw_next_in_order}}, 0, count}};
+  (void)scratch_bytes, (void)expected_ns;
+  if (count > 0)
+    task(argument, &order.blocks, pool);
+}}
+__attribute__((visibility("default"))) void tw_trace(tw_sink *sink, void *state, void *const *tensors, const long *sizes,
+                                                     char *workspace, char *constants, char *scratch) {{
+  const struct tw_context context = {{scratch, tw_run_in_order, (const char *const *)constants, 0}};
+  tw_current_sink = sink;
+  tw_state = state;
+  tw_count = 0;
+  tw_last = 0;
+  {entry_point}(&context, tensors, sizes, workspace);
+  tw_drain();
+}}
+"""

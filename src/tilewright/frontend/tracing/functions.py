@@ -1,0 +1,253 @@
+"""The functions that trace: array-API names where one exists. On plain arrays they compute NumPy's meaning at once.
+
+They fill the `namespace` of traced values, and `tilewright` re-exports them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.frontend.tracing import element_types
+from tilewright.frontend.tracing.element_types import arange as arange
+from tilewright.frontend.tracing.elementwise import *  # noqa: F403
+from tilewright.frontend.tracing.integers import whole, wholes
+from tilewright.frontend.tracing.location import located, unsupported, user_location
+from tilewright.frontend.tracing.maps import recorder_of
+from tilewright.frontend.tracing.namespace import FUNCTIONS, bool_, float32, float64, newaxis
+from tilewright.frontend.tracing.namespace import __getattr__ as __getattr__
+from tilewright.frontend.tracing.promotion import contracted_type, float_type, reduced_type
+from tilewright.frontend.tracing.registration import in_one_type, record_index_change, record_operator, traceable
+from tilewright.frontend.tracing.traced import Traced
+from tilewright.graph.operators import einsum as einsum_operator
+from tilewright.graph.operators import elementwise as map_operator
+from tilewright.graph.operators import matmul as matmul_operator
+from tilewright.graph.operators import reduce as reduce_operator
+from tilewright.graph.operators import reshape as reshape_operator
+from tilewright.graph.operators import slicing as slicing_operator
+from tilewright.graph.operators import softmax as softmax_operator
+from tilewright.graph.operators import transpose as transpose_operator
+from tilewright.graph.shapes import broadcast_shapes, normalize_axes, normalize_axis, shape_text
+from tilewright.graph.types import Extent
+
+# Contractions
+
+
+def _numpy_einsum(subscripts: str, *operands: Any, optimize: Any = True) -> Any:
+    return np.einsum(subscripts, *operands, optimize=optimize)
+
+
+@traceable(_numpy_einsum)
+def einsum(subscripts: str, *operands: Any, optimize: Any = None) -> Any:
+    """Sums of products, in NumPy's notation; more than two operands are multiplied from left to right (`optimize` is ignored).
+
+    Raises `ShapeError` for extents that differ and `UnsupportedOperation` for an index repeated inside one operand.
+
+    >>> import numpy as np
+    >>> einsum("ij,jk->ik", np.eye(2), np.ones((2, 3))).shape
+    (2, 3)
+    """
+    if not isinstance(subscripts, str):
+        raise unsupported("einsum without a string of subscripts", FUNCTIONS, "operands and indices are interleaved")
+    recorder = recorder_of(operands)
+    first, *others = in_one_type(operands, contracted_type, "einsum")
+    steps = einsum_operator.pairwise(_subscripts(subscripts, [first, *others]))
+    tensors = [first, *others[:1]]
+    result = recorder.record(einsum_operator.einsum, steps[0], tensors, kind="einsum")
+    for step, other in zip(steps[1:], others[1:], strict=True):
+        result = recorder.record(einsum_operator.einsum, step, [result, other], kind="einsum")
+    return Traced(recorder, result)
+
+
+def _subscripts(subscripts: str, tensors: Sequence[Any]) -> einsum_operator.Subscripts:
+    try:
+        return einsum_operator.parse(subscripts, [len(tensor.shape) for tensor in tensors])
+    except (ShapeError, UnsupportedOperation) as error:
+        raise located(error) from error.__cause__
+
+
+@traceable("matmul")
+def matmul(left: Any, right: Any) -> Any:
+    """`left (..., m, k) @ right (..., k, n)`; batches broadcast, 1-D operands are a row or a column.
+
+    >>> import numpy as np
+    >>> matmul(np.ones((5, 2, 3)), np.ones(3)).shape
+    (5, 2)
+    """
+    return record_operator(matmul_operator.matmul, (left, right), contracted_type, kind="matmul")
+
+
+# Row operators and reductions
+
+
+@traceable(softmax_operator.numpy_meaning)
+def softmax(x: Any, axis: int = -1) -> Any:
+    """`exp(x - max) / sum(exp(x - max))` along `axis`, any shape. A row of -inf alone gives NaN.
+
+    >>> import numpy as np
+    >>> softmax(np.zeros((1, 4))).tolist()
+    [[0.25, 0.25, 0.25, 0.25]]
+    """
+    return record_operator(softmax_operator.softmax, (x,), float_type, whole(axis), kind="softmax")
+
+
+@traceable(partial(softmax_operator.numpy_meaning, safe=True))
+def safe_softmax(x: Any, axis: int = -1) -> Any:
+    """The softmax along `axis`, any shape, but 0 for a row of -inf alone: what attention makes of queries without keys.
+
+    PyTorch's `_safe_softmax` (since 2.5), which its scaled_dot_product_attention is made of.
+
+    >>> import numpy as np
+    >>> safe_softmax(np.array([[0.0, 0.0], [-np.inf, -np.inf]])).tolist()
+    [[0.5, 0.5], [0.0, 0.0]]
+    """
+    return record_operator(softmax_operator.softmax, (x,), float_type, whole(axis), kind="softmax", safe=True)
+
+
+def _reduce(function: str, x: Any, axis: Any, keepdims: bool) -> Any:
+    """Kept dimensions are an index change behind the reduction, which folds into whoever reads the result."""
+    recorder = recorder_of((x,))
+    (tensor,) = in_one_type((x,), reduced_type, function)
+    chosen = wholes(axis) if isinstance(axis, tuple | list) else None if axis is None else whole(axis)
+    reduced = recorder.record(reduce_operator.reduce, function, tensor, axis=chosen, kind=function)
+    result = Traced(recorder, reduced)
+    if not keepdims:
+        return result
+    dropped = normalize_axes(chosen, len(tensor.shape))
+    return reshape(result, tuple(1 if d in dropped else extent for d, extent in enumerate(tensor.shape)))
+
+
+@traceable("sum")
+def sum(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """The sum over `axis` (an integer, a tuple; None: all)."""
+    return _reduce("sum", x, axis, keepdims)
+
+
+@traceable("prod")
+def prod(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """The product over `axis`."""
+    return _reduce("prod", x, axis, keepdims)
+
+
+@traceable("max")
+def max(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """The largest element over `axis`; NaN if there is one."""
+    return _reduce("max", x, axis, keepdims)
+
+
+@traceable("min")
+def min(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """The smallest element over `axis`; NaN if there is one."""
+    return _reduce("min", x, axis, keepdims)
+
+
+@traceable("mean")
+def mean(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """The arithmetic mean over `axis`."""
+    return _reduce("mean", x, axis, keepdims)
+
+
+astype = traceable(lambda x, dtype: np.asarray(x).astype(dtype))(element_types.astype)
+
+
+# Index changes
+
+
+@traceable("reshape")
+def reshape(x: Any, shape: Any) -> Any:
+    """The elements in row-major order in a new shape; one extent may be -1. A symbolic extent must stay a dimension of its own.
+
+    >>> import numpy as np
+    >>> reshape(np.ones((2, 6)), (3, -1)).shape
+    (3, 4)
+    """
+    wanted = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    extents = wholes(wanted)
+    if extents == wholes(x.shape):
+        return x
+    return record_index_change(reshape_operator.reshape, (x,), extents, kind="reshape")
+
+
+@traceable("transpose")
+def transpose(x: Any, axes: Any = None) -> Any:
+    """Dimension i of the result is dimension `axes[i]`; None reverses the order."""
+    order = None if axes is None else wholes(axes)
+    return record_index_change(transpose_operator.transpose, (x,), order, kind="transpose")
+
+
+@traceable("permute_dims")
+def permute_dims(x: Any, axes: Any) -> Any:
+    """The array API's name of `transpose` with given axes."""
+    return transpose(x, axes)
+
+
+@traceable("matrix_transpose")
+def matrix_transpose(x: Any) -> Any:
+    """The last two dimensions exchanged."""
+    if x.ndim < 2:
+        raise ShapeError(f"matrix_transpose of shape {shape_text(x.shape)}", where=user_location(), why="no matrix")
+    return swapaxes(x, -2, -1)
+
+
+@traceable("swapaxes")
+def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
+    """Two dimensions exchanged."""
+    order = list(range(x.ndim))
+    first, second = (normalize_axis(axis, x.ndim, user_location()) for axis in wholes((axis1, axis2)))
+    order[first], order[second] = second, first
+    return transpose(x, order)
+
+
+@traceable("expand_dims")
+def expand_dims(x: Any, axis: Any) -> Any:
+    """New dimensions of extent 1 at the positions `axis` of the result."""
+    new = wholes(axis if isinstance(axis, tuple | list) else (axis,))
+    positions = normalize_axes(new, x.ndim + len(new), user_location())
+    old = iter(x.shape)
+    return reshape(x, tuple(1 if d in positions else next(old) for d in range(x.ndim + len(new))))
+
+
+@traceable("squeeze")
+def squeeze(x: Any, axis: Any = None) -> Any:
+    """Without the dimensions `axis`, which must have extent 1 (None: all that have)."""
+    ones = [d for d, extent in enumerate(wholes(x.shape)) if extent == 1]
+    wanted = ones if axis is None else wholes(axis if isinstance(axis, tuple | list) else (axis,))
+    chosen = normalize_axes(wanted, x.ndim, user_location())
+    if not set(chosen) <= set(ones):
+        raise ShapeError(
+            f"squeeze of axis {axis} of shape {shape_text(x.shape)}", where=user_location(), why="its extent is not 1"
+        )
+    return reshape(x, tuple(extent for d, extent in enumerate(x.shape) if d not in chosen))
+
+
+@traceable("broadcast_to")
+def broadcast_to(x: Any, shape: Extent | Sequence[Extent]) -> Any:
+    """The array repeated along dimensions of extent 1 and new leading ones; a number is a shape of one dimension."""
+    wanted = wholes(shape if isinstance(shape, tuple | list) else (shape,))
+    if broadcast_shapes([wholes(x.shape), wanted], user_location()) != wanted:
+        raise ShapeError(f"cannot broadcast {shape_text(x.shape)} to {shape_text(wanted)}", where=user_location())
+    return record_index_change(map_operator.broadcast, (x,), wanted, kind="broadcast")
+
+
+@traceable(lambda x, key: np.asarray(x)[key])
+def index(x: Any, key: Any) -> Any:
+    """`x[key]` for integers, slices, None and `...`."""
+    parts = key if isinstance(key, tuple) else (key,)
+    parts = tuple(whole(part) if isinstance(part, Traced) and not part.ndim else part for part in parts)
+    return record_index_change(slicing_operator.slicing, (x,), parts, kind="slice")
+
+
+def asarray(x: Any, dtype: Any = None) -> Any:
+    """A traced value as it is, anything else as a NumPy array; in another element type if one is given."""
+    if isinstance(x, Traced):
+        return x if dtype is None else astype(x, dtype)
+    return np.asarray(x, dtype=dtype)
+
+
+FUNCTIONS.update(asarray=asarray, arange=arange)
+FUNCTION_NAMES = tuple(FUNCTIONS)
+__all__ = [*FUNCTION_NAMES, "bool_", "float32", "float64", "newaxis"]

@@ -1,0 +1,121 @@
+"""How elementwise functions of traced values are recorded: scalars become literals, arrays become reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import DTypeError, UnsupportedOperation
+from tilewright.frontend.tracing.foreign_arrays import constant_array
+from tilewright.frontend.tracing.location import user_location
+from tilewright.frontend.tracing.promotion import dtype_of, kind_of, map_type, text_of
+from tilewright.frontend.tracing.recorder import Recorder, current_recorder
+from tilewright.frontend.tracing.traced import Traced
+from tilewright.graph.operators.elementwise import body_of, elementwise
+from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite
+from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.types import Tensor
+
+
+def recorder_of(values: Sequence[Any]) -> Recorder:
+    """The one trace that all traced values belong to."""
+    for value in values:
+        if isinstance(value, list | tuple) and any(isinstance(element, Traced) for element in value):
+            raise UnsupportedOperation(
+                f"a {type(value).__name__} of traced values was used as an array",
+                where=user_location(),
+                why="in an argument, lists and tuples are containers, whose elements are traced one by one",
+                hint="pass numpy.asarray(...) of it, or use its elements",
+            )
+    recorders = {id(value.recorder): value.recorder for value in values if isinstance(value, Traced)}
+    if len(recorders) != 1:
+        raise UnsupportedOperation(
+            "traced arrays of different calls were mixed",
+            where=user_location(),
+            why="an array of an earlier trace outlived its function (a global or an attribute)",
+            hint="return it from the function instead",
+        )
+    recorder = next(iter(recorders.values()))
+    if recorder is not current_recorder():
+        raise UnsupportedOperation(
+            "a traced array was used after its trace had ended",
+            where=user_location(),
+            why="it stands for the values of one call while the function is traced, and outlived it (a global or an attribute)",
+            hint="return it from the function, or pass it as an argument",
+        )
+    return recorder
+
+
+def tensor_of(recorder: Recorder, value: Any) -> Tensor:
+    """The tensor of a traced value, or a constant for an array or a number."""
+    return value.tensor if isinstance(value, Traced) else recorder.constant(constant_array(value))
+
+
+def converted(value: Any, dtype: np.dtype[Any]) -> Any:
+    """An array in an element type; truth values become the numbers 0 and 1."""
+    if not isinstance(value, Traced):
+        return constant_array(value).astype(dtype, copy=False)
+    return value if value.dtype == dtype else record_map("astype", Load(0), (value,), dtype=dtype.name)
+
+
+def apply_map(function: str, *operands: Any) -> Traced:
+    """Record a function of FUNCTIONS or COMPOSITES; numbers among the operands are weakly typed literals in the body."""
+    return record_map(function, body_of(function), operands)
+
+
+def record_map(kind: str, body: Scalar, operands: Sequence[Any], dtype: str | None = None) -> Traced:
+    """Record a map whose body refers to `operands` by number, whether they are arrays or numbers."""
+    recorder = recorder_of(operands)
+    tensors: list[Tensor] = []
+    values: list[Scalar] = []
+    beside = {dtype_of(operand).name for operand in operands if not is_number(operand)}
+    for operand in operands:
+        if is_number(operand):
+            values.append(Literal(_number(operand, beside)))
+            continue
+        tensor = tensor_of(recorder, operand)
+        if tensor not in tensors:
+            tensors.append(tensor)
+        values.append(Load(tensors.index(tensor)))
+    chosen = dtype or map_type(kind, operands)
+    recorder.check_result(kind, text_of([kind_of(operand) for operand in operands]), chosen)
+    types: dict[Scalar, str] = {Load(number): tensor.dtype for number, tensor in enumerate(tensors)}
+    wanted = None if chosen == "bool" else False
+    filled = _coerced(rewrite(body, lambda node: values[node.read] if isinstance(node, Load) else None), types, wanted)
+    result = recorder.record(partial(elementwise, kind=kind), filled, tensors, kind=kind, dtype=chosen)
+    return Traced(recorder, result)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a Python or NumPy scalar: weakly typed, it takes the type of the arrays around it."""
+    return isinstance(value, bool | int | float | np.generic)
+
+
+def _number(value: Any, beside: Collection[str]) -> float:
+    """The value of a number, rounded as float16 beside arrays of that type, whose interpreter computes in float32."""
+    if isinstance(value, complex | np.complexfloating) or (isinstance(value, np.generic) and value.dtype.kind not in "fiub"):
+        raise DTypeError(f"{value!r} is no real number", where=user_location())
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond float64
+        return math.inf if value > 0 else -math.inf
+    with np.errstate(over="ignore"):
+        return float(np.float16(number)) if beside == {"float16"} else number
+
+
+def _coerced(body: Scalar, types: Mapping[Scalar, str], wanted: bool | None) -> Scalar:
+    """`body` as a condition (wanted is True), as a number (False) or as what it is (None): 0 and 1 stand for truth values."""
+    is_condition = types.get(body) == "bool"
+    if isinstance(body, Apply):
+        wants = FUNCTIONS[body.function].takes_conditions
+        body = Apply(body.function, tuple(_coerced(o, types, want) for o, want in zip(body.operands, wants, strict=True)))
+        is_condition = FUNCTIONS[body.function].is_condition
+    if wanted is True and not is_condition:
+        return apply("not_equal", body, Literal(0.0))
+    if wanted is False and is_condition:
+        return apply("where", body, Literal(1.0), Literal(0.0))
+    return body

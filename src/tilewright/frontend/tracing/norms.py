@@ -1,0 +1,107 @@
+"""`layer_norm` and `rms_norm`, as PyTorch names their arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import DTypeError, ShapeError
+from tilewright.frontend.tracing import functions as tw
+from tilewright.frontend.tracing.foreign_arrays import constant_array
+from tilewright.frontend.tracing.integers import whole, wholes
+from tilewright.frontend.tracing.location import located, user_location
+from tilewright.frontend.tracing.maps import is_number, recorder_of
+from tilewright.frontend.tracing.promotion import float_type
+from tilewright.frontend.tracing.registration import in_one_type
+from tilewright.frontend.tracing.traced import Traced
+from tilewright.graph.operators import norm as norm_operator
+from tilewright.graph.shapes import Shape, normalize_axes, shape_text
+
+
+def layer_norm(
+    x: Any, normalized_shape: Any = None, weight: Any = None, bias: Any = None, eps: float = 1e-5, *, axis: Any = None
+) -> Any:
+    """`(x - mean) / sqrt(variance + eps) * weight + bias` over the last dimensions, whose extents `normalized_shape` repeats.
+
+    Instead, `axis` may name one dimension or several (default: the last). `weight` and `bias` have the extents of these
+    dimensions; None leaves them out. The variance is that of the whole row (divided by n), taken in a second pass; for the error
+    see `tilewright.graph.operators.norm`. Source: PyTorch 2.13, torch.nn.functional.layer_norm. Raises `ShapeError`, and
+    `DTypeError` for an eps that is no number.
+
+    >>> import numpy as np
+    >>> layer_norm(np.array([[1.0, 3.0], [-2.0, 2.0]]), 2, eps=0.0).tolist()
+    [[-1.0, 1.0], [-1.0, 1.0]]
+    """
+    axes = _axes("layer_norm", x, normalized_shape, axis, eps)
+    operands = [one for one in (x, weight, bias) if one is not None]
+    _check_extents("layer_norm", operands, axes)
+    if not any(isinstance(one, Traced) for one in operands):
+        return norm_operator.numpy_meaning(np.asanyarray(x), axes, eps, weight, bias)
+    if weight is None and bias is not None:
+        shape = _shape(x)
+        aligned = tw.reshape(bias, tuple(extent if d in axes else 1 for d, extent in enumerate(shape)))
+        return layer_norm(x, None, None, None, eps, axis=axes) + aligned
+    return _record(norm_operator.layer_norm, operands, axes, eps, kind="layer_norm", has_bias=bias is not None)
+
+
+def rms_norm(x: Any, normalized_shape: Any = None, weight: Any = None, eps: float | None = None, *, axis: Any = None) -> Any:
+    """`x / sqrt(mean(x^2) + eps) * weight` over the last dimensions, whose extents `normalized_shape` repeats, or over `axis`.
+
+    `eps` of None is the distance from 1 to the next number of x's type. Source: PyTorch 2.13, torch.nn.functional.rms_norm.
+    Raises `ShapeError`, and `DTypeError` for an eps that is no number, or None where x holds integers or truth values.
+
+    >>> import numpy as np
+    >>> rms_norm(np.array([[3.0, -3.0]]), 2, weight=np.array([1.0, 2.0]), eps=0.0).tolist()
+    [[1.0, -2.0]]
+    """
+    eps = _usual_eps(x) if eps is None else eps
+    axes = _axes("rms_norm", x, normalized_shape, axis, eps)
+    operands = [one for one in (x, weight) if one is not None]
+    _check_extents("rms_norm", operands, axes)
+    if not any(isinstance(one, Traced) for one in operands):
+        return norm_operator.numpy_meaning(np.asanyarray(x), axes, eps, weight, centred=False)
+    return _record(norm_operator.rms_norm, operands, axes, eps, kind="rms_norm")
+
+
+def _record(build: Any, operands: list[Any], *arguments: Any, kind: str, **options: Any) -> Traced:
+    recorder = recorder_of(operands)
+    tensors = in_one_type(operands, float_type, kind)
+    return Traced(recorder, recorder.record(build, tensors, *arguments, kind=kind, **options))
+
+
+def _shape(x: Any) -> Shape:
+    return wholes(x.shape if isinstance(x, Traced) else constant_array(x).shape)
+
+
+def _check_extents(kind: str, operands: list[Any], axes: tuple[int, ...]) -> None:
+    x, *others = map(_shape, operands)
+    try:
+        norm_operator.check_extents(kind, x, others, axes)
+    except ShapeError as error:
+        raise located(error) from error.__cause__
+
+
+def _usual_eps(x: Any) -> float:
+    """The distance from 1 to the next number. Raises `DTypeError` where there is none."""
+    dtype = x.dtype if isinstance(x, Traced) else constant_array(x).dtype
+    if dtype.kind in "iub":
+        hint = "convert them with astype(numpy.float32), or give eps"
+        raise DTypeError(f"rms_norm of {dtype} elements", where=user_location(), why="their type has no eps", hint=hint)
+    return float(np.finfo(dtype).eps)
+
+
+def _axes(kind: str, x: Any, normalized_shape: Any, axis: Any, eps: Any) -> tuple[int, ...]:
+    """The dimensions to go over. Raises `ShapeError` where `normalized_shape` is not what x ends with."""
+    if not is_number(eps):
+        raise DTypeError(f"{kind} with eps={eps!r}", where=user_location(), hint="eps is a number, and static")
+    shape = _shape(x)
+    if normalized_shape is None:
+        chosen = -1 if axis is None else wholes(axis) if isinstance(axis, tuple | list) else whole(axis)
+        return normalize_axes(chosen, len(shape), user_location())
+    wanted = wholes(normalized_shape if isinstance(normalized_shape, tuple | list) else (normalized_shape,))
+    if axis is not None or not wanted or shape[-len(wanted) :] != wanted:
+        why = "axis is given, too" if axis is not None else f"normalized_shape is {shape_text(wanted)}"
+        hint = "normalized_shape repeats the last extents of x; axis names dimensions: give one of them"
+        raise ShapeError(f"{kind} of an array of shape {shape_text(shape)}", where=user_location(), why=why, hint=hint)
+    return tuple(range(len(shape) - len(wanted), len(shape)))

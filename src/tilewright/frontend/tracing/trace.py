@@ -1,0 +1,112 @@
+"""From a NumPy-style function to a graph: the function runs once on stand-ins that record what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import TilewrightError, UnsupportedOperation, bug, is_bug
+from tilewright.frontend.tracing.recorder import Recorder, recording
+from tilewright.frontend.tracing.traced import Traced
+from tilewright.graph.operators.elementwise import elementwise
+from tilewright.graph.printer import to_text
+from tilewright.graph.rewrites.rename import rename_tensors
+from tilewright.graph.scalar import Load
+from tilewright.graph.types import Extent, Graph, SymbolicExtent
+from tilewright.graph.verifier import verify
+
+NEVER_MEANT = (AssertionError, LookupError, NameError, StopIteration)
+"""Exceptions that lines of this package do not raise for arguments of a wrong type or value."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """What a traced argument is: extents (integers or symbols), element type by NumPy name, and the name of the graph's input."""
+
+    shape: tuple[Extent, ...]
+    dtype: str = "float32"
+    name: str = ""
+
+
+def trace(
+    function: Callable[..., Any],
+    arguments: Sequence[TensorSpec],
+    *,
+    name: str = "",
+    element_types: Collection[str] | None = None,
+) -> Graph:
+    """The graph of `function(*arguments)`, which must return one traced array or a sequence of them.
+
+    Inputs have the names of the specs (or x0, x1, ...), outputs are `out`, or `out_0`, `out_1`, ... Arrays that the function
+    closes over become constants. `element_types` are those that tensors may have; None accepts any. Raises
+    `UnsupportedOperation`, `ShapeError` and `DTypeError` with the place in the user's source.
+
+    >>> graph = trace(lambda x, y: x @ y, [TensorSpec((2, 3), name="x"), TensorSpec((3, 4), name="y")])
+    >>> graph.inputs, graph.outputs, [operator.kind for operator in graph.operators]
+    (('x', 'y'), ('out',), ['matmul'])
+    """
+    from tilewright.frontend.tracing import functions  # noqa: F401  # fills the namespace; kernel calls need none
+
+    recorder = Recorder(name or getattr(function, "__name__", "function"), element_types)
+    _check_symbols(arguments)
+    inputs = [
+        Traced(recorder, recorder.input(spec.name or f"x{position}", spec.shape, spec.dtype))
+        for position, spec in enumerate(arguments)
+    ]
+    with recording(recorder):
+        try:
+            returned = function(*inputs)
+        except NEVER_MEANT as problem:
+            if not is_bug(problem):
+                raise
+            raise bug(f"tracing {recorder.name}", problem, to_text(recorder.graph(()))) from problem
+    results = list(returned) if isinstance(returned, list | tuple) else [returned]
+    outputs = tuple(_output(recorder, result, results[:position]) for position, result in enumerate(results))
+    graph = _with_output_names(recorder.graph(outputs))
+    verify(graph)
+    return graph
+
+
+def _output(recorder: Recorder, result: Any, earlier: Sequence[Any]) -> str:
+    """The tensor of a returned value; arguments, constants and repeated values are copied: each output is written once."""
+    if isinstance(result, np.ndarray):
+        result = Traced(recorder, recorder.constant(result))
+    if not isinstance(result, Traced):
+        raise UnsupportedOperation(f"a traced function returned a {type(result).__name__}", hint="return arrays")
+    if result.recorder is not recorder:
+        raise UnsupportedOperation("a traced function returned an array of an earlier call", hint="return arrays of this call")
+    written = {operator.write.tensor for operator in recorder.operators}
+    if result.tensor.name in written and not any(other is result or _same(other, result) for other in earlier):
+        return result.tensor.name
+    return recorder.record(
+        partial(elementwise, kind="copy"), Load(0), [result.tensor], kind="copy", dtype=result.tensor.dtype
+    ).name
+
+
+def _same(first: Any, second: Traced) -> bool:
+    return isinstance(first, Traced) and first.tensor == second.tensor
+
+
+def _with_output_names(graph: Graph) -> Graph:
+    if len(graph.outputs) == 1:
+        names = {graph.outputs[0]: "out"}
+    else:
+        names = {output: f"out_{position}" for position, output in enumerate(graph.outputs)}
+    taken = {tensor.name for tensor in graph.tensors}
+    return rename_tensors(graph, {old: new for old, new in names.items() if new not in taken})
+
+
+def _check_symbols(arguments: Sequence[TensorSpec]) -> None:
+    known: dict[str, SymbolicExtent] = {}
+    for spec in arguments:
+        for extent in spec.shape:
+            if isinstance(extent, SymbolicExtent) and known.setdefault(extent.name, extent) != extent:
+                raise TilewrightError(
+                    f"the symbol {extent.name!r} has two ranges",
+                    why=f"{known[extent.name].low}..{known[extent.name].high} and {extent.low}..{extent.high}",
+                    hint="use the same Dim object everywhere",
+                )

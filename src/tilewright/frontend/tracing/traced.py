@@ -1,0 +1,288 @@
+"""`Traced`: the stand-in for an array while a function is traced. Every operation on it becomes an operator of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tilewright.errors import UnsupportedOperation
+from tilewright.frontend.tracing import namespace
+from tilewright.frontend.tracing.dynamic_dimensions import lengths
+from tilewright.frontend.tracing.foreign_arrays import torch_function
+from tilewright.frontend.tracing.hints import instead_of
+from tilewright.frontend.tracing.location import UnsupportedAttribute, unsupported, user_location
+from tilewright.frontend.tracing.numpy_functions import call_function, call_ufunc, check_truth
+from tilewright.frontend.tracing.recorder import Recorder
+from tilewright.graph.shapes import Shape, shape_text
+from tilewright.graph.types import Tensor
+
+
+def _refused(operation: str, name: str) -> Callable[..., NoReturn]:
+    """A method for an operator that has no meaning here; `name` is its function's in the hints."""
+
+    def method(self: Traced, *others: Any) -> NoReturn:
+        raise unsupported(operation, (), hint=instead_of(name, ()))
+
+    return method
+
+
+class Traced:
+    """An array without values: `shape` (integers and symbols), `dtype`, `ndim`, and NumPy's operators and methods."""
+
+    __slots__ = ("recorder", "tensor")
+
+    def __init__(self, recorder: Recorder, tensor: Tensor) -> None:
+        self.recorder = recorder
+        self.tensor = tensor
+
+    @property
+    def shape(self) -> Shape:
+        """Extents in elements; those known at run time are symbols, which answer comparisons that their range decides."""
+        return lengths(self.tensor.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type."""
+        return np.dtype(self.tensor.dtype)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.tensor.shape)
+
+    @property
+    def size(self) -> Any:
+        """The number of elements, if all extents are known."""
+        if not all(isinstance(extent, int) for extent in self.shape):
+            raise UnsupportedOperation("size of a symbolic shape", where=user_location(), why=shape_text(self.shape))
+        return int(np.prod([int(extent) for extent in self.shape if isinstance(extent, int)]))
+
+    @property
+    def T(self) -> Any:
+        """All dimensions in reverse order."""
+        return namespace.transpose(self)
+
+    @property
+    def mT(self) -> Any:
+        """The last two dimensions exchanged."""
+        return namespace.matrix_transpose(self)
+
+    def reshape(self, *shape: Any, **options: Any) -> Any:
+        """As `numpy.ndarray.reshape`."""
+        return namespace.reshape(self, *(shape if len(shape) == 1 else (shape,)), **options)
+
+    def transpose(self, *axes: Any) -> Any:
+        """As `numpy.ndarray.transpose`."""
+        first = axes[0] if axes else None
+        order = first if len(axes) <= 1 and (first is None or isinstance(first, tuple | list)) else axes
+        return namespace.transpose(self, order)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        """As `numpy.ndarray.swapaxes`."""
+        return namespace.swapaxes(self, axis1, axis2)
+
+    def astype(self, dtype: Any) -> Any:
+        """The values in another element type."""
+        return namespace.astype(self, dtype)
+
+    def sum(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """As `numpy.ndarray.sum`."""
+        return namespace.sum(self, axis, keepdims=keepdims)
+
+    def prod(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """As `numpy.ndarray.prod`."""
+        return namespace.prod(self, axis, keepdims=keepdims)
+
+    def max(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """As `numpy.ndarray.max`."""
+        return namespace.max(self, axis, keepdims=keepdims)
+
+    def min(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """As `numpy.ndarray.min`."""
+        return namespace.min(self, axis, keepdims=keepdims)
+
+    def mean(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """As `numpy.ndarray.mean`."""
+        return namespace.mean(self, axis, keepdims=keepdims)
+
+    def clip(self, low: Any = None, high: Any = None) -> Any:
+        """As `numpy.ndarray.clip`."""
+        return namespace.clip(self, low, high)
+
+    def __getitem__(self, key: Any) -> Any:
+        return namespace.index(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        hint = "build a new array: where(), or einsum with a constant"
+        raise UnsupportedOperation(
+            "assignment into a traced array", where=user_location(), why="traced values do not change", hint=hint
+        )
+
+    def __len__(self) -> int:
+        if self.shape and isinstance(self.shape[0], int):
+            return self.shape[0]
+        raise TypeError(f"a traced array of shape {shape_text(self.shape)} has no len()")
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[position] for position in range(len(self)))
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        return namespace
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return call_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        return call_function(function, args, options)
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), options: Any = None) -> Any:
+        return torch_function(function, namespace.FUNCTIONS)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        hint = f"use tilewright.{name}" if name in namespace.FUNCTIONS else instead_of(name, _methods())
+        raise UnsupportedAttribute(
+            f"attribute {name!r} of a traced array", where=user_location(), why="it is not there", hint=hint
+        )
+
+    def __repr__(self) -> str:
+        return f"Traced({self.tensor.name}: {self.tensor.dtype}{shape_text(self.shape)})"
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> NoReturn:
+        raise _no_value("truth", "use where(condition, a, b)")
+
+    def __int__(self) -> NoReturn:
+        raise _no_value("integer value")
+
+    def __index__(self) -> NoReturn:
+        raise _no_value("integer value")
+
+    def __float__(self) -> NoReturn:
+        raise _no_value("value", "keep it an array: a 0-d array works in arithmetic")
+
+    def __array__(self, *args: Any, **options: Any) -> NoReturn:
+        raise _no_value("contents", "use functions of tilewright or NumPy functions that it traces; arrays in a list, one by one")
+
+    __lshift__ = __rlshift__ = _refused("x << y", "left_shift")
+    __rshift__ = __rrshift__ = _refused("x >> y", "right_shift")
+    __xor__ = __rxor__ = _refused("x ^ y", "xor")
+    __round__ = _refused("round(x)", "round")
+    __trunc__ = _refused("math.trunc(x)", "trunc")
+
+    def __neg__(self) -> Any:
+        return namespace.negative(self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return namespace.abs(self)
+
+    def __invert__(self) -> Any:
+        check_truth("~x", self)
+        return namespace.logical_not(self)
+
+    def __add__(self, other: Any) -> Any:
+        return namespace.add(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return namespace.add(other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return namespace.subtract(self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return namespace.subtract(other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return namespace.multiply(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return namespace.multiply(other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return namespace.divide(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return namespace.divide(other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return namespace.matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return namespace.matmul(other, self)
+
+    def __pow__(self, exponent: Any) -> Any:
+        return namespace.pow(self, exponent)
+
+    def __rpow__(self, base: Any) -> NoReturn:
+        raise unsupported("a power with a traced exponent", (), hint="write it as exp(exponent * math.log(base))")
+
+    def __floordiv__(self, other: Any) -> Any:
+        return namespace.floor_divide(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return namespace.floor_divide(other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return namespace.remainder(self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return namespace.remainder(other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __and__(self, other: Any) -> Any:
+        check_truth("x & y", self, other)
+        return namespace.logical_and(self, other)
+
+    __rand__ = __and__
+
+    def __or__(self, other: Any) -> Any:
+        check_truth("x | y", self, other)
+        return namespace.logical_or(self, other)
+
+    __ror__ = __or__
+
+    def __lt__(self, other: Any) -> Any:
+        return namespace.less(self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return namespace.less_equal(self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return namespace.greater(self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return namespace.greater_equal(self, other)
+
+    def __eq__(self, other: object) -> Any:
+        return namespace.equal(self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return namespace.not_equal(self, other)
+
+
+def _methods() -> list[str]:
+    return [attribute for attribute in dir(Traced) if not attribute.startswith("_")]
+
+
+def _no_value(what: str, alternative: str = "") -> UnsupportedOperation:
+    static = "if it depends on an argument that is no array, name that argument in static_argnames"
+    return UnsupportedOperation(
+        f"the {what} of a traced array was asked for",
+        where=user_location(),
+        why="while a function is traced, its arrays have shapes but no values",
+        hint=f"{alternative}; {static}" if alternative else static,
+    )

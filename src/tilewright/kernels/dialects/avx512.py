@@ -1,0 +1,101 @@
+"""The AVX-512 dialect: 16 lanes, 32 registers, masks in mask registers."""
+
+from __future__ import annotations
+
+from tilewright.kernels.dialects.vocabulary import vector_dialect
+
+# Builtins where GCC and Clang agree on the name, one instruction of inline assembly where they do not. The table of vfixupimmps
+# has four bits for every kind of number, -inf the fifth: 3 asks for NaN, 0 for what is there.
+INSTRUCTIONS = """\
+typedef unsigned short tw_mask;
+#define TW_KEEP(v) __asm__("" : "+v"(v))
+TW_INLINE void tw_stream(float *p, tw_vec v) { __asm__ volatile("vmovntps %1, %0" : "=m"(*(tw_vec_unaligned *)p) : "v"(v)); }
+TW_INLINE void tw_fence(void) { __asm__ volatile("sfence" ::: "memory"); }
+TW_INLINE tw_mask tw_prefix(long n) { return (tw_mask)((1u << n) - 1u); }
+TW_INLINE tw_vec tw_load_part(const float *p, long n) {
+  return __builtin_ia32_loadups512_mask((const void *)p, (tw_vec){0}, tw_prefix(n));
+}
+TW_INLINE void tw_store_part(float *p, tw_vec v, long n) { __builtin_ia32_storeups512_mask((void *)p, v, tw_prefix(n)); }
+#define TW_COMPARISON(name, predicate) \\
+  TW_INLINE tw_mask name(tw_vec a, tw_vec b) { return __builtin_ia32_cmpps512_mask(a, b, predicate, (tw_mask)-1, 4); }
+TW_COMPARISON(tw_equal, 0)
+TW_COMPARISON(tw_not_equal, 4)
+TW_COMPARISON(tw_less, 17)
+TW_COMPARISON(tw_less_equal, 18)
+TW_COMPARISON(tw_greater_equal, 29)
+TW_COMPARISON(tw_greater, 30)
+#undef TW_COMPARISON
+TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) {
+  tw_vec result;
+  __asm__("vblendmps %1, %2, %0%{%3%}" : "=v"(result) : "v"(a), "v"(b), "Yk"(mask));
+  return result;
+}
+TW_INLINE tw_vec tw_larger(tw_vec a, tw_vec b) {
+  tw_vec result;
+  __asm__("vmaxps %2, %1, %0" : "=v"(result) : "v"(a), "v"(b));
+  return result;
+}
+TW_INLINE tw_vec tw_smaller(tw_vec a, tw_vec b) {
+  tw_vec result;
+  __asm__("vminps %2, %1, %0" : "=v"(result) : "v"(a), "v"(b));
+  return result;
+}
+TW_INLINE tw_vec tw_size_below(tw_vec limit, tw_vec v) {
+  tw_vec result;
+  __asm__("vrangeps $10, %2, %1, %0" : "=v"(result) : "v"(limit), "v"(v));
+  return result;
+}
+TW_INLINE tw_vec tw_nan_below(tw_vec v, tw_vec x) {
+  __asm__("vfixupimmps $0, %2, %1, %0" : "+v"(v) : "v"(x), "v"(tw_splat_int(0x30000)));
+  return v;
+}
+TW_INLINE tw_vec tw_sqrt(tw_vec v) {
+  tw_vec result;
+  __asm__("vsqrtps %1, %0" : "=v"(result) : "v"(v));
+  return result;
+}
+TW_INLINE tw_vec tw_floor(tw_vec v) {
+  tw_vec result;
+  __asm__("vrndscaleps $9, %1, %0" : "=v"(result) : "v"(v));
+  return result;
+}
+TW_INLINE tw_vec tw_round(tw_vec v) {
+  tw_vec result;
+  __asm__("vrndscaleps $8, %1, %0" : "=v"(result) : "v"(v));
+  return result;
+}
+TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
+  tw_vec result;
+  __asm__("vscalefps %2, %1, %0" : "=v"(result) : "v"(p), "v"(n));
+  return result;
+}
+TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
+  __asm__("vfmsub213ps %2, %1, %0" : "+v"(a) : "v"(b), "v"(ab));
+  return a;
+}
+TW_INLINE tw_vec tw_inverse(tw_vec d) {
+  tw_vec guess;
+  __asm__("vrcp14ps %1, %0" : "=v"(guess) : "v"(d));
+  return guess + guess * (1.0f - d * guess);
+}
+TW_INLINE tw_vec tw_fraction(tw_vec v) {
+  tw_vec result;
+  __asm__("vreduceps $9, %1, %0" : "=v"(result) : "v"(v));
+  return result;
+}
+"""
+
+# 2^floor(x) * 2^(x - floor(x)), where one instruction gives x - floor(x), 0 for -inf, and tw_scale takes the floor itself: two
+# steps less than EXP2_DOWN in general, and a polynomial for 0 to 1. Its largest relative error is 1.4e-7.
+EXP2_DOWN = """\
+$n = tw_fraction($x);
+$e = $n * 0.00186712993f + 0.00901703071f;
+$e = $e * $n + 0.0557999052f;
+$e = $e * $n + 0.240164489f;
+$e = $e * $n + 0.693151295f;
+$e = $e * $n + 1.0f;
+$x = tw_scale($e, $x);
+"""
+
+FEATURES = frozenset({"avx512f", "avx512dq"})
+DIALECT = vector_dialect("avx512", 512, 32, FEATURES, "x86_64", INSTRUCTIONS, exp2_down=EXP2_DOWN)

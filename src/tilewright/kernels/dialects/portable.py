@@ -1,0 +1,115 @@
+"""The portable dialect: 4 lanes in vector extensions alone, for SSE2, NEON, VSX and whatever else GCC or Clang compile for.
+
+`portable_dialect` gives it for wider vectors, too: the compiler then splits what the target's registers do not hold.
+"""
+
+from __future__ import annotations
+
+from tilewright.kernels.dialects.vocabulary import VectorDialect, vector_dialect
+
+# Of four lanes: the compiler turns each case into a few scalar loads and stores.
+PARTS_OF_4 = """\
+TW_INLINE tw_vec tw_load_part(const float *p, long n) {
+  switch (n) {
+  case 0:
+    return (tw_vec){0};
+  case 1:
+    return (tw_vec){p[0]};
+  case 2:
+    return (tw_vec){p[0], p[1]};
+  case 3:
+    return (tw_vec){p[0], p[1], p[2]};
+  default:
+    return tw_load(p);
+  }
+}
+TW_INLINE void tw_store_part(float *p, tw_vec v, long n) {
+  if (n >= 4)
+    tw_store(p, v);
+  else {
+    if (n > 0)
+      p[0] = v[0];
+    if (n > 1)
+      p[1] = v[1];
+    if (n > 2)
+      p[2] = v[2];
+  }
+}
+"""
+
+# tw_rest: Dekker, "A Floating-Point Technique for Extending the Available Precision", 1971, section 5, with halves of 12 bits.
+INSTRUCTIONS = """\
+typedef tw_int tw_mask;
+#if defined(__x86_64__)
+#define TW_KEEP(v) __asm__("" : "+x"(v))
+#elif defined(__aarch64__)
+#define TW_KEEP(v) __asm__("" : "+w"(v))
+#elif defined(__powerpc64__)
+#define TW_KEEP(v) __asm__("" : "+wa"(v))
+#else
+#define TW_KEEP(v) ((void)0)
+#endif
+TW_INLINE void tw_stream(float *p, tw_vec v) { tw_store(p, v); }
+TW_INLINE void tw_fence(void) {}
+TW_INLINE tw_mask tw_prefix(long n) { return (tw_int){@IOTA@} < tw_splat_int((int)n); }
+@PARTS@TW_INLINE tw_mask tw_equal(tw_vec a, tw_vec b) { return a == b; }
+TW_INLINE tw_mask tw_not_equal(tw_vec a, tw_vec b) { return a != b; }
+TW_INLINE tw_mask tw_less(tw_vec a, tw_vec b) { return a < b; }
+TW_INLINE tw_mask tw_less_equal(tw_vec a, tw_vec b) { return a <= b; }
+TW_INLINE tw_mask tw_greater(tw_vec a, tw_vec b) { return a > b; }
+TW_INLINE tw_mask tw_greater_equal(tw_vec a, tw_vec b) { return a >= b; }
+TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return (tw_vec)((mask & (tw_int)a) | (~mask & (tw_int)b)); }
+#if defined(__AVX__)
+#define TW_EXTREMUM(name, word, sign) \\
+  TW_INLINE tw_vec name(tw_vec a, tw_vec b) { __asm__("v" word " %1, %0, %0" : "+x"(a) : "x"(b)); return a; }
+#elif defined(__SSE__)
+#define TW_EXTREMUM(name, word, sign) \\
+  TW_INLINE tw_vec name(tw_vec a, tw_vec b) { __asm__(word " %1, %0" : "+x"(a) : "x"(b)); return a; }
+#else
+#define TW_EXTREMUM(name, word, sign) \\
+  TW_INLINE tw_vec name(tw_vec a, tw_vec b) { return tw_where(a sign b, a, b); }
+#endif
+TW_EXTREMUM(tw_larger, "maxps", >)
+TW_EXTREMUM(tw_smaller, "minps", <)
+#undef TW_EXTREMUM
+TW_INLINE tw_vec tw_size_below(tw_vec limit, tw_vec v) { return tw_smaller(limit, (tw_vec)((tw_int)v & 0x7fffffff)); }
+TW_INLINE tw_vec tw_nan_below(tw_vec v, tw_vec x) { return (tw_vec)((tw_int)v | (x == -__builtin_inff())); }
+TW_INLINE tw_vec tw_sqrt(tw_vec v) {
+  return (tw_vec){@ROOTS@};
+}
+TW_INLINE tw_vec tw_floor(tw_vec v) {
+  tw_int sign = (tw_int)v & (-0x7fffffff - 1);
+  tw_mask has_fraction = (tw_vec)((tw_int)v & 0x7fffffff) < 8388608.0f;
+  tw_vec inside = tw_where(has_fraction, v, (tw_vec){0});
+  tw_vec whole = __builtin_convertvector(__builtin_convertvector(inside, tw_int), tw_vec);
+  whole = whole - tw_where(whole > inside, tw_splat(1.0f), (tw_vec){0});
+  return tw_where(has_fraction, (tw_vec)((tw_int)whole | sign), v);
+}
+TW_INLINE tw_vec tw_round(tw_vec v) { return (v + 12582912.0f) - 12582912.0f; }
+TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
+  tw_int twice = (tw_int)(n + 12583166.0f);
+  tw_int half = twice >> 1;
+  return p * (tw_vec)(half << 23) * (tw_vec)((twice - half) << 23);
+}
+TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
+  tw_vec a_high = (tw_vec)((tw_int)a & -4096), b_high = (tw_vec)((tw_int)b & -4096);
+  tw_vec a_low = a - a_high, b_low = b - b_high;
+  return ((a_high * b_high - ab) + (a_high * b_low + a_low * b_high)) + a_low * b_low;
+}
+TW_INLINE tw_vec tw_inverse(tw_vec d) { return 1.0f / d; }
+TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
+  tw_int exponent = __builtin_convertvector(n, tw_int);
+  return (tw_vec)(((tw_int)p + (exponent << 23)) & ~(n < -125.0f));
+}
+"""
+
+
+def portable_dialect(name: str, vector_bits: int, features: frozenset[str], architecture: str, parts: str) -> VectorDialect:
+    """The dialect for vectors of that width; `parts` is the C of tw_load_part and tw_store_part."""
+    lanes = range(vector_bits // 32)
+    text = INSTRUCTIONS.replace("@IOTA@", ", ".join(str(i) for i in lanes)).replace("@PARTS@", parts)
+    text = text.replace("@ROOTS@", ", ".join(f"__builtin_sqrtf(v[{i}])" for i in lanes))
+    return vector_dialect(name, vector_bits, 16, features, architecture, text)
+
+
+DIALECT = portable_dialect("portable", 128, frozenset(), "any", PARTS_OF_4)

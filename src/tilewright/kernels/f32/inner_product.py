@@ -1,0 +1,212 @@
+"""The inner-product matrix micro kernel, in C, for any vector dialect: few rows of C, B given by columns, lanes along the depth.
+
+The columns of B are contiguous (keys of attention, weights of a linear layer as PyTorch keeps them): few rows of A do not pay for
+a transposed copy. Some columns pass at a time, each vector of them serves all rows, and an element of C has one vector of sums.
+The sums of a row are folded together, two vectors to one in each stage, until one vector holds the results of all columns.
+
+Lanes are folded by halves, as `tw_reduce_add` does. Fewer columns than the tile has read the last one again. Rows of A should be
+contiguous too: others are gathered lane by lane, which is correct, but slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from tilewright.errors import TilewrightError
+from tilewright.kernels.contract import DEPTH, MATRIX_ABI, KernelSource, MicroKernel, SourceKind
+from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.f32.dot_product import fold
+from tilewright.kernels.f32.outer_product import VARIANT
+
+LONG_GROUP, SHORT_GROUP = 4, 8
+"""Columns at a time. Long ones are streams of their own, which hardware prefetchers follow: more of them meet in few sets of a
+cache (4096x4096 from memory: 97% of a plain read with 4, 85 with 8). Short ones, one behind the other, are prefetched: 94% with
+8, 92 with 4 (4096 x 128)."""
+AHEAD_FLOATS = 1024
+"""How far ahead columns are prefetched at least: 4 KiB (32 x 4096 keys of 128 from memory, Zen 5; 2 and 8 KiB: 2% slower)."""
+LONG_DEPTH = 16384
+"""Columns of so many elements are prefetched within themselves: further columns would leave the L2 before they are used."""
+
+
+def inner_product_kernel(dialect: VectorDialect, rows: int, *, peak_share: float, prefetch: tuple[str, ...] = ()) -> MicroKernel:
+    """Declare the kernel with so many rows, and as many columns as the dialect has lanes.
+
+    `peak_share` is measured. `prefetch` is empty or names the right operand.
+
+    >>> from tilewright.kernels import dialect_for
+    >>> inner_product_kernel(dialect_for("x86_64", frozenset({"avx2", "fma"})), 2, peak_share=0.5).name
+    'matmul_avx2_f32_2x8_inner'
+    """
+
+    def emit(name: str, variants: frozenset[tuple[int, int]] | None) -> KernelSource:
+        return KernelSource(SourceKind.C, inner_product_text(dialect, rows, name, variants, prefetch))
+
+    return MicroKernel(
+        name="_".join(
+            [f"matmul_{dialect.name}_f32_{rows}x{dialect.lanes}_inner", *(["prefetch", *prefetch] if prefetch else [])]
+        ),
+        operation="matmul",
+        rows=rows,
+        columns=dialect.lanes,
+        depth=dialect.lanes,
+        element_types=("float32", "float32", "float32"),
+        architecture=dialect.architecture,
+        features=dialect.features,
+        vector_bits=dialect.vector_bits,
+        peak_share=peak_share,
+        emit=emit,
+        prefetch=prefetch,
+        lanes_along=DEPTH,
+        right_by_columns=True,
+    )
+
+
+def inner_product_text(
+    dialect: VectorDialect,
+    rows: int,
+    name: str,
+    variants: frozenset[tuple[int, int]] | None,
+    prefetch: tuple[str, ...] = (),
+) -> str:
+    """The C of the function `name`, self-contained, with code for `variants` only (None: for every number of rows).
+
+    A call with another number of rows traps.
+    """
+    every = {(m, 1) for m in range(1, rows + 1)}
+    wanted = every if variants is None else set(variants)
+    if not wanted or not wanted <= every:
+        raise TilewrightError(
+            f"shapes {sorted(wanted)} are not within the tile of {rows} rows by one vector",
+            where=f"micro kernel {name}",
+            hint="ask for (rows, 1) with 1 <= rows, up to the tile",
+        )
+    ordered = sorted((m for m, _ in wanted), reverse=True)
+    forms = product(ordered, (False, True), (False, True))
+    functions = [_function(name, Columns(dialect, m, edge, strided, bool(prefetch))) for m, edge, strided in forms]
+    return "\n".join([dialect.prelude, VARIANT, *functions, _dispatch(name, ordered)])
+
+
+def _function(name: str, tile: Columns) -> str:
+    """One number of rows. `columns` is their number in an edge. What gathers is never inlined: it needs registers."""
+    kind = "static __attribute__((noinline))" if tile.strided else "TW_VARIANT"
+    more = ", long columns" * tile.edge + ", long a_column" * tile.strided
+    return "\n".join(
+        [
+            f"{kind} void {name}_{tile.suffix}(long k, const float *a, long a_row, const float *b, long b_row,",
+            f"    float *c, long c_row, long accumulate{more}) {{",
+            *tile.statements(),
+            "}",
+            "",
+        ]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The statements for so many rows: an `edge` has fewer columns, `strided` rows of A are not contiguous."""
+
+    dialect: VectorDialect
+    rows: int
+    edge: bool
+    strided: bool
+    prefetch: bool
+
+    @property
+    def suffix(self) -> str:
+        """Part of the function's name."""
+        return f"{self.rows}x1" + "_edge" * self.edge + "_strided" * self.strided
+
+    @property
+    def group(self) -> int:
+        """Columns at a time: sums of all rows take half of the registers at most."""
+        fitting = max(1, self.dialect.registers // 2 // self.rows)
+        return min(SHORT_GROUP if self.prefetch else LONG_GROUP, self.dialect.lanes, 1 << fitting.bit_length() - 1)
+
+    def statements(self) -> Iterator[str]:
+        """All groups of columns, then the results."""
+        if self.prefetch:
+            whole = f"{self.group} * b_row * (1 + {AHEAD_FLOATS} / ({self.group} * k + 1))"
+            yield f"  const long ahead = k < {LONG_DEPTH} ? {whole} : {AHEAD_FLOATS};"
+        groups = self.dialect.lanes // self.group
+        yield f"  tw_vec folded[{self.rows * groups}], *sums = folded;"
+        yield "  TW_OPAQUE(sums);"
+        for number in range(groups):
+            yield from self.columns(number)
+        yield "  TW_OPAQUE(sums);"
+        for i in range(self.rows):
+            yield from self.finish(i, groups)
+
+    def columns(self, number: int) -> Iterator[str]:
+        """The sums of a group of columns, folded into one vector for each row. These wait in memory: loops need the registers."""
+        first = number * self.group
+        group = range(first, first + self.group)
+        yield "  {"
+        for j in group:
+            yield f"    const float *b_{j} = b + {self._column(j)} * b_row;"
+        for i in range(self.rows):
+            yield "    tw_vec " + ", ".join(f"part_{i}_{j} = {{0}}" for j in group) + ";"
+        yield "    long p = 0;"
+        yield "    for (; p + TW_LANES <= k; p += TW_LANES) {"
+        yield from self.step(group, "TW_LANES")
+        yield "    }"
+        yield "    if (p < k) {"
+        yield "      const long rest = k - p;"
+        yield from self.step(group, "rest")
+        yield "    }"
+        for i in range(self.rows):
+            yield from fold([f"part_{i}_{j}" for j in group], self.dialect.lanes, self.dialect.lanes)
+            yield f"    sums[{number * self.rows + i}] = part_{i}_{first};"
+        yield "  }"
+
+    def step(self, group: range, count: str) -> Iterator[str]:
+        """One vector of the depth: of every column of a group, for every row."""
+        for i in range(self.rows):
+            yield f"      const tw_vec a_{i} = {self._left(i, count)};"
+        for j in group:
+            yield f"      const tw_vec b_{j}_p = {_load(f'b_{j} + p', count)};"
+            yield "      " + " ".join(f"part_{i}_{j} += a_{i} * b_{j}_p;" for i in range(self.rows))
+        if self.prefetch and count == "TW_LANES":
+            yield from (f"      tw_prefetch(b_{j} + p + ahead);" for j in group)
+
+    def finish(self, row: int, groups: int) -> Iterator[str]:
+        """Fold the groups of a row, add C where asked to, and store."""
+        names = [f"sum_{row}_{number}" for number in range(groups)]
+        for number, name in enumerate(names):
+            yield f"  tw_vec {name} = sums[{number * self.rows + row}];"
+        yield from fold(names, self.dialect.lanes, self.dialect.lanes // self.group)
+        place, value = f"c + {row} * c_row", names[0]
+        count = "columns" if self.edge else "TW_LANES"
+        yield "  if (accumulate)"
+        yield f"    {value} = {_load(place, count)} + {value};"
+        yield f"  tw_store_part({place}, {value}, columns);" if self.edge else f"  tw_store({place}, {value});"
+
+    def _column(self, number: int) -> str:
+        return f"({number} < columns ? {number} : columns - 1)" if self.edge else str(number)
+
+    def _left(self, row: int, count: str) -> str:
+        if self.strided:
+            return f"tw_load_strided(a + {row} * a_row + p * a_column, a_column, {count})"
+        return _load(f"a + {row} * a_row + p", count)
+
+
+def _load(pointer: str, count: str) -> str:
+    return f"tw_load({pointer})" if count == "TW_LANES" else f"tw_load_part({pointer}, {count})"
+
+
+def _dispatch(name: str, rows: list[int]) -> str:
+    """The function of the ABI: choose by m, by whether there are all columns, and by whether rows of A are contiguous."""
+    lines = [
+        MATRIX_ABI.format(name=name) + " {",
+        "  switch (m * 4 + (n < TW_LANES) * 2 + (a_column != 1)) {",
+    ]
+    for m, edge, strided in product(rows, (False, True), (False, True)):
+        more = ", n" * edge + ", a_column" * strided
+        suffix = f"{m}x1" + "_edge" * edge + "_strided" * strided
+        lines += [
+            f"  case {m} * 4 + {2 * edge + strided}:",
+            f"    {name}_{suffix}(k, a, a_row, b, b_row, c, c_row, accumulate{more});",
+        ]
+        lines += ["    return;"]
+    return "\n".join([*lines, "  default:", "    __builtin_trap();", "  }", "}", ""])

@@ -1,0 +1,380 @@
+"""The outer-product matrix micro kernel, in C, for any tile of any vector dialect.
+
+Accumulators for rows x vectors of C stay in registers; a step of K loads one row of B, and for each row broadcasts one element
+of A (an explicit broadcast: with the memory operand folded into the FMA, tiles wider than one vector reach 77-93% of their
+speed). One function per (rows, vectors), in two forms: whole vectors, and a last vector that is loaded and stored in part.
+
+Operands of an epilogue that move along rows and columns and are far are asked for before the first step: short rows, which no
+hardware foresees (attention 8 x 1024 x 1024 x 64 with a bias of its own for every score, Zen 5: 14.2 ms without, 10.7 with).
+
+Other prefetching is an option. What the hardware does not foresee are starts of short rows: A of the next tile of rows, and the
+tile of C; and B where it streams through once, as its panels lie further apart in time than the hardware looks ahead: steps of a
+packed panel some way behind this one, or, of a B in place, the same rows of a panel further on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from tilewright.errors import TilewrightError
+from tilewright.kernels.contract import (
+    ASKED,
+    ASKED_PARAMETERS,
+    Along,
+    Epilogue,
+    KernelSource,
+    MicroKernel,
+    SourceKind,
+    matrix_abi,
+)
+from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.element_access import reading, suffix
+
+VARIANT = """\
+#ifndef TW_VARIANT
+#define TW_VARIANT static __attribute__((noinline))
+#endif
+"""
+"""How the function of one shape is declared: whoever includes the text may have it inlined."""
+PRODUCT = ("k", "a", "a_row", "a_column", "b", "b_row", "c", "c_row", "accumulate")
+"""What the function of one shape is given of the product."""
+UNROLL = 4
+ROWS_PER_POINTER = 4
+"""Rows are addressed as pointer + {0, 1, 2, 3} * a_row, as addressing modes can: a pointer per row takes too many registers."""
+LEFT_LONG, LEFT_AHEAD = 512, 64
+"""Rows of at least so many steps are prefetched so many floats ahead, shorter ones in the next tile: 32 to 128 floats gained the
+same (28x16 and 14x32, k of 2048 and 4096, A in memory, Zen 5), where the next tile's rows would leave L1 before they are used."""
+TALL_REGISTERS = 32
+"""Vector registers from which on tiles of fewer columns have more rows: with 16, Clang spills 12 rows of one vector."""
+LINE_FLOATS = 16
+"""Steps of K between prefetches of a row of A, which moves on by a cache line of 64 bytes meanwhile if A is row-major."""
+RIGHT_STEPS_AHEAD = 32
+"""How far ahead B is prefetched in panels: 8 and 64 steps gained half as much (AVX-512 8x48 in memory, see docs/kernels.md)."""
+FEW_PANELS, RIGHT_ROWS_AHEAD = 4, 16
+"""Rows of B in place of so few panels are prefetched so many rows ahead (4 x 4096 x 128 from memory, Zen 5: 6% less time)."""
+WIDE_VECTORS, WIDE_VECTORS_AHEAD = 8, 64
+"""Tiles so wide are for few rows: rows of B are prefetched so many vectors ahead (32 x 4096 rows of 8 vectors from memory, Zen 5:
+32 and 128 vectors took 2% longer), of a B in place with many panels one panel."""
+ASKING_STEPS, ASKING_UNROLL, MOST_ASKED = 4, 2, 16
+"""A tile asks for lines before every so many steps, of which so many are unrolled (4 make GCC 12 spill sums). Loops over so many
+lines are unrolled."""
+RIGHT_PANELS_AHEAD = 2
+"""How far ahead B is prefetched in place: one panel comes too late, four gained less (12x32 and 6x64 in memory, same source)."""
+
+
+def outer_product_kernel(
+    dialect: VectorDialect,
+    rows: int,
+    vectors: int,
+    *,
+    peak_share: float,
+    prefetch: tuple[str, ...] = (),
+    unroll: int = UNROLL,
+) -> MicroKernel:
+    """Declare the kernel with a tile of rows x (vectors * dialect.lanes) floats.
+
+    `peak_share` is measured: of the peak of vectors of the dialect's width. `prefetch` names operands as
+    `MicroKernel.prefetch` does. `unroll` is the number of steps of K per loop trip.
+
+    >>> from tilewright.kernels import dialect_for
+    >>> outer_product_kernel(dialect_for("x86_64", frozenset({"avx512f", "avx512dq"})), 6, 4, peak_share=0.97).name
+    'matmul_avx512_f32_6x64'
+    """
+
+    def emit(name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None = None) -> KernelSource:
+        text = outer_product_text(dialect, rows, vectors, name, variants, prefetch, unroll, epilogue)
+        return KernelSource(SourceKind.C, text)
+
+    def emit_asking(name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None) -> KernelSource:
+        text = outer_product_text(dialect, rows, vectors, name, variants, (), unroll, epilogue, asks=True)
+        return KernelSource(SourceKind.C, text)
+
+    def of_shape(name: str, m: int, n: int) -> tuple[str, tuple[str, ...]]:
+        last = n % dialect.lanes
+        tile = Tile(m, -(-n // dialect.lanes), bool(last))
+        return f"{name}_{tile.suffix}", (str(last),) if last else ()
+
+    columns = vectors * dialect.lanes
+    return MicroKernel(
+        name="_".join([f"matmul_{dialect.name}_f32_{rows}x{columns}", *(["prefetch", *prefetch] if prefetch else [])]),
+        operation="matmul",
+        rows=rows,
+        columns=columns,
+        depth=unroll,
+        element_types=("float32", "float32", "float32"),
+        architecture=dialect.architecture,
+        features=dialect.features,
+        vector_bits=dialect.vector_bits,
+        peak_share=peak_share,
+        emit=emit,
+        emit_with=emit,
+        emit_asking=emit_asking if prefetch == ("right",) and vectors < WIDE_VECTORS else None,
+        prefetch=prefetch,
+        shares_accumulators=dialect.registers >= TALL_REGISTERS,
+        of_shape=of_shape,
+    )
+
+
+def outer_product_text(
+    dialect: VectorDialect,
+    rows: int,
+    vectors: int,
+    name: str,
+    variants: frozenset[tuple[int, int]] | None,
+    prefetch: tuple[str, ...] = (),
+    unroll: int = UNROLL,
+    epilogue: Epilogue | None = None,
+    *,
+    asks: bool = False,
+) -> str:
+    """The C of the function `name`, self-contained, with code for `variants` only (None: every shape of the tile).
+
+    A call with another shape traps.
+    """
+    every = {(m, v) for m in range(1, rows + 1) for v in range(1, vectors + 1)}
+    wanted = every if variants is None else set(variants)
+    if not wanted or not all(1 <= v <= vectors and 1 <= m <= rows * vectors // v for m, v in wanted):
+        raise TilewrightError(
+            f"shapes {sorted(wanted)} are not within the tile of {rows} rows by {vectors} vectors",
+            where=f"micro kernel {name}",
+            hint="ask for (rows, vectors) with at most as many vectors, and as many accumulators in all",
+        )
+    ordered = sorted(wanted, reverse=True)
+    wide = vectors >= WIDE_VECTORS
+    shapes = ((m, v, edge) for m, v in ordered for edge in (False, True))
+    functions = [_variant(name, Tile(m, v, edge, prefetch, unroll, wide, epilogue, dialect.lanes, asks)) for m, v, edge in shapes]
+    ending = [*reading(one.element_type for one in epilogue.operands), epilogue.text] if epilogue is not None else []
+    return "\n".join([dialect.prelude, VARIANT, *ending, *functions, _dispatch(name, ordered, epilogue, asks)])
+
+
+def _variant(name: str, tile: Tile) -> str:
+    """One shape: everything in registers. `last` is the number of columns in the last vector of an edge."""
+    more = (*(tile.epilogue.parameters() if tile.epilogue is not None else ()), *(ASKED_PARAMETERS if tile.asks else ()))
+    last = "".join(f", {one}" for one in (*more, *(["long last"] if tile.edge else [])))
+    return "\n".join(
+        [
+            f"TW_VARIANT void {name}_{tile.suffix}(long k, const float *a, long a_row, long a_column,",
+            f"    const float *b, long b_row, float *c, long c_row, long accumulate{last}) {{",
+            *(["  const long a_row_3 = 3 * a_row;"] if tile.rows >= ROWS_PER_POINTER else []),
+            *tile.declarations(),
+            *tile.loop(),
+            *tile.finish(),
+            "}",
+            "",
+        ]
+    )
+
+
+class Tile:
+    """The statements of one shape."""
+
+    def __init__(
+        self,
+        rows: int,
+        vectors: int,
+        edge: bool,
+        prefetch: tuple[str, ...] = (),
+        unroll: int = UNROLL,
+        wide: bool = False,
+        epilogue: Epilogue | None = None,
+        lanes: int = 1,
+        asks: bool = False,
+    ) -> None:
+        self.rows = rows
+        self.vectors = vectors
+        self.edge = edge
+        self.prefetch = prefetch
+        self.unroll = unroll
+        self.wide = wide
+        self.epilogue = epilogue
+        self.lanes = lanes
+        self.asks = asks
+
+    @property
+    def suffix(self) -> str:
+        """Part of the function's name."""
+        return f"{self.rows}x{self.vectors}" + ("_edge" if self.edge else "")
+
+    def declarations(self) -> Iterator[str]:
+        """Pointers into A, the accumulators, and what is prefetched before the first step."""
+        for i in self._pointer_rows():
+            yield f"  const float *a_{i} = a + {i} * a_row;"
+        for i in range(self.rows):
+            zeros = ", ".join(f"sum_{i}_{j} = {{0}}" for j in range(self.vectors))
+            yield f"  tw_vec {zeros};"
+        if "right" in self.prefetch:
+            yield f"  const long ahead = {self._next_right()};"
+        yield from self._fetched_for_epilogue()
+        if "target" in self.prefetch:
+            for i, j in self._places():
+                yield f"  __builtin_prefetch(c + {i} * c_row + {j} * TW_LANES, 1);"
+
+    def loop(self) -> Iterator[str]:
+        """All steps of K; where A of the next rows is prefetched, in groups of the steps that use up one line of a row."""
+        unroll = [] if self.edge else [f"#pragma GCC unroll {self.unroll}"]
+        if "left" not in self.prefetch:
+            yield from self.asking_loop() if self.asks else self.plain_loop()
+            return
+        yield f"  for (long group = 0; group < k; group += {LINE_FLOATS}) {{"
+        yield f"    const long end = group + {LINE_FLOATS} < k ? group + {LINE_FLOATS} : k;"
+        yield f"    const float *next = a_0 + {self._next_left()};"
+        for _ in range(self.rows):
+            yield "    __builtin_prefetch(next);"
+            yield "    next += a_row;"
+            yield "    TW_OPAQUE(next);"
+        yield from (*unroll, "  for (long p = group; p < end; p++) {", *self.step(), "  }", "  }")
+
+    def plain_loop(self) -> Iterator[str]:
+        """All steps of K. The last ones stand apart: Clang leaves unrolled steps in their midst, and spills, where k is known."""
+        if self.edge or self.unroll == 1:
+            yield from ("  for (long p = 0; p < k; p++) {", *self.step(), "  }")
+            return
+        yield f"  const long whole = k - k % {self.unroll};"
+        yield from (f"#pragma GCC unroll {self.unroll}", "  for (long p = 0; p < whole; p++) {", *self.step(), "  }")
+        yield from ("#pragma GCC unroll 1", "  for (long p = whole; p < k; p++) {", *self.step(), "  }")
+
+    def asking_loop(self) -> Iterator[str]:
+        """As the plain loop, asking for some lines before every group of steps."""
+        unroll = 1 if self.edge else ASKING_UNROLL
+        yield f"  const long whole = k - k % {ASKING_STEPS}, asked = ({ASKING_STEPS} * lines + k - 1) / k;"
+        yield f"  for (long group = 0; group < whole; group += {ASKING_STEPS}) {{"
+        yield from (f"#pragma GCC unroll {MOST_ASKED}", "    for (long line = 0; line < asked; line++)")
+        yield f"      __builtin_prefetch(next + line * {LINE_FLOATS});"
+        yield f"    next += asked * {LINE_FLOATS};"
+        yield from (
+            f"#pragma GCC unroll {unroll}",
+            f"    for (long p = 0; p < {ASKING_STEPS}; p++) {{",
+            *self.step(),
+            "    }",
+            "  }",
+        )
+        yield from ("#pragma GCC unroll 1", "  for (long p = whole; p < k; p++) {", *self.step(), "  }")
+
+    def step(self) -> Iterator[str]:
+        """One step of K. TW_KEEP stops GCC 12 from loading a vector again for each row; one row's FMAs load best themselves."""
+        for j in range(self.vectors):
+            yield f"    tw_vec b_{j} = {self._load('b', j)};"
+            if self.rows > 1:
+                yield f"    TW_KEEP(b_{j});"
+        for i in range(self.rows):
+            yield f"    tw_vec a_{i}_p = tw_splat({self._element(i)});"
+            yield "    " + " ".join(f"sum_{i}_{j} += a_{i}_p * b_{j};" for j in range(self.vectors))
+        for i in self._pointer_rows():
+            yield f"    a_{i} += a_column;"
+            yield f"    TW_OPAQUE(a_{i});"
+        if "right" in self.prefetch:
+            for j in range(self.vectors):
+                yield f"    __builtin_prefetch(b + ahead + {j} * TW_LANES);"
+        yield "    b += b_row;"
+
+    def finish(self) -> Iterator[str]:
+        """Add C where asked to, and store."""
+        yield "  if (accumulate) {"
+        for i, j in self._places():
+            yield f"    sum_{i}_{j} = {self._load(f'c + {i} * c_row', j)} + sum_{i}_{j};"
+        yield "  }"
+        yield from self._columns_of_epilogue()
+        if self._may_stream():
+            yield "  if (tw_whole_lines(c, c_row)) {"
+            yield from self._stores("tw_stream")
+            yield "    return;"
+            yield "  }"
+        yield from self._stores("tw_store")
+
+    def _may_stream(self) -> bool:
+        """Whether rows of the tile are whole lines, to be stored past the caches."""
+        streams = self.epilogue is not None and self.epilogue.streams
+        return streams and not self.edge and self.vectors * self.lanes % LINE_FLOATS == 0
+
+    def _stores(self, store: str) -> Iterator[str]:
+        for i, j in self._places():
+            yield from self._finished(i, j)
+            yield f"  {self._store(f'c + {i} * c_row', j, f'sum_{i}_{j}', store)};"
+
+    def _fetched_for_epilogue(self) -> Iterator[str]:
+        """What only this tile reads of the epilogue's operands, the line that a row ends in included."""
+        for number, along in self._operands():
+            if along.is_far and along.rows and along.columns:
+                for i in range(self.rows):
+                    places = (*(f"{j} * TW_LANES" for j in range(self.vectors)), f"{self.vectors} * TW_LANES - 1")
+                    yield from (f"  __builtin_prefetch(e{number} + {i} * e{number}_row + {place});" for place in places)
+
+    def _columns_of_epilogue(self) -> Iterator[str]:
+        """Operands of the epilogue that are the same for all rows."""
+        for number, along in self._operands():
+            if not along.rows:
+                for j in range(self.vectors if along.columns else 1):
+                    yield f"  const tw_vec x_{number}_{j} = {self._operand(along, f'e{number}', j)};"
+
+    def _finished(self, row: int, vector: int) -> Iterator[str]:
+        """The epilogue of one accumulator."""
+        if self.epilogue is None:
+            return
+        values = [f"sum_{row}_{vector}"]
+        for number, along in self._operands():
+            place = f"e{number} + {row} * e{number}_row"
+            if not along.rows:
+                values.append(f"x_{number}_{vector if along.columns else 0}")
+            else:
+                values.append(self._operand(along, place, vector))
+        yield f"  sum_{row}_{vector} = {self.epilogue.name}({', '.join(values)});"
+
+    def _operand(self, along: Along, place: str, vector: int) -> str:
+        of = suffix(along.element_type)
+        return self._load(place, vector, of) if along.columns else f"tw_splat(tw_read{of}({place}))"
+
+    def _operands(self) -> Iterator[tuple[int, Along]]:
+        return enumerate(self.epilogue.operands if self.epilogue is not None else ())
+
+    def _next_left(self) -> str:
+        """The next tile of rows, or further on in long rows: with C prefetched as well no register is left to choose."""
+        rows = f"{self.rows} * a_row"
+        return rows if "target" in self.prefetch else f"(k < {LEFT_LONG} ? {rows} : {LEFT_AHEAD} * a_column)"
+
+    def _next_right(self) -> str:
+        """Later rows of a panel; of a B in place with many of them, the same rows of a later panel."""
+        width = f"{self.vectors} * TW_LANES"
+        if self.wide:
+            return f"b_row > {FEW_PANELS} * {width} ? {width} : {WIDE_VECTORS_AHEAD // self.vectors} * b_row"
+        rows = f"(b_row > {width} ? {RIGHT_ROWS_AHEAD} : {RIGHT_STEPS_AHEAD}) * b_row"
+        return f"b_row > {FEW_PANELS} * {width} ? {RIGHT_PANELS_AHEAD} * {width} : {rows}"
+
+    def _places(self) -> Iterator[tuple[int, int]]:
+        """(row, vector) of every accumulator."""
+        return product(range(self.rows), range(self.vectors))
+
+    def _pointer_rows(self) -> range:
+        return range(0, self.rows, ROWS_PER_POINTER)
+
+    def _element(self, row: int) -> str:
+        offset = row % ROWS_PER_POINTER
+        index = ("0", "a_row", "2 * a_row", "a_row_3")[offset]
+        return f"a_{row - offset}[{index}]"
+
+    def _in_part(self, vector: int) -> bool:
+        return self.edge and vector == self.vectors - 1
+
+    def _load(self, pointer: str, vector: int, of: str = "") -> str:
+        address = f"{pointer} + {vector} * TW_LANES"
+        return f"tw_load_part{of}({address}, last)" if self._in_part(vector) else f"tw_load{of}({address})"
+
+    def _store(self, pointer: str, vector: int, value: str, store: str) -> str:
+        address = f"{pointer} + {vector} * TW_LANES"
+        return f"tw_store_part({address}, {value}, last)" if self._in_part(vector) else f"{store}({address}, {value})"
+
+
+def _dispatch(name: str, variants: list[tuple[int, int]], epilogue: Epilogue | None, asks: bool = False) -> str:
+    """The function of the ABI: choose by m, by the number of vectors that n needs, and by whether they are whole."""
+    lines = [
+        matrix_abi(name, epilogue, asks=asks) + " {",
+        "  const long vectors = (n + TW_LANES - 1) / TW_LANES, last = n - (vectors - 1) * TW_LANES;",
+        "  switch ((m * 256 + vectors) * 2 + (last < TW_LANES)) {",
+    ]
+    for rows, vectors in variants:
+        for edge in (False, True):
+            more = (*(epilogue.arguments() if epilogue is not None else ()), *(ASKED if asks else ()))
+            arguments = ", ".join([*PRODUCT, *more, *(["last"] if edge else [])])
+            call = f"{name}_{Tile(rows, vectors, edge).suffix}({arguments})"
+            lines += [f"  case ({rows} * 256 + {vectors}) * 2 + {int(edge)}:", f"    {call};", "    return;"]
+    return "\n".join([*lines, "  default:", "    __builtin_trap();", "  }", "}", ""])

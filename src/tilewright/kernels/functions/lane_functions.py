@@ -1,0 +1,107 @@
+"""Scalar functions that few kernels need, in the vector vocabulary: their text stands only in files that use them.
+
+Rounding and tests are a few instructions. The others take lane by lane what `double_functions` computes, rounded to float32: the
+error is below 0.5001 units in the last place, at the speed of scalar code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from tilewright.kernels.functions.double_functions import double_functions
+
+# 2^23 plus a number below it has no fraction. A quotient that was rounded up to a whole number has a rest on the other side of 0
+# than the divisor: one less is right. Where the quotient is below 1 it may have underflowed, and the dividend is the rest; v - v
+# is NaN for infinities.
+LIGHT: Mapping[str, str] = MappingProxyType(
+    {
+        "ceil": "TW_INLINE tw_vec tw_ceil(tw_vec v) { return -tw_floor(-v); }\n",
+        "trunc": """\
+TW_INLINE tw_vec tw_trunc(tw_vec v) { return tw_where(tw_less(v, tw_splat(0.0f)), -tw_floor(-v), tw_floor(v)); }
+""",
+        "nearest": """\
+TW_INLINE tw_vec tw_nearest(tw_vec v) {
+  const tw_vec size = tw_abs(v);
+  const tw_vec whole = (tw_vec)((tw_int)((size + 0x1p23f) - 0x1p23f) | ((tw_int)v & (-0x7fffffff - 1)));
+  return tw_where(tw_less(size, tw_splat(0x1p23f)), whole, v);
+}
+""",
+        "sign": """\
+TW_INLINE tw_vec tw_sign(tw_vec v) {
+  const tw_vec zero = tw_splat(0.0f);
+  return tw_where(tw_greater(v, zero), tw_splat(1.0f), tw_where(tw_less(v, zero), tw_splat(-1.0f), v + zero));
+}
+""",
+        "whole_quotient": """\
+TW_INLINE tw_mask tw_is_across(tw_vec v, tw_vec w) {
+  const tw_vec zero = tw_splat(0.0f);
+  return (tw_less(v, zero) ^ tw_less(w, zero)) & (tw_less(v, zero) | tw_greater(v, zero));
+}
+TW_INLINE tw_vec tw_whole_quotient(tw_vec v, tw_vec w) {
+  const tw_vec whole = tw_floor(v / w), below = whole - 1.0f;
+  tw_vec product = whole * w;
+  TW_KEEP(product);
+  const tw_vec rest = (v - product) - tw_rest(whole, w, product);
+  const tw_vec large = tw_where(tw_equal(w, tw_splat(0.0f)), whole, tw_where(tw_is_across(rest, w), below, whole) + (v - v));
+  const tw_vec small = tw_where(tw_is_across(v, w), tw_splat(-1.0f), whole);
+  return tw_where(tw_less(tw_abs(v), tw_abs(w)), small, large);
+}
+""",
+        "isnan": "TW_INLINE tw_mask tw_isnan(tw_vec v) { return tw_not_equal(v, v); }\n",
+        "isinf": "TW_INLINE tw_mask tw_isinf(tw_vec v) { return tw_equal(tw_abs(v), tw_splat(__builtin_inff())); }\n",
+    }
+)
+OF_ONE = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "expm1", "log1p")
+OF_TWO = ("pow", "mod", "fmod")
+TWO_OPERANDS = (*OF_TWO, "whole_quotient")
+BY_LANES = """\
+static __attribute__((noinline, unused)) void tw_each_@NAME@(float *x@OTHER@) {
+  for (long i = 0; i < TW_LANES; i++)
+    x[i] = (float)tw_@NAME@_float64(x[i]@LANE@);
+}
+TW_INLINE tw_vec tw_lanes_@NAME@(tw_vec v@VECTOR@) {
+  float x[TW_LANES]@ARRAY@;
+  tw_store(x, v);
+@STORE@  tw_each_@NAME@(x@ARGUMENT@);
+  return tw_load(x);
+}
+"""
+SECOND = {
+    "OTHER": ", const float *y",
+    "LANE": ", y[i]",
+    "VECTOR": ", tw_vec w",
+    "ARRAY": ", y[TW_LANES]",
+    "STORE": "  tw_store(y, w);\n",
+    "ARGUMENT": ", y",
+}
+TOUCHES_VALUE = "TW_INLINE tw_vec @PREFIX@@NAME@(tw_vec v@VECTOR@) { return v@SUM@; }\n"
+TOUCHES_MASK = "TW_INLINE tw_mask tw_@NAME@(tw_vec v) { return v < 0; }\n"
+NAMES: Mapping[str, str] = {"round": "nearest", "floor_divide": "whole_quotient"}
+"""Of functions whose name the vocabulary has for something else."""
+
+
+def lane_functions(functions: Iterable[str]) -> list[str]:
+    """The texts of these functions, of those that are here, with all that they call."""
+    names = _names(functions)
+    by_lanes = [name for name in names if name not in LIGHT]
+    texts = (_filled(BY_LANES, name) for name in by_lanes)
+    return [*double_functions(by_lanes), *(LIGHT[name] for name in names if name in LIGHT), *texts]
+
+
+def touched_lane_functions(functions: Iterable[str]) -> list[str]:
+    """The same for traces of memory accesses, where values are nothing."""
+    names = _names(functions)
+    return [_filled(TOUCHES_MASK if name.startswith("is") else TOUCHES_VALUE, name) for name in names]
+
+
+def _names(functions: Iterable[str]) -> list[str]:
+    named = sorted({NAMES.get(function, function) for function in functions})
+    return [name for name in named if name in (*LIGHT, *OF_ONE, *OF_TWO)]
+
+
+def _filled(text: str, name: str) -> str:
+    for key, value in SECOND.items():
+        text = text.replace(f"@{key}@", value if name in TWO_OPERANDS else "")
+    prefix = "tw_" if name in LIGHT else "tw_lanes_"
+    return text.replace("@SUM@", " + w" if name in TWO_OPERANDS else "").replace("@PREFIX@", prefix).replace("@NAME@", name)

@@ -1,0 +1,266 @@
+"""Element types of traced functions: every function and every type, alone, in pairs and beside numbers, is NumPy's or refused."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright.errors import DTypeError, TilewrightError
+from tilewright.frontend.tracing.functions import FUNCTION_NAMES
+from tilewright.frontend.tracing.recorder import INTEGERS
+from tilewright.frontend.tracing.trace import TensorSpec, trace
+from tilewright.graph.interpreter import evaluate
+
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+TYPES = ("bool", *INTEGERS, *FLOATS, "complex64")
+NUMBERS = (True, 2, -1, 300, 1.5, 3e38)
+TOLERANCE = {"float16": 2e-2, "bfloat16": 8e-2, "float32": 1e-5, "float64": 1e-9}
+Function = Callable[..., Any]
+
+MAPS_OF_ONE = ("exp", "log", "tanh", "sqrt", "abs", "negative", "positive", "square", "floor", "logical_not")
+ARITHMETIC_OF_TWO = ("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum", "matmul")
+CONDITIONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or")
+UNARY: dict[str, Function] = {
+    **{name: getattr(np, name) for name in MAPS_OF_ONE},
+    "invert": operator.invert,
+    "sum": lambda x: x.sum(axis=1),
+    "prod": lambda x: x.prod(axis=1),
+    "max": lambda x: x.max(axis=1),
+    "min": lambda x: x.min(axis=1),
+    "mean": lambda x: x.mean(axis=1),
+    "pow": lambda x: x**2,
+    "to the 0": lambda x: x**0,
+    "inverse": lambda x: x**-1,
+    "root": lambda x: x**0.5,
+    "clip": lambda x: np.clip(x, 0, 1),
+    "clip between": lambda x: np.clip(x, 0.5, 1.5),
+    "transposed": lambda x: x.T,
+    "reshaped": lambda x: x.reshape((9,)),
+    "part": lambda x: x[1:],
+    "row sums": lambda x: np.einsum("ij->i", x),
+    "reordered": lambda x: np.einsum("ij->ji", x),
+    "numbers chosen": lambda x: np.where(x, 1, 0),
+    "beside a number": lambda x: np.where(x > x, x, 2),
+    "beside a half": lambda x: np.where(x > x, x, 1.5),
+    **{f"as {name}": operator.methodcaller("astype", name) for name in TYPES if name != "bfloat16"},
+}
+BINARY: dict[str, Function] = {
+    **{name: getattr(np, name) for name in (*ARITHMETIC_OF_TWO, *CONDITIONS)},
+    "where": lambda x, y: np.where(np.eye(3) > 0, x, y),
+    "einsum": lambda x, y: np.einsum("ij,jk->ik", x, y),
+    "and": operator.and_,
+    "or": operator.or_,
+    "//": operator.floordiv,
+    "%": operator.mod,
+}
+WITHOUT_NUMPY = ("clip", "row sums", "reordered", "matmul", "einsum")
+"""Functions that NumPy lacks for bfloat16, or computes in float32: it stays bfloat16."""
+FLOATS_ALONE: dict[str, Function] = {
+    name: getattr(tw, name) for name in ("erf", "sigmoid", "silu", "gelu", "reciprocal", "softmax", "safe_softmax", "layer_norm")
+}
+
+
+def dtype_named(name: str) -> np.dtype[Any]:
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def values(name: str, seed: int) -> np.ndarray[Any, Any]:
+    """Numbers of both signs, and 0."""
+    generator, dtype = np.random.default_rng(seed + len(name)), dtype_named(name)
+    if dtype.kind in "bu":
+        return generator.integers(0, 2 if name == "bool" else 100, (3, 3)).astype(dtype)
+    if dtype.kind == "i":
+        return generator.integers(-50, 50, (3, 3)).astype(dtype)
+    return (generator.standard_normal((3, 3)) * 2).astype(dtype)
+
+
+def traced(function: Function, operands: Sequence[Any], *, compiled: bool) -> Any:
+    """What the graph of a function means; None where it is refused."""
+    specs = [TensorSpec(x.shape, x.dtype.name, f"x{number}") for number, x in enumerate(operands)]
+    try:
+        graph = trace(function, specs, element_types=("float32",) if compiled else None)
+    except TilewrightError:
+        return None
+    return np.asarray(evaluate(graph, {f"x{number}": x for number, x in enumerate(operands)})["out"])
+
+
+def by_numpy(function: Function, operands: Sequence[Any]) -> Any:
+    """The same by NumPy, None where it refuses."""
+    try:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(*operands))
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def difference(name: str, function: Function, types: Sequence[str], *, compiled: bool) -> str:
+    """What is wrong with an accepted result; "" if nothing is."""
+    operands = [values(one, seed) for seed, one in enumerate(types)]
+    found = traced(function, operands, compiled=compiled)
+    if found is None or ("bfloat16" in types and name in WITHOUT_NUMPY):
+        return ""
+    wanted = by_numpy(function, operands)
+    described = f"{name} of {' and '.join(types)}: "
+    if wanted is None or found.dtype != wanted.dtype:
+        return f"{described}{found.dtype} for {'nothing' if wanted is None else wanted.dtype}"
+    tolerance = TOLERANCE.get(found.dtype.name, 0)
+    with np.errstate(all="ignore"):
+        close = found.shape == wanted.shape and np.allclose(
+            found.astype(float), wanted.astype(float), rtol=tolerance, atol=tolerance, equal_nan=True
+        )
+    return "" if close else f"{described}{found.ravel()} for {wanted.ravel()}"
+
+
+def beside(function: Function, number: Any) -> tuple[Function, Function]:
+    return (lambda x: function(x, number)), (lambda x: function(number, x))
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "interpreted"])
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_accepted_has_the_type_and_the_value_of_numpy(compiled):
+    wrong = [difference(name, one, (t,), compiled=compiled) for name, one in UNARY.items() for t in TYPES]
+    for name, one in BINARY.items():
+        wrong += [difference(name, one, pair, compiled=compiled) for pair in itertools.product(TYPES, repeat=2)]
+        if name in ("matmul", "einsum"):
+            continue
+        for number in NUMBERS:
+            for side, other in zip(("right", "left"), beside(one, number), strict=True):
+                text = f"{name} with {number!r} at the {side}"
+                wrong += [difference(text, other, (t,), compiled=compiled) for t in TYPES]
+    assert [text for text in wrong if text] == []
+
+
+@pytest.mark.parametrize("name", FLOATS_ALONE)
+def test_functions_of_floating_point_numbers_keep_their_type_and_refuse_others(name):
+    for t in TYPES:
+        found = traced(FLOATS_ALONE[name], [values(t, 0)], compiled=False)
+        assert (None if found is None else found.dtype.name) == (t if t in FLOATS else None)
+
+
+def test_every_function_is_in_the_table():
+    told = {
+        *MAPS_OF_ONE,
+        *ARITHMETIC_OF_TWO,
+        *CONDITIONS,
+        *FLOATS_ALONE,
+        "where",
+        "sum",
+        "prod",
+        "max",
+        "min",
+        "mean",
+        "pow",
+        "clip",
+        "einsum",
+        "astype",
+    }
+    moves = {"reshape", "transpose", "permute_dims", "matrix_transpose", "swapaxes", "expand_dims", "squeeze", "broadcast_to"}
+    assert set(FUNCTION_NAMES) - told - moves == {"relu", "index", "asarray", "arange"}
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "interpreted"])
+@pytest.mark.parametrize(
+    ("function", "advice"),
+    [
+        (lambda a: a + a, "use x | y, or convert the operands first"),
+        (lambda a: a * a, "use x & y, or"),
+        (lambda a: a - a, "use x != y, or"),
+        (lambda a: -a, "use ~x, or"),
+        (lambda a: a @ a, "for counts, convert"),
+        (lambda a: a.max(), "convert the operands first"),
+        (tw.relu, "convert the operands first"),
+        (tw.exp, "x.astype"),
+    ],
+)
+def test_truth_values_are_no_numbers(function, advice, compiled):
+    a = np.array([[True, False], [True, True]])
+    if function is tw.exp and not compiled:
+        assert tw.jit(function)(a, interpret=True).dtype == np.float16
+        return
+    with pytest.raises(DTypeError) as caught:
+        tw.jit(function)(a, interpret=not compiled)
+    assert advice in caught.value.hint
+
+
+@pytest.mark.needs("avx2", "fma")
+def test_truth_values_are_chosen_and_counted_by_kernels():
+    generator = np.random.default_rng(0)
+    a, b, c = (generator.random((2, 5, 19)) < p for p in (0.5, 0.3, 0.6))
+    a, b, c = a[0], b[0], c[0]
+
+    def function(a: Any, b: Any, c: Any) -> Any:
+        chosen = tw.where(a, b, c)
+        return [tw.where(chosen, 1.0, 0.0), a.astype(np.float32) @ b.astype(np.float32).T, (a * 2 + b).astype(np.float32)]
+
+    found = tw.jit(function, target="x86-64-v3", threads=1)(a, b, c)
+    for one, other in zip(found, [np.where(a, b, c), a.astype(np.float32) @ b.T, a * 2 + b], strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+WHOLE = ("int8", "int32", "int64", "uint8", "uint64", "bool")
+ARITHMETIC: tuple[Function, ...] = (
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.lt,
+    operator.eq,
+    operator.ge,
+    operator.floordiv,
+    operator.mod,
+    lambda x, y: x * 3 - y,
+    lambda x, y: np.where(x > 0.5, 1, 0) + np.where(y, 2, 3),
+    lambda x, y: np.where(x < y, x, y),
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.needs("avx2", "fma")
+@pytest.mark.parametrize(
+    ("one", "other"), [*zip(WHOLE, WHOLE, strict=True), ("bool", "int8"), ("int64", "float32"), ("uint8", "int8")]
+)
+def test_kernels_compute_whole_numbers_as_numpy_does(one, other):
+    """Extremes wrap, divisions by zero give what NumPy gives, comparisons are exact."""
+
+    def extremes(name: str, shift: int) -> Any:
+        if name in ("bool", "float32"):
+            return np.roll(np.array([0, 1, 1, 0, 1, 0, 0, 1], name) * (1 if name == "bool" else 2**24 - 0.5), shift).astype(name)
+        limits = np.iinfo(name)
+        return np.roll(np.array([0, 1, limits.max, limits.min, limits.max - 1, limits.min // 2, 7, 100], name), shift)
+
+    x, y = (np.concatenate([extremes(name, shift * place) for shift in range(8)]) for place, name in enumerate((one, other)))
+    accepted = [f for f in ARITHMETIC if traced(lambda x, y, f=f: f(x, y).astype(np.float32), [x, y], compiled=True) is not None]
+    assert len(accepted) > 3
+    found = tw.jit(lambda x, y: [f(x, y).astype(np.float32) for f in accepted], target="x86-64-v3", threads=1)(x, y)
+    for function, result in zip(accepted, found, strict=True):
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(result, function(x, y).astype(np.float32))
+
+
+@pytest.mark.needs("avx2", "fma")
+def test_quotients_are_rounded_down_exactly():
+    """1 // 0.1 is 9: the quotient of the nearest float32 numbers is below 10, and rounds to 10."""
+    special = np.array([0, -0.0, 1, -1, 0.1, -0.1, 3, 7.5, -7.5, np.inf, -np.inf, np.nan, 1e30, 1e-30, 2**25], np.float32)
+    x, y = (one.ravel().copy() for one in np.meshgrid(special, special))
+    function = tw.jit(lambda x, y: (x // y, x % y, *divmod(x, y), 1.0 // y, 1.0 % y), target="x86-64-v3", threads=1)
+    with np.errstate(all="ignore"):
+        wanted = (x // y, x % y, *divmod(x, y), np.float32(1) // y, np.float32(1) % y)
+    for found, other in zip(function(x, y), wanted, strict=True):
+        np.testing.assert_array_equal(found, other)
+
+
+def test_refusals_name_the_types_that_were_met():
+    x, n = tw.spec((4,)), tw.spec((4,), "int32")
+    with pytest.raises(DTypeError, match="add of float32 elements and int32 elements has float64 elements") as caught:
+        tw.jit(lambda x, n: x + n).lower(x, n)
+    assert "x.astype(numpy.float32)" in caught.value.hint
+    with pytest.raises(DTypeError, match="add of uint8 elements and -1"):
+        tw.jit(lambda n: n + -1).lower(tw.spec((4,), "uint8"))
+    with pytest.raises(DTypeError, match="complex64"):
+        tw.jit(lambda x: x)(np.ones(2, np.complex64), interpret=True)
