@@ -36,8 +36,8 @@ from tilewright.cli.bench.means import geometric_mean
 from tilewright.cli.shapes import TABLE_IV
 from tilewright.errors import InternalError
 from tilewright.kernels.registry import registered
-from tilewright.plan.partition import partition
 from tilewright.plan.types import ModelPlan
+from tilewright.plan.whole_model.partition import partition
 from tilewright.report.layout import columns
 
 PAPER = {"no cost model": 2.37, "no fusion": 1.89, "portable": 1.61}

@@ -10,7 +10,7 @@ changes. Residuals beyond a tenth count by their size, not by its square: kernel
 it. Coefficients that few kernels depend on stay near the values in use.
 
 Every case is also predicted by a fit to all other cases, and these errors are the ones to quote. `--write` puts the fit into
-`src/tilewright/plan/fits`.
+`src/tilewright/plan/model/fits`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ import numpy as np
 
 from benchmarks.least_squares import FloatArray, non_negative
 from tilewright.machine.machine import Machine
-from tilewright.plan import coefficients
-from tilewright.plan.coefficients import FITTED, Coefficients, Fit, to_text
+from tilewright.plan.model import coefficients
+from tilewright.plan.model.coefficients import FITTED, Coefficients, Fit, to_text
 from tilewright.runtime import calibration
 
 FITS = Path(coefficients.__file__).parent / "fits"

@@ -28,14 +28,14 @@ from tilewright.cli.shapes import TABLE_IV, ChainShape
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
-from tilewright.plan.movement import LITERAL, movements, view_permutation
-from tilewright.plan.paper_chains import gemm_chain
-from tilewright.plan.paper_lagrange import ORDERS, lagrange_choice
-from tilewright.plan.paper_modes import halved_tiles
-from tilewright.plan.ranges import planned_sizes
+from tilewright.plan.model.movement import LITERAL, movements, view_permutation
+from tilewright.plan.model.working_set import working_set
+from tilewright.plan.papers.example_chains import gemm_chain
+from tilewright.plan.papers.lagrange import ORDERS, lagrange_choice
+from tilewright.plan.papers.modes import halved_tiles
+from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Storage
-from tilewright.plan.tile_size import TileChoice, least_movement
-from tilewright.plan.working_set import working_set
+from tilewright.plan.space.tile_sizes import TileChoice, least_movement
 from tilewright.report.layout import columns
 
 ELEMENT_BYTES = 4

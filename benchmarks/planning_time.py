@@ -22,9 +22,9 @@ from tests.plan.cases import TABLE_IV, batch_chain, contraction, elementwise, gr
 from tests.plan.convolutions import convolution_chain
 from tilewright.graph.types import Chain, Extent, Graph, Operator
 from tilewright.machine import Machine
-from tilewright.plan.partition import partition
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.types import Plan
+from tilewright.plan.whole_model.partition import partition
 
 Case = tuple[str, Callable[[], object]]
 

@@ -18,10 +18,10 @@ from tilewright.graph.types import Graph
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
-from tilewright.plan.coefficients import coefficients_for
-from tilewright.plan.nesting import refine
-from tilewright.plan.search import search
-from tilewright.plan.setting import Setting, setting_of
+from tilewright.plan.model.coefficients import coefficients_for
+from tilewright.plan.model.cost_context import Setting, setting_of
+from tilewright.plan.search.exact_search import search
+from tilewright.plan.search.inner_loops import refine
 from tilewright.plan.types import ModelPlan, Plan
 
 Shape: TypeAlias = tuple[int, ...]

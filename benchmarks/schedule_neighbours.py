@@ -10,14 +10,14 @@ from typing import TypeAlias
 
 from benchmarks.schedule_space import Kernels, Point, inner_choices, shared_loops, with_inner
 from tilewright.kernels.contract import MicroKernel
-from tilewright.plan.block_order import prefix_storage
-from tilewright.plan.kernel_choice import can_compute
-from tilewright.plan.nesting import InnerLoops
-from tilewright.plan.packing import may_stay
+from tilewright.plan.decisions.micro_kernel import can_compute
+from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.model.packing_cost import may_stay
+from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.schedule import Loop, Node, Schedule
-from tilewright.plan.setting import Setting
-from tilewright.plan.space import Space
-from tilewright.plan.views import view_schedule
+from tilewright.plan.search.inner_loops import InnerLoops
+from tilewright.plan.space.executability import prefix_storage
+from tilewright.plan.space.schedule_space import Space
 
 Place: TypeAlias = tuple[int, ...]
 """The way to a node of a schedule's tree: a position in the body at every depth."""

@@ -10,22 +10,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from tilewright.plan.candidate import Candidate
-from tilewright.plan.epilogues import maps_in_tiles
-from tilewright.plan.features import features
-from tilewright.plan.fetch import fetched_inputs
-from tilewright.plan.nesting import Blocking, InnerLoops
-from tilewright.plan.packing import may_pack, pack_depth, with_packs
-from tilewright.plan.parallel import parallel_axes
+from tilewright.plan.decisions.software_prefetch import fetched_inputs
+from tilewright.plan.model.candidate import Candidate
+from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.model.packing_cost import may_pack, pack_depth, with_packs
+from tilewright.plan.model.price_features import features
+from tilewright.plan.model.pricing import price_blocking
+from tilewright.plan.model.traffic import footprints, set_conflict, surroundings
 from tilewright.plan.planner import scratch_bytes
-from tilewright.plan.pricing import price_blocking
+from tilewright.plan.regions.epilogues import maps_in_tiles
+from tilewright.plan.regions.loop_views import view_schedule
+from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
-from tilewright.plan.setting import Setting
-from tilewright.plan.space import axis_multiple
-from tilewright.plan.tile_size import candidates
-from tilewright.plan.traffic import footprints, set_conflict, surroundings
+from tilewright.plan.search.inner_loops import Blocking, InnerLoops
+from tilewright.plan.space.schedule_space import axis_multiple
+from tilewright.plan.space.tile_sizes import candidates
 from tilewright.plan.types import OperatorPlan, Plan
-from tilewright.plan.views import view_schedule
 
 Kernels: TypeAlias = tuple[tuple[str, str], ...]
 """The micro kernel of every contraction, by names."""

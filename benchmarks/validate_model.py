@@ -44,11 +44,11 @@ from tilewright.graph.types import Chain, Graph
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
-from tilewright.plan.block_order import permuted
-from tilewright.plan.movement import schedule_movements
+from tilewright.plan.model.movement import schedule_movements
+from tilewright.plan.model.working_set import working_set_elements
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule, Storage
+from tilewright.plan.space.executability import permuted
 from tilewright.plan.types import ModelPlan
-from tilewright.plan.working_set import working_set_elements
 from tilewright.tune.cache_simulator import CacheLevel
 from tilewright.tune.replay import Placement, simulate
 

@@ -50,8 +50,8 @@ from tilewright.graph.short_names import file_name
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
-from tilewright.plan.partition import partition
 from tilewright.plan.types import ModelPlan
+from tilewright.plan.whole_model.partition import partition
 from tilewright.runtime import artifacts
 from tilewright.runtime.executable import Executable, load
 

@@ -23,7 +23,7 @@ from tilewright.graph.shrinking import points, shrunken
 from tilewright.graph.sums_of_extents import SumOfExtents, value_of
 from tilewright.graph.types import Graph, Operator, SymbolicExtent, Tensor
 from tilewright.machine import Machine
-from tilewright.plan.long_sums import additions
+from tilewright.plan.decisions.long_sums import additions
 from tilewright.runtime.executable import load
 
 MOST_POINTS = 1 << 20

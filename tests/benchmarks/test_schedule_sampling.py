@@ -17,9 +17,9 @@ from tests.support.chains import gemm_chain as chain_of
 from tilewright.cli.chain_functions import attention, gemm_chain
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
-from tilewright.plan.block_order import why_not_executable
 from tilewright.plan.planner import plan_chain
-from tilewright.plan.space import space_of
+from tilewright.plan.space.executability import why_not_executable
+from tilewright.plan.space.schedule_space import space_of
 
 MACHINE = Machine.named("x86-64-v4")
 SIZES = [

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.plan.long_sums import CALL_DEPTH
+from tilewright.plan.decisions.long_sums import CALL_DEPTH
 
 TARGETS = [
     "x86-64-v2",

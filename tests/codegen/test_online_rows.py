@@ -19,10 +19,10 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Chain, Graph, SymbolicExtent
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
-from tilewright.plan.block_order import is_executable, permuted, prefixed, why_not_executable
-from tilewright.plan.parallel import parallel_axes
-from tilewright.plan.row_forms import cut_axes, divided_by_readers
+from tilewright.plan.regions.online_reductions import cut_axes, divided_by_readers
+from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.schedule import Loop, Schedule, Storage
+from tilewright.plan.space.executability import is_executable, permuted, prefixed, why_not_executable
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import Executable, load
 

@@ -12,13 +12,13 @@ from tests.codegen.test_online_rows import KERNEL, MACHINE, interpreted
 from tests.support.chains import artifact_of, chain, contraction, hand_plan, mapping, random_inputs, softmax
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Chain, Operator
-from tilewright.plan.block_order import prefixed, why_not_executable
-from tilewright.plan.coefficients import DEFAULT
-from tilewright.plan.packing import may_pack, with_packs
-from tilewright.plan.parallel import parallel_axes
-from tilewright.plan.roles import contraction_roles
+from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.plan.model.coefficients import DEFAULT
+from tilewright.plan.model.cost_context import setting_of
+from tilewright.plan.model.packing_cost import may_pack, with_packs
+from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.schedule import Segment
-from tilewright.plan.setting import setting_of
+from tilewright.plan.space.executability import prefixed, why_not_executable
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import load
 

@@ -15,7 +15,7 @@ from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph, SymbolicExtent
 from tilewright.plan.chains import make_chain
-from tilewright.plan.recall import structure
+from tilewright.plan.search.plan_cache import structure
 
 EPS = 1e-5
 GAIN, SHIFT = random(7, seed=1), random(7, seed=2)

@@ -20,8 +20,8 @@ from tilewright.graph.scalar import Load
 from tilewright.graph.types import Guard, Tensor
 from tilewright.graph.verifier import verify
 from tilewright.plan.chains import make_chain
-from tilewright.plan.footprint import distinct_elements
-from tilewright.plan.lookups import without_lookups
+from tilewright.plan.regions.footprint import distinct_elements
+from tilewright.plan.regions.gathered_reads import without_lookups
 
 WORDS, IDS = Tensor("words", (10, 4)), Tensor("ids", (2, 3), "int64")
 

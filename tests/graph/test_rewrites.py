@@ -24,8 +24,8 @@ from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
 from tilewright.plan.chains import make_chain
-from tilewright.plan.partition import partition
-from tilewright.plan.recall import structure
+from tilewright.plan.search.plan_cache import structure
+from tilewright.plan.whole_model.partition import partition
 
 EXACT = tuple(one for one in REWRITES if not isinstance(one, CanonicalBodies))
 """What rounds no literals: these change nothing but the order of float64 operations."""

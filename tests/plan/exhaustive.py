@@ -7,18 +7,18 @@ from functools import cache
 from itertools import combinations, permutations, product
 
 from tilewright.graph.types import Chain
-from tilewright.plan.block_order import is_executable, may_roll, prefixed
 from tilewright.plan.chains import axis_names
-from tilewright.plan.cost import operator_work, seconds
-from tilewright.plan.images import schedule_follows
-from tilewright.plan.packing import may_stay
-from tilewright.plan.parallel import block_count
+from tilewright.plan.model.cost import operator_work, seconds
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
+from tilewright.plan.model.packing_cost import may_stay
+from tilewright.plan.model.traffic import set_conflict, surroundings
+from tilewright.plan.model.working_set import working_set
+from tilewright.plan.regions.loop_views import OperatorView, view_schedule
+from tilewright.plan.regions.parallel_loops import block_count
+from tilewright.plan.regions.required_regions import schedule_follows
 from tilewright.plan.schedule import Schedule, Segment, Storage
-from tilewright.plan.setting import ELEMENT_BYTES, Setting
-from tilewright.plan.space import may_lead
-from tilewright.plan.traffic import set_conflict, surroundings
-from tilewright.plan.views import OperatorView, view_schedule
-from tilewright.plan.working_set import working_set
+from tilewright.plan.space.executability import is_executable, may_roll, prefixed
+from tilewright.plan.space.schedule_space import may_lead
 
 
 def cheapest(setting: Setting, multiples: Mapping[str, int]) -> float:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from tilewright.graph.types import Access, Chain, Operator
-from tilewright.plan.images import schedule_follows, shared_loops
-from tilewright.plan.lives import is_lasting, places
-from tilewright.plan.ranges import planned_sizes
+from tilewright.plan.regions.live_ranges import is_lasting, places
+from tilewright.plan.regions.loop_views import view_schedule
+from tilewright.plan.regions.required_regions import schedule_follows, shared_loops
+from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Storage, Trip
-from tilewright.plan.views import view_schedule
 
 Ranges = dict[str, tuple[int, int]]
 Element = tuple[int, ...]

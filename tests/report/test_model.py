@@ -11,9 +11,9 @@ from tilewright import compiler
 from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
-from tilewright.plan.partition import partition
-from tilewright.plan.recall import structure
+from tilewright.plan.search.plan_cache import structure
 from tilewright.plan.types import ModelPlan
+from tilewright.plan.whole_model.partition import partition
 from tilewright.report.explain import explain
 from tilewright.report.model import explain_model, kinds_of
 

@@ -28,8 +28,8 @@ from tilewright.graph.types import (
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
-from tilewright.plan.epilogues import maps_in_tiles
-from tilewright.plan.roles import contraction_roles
+from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Floor, ModelPlan, OperatorPlan, Plan, Price
 

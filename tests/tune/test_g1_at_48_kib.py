@@ -18,12 +18,12 @@ from tilewright.codegen.program import lower_program
 from tilewright.graph.types import Graph
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
-from tilewright.plan.lru import lru_working_set
-from tilewright.plan.paper_chains import gemm_chain
+from tilewright.plan.papers.example_chains import gemm_chain
+from tilewright.plan.papers.lru_working_set import lru_working_set
+from tilewright.plan.regions.loop_views import ChainView, Count, view_schedule
 from tilewright.plan.schedule import Compute, Layout, Pack, Schedule
-from tilewright.plan.tile_size import TileChoice, least_movement
+from tilewright.plan.space.tile_sizes import TileChoice, least_movement
 from tilewright.plan.types import ModelPlan
-from tilewright.plan.views import ChainView, Count, view_schedule
 from tilewright.tune.cache_simulator import CacheLevel, LevelTraffic, Touches, simulate_touches
 from tilewright.tune.replay import record
 

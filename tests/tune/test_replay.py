@@ -19,9 +19,9 @@ from tilewright.graph.operators.reduce import reduce
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Graph, SymbolicExtent, Tensor
 from tilewright.machine import Machine
-from tilewright.plan.block_order import permuted
-from tilewright.plan.movement import schedule_movements
+from tilewright.plan.model.movement import schedule_movements
 from tilewright.plan.schedule import Compute, Layout, Pack, Schedule, Storage
+from tilewright.plan.space.executability import permuted
 from tilewright.tune.cache_simulator import CacheLevel, Touches, simulate_touches
 from tilewright.tune.replay import Placement, record, simulate
 

@@ -11,9 +11,9 @@ import click
 from tilewright.cli import parameters, user_code
 from tilewright.cli.parameters import Spec
 from tilewright.cli.shapes import TABLE_IV, chain_shape
-from tilewright.plan.coefficients import TERMS, Coefficients, coefficients_for
-from tilewright.plan.partition import partition
+from tilewright.plan.model.coefficients import TERMS, Coefficients, coefficients_for
 from tilewright.plan.types import ModelPlan
+from tilewright.plan.whole_model.partition import partition
 from tilewright.report import explain as report
 
 FUSE = {"prices": None, "always": True, "never": False}

@@ -25,7 +25,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.registry import dialect_for, registered
-from tilewright.plan.lookups import lookups_of
+from tilewright.plan.regions.gathered_reads import lookups_of
 from tilewright.plan.schedule import Pack
 from tilewright.plan.types import ModelPlan, Plan
 

@@ -11,9 +11,9 @@ from tilewright.codegen.lower.partial_results import extent_value, partial_buffe
 from tilewright.codegen.lower.storage import CACHE_LINE_FLOATS, elements, spread_strides
 from tilewright.graph.types import Graph, SymbolicExtent, Tensor
 from tilewright.kernels.element_access import ELEMENT_BYTES
-from tilewright.plan.arena import Interval, most_alive, placed, slots
-from tilewright.plan.in_place import overwritable
 from tilewright.plan.types import ModelPlan, Plan
+from tilewright.plan.whole_model.arena import Interval, most_alive, placed, slots
+from tilewright.plan.whole_model.in_place import overwritable
 
 FLOAT_BYTES = 4
 

@@ -11,7 +11,7 @@ from tilewright.errors import PlanningError
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import AxisValue, Scalar, rewrite
 from tilewright.graph.types import Access, Axis, Chain, Graph, Operator, Reduction
-from tilewright.plan.facts import fact
+from tilewright.plan.chain_analysis import fact
 
 Place = tuple[int, str]
 """An axis of one operator: the operator's position and the axis's own name."""

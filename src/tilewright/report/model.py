@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tilewright.codegen.workspace import arena_bytes
-from tilewright.plan.recall import structure
+from tilewright.plan.search.plan_cache import structure
 from tilewright.plan.types import Cut, ModelPlan, Plan
 from tilewright.report import units
 from tilewright.report.layout import columns, section, wrapped

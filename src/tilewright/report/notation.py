@@ -11,7 +11,7 @@ from tilewright.graph.printer import scalar_text
 from tilewright.graph.scalar import Scalar
 from tilewright.graph.scaled_points import point_factor
 from tilewright.graph.types import Access, Chain, Operator, planned_extent
-from tilewright.plan.row_forms import row_forms
+from tilewright.plan.regions.online_reductions import row_forms
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 
 

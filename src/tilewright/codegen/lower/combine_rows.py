@@ -21,7 +21,7 @@ from tilewright.errors import InternalError
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Load, Point, Previous, Scalar, State, apply, rewrite
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable
-from tilewright.plan.row_forms import Shares, row_axes
+from tilewright.plan.regions.online_reductions import Shares, row_axes
 
 ROWS = 8
 """Rows along the last row axis that are merged in one block."""

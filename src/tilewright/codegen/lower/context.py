@@ -17,13 +17,13 @@ from tilewright.graph.positions import named_lookup
 from tilewright.graph.types import Access, Chain, Extent, Operator, largest_extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
-from tilewright.plan.epilogues import in_output_place
-from tilewright.plan.guards import Limit
-from tilewright.plan.lives import is_lasting, places
-from tilewright.plan.lookups import lookups_of
-from tilewright.plan.memory import buffer_blocks, in_place_groups
+from tilewright.plan.regions.epilogues import in_output_place
+from tilewright.plan.regions.gathered_reads import lookups_of
+from tilewright.plan.regions.live_blocks import buffer_blocks, in_place_groups
+from tilewright.plan.regions.live_ranges import is_lasting, places
+from tilewright.plan.regions.loop_views import view_schedule
+from tilewright.plan.regions.masks import Limit
 from tilewright.plan.types import Plan
-from tilewright.plan.views import view_schedule
 
 
 def whole_range(extent: Extent) -> Range:

@@ -33,7 +33,7 @@ from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.types import Access, AxisKind, Operator, planned_extent
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.plan import schedule as tree
-from tilewright.plan.long_sums import CALL_DEPTH, LONG_DEPTH, call_depth
+from tilewright.plan.decisions.long_sums import CALL_DEPTH, LONG_DEPTH, call_depth
 from tilewright.plan.types import ContractionRoles
 
 POINT = Range(0, 1, 1, frozenset((1,)))

@@ -11,7 +11,7 @@ from tilewright.codegen.lower.row_reductions import adds_no_more, divides_in_til
 from tilewright.errors import InternalError
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Operator
-from tilewright.plan.epilogues import Epilogue
+from tilewright.plan.regions.epilogues import Epilogue
 from tilewright.plan.types import ContractionRoles
 
 

@@ -32,7 +32,7 @@ from tilewright.codegen.lower.context import Clip, Lowering, Scope
 from tilewright.graph.conditions import Datum
 from tilewright.graph.scalar import Parameter
 from tilewright.kernels.element_access import suffix
-from tilewright.plan.guards import LANES, KeyGuard, Limit, Mask, clip_loops, key_guard, key_step
+from tilewright.plan.regions.masks import LANES, KeyGuard, Limit, Mask, clip_loops, key_guard, key_step
 
 WHOLE = {False: "tw_whole_below", True: "tw_whole_above"}
 """The function that rounds a value of the data, by whether it rounds up."""

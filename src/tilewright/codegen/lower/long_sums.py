@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tilewright.codegen.expressions import Value, ceil_divide, less, multiply
 from tilewright.codegen.loop_nest import BlockLoop, If, LoopNest, Node, Range, VectorLoops
-from tilewright.plan.long_sums import BLOCK_STEPS, LONG_STEPS
+from tilewright.plan.decisions.long_sums import BLOCK_STEPS, LONG_STEPS
 
 
 def with_long_sums(nest: LoopNest, lanes: int) -> LoopNest:

@@ -12,7 +12,7 @@ from tilewright.codegen.expressions import Value, ceil_divide, divide, multiply
 from tilewright.codegen.lower.storage import Stored, dense_strides
 from tilewright.errors import InternalError
 from tilewright.graph.types import Extent, Operator, SymbolicExtent
-from tilewright.plan.row_forms import Shares, row_axes, shares_of, shares_read
+from tilewright.plan.regions.online_reductions import Shares, row_axes, shares_of, shares_read
 from tilewright.plan.schedule import Loop
 from tilewright.plan.types import Plan
 

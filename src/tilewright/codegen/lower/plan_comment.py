@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tilewright.graph.types import Operator
-from tilewright.plan.row_forms import row_forms
+from tilewright.plan.regions.online_reductions import row_forms
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack
 from tilewright.plan.types import Plan
 

@@ -1,4 +1,4 @@
-"""The images that operators work on inside the shared loops, as values of generated code (see `tilewright.plan.images`).
+"""Required regions of operators inside the shared loops, as values of generated code (see `plan.regions.required_regions`).
 
 Everything follows from the blocks of the shared loops: what an operator computes, what is held of its result, and what of that
 the block before has left. Starts and ends are computed apart, because the end of a block is where the next one has to go on.
@@ -15,8 +15,17 @@ from tilewright.codegen.expressions import Value, add, choose, equal, maximum, m
 from tilewright.codegen.loop_nest import Copy, Define, If, Node, Range, View
 from tilewright.codegen.lower.storage import Stored
 from tilewright.graph.types import Chain, Operator
-from tilewright.plan.images import Follows, Reading, SharedLoop, Walk, rolled_axis, schedule_follows, shared_loops, walks
-from tilewright.plan.ranges import planned_sizes, trip_counts
+from tilewright.plan.regions.required_regions import (
+    Follows,
+    Reading,
+    SharedLoop,
+    Walk,
+    rolled_axis,
+    schedule_follows,
+    shared_loops,
+    walks,
+)
+from tilewright.plan.regions.trip_counts import planned_sizes, trip_counts
 from tilewright.plan.schedule import Schedule, Storage
 
 

@@ -31,7 +31,15 @@ from tilewright.errors import InternalError
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Access, Axis, Operator
-from tilewright.plan.row_forms import Shares, cut_axes, divided_by_readers, row_axes, shares_of, shares_read, state_blocks
+from tilewright.plan.regions.online_reductions import (
+    Shares,
+    cut_axes,
+    divided_by_readers,
+    row_axes,
+    shares_of,
+    shares_read,
+    state_blocks,
+)
 from tilewright.plan.types import ContractionRoles
 
 FACTOR = "factor"

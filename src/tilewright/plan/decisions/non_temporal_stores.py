@@ -1,0 +1,58 @@
+"""Which results go past the caches: large outputs that micro tiles finish line by line.
+
+A line that is stored in the ordinary way is read first, and pushes out what is in use. An output that no cache holds once it is
+done gains nothing by either: x86 stores it by lines, without reading them (non-temporal stores). Nobody reads it soon, or he
+would find it in memory in any case. What is half as large as the last cache or smaller stays there for its readers.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from tilewright.graph.types import Operator
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting, source_position
+from tilewright.plan.model.traffic import axis_stride
+from tilewright.plan.regions.epilogues import maps_in_tiles
+from tilewright.plan.regions.loop_views import view_schedule
+from tilewright.plan.regions.online_reductions import shares_read
+from tilewright.plan.schedule import Schedule
+from tilewright.plan.types import PriceTerm
+
+STREAMED = "streamed stores"
+
+
+def streamed_writes(setting: Setting, schedule: Schedule) -> tuple[str, ...]:
+    """The contraction whose micro tiles store the output past the caches, if one may and the caches do not hold the output.
+
+    Its tiles store every element once: no loop cuts its sum or repeats it. Rows of the output are whole cache lines.
+    """
+    if schedule.split or source_position(setting.machine, _output_bytes(setting)) < len(setting.cache_levels):
+        return ()
+    return tuple(one.name for one in setting.chain.operators if _finishes_output(setting, schedule, one))
+
+
+def streaming_term(setting: Setting, schedule: Schedule) -> tuple[PriceTerm, ...]:
+    """What is gained: lines of the output are not read, of which a part would show as that of all traffic from memory does."""
+    if not streamed_writes(setting, schedule):
+        return ()
+    reading_s = _output_bytes(setting) / setting.machine.levels[-1].bandwidth_bytes_per_s
+    return (PriceTerm(STREAMED, -setting.coefficients.visible_traffic * reading_s, note="lines of the output are not read"),)
+
+
+def _output_bytes(setting: Setting) -> int:
+    write = setting.chain.operators[-1].write
+    return ELEMENT_BYTES * prod(setting.sizes[axis] for axis in write.axes())
+
+
+def _finishes_output(setting: Setting, schedule: Schedule, operator: Operator) -> bool:
+    kernel = setting.kernels.get(operator.name)
+    if kernel is None or kernel.emit_with is None or shares_read(setting.chain, operator) is not None:
+        return False
+    maps = [name for name, one in maps_in_tiles(setting.chain, schedule, setting.kernels).items() if one == operator.name]
+    write = setting.chain.operator(maps[-1]).write if maps else operator.write
+    if write.tensor != setting.chain.output:
+        return False
+    loops = view_schedule(setting.chain, schedule).of(operator.name).loops
+    lines = setting.fusion_level.line_bytes
+    pitch = ELEMENT_BYTES * axis_stride(setting, write, setting.roles[operator.name].row)
+    return pitch % lines == 0 and all(loop.trips <= 1 for loop in loops if loop.axis not in write.axes())

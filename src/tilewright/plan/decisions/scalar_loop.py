@@ -1,0 +1,81 @@
+"""Plans of operators that are computed exactly: plain loops, whose outer blocks are distributed over threads.
+
+There is nothing to search: no vectors, no micro kernel, no packing. Each is a chain of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from tilewright.graph.exactness import exact_type
+from tilewright.graph.types import AxisKind, Chain, Operator, Tensor
+from tilewright.machine.machine import Machine
+from tilewright.plan.model.coefficients import Coefficients
+from tilewright.plan.model.cost import floor
+from tilewright.plan.regions.parallel_loops import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, block_count, parallel_axes
+from tilewright.plan.regions.trip_counts import planned_sizes
+from tilewright.plan.schedule import Compute, Loop, Node, Schedule
+from tilewright.plan.types import CALL, OperatorPlan, Plan, Price, PriceTerm
+
+CYCLES_PER_STEP = 2.0
+"""Of one function at one point: a load, an operation and a store of one element, some of which the compiler takes together."""
+
+
+def is_exact(chain: Chain) -> bool:
+    """Whether a chain is an operator with an exact type."""
+    tensors = {tensor.name: tensor for tensor in chain.tensors}
+    return len(chain.operators) == 1 and exact_type(chain.operators[0], tensors) != ""
+
+
+def why_stored(tensors: Mapping[str, Tensor], tensor: str, ends: Sequence[Operator]) -> str:
+    """Why a tensor between operators goes through memory; "" if vectors of float32 hold it, and its `ends` work with these."""
+    dtype = tensors[tensor].dtype
+    if dtype not in ("float32", "bool"):
+        return f"its elements are stored as {dtype}"
+    exact = next((operator for operator in ends if exact_type(operator, tensors)), None)
+    return f"{exact.name} is computed exactly, in {exact_type(exact, tensors)}" if exact is not None else ""
+
+
+def plan_exactly(chain: Chain, machine: Machine, coefficients: Coefficients) -> Plan:
+    """The plan of such a chain."""
+    (operator,) = chain.operators
+    sizes = planned_sizes(chain)
+    steps = prod(sizes.values()) * (1 + len(operator.functions()))
+    least = floor(chain, machine)
+    seconds = max(steps * CYCLES_PER_STEP / machine.frequency_hz, least.seconds)
+    schedule = Schedule(_blocks(operator, sizes, ENOUGH_BLOCKS if seconds > WORTH_DISTRIBUTING_S else 1))
+    blocks = block_count(chain, schedule)
+    price = Price(
+        (PriceTerm(f"{operator.name}: exact loops", seconds), PriceTerm(CALL, coefficients.call_s)),
+        blocks,
+        machine.parallel_region_s * (blocks > 1),
+    )
+    return Plan(
+        chain=chain,
+        machine=machine,
+        schedule=schedule,
+        operators=(OperatorPlan(operator.name),),
+        levels=(),
+        parallel_axes=parallel_axes(chain, schedule),
+        movements=(),
+        scratch_bytes=0,
+        price=price,
+        unfused_price=price,
+        floor=least,
+        rejected=(),
+    )
+
+
+def _blocks(operator: Operator, sizes: dict[str, int], wanted: int) -> tuple[Node, ...]:
+    """Loops over the outer axes of the result, as far as they are needed to have so many blocks."""
+    loops: list[tuple[str, int]] = []
+    for axis in operator.axes:
+        if wanted > 1 and axis.kind is AxisKind.PARALLEL and sizes[axis.name] > 1:
+            tile = max(1, sizes[axis.name] // wanted)
+            loops.append((axis.name, tile))
+            wanted //= sizes[axis.name] // tile
+    body: tuple[Node, ...] = (Compute(operator.name),)
+    for name, tile in reversed(loops):
+        body = (Loop(name, tile, body),)
+    return body

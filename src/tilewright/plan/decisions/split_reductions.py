@@ -1,0 +1,125 @@
+"""Split reductions: when few blocks are left to distribute, the long reduction behind them is cut into parts, merged afterwards.
+
+A part is a chain of its own with a shorter reduction: it is searched and priced like any other. What comes on top are the
+undivided outputs that all parts write and the merge reads, and a second parallel region (flash decoding, Dao et al. 2023).
+Parts of a plain sum are added up. There the parts may also be all the blocks that threads need, where smaller blocks of the
+output would read operands again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from tilewright.graph.types import Axis, Chain
+from tilewright.plan.model.candidate import Candidate
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting, setting_of
+from tilewright.plan.regions.online_reductions import row_axes, shares_of, shares_read
+from tilewright.plan.regions.parallel_loops import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, block_count, threads_seconds
+from tilewright.plan.schedule import Loop, Schedule
+from tilewright.plan.search.inner_loops import Blocking
+from tilewright.plan.space.executability import why_not_executable
+from tilewright.plan.space.schedule_space import axis_multiple
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A reduction cut into parts of `tile` points."""
+
+    axis: str
+    tile: int
+    parts: int
+    size: int
+    """Points of the whole axis."""
+    setting: Setting
+    """Of one part."""
+    blocking: Blocking
+    """Of one part."""
+
+    @property
+    def passes(self) -> float:
+        """Parts, the last one counted by its length."""
+        return self.size / self.tile
+
+    def schedule(self) -> Schedule:
+        """The schedule of all parts."""
+        one = self.blocking.schedule
+        return Schedule((Loop(self.axis, self.tile, one.body),), one.storage, self.axis, one.ahead)
+
+
+def split_of(
+    setting: Setting, found: Sequence[Candidate], blocking: Blocking, refined: Callable[[Setting], Blocking]
+) -> Split | None:
+    """The split of a chain whose best plan has too few blocks for threads; None where none is needed, or possible.
+
+    `found` are the plans that the best one was chosen from.
+    """
+    blocks = block_count(setting.chain, blocking.schedule)
+    axis = _axis(setting.chain)
+    is_few = blocks < ENOUGH_BLOCKS
+    if axis is None or blocking.seconds <= WORTH_DISTRIBUTING_S or not (is_few or _is_held_back(setting, found)):
+        return None
+    size, multiple = setting.sizes[axis], axis_multiple(setting, axis)
+    wanted = -(-ENOUGH_BLOCKS // blocks) if is_few else ENOUGH_BLOCKS
+    tile = -(-size // (wanted * multiple)) * multiple
+    if tile >= size:
+        return None
+    part = _part(setting, axis, tile)
+    if not is_few:
+        part = replace(part, machine=replace(setting.machine, cores=1), enough_blocks=1)
+    split = Split(axis, tile, -(-size // tile), size, part, refined(part))
+    if why_not_executable(setting.chain, split.schedule()):
+        return None
+    cores, region_s = setting.machine.cores, setting.machine.parallel_region_s
+    whole_s = threads_seconds(blocking.seconds, blocks, cores, region_s)
+    parts_s = threads_seconds(split_seconds(setting, split), block_count(setting.chain, split.schedule()), cores, 2 * region_s)
+    return split if parts_s < whole_s else None
+
+
+def split_seconds(setting: Setting, split: Split) -> float:
+    """The price of all parts and of their merge, on one thread."""
+    return split.passes * split.blocking.seconds + merge_seconds(setting, split.axis, split.parts)
+
+
+def merge_seconds(setting: Setting, axis: str, parts: int) -> float:
+    """Outputs and states of all parts written to memory and read back, and a pass over them."""
+    sink = setting.chain.operators[-1]
+    rows = shares_read(setting.chain, sink)
+    laws = shares_of(rows) if rows is not None else None
+    written = prod(setting.sizes[name] for name in sink.write.axes())
+    states = len(laws.factors) * prod(setting.sizes[name] for name in row_axes(rows)) if rows is not None and laws else 0
+    vectors = parts * (written + states) * ELEMENT_BYTES * 8 / setting.machine.vector_bits
+    moved = 2 * parts * (written + states) * ELEMENT_BYTES / setting.machine.levels[-1].bandwidth_bytes_per_s
+    passing = vectors * setting.coefficients.pass_cycles_per_vector / setting.machine.frequency_hz
+    return setting.coefficients.merging * (moved + passing)
+
+
+def _axis(chain: Chain) -> str | None:
+    """The axis along which the last operator of a chain sums shares of rows, or the only operator its products."""
+    sink = chain.operators[-1]
+    rows = shares_read(chain, sink)
+    summed = sink.reduction_axes() if len(chain.operators) == 1 and sink.is_contraction() else ()
+    reduced = rows.reduction_axes() if rows is not None else summed
+    return reduced[0].name if len(reduced) == 1 else None
+
+
+def _is_held_back(setting: Setting, found: Sequence[Candidate]) -> bool:
+    """Whether a sum could be cheaper in fewer blocks than threads need; of plans that were not searched the bound counts."""
+    winner, is_sum = found[0], shares_read(setting.chain, setting.chain.operators[-1]) is None
+    fitting = [one for one in found[1:] if one.used_bytes <= setting.capacity_bytes]
+    cheaper = (one.seconds * setting.coefficients.worth_it < winner.seconds for one in fitting if one.blocks < winner.blocks)
+    return is_sum and any(cheaper)
+
+
+def _part(setting: Setting, axis: str, tile: int) -> Setting:
+    """The setting of one part. Tensors keep their shapes, hence the strides of their rows, and come from where the whole lies."""
+    chain = setting.chain
+    operators = tuple(replace(op, axes=tuple(_shortened(own, axis, tile) for own in op.axes)) for op in chain.operators)
+    part = replace(chain, operators=operators)
+    own = setting_of(part, setting.machine, setting.kernels, setting.roles, setting.coefficients)
+    return replace(own, compulsory_bytes=setting.compulsory_bytes, enough_blocks=setting.enough_blocks)
+
+
+def _shortened(own: Axis, axis: str, tile: int) -> Axis:
+    return replace(own, extent=tile) if own.name == axis else own

@@ -1,0 +1,223 @@
+"""The coefficients of the price: what each one means, its unit, and where its value comes from.
+
+Those in `FITTED` are fitted to measured kernels by `python -m benchmarks.fit_cost`, which writes one file
+`fits/<architecture>-<vector bits>.toml` per family of machines, with the residuals of the fit. A machine without a file of its
+own family takes the nearest one. All others are constants with their source.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from importlib import resources
+from math import log
+from typing import Any
+
+from tilewright.errors import TilewrightError
+from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
+from tilewright.machine.machine import Machine
+
+SUFFIX = ".toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficients:
+    """Every figure of the price that is not the machine's. Sources: measurements on AVX-512 servers, see docs/kernels.md."""
+
+    l1_share: float = 0.65
+    """Usable share of L1: above it packed tiles meet set conflicts (0.95 gave three times the predicted traffic)."""
+    l2_share: float = 0.5
+    """Usable share of the fusion level: the rest is for data that streams through."""
+    arithmetic: float = 1.0
+    """Time of micro kernels over their time at the declared share of the peak, edges included."""
+    overlapped_traffic: float = 1.0
+    """Share of the time of traffic that arithmetic has to hide: what is longer decides."""
+    visible_l1_traffic: float = 0.05
+    """Share of the time of traffic into L1 that arithmetic does not hide."""
+    visible_traffic: float = 0.25
+    """The same for the levels behind it."""
+    tile_end_cycles: float = 24.0
+    """Call of a micro kernel, start and end of its tile, beyond what full tiles at depth 64 show."""
+    block_cycles: float = 150.0
+    """Loop control and addresses of one run of an operator on one block."""
+    pass_cycles_per_vector: float = 1.5
+    """One load, one operation and one store of a vector in a map or row operator."""
+    row_cycles: float = 30.0
+    """Of every state of a row operator, once a row: ends of loops, and lanes that become one value."""
+    visible_later_passes: float = 0.9
+    """Share of the time of traffic into L1 that a row operator shows in passes over rows that its first pass has read, and L1 has
+    lost (softmax of 24 rows of 4096, as a whole and in blocks of 1536, Zen 5: 0.25 to 0.31 of 0.33 ms)."""
+    function_cycles_per_vector: tuple[tuple[str, float], ...] = (
+        *((name, function.cycles) for name, function in VECTOR_FUNCTIONS.items()),
+        ("sqrt", 8.0),
+        ("divide", 5.0),
+    )
+    """Throughput cost of one vector; functions that are not listed cost `other_function_cycles`."""
+    other_function_cycles: float = 0.5
+    pack_cycles_per_vector: float = 2.0
+    """Copying a vector that is contiguous in its source."""
+    transpose_cycles_per_vector: float = 10.0
+    """Gathering a vector of columns that are not contiguous in the source."""
+    pages_at_hand: int = 64
+    """Entries of the first-level data TLB (Intel Optimization Reference Manual, Skylake)."""
+    page_cycles: float = 9.0
+    """A row of a right operand that begins on another page than the row before: a stream that no prefetcher foresees."""
+    lookup_cycles: float = 2.0
+    """A page that only the second-level TLB knows, beyond what other work hides of it."""
+    stream_cycles: float = 300.0
+    """A page of a left operand that comes from memory: a latency that shows (1024x16x500000, Zen 5: 106 ms, 62 of arithmetic)."""
+    run_cycles: float = 60.0
+    """A piece of a row in memory, of a right operand that passes by once in blocks narrower than its rows: pieces of 0.5, 1, 2
+    and 4 KiB at a stride of 16 KiB took 30, 40, 64 and 108 cycles more than whole rows (Zen 5)."""
+    visible_stream: float = 0.8
+    """Share of the traffic of panels packed ahead that shows where they are not prefetched: 0.6 to 2.9 with weights in L3
+    (docs/kernels.md)."""
+    call_s: float = 2e-6
+    """From the user's call to the kernel."""
+    spilling: float = 1.0
+    """Share of the time of moving what does not fit the fusion level that counts."""
+    merging: float = 1.0
+    """Share of the time of merging the parts of split keys that counts."""
+    prefetch_hides: float = 0.5
+    """Share of the visible traffic of an operand that its prefetch hides: 0.3 to 0.7 on AVX-512 (Zen 5), see docs/kernels.md."""
+    prefetch_cycles_per_line: tuple[tuple[str, float], ...] = (("left", 0.5), ("right", 0.02), ("target", 0.2))
+    """Cost of prefetching one cache line of A, B or C that is in L1 or L2 already (same source)."""
+    equal_within: float = 1.01
+    """Prices within this factor are equal: measured on AVX-512, blocks of 24 to 224 rows differ by less than timing noise."""
+    worth_it: float = 1.02
+    """What another loop, or reading an operand in place, must gain: below it the price cannot tell them apart."""
+
+    def without(self, term: str) -> Coefficients:
+        """With one of `TERMS` switched off: it then costs nothing. Raises `TilewrightError` for other names.
+
+        >>> Coefficients().without("packing").pack_cycles_per_vector
+        0.0
+        """
+        if term not in TERMS:
+            raise TilewrightError(f"the price has no term {term!r}", where="without", hint=f"choose from {', '.join(TERMS)}")
+        return replace(self, **{name: _nothing(getattr(self, name)) for name in TERMS[term]})
+
+    def with_values(self, values: Mapping[str, float]) -> Coefficients:
+        """With other values by name, functions as `exp_cycles`."""
+        functions = tuple((name, values.get(f"{name}_cycles", cycles)) for name, cycles in self.function_cycles_per_vector)
+        own: dict[str, Any] = {name: value for name, value in values.items() if name in FIELDS}
+        return replace(self, function_cycles_per_vector=functions, **own)
+
+
+DEFAULT = Coefficients()
+
+FIELDS = frozenset(field.name for field in fields(Coefficients))
+
+TERMS: Mapping[str, tuple[str, ...]] = {
+    "arithmetic": ("arithmetic",),
+    "functions": ("pass_cycles_per_vector", "row_cycles", "function_cycles_per_vector", "other_function_cycles"),
+    "traffic": ("overlapped_traffic", "visible_l1_traffic", "visible_traffic", "visible_later_passes"),
+    "packing": ("pack_cycles_per_vector", "transpose_cycles_per_vector"),
+    "tile ends": ("tile_end_cycles",),
+    "block runs": ("block_cycles",),
+    "pages": ("page_cycles", "lookup_cycles", "stream_cycles", "run_cycles"),
+    "spills": ("spilling",),
+    "merge": ("merging",),
+    "prefetches": ("prefetch_cycles_per_line", "prefetch_hides", "visible_stream"),
+    "call": ("call_s",),
+}
+"""The terms of the price that can be switched off, and what they are made of."""
+
+FITTED: Mapping[str, str] = {
+    "arithmetic": "seconds per second",
+    "visible_l1_traffic": "seconds per second",
+    "visible_traffic": "seconds per second",
+    "tile_end_cycles": "cycles",
+    "block_cycles": "cycles",
+    "pass_cycles_per_vector": "cycles per vector",
+    "row_cycles": "cycles",
+    "exp_cycles": "cycles per vector",
+    "pack_cycles_per_vector": "cycles per vector",
+    "transpose_cycles_per_vector": "cycles per vector",
+    "page_cycles": "cycles",
+    "lookup_cycles": "cycles",
+}
+"""Units of the coefficients that are fitted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Fitted values of one family of machines, and how well they explain what was measured."""
+
+    architecture: str
+    vector_bits: int
+    machine: str
+    """That was measured."""
+    date: str
+    kernels: int
+    """How many were measured."""
+    median_error: float
+    """Of predicted against measured seconds, relative."""
+    error_95: float
+    """95th percentile of the same."""
+    regret: float
+    """Geometric mean over the cases: seconds of the kernel predicted best over those of the fastest, minus 1."""
+    values: Mapping[str, float]
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """The constants with the fitted values."""
+        return Coefficients().with_values(self.values)
+
+
+def coefficients_for(machine: Machine) -> Coefficients:
+    """Those of the nearest family: of the same architecture if there is one, of the nearest vector width.
+
+    >>> coefficients_for(Machine.named("zen5")).l2_share
+    0.5
+    """
+    return nearest(machine.architecture, machine.vector_bits, fits()).coefficients
+
+
+def nearest(architecture: str, vector_bits: int, among: tuple[Fit, ...]) -> Fit:
+    """The fit of the nearest family."""
+    return min(
+        among, key=lambda fit: (fit.architecture != architecture, abs(log(fit.vector_bits / vector_bits)), fit.vector_bits)
+    )
+
+
+@lru_cache(maxsize=1)
+def fits() -> tuple[Fit, ...]:
+    """All fits of the package."""
+    files = (one for one in resources.files("tilewright.plan.model").joinpath("fits").iterdir() if one.name.endswith(SUFFIX))
+    return tuple(parse(one.name, one.read_text(encoding="utf-8")) for one in sorted(files, key=lambda one: one.name))
+
+
+def parse(name: str, text: str) -> Fit:
+    """The fit that the TOML `text` describes. Raises `TilewrightError` where a field or a coefficient is wrong."""
+    document: dict[str, Any] = tomllib.loads(text)
+    tables = document.pop("coefficients", {})
+    if unknown := sorted(set(tables) - set(FITTED)):
+        raise TilewrightError("a fit has unknown coefficients", where=name, why=", ".join(unknown))
+    values = {coefficient: float(table["value"]) for coefficient, table in tables.items()}
+    if bad := [coefficient for coefficient, value in values.items() if not 0 <= value < float("inf")]:
+        raise TilewrightError("coefficients are not negative", where=name, why=f"{', '.join(bad)} must be at least 0")
+    try:
+        return Fit(values=values, **document)
+    except TypeError as problem:
+        raise TilewrightError(
+            "a fit does not have the fields of plan.coefficients.Fit", where=name, why=str(problem)
+        ) from problem
+
+
+def to_text(fit: Fit) -> str:
+    """The content of a fit's file; `parse` is its inverse."""
+    lines = ["# Written by python -m benchmarks.fit_cost; the meaning of every figure is in plan/model/coefficients.py.", ""]
+    for field in fields(fit):
+        if field.name != "values":
+            value = getattr(fit, field.name)
+            lines.append(f'{field.name} = "{value}"' if isinstance(value, str) else f"{field.name} = {value}")
+    for coefficient, value in fit.values.items():
+        lines += ["", f"[coefficients.{coefficient}]", f"value = {value}", f'unit = "{FITTED[coefficient]}"']
+    return "\n".join([*lines, ""])
+
+
+def _nothing(value: Any) -> Any:
+    return tuple((name, 0.0) for name, _ in value) if isinstance(value, tuple) else 0.0

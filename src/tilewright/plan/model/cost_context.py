@@ -1,0 +1,170 @@
+"""What a search is about: a chain on a machine, with the coefficients of the price and everything that no schedule changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tilewright.errors import InternalError
+from tilewright.graph.types import Access, Chain, Operator
+from tilewright.kernels.contract import MicroKernel
+from tilewright.machine.machine import Machine, MemoryLevel
+from tilewright.plan.decisions.micro_kernel import flops
+from tilewright.plan.model.coefficients import Coefficients
+from tilewright.plan.regions.epilogues import Epilogue, taken
+from tilewright.plan.regions.footprint import swept_elements
+from tilewright.plan.regions.parallel_loops import ENOUGH_BLOCKS
+from tilewright.plan.regions.trip_counts import planned_sizes
+from tilewright.plan.types import ContractionRoles
+
+ELEMENT_BYTES = 4
+"""Kernels compute in float32 so far; code generation refuses other types."""
+PAGE_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An access of an operator (equal reads are one), with what the formulas ask of it again and again."""
+
+    access: Access
+    axes: frozenset[str]
+    is_write: bool
+    is_intermediate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Chain, machine, the micro kernel and roles of every contraction, and the coefficients."""
+
+    chain: Chain
+    machine: Machine
+    kernels: Mapping[str, MicroKernel]
+    roles: Mapping[str, ContractionRoles]
+    coefficients: Coefficients
+    sizes: Mapping[str, int]
+    operands: Mapping[str, tuple[Operand, ...]]
+    """Of every operator: its reads, those of its epilogue, then its write."""
+    compulsory_bytes: int
+    """All inputs and the output, once."""
+    arithmetic_s: float
+    """Of all contractions at the machine's peak."""
+    enough_blocks: int = ENOUGH_BLOCKS
+    """Blocks that a plan provides if the work is large enough to be worth distributing."""
+    epilogues: Mapping[str, Epilogue] = field(default_factory=dict)
+    """Of the contractions whose micro tiles apply maps in registers. These maps have no operands of their own."""
+
+    def is_in_tiles(self, operator: str) -> bool:
+        """Whether the micro tiles of a contraction apply a map of this name."""
+        return any(operator in one.maps for one in self.epilogues.values())
+
+    def walked(self, sizes: Mapping[str, Any]) -> Setting:
+        """The setting of an operator that walks so many points along every axis: more than the extent where blocks overlap."""
+        return self if sizes is self.sizes else replace(self, sizes=sizes)
+
+    def read_number(self, operator: Operator, access: Access) -> int:
+        """The place of a read among the operands of its operator."""
+        for number, one in enumerate(self.operands[operator.name]):
+            if one.access == access and not one.is_write:
+                return number
+        raise InternalError(f"{operator.name} has no operand {access}")
+
+    @property
+    def cache_levels(self) -> tuple[MemoryLevel, ...]:
+        """The levels with a size, nearest first."""
+        return self.machine.levels[:-1]
+
+    @property
+    def fusion_position(self) -> int:
+        """Where among the cache levels intermediates stay: L2, or the only cache."""
+        return min(1, len(self.cache_levels) - 1)
+
+    @property
+    def source_position(self) -> int:
+        """Where among the levels all inputs and outputs are when a call begins."""
+        return source_position(self.machine, self.compulsory_bytes)
+
+    @property
+    def fusion_level(self) -> MemoryLevel:
+        """The level that intermediates stay in."""
+        return self.cache_levels[self.fusion_position]
+
+    @property
+    def capacity_bytes(self) -> int:
+        """What one core may use of the fusion level."""
+        return int(self.coefficients.l2_share * self.fusion_level.size_bytes / self.fusion_level.shared_by_cores)
+
+    @property
+    def nearest_elements(self) -> float:
+        """Elements that packed tiles may occupy in the level nearest to the core."""
+        nearest = self.cache_levels[0]
+        return self.coefficients.l1_share * nearest.size_bytes / nearest.shared_by_cores / ELEMENT_BYTES
+
+    @property
+    def vectors_per_element(self) -> float:
+        """One over the elements of a vector."""
+        return ELEMENT_BYTES * 8 / self.machine.vector_bits
+
+    @property
+    def pack_limit_bytes(self) -> int:
+        """The largest packed operand that stays in the caches that one core can count on."""
+        per_core = [level.size_bytes // level.shared_by_cores for level in self.cache_levels[1:]]
+        return max([self.capacity_bytes // 2, *(size // 2 for size in per_core)])
+
+
+def setting_of(
+    chain: Chain,
+    machine: Machine,
+    kernels: Mapping[str, MicroKernel],
+    roles: Mapping[str, ContractionRoles],
+    coefficients: Coefficients,
+) -> Setting:
+    """The setting of a chain, with what is asked of it again and again computed once."""
+    sizes = planned_sizes(chain)
+    epilogues = taken(chain, kernels)
+    operands = _all_operands(chain, epilogues)
+    arithmetic = sum(flops(chain.operator(name), sizes) for name in roles) / machine.peak("float32")
+    compulsory = compulsory_bytes(chain, sizes)
+    return Setting(chain, machine, kernels, roles, coefficients, sizes, operands, compulsory, arithmetic, epilogues=epilogues)
+
+
+def source_position(machine: Machine, size_bytes: int) -> int:
+    """The level that tensors of so many bytes are in, between calls: a cache behind the fusion level if half of it holds them.
+
+    >>> machine = Machine.named("cascadelake-6240")
+    >>> [machine.levels[source_position(machine, size)].name for size in (1 << 10, 1 << 24, 1 << 30)]
+    ['L3', 'memory', 'memory']
+    """
+    behind = range(min(2, len(machine.levels) - 1), len(machine.levels) - 1)
+    return next((i for i in behind if 2 * size_bytes <= machine.levels[i].size_bytes), len(machine.levels) - 1)
+
+
+def compulsory_bytes(chain: Chain, sizes: Mapping[str, int]) -> int:
+    """What is read of all inputs, and the output; a tensor that is read twice counts once."""
+    elements: dict[str, int] = {}
+    intermediates = frozenset(chain.intermediates)
+    for operator in chain.operators:
+        for access in (*operator.reads, operator.write):
+            if access.tensor not in intermediates:
+                count = int(swept_elements(access, sizes, sizes))
+                elements[access.tensor] = max(elements.get(access.tensor, 0), count)
+    return ELEMENT_BYTES * sum(elements.values())
+
+
+def _all_operands(chain: Chain, epilogues: Mapping[str, Epilogue]) -> dict[str, tuple[Operand, ...]]:
+    """A contraction has the operands of its epilogue, whose maps then have none."""
+    operands = {}
+    in_tiles = {name for one in epilogues.values() for name in one.maps}
+    for operator in chain.operators:
+        reads, write = operator.reads, operator.write
+        if operator.name in epilogues:
+            epilogue = epilogues[operator.name]
+            reads, write = (*reads, *epilogue.reads(chain)), epilogue.write(chain)
+        operands[operator.name] = () if operator.name in in_tiles else _operands(chain, reads, write)
+    return operands
+
+
+def _operands(chain: Chain, reads: tuple[Access, ...], write: Access) -> tuple[Operand, ...]:
+    intermediates = frozenset(chain.intermediates)
+    accesses = [*((access, False) for access in dict.fromkeys(reads)), (write, True)]
+    return tuple(Operand(access, access.axes(), is_write, access.tensor in intermediates) for access, is_write in accesses)

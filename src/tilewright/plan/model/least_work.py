@@ -1,0 +1,72 @@
+"""How many points of an operator any schedule computes at least: those that its consumers read, back from the sink.
+
+A producer that follows its consumers (see `images`) leaves out what none of them reads: what slices and strides skip, and what
+lies beyond the guards of a part of a concatenation. All other axes are computed whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from tilewright.graph.types import Chain, planned_extent
+from tilewright.plan.chain_analysis import fact
+from tilewright.plan.decisions.micro_kernel import flops
+from tilewright.plan.model.cost_context import ELEMENT_BYTES
+from tilewright.plan.model.masked_work import needed_keys, needed_share
+from tilewright.plan.regions.footprint import distinct_values, swept_elements
+from tilewright.plan.regions.required_regions import Reading, readings
+from tilewright.plan.regions.trip_counts import planned_sizes
+
+Sizes = Mapping[str, int]
+
+
+@fact
+def needed_sizes(chain: Chain) -> Mapping[str, Sizes]:
+    """For every operator, the points along every axis of the chain that have to be computed: the size, or fewer."""
+    sizes = planned_sizes(chain)
+    found: dict[str, Sizes] = {}
+    for operator in reversed(chain.operators):
+        following = readings(chain, operator) if chain.consumers(operator.write.tensor) else {}
+        own = {
+            axis: max(_positions(one, found[one.consumer], sizes, sizes[axis]) for one in ways)
+            for axis, ways in following.items()
+        }
+        found[operator.name] = {**sizes, **own}
+    return found
+
+
+def least_bytes(chain: Chain) -> int:
+    """Of all inputs and the output, what any schedule touches: a tensor that is read twice counts once, no more than it has."""
+    intermediates = frozenset(chain.intermediates)
+    elements: dict[str, int] = {}
+    for operator in chain.operators:
+        needed = needed_sizes(chain)[operator.name]
+        for access in (*operator.reads, operator.write):
+            if access.tensor not in intermediates:
+                count = min(int(swept_elements(access, needed, needed)), _elements(chain, access.tensor))
+                share = needed_keys(chain, operator.name, access)
+                elements[access.tensor] = max(elements.get(access.tensor, 0), int(count * share))
+    return ELEMENT_BYTES * sum(elements.values())
+
+
+def least_flops(chain: Chain) -> int:
+    """Of all contractions: a multiplication and an addition for every point that is needed."""
+    needed = needed_sizes(chain)
+    contractions = (operator for operator in chain.operators if operator.is_contraction())
+    return sum(round(flops(one, needed[one.name]) * needed_share(chain, one.name)) for one in contractions)
+
+
+def _elements(chain: Chain, tensor: str) -> int:
+    return prod(max(planned_extent(extent), 1) for extent in chain.tensor(tensor).shape)
+
+
+def _positions(reading: Reading, needed: Sizes, sizes: Sizes, extent: int) -> int:
+    """The least number of positions inside the tensor that a reading takes: of points that lie anywhere on its axes."""
+    index = reading.index
+    if all(needed[axis] == sizes[axis] for axis in index.axes()):
+        positions = int(distinct_values(index, sizes))
+    else:
+        positions = 1 + sum(needed[axis] - 1 for axis in index.axes())
+    low, high = index.bounds(sizes)
+    return max(positions - max(-low, 0) - max(high - extent + 1, 0), 1)

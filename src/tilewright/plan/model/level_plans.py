@@ -1,0 +1,84 @@
+"""What serves each memory level under a schedule, and what moves into it."""
+
+from __future__ import annotations
+
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
+from tilewright.plan.model.operands_read_once import streamed_reads
+from tilewright.plan.model.traffic import elements_into, footprints, kernel_tile, share_bytes, surroundings
+from tilewright.plan.model.working_set import working_set
+from tilewright.plan.regions.loop_views import ChainView, OperatorView, view_schedule
+from tilewright.plan.regions.parallel_loops import blocks_in_view
+from tilewright.plan.search.inner_loops import Blocking
+from tilewright.plan.types import LevelPlan, Movement
+
+
+def level_plans(setting: Setting, blocking: Blocking) -> tuple[LevelPlan, ...]:
+    """The blocking of every cache: L1 inside a contraction's block, the fusion level, and the levels behind it."""
+    outer = view_schedule(setting.chain, blocking.outer)
+    inner = view_schedule(setting.chain, blocking.schedule)
+    nearest = _nearest_level(setting, inner) if setting.fusion_position else ()
+    return (*nearest, _fusion_level(setting, outer), *_levels_behind(setting, outer))
+
+
+def movements_by_level(setting: Setting, blocking: Blocking) -> tuple[Movement, ...]:
+    """Bytes of every tensor that cross into each cache: the traffic that the price counts."""
+    view = view_schedule(setting.chain, blocking.outer)
+    around = surroundings(setting, view)
+    totals: dict[tuple[str, str], int] = {}
+    for one, inner in zip(view.operators, view_schedule(setting.chain, blocking.schedule).operators, strict=True):
+        block = footprints(setting.walked(one.walked(setting.sizes)), one.operator, one.tiles)
+        conflict = blocking.conflicts.get(one.operator.name, 1.0)
+        cut = inner if len(inner.loops) > len(one.loops) else None
+        moved = elements_into(setting, around, one, block, inner=cut, conflict=conflict)
+        for level, elements in moved.items():
+            for operand, count in zip(setting.operands[one.operator.name], elements, strict=True):
+                key = (operand.access.tensor, level)
+                totals[key] = totals.get(key, 0) + ELEMENT_BYTES * int(count)
+    position = {level.name: i for i, level in enumerate(setting.cache_levels)}
+    ordered = sorted(totals.items(), key=lambda item: position[item[0][1]])
+    return tuple(Movement(tensor, level, size_bytes) for (tensor, level), size_bytes in ordered if size_bytes)
+
+
+def _fusion_level(setting: Setting, view: ChainView) -> LevelPlan:
+    tiles = tuple({(loop.axis, int(one.tiles[loop.axis])): None for one in view.operators for loop in one.loops})
+    order = tuple(dict.fromkeys(axis for axis, _ in tiles))
+    used = ELEMENT_BYTES * int(working_set(view, streamed_reads(setting)))
+    return LevelPlan(setting.fusion_level.name, order, tiles, used, setting.capacity_bytes)
+
+
+def _levels_behind(setting: Setting, view: ChainView) -> tuple[LevelPlan, ...]:
+    """The outermost block of shared loops whose tensors a cache behind the fusion level holds; none where none fits."""
+    around = surroundings(setting, view)
+    plans = []
+    for level in setting.cache_levels[setting.fusion_position + 1 :]:
+        depth = next((depth for depth, fits in enumerate(around.held[level.name]) if fits), None)
+        if depth is not None:
+            loops = view.operators[-1].loops[:depth]
+            tiles = tuple((loop.axis, int(view.operators[-1].tiles[loop.axis])) for loop in loops)
+            blocks = blocks_in_view(view, len(around.touched_bytes) - 1)
+            capacity = int(share_bytes(setting, level, blocks)) if depth else level.size_bytes
+            used = int(around.touched_bytes[depth])
+            plans.append(LevelPlan(level.name, tuple(loop.axis for loop in loops), tiles, used, capacity))
+    return tuple(plans)
+
+
+def _nearest_level(setting: Setting, view: ChainView) -> tuple[LevelPlan, ...]:
+    """Column panels outside, rows inside: what the contraction with the largest block keeps in L1 at a time.
+
+    Of a depth that does not fit, the tile is what does: the rest of the panel streams through from the level behind.
+    """
+    capacity = int(setting.nearest_elements) * ELEMENT_BYTES
+    plans = [_micro_block(setting, one, capacity) for one in view.operators if one.operator.is_contraction()]
+    return tuple(sorted(plans, key=lambda plan: -plan.used_bytes)[:1])
+
+
+def _micro_block(setting: Setting, one: OperatorView, capacity: int) -> LevelPlan:
+    roles, kernel = setting.roles[one.operator.name], setting.kernels[one.operator.name]
+    block_rows, block_columns, block_depth = kernel_tile(setting, one.operator, one.tiles)
+    columns, rows = int(min(block_columns, kernel.columns)), int(min(block_rows, kernel.rows))
+    most = max((capacity // ELEMENT_BYTES - rows * columns) // (rows + columns), 1)
+    depth = int(min(block_depth, most))
+    roles_and_tiles = ((roles.column, columns), (roles.row, rows), (roles.depth, depth))
+    tiles = tuple((axis, tile) for axis, tile in roles_and_tiles if axis is not None)
+    used = ELEMENT_BYTES * (depth * (columns + rows) + rows * columns)
+    return LevelPlan(setting.cache_levels[0].name, tuple(axis for axis, _ in tiles), tiles, used, capacity)

@@ -1,0 +1,173 @@
+"""How much of a masked chain is computed: pairs of a row and a key, by blocks of rows, as generated code bounds them.
+
+A block of rows computes the keys from its first to its last, counted as `codegen.clipping` counts them: the first rounded down to
+panels, their number up to half a panel. Of these a mask touches what lies outside the keys that all rows of the block need.
+Limits by values of the data are not known here, those by run-time extents are taken at their hints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import lcm, prod
+
+import numpy as np
+
+from tilewright.graph.scalar import Parameter
+from tilewright.graph.types import Access, Chain, SymbolicExtent
+from tilewright.plan.chain_analysis import fact
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
+from tilewright.plan.regions.loop_views import Count, OperatorView, either
+from tilewright.plan.regions.masks import LANES, KeyGuard, Limit, clip_loops, is_plain_mask, key_guard, key_step
+from tilewright.plan.regions.trip_counts import box_sizes, planned_sizes
+from tilewright.plan.schedule import Schedule
+from tilewright.plan.types import KeyBlocks
+
+Rows = Sequence[Count]
+"""Along every row axis: one row of every block."""
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedWork:
+    """Shares of all pairs of a row and a key; figures may be arrays."""
+
+    computed: Count = 1.0
+    masked: Count = 1.0
+    """Touched by a mask."""
+
+
+def guarded_work(setting: Setting, view: OperatorView, shared_loops: int) -> GuardedWork:
+    """What an operator does of its points inside so many shared loops."""
+    guard = key_guard(setting.chain)
+    if guard is None or view.operator.name not in guard.operators:
+        return GuardedWork()
+    is_cut: Count = False
+    tiles: dict[str, Count] = {axis: setting.sizes[axis] for axis in guard.row_axes}
+    for loop in view.loops[:shared_loops]:
+        if loop.axis == guard.axis:
+            is_cut = is_cut | (loop.trips > 1)
+        elif loop.axis in tiles:
+            tiles[loop.axis] = either(is_cut, setting.sizes[loop.axis], view.tiles[loop.axis])
+    return _in_blocks(setting, guard, tuple(tiles.values()))
+
+
+def least_guarded_work(setting: Setting, operator: str) -> GuardedWork:
+    """What an operator does at least: in blocks of one row nothing is masked but the last vectors of every row."""
+    guard = key_guard(setting.chain)
+    if guard is None or operator not in guard.operators:
+        return GuardedWork()
+    align, step = _alignment(setting, guard)
+    return GuardedWork(share_of_pairs(setting.chain, (1,) * len(guard.row_axes), align, step)[0], 0.0)
+
+
+def needed_share(chain: Chain, operator: str) -> float:
+    """The share of its points that an operator has to compute, whatever the blocks: pairs of a row and a key that it needs."""
+    guard = key_guard(chain)
+    if guard is None or operator not in guard.operators:
+        return 1.0
+    return share_of_pairs(chain, (1,) * len(guard.row_axes), 1, 1)[0]
+
+
+def needed_keys(chain: Chain, operator: str, access: Access) -> float:
+    """The share of an operand that an operator has to touch: of the keys those that any row needs; a mask may touch none."""
+    guard = key_guard(chain)
+    if guard is None or operator not in guard.operators or guard.axis not in access.axes():
+        return 1.0
+    if is_plain_mask(chain, operator):
+        return 0.0
+    rows = tuple(planned_sizes(chain)[axis] for axis in guard.row_axes)
+    return share_of_pairs(chain, rows, 1, 1)[0]
+
+
+def key_blocks(setting: Setting, schedule: Schedule) -> KeyBlocks | None:
+    """What the masks of a chain leave to be computed under a schedule; None without masks."""
+    chain, guard = setting.chain, key_guard(setting.chain)
+    if guard is None:
+        return None
+    box = box_sizes(clip_loops(chain, schedule), setting.sizes)
+    rows = tuple((axis, box[axis]) for axis in guard.row_axes)
+    computed, masked = share_of_pairs(chain, tuple(tile for _, tile in rows), *_alignment(setting, guard))
+    is_known = all(_planned_data(chain, limit) is not None for limit in guard.limits)
+    return KeyBlocks(guard.axis, tuple(map(str, guard.limits)), rows, 1 - computed, masked, computed - masked, is_known)
+
+
+@fact
+def share_of_pairs(chain: Chain, tiles: tuple[int, ...], align: int, step: int) -> tuple[float, float]:
+    """(computed, masked) of all pairs, in blocks of so many rows along each row axis of the masks."""
+    guard, sizes = key_guard(chain), planned_sizes(chain)
+    assert guard is not None
+    extents = [sizes[axis] for axis in guard.row_axes]
+    starts, ends = _blocks(extents, tiles)
+    rows = reduce(lambda count, one: count * (one[1] - one[0] + 1), zip(starts, ends, strict=True), np.int64(1))
+    first, stop, plain = _keys(chain, guard, dict(zip(guard.row_axes, zip(starts, ends, strict=True), strict=True)), align, step)
+    pairs = prod(extents) * sizes[guard.axis]
+    computed = int(np.sum(rows * (stop - first)))
+    return computed / pairs, (computed - int(np.sum(rows * plain))) / pairs
+
+
+def _in_blocks(setting: Setting, guard: KeyGuard, tiles: Sequence[Count]) -> GuardedWork:
+    align, step = _alignment(setting, guard)
+    if not tiles or all(np.ndim(tile) == 0 for tile in tiles):
+        return GuardedWork(*share_of_pairs(setting.chain, tuple(int(tile) for tile in tiles), align, step))
+    together = np.broadcast_arrays(*tiles)
+    unlike, places = np.unique(np.stack([array.ravel() for array in together]), axis=1, return_inverse=True)
+    shares = [share_of_pairs(setting.chain, tuple(map(int, column)), align, step) for column in unlike.T]
+    found = np.array(shares)[places.ravel()].reshape((*together[0].shape, 2))
+    return GuardedWork(found[..., 0], found[..., 1])
+
+
+def _alignment(setting: Setting, guard: KeyGuard) -> tuple[int, int]:
+    """What the first key is a multiple of, and what the number of keys is a multiple of."""
+    columns = [setting.kernels[name].columns for name, roles in setting.roles.items() if roles.column == guard.axis]
+    step = key_step(columns, setting.machine.vector_bits // 8 // ELEMENT_BYTES)
+    return lcm(step, *columns), step
+
+
+def _blocks(extents: Sequence[int], tiles: Sequence[int]) -> tuple[Rows, Rows]:
+    """The first and the last row of every block, along every row axis."""
+    along = [np.arange(0, extent, tile) for extent, tile in zip(extents, tiles, strict=True)]
+    starts = [one.ravel() for one in np.meshgrid(*along, indexing="ij")]
+    sizes = zip(starts, tiles, extents, strict=True)
+    return starts, [np.minimum(start + tile, extent) - 1 for start, tile, extent in sizes]
+
+
+def _keys(chain: Chain, guard: KeyGuard, box: Mapping[str, tuple[Count, Count]], align: int, step: int) -> tuple[Count, ...]:
+    """(first key, the one behind the last, how many of them all rows need) of blocks of rows."""
+    size = planned_sizes(chain)[guard.axis]
+    low, high = _bounds(chain, guard, box, largest=True)
+    first = np.minimum(np.maximum(0, low), size - 1) // align * align
+    count = np.minimum(np.maximum(-(-(high - first) // step) * step, step), size - first)
+    low, high = _bounds(chain, guard, box, largest=False)
+    plain_from = np.minimum(-(-np.maximum(0, low - first) // LANES) * LANES, count)
+    plain_to = np.minimum(np.maximum(0, high - first) // LANES * LANES, count)
+    return first, first + count, np.maximum(plain_to - plain_from, 0)
+
+
+def _bounds(chain: Chain, guard: KeyGuard, box: Mapping[str, tuple[Count, Count]], *, largest: bool) -> tuple[Count, Count]:
+    """The first key and the one behind the last that some rows of a block need, or that all of them need."""
+    low: Count = 0
+    high: Count = planned_sizes(chain)[guard.axis]
+    for limit in guard.limits:
+        data = _planned_data(chain, limit)
+        if data is None:
+            continue
+        factor = limit.index.coefficient(guard.axis)
+        rest: Count = limit.index.constant + data
+        for atom, slope in limit.index.terms:
+            if atom != guard.axis:
+                rest = rest + slope * box[str(atom)][(slope > 0) == largest]
+        if factor < 0:
+            high = np.minimum(high, rest // -factor + 1)
+        else:
+            low = np.maximum(low, -(rest // factor))
+    return low, high
+
+
+def _planned_data(chain: Chain, limit: Limit) -> int | None:
+    """What the data adds to a limit, at the hints of run-time extents; None if it is not known before a call."""
+    hints = {extent.name: extent.hint for extent in chain.extents.values() if isinstance(extent, SymbolicExtent)}
+    data = limit.constraint.data
+    if any(not isinstance(datum.leaf, Parameter) or datum.leaf.name not in hints for datum in data):
+        return None
+    return sum(datum.sign * hints[datum.leaf.name] for datum in data if isinstance(datum.leaf, Parameter))

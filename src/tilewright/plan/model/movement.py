@@ -1,0 +1,128 @@
+"""Data movement of one memory level: Chimera's Algorithm 1, corrected.
+
+The movement of a tensor is its size times the number of times that its tiles are replaced. Walking an operator's loops from
+the innermost outwards, a loop that indexes the tensor ends reuse; from there on every outer loop multiplies. Against the
+printed algorithm ("literal"), "exact" makes five corrections:
+
+1. Exact extents: M*K*ceil(L/T_L), not tiles times trip counts. Only so do Table III and the paper's bound hold.
+2. A loop with one trip is transparent: it does not end reuse.
+3. A partially summed output that is visited r times costs r writes and r - 1 reads: (2r - 1) times its size.
+4. Keeping an intermediate and recomputing it are two schedules. Under recomputation the loops that only consumers have
+   repeat the producer's movement too (the paper's text counts this, its algorithm does not).
+5. Memory use counts live intermediate state: see `working_set`.
+
+All counts are elements; intermediates move nothing, because the schedule keeps them on chip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from tilewright.graph.types import Access, Chain
+from tilewright.plan.regions.footprint import as_integer, bounding_box, swept_elements
+from tilewright.plan.regions.loop_views import ChainView, Count, LoopView, OperatorView, either, view_schedule
+from tilewright.plan.regions.trip_counts import planned_sizes
+from tilewright.plan.schedule import Schedule, Storage
+from tilewright.plan.space.executability import permuted
+
+EXACT, LITERAL = "exact", "literal"
+
+
+def schedule_movements(chain: Chain, schedule: Schedule, *, mode: str = EXACT) -> dict[str, int]:
+    """Elements of every input and output that a schedule moves between the level and the one behind it.
+
+    `mode` is "exact" or "literal" (Algorithm 1 as printed, which knows neither storage nor partial sums).
+    """
+    return movements(view_schedule(chain, schedule), mode=mode)
+
+
+def permutation_movements(
+    chain: Chain,
+    order: Sequence[str],
+    tiles: Mapping[str, Count],
+    *,
+    storage: Storage | Mapping[str, Storage] = Storage.KEEP,
+    mode: str = EXACT,
+) -> dict[str, Count]:
+    """As `schedule_movements` for `block_order.permuted(chain, order, tiles)`; tiles may be arrays that broadcast."""
+    return movements(view_permutation(chain, order, tiles, storage=storage), mode=mode)
+
+
+def view_permutation(
+    chain: Chain,
+    order: Sequence[str],
+    tiles: Mapping[str, Count],
+    *,
+    storage: Storage | Mapping[str, Storage] = Storage.KEEP,
+) -> ChainView:
+    """The view of `block_order.permuted(chain, order, tiles)`; tiles may be arrays that broadcast."""
+    sizes = planned_sizes(chain)
+    shape = view_schedule(chain, permuted(chain, order, dict.fromkeys(order, 1), storage=storage))
+    trips = {axis: -(-sizes[axis] // tiles[axis]) for axis in order}
+    boxes = {axis: np.minimum(tiles[axis], size) if axis in tiles else size for axis, size in sizes.items()}
+    views = tuple(
+        OperatorView(
+            view.operator,
+            tuple(LoopView(loop.axis, trips[loop.axis], loop.node) for loop in view.loops),
+            view.conditions,
+            boxes,
+        )
+        for view in shape.operators
+    )
+    return ChainView(chain, views, shape.storage, sizes)
+
+
+def movements(view: ChainView, *, mode: str = EXACT) -> dict[str, Count]:
+    """Elements moved of every input and output of the chain, by tensor; several reads of one tensor add up."""
+    assert mode in (EXACT, LITERAL), mode
+    one = access_movement if mode == EXACT else _literal_movement
+    totals: dict[str, Count] = {}
+    for operator_view, access, is_output in outer_accesses(view):
+        moved = one(operator_view, access, view.sizes, is_output)
+        totals[access.tensor] = as_integer(totals.get(access.tensor, 0) + moved)
+    return totals
+
+
+def outer_accesses(view: ChainView) -> Iterator[tuple[OperatorView, Access, bool]]:
+    """Every access to an input or output of the chain (equal reads of one operator once), and whether it is a write."""
+    intermediates = set(view.chain.intermediates)
+    for operator_view in view.operators:
+        operator = operator_view.operator
+        for access in dict.fromkeys(operator.reads):
+            if access.tensor not in intermediates:
+                yield operator_view, access, False
+        if operator.write.tensor not in intermediates:
+            yield operator_view, operator.write, True
+
+
+def access_movement(view: OperatorView, access: Access, sizes: Mapping[str, int], is_output: bool) -> Count:
+    """Elements of one access that one operator moves (corrections 1 to 4)."""
+    visits = tile_visits(view.running(), access.axes())
+    times = 2 * visits - 1 if is_output else visits
+    return as_integer(swept_elements(access, view.tiles, view.walked(sizes)) * times)
+
+
+def tile_visits(loops: Sequence[LoopView], axes: frozenset[str]) -> Count:
+    """How often every tile of an access comes back: the trips of loops that do not index it, outside the end of reuse."""
+    visits: Count = 1
+    reuse_ended: Count = False
+    for loop in reversed(loops):
+        if loop.axis in axes:
+            reuse_ended = reuse_ended | (loop.trips > 1)
+        elif reuse_ended is not False:
+            visits = visits * either(reuse_ended, loop.trips, 1)
+    return visits
+
+
+def _literal_movement(view: OperatorView, access: Access, sizes: Mapping[str, int], is_output: bool) -> Count:
+    """Lines 5 to 16 of Algorithm 1 as printed."""
+    own = {axis.name for axis in view.operator.axes}
+    moved = bounding_box(access, view.tiles)
+    keep_reuse = True
+    for loop in reversed(view.loops):
+        if loop.axis in own:
+            keep_reuse = keep_reuse and loop.axis not in access.axes()
+            moved = moved if keep_reuse else moved * loop.trips
+    return moved

@@ -1,0 +1,57 @@
+"""What must hold of every plan: a finite price that no floor is above.
+
+A price below its floor is arithmetic gone wrong (a count below zero, an operand left out): what is chosen by it is chosen
+by nothing. It is found here, where a plan is made, and not where a search has no winner.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from pprint import pformat
+
+from tilewright.errors import InternalError
+from tilewright.graph.printer import to_text
+from tilewright.graph.types import Chain, Graph
+from tilewright.machine.machine import Machine
+from tilewright.plan.model.coefficients import Coefficients
+from tilewright.plan.types import Floor, Plan, Price
+
+ROUNDING = 1e-6
+"""Prices are sums of floats: by this share they may be below a floor that they equal."""
+
+
+def checked(plan: Plan, coefficients: Coefficients) -> Plan:
+    """The plan itself; raises `InternalError` with a dump if its price, or a term of it, cannot be one.
+
+    Coefficients that switch arithmetic or traffic off take that part of the floor away.
+    """
+    floor_s = attainable_seconds(plan.floor, coefficients)
+    if problem := why_wrong(plan.price, floor_s):
+        dump = "\n".join([_chain_text(plan.chain), plan.machine.name, pformat(plan.schedule), pformat(plan.price.terms)])
+        raise InternalError(f"the plan of {plan.chain.name} has no price that could be true: {problem}", dump=dump)
+    return plan
+
+
+def why_wrong(price: Price, floor_s: float) -> str:
+    """What is wrong with a price; empty if nothing is."""
+    seconds = price.seconds
+    if not isfinite(seconds):
+        return f"it is {seconds}"
+    if seconds < floor_s * (1 - ROUNDING):
+        return f"{seconds:.4g} s is below the floor of {floor_s:.4g} s"
+    return f"{seconds:.4g} s is below zero" if seconds < 0 else ""
+
+
+def attainable_seconds(floor: Floor, coefficients: Coefficients) -> float:
+    """The floor of a price with these coefficients: traffic that arithmetic hides counts by the share that has to be hidden."""
+    return max(floor.compute_s * bool(coefficients.arithmetic), floor.memory_s * min(coefficients.overlapped_traffic, 1.0))
+
+
+def no_price(chain: Chain, machine: Machine, what: str) -> InternalError:
+    """The bug of a search that has nothing to choose from."""
+    dump = "\n".join([_chain_text(chain), machine.name])
+    return InternalError(f"the search for a schedule of {chain.name} on {machine.name} found nothing: {what}", dump=dump)
+
+
+def _chain_text(chain: Chain) -> str:
+    return to_text(Graph(chain.name, chain.tensors, chain.operators, chain.inputs, (chain.output,)))

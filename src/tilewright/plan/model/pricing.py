@@ -1,0 +1,111 @@
+"""The price of a whole plan, term by term."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from math import prod
+
+from tilewright.plan.decisions.split_reductions import Split, merge_seconds
+from tilewright.plan.model.cost import Work, traffic_seconds, visible_seconds
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
+from tilewright.plan.model.operands_read_once import streamed_reads
+from tilewright.plan.model.working_set import working_set
+from tilewright.plan.regions.loop_views import ChainView, LoopView, view_schedule
+from tilewright.plan.regions.parallel_loops import block_count, imbalance
+from tilewright.plan.schedule import Schedule
+from tilewright.plan.search.inner_loops import Blocking, Works, works
+from tilewright.plan.types import CALL, Price, PriceTerm
+
+REGION = "parallel region"
+_GROUP = "time of "
+"""Before the operator whose terms overlap."""
+
+
+def price_blocking(setting: Setting, blocking: Blocking, done: Works | None = None) -> Price:
+    """The price of a plan, term by term: for every operator arithmetic overlaps with the traffic into each level.
+
+    `done` is what the operators cost, where that is known.
+    """
+    terms: list[PriceTerm] = []
+    beside = ("packing and pages", "blocks and tile ends", "carried halos", "visible traffic", "prefetches")
+    totals = dict.fromkeys(beside, 0.0)
+    for operator, work in works(setting, blocking) if done is None else done:
+        terms += _overlapping_terms(setting, operator.name, work)
+        totals["prefetches"] += float(work.prefetch_s)
+        totals["packing and pages"] += float(work.packing_s)
+        totals["blocks and tile ends"] += float(work.overhead_s)
+        totals["carried halos"] += float(work.rolling_s)
+        totals["visible traffic"] += float(visible_seconds(setting, traffic_seconds(setting, work)))
+    terms += [PriceTerm(name, time) for name, time in totals.items() if time]
+    spilled = spills(setting, blocking.outer)
+    if spilled.seconds:
+        terms.append(spilled)
+    terms.append(PriceTerm(CALL, setting.coefficients.call_s))
+    blocks = block_count(setting.chain, blocking.schedule)
+    return Price((*terms, _region_term(setting, blocking.schedule)), blocks, setting.machine.parallel_region_s * (blocks > 1))
+
+
+def price_in_parts(setting: Setting, split: Split) -> Price:
+    """The price of a chain whose reduction is split: parts cost what they have of it, then their merge."""
+    of_part = [term for term in price_blocking(split.setting, split.blocking).terms if term.name != REGION]
+    terms = [replace(term, seconds=term.seconds * (1 if term.name == CALL else split.passes)) for term in of_part]
+    merge = merge_seconds(setting, split.axis, split.parts)
+    note = f"of {split.parts} parts, in a second parallel region"
+    blocks, regions_s = block_count(setting.chain, split.schedule()), 2 * setting.machine.parallel_region_s
+    return Price((*terms, PriceTerm("merge", merge, note=note), _region_term(setting, split.schedule())), blocks, regions_s)
+
+
+def separate_price(prices: Iterable[Price]) -> Price:
+    """Several chains one after the other in one call: the cost of the call itself counts once."""
+    every = tuple(prices)
+    terms = [term for price in every for term in price.terms]
+    calls = [term for term in terms if term.name == CALL]
+    fewest = min((price.blocks for price in every), default=1)
+    return Price((*(term for term in terms if term.name != CALL), *calls[:1]), fewest, sum(price.region_s for price in every))
+
+
+def renamed_price(price: Price, operators: Mapping[str, str]) -> Price:
+    """The price of a chain that differs from another in the names of its operators only."""
+    return replace(price, terms=tuple(_renamed_term(term, operators) if term.overlap else term for term in price.terms))
+
+
+def _renamed_term(term: PriceTerm, operators: Mapping[str, str]) -> PriceTerm:
+    old = term.overlap.removeprefix(_GROUP)
+    new = operators[old]
+    return replace(term, name=new + term.name.removeprefix(old), overlap=_GROUP + new)
+
+
+def spills(setting: Setting, schedule: Schedule) -> PriceTerm:
+    """What does not fit the fusion level goes out and comes back once per block of the shared loops."""
+    view = view_schedule(setting.chain, schedule)
+    excess = max(0, ELEMENT_BYTES * int(working_set(view, streamed_reads(setting))) - setting.capacity_bytes)
+    shared = prod(loop.trips for loop in view.operators[0].loops if _is_shared(view, loop))
+    behind = setting.machine.levels[setting.fusion_position + 1]
+    time = setting.coefficients.spilling * 2 * excess * shared / behind.bandwidth_bytes_per_s
+    return PriceTerm("spills", time, note=f"{excess} bytes beyond the share of {setting.fusion_level.name}")
+
+
+def _overlapping_terms(setting: Setting, operator: str, work: Work) -> Iterator[PriceTerm]:
+    group = f"{_GROUP}{operator}"
+    named = {"arithmetic": work.arithmetic_s, "functions": work.functions_s}
+    busy = " and ".join(name for name, time in named.items() if time)
+    if busy:
+        yield PriceTerm(f"{operator}: {busy}", float(work.arithmetic_s + work.functions_s), group)
+    for level, time in traffic_seconds(setting, work).items():
+        overlapped = setting.coefficients.overlapped_traffic * float(time)
+        if overlapped:
+            yield PriceTerm(f"{operator}: traffic into {level}", overlapped, group)
+
+
+def _region_term(setting: Setting, schedule: Schedule) -> PriceTerm:
+    """A call on one thread opens no parallel region; the note says how the blocks divide and what a region costs."""
+    blocks, cores = block_count(setting.chain, schedule), setting.machine.cores
+    uneven = imbalance(blocks, cores)
+    region_us = setting.machine.parallel_region_s * 1e6
+    note = f"{blocks} blocks; on {cores} cores {uneven:.2f} x an even share, {region_us:.1f} us more"
+    return PriceTerm(REGION, 0.0, note=note)
+
+
+def _is_shared(view: ChainView, loop: LoopView) -> bool:
+    return all(any(loop.node == other.node for other in one.loops) for one in view.operators)

@@ -1,0 +1,235 @@
+"""Traffic into every memory level: the loops of a schedule walked from where that level's tiles end.
+
+Traffic into a level follows from the loops outside its tile: reuse along a loop lasts only within the tile of the next level
+out. The fusion level's tile is an operator's block. L1's is what fits of the block: the micro kernel is called by generated
+loops over column panels and, inside them, rows, which count as loops of one trip (transparent) where what lies inside fits. A
+cache behind the fusion level holds the outermost block of shared loops that fits. An intermediate stays in the fusion level; in
+L1 it is an operand like any other, unless all of what is live fits there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import pairwise
+from math import gcd, prod
+
+import numpy as np
+
+from tilewright.graph.types import Access, Operator, planned_extent
+from tilewright.machine.machine import MemoryLevel
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, Operand, Setting
+from tilewright.plan.model.movement import tile_visits
+from tilewright.plan.model.working_set import live_intermediates
+from tilewright.plan.regions.footprint import distinct_elements, swept_elements
+from tilewright.plan.regions.loop_views import ChainView, Count, LoopView, OperatorView, either
+from tilewright.plan.regions.parallel_loops import blocks_in_view
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the price of one operator needs of the rest of the chain."""
+
+    live_elements: Count
+    """Of all intermediates."""
+    shared_loops: Mapping[str, int]
+    """In how many of an operator's outermost loops another one stands as well."""
+    held: Mapping[str, tuple[Count, ...]]
+    """For every cache behind the fusion level: whether it holds all that is touched inside the first 0, 1, ... shared loops."""
+    touched_bytes: tuple[Count, ...]
+    """Inputs and outputs inside the first 0, 1, ... shared loops; empty without a cache behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Footprints:
+    """For every operand of an operator: elements of one tile, and of all tiles together."""
+
+    tile: tuple[Count, ...]
+    swept: tuple[Count, ...]
+
+
+def surroundings(setting: Setting, view: ChainView) -> Surroundings:
+    """Of all operators under a schedule, or under a family of them."""
+    paths = [[loop.node for loop in one.loops] for one in view.operators]
+    shared = sum(len(set(nodes)) == 1 for nodes in zip(*paths, strict=False))
+    beside = [shared, *(_alike(*pair) for pair in pairwise(paths)), shared]
+    together = {one.operator.name: max(pair) for one, pair in zip(view.operators, pairwise(beside), strict=True)}
+    behind = setting.cache_levels[setting.fusion_position + 1 :]
+    touched = [_touched_bytes(setting, view, depth) for depth in range(shared + 1)] if behind else []
+    held = {}
+    blocks = blocks_in_view(view, shared)
+    for level in behind:
+        sizes = [level.size_bytes, *([share_bytes(setting, level, blocks)] * shared)]
+        fits = [bytes_inside <= size for bytes_inside, size in zip(touched, sizes, strict=True)]
+        held[level.name] = tuple(reduce(lambda one, other: one | other, fits[: depth + 1]) for depth in range(shared + 1))
+    return Surroundings(live_intermediates(view), together, held, tuple(touched))
+
+
+def share_bytes(setting: Setting, level: MemoryLevel, blocks: Count) -> Count:
+    """What one core has of a cache while the blocks of a plan run: cores that do not exist, or have no block, take no share."""
+    return level.size_bytes // np.minimum(min(level.shared_by_cores, setting.machine.cores), blocks)
+
+
+def footprints(setting: Setting, operator: Operator, tiles: Mapping[str, Count]) -> Footprints:
+    """The footprints of an operator's operands in blocks of these tiles; tiles may be arrays."""
+    accesses = [operand.access for operand in setting.operands[operator.name]]
+    return Footprints(
+        tuple(distinct_elements(access, tiles) for access in accesses),
+        tuple(swept_elements(access, tiles, setting.sizes) for access in accesses),
+    )
+
+
+def elements_into(
+    setting: Setting,
+    around: Surroundings,
+    view: OperatorView,
+    block: Footprints,
+    *,
+    inner: OperatorView | None = None,
+    conflict: float = 1.0,
+) -> dict[str, tuple[Count, ...]]:
+    """Elements of every operand that one operator moves into each cache level, by level.
+
+    `inner` is the view with the loops that cut the block for L1 as well. `conflict` is how many times its size a panel of
+    the right operand occupies in L1.
+    """
+    operands = setting.operands[view.operator.name]
+    moved: dict[str, tuple[Count, ...]] = {}
+    for position, level in enumerate(setting.cache_levels):
+        if position == setting.fusion_position:
+            moved[level.name] = _outer(operands, block.swept, view.running())
+        elif position == 0:
+            nearest = inner or view
+            own = block if inner is None else footprints(setting, view.operator, nearest.tiles)
+            moved[level.name] = _into_nearest(setting, around, nearest, own, conflict)
+        else:
+            loops = _outside(view.running(), around.held[level.name])
+            moved[level.name] = _outer(operands, block.swept, loops)
+    return _overflowing(setting, view.operator, block, moved) if conflict > 1 else moved
+
+
+def _overflowing(
+    setting: Setting, operator: Operator, block: Footprints, moved: Mapping[str, tuple[Count, ...]]
+) -> dict[str, tuple[Count, ...]]:
+    """A right operand in place whose tile overflows its sets of the fusion level comes from behind it whenever it enters L1."""
+    access = operator.reads[setting.roles[operator.name].right]
+    number = setting.read_number(operator, access)
+    fusion, nearest = setting.fusion_level, setting.cache_levels[0]
+    spread = ELEMENT_BYTES * block.tile[number] * set_conflict(setting, operator, fusion)
+    own = list(moved[fusion.name])
+    again = np.maximum(own[number], moved[nearest.name][number])
+    own[number] = either(spread > setting.capacity_bytes, again, own[number])
+    return {**moved, fusion.name: tuple(own)}
+
+
+def set_conflict(setting: Setting, operator: Operator, level: MemoryLevel) -> float:
+    """How many times its size a panel of an unpacked right operand occupies in a cache: rows at a stride meet few of its sets.
+
+    A row of a panel covers some consecutive sets, and rows start at every `gcd(sets, stride in lines)`-th set.
+    """
+    roles, kernel = setting.roles[operator.name], setting.kernels[operator.name]
+    stride_bytes = ELEMENT_BYTES * row_stride(setting, operator)
+    sets = max(level.size_bytes // (level.line_bytes * max(level.associativity, 1)), 1)
+    row_lines = -(-kernel.columns * ELEMENT_BYTES // level.line_bytes)
+    if roles.depth is None or stride_bytes % level.line_bytes:
+        return 1.0
+    covered = min(sets, sets // gcd(sets, stride_bytes // level.line_bytes) * row_lines)
+    return sets / covered
+
+
+def passes(operator: Operator) -> int:
+    """How often a map or row operator goes over its operands: once, and once more for every state of its reduction."""
+    return 1 + (len(operator.reduction.states) if operator.reduction is not None else 0)
+
+
+def kernel_tile(setting: Setting, operator: Operator, tiles: Mapping[str, Count]) -> tuple[Count, Count, Count]:
+    """Rows, columns and depth of a contraction's block."""
+    roles = setting.roles[operator.name]
+    rows, columns, depth = (tiles[axis] if axis is not None else 1 for axis in (roles.row, roles.column, roles.depth))
+    return rows, columns, depth
+
+
+def _alike(first: Sequence[int], second: Sequence[int]) -> int:
+    """How many loops two neighbours share."""
+    return sum(one == other for one, other in zip(first, second, strict=False))
+
+
+def _touched_bytes(setting: Setting, view: ChainView, depth: int) -> Count:
+    """What the operators touch of inputs and outputs inside so many of the shared loops."""
+    elements: dict[str, Count] = {}
+    for one in view.operators:
+        inside = {loop.axis for loop in one.loops[:depth]}
+        box = {axis: one.tiles[axis] if axis in inside else size for axis, size in setting.sizes.items()}
+        for operand in setting.operands[one.operator.name]:
+            if not operand.is_intermediate:
+                count = distinct_elements(operand.access, box)
+                before = elements.get(operand.access.tensor)
+                elements[operand.access.tensor] = count if before is None else np.maximum(before, count)
+    return ELEMENT_BYTES * sum(elements.values())
+
+
+def _outer(operands: Sequence[Operand], swept: Sequence[Count], loops: Sequence[LoopView]) -> tuple[Count, ...]:
+    return tuple(
+        0 if operand.is_intermediate else _moved(operand, all_tiles, loops)
+        for operand, all_tiles in zip(operands, swept, strict=True)
+    )
+
+
+def _moved(operand: Operand, swept: Count, loops: Sequence[LoopView]) -> Count:
+    """A partially summed output that is visited r times is written r times and read back r - 1 times."""
+    visits = tile_visits(loops, operand.axes)
+    return swept * (2 * visits - 1 if operand.is_write else visits)
+
+
+def _outside(loops: Sequence[LoopView], held: tuple[Count, ...]) -> tuple[LoopView, ...]:
+    """The loops, where those inside a block that the cache holds have one trip."""
+    last = len(held) - 1
+    return tuple(replace(loop, trips=either(held[min(i, last)], 1, loop.trips)) for i, loop in enumerate(loops))
+
+
+def _into_nearest(
+    setting: Setting, around: Surroundings, view: OperatorView, block: Footprints, conflict: float
+) -> tuple[Count, ...]:
+    operator, operands = view.operator, setting.operands[view.operator.name]
+    if operator.name in setting.kernels:
+        _, _, depth = kernel_tile(setting, operator, view.tiles)
+        panel = depth * setting.kernels[operator.name].columns
+        loops, times = (*view.running(), *_kernel_loops(setting, view, block, conflict)), 1
+    else:
+        panel, loops, times = 0, view.running(), passes(operator)
+    stays = around.live_elements + panel <= setting.nearest_elements
+    moved = []
+    for operand, swept in zip(operands, block.swept, strict=True):
+        elements = _moved(operand, swept, loops) * (1 if operand.is_write else times)
+        moved.append(either(stays, 0, elements) if operand.is_intermediate else elements)
+    return tuple(moved)
+
+
+def _kernel_loops(setting: Setting, view: OperatorView, block: Footprints, conflict: float) -> tuple[LoopView, ...]:
+    """The loops around the micro kernel inside a block, outermost first; those of which L1 holds the inside have one trip."""
+    roles, kernel = setting.roles[view.operator.name], setting.kernels[view.operator.name]
+    rows, columns, depth = kernel_tile(setting, view.operator, view.tiles)
+    usable = setting.nearest_elements
+    panel = depth * kernel.columns * conflict
+    all_fits = sum(block.tile) * conflict <= usable
+    rows_fit = rows * depth + panel <= usable
+    panel_fits = panel <= usable
+    named = [(axis, all_fits, view.tiles[axis]) for axis in roles.outer]
+    named += [(roles.column or "", all_fits, -(-columns // kernel.columns))]
+    named += [(roles.row or "", rows_fit, -(-rows // kernel.rows)), (roles.depth or "", panel_fits, depth)]
+    return tuple(LoopView(axis, either(fits, 1, trips), -1) for axis, fits, trips in named if axis)
+
+
+def row_stride(setting: Setting, operator: Operator) -> int:
+    """Elements between neighbours along the depth in the right operand, row-major at planned sizes."""
+    roles = setting.roles[operator.name]
+    return axis_stride(setting, operator.reads[roles.right], roles.depth)
+
+
+def axis_stride(setting: Setting, access: Access, axis: str | None) -> int:
+    """Elements between neighbours along an axis, row-major at planned sizes; 0 along none."""
+    tensor = setting.chain.tensor(access.tensor)
+    extents = [planned_extent(extent) for extent in tensor.shape]
+    strides = (index.coefficient(axis or "") * prod(extents[position + 1 :]) for position, index in enumerate(access.indices))
+    return sum(strides)

@@ -1,0 +1,148 @@
+"""The memory use of every operator of a schedule, in elements: Algorithm 1's MU with everything that must stay resident.
+
+An operator needs its own tiles, the live part of every intermediate, and every tile of other operators whose reuse the
+movement formula credits across it: a stationary A or E stays while the other operator runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Sequence
+from functools import reduce
+
+import numpy as np
+
+from tilewright.graph.types import Access, Chain
+from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
+from tilewright.plan.model.movement import outer_accesses
+from tilewright.plan.regions.footprint import as_integer, bounding_box, distinct_elements
+from tilewright.plan.regions.live_ranges import is_lasting, places
+from tilewright.plan.regions.loop_views import ChainView, Count, LoopView, OperatorView, view_schedule
+from tilewright.plan.regions.online_reductions import state_elements
+from tilewright.plan.schedule import Schedule, Storage, Trip
+
+
+def working_set_elements(chain: Chain, schedule: Schedule) -> int:
+    """The largest working set of any operator of a schedule, at planned sizes."""
+    return int(working_set(view_schedule(chain, schedule)))
+
+
+def working_set(view: ChainView, streamed: Collection[tuple[str, Access]] = ()) -> Count:
+    """The largest working set of any operator without reads (operator, access) that are `streamed`; tiles may be arrays."""
+    live = live_intermediates(view)
+    accesses = tuple(one for one in outer_accesses(view) if one[2] or (one[0].operator.name, one[1]) not in streamed)
+    known: dict[Hashable, Count] = {}
+    needs = [live + _resident_elements(view, running, accesses, known) for running in view.operators]
+    return as_integer(reduce(np.maximum, needs))
+
+
+def _resident_elements(
+    view: ChainView, running: OperatorView, accesses: Sequence[tuple[OperatorView, Access, bool]], known: dict[Hashable, Count]
+) -> Count:
+    """What accesses take while an operator runs; those of others under the same loops are `known` after the first."""
+    alike = running.operator.name if running.conditions else tuple(loop.node for loop in running.loops)
+    total: Count = 0
+    for number, (owner, access, _) in enumerate(accesses):
+        key = number, running.operator.name if owner is running else alike
+        if key not in known:
+            known[key] = resident(view, running, owner, access)
+        total = total + known[key]
+    return total
+
+
+def literal_memory_use(view: ChainView) -> Count:
+    """Algorithm 1's MU as printed: the largest sum of the tiles (bounding boxes) of one operator."""
+    sums = [
+        sum(bounding_box(access, one.tiles) for access in (*dict.fromkeys(one.operator.reads), one.operator.write))
+        for one in view.operators
+    ]
+    return as_integer(reduce(np.maximum, sums))
+
+
+def live_intermediates(view: ChainView) -> Count:
+    """Elements of all buffers that hold intermediates, and the states of rows that run online.
+
+    Tensors that share a buffer in place, or take a place in turns, count once, at their largest; those that lie where the
+    output does need none.
+    """
+    return as_integer(sum(_place_elements(view, groups) for groups in places(view)) + state_elements(view))
+
+
+def held_sizes(view: ChainView, tensor: str) -> dict[str, Count]:
+    """The held extent of every axis of an intermediate: `memory.live_blocks` for tiles that may be arrays."""
+    chain = view.chain
+    producer = chain.producer(tensor)
+    assert producer is not None, f"{tensor} is an input"
+    views = [view.of(producer.name), *(view.of(consumer.name) for consumer in chain.consumers(tensor))]
+    equal = equal_axes(chain, tensor)
+    held: dict[str, Count] = {axis: view.sizes[axis] for axis in tensor_axes(producer.write)}
+    behind_barrier: Count = False
+    for loops in zip(*(one.loops for one in views), strict=False):
+        loop = loops[0]
+        if any(other.node != loop.node for other in loops):
+            break
+        if loop.axis in views[0].walks:
+            continue
+        if loop.axis in equal:
+            tile = np.minimum(views[0].tiles[loop.axis], view.sizes[loop.axis])
+            held[loop.axis] = as_integer(np.where(behind_barrier, held[loop.axis], tile))
+        elif _is_barrier(view, tensor, views, loop.axis):
+            behind_barrier = behind_barrier | (loop.trips > 1)
+    return {**held, **{axis: walk.largest for axis, walk in views[0].walks.items()}}
+
+
+def _place_elements(view: ChainView, groups: tuple[tuple[str, ...], ...]) -> Count:
+    """Of the buffers that lie in one place in turns, and of those among them that have to have their own."""
+    turns: Count = 0
+    own: Count = 0
+    for group in groups:
+        size, lasts = _group_elements(view, group), is_lasting(view, group) if len(groups) > 1 else False
+        turns = np.maximum(turns, size * np.logical_not(lasts))
+        own = own + size * np.asarray(lasts, int)
+    return turns + own
+
+
+def _group_elements(view: ChainView, group: tuple[str, ...]) -> Count:
+    members = [held_sizes(view, tensor) for tensor in group]
+    sizes = [reduce(np.maximum, (held[axis] for held in members)) for axis in members[0]]
+    return as_integer(reduce(lambda total, size: total * size, sizes, 1))
+
+
+def _is_barrier(view: ChainView, tensor: str, views: list[OperatorView], axis: str) -> bool:
+    producer, *consumers = views
+    if axis in axis_names((producer.operator,)):
+        return True
+    if axis in axis_names(consumer.operator for consumer in consumers):
+        return view.storage[tensor] is Storage.KEEP
+    return axis in producer.conditions and any(axis not in consumer.conditions for consumer in consumers)
+
+
+def resident(view: ChainView, running: OperatorView, owner: OperatorView, access: Access) -> Count:
+    """What an access's tile occupies while `running` works: all of it for the owner, else only if its reuse spans it."""
+    if running.operator.name == owner.operator.name:
+        return _tile_elements(view, owner, access)
+    reused: Count = False
+    reuse_ended: Count = False
+    for loop in reversed(owner.running()):
+        if loop.axis in access.axes():
+            reuse_ended = reuse_ended | (loop.trips > 1)
+        elif _runs_between(view, running, owner, loop):
+            reused = reused | (~np.asarray(reuse_ended) & (loop.trips > 1))
+    return _tile_elements(view, owner, access) * np.where(reused, 1, 0) if np.any(reused) else 0
+
+
+def _tile_elements(view: ChainView, owner: OperatorView, access: Access) -> Count:
+    """The largest tile of an access."""
+    largest = owner.largest()
+    return distinct_elements(access, {axis: np.minimum(largest[axis], view.sizes[axis]) for axis in access.axes()})
+
+
+def _runs_between(view: ChainView, running: OperatorView, owner: OperatorView, loop: LoopView) -> bool:
+    """Whether an operator runs between two trips of a loop at whose every trip the owner of a tile runs."""
+    if all(loop.node != other.node for other in running.loops):
+        return False
+    condition = running.conditions.get(loop.axis)
+    if condition is None:
+        return True
+    names = [other.operator.name for other in view.operators]
+    is_before = names.index(running.operator.name) < names.index(owner.operator.name)
+    return is_before if condition is Trip.LAST else not is_before

@@ -1,0 +1,157 @@
+"""How many distinct elements, and how many cache lines, the tile of an access touches.
+
+Chimera's footprint is a bounding box: the product over dimensions of `1 + sum(|c| * (s - 1))`. At a stride larger than the
+kernel it counts elements that nobody reads (31 for 8 outputs at stride 4 and kernel 3, where 24 are read), so elements are
+counted exactly here. Tile sizes may be integers or NumPy arrays that broadcast against each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache, reduce
+from itertools import product
+
+import numpy as np
+
+from tilewright.graph.index import Index
+from tilewright.graph.types import Access
+from tilewright.plan.regions.loop_views import Count
+
+
+def distinct_elements(access: Access, tiles: Mapping[str, Count]) -> Count:
+    """The number of distinct elements that an access touches in a tile, guards left aside.
+
+    Exact for affine accesses whose dimensions have axes of their own; a diagonal counts its axis once. Divisions and
+    remainders are bounded from above by the range of values that they can take.
+
+    >>> from tilewright.graph.index import axis
+    >>> row = Access("x", (axis("w") * 4 + axis("kw"),))
+    >>> distinct_elements(row, {"w": 8, "kw": 3})
+    24
+    """
+    elements: Count = 1
+    plain = _plain_axes(access)
+    if plain is not None:
+        return as_integer(reduce(lambda total, name: total * tiles[name], plain, elements))
+    for part, axes in _independent(access):
+        count = reduce(lambda total, index: total * distinct_values(index, tiles), part.indices, 1)
+        if len(part.indices) > 1:
+            count = np.minimum(count, reduce(lambda total, name: total * tiles[name], axes, 1))
+        elements = elements * count
+    return as_integer(elements)
+
+
+def bounding_box(access: Access, tiles: Mapping[str, Count]) -> Count:
+    """The footprint as Chimera's getFootprint gives it (Algorithm 1, line 5): the product of `1 + sum(|c| * (s - 1))`."""
+    return reduce(lambda total, index: total * _span(index, tiles), access.indices, 1)
+
+
+def swept_elements(access: Access, tiles: Mapping[str, Count], sizes: Mapping[str, Count]) -> Count:
+    """The sum of `distinct_elements` over all tiles of the whole index space, shorter last tiles included.
+
+    For plain axes it is the size of the tensor; where tiles overlap (halos), what they share counts for each of them.
+    """
+    total: Count = 1
+    plain = _plain_axes(access)
+    if plain is not None:
+        return reduce(lambda product, name: product * sizes[name], plain, 1)
+    for part, axes in _independent(access):
+        pieces = [_pieces(sizes[name], tiles[name]) for name in axes]
+        swept: Count = 0
+        for choice in product(*pieces):
+            blocks = reduce(lambda count, piece: count * piece[0], choice, 1)
+            swept = swept + blocks * distinct_elements(part, dict(zip(axes, (size for _, size in choice), strict=True)))
+        total = total * swept
+    return as_integer(total)
+
+
+def cache_lines(access: Access, tiles: Mapping[str, Count], line_elements: int) -> Count:
+    """The whole cache lines of a tile of a row-major tensor whose rows start at line boundaries.
+
+    >>> from tilewright.graph.index import axis
+    >>> cache_lines(Access("x", (axis("m"), axis("k"))), {"m": 6, "k": 20}, 16)
+    12
+    """
+    if not access.indices:
+        return 1
+    rows = distinct_elements(Access(access.tensor, access.indices[:-1]), tiles)
+    last = access.indices[-1]
+    lines = np.minimum(distinct_values(last, tiles), -(-_span(last, tiles) // line_elements))
+    return as_integer(rows * lines)
+
+
+def as_integer(value: Count) -> Count:
+    """A Python integer in place of a NumPy scalar; arrays stay as they are."""
+    return int(value) if np.ndim(value) == 0 else value
+
+
+@lru_cache(maxsize=4096)
+def _plain_axes(access: Access) -> tuple[str, ...] | None:
+    """The axis of every dimension if each is an axis of its own: the footprint is then the product of their tiles."""
+    if not all(index.is_axis() for index in access.indices):
+        return None
+    names = tuple(str(index.terms[0][0]) for index in access.indices)
+    return names if len(set(names)) == len(names) else None
+
+
+@lru_cache(maxsize=4096)
+def _independent(access: Access) -> tuple[tuple[Access, tuple[str, ...]], ...]:
+    """The access with some of its dimensions each time, such that no two of them have an axis in common, and their axes."""
+    groups: list[list[Index]] = []
+    for index in access.indices:
+        touching = [group for group in groups if any(index.axes() & other.axes() for other in group)]
+        groups = [group for group in groups if group not in touching]
+        groups.append([*(other for group in touching for other in group), index])
+    parts = (Access(access.tensor, tuple(group)) for group in groups)
+    return tuple((part, tuple(sorted(part.axes()))) for part in parts)
+
+
+def _pieces(size: Count, tile: Count) -> tuple[tuple[Count, Count], tuple[Count, Count]]:
+    """(number, size) of the full tiles of an axis and of the shorter last one."""
+    full, rest = size // tile, size % tile
+    return (full, np.minimum(tile, size)), (np.minimum(rest, 1), np.maximum(rest, 1))
+
+
+def _span(index: Index, tiles: Mapping[str, Count]) -> Count:
+    """The length of the interval of values that an index takes in a tile."""
+    if index.is_affine():
+        return 1 + sum(abs(factor) * (tiles[str(atom)] - 1) for atom, factor in index.terms)
+    largest = {name: int(np.max(tiles[name])) for name in index.axes()}
+    low, high = index.bounds(largest)
+    return high - low + 1
+
+
+def distinct_values(index: Index, tiles: Mapping[str, Count]) -> Count:
+    """The number of distinct values that an index takes in a tile: exact where it is affine, else a bound from above."""
+    if not index.is_affine():
+        points = reduce(lambda total, name: total * tiles[name], sorted(index.axes()), 1)
+        return np.minimum(points, _span(index, tiles))
+    terms = [(abs(factor), tiles[str(atom)]) for atom, factor in index.terms]
+    if len(terms) == 2:
+        return _two_progressions(*terms[0], *terms[1])
+    if len(terms) < 2:
+        return terms[0][1] if terms else 1
+    factors = tuple(factor for factor, _ in terms)
+    counted = np.frompyfunc(lambda *counts: _sumset_size(factors, tuple(map(int, counts))), len(terms), 1)
+    return np.asarray(counted(*(count for _, count in terms))).astype(np.int64)
+
+
+def _two_progressions(first: int, first_count: Count, second: int, second_count: Count) -> Count:
+    """The distinct values of first*i + second*j. With coprime steps p, q the points (i, j) and (i + q, j - p) coincide."""
+    common = np.gcd(first, second)
+    p, q = first // common, second // common
+    coinciding = np.maximum(first_count - q, 0) * np.maximum(second_count - p, 0)
+    return first_count * second_count - coinciding
+
+
+@lru_cache(maxsize=1 << 14)
+def _sumset_size(factors: tuple[int, ...], counts: tuple[int, ...]) -> int:
+    """The distinct values of sum(factor * i), i < count: values as bits of one integer, shifted and united."""
+    values = 1
+    for factor, count in zip(factors, counts, strict=True):
+        reached = 1
+        while reached < count:
+            step = min(reached, count - reached)
+            values |= values << (factor * step)
+            reached += step
+    return values.bit_count()

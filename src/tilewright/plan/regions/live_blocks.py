@@ -1,0 +1,128 @@
+"""What must stay on chip while a schedule runs: live intermediate state and working sets, in elements.
+
+Chimera's memory use (Algorithm 1, line 20: the largest sum of one operator's tiles) leaves out what lives across operators:
+an intermediate waits from the block that produces it to the last block that reads it, and a stationary tile of one operator
+stays while another runs. Both are counted here.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from math import prod
+
+from tilewright.graph.types import Access, Chain, Operator
+from tilewright.plan.chain_analysis import fact
+from tilewright.plan.chains import equal_axes, tensor_axes
+from tilewright.plan.regions.required_regions import schedule_follows
+from tilewright.plan.regions.trip_counts import largest_sizes, planned_sizes, trip_counts
+from tilewright.plan.schedule import Loop, Schedule, Storage, common_path
+
+
+def live_blocks(chain: Chain, schedule: Schedule, tensor: str) -> tuple[tuple[str, Loop | None], ...]:
+    """For every axis of an intermediate, in order of its dimensions: the loop whose current block is held, None for all of it.
+
+    A loop around the producer and all consumers is a barrier if it has more than one trip and either side works through
+    the tensor again, or only once, during them: loops of which only one side knows the axis. Recomputation takes the
+    barrier away from loops that only consumers have. An axis is held by the block of its innermost common loop outside
+    the first barrier. For a GEMM chain C[m, l] = A B, E = C D that is: m, l before k, n: one tile; m first and l inside
+    k or n: T_M x L; k or n outermost: the whole of C.
+    Axes along which the producer follows its consumers hold an image of their block (see `images`), whatever is said here.
+    """
+    producer = chain.producer(tensor)
+    assert producer is not None, f"{tensor} is an input"
+    equal = equal_axes(chain, tensor)
+    common = _common_loops(chain, schedule, tensor)
+    follow = schedule_follows(chain, schedule)
+    held: dict[str, Loop] = {}
+    for loop, trips in zip(common, trip_counts(common, largest_sizes(chain)), strict=True):
+        if (producer.name, loop.axis) in follow:
+            continue
+        if loop.axis in equal:
+            held[loop.axis] = loop
+        elif trips > 1 and _is_barrier(chain, schedule, tensor, loop.axis):
+            break
+    return tuple((axis, held.get(axis)) for axis in tensor_axes(producer.write))
+
+
+def buffer_blocks(chain: Chain, schedule: Schedule, tensor: str) -> tuple[tuple[str, Loop | None], ...]:
+    """As `live_blocks`, for the buffer that an intermediate shares with others because maps work in place.
+
+    Every axis is held by the outermost of the blocks that the members of its group need.
+    """
+    group = next(names for names in in_place_groups(chain) if tensor in names)
+    members = [dict(live_blocks(chain, schedule, name)) for name in group]
+    producer = chain.producer(tensor)
+    assert producer is not None
+    return tuple((axis, _larger([blocks[axis] for blocks in members])) for axis in tensor_axes(producer.write))
+
+
+@fact
+def in_place_groups(chain: Chain) -> tuple[tuple[str, ...], ...]:
+    """Intermediates that share one buffer: maps and row operators overwrite an input that nothing else reads.
+
+    Input and result must be intermediates of the same type, with equal axes in equal dimensions.
+    """
+    groups: list[list[str]] = []
+    for tensor in chain.intermediates:
+        producer = chain.producer(tensor)
+        assert producer is not None
+        source = overwritten(chain, producer)
+        group = next((names for names in groups if source is not None and names[-1] == source), None)
+        if group is None:
+            groups.append([tensor])
+        else:
+            group.append(tensor)
+    return tuple(tuple(group) for group in groups)
+
+
+def overwritten(chain: Chain, operator: Operator) -> str | None:
+    """The intermediate in whose place an operator may leave its result: of several the last one that is made."""
+    able = {access.tensor for access in operator.reads if _overwrites(chain, operator, access)}
+    return next((tensor for tensor in reversed(chain.intermediates) if tensor in able), None)
+
+
+def live_elements(chain: Chain, schedule: Schedule, tensor: str) -> int:
+    """How many elements of an intermediate are alive at once, at planned sizes."""
+    return _block_elements(live_blocks(chain, schedule, tensor), planned_sizes(chain))
+
+
+def _overwrites(chain: Chain, operator: Operator, access: Access) -> bool:
+    if access.tensor not in chain.intermediates or operator.is_contraction() or access.guard is not None:
+        return False
+    same_type = chain.tensor(access.tensor).dtype == chain.tensor(operator.write.tensor).dtype
+    reads = sum(read.tensor == access.tensor for other in chain.operators for read in other.reads)
+    producer = chain.producer(access.tensor)
+    assert producer is not None
+    alike = access.indices == operator.write.indices == producer.write.indices
+    return same_type and reads == 1 and alike and all(index.is_axis() for index in access.indices)
+
+
+def _larger(loops: list[Loop | None]) -> Loop | None:
+    return None if None in loops else max((loop for loop in loops if loop is not None), key=lambda loop: loop.tile)
+
+
+def _block_elements(blocks: tuple[tuple[str, Loop | None], ...], sizes: dict[str, int]) -> int:
+    return prod(sizes[axis] if loop is None else min(loop.tile, sizes[axis]) for axis, loop in blocks)
+
+
+def _common_loops(chain: Chain, schedule: Schedule, tensor: str) -> tuple[Loop, ...]:
+    producer = chain.producer(tensor)
+    assert producer is not None
+    paths = (schedule.path(operator.name) for operator in (producer, *chain.consumers(tensor)))
+    return reduce(common_path, paths)
+
+
+def _is_barrier(chain: Chain, schedule: Schedule, tensor: str, axis: str) -> bool:
+    """Whether the tensor must outlive a trip of a loop over `axis`, which is not one of its equal axes."""
+    producer = chain.producer(tensor)
+    assert producer is not None
+    if _has(producer, axis):
+        return True
+    if any(_has(consumer, axis) for consumer in chain.consumers(tensor)):
+        return schedule.storage_of(tensor) is Storage.KEEP
+    runs_once = axis in schedule.conditions(producer.name)
+    return runs_once and any(axis not in schedule.conditions(c.name) for c in chain.consumers(tensor))
+
+
+def _has(operator: Operator, axis: str) -> bool:
+    return any(own.name == axis for own in operator.axes)

@@ -1,0 +1,97 @@
+"""Which buffers of intermediates lie in the same place: those that are never alive together.
+
+Inside the loops that all operators share, the rest of a schedule runs child by child: an operator with its own loops, or a
+segment. A buffer is alive from the child that first writes it to the one that reads it last, and, where a shared loop is a
+barrier for it, from block to block as well. In a chain of layers that are kept in blocks of rows, two places in turns do.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import pairwise
+
+import numpy as np
+
+from tilewright.graph.types import Chain
+from tilewright.plan.chain_analysis import fact
+from tilewright.plan.chains import equal_axes
+from tilewright.plan.regions.epilogues import in_output_place
+from tilewright.plan.regions.live_blocks import in_place_groups
+from tilewright.plan.regions.loop_views import ChainView, Count, OperatorView
+
+Group = tuple[str, ...]
+
+
+def places(view: ChainView) -> tuple[tuple[Group, ...], ...]:
+    """The groups of intermediates that work in place, by the place that they take in turns: each the first one that is free.
+
+    One that lasts (see `is_lasting`) lies in a place of its own all the same.
+    """
+    outside = frozenset(in_output_place(view.chain))
+    groups = [group for group in in_place_groups(view.chain) if outside.isdisjoint(group)]
+    children = _children(view)
+    found: list[list[Group]] = []
+    until: list[int] = []
+    for group in groups:
+        first, last = _life(view.chain, children, group)
+        free = next((i for i, end in enumerate(until) if end < first), len(found))
+        if free == len(found):
+            found.append([])
+            until.append(last)
+        found[free].append(group)
+        until[free] = last
+    return tuple(map(tuple, found))
+
+
+def is_lasting(view: ChainView, group: Group) -> Count:
+    """Whether a buffer is alive from one block of the shared loops to the next, so that nothing else may lie in its place.
+
+    So are rolled results and those of operators that do not run in every block; a loop whose trips a call decides may be one.
+    """
+    users = [view.of(name) for name in _users(view.chain, group)]
+    if any(one.conditions or one.walks for one in users):
+        return True
+    equal = reduce(frozenset[str].intersection, (equal_axes(view.chain, tensor) for tensor in group))
+    if all(loop.axis in equal for loop in users[0].loops):
+        return False
+    others = [loop for loop in users[0].loops[: _shared(view)] if loop.axis not in equal]
+    return reduce(np.logical_or, ((loop.trips > 1) | _is_open(view.chain, loop.axis) for loop in others), False)
+
+
+@fact
+def _users(chain: Chain, group: Group) -> tuple[str, ...]:
+    """The operators that write or read a group, in the chain's order."""
+    makers = (maker for tensor in group if (maker := chain.producer(tensor)))
+    readers = (reader for tensor in group for reader in chain.consumers(tensor))
+    names = {operator.name for operator in (*makers, *readers)}
+    return tuple(operator.name for operator in chain.operators if operator.name in names)
+
+
+def _life(chain: Chain, children: dict[str, int], group: Group) -> tuple[int, int]:
+    used = [children[name] for name in _users(chain, group)]
+    return min(used), max(used)
+
+
+def _shared(view: ChainView) -> int:
+    """How many loops all operators share."""
+    paths = [[loop.node for loop in one.loops] for one in view.operators]
+    return sum(len(set(nodes)) == 1 for nodes in zip(*paths, strict=False)) if len(paths) > 1 else 0
+
+
+def _children(view: ChainView) -> dict[str, int]:
+    """The number of the child of the shared loops in which an operator runs."""
+    shared = _shared(view)
+    numbers = {view.operators[0].operator.name: 0}
+    for one, other in pairwise(view.operators):
+        numbers[other.operator.name] = numbers[one.operator.name] + (not _is_same_child(one, other, shared))
+    return numbers
+
+
+def _is_same_child(one: OperatorView, other: OperatorView, shared: int) -> bool:
+    mine, theirs = one.loops[shared:], other.loops[shared:]
+    return bool(mine and theirs) and mine[0].node == theirs[0].node
+
+
+def _is_open(chain: Chain, axis: str) -> bool:
+    """Whether only a call knows an extent."""
+    return not isinstance(chain.extents[axis], int)

@@ -1,0 +1,93 @@
+"""Which loops are distributed over threads, and how evenly their blocks divide.
+
+A plan depends on the machine's cores, never on the number of threads that run it: results stay the same bit for bit however the
+blocks are distributed. Threads may be more than the planned cores, or held up by other programs: `ENOUGH_BLOCKS` serves these.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import takewhile
+from math import prod
+
+from tilewright.graph.types import AxisKind, Chain
+from tilewright.plan.regions.loop_views import ChainView, Count
+from tilewright.plan.regions.required_regions import Follows, follows, schedule_follows, shared_loops
+from tilewright.plan.regions.trip_counts import planned_sizes, trip_counts
+from tilewright.plan.schedule import Loop, Node, Pack, Schedule, Storage
+
+ENOUGH_BLOCKS = 16
+"""Blocks that a plan provides if the work is large enough to be worth distributing."""
+WORTH_DISTRIBUTING_S = 2e-5
+"""Work that takes longer on one thread is cut into `ENOUGH_BLOCKS` blocks."""
+
+
+def parallel_axes(chain: Chain, schedule: Schedule) -> tuple[str, ...]:
+    """Axes of the outermost loops whose blocks are independent, with only Packs beside them.
+
+    They are parallel in every operator, but for the axis of a split. A loop along which an intermediate is rolled is not one
+    of them: its blocks need what the ones before have left.
+    """
+    return tuple(loop.axis for loop in parallel_loops(chain, schedule))
+
+
+def parallel_loops(chain: Chain, schedule: Schedule) -> tuple[Loop, ...]:
+    """The loops of `parallel_axes`, outermost first."""
+    loops: list[Loop] = []
+    follow = schedule_follows(chain, schedule)
+    rolls = any(schedule.storage_of(tensor) is Storage.ROLL for tensor in chain.intermediates)
+    serial = shared_loops(schedule)[-1:] if rolls else ()
+    body: tuple[Node, ...] = schedule.body
+    while True:
+        others = [node for node in body if not isinstance(node, Pack)]
+        if len(others) != 1 or others[0] is not body[-1] or not isinstance(others[0], Loop):
+            return tuple(loops)
+        loop = others[0]
+        independent = is_parallel(chain, loop.axis, follow) or loop.axis == schedule.split
+        if not independent or any(loop.axis == other.axis for other in loops) or loop in serial:
+            return tuple(loops)
+        loops.append(loop)
+        body = loop.body
+
+
+def is_parallel(chain: Chain, axis: str, follow: Follows | None = None) -> bool:
+    """Whether every operator of a chain has the axis, or follows its consumers along it, and none reduces it."""
+    moving = {operator for (operator, _), one in (follow or {}).items() if axis in one.slopes}
+    return all(
+        any(own.name == axis and own.kind is AxisKind.PARALLEL for own in operator.axes) or operator.name in moving
+        for operator in chain.operators
+    )
+
+
+def block_count(chain: Chain, schedule: Schedule) -> int:
+    """The number of independent blocks, at planned sizes."""
+    return prod(trip_counts(parallel_loops(chain, schedule), planned_sizes(chain)))
+
+
+def blocks_in_view(view: ChainView, shared: int) -> Count:
+    """The independent blocks of the first `shared` loops, which all operators share; an array where tiles are."""
+    loops = view.operators[-1].loops[:shared]
+    follow = follows(view.chain, view.storage, [loop.axis for loop in loops])
+    rolls = Storage.ROLL in view.storage.values()
+    distributed = takewhile(lambda loop: is_parallel(view.chain, loop.axis, follow), loops[: shared - rolls] if shared else ())
+    return reduce(lambda count, loop: count * loop.trips, distributed, 1)
+
+
+def imbalance(blocks: Count, threads: int) -> Count:
+    """The time of `threads` threads over an even share: ceil(blocks / threads) * threads / blocks; blocks may be an array.
+
+    >>> imbalance(9, 4)
+    1.3333333333333333
+    """
+    return -(-blocks // threads) * threads / blocks
+
+
+def threads_seconds(seconds: Count, blocks: Count, threads: int, region_s: float) -> Count:
+    """The time of work of `seconds` on one thread in equal blocks on several; one block, or one thread, opens no region.
+
+    >>> threads_seconds(9.0, 9, 4, 0.5)
+    3.5
+    """
+    if threads == 1:
+        return seconds
+    return seconds * imbalance(blocks, threads) / threads + region_s * (blocks > 1)

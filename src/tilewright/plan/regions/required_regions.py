@@ -1,0 +1,314 @@
+"""Images: the block that a producer works on while its consumers work on theirs, where they read at affine positions.
+
+A consumer that reads an intermediate at `2*h + y` needs, for a block of h, the rows from twice the block's start up to twice its
+last point plus the largest y. Under loops that all operators share, a producer whose result is not kept works on that image only,
+and so do the producers before it; equal axes are the special case of the identity. Neighbouring images overlap (a halo). An
+intermediate that is recomputed has the overlap computed again by every block, by a factor of `((T - 1) * stride + kernel) /
+(T * stride)` per axis. One that is rolled has every element computed once: its producer adds what the block before did not
+compute, along the innermost shared loop, and the overlap is carried to the front of the buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tilewright.graph.index import Index
+from tilewright.graph.types import AxisKind, Chain, Operator
+from tilewright.plan.chain_analysis import fact
+from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, common_path
+
+Count = Any
+"""An integer, or an integer array with one value per candidate."""
+Place = tuple[str, str]
+"""(operator, axis)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How one read of an operator addresses a dimension of an intermediate; guarded reads may lie outside the tensor."""
+
+    consumer: str
+    index: Index
+    is_guarded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """An axis along which an operator follows its consumers, and by how much it moves for a step along each loop's axis."""
+
+    readings: tuple[Reading, ...]
+    slopes: Mapping[str, int]
+
+
+Follows = Mapping[Place, Follow]
+
+
+def shared_loops(schedule: Schedule) -> tuple[Loop, ...]:
+    """The loops around all operators of a schedule, outermost first."""
+    return reduce(common_path, (path for path, leaf in schedule.leaves() if isinstance(leaf, Compute)))
+
+
+def schedule_follows(chain: Chain, schedule: Schedule) -> Follows:
+    """The axes along which operators follow their consumers under a schedule."""
+    storage = {tensor: schedule.storage_of(tensor) for tensor in chain.intermediates}
+    return follows(chain, storage, [loop.axis for loop in shared_loops(schedule)])
+
+
+def follows(chain: Chain, storage: Mapping[str, Storage], loops: Sequence[str]) -> Follows:
+    """The axes along which operators follow their consumers under shared loops over these axes.
+
+    They are the dimensions of results that are not kept which are read at affine positions that depend on the loops.
+    """
+    moving = tuple(tensor for tensor in chain.intermediates if storage.get(tensor, Storage.KEEP) is not Storage.KEEP)
+    return _follows(chain, moving, frozenset(loops))
+
+
+@fact
+def _follows(chain: Chain, moving: tuple[str, ...], loops: frozenset[str]) -> Follows:
+    """The same for intermediates that are not kept."""
+    found: dict[Place, Follow] = {}
+    for operator in reversed(chain.operators[:-1]):
+        if operator.write.tensor not in moving:
+            continue
+        for axis, ways in readings(chain, operator).items():
+            slopes = [_slopes(found, reading, loops) for reading in ways]
+            is_itself = all(r.index.is_axis() and r.index.axes() == {axis} and (r.consumer, axis) not in found for r in ways)
+            one_way = all(slope == slopes[0] for slope in slopes) and all(step > 0 for step in slopes[0].values())
+            if slopes[0] and one_way and not is_itself:
+                found[operator.name, axis] = Follow(ways, slopes[0])
+    return found
+
+
+def rolled_axis(chain: Chain, follow: Follows, tensor: str, loop: str) -> str:
+    """The axis along which an intermediate can be rolled through the innermost shared loop; empty if it cannot."""
+    producer = chain.producer(tensor)
+    assert producer is not None, f"{tensor} is an input"
+    moving = [axis for (operator, axis), one in follow.items() if operator == producer.name and loop in one.slopes]
+    return moving[0] if len(moving) == 1 else ""
+
+
+def readings(chain: Chain, operator: Operator) -> dict[str, tuple[Reading, ...]]:
+    """How every independent axis of an operator that is a dimension of its result is read, unless a read is not affine.
+
+    The columns of a product are left out: a packed operand is entered where a panel begins, which images do not care for.
+    """
+    found = {}
+    column = contraction_roles(operator).column if operator.is_contraction() else None
+    indices = operator.write.indices
+    for dimension, written in enumerate(indices):
+        if not written.is_axis() or sum(bool(written.axes() & other.axes()) for other in indices) > 1:
+            continue
+        (axis,) = written.axes()
+        if axis == column:
+            continue
+        ways = tuple(
+            Reading(consumer.name, access.indices[dimension], access.guard is not None)
+            for consumer in chain.consumers(operator.write.tensor)
+            for access in consumer.reads
+            if access.tensor == operator.write.tensor
+        )
+        if operator.axis(axis).kind is AxisKind.PARALLEL and all(one.index.is_affine() for one in ways):
+            found[axis] = ways
+    return found
+
+
+def _slopes(found: Follows, reading: Reading, loops: frozenset[str]) -> dict[str, int]:
+    """How far the position that is read moves for a step along every loop's axis; 0 left out, opposite directions negative."""
+    slopes: dict[str, int] = {}
+    for atom, factor in reading.index.terms:
+        place = reading.consumer, str(atom)
+        moved = found[place].slopes if place in found else {axis: 1 for axis in loops if axis == atom}
+        for axis, step in moved.items():
+            slopes[axis] = slopes.get(axis, 0) + factor * step if factor > 0 else -1
+    return slopes
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The blocks of an operator along one axis. Positions are those for the first blocks of all loops, without clamping.
+
+    Every figure may be an array, with one value per choice of tiles.
+    """
+
+    low: Count
+    """Where a block starts that is not the first of the innermost loop, and ..."""
+    first_low: Count
+    """... where the first one does: a rolled result has nothing to add to there."""
+    high: Count
+    held_low: Count
+    """Where what consumers read of the block starts; before `low` if the result is rolled."""
+    hull: tuple[int, int]
+    """From the first point to the one after the last; empty where consumers read nothing but what guards replace."""
+    loops: frozenset[str]
+    total: Count = 1
+    """Points of all blocks together: more than the extent where blocks overlap, less where consumers leave out points."""
+
+    def each(self, change: Callable[[Count], Count]) -> Walk:
+        """The same walk with all figures changed alike."""
+        names = ("low", "first_low", "high", "held_low", "total")
+        return replace(self, **{name: change(getattr(self, name)) for name in names})
+
+    @property
+    def tile(self) -> Count:
+        """Points of a block: at least one, as of empty axes."""
+        return np.maximum(np.minimum(self.high - self.low, self.hull[1] - self.hull[0]), 1)
+
+    @property
+    def largest(self) -> Count:
+        """Points of the largest block, and of what is held of the result."""
+        return np.maximum(np.minimum(self.high - self.first_low, self.hull[1] - self.hull[0]), 1)
+
+    @property
+    def carried(self) -> Count:
+        """Points that a rolled result keeps from one block for the next."""
+        return np.minimum(self.low - self.held_low, self.largest)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLoop:
+    """A loop around all operators: its axis, the tile and the number of its trips."""
+
+    axis: str
+    tile: Count
+    trips: Count
+
+
+def walks(
+    chain: Chain, follow: Follows, storage: Mapping[str, Storage], loops: Sequence[SharedLoop], sizes: Mapping[str, int]
+) -> dict[Place, Walk]:
+    """The walk of every operator along every axis along which it follows its consumers; loops outermost first.
+
+    Blocks move by equal steps, whatever they reach; what lies outside the hull of all points is cut off from every one of them.
+    """
+    found: dict[Place, Walk] = {}
+    for place, one in follow.items():
+        walk = _covering([_image(found, reading, loops, sizes) for reading in one.readings])
+        walk = _clamped(walk, sizes[place[1]])
+        if storage[chain.operator(place[0]).write.tensor] is Storage.ROLL and loops[-1].axis in one.slopes:
+            walk = _rolled(walk, one.slopes[loops[-1].axis], loops[-1])
+        found[place] = replace(walk, total=_points(walk, one.slopes, loops, sizes))
+    return found
+
+
+def carried_elements(
+    operator: Operator, walked: Mapping[str, Walk], box: Mapping[str, Count], loops: Sequence[SharedLoop]
+) -> Count:
+    """Elements of an operator's result that are moved for the next block, in all. `box` has the blocks of the shared loops."""
+    rolled = [axis for axis, walk in walked.items() if np.any(np.asarray(walk.carried) > 0)]
+    if not rolled:
+        return 0
+    axes = [axis for index in operator.write.indices for axis in index.axes()]
+    held = [walked[a].carried if a in rolled else walked[a].largest if a in walked else box[a] for a in axes]
+    every, first = _blocks(loops), _blocks(loops[:-1])
+    return reduce(lambda product, size: product * size, held, every - first)
+
+
+def _consumer_walk(found: Mapping[Place, Walk], place: Place, loops: Sequence[SharedLoop], sizes: Mapping[str, int]) -> Walk:
+    """The walk along an axis of a consumer; one that it does not follow anybody along is cut by loops over it."""
+    if place in found:
+        return found[place]
+    size = sizes[place[1]]
+    cutting = [loop for loop in loops if loop.axis == place[1]]
+    block = np.minimum(cutting[-1].tile, size) if cutting else size
+    return Walk(0, 0, block, 0, (0, size), frozenset(loop.axis for loop in cutting))
+
+
+def _image(found: Mapping[Place, Walk], reading: Reading, loops: Sequence[SharedLoop], sizes: Mapping[str, int]) -> Walk:
+    terms = [(factor, _consumer_walk(found, (reading.consumer, str(atom)), loops, sizes)) for atom, factor in reading.index.terms]
+    start = reading.index.constant
+    along = frozenset().union(*(walk.loops for _, walk in terms))
+    low = start + sum(factor * (walk.low if factor > 0 else walk.high - 1) for factor, walk in terms)
+    first = start + sum(factor * (walk.first_low if factor > 0 else walk.high - 1) for factor, walk in terms)
+    high = start + 1 + sum(factor * (walk.high - 1 if factor > 0 else walk.low) for factor, walk in terms)
+    ends = [[factor * end for end in (walk.hull[0], walk.hull[1] - 1)][:: 1 if factor > 0 else -1] for factor, walk in terms]
+    hull = start + sum(end[0] for end in ends), start + 1 + sum(end[1] for end in ends)
+    return Walk(low, first, high, low, hull, along)
+
+
+def _covering(images: Sequence[Walk]) -> Walk:
+    """The smallest blocks that cover all images. All move alike, so that every block grows by as much."""
+    low, first = (reduce(np.minimum, ends) for ends in ([one.low for one in images], [one.first_low for one in images]))
+    high = reduce(np.maximum, [one.high for one in images])
+    hull = min(one.hull[0] for one in images), max(one.hull[1] for one in images)
+    return Walk(low, first, high, low, hull, images[0].loops)
+
+
+def _clamped(walk: Walk, extent: int) -> Walk:
+    low = max(walk.hull[0], 0)
+    return replace(walk, hull=(low, max(low, min(walk.hull[1], extent))))
+
+
+def _rolled(walk: Walk, slope: int, loop: SharedLoop) -> Walk:
+    """Blocks behind the first add what one step of the loop brings, or their whole image if neighbours do not overlap."""
+    added = np.maximum(walk.low, walk.high - slope * loop.tile)
+    return replace(walk, low=walk.low + (added - walk.low) * np.minimum(loop.trips - 1, 1))
+
+
+def _points(walk: Walk, slopes: Mapping[str, int], loops: Sequence[SharedLoop], sizes: Mapping[str, int]) -> Count:
+    """The points inside the hull of all blocks together, as if there were one where there is none (as of empty axes).
+
+    Where something is rolled, blocks behind the first of the innermost loop start where the one before has ended.
+    """
+    moving = [loop for loop in loops if loop.axis in slopes]
+    highs = [_Steps(slopes[one.axis] * one.tile, one.trips, slopes[one.axis] * _short(one, sizes)) for one in moving]
+    starts = [replace(steps, short=0) for steps in highs]
+    if np.array_equal(walk.first_low, walk.low):
+        return np.maximum(_inside(walk.high, walk.hull, highs) - _inside(walk.low, walk.hull, starts), 1)
+    outer = len(moving) - (loops[-1] in moving)
+    total = _inside(walk.high, walk.hull, highs) - _inside(walk.low, walk.hull, [*highs[:outer], *starts[outer:]])
+    total = total + _inside(walk.low, walk.hull, highs[:outer]) - _inside(walk.first_low, walk.hull, starts[:outer])
+    return np.maximum(total, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """How one end of a block moves with the trips of a loop, and by how much it falls short of that at the last one."""
+
+    step: Count
+    trips: Count
+    short: Count = 0
+
+
+def _short(loop: SharedLoop, sizes: Mapping[str, int]) -> Count:
+    """What the last block of a loop has less than the others."""
+    return (loop.trips - 1) * loop.tile + np.minimum(loop.tile, sizes[loop.axis]) - sizes[loop.axis]
+
+
+def _inside(end: Count, hull: tuple[int, int], moves: Sequence[_Steps]) -> Count:
+    """The sum, over all blocks, of how far one end of a block is from the start of the hull, cut off at both ends of it."""
+    return _positive(end - hull[0], moves) - _positive(end - hull[1], moves)
+
+
+def _positive(start: Count, moves: Sequence[_Steps]) -> Count:
+    """The sum of all positions above 0 that a block's end takes: the loop with the most trips in closed form."""
+    if not moves:
+        return np.maximum(start, 0)
+    *others, inner = sorted(moves, key=lambda one: int(np.max(one.trips)))
+    if not others:
+        return _positive_in_row(start, inner)
+    outer, *more = others
+    found: Count = 0
+    for i in range(int(np.max(outer.trips))):
+        at = start + outer.step * i - outer.short * (i == outer.trips - 1)
+        found = found + _positive(at, [*more, inner]) * (i < outer.trips)
+    return found
+
+
+def _positive_in_row(start: Count, move: _Steps) -> Count:
+    """The same along one loop: an arithmetic progression from its first positive member on, and the last position."""
+    full = move.trips - 1
+    below = np.clip(-(start // move.step), 0, full)
+    above = full - below
+    return above * start + move.step * (above * (below + full - 1) // 2) + np.maximum(start + move.step * full - move.short, 0)
+
+
+def _blocks(loops: Sequence[SharedLoop]) -> Count:
+    """The blocks of some loops together."""
+    return prod((loop.trips for loop in loops), start=1)

@@ -1,0 +1,164 @@
+"""What every schedule with a prefix costs at least: bounds that let the search skip prefixes and tiles that cannot win.
+
+The parts of an operator's price that no loop order changes (arithmetic with its edges, calls, packing once, every operand once
+into each level, the smallest tiles in memory) are evaluated once, for all combinations of its tiles. The bound of a prefix takes
+the least of every part over the loops that are left to the operator, repeats it where it is recomputed, and adds spills.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from functools import reduce
+from typing import TypeAlias
+
+import numpy as np
+
+from tilewright.graph.types import Operator
+from tilewright.plan.chains import axis_names
+from tilewright.plan.model.cost import Block, Work, arithmetic_work, least_work, measure, seconds, useful_seconds
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
+from tilewright.plan.model.masked_work import least_guarded_work
+from tilewright.plan.model.operands_read_once import streamed_read
+from tilewright.plan.model.working_set import live_intermediates
+from tilewright.plan.regions.loop_views import ChainView, Count, OperatorView
+from tilewright.plan.regions.masks import is_plain_mask
+from tilewright.plan.schedule import Storage
+from tilewright.plan.space.schedule_space import Space
+from tilewright.plan.space.tile_sizes import broadcast
+
+Choices: TypeAlias = Mapping[str, tuple[int, ...]]
+"""Tiles to try, by axis."""
+
+SPILL = 4.0
+"""A working set beyond the capacity multiplies the price at least by this; so plans that fit win wherever there are any."""
+
+
+def with_spills(setting: Setting, price: Count, used: Count) -> Count:
+    """The price where `used` elements fit the fusion level, and far more where they do not."""
+    excess = used / (setting.capacity_bytes / ELEMENT_BYTES)
+    return np.where(excess > 1, price * (SPILL + excess), price)
+
+
+def tile_elements(setting: Setting, operator: Operator, block: Block) -> Count:
+    """Elements of an operator's tiles of inputs and outputs, but for what passes by once."""
+    operands, streamed = setting.operands[operator.name], streamed_read(setting, operator)
+    kept = [one.is_write or one.access != streamed for one in operands]
+    tiles = zip(operands, block.footprints.tile, kept, strict=True)
+    return sum(tile for one, tile, is_kept in tiles if not one.is_intermediate and is_kept)
+
+
+class Bounds:
+    """Lower bounds of a space; what prefixes have in common is computed once.
+
+    Arrays of a prefix have a dimension for each of its axes, in the chain's order.
+    """
+
+    def __init__(self, space: Space) -> None:
+        self.space, self.setting = space, space.setting
+        operators = self.setting.chain.operators
+        self.axes = {
+            op.name: tuple(a for a in self.setting.sizes if a in space.tiles and a in axis_names((op,))) for op in operators
+        }
+        self.parts = {operator.name: self._parts(operator) for operator in operators}
+        self.least: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {}
+        self.sums: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {}
+
+    def of_prefix(self, view: ChainView, choices: Choices, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """What the operators cost (seconds, recomputation and spills included) and use (elements) at least under a prefix.
+
+        `choices` are the tiles of its loops, in the chain's order of axes, each along a dimension of its own. `live` is what
+        intermediates take at least (default: what they take without further loops).
+        """
+        live = live_intermediates(view) if live is None else live
+        rolled = tuple(tensor for tensor, storage in view.storage.items() if storage is Storage.ROLL)
+        rolling = (*rolled, view.operators[-1].loops[-1].axis) if rolled else ()
+        held = np.asarray(live)
+        key = tuple(choices.items()), rolling, held.shape, held.tobytes(), tuple(len(one.loops) for one in view.operators)
+        if key not in self.sums:
+            self.sums[key] = self._sum(view, choices, rolling, live)
+        return self.sums[key]
+
+    def _sum(self, view: ChainView, choices: Choices, rolling: tuple[str, ...], live: Count) -> tuple[np.ndarray, np.ndarray]:
+        """The price of all operators and the most elements that one uses, where intermediates hold `live` ones."""
+        total, most = np.zeros((1,) * len(choices)), np.zeros((1,) * len(choices))
+        for one in view.operators:
+            price, used = self._price_and_use(one, choices, rolling)
+            total = total + with_spills(self.setting, price, used + live)
+            most = np.maximum(most, used + live)
+        return total, most
+
+    def _price_and_use(self, one: OperatorView, choices: Choices, rolling: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Those of one operator; `rolling` has the tensors that are rolled, and the axis along which they are."""
+        key = one.operator.name, tuple(choices.items()), tuple(one.walks), rolling if one.walks else ()
+        if key not in self.least:
+            axes = self.axes[one.operator.name]
+            repeats = reduce(lambda count, loop: count * (1 if loop.axis in axes else loop.trips), one.loops, 1)
+            arithmetic, functions, packing, overhead, moved, used = self._over_own(one, choices)
+            if one.walks:
+                arithmetic, functions = self._of_images(one, arithmetic, functions)
+                packing, overhead, moved = (part * self._read_whole(one) for part in (packing, overhead, moved))
+            guarded = least_guarded_work(self.setting, one.operator.name)
+            touches = not is_plain_mask(self.setting.chain, one.operator.name)
+            repeats, moved, functions = repeats * guarded.computed, moved * guarded.computed * touches, functions * touches
+            traffic = {level.name: moved for level in self.setting.cache_levels}
+            work = Work(arithmetic * repeats, functions * repeats, packing, overhead * repeats, traffic)
+            self.least[key] = np.asarray(seconds(self.setting, work)), used * (not one.walks)
+        return self.least[key]
+
+    def _of_images(self, one: OperatorView, arithmetic: Count, functions: Count) -> tuple[Count, Count]:
+        """The least arithmetic and functions of all images together, given those of every point once.
+
+        Images may have fewer edges than the whole axis: their edges count along rows, only useful work where columns follow.
+        """
+        setting, operator = self.setting.walked(one.walked(self.setting.sizes)), one.operator
+        repeated = reduce(lambda times, axis: times * (one.walks[axis].total / self.setting.sizes[axis]), one.walks, 1.0)
+        if operator.name not in setting.kernels:
+            return arithmetic, functions * repeated
+        roles = setting.roles[operator.name]
+        if roles.column in one.walks:
+            return useful_seconds(setting, operator), functions
+        if roles.row in one.walks:
+            return arithmetic_work(setting, operator, one.tiles).seconds, functions
+        return arithmetic * repeated, functions
+
+    def _read_whole(self, one: OperatorView) -> Count:
+        """Whether images have every point at least once: where strides skip some, nothing is known of what is left."""
+        return reduce(lambda whole, axis: whole & (one.walks[axis].total >= self.setting.sizes[axis]), one.walks, True)
+
+    def _over_own(self, one: OperatorView, choices: Choices) -> Iterator[np.ndarray]:
+        """The parts over the tiles of a prefix: the least over own loops; the whole axis where the operator has none.
+
+        Along axes along which it follows its consumers its blocks are images, of any size.
+        """
+        axes = self.axes[one.operator.name]
+        has_own = len(self.space.own_orders(one.operator, (*choices, *one.walks))) > 1
+        for part in self.parts[one.operator.name]:
+            for position, axis in enumerate(axes):
+                if part.shape[position] == 1:
+                    continue
+                if axis in choices:
+                    part = part.take([self.space.tiles[axis].index(tile) for tile in choices[axis]], position)
+                else:
+                    least = has_own or axis in one.walks
+                    part = part.min(axis=position, keepdims=True) if least else part.take([-1], position)
+            sizes = dict(zip(axes, part.shape, strict=True))
+            yield part.reshape(tuple(sizes.get(axis, 1) for axis in choices))
+
+    def _parts(self, operator: Operator) -> tuple[np.ndarray, ...]:
+        """Arithmetic, functions, packing, overhead, bytes into each level, elements of tiles: for all tiles of all axes."""
+        setting, axes = self.setting, self.axes[operator.name]
+        choices = {axis: (1,) if axis in self.space.batch else self.space.tiles[axis] for axis in axes}
+        tiles = broadcast(axes, choices)
+        box = {axis: np.minimum(tiles[axis], size) if axis in tiles else size for axis, size in setting.sizes.items()}
+        block = measure(setting, operator, box)
+        work = least_work(setting, operator, block)
+        moved = next(iter(work.traffic_bytes.values()))
+        parts = (
+            work.arithmetic_s,
+            work.functions_s,
+            work.packing_s,
+            work.overhead_s,
+            moved,
+            tile_elements(setting, operator, block),
+        )
+        return tuple(np.reshape(part, np.shape(part) or (1,) * len(axes)) for part in parts)

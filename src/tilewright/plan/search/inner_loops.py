@@ -1,0 +1,199 @@
+"""From a plan of the fusion level to a whole one: every operator's blocks are cut for L1, and right operands are packed or not.
+
+Operators are independent here: inside its block an intermediate is an ordinary operand. Loops for L1 stand inside the block's
+loops, over the same axes again. Their traffic is that of the whole nest, walked from their tile outwards; it replaces what the
+bare block would move into L1. Both more loops and reading in place must gain what is `worth_it`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+from math import prod
+
+import numpy as np
+
+from tilewright.graph.types import Operator
+from tilewright.plan.model.candidate import Candidate
+from tilewright.plan.model.cost import Work, operator_work, seconds
+from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.model.packing_cost import may_pack, may_stay, pack_depth, packs_ahead, with_packs
+from tilewright.plan.model.traffic import Surroundings, footprints, set_conflict, surroundings
+from tilewright.plan.regions.loop_views import ChainView, Count, LoopView, OperatorView, view_schedule
+from tilewright.plan.schedule import Compute, Loop, Node, Schedule
+from tilewright.plan.space.schedule_space import axis_multiple
+from tilewright.plan.space.tile_sizes import best_index, broadcast, candidates
+
+BEAM = 3
+"""Plans of the fusion level that are refined."""
+
+InnerLoops = tuple[tuple[str, int], ...]
+"""(axis, tile) of the loops that cut an operator's block for L1, outermost first."""
+Works = Iterable[tuple[Operator, Work]]
+"""Operators with what each costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocking:
+    """A schedule with its levels told apart, and what it was refined from."""
+
+    candidate: Candidate
+    outer: Schedule
+    """The loops of the fusion level alone, without packing."""
+    schedule: Schedule
+    conflicts: Mapping[str, float]
+    """Of contractions that read their right operand in place though they could pack it: see `traffic.set_conflict`."""
+    seconds: float
+
+
+def refine(setting: Setting, found: Sequence[Candidate]) -> Blocking:
+    """The best of the first few candidates when each is refined; the earlier of plans that cost about the same."""
+    winner = found[0]
+    rivals = [c for c in found[1:] if not c.is_bound]
+    rivals = [c for c in rivals if c.used_bytes <= winner.used_bytes or c.used_bytes <= setting.capacity_bytes]
+    rivals = [c for c in rivals if c.blocks >= winner.blocks][: BEAM - 1]
+    best = _refined(setting, winner)
+    for candidate in rivals:
+        if _on_cores(candidate, _floor(setting, candidate)) * setting.coefficients.worth_it < _on_cores(
+            best.candidate, best.seconds
+        ):
+            other = _refined(setting, candidate)
+            if _on_cores(candidate, other.seconds) * setting.coefficients.worth_it < _on_cores(best.candidate, best.seconds):
+                best = other
+    return best
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The loops of a blocking, whatever its micro kernels: without those for L1, and with them."""
+
+    outer: ChainView
+    whole: ChainView
+    around: Surroundings
+
+
+def walk(setting: Setting, blocking: Blocking) -> Walk:
+    """How a blocking is walked."""
+    outer = view_schedule(setting.chain, blocking.outer)
+    return Walk(outer, view_schedule(setting.chain, blocking.schedule), surroundings(setting, outer))
+
+
+def works(
+    setting: Setting, blocking: Blocking, only: Collection[str] | None = None, walked: Walk | None = None
+) -> Iterator[tuple[Operator, Work]]:
+    """What every operator of a blocking costs, or each of those named; `walked` as `walk` says, where that is known."""
+    known = walked or walk(setting, blocking)
+    for one, inner in zip(known.outer.operators, known.whole.operators, strict=True):
+        if only is not None and one.operator.name not in only:
+            continue
+        cut = inner if len(inner.loops) > len(one.loops) else None
+        conflict = blocking.conflicts.get(one.operator.name)
+        yield one.operator, operator_work(setting, known.around, one, inner=cut, conflict=conflict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    inner: InnerLoops
+    conflict: float | None
+    seconds: float
+
+
+def _refined(setting: Setting, candidate: Candidate) -> Blocking:
+    outer = candidate.schedule(setting)
+    view = view_schedule(setting.chain, outer)
+    around = surroundings(setting, view)
+    decisions = {one.operator.name: _decide(setting, around, one) for one in view.operators}
+    inner = {name: decision.inner for name, decision in decisions.items() if decision.inner}
+    conflicts = {name: decision.conflict for name, decision in decisions.items() if decision.conflict is not None}
+    schedule = replace(outer, body=_with_inner(outer.body, inner)) if inner else outer
+    ahead = [one.operator.name for one in view.operators if packs_ahead(setting, one) and one.operator.name not in conflicts]
+    depths = {
+        one.operator.name: pack_depth(
+            setting, around, one, footprints(setting.walked(one.walked(setting.sizes)), one.operator, one.tiles)
+        )
+        for one in view.operators
+        if may_pack(setting, one.operator) and one.operator.name not in (*conflicts, *ahead)
+    }
+    total = sum(decision.seconds for decision in decisions.values())
+    return Blocking(candidate, outer, with_packs(setting, schedule, depths, ahead), conflicts, total)
+
+
+def _decide(setting: Setting, around: Surroundings, one: OperatorView) -> _Decision:
+    """Pack or read in place, then the loops for L1."""
+    worth = setting.coefficients.worth_it
+    work = operator_work(setting, around, one)
+    best = _Decision((), None, float(seconds(setting, work)))
+    if may_stay(setting, one.operator) and best.seconds > (best.seconds - work.packing_s) * worth:
+        conflict = set_conflict(setting, one.operator, setting.cache_levels[0])
+        in_place = operator_work(setting, around, one, conflict=conflict)
+        if float(seconds(setting, in_place)) * worth < best.seconds:
+            work, best = in_place, _Decision((), conflict, float(seconds(setting, in_place)))
+    if one.operator.name in setting.kernels and _least(setting, work) * worth < best.seconds:
+        return _with_loops(setting, around, one, best)
+    return best
+
+
+def _least(setting: Setting, work: Work) -> float:
+    """The price if nothing moved into L1."""
+    traffic = {**work.traffic_bytes, setting.cache_levels[0].name: 0}
+    return float(seconds(setting, replace(work, traffic_bytes=traffic)))
+
+
+def _with_loops(setting: Setting, around: Surroundings, one: OperatorView, best: _Decision) -> _Decision:
+    """The best loops inside an operator's block, if there are any worth it."""
+    roles = setting.roles[one.operator.name]
+    choices = {axis: _inner_tiles(setting, axis, one.tiles[axis]) for axis in (roles.row, roles.column, roles.depth) if axis}
+    axes = [axis for axis, tiles in choices.items() if len(tiles) > 1]
+    tiles = broadcast(axes, choices)
+    volumes = prod(tiles.values(), start=np.ones(tuple(len(choices[axis]) for axis in axes)))
+    for order in permutations(axes):
+        inner = _inside(one, [(axis, tiles[axis]) for axis in order])
+        prices = seconds(setting, operator_work(setting, around, one, inner=inner, conflict=best.conflict))
+        prices = np.broadcast_to(prices, volumes.shape)
+        index = best_index(prices, volumes, setting.coefficients.equal_within)
+        worth = setting.coefficients.worth_it if not best.inner else 1.0
+        if float(prices[index]) * worth < best.seconds:
+            chosen = {axis: choices[axis][i] for axis, i in zip(axes, index, strict=True)}
+            loops = tuple((axis, chosen[axis]) for axis in order if chosen[axis] < one.tiles[axis])
+            best = _Decision(loops, best.conflict, float(prices[index]))
+    return best
+
+
+def _inner_tiles(setting: Setting, axis: str, tile: int) -> tuple[int, ...]:
+    """Tiles of a block's axis; the last one is the block's."""
+    return tuple(min(inner, tile) for inner in candidates(tile, axis_multiple(setting, axis)))
+
+
+def _inside(one: OperatorView, loops: Sequence[tuple[str, Count]]) -> OperatorView:
+    more = tuple(LoopView(axis, -(-one.tiles[axis] // tile), -2 - i) for i, (axis, tile) in enumerate(loops))
+    return replace(one, loops=(*one.loops, *more), tiles={**one.tiles, **dict(loops)})
+
+
+def _with_inner(body: tuple[Node, ...], inner: Mapping[str, InnerLoops]) -> tuple[Node, ...]:
+    """The tree with loops around the leaves of some operators."""
+    nodes: list[Node] = []
+    for node in body:
+        if isinstance(node, Loop):
+            nodes.append(replace(node, body=_with_inner(node.body, inner)))
+        elif isinstance(node, Compute):
+            wrapped: Node = node
+            for axis, tile in reversed(inner.get(node.operator, ())):
+                wrapped = Loop(axis, tile, (wrapped,))
+            nodes.append(wrapped)
+        else:
+            nodes.append(node)
+    return tuple(nodes)
+
+
+def _on_cores(candidate: Candidate, seconds: float) -> float:
+    """The time on the machine's cores of a plan whose blocks are those of a candidate."""
+    return seconds * candidate.cores_s / candidate.seconds
+
+
+def _floor(setting: Setting, candidate: Candidate) -> float:
+    """What refinement cannot get below: the price without traffic into L1 and without packing."""
+    view = view_schedule(setting.chain, candidate.schedule(setting))
+    around = surroundings(setting, view)
+    works = (operator_work(setting, around, one) for one in view.operators)
+    return sum(_least(setting, replace(work, packing_s=0.0)) for work in works)

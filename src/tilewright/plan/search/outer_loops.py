@@ -1,0 +1,383 @@
+"""All schedules with one prefix of shared loops, and some segments below it: priced as broadcast arrays over all tiles.
+
+For every tile of the prefix the operators are independent of each other but for the memory that they leave to each other, so
+that each one's own loops are chosen alone. What one operator keeps on chip while others run (a stationary tile) depends on its
+own loops: it either stays or streams through, and every combination of that is tried where it matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import product
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+
+from tilewright.graph.types import SymbolicExtent
+from tilewright.plan.model.candidate import Candidate
+from tilewright.plan.model.cost import Block, measure, operator_work, seconds
+from tilewright.plan.model.cost_context import ELEMENT_BYTES
+from tilewright.plan.model.packing_cost import may_stay
+from tilewright.plan.model.traffic import Surroundings, set_conflict, surroundings
+from tilewright.plan.model.working_set import live_intermediates, resident
+from tilewright.plan.regions.loop_views import Count, LoopView, OperatorView, expanded, view_behind, view_prefix
+from tilewright.plan.regions.online_reductions import state_elements
+from tilewright.plan.regions.parallel_loops import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, blocks_in_view, imbalance, threads_seconds
+from tilewright.plan.schedule import Segment, Storage, segment_of
+from tilewright.plan.search.bounds import Bounds, Choices, tile_elements, with_spills
+from tilewright.plan.space.schedule_space import Space, Views, are_cut, shared_view
+from tilewright.plan.space.tile_sizes import best_index, broadcast
+
+MOST_STAYING = 4
+"""Operators of which every combination of stationary and streaming tiles is tried."""
+
+Blocks: TypeAlias = dict[Hashable, Block]
+Staying: TypeAlias = tuple[Count, Count]
+"""Elements of an operator's tiles that stay on chip while another runs: outside its segment, and inside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """One own order of an operator under a prefix: figures for all tiles of the prefix and, behind them, its own tiles."""
+
+    order: tuple[str, ...]
+    seconds: np.ndarray
+    used: np.ndarray
+    """Elements of its own tiles."""
+    streams: np.ndarray
+    """Whether nothing of its tiles stays on chip while others run."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """The best own loops of an operator for every tile of the prefix: price, elements used, number of order, place of tiles."""
+
+    seconds: np.ndarray
+    used: np.ndarray
+    order: np.ndarray
+    index: np.ndarray
+
+
+class Prefix:
+    """All schedules with one prefix. Arrays have a dimension for every prefix axis, in the order of the chain's axes."""
+
+    def __init__(
+        self,
+        space: Space,
+        prefix: tuple[str, ...],
+        rolled: tuple[str, ...],
+        blocks: Blocks,
+        choices: Choices | None = None,
+        segments: tuple[Segment, ...] = (),
+        views: Views | None = None,
+    ) -> None:
+        self.space, self.prefix, self.rolled, self.blocks, self.segments = space, prefix, rolled, blocks, segments
+        self.setting = space.setting
+        self.shared = (*prefix, *(axis for segment in segments for axis in segment.axes))
+        self.dims = tuple(axis for axis in self.setting.sizes if axis in self.shared)
+        self.choices: Choices = choices or {axis: space.prefix_tiles(axis) for axis in self.dims}
+        self.shape = tuple(len(self.choices[axis]) for axis in self.dims)
+        self.tiles = broadcast(self.dims, self.choices)
+        self.view = shared_view(space, prefix, rolled, self.tiles, segments, {} if views is None else views)
+        self.parallel_blocks: Count = blocks_in_view(self.view, len(prefix))
+
+    def least(self, bounds: Bounds, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """What the operators cost (seconds on the cores) and use (elements) at least, for all tiles (see `Bounds.of_prefix`)."""
+        price, used = bounds.of_prefix(self.view, self.choices, live)
+        return np.broadcast_to(self._on_cores(price), self.shape), np.broadcast_to(used, self.shape)
+
+    def least_live(self, able: Iterable[tuple[Segment, ...]]) -> Count:
+        """What intermediates take at least (elements) if one of these choices of segments shares loops below, for all tiles."""
+        space, prefix, live = self.space, self.prefix, live_intermediates(self.view)
+        for segments in able:
+            smallest = {axis: space.tiles[axis][0] for segment in segments for axis in segment.axes}
+            view = view_prefix(self.view.chain, prefix, {}, {**self.tiles, **smallest}, self.view.storage, segments)
+            live = np.minimum(live, live_intermediates(view) - state_elements(view))
+        return live
+
+    def is_cut(self) -> np.ndarray:
+        """Where the tiles are no case of a prefix with fewer loops."""
+        return np.broadcast_to(are_cut(self.space, self.prefix, self.rolled, self.tiles), self.shape)
+
+    def at_best(self, live: Count) -> np.ndarray:
+        """What the operators cost (seconds on the cores) if intermediates took so much and nothing stayed of other operators."""
+        around = replace(surroundings(self.setting, self.view), live_elements=live)
+        options = {one.operator.name: tuple(self._options(around, one)) for one in self.view.operators}
+        return self._unhindered(options, live)
+
+    def at_least(self, price: np.ndarray, used: np.ndarray) -> Candidate:
+        """The prefix with the tiles of its least bound, for what is told of plans that lost."""
+        index = tuple(int(i) for i in np.unravel_index(int(np.where(self.is_cut(), price, np.inf).argmin()), self.shape))
+        tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
+        blocks = int(np.broadcast_to(self.parallel_blocks, self.shape)[index])
+        cores = self.setting.machine.cores
+        seconds = float(price[index]) * cores / imbalance(blocks, cores)
+        cut = tuple(axis for axis in self.prefix if self._cuts(axis, tiles[axis]))
+        used_bytes = int(used[index]) * ELEMENT_BYTES
+        segments = self._cut_segments(tiles)
+        return Candidate(cut, tiles, {}, {}, seconds, float(price[index]), used_bytes, blocks, True, self.rolled, segments)
+
+    def restricted(self, able: np.ndarray) -> Prefix | None:
+        """The same prefix with those tiles of its axes that are part of any able combination; None if there are none."""
+        if not able.any() or not (able := able & self.is_cut()).any():
+            return None
+        if able.all():
+            return self
+        kept = {}
+        for position, axis in enumerate(self.dims):
+            others = tuple(other for other in range(able.ndim) if other != position)
+            kept[axis] = tuple(
+                tile for tile, any_able in zip(self.choices[axis], np.atleast_1d(able.any(axis=others)), strict=True) if any_able
+            )
+        return Prefix(self.space, self.prefix, self.rolled, {}, kept, self.segments)
+
+    def keeps_all(self) -> bool:
+        """Whether no intermediate is computed again, or rolled."""
+        return all(storage is Storage.KEEP for storage in self.view.storage.values())
+
+    def most_blocks(self) -> int:
+        """The most independent blocks that any tiles give."""
+        return int(np.max(self.parallel_blocks))
+
+    def best(self) -> Candidate:
+        """The best candidate."""
+        around = surroundings(self.setting, self.view)
+        options = {one.operator.name: tuple(self._options(around, one)) for one in self.view.operators}
+        stay = {one.operator.name: self._left(one) for one in self.view.operators}
+        alike = self._alike(options, stay)
+        best: Candidate | None = None
+        least = float("inf")
+        for streaming in self._modes(stay, alike):
+            others = self._elsewhere(stay, streaming)
+            elsewhere = {name: around.live_elements + elements for name, elements in others.items()}
+            candidate = self._candidate(options, self._choose(options, elsewhere, streaming, alike))
+            if best is None or candidate.cores_s < best.cores_s:
+                best = candidate
+            if not any(np.any(np.asarray(elements) > 0) for elements in others.values()):
+                break
+            least = float(self._unhindered(options, around.live_elements).min()) if np.isinf(least) else least
+            if best.cores_s <= least * self.setting.coefficients.equal_within:
+                break
+        assert best is not None
+        return best
+
+    def _unhindered(self, options: Mapping[str, Sequence[_Option]], live: Count) -> np.ndarray:
+        """The time on the cores if intermediates took so much and no operator left anything on chip while others run."""
+        choices = self._choose(options, dict.fromkeys(options, live), dict.fromkeys(options, False), {})
+        total = sum((choice.seconds for choice in choices.values()), np.zeros(self.shape))
+        return np.broadcast_to(self._on_cores(total), self.shape)
+
+    def _alike(self, options: Mapping[str, Sequence[_Option]], stay: Mapping[str, Staying]) -> dict[str, Hashable]:
+        """What tells operators of long chains apart: equal layers have equal figures. Nothing in short ones."""
+        if len(options) <= MOST_STAYING:
+            return {}
+        return {
+            name: (
+                tuple(map(_content, (figures for one in own for figures in (one.seconds, one.used, one.streams)))),
+                tuple(map(_content, stay[name])),
+                segment_of(self.segments, name),
+            )
+            for name, own in options.items()
+        }
+
+    def _modes(self, stay: Mapping[str, Staying], alike: Mapping[str, Hashable]) -> Iterator[dict[str, bool]]:
+        """Every combination of operators whose tiles stream through; first all that may stay do.
+
+        In chains where more than `MOST_STAYING` operators could keep a tile: all of them, one of each kind, none.
+        """
+        able = [name for name, elements in stay.items() if np.any(np.asarray(sum(elements)) > 0)]
+        if len(able) <= MOST_STAYING:
+            every: Iterable[tuple[bool, ...]] = product((False, True), repeat=len(able))
+        else:
+            every = _all_single_none([alike[name] for name in able])
+        for streaming in sorted(every, key=sum):
+            yield {**dict.fromkeys(stay, False), **dict(zip(able, streaming, strict=True))}
+
+    def _choose(
+        self,
+        options: Mapping[str, Sequence[_Option]],
+        elsewhere: Mapping[str, Count],
+        streaming: Mapping[str, bool],
+        alike: Mapping[str, Hashable],
+    ) -> dict[str, _Choice]:
+        """The best own loops of every operator, found once for those that are alike."""
+        known: dict[Hashable, _Choice] = {}
+        found = {}
+        for name, own in options.items():
+            key = alike.get(name, name), _content(elsewhere[name]), streaming[name]
+            if key not in known:
+                known[key] = self._best_own(own, elsewhere[name], streaming[name])
+            found[name] = known[key]
+        return found
+
+    def _candidate(self, options: Mapping[str, Sequence[_Option]], choices: Mapping[str, _Choice]) -> Candidate:
+        setting = self.setting
+        total = sum((choice.seconds for choice in choices.values()), np.zeros(self.shape))
+        used = reduce(np.maximum, (choice.used for choice in choices.values()))
+        blocks = np.broadcast_to(self.parallel_blocks, self.shape)
+        too_few = (blocks < min(ENOUGH_BLOCKS, blocks.max())) & (total > WORTH_DISTRIBUTING_S)
+        volume = prod((np.minimum(self.tiles[axis], setting.sizes[axis]) for axis in self.dims), start=np.ones(self.shape))
+        on_cores = self._on_cores(total)
+        index = best_index(np.where(too_few, np.inf, on_cores), volume, setting.coefficients.equal_within)
+        tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
+        orders = {name: options[name][int(choice.order[index])].order for name, choice in choices.items()}
+        own_tiles = {name: self._own_tiles(order, int(choices[name].index[index])) for name, order in orders.items()}
+        return Candidate(
+            prefix=tuple(axis for axis in self.prefix if self._cuts(axis, tiles[axis])),
+            tiles=tiles,
+            own_orders={
+                name: tuple(axis for axis in order if self._cuts(axis, own_tiles[name][axis])) for name, order in orders.items()
+            },
+            own_tiles=own_tiles,
+            seconds=float(total[index]),
+            cores_s=float(on_cores[index]),
+            used_bytes=int(used[index]) * ELEMENT_BYTES,
+            blocks=int(blocks[index]),
+            rolled=self.rolled if self.rolled and self._cuts(self.prefix[-1], tiles[self.prefix[-1]]) else (),
+            segments=self._cut_segments(tiles),
+        )
+
+    def _options(self, around: Surroundings, shared: OperatorView) -> Iterator[_Option]:
+        """Every own order of an operator, priced for all tiles."""
+        for order in self._own_orders(shared):
+            view = self._with_own(shared, order)
+            here = _behind(around, len(self._own_dims(order)))
+            block = self._block(shared, order)
+            price = self._price(here, view, block)
+            yield _Option(
+                order, price, tile_elements(self.setting, shared.operator, block), np.asarray(sum(self._left(view))) == 0
+            )
+
+    def _own_orders(self, one: OperatorView) -> tuple[tuple[str, ...], ...]:
+        """The orders of an operator's own loops; it has none along axes along which it follows its consumers."""
+        return self.space.own_orders(one.operator, (*self.shared, *one.walks))
+
+    def _with_own(self, shared: OperatorView, order: tuple[str, ...]) -> OperatorView:
+        """The view of an operator with loops of its own in this order, of all tiles."""
+        dims, sizes = self._own_dims(order), self.setting.sizes
+        tiles, one = self._tiles(dims), view_behind(shared, len(dims))
+        loops = (LoopView(axis, -(-sizes[axis] // tiles[axis]), len(self.shared) + i) for i, axis in enumerate(order))
+        own = {axis: np.minimum(tiles[axis], sizes[axis]) for axis in dims}
+        return replace(one, loops=(*one.loops, *loops), tiles={**one.tiles, **own})
+
+    def _price(self, around: Surroundings, view: OperatorView, block: Block) -> Count:
+        """The price with the right operand packed, or read in place where that gains enough."""
+        setting, worth = self.setting, self.setting.coefficients.worth_it
+        packed = operator_work(setting, around, view, block)
+        price = seconds(setting, packed)
+        if not may_stay(setting, view.operator) or np.all((price - packed.packing_s) * worth >= price):
+            return price
+        conflict = set_conflict(setting, view.operator, setting.cache_levels[0])
+        in_place = seconds(setting, operator_work(setting, around, view, block, conflict=conflict))
+        return np.where(in_place * worth < price, in_place, price)
+
+    def _best_own(self, options: Sequence[_Option], elsewhere: Count, streams: bool) -> _Choice:
+        """The best own loops if other operators leave this much memory; none at all if more of them gain too little."""
+        none, *orders = (self._best_tiles(number, option, elsewhere, streams) for number, option in enumerate(options))
+        if not orders:
+            return none
+        best = reduce(lambda one, other: _where(other.seconds < one.seconds, other, one), orders)
+        return _where(best.seconds * self.setting.coefficients.worth_it < none.seconds, best, none)
+
+    def _best_tiles(self, number: int, option: _Option, elsewhere: Count, streams: bool) -> _Choice:
+        dims = self._own_dims(option.order)
+        used = option.used + expanded(elsewhere, len(dims))
+        price = with_spills(self.setting, option.seconds, used)
+        price = np.where(option.streams, price, np.inf) if streams else price
+        shape = self.shape + tuple(len(self.space.tiles[axis]) for axis in dims)
+        prices, needs = (np.broadcast_to(array, shape).reshape((*self.shape, -1)) for array in (price, used))
+        at = prices.argmin(axis=-1)
+        return _Choice(_taken(prices, at), _taken(needs, at), np.full(self.shape, number), at)
+
+    def _block(self, one: OperatorView, order: tuple[str, ...]) -> Block:
+        along = self.prefix[-1] if self.rolled else ""
+        key = (one.operator.name, self.dims, self.rolled, along, bool(order))
+        if key not in self.blocks:
+            view = self._with_own(one, order)
+            self.blocks[key] = measure(self.setting.walked(view.walked(self.setting.sizes)), one.operator, view.tiles)
+        return self.blocks[key]
+
+    def _own_dims(self, order: Sequence[str]) -> tuple[str, ...]:
+        return tuple(axis for axis in self.setting.sizes if axis in order)
+
+    def _tiles(self, own: tuple[str, ...]) -> dict[str, np.ndarray]:
+        return broadcast((*self.dims, *own), {**self.choices, **{axis: self.space.tiles[axis] for axis in own}})
+
+    def _left(self, view: OperatorView) -> Staying:
+        """What stays on chip of an operator's tiles while others run: the same for all of its segment, and for all others."""
+        outer = [one.access for one in self.setting.operands[view.operator.name] if not one.is_intermediate]
+        others = [one for one in self.view.operators if one.operator.name != view.operator.name]
+        beside, within = (
+            next((one for one in others if self._is_beside(one.operator.name, view.operator.name) == is_beside), None)
+            for is_beside in (True, False)
+        )
+        stays = (
+            0 if one is None else sum(resident(self.view, one, view, access) for access in outer) for one in (beside, within)
+        )
+        return next(stays), next(stays)
+
+    def _elsewhere(self, stay: Mapping[str, Staying], streaming: Mapping[str, bool]) -> dict[str, Count]:
+        """For every operator what stays of the tiles of all others while it runs, unless they stream through."""
+        kept: dict[str, Staying] = {name: (0, 0) if streaming[name] else elements for name, elements in stay.items()}
+        every = sum(outside for outside, _ in kept.values())
+        inside = {segment: [kept[name] for name in segment.operators] for segment in self.segments}
+        more = {segment: sum(within - outside for outside, within in own) for segment, own in inside.items()}
+        found = {}
+        for name, own in kept.items():
+            segment = segment_of(self.segments, name)
+            found[name] = every - own[0] if segment is None else every + more[segment] - own[1]
+        return found
+
+    def _is_beside(self, one: str, other: str) -> bool:
+        """Whether two operators share the loops of the prefix only."""
+        segment = segment_of(self.segments, one)
+        return segment is None or segment != segment_of(self.segments, other)
+
+    def _cut_segments(self, tiles: Mapping[str, int]) -> tuple[Segment, ...]:
+        cut = (replace(one, axes=tuple(a for a in one.axes if self._cuts(a, tiles[a]))) for one in self.segments)
+        return tuple(segment for segment in cut if segment.axes)
+
+    def _own_tiles(self, order: tuple[str, ...], index: int) -> dict[str, int]:
+        dims = self._own_dims(order)
+        choices = [self.space.tiles[axis] for axis in dims]
+        position = np.unravel_index(index, tuple(len(tiles) for tiles in choices)) if dims else ()
+        return {axis: tiles[int(i)] for axis, tiles, i in zip(dims, choices, position, strict=True)}
+
+    def _on_cores(self, seconds: Count) -> Count:
+        """The time on the machine's cores of what takes so long on one thread, for all tiles."""
+        machine = self.setting.machine
+        return threads_seconds(seconds, self.parallel_blocks, machine.cores, machine.parallel_region_s)
+
+    def _cuts(self, axis: str, tile: int) -> bool:
+        return isinstance(self.setting.chain.extents[axis], SymbolicExtent) or tile < self.setting.sizes[axis]
+
+
+def _all_single_none(kinds: Sequence[Hashable]) -> Iterator[tuple[bool, ...]]:
+    """None of some operators, the first of every kind alone, all."""
+    yield (False,) * len(kinds)
+    yield from (tuple(i == kinds.index(kind) for i in range(len(kinds))) for kind in dict.fromkeys(kinds))
+    yield (True,) * len(kinds)
+
+
+def _content(figures: Count) -> Hashable:
+    """Equal for equal arrays."""
+    array = np.asarray(figures)
+    return array.shape, array.tobytes()
+
+
+def _behind(around: Surroundings, more: int) -> Surroundings:
+    """Figures over prefix tiles with dimensions for own tiles behind."""
+    held = {level: tuple(expanded(count, more) for count in counts) for level, counts in around.held.items()}
+    return Surroundings(expanded(around.live_elements, more), around.shared_loops, held, ())
+
+
+def _where(condition: np.ndarray, this: _Choice, that: _Choice) -> _Choice:
+    pairs = ((this.seconds, that.seconds), (this.used, that.used), (this.order, that.order), (this.index, that.index))
+    return _Choice(*(np.where(condition, one, other) for one, other in pairs))
+
+
+def _taken(figures: np.ndarray, at: np.ndarray) -> np.ndarray:
+    return np.take_along_axis(figures, at[..., None], -1)[..., 0]

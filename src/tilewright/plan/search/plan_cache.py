@@ -1,0 +1,123 @@
+"""Searches that are not repeated: layers of a model that differ in names only have the same schedules.
+
+The memory belongs to the caller (one partition of a graph). A chain is recognised by everything that a search looks at, with
+axes, tensors and operators as numbers; what was found is given back in the names of the chain that asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from typing import TypeAlias
+
+from tilewright.graph.index import Index
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.types import Access, Chain, Guard, Operator
+from tilewright.plan.chain_analysis import fact
+from tilewright.plan.chains import with_axes
+from tilewright.plan.model.candidate import Candidate
+from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.model.traffic import passes
+from tilewright.plan.model.vector_work import function_seconds
+from tilewright.plan.regions.masks import is_plain_mask, key_guard
+from tilewright.plan.regions.online_reductions import shares_of
+from tilewright.plan.schedule import Segment
+from tilewright.plan.search.exact_search import search
+
+Searched: TypeAlias = dict[Hashable, tuple[Setting, tuple[Candidate, ...]]]
+"""By the key of a chain: the setting that was searched first, and what was found."""
+
+
+def recalled(setting: Setting, searched: Searched) -> tuple[Candidate, ...]:
+    """As `search`, from memory where a chain of the same structure was searched before."""
+    key = _key(setting)
+    if key not in searched:
+        searched[key] = setting, search(setting)
+    first, found = searched[key]
+    if first.chain == setting.chain:
+        return found
+    names = dict(zip(first.sizes, setting.sizes, strict=True))
+    operators = {old.name: new.name for old, new in zip(first.chain.operators, setting.chain.operators, strict=True)}
+    tensors = {old.name: new.name for old, new in zip(first.chain.tensors, setting.chain.tensors, strict=True)}
+    return tuple(_renamed(candidate, names, operators, tensors) for candidate in found)
+
+
+@fact
+def structure(chain: Chain) -> Hashable:
+    """A chain without the names in it: chains of equal structure have the same plans on the same machine, but for names."""
+    axes = {name: str(number) for number, name in enumerate(dict.fromkeys(a.name for op in chain.operators for a in op.axes))}
+    tensors = {tensor.name: str(number) for number, tensor in enumerate(chain.tensors)}
+    operators = tuple(_nameless(with_axes(operator, axes), tensors) for operator in chain.operators)
+    return _tensor_key(chain), operators
+
+
+def _nameless(operator: Operator, tensors: Mapping[str, str]) -> Operator:
+    reads = tuple(replace(access, tensor=tensors[access.tensor]) for access in operator.reads)
+    return replace(operator, name="", kind="", reads=reads, write=replace(operator.write, tensor=tensors[operator.write.tensor]))
+
+
+def _key(setting: Setting) -> Hashable:
+    chain = setting.chain
+    axes = {axis: axis_index(str(number)) for number, axis in enumerate(setting.sizes)}
+    tensors = {tensor.name: str(number) for number, tensor in enumerate(chain.tensors)}
+    operators = tuple(_operator_key(setting, operator, axes, tensors) for operator in chain.operators)
+    machine, coefficients = setting.machine, setting.coefficients
+    masks = _mask_key(chain, axes)
+    return tuple(chain.extents.values()), _tensor_key(chain), operators, masks, machine, coefficients, setting.enough_blocks
+
+
+def _mask_key(chain: Chain, axes: Mapping[str, Index]) -> Hashable:
+    """What the masks of a chain leave out."""
+    guard = key_guard(chain)
+    if guard is None:
+        return None
+    limits = tuple((limit.index.substitute(axes), limit.constraint.data) for limit in guard.limits)
+    concerned = tuple((op.name in guard.operators, is_plain_mask(chain, op.name)) for op in chain.operators)
+    return axes[guard.axis], limits, concerned
+
+
+def _tensor_key(chain: Chain) -> Hashable:
+    return tuple((tensor.shape, tensor.dtype, tensor.name in chain.constants) for tensor in chain.tensors)
+
+
+def _operator_key(setting: Setting, operator: Operator, axes: Mapping[str, Index], tensors: Mapping[str, str]) -> Hashable:
+    accesses = tuple(_access_key(access, axes, tensors) for access in (*operator.reads, operator.write))
+    own = tuple((str(axes[axis.name]), axis.kind) for axis in operator.axes)
+    if operator.name in setting.kernels:
+        roles = setting.roles[operator.name]
+        named = (roles.row, roles.column, roles.depth, *roles.outer)
+        numbers = tuple(str(axes[name]) if name else "" for name in named)
+        return accesses, own, setting.kernels[operator.name], roles.left, numbers
+    laws = shares_of(operator)
+    return accesses, own, function_seconds(setting, operator), passes(operator), operator.reduction is None, laws
+
+
+def _access_key(access: Access, axes: Mapping[str, Index], tensors: Mapping[str, str]) -> Hashable:
+    indices = tuple(index.substitute(axes) for index in access.indices)
+    return tensors[access.tensor], indices, _guard_key(access.guard, axes)
+
+
+def _guard_key(guard: Guard | None, axes: Mapping[str, Index]) -> Hashable:
+    return None if guard is None else tuple(constraint.substitute(axes) for constraint in guard.constraints)
+
+
+def _renamed(
+    candidate: Candidate, axes: Mapping[str, str], operators: Mapping[str, str], tensors: Mapping[str, str]
+) -> Candidate:
+    own_tiles = {operators[name]: _keys(tiles, axes) for name, tiles in candidate.own_tiles.items()}
+    return replace(
+        candidate,
+        prefix=tuple(axes[axis] for axis in candidate.prefix),
+        tiles=_keys(candidate.tiles, axes),
+        own_orders={operators[name]: tuple(axes[axis] for axis in order) for name, order in candidate.own_orders.items()},
+        own_tiles=own_tiles,
+        rolled=tuple(tensors[tensor] for tensor in candidate.rolled),
+        segments=tuple(
+            Segment(tuple(operators[name] for name in one.operators), tuple(axes[axis] for axis in one.axes))
+            for one in candidate.segments
+        ),
+    )
+
+
+def _keys(tiles: Mapping[str, int], axes: Mapping[str, str]) -> dict[str, int]:
+    return {axes[axis]: tile for axis, tile in tiles.items()}

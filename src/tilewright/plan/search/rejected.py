@@ -1,0 +1,57 @@
+"""Why a plan was preferred: the alternatives that lost, with the figure that beat each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tilewright.graph.types import Chain
+from tilewright.kernels.contract import MicroKernel
+from tilewright.plan.model.candidate import Candidate
+from tilewright.plan.model.cost import attained
+from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.regions.parallel_loops import ENOUGH_BLOCKS
+from tilewright.plan.space.schedule_space import recomputes
+from tilewright.plan.types import Price, Rejected
+
+RankedKernels = dict[str, tuple[tuple[MicroKernel, float], ...]]
+"""By contraction: micro kernels with what each costs (seconds), best first."""
+KEPT_REJECTIONS = 8
+"""Alternatives that a plan remembers, besides other micro kernels and the unfused plan."""
+
+
+def lost_fusion(chain: Chain, price: Price, unfused: Price) -> Iterator[Rejected]:
+    """The unfused plan of a chain."""
+    if len(chain.operators) > 1:
+        reason = "intermediates go through memory" if unfused.seconds > price.seconds else "fused it needs no memory in between"
+        yield Rejected("every operator alone", unfused.seconds, price.seconds, "s", reason)
+
+
+def lost_candidates(setting: Setting, winner: Candidate, others: Sequence[Candidate]) -> Iterator[Rejected]:
+    """The candidates of the search that lost, by memory, blocks for threads, or time."""
+    for candidate in others[:KEPT_REJECTIONS]:
+        kind = "roll" if candidate.rolled else "recompute" if recomputes(setting.chain, candidate.prefix) else "keep"
+        name = f"{kind}, {candidate}"
+        if candidate.used_bytes > setting.capacity_bytes >= winner.used_bytes:
+            level = setting.fusion_level.name
+            reason = f"does not fit its share of {level}"
+            yield Rejected(name, candidate.used_bytes, setting.capacity_bytes, "bytes", reason)
+        elif candidate.blocks < min(ENOUGH_BLOCKS, winner.blocks) and candidate.seconds <= winner.seconds:
+            yield Rejected(name, candidate.blocks, winner.blocks, "blocks", "too few blocks for threads")
+        else:
+            slower = candidate.cores_s > winner.cores_s
+            reason = "slower" if slower else "gains too little for another loop"
+            yield Rejected(
+                name, candidate.cores_s, winner.cores_s, "s", f"{reason}; the least it can cost" if candidate.is_bound else reason
+            )
+
+
+def lost_kernels(setting: Setting, ranked: RankedKernels) -> Iterator[Rejected]:
+    """The next best micro kernels of other tiles."""
+    for name, kernels in ranked.items():
+        chosen = setting.kernels[name]
+        chosen_times = attained(setting, chosen)
+        winner_s = next(time for kernel, time in kernels if kernel.same_tile(chosen))
+        for kernel, time in [pair for pair in kernels if not pair[0].same_tile(chosen)][:2]:
+            reason = f"{name}: edges and rate" if time > winner_s else f"{name}: equal, and behind it in the registry's order"
+            own_s = time * attained(setting, kernel)
+            yield Rejected(f"micro kernel {kernel.name} for {name}", own_s, winner_s * chosen_times, "s", reason)

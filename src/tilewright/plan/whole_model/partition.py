@@ -1,0 +1,342 @@
+"""From a graph to chains: edges are fused where the fused plan is cheaper, and cut with both prices where it is not.
+
+Edges that can be fused at all (the tensor has one reader and is no output of the graph) connect operators to groups. A group is
+planned as a whole, one plan, however many operators it has, and built from its operators up: a small one edge by edge, a large
+one in rounds that join neighbours, so that the number of plans grows with the logarithm of its length where layers are alike.
+The best partition may lie between whole and apart. A large one is planned as a whole only where some contraction in it, planned
+as one chain with what leads to it from the contractions before, is better than its operators alone. A whole that no such pair
+suggests is not looked for, though it might pay over all edges. Groups and chains that differ in names only are planned once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from tilewright.errors import PlanningError
+from tilewright.graph.types import Chain, Graph, Operator, Tensor
+from tilewright.kernels import registry
+from tilewright.kernels.contract import MicroKernel
+from tilewright.machine.machine import Machine
+from tilewright.plan.chains import make_chain
+from tilewright.plan.decisions.scalar_loop import why_stored
+from tilewright.plan.model.coefficients import Coefficients, coefficients_for
+from tilewright.plan.model.pricing import separate_price
+from tilewright.plan.planner import chain_setting, plan_chain
+from tilewright.plan.regions import gathered_reads as lookups
+from tilewright.plan.search.plan_cache import Searched, structure
+from tilewright.plan.search.profitability import can_cost
+from tilewright.plan.types import Cut, ModelPlan, Plan, Price
+from tilewright.plan.whole_model.plan_renaming import names_of, renamed_cut, renamed_plan
+
+Operators = tuple[Operator, ...]
+
+SMALL_GROUP = 6
+"""Operators up to which a group whose whole pays is built up too, for comparison: each edge costs a plan."""
+
+
+def partition(
+    graph: Graph,
+    machine: Machine,
+    *,
+    fuse: bool | None = None,
+    kernels: tuple[MicroKernel, ...] | None = None,
+    coefficients: Coefficients | None = None,
+) -> ModelPlan:
+    """Cut a graph into chains and plan each of them.
+
+    `fuse=None` lets the prices decide, `fuse=True` joins whatever can be executed, `fuse=False` nothing. Graph outputs and
+    tensors with several readers end a chain. Every operator can be planned alone. `coefficients` are those of the price (default:
+    as fitted for such machines).
+    """
+    work = _Partition(graph, machine, fuse, kernels, coefficients or coefficients_for(machine))
+    work.alone = {operator.name: work.part((operator,)) for operator in graph.operators}
+    plans = [work.plan(part.operators) for group in work.groups() for part in work.divide(group)]
+    plans.sort(key=lambda plan: work.positions[plan.chain.operators[-1].name])
+    cuts = (work.cuts[tensor] for plan in plans if (tensor := plan.chain.output) in work.cuts)
+    return ModelPlan(graph, tuple(plans), tuple(cuts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Operators as one chain, with its price: what partitions are compared by."""
+
+    operators: Operators
+    chain: Chain
+    price: Price
+
+
+@dataclass(slots=True)
+class _Partition:
+    graph: Graph
+    machine: Machine
+    fuse: bool | None
+    kernels: tuple[MicroKernel, ...] | None
+    coefficients: Coefficients
+    alone: dict[str, _Part] = field(default_factory=dict)
+    cuts: dict[str, Cut] = field(default_factory=dict)
+    """By the tensor that goes through memory."""
+    chains: dict[tuple[str, ...], Chain] = field(default_factory=dict)
+    """By the names of their operators."""
+    plans: dict[tuple[str, ...], Plan] = field(default_factory=dict)
+    """By the names of their operators."""
+    planned: dict[Hashable, Plan] = field(default_factory=dict)
+    """By the structure of a chain: the plan of the first."""
+    divided: dict[Hashable, tuple[Operators, list[_Part]]] = field(default_factory=dict)
+    """By the structure of a group: the first, and its parts."""
+    searched: Searched = field(default_factory=dict)
+    writers: dict[str, Operator] = field(default_factory=dict)
+    """By the tensor that they write."""
+    readers: dict[str, list[Operator]] = field(default_factory=dict)
+    """By the tensor that they read."""
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    """By name."""
+    positions: dict[str, int] = field(default_factory=dict)
+    """Of every operator in the graph."""
+
+    def __post_init__(self) -> None:
+        self.tensors |= {tensor.name: tensor for tensor in self.graph.tensors}
+        for position, operator in enumerate(self.graph.operators):
+            self.positions[operator.name] = position
+            self.writers[operator.write.tensor] = operator
+            for tensor in dict.fromkeys(access.tensor for access in operator.reads):
+                self.readers.setdefault(tensor, []).append(operator)
+
+    def groups(self) -> list[Operators]:
+        """Operators connected by edges that can be fused; every other edge between operators is recorded as cut."""
+        members: dict[str, list[Operator]] = {}
+        """By the only tensor of a group that others may read: the last one."""
+        for operator in self.graph.operators:
+            group = [operator]
+            for tensor in dict.fromkeys(access.tensor for access in operator.reads):
+                if tensor not in self.writers:
+                    continue
+                if reason := self._obstacle(tensor):
+                    if tensor not in self.cuts:
+                        self.cuts[tensor] = self._cut(tensor, reason)
+                else:
+                    group = [*members.pop(tensor), *group]
+            members[operator.write.tensor] = group
+        return [self._sorted(group) for group in members.values()]
+
+    def divide(self, group: Operators) -> list[_Part]:
+        """The cheapest parts found for a group: looked for once for all groups of the same structure."""
+        if len(group) == 1:
+            return [self.alone[group[0].name]]
+        key = structure(self._chain(group))
+        if key not in self.divided:
+            self.divided[key] = group, self._divided(group)
+            return self.divided[key][1]
+        first, parts = self.divided[key]
+        names = names_of(first, group)
+        for tensor in (operator.write.tensor for operator in first[:-1] if operator.write.tensor in self.cuts):
+            self.cuts[names.tensors[tensor]] = renamed_cut(self.cuts[tensor], names)
+        own = {operator.name: operator for operator in group}
+        return [self.part(tuple(own[names.operators[old.name]] for old in part.operators)) for part in parts]
+
+    def _divided(self, group: Operators) -> list[_Part]:
+        """The cheapest parts found for a group."""
+        whole = self._whole(group)
+        if whole is not None and self.fuse:
+            return [whole]
+        parts = self._built_up(group) if len(group) <= SMALL_GROUP else self._paired(self._layers(group))
+        if whole is not None and not self._is_slower(whole, parts):
+            return [whole]
+        self._tell_of_whole(group, parts)
+        return parts
+
+    def _tell_of_whole(self, group: Operators, parts: list[_Part]) -> None:
+        """Add to the cuts between parts of a group what all of it costs as one chain, where that was found out."""
+        if len(group) == 2 or structure(self._chain(group)) not in self.planned:
+            return
+        cores = self.machine.cores
+        whole_us, parts_us = self.part(group).price.on(cores) * 1e6, self._apart_s(parts) * 1e6
+        text = f"; all {len(group)} operators as one chain: {whole_us:.4g} us on {cores} cores, in these parts {parts_us:.4g} us"
+        for part in parts:
+            if cut := self.cuts.get(part.chain.output):
+                self.cuts[cut.tensor] = replace(cut, reason=cut.reason + text)
+
+    def _whole(self, group: Operators) -> _Part | None:
+        """All operators as one chain, if that can be executed and is wanted."""
+        is_large = self.fuse is None and len(group) > SMALL_GROUP
+        if is_large and not (self._is_suggested(group) and self._can_pay(group)):
+            return None
+        try:
+            joined = self.part(group)
+        except PlanningError:
+            return None
+        parts = [self.alone[operator.name] for operator in group]
+        return joined if not self._why_apart(joined, parts) else None
+
+    def _is_suggested(self, group: Operators) -> bool:
+        """Whether some contraction of a group is better joined to those before it; True where none follows another."""
+        pairs = [pair for pair in self._pairs(group) if len(pair) < len(group)]
+        return not pairs or any(self._whole(pair) is not None for pair in pairs)
+
+    def _pairs(self, group: Operators) -> Iterator[Operators]:
+        """Every contraction of a group with what leads to it from the contractions before it, these included."""
+        producers = {operator.write.tensor: operator for operator in group}
+        for operator in filter(Operator.is_contraction, group):
+            before = tuple(_leading_to(operator, producers))
+            if any(other.is_contraction() for other in before):
+                yield self._sorted((*before, operator))
+
+    def _can_pay(self, group: Operators) -> bool:
+        """Whether operators as one chain may cost no more than apart: found out without a search."""
+        available = registry.for_machine(self.machine) if self.kernels is None else self.kernels
+        setting, _ = chain_setting(self._chain(group), self.machine, available, self.coefficients)
+        return can_cost(setting, self._separate(group).seconds * self.coefficients.worth_it)
+
+    def _layers(self, group: Operators) -> list[_Part]:
+        """Contractions, each with those operators behind it that are better joined to it."""
+        parts: list[_Part] = []
+        for operator in group:
+            self._add(parts, self.alone[operator.name], joins=not operator.is_contraction())
+        return parts
+
+    def _paired(self, parts: list[_Part]) -> list[_Part]:
+        """Neighbours are joined in rounds, each part with one other at most, until no pair gains.
+
+        So the length of chains doubles from round to round, and those of equal layers are planned once a round.
+        """
+        while True:
+            joined = self._round(parts)
+            if len(joined) == len(parts):
+                return parts
+            parts = joined
+
+    def _round(self, parts: list[_Part]) -> list[_Part]:
+        """Every part joined with the one that makes its operand, where that is wanted and that is joined to no other yet."""
+        free = {part.chain.output: part for part in parts}
+        done: list[_Part] = []
+        for part in parts:
+            for tensor in part.chain.inputs:
+                producer = free.get(tensor) if part.chain.output in free else None
+                if producer is not None and (joined := self._join(producer, part, tensor)) is not None:
+                    done.remove(producer)
+                    del free[tensor], free[part.chain.output]
+                    part = joined
+            done.append(part)
+        return done
+
+    def _add(self, parts: list[_Part], current: _Part, joins: bool) -> None:
+        """Add a part to some, joined with those that make its operands, as long as the joined chain is wanted."""
+        for tensor in current.chain.inputs if joins else ():
+            producer = next((part for part in parts if part.chain.output == tensor), None)
+            joined = self._join(producer, current, tensor) if producer is not None else None
+            if producer is not None and joined is not None:
+                parts.remove(producer)
+                current = joined
+        parts.append(current)
+
+    def _built_up(self, group: Operators) -> list[_Part]:
+        """Each operator joins the chains that produce its operands, as long as the joined chain is wanted."""
+        parts: list[_Part] = []
+        for operator in group:
+            self._add(parts, self.alone[operator.name], joins=True)
+        return parts
+
+    def _join(self, producer: _Part, consumer: _Part, tensor: str) -> _Part | None:
+        """The joined chain if it is wanted; else None, and a cut that says why."""
+        try:
+            joined = self.part(self._sorted((*producer.operators, *consumer.operators)))
+        except PlanningError as problem:
+            self.cuts[tensor] = self._cut(tensor, problem.why or problem.message)
+            return None
+        if reason := self._why_apart(joined, [producer, consumer]):
+            apart = separate_price((producer.price, consumer.price)).seconds
+            self.cuts[tensor] = Cut(tensor, joined.price.seconds, apart, reason)
+            return None
+        return joined
+
+    def _why_apart(self, joined: _Part, apart: list[_Part]) -> str:
+        """Why a joined chain is not wanted; empty if it is."""
+        if self.fuse:
+            return ""
+        if not self._is_slower(joined, apart):
+            return ""
+        if joined.price.seconds > separate_price(part.price for part in apart).seconds:
+            return "the separate plans are faster"
+        cores = self.machine.cores
+        fused_us, apart_us = joined.price.on(cores) * 1e6, self._apart_s(apart) * 1e6
+        return f"fused, it has fewer blocks for threads: {fused_us:.3g} us on {cores} cores, apart {apart_us:.3g} us"
+
+    def _is_slower(self, joined: _Part, apart: list[_Part]) -> bool:
+        """Whether apart gains what the price can tell on all cores: equal ones are joined, they need no memory in between.
+
+        Several products must gain by it: what the price does not see (operands that are packed in every block, blocks that are
+        small in every direction) is on the side of the joined.
+        """
+        several = sum(any(operator.is_contraction() for operator in part.operators) for part in apart) > 1
+        tolerance = 1.0 if several else self.coefficients.worth_it
+        return joined.price.on(self.machine.cores) > self._apart_s(apart) * tolerance
+
+    def _apart_s(self, parts: list[_Part]) -> float:
+        """The time of several chains one after the other on all cores, in one call."""
+        return sum(part.price.on(self.machine.cores) for part in parts) - (len(parts) - 1) * self.coefficients.call_s
+
+    def _obstacle(self, tensor: str) -> str:
+        if self.fuse is False:
+            return "fusion is switched off"
+        if tensor in self.graph.outputs:
+            return "it is an output of the graph"
+        writer, readers = self.writers[tensor], self.readers[tensor]
+        if reason := why_stored(self.tensors, tensor, [writer, *readers]):
+            return reason
+        if not all(index.is_axis() or not index.terms for index in writer.write.indices):
+            return f"{writer.name} writes several axes into one dimension of it"
+        if reason := lookups.why_stored(readers, tensor):
+            return reason
+        return f"several operators read it: {', '.join(op.name for op in readers)}" if len(readers) > 1 else ""
+
+    def _cut(self, tensor: str, reason: str) -> Cut:
+        """A cut for which there is no fused plan: its price apart is that of the operators at both ends."""
+        ends = [self.writers[tensor], *self.readers[tensor]]
+        return Cut(tensor, float("inf"), self._separate(ends).seconds, reason)
+
+    def _separate(self, operators: Iterable[Operator]) -> Price:
+        return separate_price(self.alone[operator.name].price for operator in operators)
+
+    def part(self, operators: Operators) -> _Part:
+        """Operators as one chain, with the price of its plan."""
+        plan = self.plan(operators)
+        return _Part(operators, plan.chain, plan.price)
+
+    def plan(self, operators: Operators) -> Plan:
+        """The plan of operators as one chain, made once for all chains of the same structure."""
+        names = tuple(operator.name for operator in operators)
+        if names not in self.plans:
+            chain = self._chain(operators)
+            first = self.planned.get(structure(chain))
+            plan = (renamed_plan(first, chain) if first is not None else None) or self._new_plan(operators)
+            self.plans[names] = self.planned.setdefault(structure(chain), plan) if first is None else plan
+        return self.plans[names]
+
+    def _new_plan(self, operators: Operators) -> Plan:
+        return plan_chain(
+            self._chain(operators),
+            self.machine,
+            kernels=self.kernels,
+            coefficients=self.coefficients,
+            unfused_price=self._separate(operators) if len(operators) > 1 else None,
+            searched=self.searched,
+        )
+
+    def _chain(self, operators: Operators) -> Chain:
+        """The chain of operators, made once."""
+        names = tuple(operator.name for operator in operators)
+        if names not in self.chains:
+            self.chains[names] = make_chain(self.graph, operators)
+        return self.chains[names]
+
+    def _sorted(self, operators: tuple[Operator, ...] | list[Operator]) -> Operators:
+        return tuple(sorted(operators, key=lambda operator: self.positions[operator.name]))
+
+
+def _leading_to(operator: Operator, producers: Mapping[str, Operator]) -> Iterator[Operator]:
+    """The operators that an operator depends on, back to the first contractions: each once, as only one operator reads it."""
+    for tensor in dict.fromkeys(access.tensor for access in operator.reads):
+        if producer := producers.get(tensor):
+            yield producer
+            if not producer.is_contraction():
+                yield from _leading_to(producer, producers)

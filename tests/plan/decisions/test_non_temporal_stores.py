@@ -1,0 +1,42 @@
+"""Which outputs go past the caches."""
+
+from __future__ import annotations
+
+import tilewright as tw
+from tests.support.chains import gemm_chain
+from tilewright.graph.types import Chain
+from tilewright.machine.machine import Machine
+from tilewright.plan.decisions.non_temporal_stores import STREAMED
+from tilewright.plan.planner import plan_chain
+from tilewright.plan.types import Plan
+
+XEON = Machine.named("cascadelake-6240")
+"""With a last cache of 24.75 MiB."""
+
+
+def plan(rows: int, columns: int) -> Plan:
+    return plan_chain(gemm_chain({"m": rows, "k": 64, "l": 64, "n": columns}), XEON)
+
+
+def last(chain: Chain) -> str:
+    return chain.operators[-1].name
+
+
+def test_outputs_that_no_cache_holds_do() -> None:
+    large = plan(131072, 64)
+    assert large.streamed == (last(large.chain),)
+    (term,) = (term for term in large.price.terms if term.name == STREAMED)
+    assert term.seconds < 0
+
+
+def test_outputs_that_a_cache_holds_for_their_readers_do_not() -> None:
+    assert plan(16384, 64).streamed == ()
+
+
+def test_rows_that_are_no_whole_lines_do_not() -> None:
+    assert plan(131072, 63).streamed == ()
+
+
+def test_the_report_says_so() -> None:
+    lowered = tw.jit(lambda x, w: x @ w, target="cascadelake-6240").lower(tw.spec((262144, 64)), tw.spec((64, 64)))
+    assert "out goes past the caches" in lowered.explain()

@@ -1,0 +1,45 @@
+"""Which inputs are fetched ahead."""
+
+from __future__ import annotations
+
+import tilewright as tw
+from tests.plan.model.test_prefetch_gain import product
+from tests.support.chains import gemm_chain
+from tilewright.cli.chain_functions import gemm_chain as written_chain
+from tilewright.graph.types import Chain
+from tilewright.machine.machine import Machine
+from tilewright.plan.planner import plan_chain
+
+XEON = Machine.named("cascadelake-6240")
+
+
+def _fetched(chain: Chain) -> tuple[str, ...]:
+    return plan_chain(chain, XEON).fetched
+
+
+def test_what_every_block_reads_anew_from_behind_the_fusion_level_is_fetched() -> None:
+    shapes = ((12, 512, 64), (12, 64, 512), (12, 512, 64))
+    plan = tw.jit(written_chain, target="cascadelake-6240").lower(*map(tw.spec, shapes)).plan
+    assert plan.fetched == ("a", "b", "d")
+    assert (
+        "ask for a, b, d of the next block"
+        in tw.jit(written_chain, target="cascadelake-6240").lower(*map(tw.spec, shapes)).explain()
+    )
+
+
+def test_nothing_is_fetched_that_the_fusion_level_holds_or_that_all_blocks_share() -> None:
+    assert _fetched(gemm_chain(dict.fromkeys("mkln", 64))) == ()
+    plan = plan_chain(gemm_chain({"m": 4096, "k": 64, "l": 64, "n": 64}), XEON)
+    assert set(plan.fetched) <= {"A"}
+
+
+def test_tiles_that_read_an_input_ask_for_it_alone_if_that_is_few_lines() -> None:
+    extents = {"m": 65536, "k": 64, "l": 64, "n": 64}
+    plan = plan_chain(gemm_chain(extents), XEON)
+    (first, *_) = plan.chain.operators
+    assert (plan.fetched, plan.fetching) == (("A",), (first.name,))
+
+
+def test_long_rows_are_left_to_the_hardware() -> None:
+    """A tile of six rows of 1024 steps would ask for 384 lines of the next block's."""
+    assert "A" not in plan_chain(product(1632, 1024, 36548), XEON).fetched
