@@ -2,12 +2,12 @@
 
     python -m benchmarks.fit_cost MEASUREMENTS.json [--write] [--cases]
 
-MEASUREMENTS is what `python -m benchmarks.schedules` wrote on this machine: schedules of many chains, each with its seconds
-and the features of its plan (`plan.features`) by operator. An operator's price is the larger of its computing and its traffic
-into each level, plus a share of all traffic, plus what is paid in any case. Given which of these is the largest, it is linear
-in the coefficients: so both are found in turns, the coefficients by non-negative least squares on relative errors, until nothing
-changes. Residuals beyond a tenth count by their size, not by its square: kernels that hit an effect outside the model do not bend
-it. Coefficients that few kernels depend on stay near the values in use.
+MEASUREMENTS is what `python -m benchmarks.schedules` wrote on this machine: schedules of many chains, each with its seconds and
+the features of its plan (`plan.model.price_features`) by operator. An operator's price is the larger of its computing and its
+traffic into each level, plus a share of all traffic, plus what is paid in any case. Given which of these is the largest, it is
+linear in the coefficients: so both are found in turns, the coefficients by non-negative least squares on relative errors, until
+nothing changes. Residuals beyond a tenth count by their size, not by its square: kernels that hit an effect outside the model do
+not bend it. Coefficients that few kernels depend on stay near the values in use.
 
 Every case is also predicted by a fit to all other cases, and these errors are the ones to quote. `--write` puts the fit into
 `src/tilewright/plan/model/fits`.

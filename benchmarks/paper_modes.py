@@ -6,7 +6,7 @@ Everything is calculated, nothing is timed: one level of memory at its full size
 after the other. Tiles of k and n are multiples of `--bound` (the paper's alpha) for all. Columns:
 
     compulsory   every input and output once: no schedule moves less
-    exact        all orders, kept and recomputed, all tiles: `tile_size.least_movement`
+    exact        all orders, kept and recomputed, all tiles: `permutations.least_movement`
     recompute    the text's reading: all orders with n outside k
     halving      all orders, tiles halved from the full extents until they fit
     mlkn         Lagrange for the paper's order: what it claims to move, what its tiles move, what they need of the level
@@ -28,14 +28,14 @@ from tilewright.cli.shapes import TABLE_IV, ChainShape
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
-from tilewright.plan.model.movement import LITERAL, movements, view_permutation
+from tilewright.plan.model.movement import LITERAL, movements
 from tilewright.plan.model.working_set import working_set
 from tilewright.plan.papers.example_chains import gemm_chain
 from tilewright.plan.papers.lagrange import ORDERS, lagrange_choice
 from tilewright.plan.papers.modes import halved_tiles
+from tilewright.plan.papers.permutations import TileChoice, least_movement, view_permutation
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Storage
-from tilewright.plan.space.tile_sizes import TileChoice, least_movement
 from tilewright.report.layout import columns
 
 ELEMENT_BYTES = 4

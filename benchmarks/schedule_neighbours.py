@@ -11,12 +11,12 @@ from typing import TypeAlias
 from benchmarks.schedule_space import Kernels, Point, inner_choices, shared_loops, with_inner
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.decisions.micro_kernel import can_compute
+from tilewright.plan.loop_orders import prefix_storage
 from tilewright.plan.model.cost_context import Setting
 from tilewright.plan.model.packing_cost import may_stay
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.schedule import Loop, Node, Schedule
 from tilewright.plan.search.inner_loops import InnerLoops
-from tilewright.plan.space.executability import prefix_storage
 from tilewright.plan.space.schedule_space import Space
 
 Place: TypeAlias = tuple[int, ...]

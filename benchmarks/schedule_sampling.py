@@ -9,11 +9,12 @@ from math import exp, log
 from benchmarks.schedule_neighbours import kernel_steps, nearest, steps
 from benchmarks.schedule_space import Kernels, Point, Sampled, inner_choices, priced
 from tilewright.kernels.contract import MicroKernel
+from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.model.cost_context import Setting, setting_of
 from tilewright.plan.model.packing_cost import may_stay
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.search.inner_loops import InnerLoops
-from tilewright.plan.space.executability import prefixed, why_not_executable
+from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import Space, space_of
 
 DRAWS_PER_POINT = 50

@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from tilewright.plan.decisions.packing import with_packs
 from tilewright.plan.decisions.software_prefetch import fetched_inputs
+from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost_context import Setting
-from tilewright.plan.model.packing_cost import may_pack, pack_depth, with_packs
+from tilewright.plan.model.packing_cost import may_pack, pack_depth
 from tilewright.plan.model.price_features import features
 from tilewright.plan.model.pricing import price_blocking
 from tilewright.plan.model.traffic import footprints, set_conflict, surroundings
@@ -22,7 +24,7 @@ from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
-from tilewright.plan.search.inner_loops import Blocking, InnerLoops
+from tilewright.plan.search.inner_loops import InnerLoops
 from tilewright.plan.space.schedule_space import axis_multiple
 from tilewright.plan.space.tile_sizes import candidates
 from tilewright.plan.types import OperatorPlan, Plan
@@ -91,7 +93,7 @@ class Sampled:
         return self.plan.predicted_seconds
 
     def features(self) -> dict[str, dict[str, float]]:
-        """See `plan.features`."""
+        """See `plan.model.price_features`."""
         return features(self.setting, self.blocking)
 
 

@@ -5,8 +5,8 @@
 For every case: the planner's choice, `--count` uniform schedules, as many of the best predicted decile, and `--neighbours` of
 those one step from the choice (all of them for a negative number). An existing FILE keeps its other cases. Each entry has the
 seconds of a call (warm, one thread; the median and the least of rounds in which all plans take turns), the predicted ones (null
-where the model refuses the schedule) and `plan.features` by operator; each case has the peak of one core, measured between the
-rounds. Wrong results are listed and not timed.
+where the model refuses the schedule) and `plan.model.price_features` by operator; each case has the peak of one core, measured
+between the rounds. Wrong results are listed and not timed.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ The GEMM chain C = A B, E = C D with M = N = K = L = 2048, in three forms (secti
     f   order mlkn, C stored: two products one after the other
 
 For each, tilings are drawn log-uniformly from the multiples of the micro kernel's tile (of a cache line along k) whose working
-set (`plan.working_set`) takes at most `--share` of the cache. The generated loop nests are replayed line by line on one exact
-LRU cache; the prediction is `plan.movement`, in bytes, as it stands. `--packing` says what is contiguous in L1:
+set (`plan.model.working_set`) takes at most `--share` of the cache. The generated loop nests are replayed line by line on one
+exact LRU cache; the prediction is `plan.model.movement`, in bytes, as it stands. `--packing` says what is contiguous in L1:
 
     ahead   B and D are packed whole, in panels, before all loops; A, C and E are used in place
     tiles   every operand's tile is copied where the loops fetch it: each copy then passes through L1 twice
@@ -44,10 +44,10 @@ from tilewright.graph.types import Chain, Graph
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
+from tilewright.plan.loop_orders import permuted
 from tilewright.plan.model.movement import schedule_movements
 from tilewright.plan.model.working_set import working_set_elements
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule, Storage
-from tilewright.plan.space.executability import permuted
 from tilewright.plan.types import ModelPlan
 from tilewright.tune.cache_simulator import CacheLevel
 from tilewright.tune.replay import Placement, simulate
@@ -154,7 +154,7 @@ def lowered(setting: Setting, tiles: Tiles, rows: int) -> Program:
 
 
 def predicted_bytes(setting: Setting, tiles: Tiles) -> int:
-    """`plan.movement` of all stages."""
+    """`plan.model.movement` of all stages."""
     moved = (schedule_movements(*stage) for stage in stages(setting, tiles, setting.size))
     return sum(sum(tensors.values()) for tensors in moved) * FLOAT_BYTES
 

@@ -15,9 +15,11 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Chain, Graph
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
+from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.schedule import Compute, Loop, Schedule
-from tilewright.plan.space.executability import is_executable, may_roll, prefixed
+from tilewright.plan.space.executability import is_executable
+from tilewright.plan.space.schedule_space import may_roll
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime.executable import load
 

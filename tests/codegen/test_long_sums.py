@@ -1,4 +1,4 @@
-"""Sums of many values: their errors stay below the bound of `plan.long_sums`, along every axis, in every type, of any length."""
+"""Sums of many values: their errors stay below the bound of `decisions.long_sums`, along every axis, in every type and length."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from tilewright.codegen.artifact import Artifact
 from tilewright.errors import DTypeError, PlanningError, ShapeError
 from tilewright.graph.index import axis
 from tilewright.graph.types import Access, Tensor
+from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
-from tilewright.plan.space.executability import prefixed
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import Executable, load
 

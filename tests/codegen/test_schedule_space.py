@@ -12,8 +12,9 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Chain, Graph
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
+from tilewright.plan.loop_orders import permuted
 from tilewright.plan.schedule import Storage
-from tilewright.plan.space.executability import is_executable, permuted
+from tilewright.plan.space.executability import is_executable
 from tilewright.runtime.executable import load
 
 EXTENTS = {"m": 7, "n": 18, "k": 5, "l": 21}

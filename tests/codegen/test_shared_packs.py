@@ -10,7 +10,8 @@ import pytest
 from tests.codegen.test_packed_ahead import RIGHTS, random_plan, run
 from tests.support.chains import artifact_of, random_inputs
 from tests.support.expected import EPS
-from tilewright.plan.regions.parallel_loops import WORTH_DISTRIBUTING_S, block_count, parallel_axes
+from tilewright.plan.model.threads import WORTH_DISTRIBUTING_S
+from tilewright.plan.regions.parallel_loops import block_count, parallel_axes
 from tilewright.plan.schedule import Loop, Schedule
 from tilewright.plan.types import Plan, Price, PriceTerm
 from tilewright.runtime.executable import load

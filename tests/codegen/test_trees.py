@@ -13,12 +13,14 @@ from tests.support.chains import artifact_of, chain, contraction, hand_plan, map
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Chain, Operator
 from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.plan.decisions.packing import with_packs
+from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.model.coefficients import DEFAULT
 from tilewright.plan.model.cost_context import setting_of
-from tilewright.plan.model.packing_cost import may_pack, with_packs
+from tilewright.plan.model.packing_cost import may_pack
 from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.schedule import Segment
-from tilewright.plan.space.executability import prefixed, why_not_executable
+from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import load
 

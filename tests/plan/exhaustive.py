@@ -8,6 +8,7 @@ from itertools import combinations, permutations, product
 
 from tilewright.graph.types import Chain
 from tilewright.plan.chains import axis_names
+from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.model.cost import operator_work, seconds
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
 from tilewright.plan.model.packing_cost import may_stay
@@ -17,8 +18,8 @@ from tilewright.plan.regions.loop_views import OperatorView, view_schedule
 from tilewright.plan.regions.parallel_loops import block_count
 from tilewright.plan.regions.required_regions import schedule_follows
 from tilewright.plan.schedule import Schedule, Segment, Storage
-from tilewright.plan.space.executability import is_executable, may_roll, prefixed
-from tilewright.plan.space.schedule_space import may_lead
+from tilewright.plan.space.executability import is_executable
+from tilewright.plan.space.schedule_space import may_lead, may_roll
 
 
 def cheapest(setting: Setting, multiples: Mapping[str, int]) -> float:

@@ -23,14 +23,16 @@ from tests.plan.walk import walked_movements
 from tilewright.graph.types import SymbolicExtent
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.model.coefficients import DEFAULT
 from tilewright.plan.model.cost_context import setting_of
+from tilewright.plan.model.threads import imbalance
 from tilewright.plan.model.vector_work import later_passes_seconds
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.regions.online_reductions import cut_axes
-from tilewright.plan.regions.parallel_loops import block_count, imbalance, parallel_axes
+from tilewright.plan.regions.parallel_loops import block_count, parallel_axes
 from tilewright.plan.schedule import Compute, Layout, Loop, Pack
-from tilewright.plan.space.executability import is_executable, prefixed
+from tilewright.plan.space.executability import is_executable
 from tilewright.plan.types import Plan, Price, PriceTerm
 
 CASES = [(name, with_softmax) for name in TABLE_IV for with_softmax in (False, True)]

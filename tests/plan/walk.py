@@ -194,7 +194,7 @@ def walked_rows(chain: Chain, schedule: Schedule, operator: Operator) -> list[in
 
 
 def walked_places(chain: Chain, schedule: Schedule) -> list[list[tuple[str, ...]]]:
-    """The buffers that share a place, after `lives`; none of them may be alive together."""
+    """The buffers that share a place, after `live_ranges`; none of them may be alive together."""
     view = view_schedule(chain, schedule)
     found: list[list[tuple[str, ...]]] = []
     for groups in places(view):

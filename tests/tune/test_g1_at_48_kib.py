@@ -1,7 +1,8 @@
 """G1 (one batch) at 48 KiB: what the search claims to move, against replays of the generated nests.
 
 The claim, 458,752 elements, is for a cache that always keeps the right lines. LRU does not: between two uses of A's tile it sees
-the next tile of B as well. With that counted (`plan.lru`) the best schedule moves 524,288, and an LRU cache moves exactly that.
+the next tile of B as well. With that counted (`plan.papers.lru_working_set`) the best schedule moves 524,288, and an LRU cache
+moves exactly that.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
 from tilewright.plan.papers.example_chains import gemm_chain
 from tilewright.plan.papers.lru_working_set import lru_working_set
+from tilewright.plan.papers.permutations import TileChoice, least_movement
 from tilewright.plan.regions.loop_views import ChainView, Count, view_schedule
 from tilewright.plan.schedule import Compute, Layout, Pack, Schedule
-from tilewright.plan.space.tile_sizes import TileChoice, least_movement
 from tilewright.plan.types import ModelPlan
 from tilewright.tune.cache_simulator import CacheLevel, LevelTraffic, Touches, simulate_touches
 from tilewright.tune.replay import record

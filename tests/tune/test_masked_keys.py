@@ -8,8 +8,8 @@ import pytest
 from tests.support.masked_chains import CAUSAL, both, masked_chain, shifted, window
 from tests.tune.programs import KERNEL, program
 from tilewright.graph.scalar import Scalar
+from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.regions.masks import key_step
-from tilewright.plan.space.executability import prefixed
 from tilewright.tune.replay import record
 
 EXTENTS = {"b": 1, "m": 40, "k": 21, "l": 200, "n": 64}

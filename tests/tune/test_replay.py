@@ -19,9 +19,9 @@ from tilewright.graph.operators.reduce import reduce
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Graph, SymbolicExtent, Tensor
 from tilewright.machine import Machine
+from tilewright.plan.loop_orders import permuted
 from tilewright.plan.model.movement import schedule_movements
 from tilewright.plan.schedule import Compute, Layout, Pack, Schedule, Storage
-from tilewright.plan.space.executability import permuted
 from tilewright.tune.cache_simulator import CacheLevel, Touches, simulate_touches
 from tilewright.tune.replay import Placement, record, simulate
 
@@ -92,7 +92,7 @@ def packed_ahead(order: str) -> tuple[Schedule, Storage]:
 def test_generated_code_moves_what_the_formulas_say_to_the_line(order: str, size_kib: int) -> None:
     """In a fully associative cache that holds the tiles (22 KiB) and what streams past them, but not the next larger blocks.
 
-    Beyond `plan.movement`, write-allocation fetches each line of E before its first write, each packed copy is fetched and
+    Beyond `plan.model.movement`, write-allocation fetches each line of E before its first write, each packed copy is fetched and
     written back once, and C, which never leaves the cache, is fetched and written back once.
     """
     schedule, storage = packed_ahead(order)

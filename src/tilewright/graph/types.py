@@ -286,7 +286,7 @@ class Chain:
     constants: tuple[str, ...] = ()
     """Inputs that do not change between calls."""
     facts: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """Answers about the chain that do not change, by question: see `plan.facts`."""
+    """Answers about the chain that do not change, by question: see `plan.chain_analysis`."""
 
     @property
     def output(self) -> str:

@@ -10,21 +10,24 @@ from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
-from tilewright.plan.decisions.micro_kernel import choose_kernel, kernel_work, useful_share
+from tilewright.plan.decisions.micro_kernel import choose_kernel
 from tilewright.plan.decisions.non_temporal_stores import streamed_writes, streaming_term
 from tilewright.plan.decisions.prefetching_kernels import choose_prefetches
 from tilewright.plan.decisions.scalar_loop import is_exact, plan_exactly
 from tilewright.plan.decisions.software_prefetch import fetched_inputs, fetching_operators
-from tilewright.plan.decisions.split_reductions import Split, split_of
+from tilewright.plan.decisions.split_reductions import split_of
+from tilewright.plan.model.blocking import Blocking, works
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.coefficients import Coefficients, coefficients_for
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting, setting_of
+from tilewright.plan.model.kernel_work import kernel_work, useful_share
 from tilewright.plan.model.level_plans import level_plans, movements_by_level
 from tilewright.plan.model.masked_work import key_blocks
 from tilewright.plan.model.packing_cost import reading_seconds, transposing_seconds
 from tilewright.plan.model.price_check import checked
 from tilewright.plan.model.pricing import price_blocking, price_in_parts, separate_price
+from tilewright.plan.model.split_price import Split
 from tilewright.plan.model.working_set import live_intermediates
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.regions.footprint import distinct_elements
@@ -34,7 +37,7 @@ from tilewright.plan.regions.parallel_loops import block_count, parallel_axes
 from tilewright.plan.regions.trip_counts import box_sizes, planned_sizes
 from tilewright.plan.schedule import Pack, Schedule
 from tilewright.plan.search.exact_search import search
-from tilewright.plan.search.inner_loops import Blocking, refine, works
+from tilewright.plan.search.inner_loops import refine
 from tilewright.plan.search.plan_cache import Searched, recalled
 from tilewright.plan.search.rejected import RankedKernels, lost_candidates, lost_fusion, lost_kernels
 from tilewright.plan.space.executability import why_not_executable

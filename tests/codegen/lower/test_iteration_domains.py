@@ -18,10 +18,11 @@ from tilewright.graph.scalar import Literal, Scalar, apply
 from tilewright.graph.types import Chain, Graph, SymbolicExtent
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
+from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.regions.masks import key_guard
 from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.schedule import Layout, Loop, Pack, Schedule
-from tilewright.plan.space.executability import prefixed, why_not_executable
+from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import Executable, load
 

@@ -13,8 +13,8 @@ from tests.codegen.test_online_rows import KERNEL, MACHINE, interpreted
 from tests.support.chains import artifact_of, chain, chain_text, contraction, gemm_chain, hand_plan, random_inputs
 from tilewright import compiler
 from tilewright.api.kernel import Kernel
+from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.regions.parallel_loops import parallel_axes
-from tilewright.plan.space.executability import prefixed
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import load
 

@@ -10,7 +10,8 @@ from tilewright.kernels.contract import DEPTH
 from tilewright.kernels.registry import for_machine
 from tilewright.machine.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
-from tilewright.plan.decisions.micro_kernel import choose_kernel, kernel_work, pieces, useful_share
+from tilewright.plan.decisions.micro_kernel import choose_kernel
+from tilewright.plan.model.kernel_work import kernel_work, pieces, useful_share
 
 
 def work(m: int, n: int, k: int, rows: int, columns: int, row_tile: int = 0):

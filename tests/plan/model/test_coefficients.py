@@ -10,12 +10,13 @@ from tests.plan.cases import CASCADE_LAKE, KERNELS, TABLE_IV, batch_chain
 from tilewright.errors import TilewrightError
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.coefficients import FITTED, TERMS, Coefficients, Fit, coefficients_for, fits, nearest, parse, to_text
 from tilewright.plan.model.cost_context import Setting, setting_of
 from tilewright.plan.model.price_features import features
 from tilewright.plan.model.pricing import price_blocking
 from tilewright.plan.search.exact_search import search
-from tilewright.plan.search.inner_loops import Blocking, refine
+from tilewright.plan.search.inner_loops import refine
 
 FIT = Fit("x86_64", 512, "some machine", "2026-01-02", 7, 0.05, 0.2, 0.01, {"exp_cycles": 3.5, "block_cycles": 0.0})
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction
 from tilewright.graph.types import Chain
 from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost import floor, least_work, measure, operator_work, seconds, traffic_seconds
 from tilewright.plan.model.cost_context import Setting, setting_of
@@ -20,7 +21,6 @@ from tilewright.plan.model.traffic import set_conflict, share_bytes, surrounding
 from tilewright.plan.regions.loop_views import view_prefix, view_schedule
 from tilewright.plan.regions.parallel_loops import block_count, blocks_in_view
 from tilewright.plan.schedule import Storage
-from tilewright.plan.space.executability import prefixed
 from tilewright.plan.space.schedule_space import space_of, thinned_axes
 
 

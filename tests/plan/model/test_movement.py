@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from tests.plan.cases import batch_chain, chain_of, contraction, elementwise, gemm_chain
 from tests.plan.walk import walked_movements
-from tilewright.plan.model.movement import permutation_movements, schedule_movements
+from tilewright.plan.loop_orders import permuted, prefixed
+from tilewright.plan.model.movement import schedule_movements
+from tilewright.plan.papers.permutations import permutation_movements
 from tilewright.plan.schedule import Loop, Schedule, Storage
-from tilewright.plan.space.executability import is_executable, permuted, prefixed
+from tilewright.plan.space.executability import is_executable
 
 ORDERS = ["".join(order) for order in permutations("mnkl")]
 RAGGED = {"m": (7, 3), "n": (5, 2), "k": (6, 4), "l": (8, 3)}

@@ -10,11 +10,12 @@ from tests.support.chains import gemm_chain
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.plan.model.blocking import works
 from tilewright.plan.model.coefficients import DEFAULT, FITTED, TERMS
 from tilewright.plan.model.cost_context import Setting, setting_of
 from tilewright.plan.model.price_features import features, unit_coefficients
 from tilewright.plan.search.exact_search import search
-from tilewright.plan.search.inner_loops import refine, works
+from tilewright.plan.search.inner_loops import refine
 
 MACHINE = Machine.named("x86-64-v4")
 FREE_OF_CONSTANTS = replace(DEFAULT, other_function_cycles=0.0)

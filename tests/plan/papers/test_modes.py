@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.plan.walk import walked_movements, walked_working_set
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
-from tilewright.plan.model.movement import permutation_movements, view_permutation
+from tilewright.plan.loop_orders import permuted
 from tilewright.plan.model.working_set import working_set, working_set_elements
 from tilewright.plan.papers.example_chains import gemm_chain, matrix_product
 from tilewright.plan.papers.lagrange import (
@@ -26,6 +26,7 @@ from tilewright.plan.papers.lagrange import (
     volume_terms,
 )
 from tilewright.plan.papers.modes import halved_tiles, literal_algorithm_1, text_recompute
+from tilewright.plan.papers.permutations import least_movement, permutation_movements, view_permutation
 from tilewright.plan.papers.two_level import (
     BLOG,
     PRINTED,
@@ -37,8 +38,6 @@ from tilewright.plan.papers.two_level import (
     two_level_cost,
 )
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage
-from tilewright.plan.space.executability import permuted
-from tilewright.plan.space.tile_sizes import least_movement
 
 G1 = {"m": 512, "n": 64, "k": 64, "l": 512}
 L1_48_KIB = 48 * 1024 // 4

@@ -12,12 +12,12 @@ from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import for_machine
+from tilewright.plan.loop_orders import permuted
 from tilewright.plan.model.working_set import live_intermediates
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.regions.epilogues import epilogues, in_output_place, maps_in_tiles
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.schedule import Compute, Schedule, Trip, When
-from tilewright.plan.space.executability import permuted
 from tilewright.report.explain import explain_plan
 
 EXTENTS = {"b": 2, "m": 96, "n": 64, "k": 32, "l": 48}

@@ -13,11 +13,13 @@ from tilewright.graph.index import Index, axis, constant
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Chain, Graph, Guard, Operator, Tensor
 from tilewright.plan.chains import make_chain
+from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.model.working_set import live_intermediates
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.required_regions import schedule_follows
 from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.space.executability import is_executable, may_roll, prefixed
+from tilewright.plan.space.executability import is_executable
+from tilewright.plan.space.schedule_space import may_roll
 
 
 def reading(extent: int, rows: int, positions: Sequence[Index], taps: int = 1, other: int = 1) -> Chain:

@@ -9,12 +9,13 @@ import pytest
 from tests.plan.cases import batch_chain, chain_of, contraction, elementwise, gemm_chain
 from tests.plan.walk import walked_live, walked_working_set
 from tilewright.graph.types import SymbolicExtent
-from tilewright.plan.model.movement import permutation_movements
+from tilewright.plan.loop_orders import permuted, prefixed
 from tilewright.plan.model.working_set import held_sizes, working_set_elements
+from tilewright.plan.papers.permutations import permutation_movements
 from tilewright.plan.regions.live_blocks import buffer_blocks, in_place_groups, live_blocks, live_elements
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.schedule import Storage
-from tilewright.plan.space.executability import is_executable, permuted, prefixed
+from tilewright.plan.space.executability import is_executable
 
 ORDERS = ["".join(order) for order in permutations("mnkl")]
 EXTENTS = {"m": 8, "n": 6, "k": 6, "l": 9}

@@ -9,11 +9,12 @@ import pytest
 from tests.plan.cases import batch_operators, chain_of, contraction, elementwise
 from tests.plan.walk import walked_places
 from tilewright.graph.types import Chain, Extent, SymbolicExtent
+from tilewright.plan.loop_orders import permuted, prefixed
 from tilewright.plan.model.working_set import live_intermediates
 from tilewright.plan.regions.live_ranges import is_lasting, places
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.schedule import Schedule, Segment, Storage
-from tilewright.plan.space.executability import is_executable, permuted, prefixed
+from tilewright.plan.space.executability import is_executable
 
 EXTENTS: dict[str, Extent] = {"m": 6, "a": 3, "b": 4, "c": 5, "d": 2, "e": 3}
 TILES = {"m": 2, "a": 2, "b": 2, "c": 3, "d": 1, "e": 2}

@@ -15,10 +15,10 @@ from tests.support.masked_chains import CAUSAL, L, M, both, by_data, masked_chai
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, SymbolicExtent
 from tilewright.machine import Machine
+from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.model.masked_work import needed_share, share_of_pairs
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.regions.masks import LANES, clip_loops, key_guard
-from tilewright.plan.space.executability import prefixed
 from tilewright.report.explain import explain_plan
 
 EXTENTS = {"b": 2, "m": 37, "l": 53, "k": 5, "n": 18}

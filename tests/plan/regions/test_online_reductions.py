@@ -11,12 +11,14 @@ from tests.plan.search.test_exact_search import machine_with
 from tilewright.graph.operators.softmax import ROW_SOFTMAX
 from tilewright.graph.scalar import Point, State, apply
 from tilewright.graph.types import Chain, SymbolicExtent
+from tilewright.plan.loop_orders import permuted, prefixed
 from tilewright.plan.model.coefficients import coefficients_for
+from tilewright.plan.model.threads import ENOUGH_BLOCKS
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.regions.online_reductions import cut_axes, divided_by_readers, row_forms, shares_of
-from tilewright.plan.regions.parallel_loops import ENOUGH_BLOCKS, block_count, parallel_axes
+from tilewright.plan.regions.parallel_loops import block_count, parallel_axes
 from tilewright.plan.schedule import Loop, Schedule
-from tilewright.plan.space.executability import is_executable, permuted, prefixed, why_not_executable
+from tilewright.plan.space.executability import is_executable, why_not_executable
 from tilewright.plan.types import Plan
 
 SMALL = {"m": 3, "n": 2, "k": 2, "l": 3, "b": 1}

@@ -11,6 +11,7 @@ from tests.plan.cases import chain_of, elementwise
 from tests.plan.walk import blocks, walked_live, walked_movements
 from tests.support.halo_chains import RELU, conv, halo_chain, pad, pool
 from tilewright.graph.types import Chain
+from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.model.movement import movements
 from tilewright.plan.model.working_set import held_sizes, live_intermediates
 from tilewright.plan.regions.live_blocks import in_place_groups
@@ -19,8 +20,8 @@ from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.regions.required_regions import schedule_follows
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Schedule
-from tilewright.plan.space.executability import is_executable, may_roll, prefixed, why_not_executable
-from tilewright.plan.space.schedule_space import may_lead
+from tilewright.plan.space.executability import is_executable, why_not_executable
+from tilewright.plan.space.schedule_space import may_lead, may_roll
 
 PREFIXES = [("h2",), ("w2",), ("h2", "w2"), ("w2", "h2")]
 

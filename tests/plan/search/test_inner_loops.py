@@ -13,12 +13,13 @@ from tests.plan.walk import walked_movements
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.plan.loop_orders import nest, prefixed
 from tilewright.plan.model.cost_context import Setting, setting_of
 from tilewright.plan.model.traffic import elements_into, footprints, surroundings
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.schedule import Compute, Loop, Schedule
-from tilewright.plan.space.executability import is_executable, nest, prefixed
+from tilewright.plan.space.executability import is_executable
 from tilewright.plan.types import Plan
 
 CHAIN = gemm_chain(16, 8, 8, 16)

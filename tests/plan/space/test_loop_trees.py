@@ -11,6 +11,7 @@ from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain
 from tests.plan.search.test_exact_search import machine_with, projected_attention, setting, wide_layers
 from tests.plan.walk import walked_movements, walked_working_set
 from tilewright.graph.types import Chain
+from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.model.movement import schedule_movements
 from tilewright.plan.model.working_set import working_set, working_set_elements
 from tilewright.plan.planner import plan_chain
@@ -18,9 +19,9 @@ from tilewright.plan.regions.live_blocks import live_blocks
 from tilewright.plan.regions.loop_views import view_prefix, view_schedule
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Loop, Schedule, Segment
-from tilewright.plan.search.exact_search import exact_search as search_module
+from tilewright.plan.search import exact_search as search_module
 from tilewright.plan.search.plan_cache import Searched
-from tilewright.plan.space.executability import is_executable, prefixed, why_not_executable
+from tilewright.plan.space.executability import is_executable, why_not_executable
 from tilewright.plan.space.loop_trees import possible_segments, segmentations
 from tilewright.plan.space.schedule_space import space_of
 

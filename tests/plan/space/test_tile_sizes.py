@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from tests.plan.cases import gemm_chain
 from tilewright.errors import PlanningError
+from tilewright.plan.loop_orders import permuted
 from tilewright.plan.model.movement import LITERAL, schedule_movements
 from tilewright.plan.model.working_set import working_set_elements
-from tilewright.plan.space.executability import permuted
-from tilewright.plan.space.tile_sizes import candidates, least_movement, thinned
+from tilewright.plan.papers.permutations import least_movement
+from tilewright.plan.space.tile_sizes import candidates, thinned
 
 
 @given(st.integers(1, 400), st.integers(1, 20))

@@ -1,4 +1,4 @@
-"""Long sums of a loop nest: vector loops whose reductions are cut into blocks (`plan.long_sums`).
+"""Long sums of a loop nest: vector loops whose reductions are cut into blocks (`plan.decisions.long_sums`).
 
 Where only a call knows how long a sum is, both forms are there: short sums are computed as if nothing else were possible.
 """

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from tilewright.kernels.contract import MicroKernel
+from tilewright.plan.model.blocking import Blocking, Works, walk, works
 from tilewright.plan.model.cost import seconds
 from tilewright.plan.model.cost_context import Setting
-from tilewright.plan.search.inner_loops import Blocking, Works, walk, works
 from tilewright.plan.types import Rejected
 
 

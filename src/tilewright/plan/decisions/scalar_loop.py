@@ -13,7 +13,8 @@ from tilewright.graph.types import AxisKind, Chain, Operator, Tensor
 from tilewright.machine.machine import Machine
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost import floor
-from tilewright.plan.regions.parallel_loops import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, block_count, parallel_axes
+from tilewright.plan.model.threads import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S
+from tilewright.plan.regions.parallel_loops import block_count, parallel_axes
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
 from tilewright.plan.types import CALL, OperatorPlan, Plan, Price, PriceTerm

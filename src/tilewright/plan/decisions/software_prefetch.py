@@ -13,9 +13,9 @@ from math import prod
 
 from tilewright.graph.types import Access, Operator
 from tilewright.plan.chains import tensor_axes
-from tilewright.plan.decisions.micro_kernel import KernelWork
 from tilewright.plan.model.cost import arithmetic_work
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
+from tilewright.plan.model.kernel_work import KernelWork
 from tilewright.plan.regions.parallel_loops import parallel_loops
 from tilewright.plan.regions.required_regions import schedule_follows
 from tilewright.plan.schedule import Schedule

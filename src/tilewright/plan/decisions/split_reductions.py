@@ -9,43 +9,18 @@ output would read operands again and again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from math import prod
+from dataclasses import replace
 
 from tilewright.graph.types import Axis, Chain
+from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting, setting_of
-from tilewright.plan.regions.online_reductions import row_axes, shares_of, shares_read
-from tilewright.plan.regions.parallel_loops import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, block_count, threads_seconds
-from tilewright.plan.schedule import Loop, Schedule
-from tilewright.plan.search.inner_loops import Blocking
+from tilewright.plan.model.cost_context import Setting, setting_of
+from tilewright.plan.model.split_price import Split, split_seconds
+from tilewright.plan.model.threads import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, threads_seconds
+from tilewright.plan.regions.online_reductions import shares_read
+from tilewright.plan.regions.parallel_loops import block_count
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import axis_multiple
-
-
-@dataclass(frozen=True, slots=True)
-class Split:
-    """A reduction cut into parts of `tile` points."""
-
-    axis: str
-    tile: int
-    parts: int
-    size: int
-    """Points of the whole axis."""
-    setting: Setting
-    """Of one part."""
-    blocking: Blocking
-    """Of one part."""
-
-    @property
-    def passes(self) -> float:
-        """Parts, the last one counted by its length."""
-        return self.size / self.tile
-
-    def schedule(self) -> Schedule:
-        """The schedule of all parts."""
-        one = self.blocking.schedule
-        return Schedule((Loop(self.axis, self.tile, one.body),), one.storage, self.axis, one.ahead)
 
 
 def split_of(
@@ -75,24 +50,6 @@ def split_of(
     whole_s = threads_seconds(blocking.seconds, blocks, cores, region_s)
     parts_s = threads_seconds(split_seconds(setting, split), block_count(setting.chain, split.schedule()), cores, 2 * region_s)
     return split if parts_s < whole_s else None
-
-
-def split_seconds(setting: Setting, split: Split) -> float:
-    """The price of all parts and of their merge, on one thread."""
-    return split.passes * split.blocking.seconds + merge_seconds(setting, split.axis, split.parts)
-
-
-def merge_seconds(setting: Setting, axis: str, parts: int) -> float:
-    """Outputs and states of all parts written to memory and read back, and a pass over them."""
-    sink = setting.chain.operators[-1]
-    rows = shares_read(setting.chain, sink)
-    laws = shares_of(rows) if rows is not None else None
-    written = prod(setting.sizes[name] for name in sink.write.axes())
-    states = len(laws.factors) * prod(setting.sizes[name] for name in row_axes(rows)) if rows is not None and laws else 0
-    vectors = parts * (written + states) * ELEMENT_BYTES * 8 / setting.machine.vector_bits
-    moved = 2 * parts * (written + states) * ELEMENT_BYTES / setting.machine.levels[-1].bandwidth_bytes_per_s
-    passing = vectors * setting.coefficients.pass_cycles_per_vector / setting.machine.frequency_hz
-    return setting.coefficients.merging * (moved + passing)
 
 
 def _axis(chain: Chain) -> str | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.model.cost_context import Setting
 from tilewright.plan.schedule import Schedule, Segment
-from tilewright.plan.space.executability import prefixed
 
 
 @dataclass(frozen=True, slots=True)

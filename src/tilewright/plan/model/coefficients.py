@@ -203,7 +203,7 @@ def parse(name: str, text: str) -> Fit:
         return Fit(values=values, **document)
     except TypeError as problem:
         raise TilewrightError(
-            "a fit does not have the fields of plan.coefficients.Fit", where=name, why=str(problem)
+            "a fit does not have the fields of plan.model.coefficients.Fit", where=name, why=str(problem)
         ) from problem
 
 

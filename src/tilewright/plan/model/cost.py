@@ -17,8 +17,8 @@ from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import axis_names
-from tilewright.plan.decisions.micro_kernel import KernelWork, kernel_work
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting, source_position
+from tilewright.plan.model.kernel_work import KernelWork, kernel_work
 from tilewright.plan.model.least_work import least_bytes, least_flops
 from tilewright.plan.model.masked_work import GuardedWork, guarded_work
 from tilewright.plan.model.operands_read_once import run_seconds

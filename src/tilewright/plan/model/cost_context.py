@@ -10,11 +10,11 @@ from tilewright.errors import InternalError
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine, MemoryLevel
-from tilewright.plan.decisions.micro_kernel import flops
 from tilewright.plan.model.coefficients import Coefficients
+from tilewright.plan.model.kernel_work import flops
+from tilewright.plan.model.threads import ENOUGH_BLOCKS
 from tilewright.plan.regions.epilogues import Epilogue, taken
 from tilewright.plan.regions.footprint import swept_elements
-from tilewright.plan.regions.parallel_loops import ENOUGH_BLOCKS
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.types import ContractionRoles
 

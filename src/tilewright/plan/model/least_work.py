@@ -1,7 +1,7 @@
 """How many points of an operator any schedule computes at least: those that its consumers read, back from the sink.
 
-A producer that follows its consumers (see `images`) leaves out what none of them reads: what slices and strides skip, and what
-lies beyond the guards of a part of a concatenation. All other axes are computed whole.
+A producer that follows its consumers (see `required_regions`) leaves out what none of them reads: what slices and strides skip,
+and what lies beyond the guards of a part of a concatenation. All other axes are computed whole.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from math import prod
 
 from tilewright.graph.types import Chain, planned_extent
 from tilewright.plan.chain_analysis import fact
-from tilewright.plan.decisions.micro_kernel import flops
 from tilewright.plan.model.cost_context import ELEMENT_BYTES
+from tilewright.plan.model.kernel_work import flops
 from tilewright.plan.model.masked_work import needed_keys, needed_share
 from tilewright.plan.regions.footprint import distinct_values, swept_elements
 from tilewright.plan.regions.required_regions import Reading, readings

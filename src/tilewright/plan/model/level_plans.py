@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
 from tilewright.plan.model.operands_read_once import streamed_reads
 from tilewright.plan.model.traffic import elements_into, footprints, kernel_tile, share_bytes, surroundings
 from tilewright.plan.model.working_set import working_set
 from tilewright.plan.regions.loop_views import ChainView, OperatorView, view_schedule
 from tilewright.plan.regions.parallel_loops import blocks_in_view
-from tilewright.plan.search.inner_loops import Blocking
 from tilewright.plan.types import LevelPlan, Movement
 
 

@@ -18,14 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-
 from tilewright.graph.types import Access, Chain
 from tilewright.plan.regions.footprint import as_integer, bounding_box, swept_elements
 from tilewright.plan.regions.loop_views import ChainView, Count, LoopView, OperatorView, either, view_schedule
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Schedule, Storage
-from tilewright.plan.space.executability import permuted
+from tilewright.plan.schedule import Schedule
 
 EXACT, LITERAL = "exact", "literal"
 
@@ -36,42 +32,6 @@ def schedule_movements(chain: Chain, schedule: Schedule, *, mode: str = EXACT) -
     `mode` is "exact" or "literal" (Algorithm 1 as printed, which knows neither storage nor partial sums).
     """
     return movements(view_schedule(chain, schedule), mode=mode)
-
-
-def permutation_movements(
-    chain: Chain,
-    order: Sequence[str],
-    tiles: Mapping[str, Count],
-    *,
-    storage: Storage | Mapping[str, Storage] = Storage.KEEP,
-    mode: str = EXACT,
-) -> dict[str, Count]:
-    """As `schedule_movements` for `block_order.permuted(chain, order, tiles)`; tiles may be arrays that broadcast."""
-    return movements(view_permutation(chain, order, tiles, storage=storage), mode=mode)
-
-
-def view_permutation(
-    chain: Chain,
-    order: Sequence[str],
-    tiles: Mapping[str, Count],
-    *,
-    storage: Storage | Mapping[str, Storage] = Storage.KEEP,
-) -> ChainView:
-    """The view of `block_order.permuted(chain, order, tiles)`; tiles may be arrays that broadcast."""
-    sizes = planned_sizes(chain)
-    shape = view_schedule(chain, permuted(chain, order, dict.fromkeys(order, 1), storage=storage))
-    trips = {axis: -(-sizes[axis] // tiles[axis]) for axis in order}
-    boxes = {axis: np.minimum(tiles[axis], size) if axis in tiles else size for axis, size in sizes.items()}
-    views = tuple(
-        OperatorView(
-            view.operator,
-            tuple(LoopView(loop.axis, trips[loop.axis], loop.node) for loop in view.loops),
-            view.conditions,
-            boxes,
-        )
-        for view in shape.operators
-    )
-    return ChainView(chain, views, shape.storage, sizes)
 
 
 def movements(view: ChainView, *, mode: str = EXACT) -> dict[str, Count]:

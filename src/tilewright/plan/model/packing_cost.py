@@ -3,13 +3,12 @@
 A packed panel is read front to back, without set conflicts at power-of-two strides, by every block of rows. Left operands are
 broadcast element by element and are read in place, whatever their strides. Every copy of a vector has its price. An operand
 whose columns lie side by side can be read in place instead, at the price of set conflicts and of rows on many pages; the search
-and `nesting` compare both. A constant is packed ahead, as a whole and once for all calls, which costs a call nothing.
+and `search.inner_loops` compare both. A constant is packed ahead, as a whole and once for all calls, which costs a call nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 import numpy as np
@@ -18,25 +17,14 @@ from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import DEPTH
 from tilewright.machine.machine import Machine
 from tilewright.plan.chain_analysis import fact
-from tilewright.plan.decisions.micro_kernel import pieces
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, PAGE_BYTES, Operand, Setting, compulsory_bytes, source_position
+from tilewright.plan.model.kernel_work import pieces
 from tilewright.plan.model.traffic import Footprints, Surroundings, kernel_tile, row_stride
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import Count, LoopView, OperatorView, either
 from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 from tilewright.plan.types import ContractionRoles
-
-
-def with_packs(setting: Setting, schedule: Schedule, depths: dict[str, int], ahead: Iterable[str] = ()) -> Schedule:
-    """The schedule with a Pack for each named contraction: inside so many of the loops around it, or ahead of all calls."""
-    schedule = replace(schedule, ahead=tuple(_pack(setting, name) for name in ahead))
-    for name, depth in depths.items():
-        pack, path = _pack(setting, name), schedule.path(name)
-        outside = path[depth - 1] if depth else None
-        schedule = replace(schedule, body=_insert(schedule.body, pack, outside, path[depth] if depth < len(path) else None))
-    return schedule
 
 
 def may_pack(setting: Setting, operator: Operator) -> bool:
@@ -174,10 +162,6 @@ def _first_place(setting: Setting, around: Surroundings, view: OperatorView) -> 
     return around.shared_loops[view.operator.name] if operand.is_intermediate else _leading(view.running(), operand.axes)
 
 
-def _pack(setting: Setting, name: str) -> Pack:
-    return Pack(name, setting.roles[name].right, Layout.PANELS, setting.kernels[name].columns)
-
-
 def _leading(loops: Sequence[LoopView], axes: frozenset[str]) -> int:
     return next((i for i, loop in enumerate(loops) if loop.axis not in axes), len(loops))
 
@@ -213,26 +197,3 @@ def _page_share(setting: Setting, operator: Operator) -> float:
 
 def _page_seconds(setting: Setting) -> float:
     return setting.coefficients.page_cycles / setting.machine.frequency_hz
-
-
-def _insert(body: tuple[Node, ...], pack: Pack, outside: Loop | None, before: Loop | None) -> tuple[Node, ...]:
-    """Insert a Pack below `outside` (None: at the top), in front of the loop `before` (None: the operator's own leaf)."""
-    if outside is None:
-        return _insert_here(body, pack, before)
-    return tuple(
-        replace(
-            node, body=_insert_here(node.body, pack, before) if node is outside else _insert(node.body, pack, outside, before)
-        )
-        if isinstance(node, Loop)
-        else node
-        for node in body
-    )
-
-
-def _insert_here(body: tuple[Node, ...], pack: Pack, before: Loop | None) -> tuple[Node, ...]:
-    place = next(i for i, node in enumerate(body) if node is before or _is_leaf(node, pack.operator))
-    return (*body[:place], pack, *body[place:])
-
-
-def _is_leaf(node: Node, operator: str) -> bool:
-    return isinstance(node, Compute) and node.operator == operator

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tilewright.plan.model.blocking import Blocking, works
 from tilewright.plan.model.coefficients import FITTED, TERMS, Coefficients
 from tilewright.plan.model.cost import Work, traffic_seconds
 from tilewright.plan.model.cost_context import Setting
 from tilewright.plan.model.pricing import spills
-from tilewright.plan.search.inner_loops import Blocking, works
 
 TRAFFIC = TERMS["traffic"]
 

@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from math import prod
 
-from tilewright.plan.decisions.split_reductions import Split, merge_seconds
+from tilewright.plan.model.blocking import Blocking, Works, works
 from tilewright.plan.model.cost import Work, traffic_seconds, visible_seconds
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
 from tilewright.plan.model.operands_read_once import streamed_reads
+from tilewright.plan.model.split_price import Split, merge_seconds
+from tilewright.plan.model.threads import imbalance
 from tilewright.plan.model.working_set import working_set
 from tilewright.plan.regions.loop_views import ChainView, LoopView, view_schedule
-from tilewright.plan.regions.parallel_loops import block_count, imbalance
+from tilewright.plan.regions.parallel_loops import block_count
 from tilewright.plan.schedule import Schedule
-from tilewright.plan.search.inner_loops import Blocking, Works, works
 from tilewright.plan.types import CALL, Price, PriceTerm
 
 REGION = "parallel region"

@@ -68,7 +68,7 @@ def live_intermediates(view: ChainView) -> Count:
 
 
 def held_sizes(view: ChainView, tensor: str) -> dict[str, Count]:
-    """The held extent of every axis of an intermediate: `memory.live_blocks` for tiles that may be arrays."""
+    """The held extent of every axis of an intermediate: `live_blocks.live_blocks` for tiles that may be arrays."""
     chain = view.chain
     producer = chain.producer(tensor)
     assert producer is not None, f"{tensor} is an input"

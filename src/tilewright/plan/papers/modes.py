@@ -16,13 +16,14 @@ from dataclasses import dataclass
 
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
-from tilewright.plan.model.movement import EXACT, LITERAL, movements, view_permutation
+from tilewright.plan.loop_orders import permuted
+from tilewright.plan.model.movement import EXACT, LITERAL, movements
 from tilewright.plan.model.working_set import literal_memory_use, working_set
+from tilewright.plan.papers.permutations import TileChoice, view_permutation
 from tilewright.plan.regions.loop_views import ChainView
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Storage
-from tilewright.plan.space.executability import permuted, why_not_executable
-from tilewright.plan.space.tile_sizes import TileChoice
+from tilewright.plan.space.executability import why_not_executable
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ def halved_tiles(
 
     SConv, section 4.1: "each parameter starts with its highest possible value [...] and is halved at each following
     iteration until all constraints are satisfied"; which one is halved first is our rule. Movement and working set are the
-    exact ones, so that a comparison with `tile_size.least_movement` shows the search alone. Raises `PlanningError` if not
+    exact ones, so that a comparison with `permutations.least_movement` shows the search alone. Raises `PlanningError` if not
     even the smallest tiles fit.
 
     >>> from tilewright.plan.papers.example_chains import gemm_chain

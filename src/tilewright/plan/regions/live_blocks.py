@@ -21,12 +21,12 @@ from tilewright.plan.schedule import Loop, Schedule, Storage, common_path
 def live_blocks(chain: Chain, schedule: Schedule, tensor: str) -> tuple[tuple[str, Loop | None], ...]:
     """For every axis of an intermediate, in order of its dimensions: the loop whose current block is held, None for all of it.
 
-    A loop around the producer and all consumers is a barrier if it has more than one trip and either side works through
-    the tensor again, or only once, during them: loops of which only one side knows the axis. Recomputation takes the
-    barrier away from loops that only consumers have. An axis is held by the block of its innermost common loop outside
-    the first barrier. For a GEMM chain C[m, l] = A B, E = C D that is: m, l before k, n: one tile; m first and l inside
-    k or n: T_M x L; k or n outermost: the whole of C.
-    Axes along which the producer follows its consumers hold an image of their block (see `images`), whatever is said here.
+    A loop around the producer and all consumers is a barrier if it has more than one trip and either side works through the
+    tensor again, or only once, during them: loops of which only one side knows the axis. Recomputation takes the barrier away
+    from loops that only consumers have. An axis is held by the block of its innermost common loop outside the first barrier. For
+    a GEMM chain C[m, l] = A B, E = C D that is: m, l before k, n: one tile; m first and l inside k or n: T_M x L; k or n
+    outermost: the whole of C. Axes along which the producer follows its consumers hold an image of their block (see
+    `required_regions`), whatever is said here.
     """
     producer = chain.producer(tensor)
     assert producer is not None, f"{tensor} is an input"

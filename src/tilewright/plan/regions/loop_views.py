@@ -42,7 +42,7 @@ class OperatorView:
     conditions: Mapping[str, Trip]
     tiles: Mapping[str, Count]
     walks: Mapping[str, Walk] = field(default_factory=dict)
-    """Of the axes along which the operator follows its consumers (see `images`)."""
+    """Of the axes along which the operator follows its consumers (see `required_regions`)."""
     carried: Count = 0
     """Elements of its rolled result that are moved to the front of the buffer, in all."""
 
@@ -110,7 +110,7 @@ def view_prefix(
     storage: Mapping[str, Storage],
     segments: Sequence[Segment] = (),
 ) -> ChainView:
-    """The view of `block_order.prefixed` schedules without building them; tiles may be arrays.
+    """The view of `loop_orders.prefixed` schedules without building them; tiles may be arrays.
 
     Own orders have no axis along which their operator follows its consumers.
     """

@@ -16,11 +16,6 @@ from tilewright.plan.regions.required_regions import Follows, follows, schedule_
 from tilewright.plan.regions.trip_counts import planned_sizes, trip_counts
 from tilewright.plan.schedule import Loop, Node, Pack, Schedule, Storage
 
-ENOUGH_BLOCKS = 16
-"""Blocks that a plan provides if the work is large enough to be worth distributing."""
-WORTH_DISTRIBUTING_S = 2e-5
-"""Work that takes longer on one thread is cut into `ENOUGH_BLOCKS` blocks."""
-
 
 def parallel_axes(chain: Chain, schedule: Schedule) -> tuple[str, ...]:
     """Axes of the outermost loops whose blocks are independent, with only Packs beside them.
@@ -71,23 +66,3 @@ def blocks_in_view(view: ChainView, shared: int) -> Count:
     rolls = Storage.ROLL in view.storage.values()
     distributed = takewhile(lambda loop: is_parallel(view.chain, loop.axis, follow), loops[: shared - rolls] if shared else ())
     return reduce(lambda count, loop: count * loop.trips, distributed, 1)
-
-
-def imbalance(blocks: Count, threads: int) -> Count:
-    """The time of `threads` threads over an even share: ceil(blocks / threads) * threads / blocks; blocks may be an array.
-
-    >>> imbalance(9, 4)
-    1.3333333333333333
-    """
-    return -(-blocks // threads) * threads / blocks
-
-
-def threads_seconds(seconds: Count, blocks: Count, threads: int, region_s: float) -> Count:
-    """The time of work of `seconds` on one thread in equal blocks on several; one block, or one thread, opens no region.
-
-    >>> threads_seconds(9.0, 9, 4, 0.5)
-    3.5
-    """
-    if threads == 1:
-        return seconds
-    return seconds * imbalance(blocks, threads) / threads + region_s * (blocks > 1)

@@ -7,9 +7,8 @@ the least of every part over the loops that are left to the operator, repeats it
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from functools import reduce
-from typing import TypeAlias
 
 import numpy as np
 
@@ -23,11 +22,8 @@ from tilewright.plan.model.working_set import live_intermediates
 from tilewright.plan.regions.loop_views import ChainView, Count, OperatorView
 from tilewright.plan.regions.masks import is_plain_mask
 from tilewright.plan.schedule import Storage
-from tilewright.plan.space.schedule_space import Space
+from tilewright.plan.space.schedule_space import Choices, Space
 from tilewright.plan.space.tile_sizes import broadcast
-
-Choices: TypeAlias = Mapping[str, tuple[int, ...]]
-"""Tiles to try, by axis."""
 
 SPILL = 4.0
 """A working set beyond the capacity multiplies the price at least by this; so plans that fit win wherever there are any."""

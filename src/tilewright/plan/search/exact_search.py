@@ -1,8 +1,8 @@
 """The exact search of the fusion level: every prefix with every own order and, where memory is short, trees below it.
 
-Prefixes are searched in the order of what they cost at least (`bounds`); those that cannot win are skipped. Trees (`trees`)
+Prefixes are searched in the order of what they cost at least (`bounds`); those that cannot win are skipped. Trees (`loop_trees`)
 follow when the best without them is known. Equal prices go to larger tiles, shorter prefixes and fewer loops. The price of this
-level counts the nearest level inside a block only: `nesting` refines the best few plans.
+level counts the nearest level inside a block only: `inner_loops` refines the best few plans.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
 from tilewright.plan.model.price_check import no_price
-from tilewright.plan.regions.parallel_loops import WORTH_DISTRIBUTING_S
+from tilewright.plan.model.threads import WORTH_DISTRIBUTING_S
 from tilewright.plan.schedule import Segment
 from tilewright.plan.search.bounds import Bounds
 from tilewright.plan.search.outer_loops import Blocks, Prefix

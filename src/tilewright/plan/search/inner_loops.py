@@ -7,21 +7,22 @@ bare block would move into L1. Both more loops and reading in place must gain wh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from math import prod
 
 import numpy as np
 
-from tilewright.graph.types import Operator
+from tilewright.plan.decisions.packing import with_packs
+from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import Work, operator_work, seconds
 from tilewright.plan.model.cost_context import Setting
-from tilewright.plan.model.packing_cost import may_pack, may_stay, pack_depth, packs_ahead, with_packs
+from tilewright.plan.model.packing_cost import may_pack, may_stay, pack_depth, packs_ahead
 from tilewright.plan.model.traffic import Surroundings, footprints, set_conflict, surroundings
-from tilewright.plan.regions.loop_views import ChainView, Count, LoopView, OperatorView, view_schedule
-from tilewright.plan.schedule import Compute, Loop, Node, Schedule
+from tilewright.plan.regions.loop_views import Count, LoopView, OperatorView, view_schedule
+from tilewright.plan.schedule import Compute, Loop, Node
 from tilewright.plan.space.schedule_space import axis_multiple
 from tilewright.plan.space.tile_sizes import best_index, broadcast, candidates
 
@@ -30,21 +31,6 @@ BEAM = 3
 
 InnerLoops = tuple[tuple[str, int], ...]
 """(axis, tile) of the loops that cut an operator's block for L1, outermost first."""
-Works = Iterable[tuple[Operator, Work]]
-"""Operators with what each costs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Blocking:
-    """A schedule with its levels told apart, and what it was refined from."""
-
-    candidate: Candidate
-    outer: Schedule
-    """The loops of the fusion level alone, without packing."""
-    schedule: Schedule
-    conflicts: Mapping[str, float]
-    """Of contractions that read their right operand in place though they could pack it: see `traffic.set_conflict`."""
-    seconds: float
 
 
 def refine(setting: Setting, found: Sequence[Candidate]) -> Blocking:
@@ -62,34 +48,6 @@ def refine(setting: Setting, found: Sequence[Candidate]) -> Blocking:
             if _on_cores(candidate, other.seconds) * setting.coefficients.worth_it < _on_cores(best.candidate, best.seconds):
                 best = other
     return best
-
-
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """The loops of a blocking, whatever its micro kernels: without those for L1, and with them."""
-
-    outer: ChainView
-    whole: ChainView
-    around: Surroundings
-
-
-def walk(setting: Setting, blocking: Blocking) -> Walk:
-    """How a blocking is walked."""
-    outer = view_schedule(setting.chain, blocking.outer)
-    return Walk(outer, view_schedule(setting.chain, blocking.schedule), surroundings(setting, outer))
-
-
-def works(
-    setting: Setting, blocking: Blocking, only: Collection[str] | None = None, walked: Walk | None = None
-) -> Iterator[tuple[Operator, Work]]:
-    """What every operator of a blocking costs, or each of those named; `walked` as `walk` says, where that is known."""
-    known = walked or walk(setting, blocking)
-    for one, inner in zip(known.outer.operators, known.whole.operators, strict=True):
-        if only is not None and one.operator.name not in only:
-            continue
-        cut = inner if len(inner.loops) > len(one.loops) else None
-        conflict = blocking.conflicts.get(one.operator.name)
-        yield one.operator, operator_work(setting, known.around, one, inner=cut, conflict=conflict)
 
 
 @dataclass(frozen=True, slots=True)

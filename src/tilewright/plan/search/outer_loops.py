@@ -21,14 +21,15 @@ from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import Block, measure, operator_work, seconds
 from tilewright.plan.model.cost_context import ELEMENT_BYTES
 from tilewright.plan.model.packing_cost import may_stay
+from tilewright.plan.model.threads import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, imbalance, threads_seconds
 from tilewright.plan.model.traffic import Surroundings, set_conflict, surroundings
 from tilewright.plan.model.working_set import live_intermediates, resident
 from tilewright.plan.regions.loop_views import Count, LoopView, OperatorView, expanded, view_behind, view_prefix
 from tilewright.plan.regions.online_reductions import state_elements
-from tilewright.plan.regions.parallel_loops import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, blocks_in_view, imbalance, threads_seconds
+from tilewright.plan.regions.parallel_loops import blocks_in_view
 from tilewright.plan.schedule import Segment, Storage, segment_of
-from tilewright.plan.search.bounds import Bounds, Choices, tile_elements, with_spills
-from tilewright.plan.space.schedule_space import Space, Views, are_cut, shared_view
+from tilewright.plan.search.bounds import Bounds, tile_elements, with_spills
+from tilewright.plan.space.schedule_space import Choices, Space, Views, are_cut, shared_view
 from tilewright.plan.space.tile_sizes import best_index, broadcast
 
 MOST_STAYING = 4

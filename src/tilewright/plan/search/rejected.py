@@ -9,7 +9,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import attained
 from tilewright.plan.model.cost_context import Setting
-from tilewright.plan.regions.parallel_loops import ENOUGH_BLOCKS
+from tilewright.plan.model.threads import ENOUGH_BLOCKS
 from tilewright.plan.space.schedule_space import recomputes
 from tilewright.plan.types import Price, Rejected
 

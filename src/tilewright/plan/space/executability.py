@@ -7,83 +7,13 @@ executable permutation's movement, and generalises to any number of operators.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from itertools import groupby
-
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
-from tilewright.plan.chains import axis_names, equal_axes, upstream
+from tilewright.plan.chains import axis_names, equal_axes
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.online_reductions import why_parts_cannot_merge, why_rows_must_be_whole
-from tilewright.plan.regions.required_regions import Follows, follows, rolled_axis, schedule_follows, shared_loops
+from tilewright.plan.regions.required_regions import Follows, rolled_axis, schedule_follows, shared_loops
 from tilewright.plan.regions.trip_counts import largest_sizes, trip_counts
-from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Segment, Storage, Trip, When, common_path, segment_of
-
-
-def permuted(
-    chain: Chain, order: Sequence[str], tiles: Mapping[str, int], *, storage: Storage | Mapping[str, Storage] = Storage.KEEP
-) -> Schedule:
-    """One nest of loops in this order (outermost first) around all operators; axes left out have no loop.
-
-    A producer runs at the first block of loops that only operators behind it have (at every block if its result is
-    recomputed); a consumer runs at the last block of loops that only operators before it have. `storage` is one decision
-    for all intermediates, or one for each by name. Whether the result can be executed, `is_executable` says.
-    """
-    decisions = {t: storage if isinstance(storage, Storage) else storage.get(t, Storage.KEEP) for t in chain.intermediates}
-    body: tuple[Node, ...] = tuple(
-        Compute(operator.name, _conditions(chain, operator, order, decisions)) for operator in chain.operators
-    )
-    return Schedule(nest(order, tiles, body), tuple(decisions.items()))
-
-
-def prefixed(
-    chain: Chain,
-    prefix: Sequence[str],
-    own_orders: Mapping[str, Sequence[str]],
-    tiles: Mapping[str, int],
-    own_tiles: Mapping[str, Mapping[str, int]] | None = None,
-    rolled: Collection[str] = (),
-    segments: Sequence[Segment] = (),
-) -> Schedule:
-    """Loops of the prefix around everything, then for every operator the nest of its own order (none if not named).
-
-    The operators of a segment stand together in its loops.
-
-    Intermediates whose producer lacks a loop of the prefix are recomputed, or rolled along the innermost loop, and so is all
-    that they are computed from. `own_tiles` overrides `tiles` for the own loops of an operator.
-    """
-    own = own_tiles or {}
-    body: list[Node] = []
-    for segment, members in groupby((op.name for op in chain.operators), lambda name: segment_of(segments, name)):
-        nests = [nest(own_orders.get(name, ()), {**tiles, **own.get(name, {})}, (Compute(name),)) for name in members]
-        body += nest(segment.axes if segment else (), tiles, tuple(node for nodes in nests for node in nodes))
-    return Schedule(nest(prefix, tiles, tuple(body)), tuple(prefix_storage(chain, prefix, rolled).items()))
-
-
-def prefix_storage(chain: Chain, prefix: Sequence[str], rolled: Collection[str] = ()) -> dict[str, Storage]:
-    """What a prefix makes of every intermediate: kept if producer and consumers walk alike along all loops, else recomputed
-    or, where it is named in `rolled`, rolled."""
-    return {tensor: _prefix_storage(chain, prefix, tensor, rolled) for tensor in chain.intermediates}
-
-
-def may_roll(chain: Chain, prefix: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """The intermediates that can be rolled along the last loop of a prefix; those that share a buffer together."""
-    storage = prefix_storage(chain, prefix)
-    follow = follows(chain, storage, prefix)
-    able = {tensor for tensor in storage if prefix and rolled_axis(chain, follow, tensor, prefix[-1])}
-    return tuple(group for group in in_place_groups(chain) if able.issuperset(group))
-
-
-def _prefix_storage(chain: Chain, prefix: Sequence[str], tensor: str, rolled: Collection[str]) -> Storage:
-    if set(prefix) <= equal_axes(chain, tensor):
-        return Storage.KEEP
-    return Storage.ROLL if tensor in rolled else Storage.RECOMPUTE
-
-
-def nest(order: Sequence[str], tiles: Mapping[str, int], body: tuple[Node, ...]) -> tuple[Node, ...]:
-    """The loops of an order, outermost first, around a body."""
-    for axis in reversed(order):
-        body = (Loop(axis, tiles[axis], body),)
-    return body
+from tilewright.plan.schedule import Compute, Schedule, Storage, Trip, common_path
 
 
 def is_executable(chain: Chain, schedule: Schedule) -> bool:
@@ -100,17 +30,6 @@ def why_not_executable(chain: Chain, schedule: Schedule) -> str:
     checks = (_rows_are_whole, _runs_the_right_number_of_times, _operands_are_complete, _images_are_found)
     problems = (check(chain, schedule, operator, follow) for operator in chain.operators for check in checks)
     return next(filter(None, problems), "") or _shared_buffers_agree(chain, schedule) or why_parts_cannot_merge(chain, schedule)
-
-
-def _conditions(chain: Chain, operator: Operator, order: Sequence[str], storage: Mapping[str, Storage]) -> tuple[When, ...]:
-    own, before = axis_names((operator,)), axis_names(upstream(chain, operator))
-    conditions = []
-    for axis in order:
-        if axis not in own and axis in before:
-            conditions.append(When(axis, Trip.LAST))
-        elif axis not in own and storage.get(operator.write.tensor) is not Storage.RECOMPUTE:
-            conditions.append(When(axis, Trip.FIRST))
-    return tuple(conditions)
 
 
 def _cutting_axes(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[str, ...]:

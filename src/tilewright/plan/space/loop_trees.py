@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from tilewright.plan.chains import axis_names
+from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.schedule import Segment
-from tilewright.plan.search.bounds import Choices
-from tilewright.plan.space.executability import is_executable, prefixed
-from tilewright.plan.space.schedule_space import Group, Space
+from tilewright.plan.space.executability import is_executable
+from tilewright.plan.space.schedule_space import Choices, Group, Space
 from tilewright.plan.space.tile_sizes import thinned
 
 MOST_TREE_POINTS = 1 << 14

@@ -11,18 +11,21 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations, permutations
 from math import lcm, prod
+from typing import TypeAlias
 
 import numpy as np
 
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.chain_analysis import fact
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
+from tilewright.plan.loop_orders import prefix_storage, prefixed
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
+from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.loop_views import ChainView, reordered, view_prefix
 from tilewright.plan.regions.parallel_loops import is_parallel
-from tilewright.plan.regions.required_regions import follows
+from tilewright.plan.regions.required_regions import follows, rolled_axis
 from tilewright.plan.schedule import Segment, Storage
-from tilewright.plan.space.executability import may_roll, prefix_storage, prefixed, why_not_executable
+from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.tile_sizes import candidates, thinned
 
 LONGEST_PREFIX = 4
@@ -152,7 +155,7 @@ def thinned_axes(setting: Setting) -> tuple[str, ...]:
 def batch_axes(chain: Chain) -> tuple[str, ...]:
     """Parallel axes that index every access of every contraction, and that all operators share, as far as loops over them run.
 
-    Each of them may lead alone, but not all always together: see `block_order.why_not_executable`.
+    Each of them may lead alone, but not all always together: see `executability.why_not_executable`.
     """
     chosen: tuple[str, ...] = ()
     for axis in _shared_by_contractions(chain):
@@ -278,3 +281,15 @@ def _thinned(setting: Setting, batch: Iterable[str], tiles: Mapping[str, tuple[i
 
 def _joined(groups: Iterable[Group]) -> tuple[str, ...]:
     return reduce(lambda one, other: one + other, groups, ())
+
+
+def may_roll(chain: Chain, prefix: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The intermediates that can be rolled along the last loop of a prefix; those that share a buffer together."""
+    storage = prefix_storage(chain, prefix)
+    follow = follows(chain, storage, prefix)
+    able = {tensor for tensor in storage if prefix and rolled_axis(chain, follow, tensor, prefix[-1])}
+    return tuple(group for group in in_place_groups(chain) if able.issuperset(group))
+
+
+Choices: TypeAlias = Mapping[str, tuple[int, ...]]
+"""Tiles to try, by axis."""

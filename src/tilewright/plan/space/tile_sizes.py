@@ -6,18 +6,9 @@ aligned tile matters. An axis of extent L has about 2*sqrt(L) distinct trip coun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-
-from tilewright.errors import PlanningError
-from tilewright.graph.types import Chain
-from tilewright.plan.model.movement import EXACT, LITERAL, movements, view_permutation
-from tilewright.plan.model.working_set import literal_memory_use, working_set
-from tilewright.plan.regions.loop_views import ChainView, Count
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Storage
 
 TIE = 1.001
 """Figures within this factor of the best count as equal."""
@@ -63,52 +54,3 @@ def best_index(figures: np.ndarray, volumes: np.ndarray, tie: float = TIE) -> tu
     """The position of the smallest figure; among equal ones (within a factor `tie`) of the largest volume, then the first."""
     volume = np.where(figures <= figures.min() * tie, np.broadcast_to(volumes, figures.shape), -1)
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(volume)), figures.shape))
-
-
-@dataclass(frozen=True, slots=True)
-class TileChoice:
-    """The solution of Chimera's Equation 1 in integers: tiles by axis, elements moved, elements of memory used."""
-
-    tiles: Mapping[str, int]
-    moved: int
-    used: int
-
-
-def least_movement(
-    chain: Chain,
-    order: Sequence[str],
-    capacity_elements: int,
-    *,
-    multiples: Mapping[str, int] | None = None,
-    fixed: Mapping[str, int] | None = None,
-    storage: Storage = Storage.KEEP,
-    mode: str = EXACT,
-    memory: Callable[[ChainView], Count] | None = None,
-) -> TileChoice:
-    """The tiles of one loop order that move least within a capacity (Chimera, Equation 1), over all candidates.
-
-    `fixed` gives tiles that are not searched. In mode "literal" both movement and memory use are Algorithm 1's as printed.
-    `memory` is what must fit the capacity (default: `working_set`, which an ideal cache needs; see `lru.lru_working_set`).
-    Raises `PlanningError` if not even the smallest tiles fit.
-    """
-    sizes, fixed = planned_sizes(chain), fixed or {}
-    free = [axis for axis in order if axis not in fixed]
-    choices = {axis: candidates(sizes[axis], (multiples or {}).get(axis, 1)) for axis in free}
-    tiles: dict[str, Count] = {**fixed, **broadcast(free, choices)}
-    view = view_permutation(chain, order, tiles, storage=storage)
-    memory = memory or (literal_memory_use if mode == LITERAL else working_set)
-    shape = tuple(len(choices[axis]) for axis in free)
-    used = np.broadcast_to(np.asarray(memory(view)), shape)
-    moved = np.broadcast_to(np.asarray(sum(movements(view, mode=mode).values())), shape)
-    if used.min() > capacity_elements:
-        raise PlanningError(
-            f"no tiles of order {''.join(order)} fit into {capacity_elements} elements",
-            where=chain.name,
-            why=f"the smallest need {used.min()}",
-        )
-    volumes = np.ones(shape, dtype=np.int64)
-    for axis in free:
-        volumes = volumes * np.minimum(tiles[axis], sizes[axis])
-    index = best_index(np.where(used <= capacity_elements, moved, np.inf), volumes)
-    chosen = {axis: choices[axis][i] for axis, i in zip(free, index, strict=True)}
-    return TileChoice({**fixed, **chosen}, int(moved[index]), int(used[index]))

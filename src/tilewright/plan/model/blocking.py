@@ -1,0 +1,58 @@
+"""Blocked schedules: the loops of every level told apart, and the work of each operator under them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from tilewright.graph.types import Operator
+from tilewright.plan.model.candidate import Candidate
+from tilewright.plan.model.cost import Work, operator_work
+from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.model.traffic import Surroundings, surroundings
+from tilewright.plan.regions.loop_views import ChainView, view_schedule
+from tilewright.plan.schedule import Schedule
+
+Works = Iterable[tuple[Operator, Work]]
+"""Operators with what each costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocking:
+    """A schedule with its levels told apart, and what it was refined from."""
+
+    candidate: Candidate
+    outer: Schedule
+    """The loops of the fusion level alone, without packing."""
+    schedule: Schedule
+    conflicts: Mapping[str, float]
+    """Of contractions that read their right operand in place though they could pack it: see `traffic.set_conflict`."""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The loops of a blocking, whatever its micro kernels: without those for L1, and with them."""
+
+    outer: ChainView
+    whole: ChainView
+    around: Surroundings
+
+
+def walk(setting: Setting, blocking: Blocking) -> Walk:
+    """How a blocking is walked."""
+    outer = view_schedule(setting.chain, blocking.outer)
+    return Walk(outer, view_schedule(setting.chain, blocking.schedule), surroundings(setting, outer))
+
+
+def works(
+    setting: Setting, blocking: Blocking, only: Collection[str] | None = None, walked: Walk | None = None
+) -> Iterator[tuple[Operator, Work]]:
+    """What every operator of a blocking costs, or each of those named; `walked` as `walk` says, where that is known."""
+    known = walked or walk(setting, blocking)
+    for one, inner in zip(known.outer.operators, known.whole.operators, strict=True):
+        if only is not None and one.operator.name not in only:
+            continue
+        cut = inner if len(inner.loops) > len(one.loops) else None
+        conflict = blocking.conflicts.get(one.operator.name)
+        yield one.operator, operator_work(setting, known.around, one, inner=cut, conflict=conflict)

@@ -1,0 +1,207 @@
+"""Work of a micro kernel on a contraction: arithmetic with edges in rows and columns, and calls.
+
+A short tile costs what its busiest port takes per step of the reduction: fused multiply-adds (rows * vectors over units), loads
+(one vector of B per column vector, one broadcast of A per row, two a cycle), or the latency of one accumulator chain. All blocks
+of the depth but the first load C, too, which nothing overlaps. Where lanes run along the depth, a step is one vector of it: a
+load for every row and one for B, and at the end rows are folded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.graph.types import Access, Operator
+from tilewright.kernels.contract import DEPTH, MicroKernel
+from tilewright.machine.machine import Machine
+from tilewright.plan.regions.loop_views import Count
+from tilewright.plan.types import ContractionRoles
+
+FMA_LATENCY_CYCLES = 4
+
+
+LOADS_PER_CYCLE = 2
+
+
+FOLD_CYCLES = 40
+"""End of a tile whose lanes run along the depth: 15 stages of two shuffles and an addition for 16 rows."""
+
+
+Pieces = tuple[tuple[Count, Count], ...]
+"""(number, length) of the pieces that a loop around a micro kernel cuts an axis into."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelWork:
+    """What a micro kernel needs for a contraction: seconds of arithmetic, and how often it is called."""
+
+    seconds: Count
+    calls: Count
+
+
+def lanes(kernel: MicroKernel) -> int:
+    """Elements of C in one of the kernel's vectors."""
+    return kernel.vector_bits // (8 * np.dtype(kernel.element_types[2]).itemsize)
+
+
+def pieces(size: Count, tile: Count, step: Count) -> Pieces:
+    """How an axis is cut: blocks of `tile` (the last one shorter), each into pieces of `step` and a rest.
+
+    >>> pieces(100, 40, 16)
+    ((5, 16), (2, 8), (1, 4))
+    """
+    tile = np.minimum(tile, size)
+    blocks, last = size // np.maximum(tile, 1), size % np.maximum(tile, 1)
+    number = blocks * (tile // step) + last // step
+    return (
+        (_plain(number), step),
+        (_plain(blocks * np.minimum(tile % step, 1)), _plain(tile % step)),
+        (_plain(np.minimum(last % step, 1)), _plain(last % step)),
+    )
+
+
+def kernel_work(
+    operator: Operator,
+    roles: ContractionRoles,
+    kernel: MicroKernel,
+    machine: Machine,
+    sizes: Mapping[str, Count],
+    tiles: Mapping[str, Count],
+) -> KernelWork:
+    """Seconds and calls for one full pass over the contraction when its axes are cut into these tiles (arrays allowed)."""
+
+    if kernel.lanes_along == DEPTH:
+        return _dot_work(operator, roles, kernel, machine, sizes, tiles)
+
+    def cut(axis: str | None, step: Count) -> Pieces:
+        return pieces(sizes[axis], tiles[axis], step) if axis is not None else ((1, 1),)
+
+    vectors_of = lanes(kernel)
+    full = _step_cycles(kernel.rows, kernel.columns // vectors_of, machine.fma_per_cycle)
+    steps: Count = 0
+    calls: Count = 0
+    added: Count = 0
+    for column_count, columns in cut(roles.column, kernel.columns):
+        vectors = np.maximum(-(-columns // vectors_of), 1)
+        for row_count, rows in cut(roles.row, _rows_for(kernel, vectors)):
+            count = row_count * column_count
+            steps = steps + count * _step_cycles(rows, vectors, machine.fma_per_cycle) / full
+            calls = calls + count
+            added = added + count * rows * vectors
+    depth: Count = sizes[roles.depth] if roles.depth is not None else 1
+    depth_blocks = -(-depth // np.maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
+    outer: Count = 1
+    for axis in roles.outer:
+        outer = outer * sizes[axis]
+    rate = machine.peak(kernel.element_types[2]) * kernel.machine_share(machine.vector_bits)
+    step_seconds = 2 * kernel.rows * kernel.columns / rate
+    adding_s = added * (depth_blocks - 1) / (LOADS_PER_CYCLE * machine.frequency_hz)
+    return KernelWork((steps * depth * step_seconds + adding_s) * outer, calls * depth_blocks * outer)
+
+
+def _rows_for(kernel: MicroKernel, vectors: Count) -> Count:
+    """`MicroKernel.rows_for`, of so many vectors."""
+    return kernel.rows * (kernel.columns // kernel.lanes) // vectors if kernel.shares_accumulators else kernel.rows
+
+
+def _dot_work(
+    operator: Operator,
+    roles: ContractionRoles,
+    kernel: MicroKernel,
+    machine: Machine,
+    sizes: Mapping[str, Count],
+    tiles: Mapping[str, Count],
+) -> KernelWork:
+    """As `kernel_work`, where lanes run along the depth: every column is a tile of its own.
+
+    Strided operands are gathered: a load and an insertion for each element.
+    """
+
+    def cut(axis: str | None, step: int) -> Pieces:
+        return pieces(sizes[axis], tiles[axis], step) if axis is not None else ((1, 1),)
+
+    if kernel.right_by_columns:
+        return _inner_work(roles, kernel, machine, sizes, tiles)
+    depths = cut(roles.depth, kernel.lanes)
+    vectors = sum(number * -(-length // kernel.lanes) for number, length in depths)
+    blocks = -(-sizes[roles.depth] // np.maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
+    gathered = [read for read in (roles.left, roles.right) if not is_contiguous(operator.reads[read], roles.depth, sizes)]
+    slower = 2 * kernel.lanes if gathered else 1
+    others: Count = 1
+    for axis in (*roles.outer, *filter(None, [roles.column])):
+        others = others * sizes[axis]
+    cycles: Count = 0
+    calls: Count = 0
+    for number, rows in cut(roles.row, kernel.rows):
+        step = _step_cycles(rows, 1, machine.fma_per_cycle) * slower
+        cycles = cycles + number * (vectors * step + blocks * FOLD_CYCLES)
+        calls = calls + number
+    return KernelWork(cycles * (others / machine.frequency_hz), calls * blocks * others)
+
+
+def _inner_work(
+    roles: ContractionRoles, kernel: MicroKernel, machine: Machine, sizes: Mapping[str, Count], tiles: Mapping[str, Count]
+) -> KernelWork:
+    """As `kernel_work`, of a kernel whose lanes run along the depth of several columns: sums are folded row by row."""
+
+    def cut(axis: str | None, step: int) -> Pieces:
+        return pieces(sizes[axis], tiles[axis], step) if axis is not None else ((1, 1),)
+
+    vectors = sum(number * -(-length // kernel.lanes) for number, length in cut(roles.depth, kernel.lanes))
+    blocks = -(-sizes[roles.depth] // np.maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
+    column_tiles = sum(number * np.minimum(length, 1) for number, length in cut(roles.column, kernel.columns))
+    outer: Count = 1
+    for axis in roles.outer:
+        outer = outer * sizes[axis]
+    cycles: Count = 0
+    calls: Count = 0
+    for number, rows in cut(roles.row, kernel.rows):
+        loads = kernel.columns + rows * kernel.rows
+        step = np.maximum(rows * kernel.columns / machine.fma_per_cycle, loads / LOADS_PER_CYCLE)
+        cycles = cycles + number * (vectors * step + blocks * rows * FOLD_CYCLES)
+        calls = calls + number
+    every = column_tiles * outer
+    return KernelWork(cycles * every / machine.frequency_hz, calls * blocks * every)
+
+
+def is_contiguous(access: Access, axis: str | None, sizes: Mapping[str, Count]) -> bool:
+    """Whether neighbours along an axis lie side by side in a row-major tensor: behind it are dimensions of one element only.
+
+    >>> from tilewright.graph.index import axis
+    >>> vector = Access("y", (axis("k"), axis("n")))
+    >>> is_contiguous(vector, "k", {"k": 128, "n": 1}), is_contiguous(vector, "k", {"k": 128, "n": 2})
+    (True, False)
+    """
+    if axis is None:
+        return True
+    if not access.is_affine():
+        return False
+    for index in reversed(access.indices):
+        if index.coefficient(axis):
+            return index.coefficient(axis) == 1
+        if any(np.any(np.not_equal(sizes[name], 1)) for name in index.axes()):
+            return False
+    return False
+
+
+def useful_share(operator: Operator, work: KernelWork, kernel: MicroKernel, machine: Machine, sizes: Mapping[str, int]) -> float:
+    """Useful flops over those that the kernel could do in its time."""
+    rate = machine.peak(kernel.element_types[2]) * kernel.machine_share(machine.vector_bits)
+    return float(flops(operator, sizes) / (work.seconds * rate)) if work.seconds else 1.0
+
+
+def flops(operator: Operator, sizes: Mapping[str, int]) -> int:
+    """A multiplication and an addition for every point of a contraction."""
+    return 2 * int(np.prod([sizes[axis.name] for axis in operator.axes], dtype=np.int64))
+
+
+def _step_cycles(rows: Count, vectors: Count, fma_per_cycle: int) -> Count:
+    arithmetic = rows * vectors / fma_per_cycle
+    loads = (rows + vectors) / LOADS_PER_CYCLE
+    return np.maximum(np.maximum(arithmetic, loads), FMA_LATENCY_CYCLES)
+
+
+def _plain(value: Count) -> Count:
+    return int(value) if np.ndim(value) == 0 else value

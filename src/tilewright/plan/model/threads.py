@@ -1,0 +1,36 @@
+"""Time on several threads: how evenly blocks divide, and when work is worth distributing.
+
+A plan depends on the machine's cores, never on the number of threads that run it: results stay the same bit for bit however the
+blocks are distributed. Threads may be more than the planned cores, or held up by other programs: `ENOUGH_BLOCKS` serves these.
+"""
+
+from __future__ import annotations
+
+from tilewright.plan.regions.loop_views import Count
+
+ENOUGH_BLOCKS = 16
+"""Blocks that a plan provides if the work is large enough to be worth distributing."""
+
+
+WORTH_DISTRIBUTING_S = 2e-5
+"""Work that takes longer on one thread is cut into `ENOUGH_BLOCKS` blocks."""
+
+
+def imbalance(blocks: Count, threads: int) -> Count:
+    """The time of `threads` threads over an even share: ceil(blocks / threads) * threads / blocks; blocks may be an array.
+
+    >>> imbalance(9, 4)
+    1.3333333333333333
+    """
+    return -(-blocks // threads) * threads / blocks
+
+
+def threads_seconds(seconds: Count, blocks: Count, threads: int, region_s: float) -> Count:
+    """The time of work of `seconds` on one thread in equal blocks on several; one block, or one thread, opens no region.
+
+    >>> threads_seconds(9.0, 9, 4, 0.5)
+    3.5
+    """
+    if threads == 1:
+        return seconds
+    return seconds * imbalance(blocks, threads) / threads + region_s * (blocks > 1)
