@@ -23,12 +23,12 @@ from tilewright import settings
 from tilewright.codegen.artifact import Artifact
 from tilewright.codegen.program import emit_program, lower_program
 from tilewright.errors import TilewrightError, bugs_reported
-from tilewright.graph.constant_part import split
 from tilewright.graph.constant_recipe import Recipe, recipe
 from tilewright.graph.printer import to_text
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.canonical_bodies import CanonicalBodies
 from tilewright.graph.rewrites.common_subexpressions import CommonSubexpressions
+from tilewright.graph.rewrites.constant_part import split
 from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.element_types import ElementTypes
 from tilewright.graph.rewrites.flatten_tensors import FlattenTensors

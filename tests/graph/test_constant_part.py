@@ -7,9 +7,9 @@ import pytest
 
 from tilewright import compiler
 from tilewright.graph.builder import Builder
-from tilewright.graph.constant_part import evaluated, split
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.common_subexpressions import CommonSubexpressions
+from tilewright.graph.rewrites.constant_part import evaluated, split
 from tilewright.graph.rewrites.fold_constants import FoldConstants
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.types import Constant, Graph

@@ -15,8 +15,8 @@ from tests.support.graphs import random
 from tilewright.compiler import rewrite
 from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.builder import Builder
-from tilewright.graph.constant_part import split
 from tilewright.graph.interpreter import evaluate
+from tilewright.graph.rewrites.constant_part import split
 from tilewright.graph.types import Graph, Operator, Tensor
 from tilewright.graph.verifier import verify
 

@@ -1,4 +1,4 @@
-"""Questions about a chain that are asked thousands of times while it is planned: each is answered once per chain.
+"""Chain analysis: facts of a chain that planning asks for thousands of times, each derived once per chain.
 
 The answers live in the chain, and as long as it does. Nobody may change an answer.
 """

@@ -1,4 +1,4 @@
-"""From operators of a graph to a chain: one name per axis across all of them, and how they depend on each other."""
+"""Chains of a graph's operators: one name per axis across all of them, and how they depend on each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which axis of a contraction plays which part in the matrix micro kernel C[row, column] += A[row, depth] * B[depth, column]."""
+"""Roles of a contraction's axes in the micro kernel C[row, column] += A[row, depth] * B[depth, column]."""
 
 from __future__ import annotations
 

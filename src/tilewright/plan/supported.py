@@ -1,4 +1,4 @@
-"""What generated code can compute; everything else runs as its NumPy meaning."""
+"""Supported operators: what generated code can compute; all others run as their NumPy reference."""
 
 from __future__ import annotations
 

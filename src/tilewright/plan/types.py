@@ -1,4 +1,4 @@
-"""What planning produces: a `Plan` per chain, which carries its own reasons, and a `ModelPlan` for a whole graph."""
+"""Types of plans: a `Plan` per chain, which carries its own reasons, and a `ModelPlan` for a whole graph."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from tests.plan.regions.test_guarded_regions import reading
 from tests.support.random_chains import random_graph
 from tilewright import compiler
 from tilewright.errors import InternalError
-from tilewright.graph.constant_part import split
 from tilewright.graph.index import axis
+from tilewright.graph.rewrites.constant_part import split
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Access, Axis, Graph, Guard, Operator, Tensor
 from tilewright.machine import Machine

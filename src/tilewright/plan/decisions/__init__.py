@@ -1,0 +1,1 @@
+"""Decisions beside the loops: micro kernel, packs, prefetches, stores, split reductions, long sums."""

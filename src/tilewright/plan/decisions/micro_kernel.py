@@ -1,10 +1,4 @@
-"""Which micro kernel computes a contraction, and how much of its work is useful: edges in rows and in columns.
-
-A short tile costs what its busiest port takes per step of the reduction: fused multiply-adds (rows * vectors over units), loads
-(one vector of B per column vector, one broadcast of A per row, two a cycle), or the latency of one accumulator chain. All blocks
-of the depth but the first load C, too, which nothing overlaps. Where lanes run along the depth, a step is one vector of it: a
-load for every row and one for B, and at the end rows are folded.
-"""
+"""Choice of a micro kernel for a contraction: least time with edges, of registered kernels that can compute it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which results go past the caches: large outputs that micro tiles finish line by line.
+"""Non-temporal stores: large outputs that micro tiles finish line by line go past the caches.
 
 A line that is stored in the ordinary way is read first, and pushes out what is in use. An output that no cache holds once it is
 done gains nothing by either: x86 stores it by lines, without reading them (non-temporal stores). Nobody reads it soon, or he

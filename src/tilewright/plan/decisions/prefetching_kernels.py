@@ -1,4 +1,4 @@
-"""Whether the micro kernels of a plan prefetch: decided when its loops are, as prefetching moves no data and changes no tile."""
+"""Choice of micro kernels that prefetch, once the loops stand: prefetching moves no data and changes no tile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans of operators that are computed exactly: plain loops, whose outer blocks are distributed over threads.
+"""Scalar loops: plans of operators that are computed element by element, in blocks that are distributed over threads.
 
 There is nothing to search: no vectors, no micro kernel, no packing. Each is a chain of its own.
 """

@@ -1,4 +1,4 @@
-"""Which inputs are fetched ahead: while a block is computed, its micro tiles ask for what the next block reads.
+"""Software prefetch of the next block: while a block is computed, its micro tiles ask for what the next block reads.
 
 Inputs that no cache up to the fusion level holds come in at the start of every block, rows at a time, and hardware prefetchers
 foresee neither the first lines of a row nor the next matrix of a batch: with everything in L2, chains of Table IV take 4 to 13%

@@ -1,4 +1,4 @@
-"""Split reductions: when few blocks are left to distribute, the long reduction behind them is cut into parts, merged afterwards.
+"""Split reductions: with few blocks left to distribute, a long reduction is cut into parts, combined afterwards.
 
 A part is a chain of its own with a shorter reduction: it is searched and priced like any other. What comes on top are the
 undivided outputs that all parts write and the merge reads, and a second parallel region (flash decoding, Dao et al. 2023).

@@ -1,4 +1,4 @@
-"""What the search finds: the best schedule of one prefix, with the figures that it competes by."""
+"""Candidates: the best schedule of each prefix, with the figures that it competes by."""
 
 from __future__ import annotations
 

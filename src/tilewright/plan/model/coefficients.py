@@ -1,4 +1,4 @@
-"""The coefficients of the price: what each one means, its unit, and where its value comes from.
+"""Coefficients of the price: meaning, unit and source of each.
 
 Those in `FITTED` are fitted to measured kernels by `python -m benchmarks.fit_cost`, which writes one file
 `fits/<architecture>-<vector bits>.toml` per family of machines, with the residuals of the fit. A machine without a file of its

@@ -1,4 +1,4 @@
-"""What a plan costs: the work of every operator under a schedule, or under a family of them, and its price.
+"""Cost model: cycles and bytes of each operator for one schedule or for an array of schedules.
 
 price = per operator the largest of arithmetic (or memory-intensive functions) and the traffic into each level, plus what of the
 traffic stays visible, packing, block and call overheads. All of it is for one call on one thread.

@@ -1,4 +1,4 @@
-"""What a search is about: a chain on a machine, with the coefficients of the price and everything that no schedule changes."""
+"""Cost context: a chain on a machine, with the coefficients of the price and everything that no schedule changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What serves each memory level under a schedule, and what moves into it."""
+"""Level plans: the blocking that serves each memory level under a schedule, and the bytes that move into it."""
 
 from __future__ import annotations
 

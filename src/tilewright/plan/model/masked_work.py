@@ -1,4 +1,4 @@
-"""How much of a masked chain is computed: pairs of a row and a key, by blocks of rows, as generated code bounds them.
+"""Masked work: pairs of a row and a key that a masked chain computes, by blocks of rows, as generated code bounds them.
 
 A block of rows computes the keys from its first to its last, counted as `codegen.clipping` counts them: the first rounded down to
 panels, their number up to half a panel. Of these a mask touches what lies outside the keys that all rows of the block need.

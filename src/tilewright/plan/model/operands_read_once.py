@@ -1,4 +1,4 @@
-"""Right operands that pass by once: few rows meet every element of them a single time, so that no cache has to hold them."""
+"""Operands read once: few rows meet every element of a right operand a single time, so that no cache has to hold it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where operands are packed: right operands of contractions, into panels of the micro kernel's columns.
+"""Cost of packing: right operands of contractions are copied into panels of the micro kernel's columns, or read in place.
 
 A packed panel is read front to back, without set conflicts at power-of-two strides, by every block of rows. Left operands are
 broadcast element by element and are read in place, whatever their strides. Every copy of a vector has its price. An operand

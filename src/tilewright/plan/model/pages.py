@@ -1,4 +1,4 @@
-"""What it costs that rows of left operands and targets begin on pages of their own, where tensors come from memory.
+"""Cost of pages: rows of left operands and targets begin on pages of their own, where tensors come from memory.
 
 Hardware prefetchers follow a few streams, within a page each: the first lines of a page show their latency. Right operands have
 their pages priced where they are packed or read in place (`packing_cost`).

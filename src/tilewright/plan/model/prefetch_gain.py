@@ -1,4 +1,4 @@
-"""What a micro kernel that prefetches gains and costs.
+"""Gain and cost of micro kernels that prefetch.
 
 A prefetch hides part of what its operand's traffic leaves visible. Of A and B that is the traffic from memory: the caches in
 between answer before the next tile, and hardware prefetchers do the rest. A B that was just packed leaves nothing to hide; of one

@@ -1,4 +1,4 @@
-"""What must hold of every plan: a finite price that no floor is above.
+"""Sanity of prices: every plan has a finite price that no floor is above.
 
 A price below its floor is arithmetic gone wrong (a count below zero, an operand left out): what is chosen by it is chosen
 by nothing. It is found here, where a plan is made, and not where a search has no winner.

@@ -1,4 +1,4 @@
-"""What a price is made of, as counts: how often each coefficient of the price is paid, beside the times that have none.
+"""Features of a price: how often each coefficient is paid, beside the times that have none.
 
 Everything but the traffic is linear in the coefficients, so that a count is the work under a coefficient of one and all others
 of none. Whoever fits coefficients, or asks which term of a price is wrong, starts here.

@@ -1,4 +1,4 @@
-"""The price of a whole plan, term by term."""
+"""Price of a whole plan, term by term."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What maps and row operators cost, vector by vector: functions, passes over operands, and what every row ends with."""
+"""Cost of vector loops, of maps and row operators: functions, passes over operands, and the end of every row."""
 
 from __future__ import annotations
 

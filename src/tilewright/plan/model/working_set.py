@@ -1,4 +1,4 @@
-"""The memory use of every operator of a schedule, in elements: Algorithm 1's MU with everything that must stay resident.
+"""Working set of every operator of a schedule, in elements: Algorithm 1's MU with everything that must stay resident.
 
 An operator needs its own tiles, the live part of every intermediate, and every tile of other operators whose reuse the
 movement formula credits across it: a stationary A or E stays while the other operator runs.

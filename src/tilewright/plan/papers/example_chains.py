@@ -1,4 +1,4 @@
-"""The chains that the papers reason about, by their index maps: what the paper modes are shown and compared on."""
+"""Chains that the papers reason about, by their index maps."""
 
 from __future__ import annotations
 

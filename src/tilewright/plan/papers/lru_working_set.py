@@ -1,4 +1,4 @@
-"""What a cache that forgets the least recently used line must hold for the reuse that the movement formula credits.
+"""Working set of an LRU cache: the capacity at which it serves the reuse that the movement formula credits.
 
 `working_set` is what must be there: enough for a cache with ideal replacement. An LRU cache also keeps, for a while, what will
 not be used again: between two uses of a tile it must hold everything that is touched in between (the stack distance of Mattson

@@ -1,4 +1,4 @@
-"""Which maps become the epilogue of a contraction: applied in registers at the end of a micro tile, so that they cost no pass.
+"""Epilogues of contractions: maps applied in registers at the end of a micro tile, so that they cost no pass.
 
 A map joins where the element that it makes lies where the sum was, and all else that it reads is there before the sum: inputs
 and earlier results, addressed by the axes of the tile, with unit stride along its columns or the same for all of them. Maps that

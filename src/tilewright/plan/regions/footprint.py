@@ -1,4 +1,4 @@
-"""How many distinct elements, and how many cache lines, the tile of an access touches.
+"""Footprints: distinct elements, and cache lines, that the tile of an access touches.
 
 Chimera's footprint is a bounding box: the product over dimensions of `1 + sum(|c| * (s - 1))`. At a stride larger than the
 kernel it counts elements that nobody reads (31 for 8 outputs at stride 4 and kernel 3, where 24 are read), so elements are

@@ -1,4 +1,4 @@
-"""What planning sees of reads at positions that data gives: every point of the positions may be another row.
+"""Gathered reads: at positions that data gives, every point of the positions counts as another row.
 
 For x[ids[b, s], d] as many rows of x are read as there are points (b, s) in a block: in the eyes of the planner the read is
 x[S * b + s, d], of which each row is read once.

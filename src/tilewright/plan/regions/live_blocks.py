@@ -1,4 +1,4 @@
-"""What must stay on chip while a schedule runs: live intermediate state and working sets, in elements.
+"""Live blocks of intermediates: what of each stays on chip while a schedule runs, in elements.
 
 Chimera's memory use (Algorithm 1, line 20: the largest sum of one operator's tiles) leaves out what lives across operators:
 an intermediate waits from the block that produces it to the last block that reads it, and a stationary tile of one operator

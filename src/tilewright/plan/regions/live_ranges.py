@@ -1,4 +1,4 @@
-"""Which buffers of intermediates lie in the same place: those that are never alive together.
+"""Buffer reuse: intermediates with disjoint live ranges share memory.
 
 Inside the loops that all operators share, the rest of a schedule runs child by child: an operator with its own loops, or a
 segment. A buffer is alive from the child that first writes it to the one that reads it last, and, where a shared loop is a

@@ -1,4 +1,4 @@
-"""What the movement and memory formulas see of a schedule: for every operator the loops around it with their trip counts.
+"""Loop views: for every operator of a schedule the loops around it with their trip counts.
 
 The same formulas serve a schedule tree (integers) and a whole family of schedules that differ in their tiles (NumPy arrays
 that broadcast against each other), so that a search evaluates thousands of tile choices at once.

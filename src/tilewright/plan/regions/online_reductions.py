@@ -1,4 +1,4 @@
-"""Row operators in blocks of their own reduction: which may run so, and what of their rows is then alive.
+"""Online reductions: row operators in blocks of their own reduction, and the part of their rows that is then alive.
 
 A loop that cuts the reduction of a row operator makes it run online: its states are kept from block to block and corrected by
 the laws of its reduction, its results are shares that are not yet divided, and the sums that consumers make of them are

@@ -1,8 +1,4 @@
-"""Which loops are distributed over threads, and how evenly their blocks divide.
-
-A plan depends on the machine's cores, never on the number of threads that run it: results stay the same bit for bit however the
-blocks are distributed. Threads may be more than the planned cores, or held up by other programs: `ENOUGH_BLOCKS` serves these.
-"""
+"""Parallel loops: the outermost loops with independent blocks, which are distributed over threads."""
 
 from __future__ import annotations
 

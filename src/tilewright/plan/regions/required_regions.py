@@ -1,4 +1,4 @@
-"""Images: the block that a producer works on while its consumers work on theirs, where they read at affine positions.
+"""Required regions: the block that a producer works on while its consumers, reading at affine positions, work on theirs.
 
 A consumer that reads an intermediate at `2*h + y` needs, for a block of h, the rows from twice the block's start up to twice its
 last point plus the largest y. Under loops that all operators share, a producer whose result is not kept works on that image only,

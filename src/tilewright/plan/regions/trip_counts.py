@@ -1,4 +1,4 @@
-"""Sizes of axes and trip counts of loops: how the ranges of axes shrink along a path of a schedule."""
+"""Sizes of axes and trip counts of loops along a path of a schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every schedule with a prefix costs at least: bounds that let the search skip prefixes and tiles that cannot win.
+"""Lower bounds of the price of all schedules with a prefix, which let the search skip prefixes and tiles that cannot win.
 
 The parts of an operator's price that no loop order changes (arithmetic with its edges, calls, packing once, every operand once
 into each level, the smallest tiles in memory) are evaluated once, for all combinations of its tiles. The bound of a prefix takes

@@ -1,4 +1,4 @@
-"""The exact search of the fusion level: every prefix with every own order and, where memory is short, trees below it.
+"""Exact search of the fusion level: every prefix with every own order and, where memory is short, trees below it.
 
 Prefixes are searched in the order of what they cost at least (`bounds`); those that cannot win are skipped. Trees (`loop_trees`)
 follow when the best without them is known. Equal prices go to larger tiles, shorter prefixes and fewer loops. The price of this

@@ -1,4 +1,4 @@
-"""From a plan of the fusion level to a whole one: every operator's blocks are cut for L1, and right operands are packed or not.
+"""Inner loop nests: every operator's blocks are cut for L1, and right operands are packed or read in place.
 
 Operators are independent here: inside its block an intermediate is an ordinary operand. Loops for L1 stand inside the block's
 loops, over the same axes again. Their traffic is that of the whole nest, walked from their tile outwards; it replaces what the

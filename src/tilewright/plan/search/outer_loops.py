@@ -1,4 +1,4 @@
-"""All schedules with one prefix of shared loops, and some segments below it: priced as broadcast arrays over all tiles.
+"""Outer fused loops: all schedules with one prefix, and segments below it, priced as broadcast arrays over all tiles.
 
 For every tile of the prefix the operators are independent of each other but for the memory that they leave to each other, so
 that each one's own loops are chosen alone. What one operator keeps on chip while others run (a stationary tile) depends on its

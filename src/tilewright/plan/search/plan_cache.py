@@ -1,4 +1,4 @@
-"""Searches that are not repeated: layers of a model that differ in names only have the same schedules.
+"""Cache of searches: chains that differ in names only have the same schedules.
 
 The memory belongs to the caller (one partition of a graph). A chain is recognised by everything that a search looks at, with
 axes, tensors and operators as numbers; what was found is given back in the names of the chain that asks.

@@ -1,4 +1,4 @@
-"""Whether a chain can pay as a whole, before it is searched: its bounds against a price that it has to reach."""
+"""Profitability test: a lower bound on the fused price against a price to reach, before the search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a plan was preferred: the alternatives that lost, with the figure that beat each."""
+"""Rejected alternatives of a plan, with the figure that beat each."""
 
 from __future__ import annotations
 

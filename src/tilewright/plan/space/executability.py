@@ -1,9 +1,4 @@
-"""Schedules from loop orders, and whether a schedule can be executed.
-
-`permuted` gives the paper's schedules (Chimera, section IV-B): one nest of all loops. `prefixed` gives the space that is
-searched: an ordered prefix of loops around all operators, and under it a nest of its own for each. It contains every
-executable permutation's movement, and generalises to any number of operators.
-"""
+"""Executability of schedules: every operator finds its operands complete, and nothing is summed twice."""
 
 from __future__ import annotations
 

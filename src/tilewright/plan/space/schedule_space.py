@@ -1,4 +1,4 @@
-"""The space of schedules of a chain: ordered prefixes of shared loops, and the loops that each operator may have below.
+"""Space of schedules of a chain: ordered prefixes of shared loops, and the loops that each operator may have below.
 
 Axes with the same signature (they index the same accesses) are reused alike: they stand together in every order, in the order
 of the output's dimensions, and the orders of such groups are enumerated, not those of single loops.

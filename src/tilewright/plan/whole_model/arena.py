@@ -1,4 +1,4 @@
-"""One piece of memory for all that lives for a part of a program only: offsets by the steps from first to last use.
+"""Arena allocation: offsets for tensors that live for a part of a program only, by the steps of first and last use.
 
 Placement is greedy by size (Pisarchyk and Lee 2020, "Efficient Memory Management for Deep Neural Net Inference", section 5.2):
 the largest interval first, into the smallest gap between those placed before that are alive with it. Any order is right, and

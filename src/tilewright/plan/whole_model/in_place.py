@@ -1,4 +1,4 @@
-"""Which chains may write their result over what they read."""
+"""Chains that may write their result over their input."""
 
 from __future__ import annotations
 

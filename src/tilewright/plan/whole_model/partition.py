@@ -1,4 +1,4 @@
-"""From a graph to chains: edges are fused where the fused plan is cheaper, and cut with both prices where it is not.
+"""Partition of a graph into chains: edges are fused where the fused plan is cheaper, else cut, with both prices.
 
 Edges that can be fused at all (the tensor has one reader and is no output of the graph) connect operators to groups. A group is
 planned as a whole, one plan, however many operators it has, and built from its operators up: a small one edge by edge, a large

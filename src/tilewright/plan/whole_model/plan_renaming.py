@@ -1,4 +1,4 @@
-"""Plans in other names: layers of a model that differ in names only have one plan, said of each of them."""
+"""Plans in other names: layers of a model that differ in names only share one plan."""
 
 from __future__ import annotations
 
