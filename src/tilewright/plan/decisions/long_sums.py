@@ -1,4 +1,4 @@
-"""Long sums: how many values an accumulator takes in one after the other. See docs/planning.md, accuracy of sums.
+"""Long sums: how many values an accumulator takes in one after the other. See docs/planning-reference.md, accuracy of sums.
 
 An accumulator that takes in n values rounds n times, so that a sum of values of one sign is wrong by up to n * u (u = 2^-24 in
 float32, 2^-53 in float64). A long sum is made of sums of short blocks, which go into a total whose additions keep what
