@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import argparse
 import functools
 import os
 import pickle
@@ -16,11 +17,20 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from tilewright.errors import TilewrightError
 
 T = TypeVar("T")
+
+
+class Describable(Protocol):
+    """A program that can be printed."""
+
+    def text(self) -> str: ...
+
+
+P = TypeVar("P", bound=Describable)
 
 EQUAL, WRONG, INTERNAL, CRASHED, REFUSED, SKIPPED = "equal", "wrong", "internal error", "crashed", "refused", "skipped"
 FAILURES = (WRONG, INTERNAL, CRASHED)
@@ -126,6 +136,41 @@ def run_module(module: str, numbers: range, *options: str) -> str:
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, f"exit status {run.returncode}\n{run.stdout[-2000:]}\n{run.stderr[-2000:]}"
     return run.stdout
+
+
+def seeds_parser(description: str | None) -> argparse.ArgumentParser:
+    """The arguments of a generator's command: `first` and `last`."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("first", type=int)
+    parser.add_argument("last", type=int, help="exclusive")
+    return parser
+
+
+def described(program: Describable, found: Outcome) -> tuple[Outcome, str]:
+    """The outcome of a shrunk program, and its text."""
+    return found, f"{found.kind}: {found.reason.partition(chr(10))[0]}\n{program.text()}"
+
+
+def tried_program(
+    program: P,
+    outcome: Callable[[P], Outcome],
+    shrunk: Callable[[P, str, Callable[[P], Outcome]], P],
+    known: Collection[str] = (),
+    explained: Callable[[P, Outcome], tuple[Outcome, str]] = described,
+) -> tuple[Outcome, str]:
+    """The outcome of a program, and if it failed, the text of the smallest program that fails in the same way.
+
+    Every program runs in a process of its own; those that fail for a cause that is `known` are not shrunk.
+    """
+
+    def judge(one: P) -> Outcome:
+        return judged_in_child(lambda: outcome(one))
+
+    found = judge(program)
+    if not found.is_failure:
+        return found, ""
+    smallest = shrunk(program, found.cause, judge) if found.cause not in known else program
+    return explained(smallest, judge(smallest))
 
 
 def swept(numbers: range, tried: Callable[[int, Collection[str]], tuple[Outcome, str]]) -> str:

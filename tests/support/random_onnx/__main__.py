@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
-from collections.abc import Collection
 from pathlib import Path
 
 import onnx
 
 from tests.support.random_onnx.judging import explained, outcome
-from tests.support.random_onnx.program import Program
 from tests.support.random_onnx.shrinking import shrunk
 from tests.support.random_onnx.styles import MOST_NODES, program
-from tests.support.sweeps import Outcome, judged_in_child, swept
-
-
-def tried(seed: int, most_nodes: int = MOST_NODES, known: Collection[str] = ()) -> tuple[Outcome, str]:
-    """The outcome of a seed's program, and if it failed, the text of the smallest program that fails in the same way."""
-    whole = program(seed, most_nodes)
-    found = _apart(whole)
-    if not found.is_failure:
-        return found, ""
-    smallest = shrunk(whole, found.cause, _apart) if found.cause not in known else whole
-    return explained(smallest, _apart(smallest))
-
-
-def _apart(one: Program) -> Outcome:
-    return judged_in_child(lambda: outcome(one))
+from tests.support.sweeps import seeds_parser, swept, tried_program
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("first", type=int)
-    parser.add_argument("last", type=int, help="exclusive")
+    parser = seeds_parser(__doc__)
     parser.add_argument("--nodes", type=int, default=MOST_NODES, help="of the largest graphs")
     parser.add_argument("--save", type=Path, help="write the model of the first seed here, and stop")
     given = parser.parse_args()
@@ -42,7 +23,7 @@ def main() -> None:
         onnx.save(program(given.first, given.nodes).model(), given.save)
         return
     seeds = range(given.first, given.last)
-    print(swept(seeds, lambda seed, known: tried(seed, given.nodes, known)))
+    print(swept(seeds, lambda seed, known: tried_program(program(seed, given.nodes), outcome, shrunk, known, explained)))
 
 
 if __name__ == "__main__":

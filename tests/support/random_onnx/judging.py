@@ -10,7 +10,7 @@ from onnx.reference import ReferenceEvaluator
 import tilewright.onnx as ort
 from tests.support.random_onnx.growing import UNIT_ROUNDOFF
 from tests.support.random_onnx.program import Program, Value
-from tests.support.sweeps import EQUAL, SKIPPED, WRONG, Outcome, judged
+from tests.support.sweeps import EQUAL, SKIPPED, WRONG, Outcome, described, judged
 from tilewright.machine import Machine
 
 SPREADS = 4.0
@@ -39,7 +39,7 @@ def explained(program: Program, found: Outcome) -> tuple[Outcome, str]:
     """The outcome of a shrunk program, and its text; it is no failure of ours where ONNX's reference says what we say."""
     if found.kind == WRONG and agrees_with_reference(program):
         found = Outcome(SKIPPED, f"onnxruntime differs from ONNX's reference: {program.nodes[-1].op_type}")
-    return found, f"{found.kind}: {found.reason.partition(chr(10))[0]}\n{program.text()}"
+    return described(program, found)
 
 
 def agrees_with_reference(program: Program) -> bool:
