@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,10 @@ from tests.support.onnx_models import info, model, node
 from tilewright import compiler
 from tilewright.api.lengths import bucket
 from tilewright.frontend.onnx import stage
-from tilewright.frontend.onnx.meanings import run_meaning
+from tilewright.frontend.onnx.definition import Definition
 from tilewright.frontend.onnx.model import Node
+from tilewright.frontend.onnx.reference import run_reference
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.graph.definition import Definition
 from tilewright.graph.sums_of_extents import value_of
 from tilewright.graph.types import SymbolicExtent
 
@@ -87,7 +88,7 @@ def test_a_lowering_that_fails_on_a_valid_node_is_a_bug(monkeypatch: pytest.Monk
     assert "float32[2, 3]" in caught.value.dump
 
 
-def test_a_lowering_that_fails_on_a_node_without_meaning_is_the_models_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lowering_that_fails_on_a_node_that_nothing_computes_is_the_models_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stage, "_call_lowering", broken)
     proto = model([node("ReshapeTo", ["x", "s"], ["y"])], [info("x", [2, 3])], [info("y", None)], {"s": np.array([5])})
     with pytest.raises(tw.InvalidModel, match="ReshapeTo node"):
@@ -96,10 +97,14 @@ def test_a_lowering_that_fails_on_a_node_without_meaning_is_the_models_mistake(m
 
 @pytest.mark.parametrize("failure", [NameError("size"), AssertionError(), StopIteration()])
 def test_a_reference_implementation_with_a_bug_does_not_blame_the_model(failure: Exception) -> None:
-    def meaning(x: Any, *, axis: int) -> Any:
-        raise failure
+    @dataclass(kw_only=True)
+    class Odd:
+        axis: int
 
-    definition = Definition("Odd", "", 1, meaning)
+        def reference(self, x: Any) -> Any:
+            raise failure
+
+    definition = Definition("Odd", "", 1, Odd)
     with pytest.raises(tw.InternalError, match="the reference implementation of Odd node 'n'") as caught:
-        run_meaning(Node("n", "Odd", "", definition, ("x",), ("y",), {"axis": 1}), [X])
+        run_reference(Node("n", "Odd", "", definition, ("x",), ("y",), {"axis": 1}), [X])
     assert "axis=1" in caught.value.dump

@@ -178,7 +178,7 @@ def test_explain_and_profile_mark_what_runs_as_numpy():
     nodes = [node("Double", ["x"], ["a"]), node("Triple", ["a"], ["b"]), node("Double", ["b"], ["y"])]
     session = ort.InferenceSession(model(nodes, [info("x", [2, 3])], [info("y", None)]))
     text = session.explain()
-    assert "these run as their NumPy meaning:\n  Triple node" in text
+    assert "these run as NumPy:\n  Triple node" in text
     assert "1 more node is planned" in text
     profile = session.profile({"x": X})
     assert [one.is_numpy for one in profile.chains] == [False, True, False]

@@ -1,4 +1,4 @@
-"""Special values of ONNX's operators of single elements and of rows: compiled, against their NumPy meanings."""
+"""Special values of ONNX's operators of single elements and of rows: compiled, against their reference implementations."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from onnx import helper
 
 import tilewright.onnx
+from tests.support.onnx_operators import operator
 from tests.support.special_values import BOUNDS, INF, NAN, PAIRED, VALUES, differs, is_wrong, special_rows
-from tilewright.graph.definition import definition
 
 OPSET = 20
 NAMES = """
@@ -57,14 +57,11 @@ def session(nodes: tuple[tuple[str, Mapping[str, Any]], ...], shapes: tuple[tupl
     return tilewright.onnx.InferenceSession(onnx.shape_inference.infer_shapes(model).SerializeToString())
 
 
-def meaning(name: str, attributes: Mapping[str, Any], *operands: Any, dtype: type) -> Any:
-    """What an operator's NumPy meaning gives in this precision, rounded to float32."""
-    found = definition(name, OPSET)
-    assert found is not None
+def reference(name: str, attributes: Mapping[str, Any], *operands: Any, dtype: type) -> Any:
+    """What an operator's reference implementation gives in this precision, rounded to float32."""
+    values = (one.astype(dtype) if one.dtype == np.float32 else one for one in operands)
     with np.errstate(all="ignore"):
-        result = np.asarray(
-            found.meaning(*(one.astype(dtype) if one.dtype == np.float32 else one for one in operands), **attributes)
-        )
+        result = np.asarray(operator(name, OPSET, **attributes).reference(*values))
         return result.astype(np.float32) if result.dtype == dtype else result
 
 
@@ -75,7 +72,7 @@ def check(nodes: tuple[tuple[str, Mapping[str, Any]], ...], *operands: Any, axes
     wrong = []
     for (name, attributes), found in zip(nodes, results, strict=True):
         along = [np.array([1])] if axes and name.startswith("Reduce") else []
-        exact, expected = (meaning(name, attributes, *operands, *along, dtype=one) for one in (np.float64, np.float32))
+        exact, expected = (reference(name, attributes, *operands, *along, dtype=one) for one in (np.float64, np.float32))
         if found.dtype != np.float32:
             points = np.argwhere(found != exact)
         else:

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.guarded import GuardedMemory, in_child
+from tests.support.onnx_operators import operator
 from tilewright import compiler
 from tilewright.graph.builder import Builder
-from tilewright.graph.definition import definition
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 
@@ -42,22 +42,20 @@ def at_end(value: Floats) -> Floats:
     return place
 
 
-def check(operator: str, operands: list[Floats], constants: bool, around: bool, options: dict[str, Any]) -> None:
+def check(name: str, operands: list[Floats], constants: bool, around: bool, options: dict[str, Any]) -> None:
     """Compare with NumPy; with `around`, between maps that work on images."""
-    found = definition(operator, 21)
-    assert found is not None
-    assert found.lower is not None
-    builder = Builder(operator)
+    convolution = operator(name, 21, **options)
+    builder = Builder(name)
     x = builder.input("x", operands[0].shape, "float32")
     others = [
         builder.constant(one) if constants else builder.input(f"w{i}", one.shape, "float32") for i, one in enumerate(operands[1:])
     ]
-    y = found.lower(builder, builder.map("abs", x) if around else x, *others, **options)
+    y = convolution.lower(builder, builder.map("abs", x) if around else x, *others)
     y = builder.map("negative", y) if around else y
     result = run(builder.graph((y.name,)), operands[: 1 if constants else None])
     image = np.abs(operands[0]) if around else operands[0]
     exact, size = (
-        found.meaning(*(change(one.astype(np.float64)) for one in (image, *operands[1:])), **options)
+        convolution.reference(*(change(one.astype(np.float64)) for one in (image, *operands[1:])))
         for change in (np.array, np.abs)
     )
     depth = 4 + (0 if len(operands) == 1 else operands[1][0].size)

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.guarded import GuardedMemory, in_child
+from tests.support.onnx_operators import operator
 from tilewright import compiler
 from tilewright.codegen.lower.guard_pieces import pieces
 from tilewright.errors import PositionError
 from tilewright.graph.builder import Builder
-from tilewright.graph.definition import definition
 from tilewright.graph.index import axis, constant, floordiv, mod
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.operators.elementwise import accumulator_of
@@ -28,21 +28,19 @@ VERSION = 21
 
 
 def by_code(name: str, operands: list[Any], known: tuple[int, ...], **attributes: Any) -> tuple[Any, Any]:
-    """The result of an operator by generated code, and by its meaning."""
-    run, meaning = compiled(name, operands, known, **attributes)
-    return run(operands), meaning
+    """The result of an operator by generated code, and by its reference implementation."""
+    run, expected = compiled(name, operands, known, **attributes)
+    return run(operands), expected
 
 
 def compiled(name: str, operands: list[Any], known: tuple[int, ...], **attributes: Any) -> Any:
-    """A function of operands like these, and the meaning of these."""
-    one, builder = definition(name, VERSION), Builder("moved")
-    assert one is not None
-    assert one.lower is not None
+    """A function of operands like these, and the result of the reference implementation for these."""
+    one, builder = operator(name, VERSION, **attributes), Builder("moved")
     tensors = [
         builder.constant(value) if number in known else builder.input(f"x{number}", value.shape, value.dtype.name)
         for number, value in enumerate(operands)
     ]
-    graph = builder.graph((one.lower(builder, *tensors, **attributes).name,))
+    graph = builder.graph((one.lower(builder, *tensors).name,))
     executable = compiler.build(compiler.plan(graph, Machine.detect()), threads=1)
     names = {tensor.name: number for number, tensor in enumerate(tensors)}
 
@@ -52,7 +50,7 @@ def compiled(name: str, operands: list[Any], known: tuple[int, ...], **attribute
         executable.run(inputs, outputs)
         return outputs[0]
 
-    return run, one.meaning(*operands, **attributes)
+    return run, one.reference(*operands)
 
 
 def numbers(shape: tuple[int, ...], dtype: str = "float32", seed: int = 0) -> Any:

@@ -20,7 +20,7 @@ class Outcome:
     reason: str = ""
     """What an exception said."""
     numpy_operators: tuple[str, ...] = ()
-    """Those that ran as their NumPy meaning."""
+    """Those that ran as NumPy."""
 
 
 def outcome(case: Case) -> Outcome:

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.conformance.cases import KINDS, Case
 from tests.conformance.expected import IN_PARTS, NOT_SUPPORTED, TOLERANCES
 from tests.conformance.outcome import COMPILED, NUMPY, UNSUPPORTED, WRONG, Outcome
-from tilewright.graph.definition import defined
+from tilewright.frontend.onnx.definition import definitions
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/onnx-conformance.md"
@@ -32,15 +32,15 @@ def table(outcomes: Outcomes) -> str:
 
 
 @cache
-def meaning_only() -> frozenset[str]:
+def reference_only() -> frozenset[str]:
     """Operators whose newest version has no lowering."""
-    newest = {(one.domain, one.name): one for one in defined()}
-    return frozenset(one.name for one in newest.values() if one.lower is None)
+    newest = {(one.domain, one.name): one for one in definitions()}
+    return frozenset(one.name for one in newest.values() if not one.has_lowering)
 
 
 def page(outcomes: Outcomes) -> str:
     """The whole page."""
-    parts = (_introduction(outcomes), _not_supported(outcomes), _in_parts(outcomes), _meaning_only(), _tolerances())
+    parts = (_introduction(outcomes), _not_supported(outcomes), _in_parts(outcomes), _reference_only(), _tolerances())
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
@@ -48,7 +48,7 @@ def _introduction(outcomes: Outcomes) -> Iterator[str]:
     yield "# Conformance with ONNX\n"
     yield "What becomes of the cases of `onnx.backend.test` (onnx 1.23). Made by `python -m tests.conformance --table`; a test at"
     yield "every change keeps cases in their columns. *Compiled*: generated code alone; *own NumPy*: some operator runs as its"
-    yield "NumPy meaning between compiled parts.\n"
+    yield "reference implementation between compiled parts.\n"
     yield table(outcomes)
 
 
@@ -64,12 +64,12 @@ def _in_parts(outcomes: Outcomes) -> Iterator[str]:
     counts = Counter(name for one in outcomes.values() for name in one.numpy_operators)
     yield "## Operators that are compiled, but not in every case\n"
     yield "| | cases as NumPy | why |\n|---|---:|---|"
-    yield from (f"| {name} | {counts[name]} | {IN_PARTS.get(name, '')} |" for name in sorted(counts.keys() - meaning_only()))
+    yield from (f"| {name} | {counts[name]} | {IN_PARTS.get(name, '')} |" for name in sorted(counts.keys() - reference_only()))
 
 
-def _meaning_only() -> Iterator[str]:
-    yield "## Operators that have only their NumPy meaning\n"
-    yield ", ".join(sorted(meaning_only())) + "."
+def _reference_only() -> Iterator[str]:
+    yield "## Operators that have no lowering\n"
+    yield ", ".join(sorted(reference_only())) + "."
 
 
 def _tolerances() -> Iterator[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.support.onnx_operators import operator
 from tilewright.compiler import rewrite
 from tilewright.graph.builder import Builder
-from tilewright.graph.definition import definition
 from tilewright.graph.index import axis, floordiv, mod
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.operators.gathering import gather
@@ -19,11 +19,8 @@ find = flatten_tensors._pair
 
 
 def convolved(builder: Builder, x: Tensor, filters: int, kernel: int) -> Tensor:
-    found = definition("Conv", 21)
-    assert found is not None
-    assert found.lower is not None
     w = builder.constant(np.random.default_rng(0).standard_normal((filters, x.shape[1], kernel, kernel)).astype("f4"))
-    return found.lower(builder, x, w, pads=(kernel // 2,) * 4)
+    return operator("Conv", 21, pads=(kernel // 2,) * 4).lower(builder, x, w)
 
 
 def residual() -> Graph:

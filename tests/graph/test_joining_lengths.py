@@ -5,12 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
+from tests.support.onnx_operators import operator
 from tests.support.typed import run
 from tilewright.errors import DTypeError, ShapeError
+from tilewright.frontend.onnx.definition import definition
 from tilewright.frontend.onnx.extents import Symbolic, fold
 from tilewright.frontend.onnx.model import Node
 from tilewright.graph.builder import Builder
-from tilewright.graph.definition import definition
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.operators.joining import concat_lower
 from tilewright.graph.sums_of_extents import SumOfExtents, minus, plus, value_of
@@ -68,7 +69,7 @@ def test_ranges_between_lengths():
     operands = [builder.input(name, (), "int64") for name in ("first", "last", "step")]
     for operand, value in zip(operands, (first, last, 1), strict=True):
         builder.known[operand.name] = np.array(value, object)
-    result = definition("Range", 11).lower(builder, *operands)
+    result = operator("Range", 11).lower(builder, *operands)
     builder.inputs = []
     builder.input("s", (S, T), "float32")
     graph = builder.graph((result.name,))

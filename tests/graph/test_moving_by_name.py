@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.support.onnx_operators import operator
 from tilewright.errors import PositionError, TilewrightError, UnsupportedOperation
 from tilewright.graph.builder import Builder
-from tilewright.graph.definition import definition
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.sums_of_extents import plus
 from tilewright.graph.types import SymbolicExtent
@@ -16,7 +16,7 @@ from tilewright.graph.types import SymbolicExtent
 def lower(name, version, *operands, **attributes):
     builder = Builder("f")
     tensors = [builder.constant(one) if isinstance(one, np.ndarray) else builder.input("x", *one) for one in operands]
-    return definition(name, version).lower(builder, *tensors, **attributes)
+    return operator(name, version, **attributes).lower(builder, *tensors)
 
 
 IMAGE = ((2, 3), "float32")
@@ -43,9 +43,9 @@ def test_bad_operands_are_one_clear_error(one):
         lower(name, version, *operands, **attributes)
 
 
-def test_the_meaning_refuses_positions_outside():
+def test_the_reference_implementation_refuses_positions_outside():
     with pytest.raises(PositionError, match=r"position 3 is out of range"):
-        definition("Gather", 13).meaning(np.zeros(3), np.array([0, 3]))
+        operator("Gather", 13).reference(np.zeros(3), np.array([0, 3]))
 
 
 def test_a_dimension_of_run_time_length_stays():
@@ -62,7 +62,7 @@ def test_a_dimension_of_run_time_length_stays():
 @pytest.mark.parametrize("ids", [0, -1, [2], [1, 2], [3, 1], [2, 1, 0], [0, 0], [0, 1, 3]])
 def test_known_positions_are_a_slice_where_they_are_evenly_spaced(ids):
     x, builder, ids = np.arange(12.0).reshape(4, 3), Builder("f"), np.array(ids)
-    found = definition("Gather", 13).lower(builder, builder.input("x", x.shape, "float64"), builder.constant(ids))
+    found = operator("Gather", 13).lower(builder, builder.input("x", x.shape, "float64"), builder.constant(ids))
     graph = builder.graph((found.name,))
     np.testing.assert_array_equal(evaluate(graph, {"x": x})[found.name], x[ids])
     assert bool(graph.operators[0].looked_up()) == (ids.tolist() in ([0, 0], [0, 1, 3]))

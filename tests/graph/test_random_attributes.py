@@ -1,5 +1,5 @@
-"""Operators that slice, repeat, resize, slide windows and pick elements, with attributes at random: meaning and lowering give
-what the formula of the operator's schema says, element by element."""
+"""Operators that slice, repeat, resize, slide windows and pick elements, with attributes at random: reference implementation
+and lowering give what the formula of the operator's schema says, element by element."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import pytest
 
 from tests.support.node_tests import NodeTest
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.graph.definition import definition
+from tilewright.frontend.onnx.definition import definition
 
 ROUNDS = 20
 
 
 def agree(name: str, version: int, *operands: Any, expected: Any, **attributes: Any) -> None:
-    """Fails unless the meaning, and the lowering if it can, give what is expected; None expects a `ShapeError`."""
+    """Fails unless reference implementation and lowering (if it can) give what is expected; None expects a `ShapeError`."""
     found = definition(name, version)
     assert found is not None
     test = NodeTest(name, found, attributes, operands, (np.zeros(1) if expected is None else expected,), 1e-4, 1e-5)
-    for results in (test.meant, test.interpreted):
+    for results in (test.referenced, test.interpreted):
         try:
             if expected is None:
                 with pytest.raises(ShapeError):
@@ -30,7 +30,7 @@ def agree(name: str, version: int, *operands: Any, expected: Any, **attributes: 
             else:
                 test.check(results())
         except UnsupportedOperation:
-            assert results == test.interpreted, "a meaning does it all"
+            assert results == test.interpreted, "a reference implementation does it all"
 
 
 def sliced(x: np.ndarray, start: int, end: int, step: int) -> np.ndarray:

@@ -8,7 +8,7 @@ pytest.importorskip("onnx")
 from onnx import TensorProto, helper
 
 import tilewright.onnx as ort
-from tilewright.graph.definition import definition
+from tests.support.onnx_operators import operator
 
 NAMES = ("q", "k", "v", "past_key", "past_value")
 
@@ -30,7 +30,7 @@ def test_attention_behind_a_growing_cache():
     for _ in range(10):
         q, k, v = generator.standard_normal((3, 1, 3, 2, 4), np.float32)
         given = dict(zip(NAMES, (q, k, v, key, value), strict=True))
-        expected = definition("Attention", 23).meaning(q, k, v, None, key, value, is_causal=1, output_count=3)
+        expected = operator("Attention", 23, is_causal=1, output_count=3).reference(q, k, v, None, key, value)
         y, key, value = session.run(None, given)
         for found, meant in zip((y, key, value), expected, strict=True):
             np.testing.assert_allclose(found, meant, rtol=0, atol=1e-6)

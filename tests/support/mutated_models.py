@@ -165,7 +165,7 @@ def _hostile(proto: onnx.ModelProto, rng: random.Random) -> bytes:
 
 
 def outcome(content: bytes) -> str:
-    """What becomes of a file: the error, or whether its results are those of its operators' NumPy meanings."""
+    """What becomes of a file: the error, or whether its results are those of reference implementations."""
     try:
         session = ort.InferenceSession(content)
         feeds = _feeds(session)

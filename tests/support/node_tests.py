@@ -1,8 +1,7 @@
-"""ONNX's own tests of single operators, run without an importer: by the NumPy meaning, the interpreter, and compiled."""
+"""ONNX's own tests of single operators, run without an importer: reference implementations, interpreter and generated code."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,8 +13,8 @@ import onnx
 from tests.conformance.cases import DRAWN, cases
 from tilewright import compiler
 from tilewright.errors import UnsupportedOperation
+from tilewright.frontend.onnx.definition import Definition, definition
 from tilewright.graph.builder import Builder, NotKnown
-from tilewright.graph.definition import Definition, definition
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Graph, Tensor
@@ -45,28 +44,27 @@ class NodeTest:
         arrays = all(isinstance(one, np.ndarray) and one.dtype.kind not in "OUS" for one in values)
         return arrays and not any(isinstance(one, onnx.GraphProto) for one in self.attributes.values())
 
-    def options(self) -> dict[str, Any]:
-        """The attributes, and the number of results for whoever asks for it."""
-        counted = "output_count" in inspect.signature(self.definition.meaning).parameters
-        return {**self.attributes, **({"output_count": len(self.expected)} if counted else {})}
+    def operator(self) -> Any:
+        """The operator with the attributes of the node."""
+        return self.definition.operator(output_count=len(self.expected), **self.attributes)
 
-    def meant(self) -> tuple[Any, ...]:
-        """The results by the NumPy meaning."""
-        return _tuple(self.definition.meaning(*self.operands, **self.options()))
+    def referenced(self) -> tuple[Any, ...]:
+        """The results by the reference implementation."""
+        return _tuple(self.operator().reference(*self.operands))
 
     def lowered(self) -> tuple[Graph, dict[str, Any]]:
         """The graph that the lowering records, with the values of its inputs; what has to be known while it is built is.
 
-        Raises `UnsupportedOperation` for what only the meaning can do.
+        Raises `UnsupportedOperation` for what only the reference implementation can compute.
         """
-        if self.definition.lower is None or any(_is_foreign(one) for one in self.operands):
+        if not self.definition.has_lowering or any(_is_foreign(one) for one in self.operands):
             raise UnsupportedOperation(f"{self.definition.name} has no lowering for this")
         known: set[int] = set()
         while True:
             builder = Builder("node")
             operands = [self._operand(builder, number, known) for number in range(len(self.operands))]
             try:
-                results = _tuple(self.definition.lower(builder, *operands, **self.options()))
+                results = _tuple(self.operator().lower(builder, *operands))
                 break
             except NotKnown as needed:
                 known.add(next(n for n, one in enumerate(operands) if one is not None and one.name == needed.tensor))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,64 +11,76 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from tilewright.errors import UnsupportedOperation
+from tilewright.frontend.onnx.definition import define, definition
 from tilewright.graph.builder import Builder
-from tilewright.graph.definition import define, definition
 from tilewright.graph.types import Tensor
 
 DOMAIN = "tests"
 
 
-def _double(x: Any) -> Any:
+class Double:
     """2 x."""
-    return x * 2
+
+    def reference(self, x: Any) -> Any:
+        return x * 2
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        return builder.map("multiply", x, 2.0)
 
 
-def _lower_double(builder: Builder, x: Tensor) -> Tensor:
-    return builder.map("multiply", x, 2.0)
-
-
-def _triple(x: Any) -> Any:
+class Triple:
     """3 x, which is never compiled."""
-    return x * 3
+
+    def reference(self, x: Any) -> Any:
+        return x * 3
 
 
-def _reshape(x: Any, shape: Any) -> Any:
+class ReshapeTo:
     """`x` in another shape."""
-    return x.reshape(tuple(int(extent) for extent in shape))
+
+    def reference(self, x: Any, shape: Any) -> Any:
+        return x.reshape(tuple(int(extent) for extent in shape))
+
+    def lower(self, builder: Builder, x: Tensor, shape: Tensor) -> Tensor:
+        return builder.reshape(x, builder.integers(shape))
 
 
-def _lower_reshape(builder: Builder, x: Tensor, shape: Tensor) -> Tensor:
-    return builder.reshape(x, builder.integers(shape))
-
-
-def _half(x: Any) -> Any:
+class Half:
     """x / 2, whose lowering refuses."""
-    return x / 2
+
+    def reference(self, x: Any) -> Any:
+        return x / 2
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        raise UnsupportedOperation("Half is never compiled")
 
 
-def _lower_half(builder: Builder, x: Tensor) -> Tensor:
-    raise UnsupportedOperation("Half is never compiled")
-
-
-def _repeat(x: Any, *, times: int, body: Any) -> Any:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeat:
     """`body` applied to `x` a number of times."""
-    for _ in range(times):
-        (x,) = body(x)
-    return x
+
+    times: int
+    body: Any
+
+    def reference(self, x: Any) -> Any:
+        for _ in range(self.times):
+            (x,) = self.body(x)
+        return x
 
 
-def _halves(x: Any, *, output_count: int) -> Any:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
     """`x` in parts along the first dimension."""
-    return tuple(np.split(x, output_count))
+
+    output_count: int = 1
+
+    def reference(self, x: Any) -> Any:
+        return tuple(np.split(x, self.output_count))
 
 
 if definition("Double", 1, DOMAIN) is None:
-    define("Double", _double, _lower_double, domain=DOMAIN)
-    define("Triple", _triple, domain=DOMAIN)
-    define("ReshapeTo", _reshape, _lower_reshape, domain=DOMAIN)
-    define("Half", _half, _lower_half, domain=DOMAIN)
-    define("Repeat", _repeat, domain=DOMAIN)
-    define("Parts", _halves, domain=DOMAIN)
+    for one in (Double, Triple, ReshapeTo, Half, Repeat, Parts):
+        define(one.__name__, one, domain=DOMAIN)
 
 
 def info(name: str, shape: Sequence[int | str | None] | None, kind: int = TensorProto.FLOAT) -> Any:

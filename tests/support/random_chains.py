@@ -10,8 +10,8 @@ from math import prod
 
 import numpy as np
 
+from tests.support.onnx_operators import operator
 from tilewright.graph.builder import Builder
-from tilewright.graph.definition import definition
 from tilewright.graph.operators.joining import concatenate
 from tilewright.graph.operators.padding import pad
 from tilewright.graph.types import Graph, Tensor
@@ -146,9 +146,8 @@ class _Making:
             return None
         channels, taps = _extent(x.shape[1]), int(self.random.choice([1, 3]))
         weights = self.builder.constant(np.ones((int(self.random.choice(EXTENTS)), channels, taps, taps), np.float32))
-        lower = definition("Conv", 17).lower
-        assert lower is not None
-        made: Tensor = lower(self.builder, x, weights, pads=[taps // 2] * 4, strides=[int(self.random.choice([1, 2]))] * 2)
+        conv = operator("Conv", 17, pads=[taps // 2] * 4, strides=[int(self.random.choice([1, 2]))] * 2)
+        made: Tensor = conv.lower(self.builder, x, weights)
         return made
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.support.onnx_operators import operator
 from tilewright.graph.builder import Builder
-from tilewright.graph.definition import definition
 from tilewright.graph.types import Graph, Tensor
 
 VERSION = 21
@@ -105,17 +105,15 @@ class RandomMoves:
 
     def apply(self, name: str, *operands: Value | Array, **attributes: Any) -> None:
         """Append what an operator makes; arrays are constants."""
-        one = definition(name, VERSION)
-        assert one is not None
-        assert one.lower is not None
+        one = operator(name, VERSION, **attributes)
         arrays = [operand[1] if isinstance(operand, tuple) else operand for operand in operands]
         with np.errstate(all="ignore"):
-            result = np.asarray(one.meaning(*arrays, **attributes))
+            result = np.asarray(one.reference(*arrays))
         is_large = result.dtype != np.bool_ and result.size and np.abs(result).max() > LARGEST
         if not 0 < result.size <= MOST_ELEMENTS or result.ndim > 6 or is_large:
             return
         tensors = [operand[0] if isinstance(operand, tuple) else self.builder.constant(operand) for operand in operands]
-        made = one.lower(self.builder, *tensors, **attributes)
+        made = one.lower(self.builder, *tensors)
         assert made.shape == result.shape, f"{name} makes {made.shape}, not {result.shape}"
         if made.name not in (tensor.name for tensor, _ in self.values):  # nothing has changed otherwise
             self.read |= {tensor.name for tensor in tensors}

@@ -54,7 +54,7 @@ class Outcome:
     kind: str
     reason: str = ""
     as_numpy: tuple[str, ...] = ()
-    """Operators that ran as their NumPy meaning."""
+    """Operators that ran as NumPy."""
 
     @property
     def is_failure(self) -> bool:
@@ -114,7 +114,7 @@ def _load_compiler() -> None:
     """Import what plans, generates and lowers, so that no child does it again: half a second each. Nothing is run."""
     import tilewright as tw
     from tilewright import compiler
-    from tilewright.graph.definition import definition
+    from tilewright.frontend.onnx.definition import definition
 
     for target in ("x86-64-v2", "x86-64-v3", "x86-64-v4"):
         lowered = tw.jit(lambda x, y: tw.softmax(x @ y) + 1.0, target=target).lower(tw.spec((8, 9)), tw.spec((9, 8)))

@@ -75,8 +75,8 @@ def explained_runs(remainder: Remainder) -> str:
 
 def _stage_lines(stage: Stage, machine: Machine, graph: Graph | None) -> list[str]:
     lines = [explain.explain(planned(graph, machine))] if graph is not None else ["nothing is compiled"]
-    if stage.meanings:
-        lines += ["", "these run as their NumPy meaning:", *(f"  {node.label}" for node in stage.meanings)]
+    if stage.as_numpy:
+        lines += ["", "these run as NumPy:", *(f"  {node.label}" for node in stage.as_numpy)]
     if stage.rest:
         count = len(stage.rest)
         lines += [

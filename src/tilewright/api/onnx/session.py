@@ -1,4 +1,4 @@
-"""`InferenceSession`: an ONNX model that runs, by the names and meanings of onnxruntime."""
+"""`InferenceSession`: an ONNX model that runs, by the names and conventions of onnxruntime."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ class InferenceSession:
 
     @property
     def numpy_operators(self) -> dict[str, str]:
-        """The operators that ran as their NumPy meaning so far, with the first node of each."""
+        """The operators that ran as NumPy so far, with the first node of each."""
         return dict(self._setting.told)
 
     @property

@@ -20,8 +20,8 @@ from tilewright.api.signatures import Signatures
 from tilewright.errors import DTypeError, InternalError, InvalidModel, PlanningError, PositionError, UnsupportedOperation
 from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.large_fields import LARGE_BYTES
-from tilewright.frontend.onnx.meanings import run_meaning
 from tilewright.frontend.onnx.model import Array, Body, Node
+from tilewright.frontend.onnx.reference import run_reference
 from tilewright.frontend.onnx.stage import import_stage, live_nodes
 from tilewright.frontend.onnx.stage_types import Given, NeedsContents, Question, Stage
 from tilewright.graph.short_names import short_name
@@ -74,7 +74,7 @@ class Setting:
         """Warn, once for each operator, that it runs as NumPy."""
         if node.operator not in self.told:
             self.told[node.operator] = node.label
-            _log.warning("%s runs as its NumPy meaning: it is not compiled", node.label)
+            _log.warning("%s runs as NumPy: it is not compiled", node.label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,13 +263,13 @@ class Step:
             except PositionError as problem:  # of constants
                 raise stage.placed(problem) from None
             setting.count_compilation()
-        self._runners = [(node, NodeRunner(node, setting)) for node in stage.meanings]
+        self._runners = [(node, NodeRunner(node, setting)) for node in stage.as_numpy]
         self._known = {name: _frozen(value) for name, value in stage.known.items()}
         known = {**remainder.known, **{name: one for name, one in stage.known.items() if not isinstance(one, Symbolic)}}
         self.following = (
             Remainder(remainder.name, stage.rest, known, _left(remainder.wanted, stage), setting) if stage.rest else None
         )
-        for node in stage.meanings:
+        for node in stage.as_numpy:
             setting.tell(node)
 
     def run(self, values: Values, clock: Clock | None = None) -> None:
@@ -305,7 +305,7 @@ class Step:
 
 
 class NodeRunner:
-    """A node as its NumPy meaning; its graphs are compiled on their own."""
+    """A node as its reference implementation; its graphs are compiled on their own."""
 
     def __init__(self, node: Node, setting: Setting) -> None:
         self.node = node
@@ -326,7 +326,7 @@ class NodeRunner:
             case "Size":
                 return (np.array(np.size(inputs[0]), np.int64),)
         bodies = {name: body.bound(values) for name, body in self._bodies.items()}
-        return run_meaning(self.node, inputs, bodies)
+        return run_reference(self.node, inputs, bodies)
 
 
 class _BodyRunner:
@@ -389,11 +389,11 @@ def _given(value: Any, extents: Sequence[Extent]) -> Given:
 
 def _only_joins(stage: Stage) -> bool:
     """Whether nothing is left to NumPy but joins of arrays of run-time lengths: a cache and its new rows."""
-    return all(node.operator == "Concat" for node in stage.meanings)
+    return all(node.operator == "Concat" for node in stage.as_numpy)
 
 
 def _apart(stage: Stage) -> int:
-    return len(stage.meanings) + len(stage.rest)
+    return len(stage.as_numpy) + len(stage.rest)
 
 
 def _left(wanted: Sequence[str], stage: Stage) -> tuple[str, ...]:

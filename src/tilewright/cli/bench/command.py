@@ -147,8 +147,8 @@ def mlp(json_file: str | None, **options: Any) -> None:
 )
 @_common(MODEL_PEERS)
 def model(json_file: str | None, **options: Any) -> None:
-    """FILE.onnx on random operands, checked against the NumPy meaning of its nodes: time, share of the peak, ratio to the best
-    peer, and what was predicted."""
+    """FILE.onnx on random operands, checked against reference implementations: time, share of the peak, ratio to the best peer,
+    and what was predicted."""
     _publish("model", measured_model(**options), json_file)
 
 

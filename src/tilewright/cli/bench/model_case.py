@@ -73,7 +73,7 @@ class ModelCase:
 
     @cached_property
     def reference(self) -> list[DoubleArray]:
-        """The outputs, by the NumPy meaning of every node: in the model's own types, apart from planning and generated code."""
+        """The outputs, by reference implementations: in the model's own types, apart from planning and generated code."""
         return [np.asarray(one, np.float64) for one in in_numpy(self.path, self.feeds)]
 
     def error(self, result: Array) -> float:

@@ -21,7 +21,7 @@ from tilewright.graph.types import Extent, SymbolicExtent
 MOVES = frozenset(
     {"Gather", "Slice", "Concat", "Squeeze", "Unsqueeze", "Reshape", "Transpose", "Expand", "Tile", "Split", "Flatten", "Pad"}
 )
-"""Operators whose NumPy meaning moves elements of any kind."""
+"""Operators whose reference implementation moves elements of any kind."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +73,7 @@ def _moved(node: Node, inputs: Sequence[Any], arrays: Sequence[Any], dtype: str)
     if node.definition is None or any(isinstance(one, Symbolic) for one in inputs[data:]) or len(node.outputs) != 1:
         return None
     try:
-        return _array(np.asarray(node.definition.meaning(*arrays, **node.attributes), object), dtype)
+        return _array(np.asarray(node.definition.operator(**node.attributes).reference(*arrays), object), dtype)
     except (TilewrightError, ValueError, IndexError, TypeError):
         return None  # without symbols, the same node says what is wrong
 

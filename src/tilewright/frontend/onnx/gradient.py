@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from tilewright.errors import InvalidModel, UnsupportedOperation
+from tilewright.frontend.onnx.definition import definition
 from tilewright.frontend.onnx.model import Node
 from tilewright.frontend.onnx.scope import Names, Scope
-from tilewright.graph.definition import definition
 
 DOMAIN = "ai.onnx.preview.training"
 VERSION = 21

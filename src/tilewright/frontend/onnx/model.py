@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tilewright.frontend.onnx.definition import Definition
 from tilewright.frontend.onnx.element_types import onnx_name
-from tilewright.graph.definition import Definition
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 

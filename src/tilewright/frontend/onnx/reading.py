@@ -16,13 +16,13 @@ from onnx import AttributeProto
 from tilewright.errors import InvalidModel, UnsupportedOperation
 from tilewright.frontend.onnx.attributes import check_against, kind_of, schema_of, value_of
 from tilewright.frontend.onnx.declarations import declared
+from tilewright.frontend.onnx.definition import definition
 from tilewright.frontend.onnx.external_data import ExternalFiles
 from tilewright.frontend.onnx.gradient import without_gradients
 from tilewright.frontend.onnx.model import Array, Body, Declared, Model, Node
 from tilewright.frontend.onnx.order import sorted_nodes
 from tilewright.frontend.onnx.scope import Names, Scope
 from tilewright.frontend.onnx.tensors import array_of, sparse_array_of
-from tilewright.graph.definition import definition
 from tilewright.graph.short_names import short_name
 
 MOST_NODES = 100_000
@@ -159,7 +159,7 @@ class _Reader:
         if found is None and not is_own:
             self.unknown.setdefault(f"{domain}.{proto.op_type}" if domain else proto.op_type, where)
         if found is not None:
-            _check_attributes(found.attributes(), {*attributes, *bodies}, proto.op_type, where)
+            _check_attributes(found.attributes, {*attributes, *bodies}, proto.op_type, where)
         yield Node(short_name(proto.name) or where, proto.op_type, domain, found, inputs, outputs, attributes, bodies)
 
     def _version(self, domain: str, proto: Any, context: _Context, where: str) -> int:

@@ -1,8 +1,8 @@
-"""One stage of a model: the nodes that can be compiled for given shapes become one graph, the others are left to their meaning.
+"""One stage of a model: the nodes that can be compiled for given shapes become one graph, the others run as NumPy.
 
 Nodes are walked in order. What is known (constants, shapes, and what follows from these) is folded; what has a lowering is
-recorded; what has none runs as its NumPy meaning when the graph has run; what depends on that, or on contents that only the graph
-computes, waits for the next stage.
+recorded; what has none runs as its reference implementation after the graph; what depends on that, or on contents that only the
+graph computes, waits for the next stage.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import numpy as np
 from tilewright.errors import InternalError, InvalidModel, PositionError, ShapeError, TilewrightError, UnsupportedOperation, bug
 from tilewright.frontend.onnx import extents
 from tilewright.frontend.onnx.extents import Symbolic
-from tilewright.frontend.onnx.meanings import described, grown_elements, placed, run_meaning
 from tilewright.frontend.onnx.model import Array, Node
 from tilewright.frontend.onnx.recorded import Mark, needed_operators, that_bind_symbols
+from tilewright.frontend.onnx.reference import described, grown_elements, placed, run_reference
 from tilewright.frontend.onnx.sizes import check_shape
 from tilewright.frontend.onnx.stage_types import NeedsContents, Obstacle, Question, Stage
 from tilewright.graph.builder import Builder, NotKnown
@@ -137,9 +137,9 @@ class _Walk:
             return False
         if any(isinstance(value, Symbolic) for value in inputs):
             return self._fold_symbolic(node, inputs)
-        if node.definition is None or (node.definition.lower is not None and _is_large(node, inputs)):
+        if node.definition is None or (node.definition.has_lowering and _is_large(node, inputs)):
             return False
-        for name, value in zip(node.outputs, run_meaning(node, inputs), strict=True):
+        for name, value in zip(node.outputs, run_reference(node, inputs), strict=True):
             self.known[name] = value
         return True
 
@@ -164,7 +164,7 @@ class _Walk:
     # What is computed
 
     def _lower(self, node: Node) -> None:
-        if node.definition is None or node.definition.lower is None or self._has_strings(node):
+        if node.definition is None or not node.definition.has_lowering or self._has_strings(node):
             self._as_numpy(node)
             return
         operands = [self.tensor(name) if name else None for name in node.inputs]
@@ -213,7 +213,7 @@ class _Walk:
         samples = [None if one is None else self._sample(one) for one in operands]
         if sum(sample.size for sample in samples if sample is not None) <= MOST_SAMPLED:
             try:
-                run_meaning(node, samples)
+                run_reference(node, samples)
             except TilewrightError as refusal:
                 return refusal
         return bug(f"the lowering of {node.label}", problem, described(node, samples))
@@ -273,7 +273,7 @@ class _Walk:
     # The stage
 
     def stage(self) -> Stage:
-        meanings, rest = self._divided()
+        as_numpy, rest = self._divided()
         needed = {name for node, _ in self.waiting for name in node.reads()} | set(self.question.wanted)
         written = {operator.write.tensor for operator in self.builder.operators}
         computed: dict[str, str] = {}
@@ -294,24 +294,24 @@ class _Walk:
         made = {name: extent for name in used if name not in inputs for extent in self.builder.tensors[name].shape}
         lengths = {name: extent for name, extent in made.items() if isinstance(extent, SumOfExtents)}
         outputs, given = tuple(computed.values()), self.question.given
-        return Stage(graph, graph_inputs, outputs, same, known, meanings, rest, given, lengths, self.looking_up)
+        return Stage(graph, graph_inputs, outputs, same, known, as_numpy, rest, given, lengths, self.looking_up)
 
     def _given_tensors(self) -> Iterable[tuple[str, Tensor]]:
         return ((name, self.tensors[name]) for name in self.question.given if name in self.tensors)
 
     def _divided(self) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
         """The nodes that run as NumPy, and those of the next stage."""
-        meanings: list[Node] = []
+        numpy_nodes: list[Node] = []
         rest: list[Node] = []
         missing: set[str] = set()
         for node, as_numpy in self.waiting:
-            only_numpy = node.definition is not None and node.definition.lower is None
+            only_numpy = node.definition is not None and not node.definition.has_lowering
             if (as_numpy or only_numpy) and not node.reads() & missing:
-                meanings.append(node)
+                numpy_nodes.append(node)
             else:
                 rest.append(node)
                 missing.update(node.outputs)
-        return tuple(meanings), tuple(rest)
+        return tuple(numpy_nodes), tuple(rest)
 
     def _graph(self, outputs: tuple[str, ...]) -> tuple[Graph, tuple[str, ...]]:
         """The graph of what the outputs need, and its inputs."""
@@ -330,12 +330,9 @@ _UNKNOWN: Any = object()
 
 
 def _call_lowering(node: Node, builder: Builder, operands: Sequence[Tensor | None]) -> Any:
-    if node.definition is None or node.definition.lower is None:
+    if node.definition is None:
         raise InternalError(f"{node.label} has no lowering")
-    options = dict(node.attributes)
-    if node.definition.counts_outputs():
-        options["output_count"] = len(node.outputs)
-    return node.definition.lower(builder, *operands, **options)
+    return node.definition.operator(output_count=len(node.outputs), **node.attributes).lower(builder, *operands)
 
 
 class _NotSymbolic(TilewrightError):

@@ -33,7 +33,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
-    """What happens in order: the graph runs, then `meanings` as NumPy; what is left in `rest` is imported for what came out."""
+    """What happens in order: the graph runs, then the nodes in `as_numpy`; `rest` is imported for what came out."""
 
     graph: Graph | None
     """None if nothing is compiled."""
@@ -45,7 +45,7 @@ class Stage:
     """Values that are other values of the stage as they are."""
     known: Mapping[str, Any]
     """Values that need no computation: arrays, and `Symbolic` ones."""
-    meanings: tuple[Node, ...] = ()
+    as_numpy: tuple[Node, ...] = ()
     rest: tuple[Node, ...] = ()
     given: Mapping[str, Given] = field(default_factory=dict)
     """What it was imported for."""

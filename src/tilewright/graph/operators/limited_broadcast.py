@@ -1,7 +1,7 @@
 """Operators of ONNX before opset 7, whose second operand broadcasts only if an attribute says so, and from a given axis on.
 
 Its shape is then a contiguous part of the first operand's, which begins at `axis`, or is its end. Source: the ONNX operator
-schemas, opset 6 (Broadcasting in ONNX: "multidirectional" came with opset 7). The slopes of PRelu belong to channels.
+schemas, opset 6 (Broadcasting in ONNX: "multidirectional" came with opset 7).
 """
 
 from __future__ import annotations
@@ -33,11 +33,6 @@ def aligned_shape(shape: Shape, other: Shape, axis: int | None, where: str) -> t
         text = f"{where} of shapes {shape_text(other)} and {shape_text(shape)} from axis {axis} on"
         raise ShapeError(text, where=where, why="the second one reaches over the end of the first")
     return (*shape, *(1,) * (len(other) - len(shape) - begin))
-
-
-def slope_shape(shape: Shape, x: Shape) -> tuple[Extent, ...]:
-    """The shape of the slopes of channels: dimension 1 of x."""
-    return (*shape, *(1,) * (len(x) - 2)) if len(shape) == 1 and len(x) > 2 else tuple(shape)
 
 
 def _free(name: str) -> Definition:
@@ -93,17 +88,6 @@ def lower_gemm(
     return _free_lowering("Gemm")(builder, a, b, c, alpha=alpha, beta=beta, transA=transA, transB=transB)
 
 
-def prelu(x: Any, slope: Any) -> Any:
-    """x, times the slope of its channel where it is negative."""
-    return _free("PRelu").meaning(x, slope.reshape(slope_shape(slope.shape, x.shape)))
-
-
-def lower_prelu(builder: Builder, x: Tensor, slope: Tensor) -> Tensor:
-    """One map."""
-    return _free_lowering("PRelu")(builder, x, builder.reshape(slope, slope_shape(slope.shape, x.shape)))
-
-
 for _name in ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Greater", "Less", "Equal"):
     define(_name, _meaning(_name), _lower(_name))
 define("Gemm", gemm, lower_gemm)
-define("PRelu", prelu, lower_prelu)

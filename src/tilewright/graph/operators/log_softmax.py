@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-
-from tilewright.graph.definition import define
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.numpy_types import in_operand_type
 from tilewright.graph.operators.elementwise import accumulator_of
-from tilewright.graph.operators.flattened import over_rows
 from tilewright.graph.operators.softmax import ROW_SOFTMAX
 from tilewright.graph.scalar import Load, Point, State, apply
 from tilewright.graph.shapes import normalize_axis
 from tilewright.graph.types import Access, Axis, AxisKind, Operator, Reduction, Tensor
-
-if TYPE_CHECKING:
-    from tilewright.graph.builder import Builder
 
 ROW_LOG_SOFTMAX = Reduction(
     states=ROW_SOFTMAX.states,
@@ -49,21 +39,3 @@ def log_softmax(x: Tensor, axis: int = -1, *, name: str, result: str) -> tuple[O
         accumulator_of(x.dtype),
     )
     return operator, Tensor(result, x.shape, x.dtype)
-
-
-def meaning(x: Any, *, axis: int = -1) -> Any:
-    """The logarithm of the softmax along an axis."""
-    if not x.size:
-        return x
-    shifted = x - x.max(axis=axis, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
-
-
-def lower(builder: Builder, x: Tensor, *, axis: int = -1) -> Tensor:
-    """One row operator."""
-    return builder.record(log_softmax, x, axis, kind="log_softmax")
-
-
-flattened_meaning, lower_flattened = over_rows(meaning, lower)
-define("LogSoftmax", in_operand_type(flattened_meaning), lower_flattened)
-define("LogSoftmax", in_operand_type(meaning), lower, since=13)

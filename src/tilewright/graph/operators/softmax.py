@@ -7,21 +7,15 @@ Online form: M. Milakov, N. Gimelshein, "Online normalizer calculation for softm
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from tilewright.graph.definition import define
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.numpy_types import in_operand_type
 from tilewright.graph.operators.elementwise import accumulator_of
-from tilewright.graph.operators.flattened import over_rows
 from tilewright.graph.scalar import Load, Point, Previous, State, apply
 from tilewright.graph.shapes import normalize_axis
 from tilewright.graph.types import Access, Axis, AxisKind, Operator, Reduction, Rescale, StateVariable, Tensor
-
-if TYPE_CHECKING:
-    from tilewright.graph.builder import Builder
 
 LOWEST = float(np.finfo(np.float32).min)
 """The maximum of nothing. It is finite, so that rows and blocks of -inf never meet `-inf - -inf`: their sum is 0."""
@@ -84,18 +78,3 @@ def numpy_meaning(x: Any, axis: int = -1, *, safe: bool = False) -> Any:
     with np.errstate(invalid="ignore"):
         powers = np.exp(x - np.maximum(x.max(axis=axis, keepdims=True, initial=-np.inf), LOWEST))
         return powers / powers.sum(axis=axis, keepdims=True, initial=LEAST if safe else 0.0)
-
-
-def meaning(x: Any, *, axis: int = -1) -> Any:
-    """The softmax along an axis."""
-    return numpy_meaning(x, axis)
-
-
-def lower(builder: Builder, x: Tensor, *, axis: int = -1) -> Tensor:
-    """One row operator."""
-    return builder.softmax(x, axis)
-
-
-flattened_meaning, lower_flattened = over_rows(meaning, lower)
-define("Softmax", in_operand_type(flattened_meaning), lower_flattened)
-define("Softmax", in_operand_type(meaning), lower, since=13)

@@ -1,4 +1,4 @@
-"""Operators of ONNX: the meaning is that of the cases that onnx brings, and the lowering, interpreted, means the same.
+"""Operators of ONNX: reference implementations and interpreted lowerings give what the cases of onnx expect.
 
 Generated code is compared in tests/conformance.
 """
@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tests.support.node_tests import node_tests, of_operators
+from tests.support.onnx_operators import operator
 from tilewright.errors import TilewrightError, UnsupportedOperation
 from tilewright.graph.builder import Builder
-from tilewright.graph.definition import definition
 from tilewright.graph.interpreter import evaluate
 
 ACTIVATIONS = (
@@ -25,14 +25,14 @@ NOT_LOWERED = re.compile(
 OPERATORS = sorted({test.definition.name for test in node_tests()})
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_meaning_and_lowering_are_those_of_onnx(operator: str) -> None:
-    for test in of_operators(operator):
-        test.check(test.meant())
+@pytest.mark.parametrize("name", OPERATORS)
+def test_reference_and_lowering_are_those_of_onnx(name: str) -> None:
+    for test in of_operators(name):
+        test.check(test.referenced())
         try:
             test.check(test.interpreted())
         except UnsupportedOperation:
-            assert test.definition.lower is None or NOT_LOWERED.search(test.name), test.name
+            assert not test.definition.has_lowering or NOT_LOWERED.search(test.name), test.name
 
 
 def test_all_attention_is_lowered() -> None:
@@ -44,16 +44,16 @@ def lowered(name: str, version: int, *operands: np.ndarray, **attributes: object
     """The first result by interpretation of a lowering."""
     builder = Builder("f")
     tensors = [builder.input(f"x{n}", one.shape, one.dtype.name) for n, one in enumerate(operands)]
-    result = definition(name, version).lower(builder, *tensors, **attributes)
+    result = operator(name, version, **attributes).lower(builder, *tensors)
     result = result[0] if isinstance(result, tuple) else result
     values = {tensor.name: one for tensor, one in zip(tensors, operands, strict=True)}
     return evaluate(builder.graph((result.name,)), values)[result.name]
 
 
 def agree(name: str, version: int, *operands: np.ndarray, **attributes: object) -> None:
-    """Fails unless lowering and meaning give the same type, shape and values."""
+    """Fails unless lowering and reference implementation give the same type, shape and values."""
     with np.errstate(all="ignore"):
-        expected = definition(name, version).meaning(*operands, **attributes)
+        expected = operator(name, version, **attributes).reference(*operands)
     expected = expected[0] if isinstance(expected, tuple) else expected
     result = lowered(name, version, *operands, **attributes)
     assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
@@ -75,8 +75,8 @@ def test_before_opset_13_rows_go_over_several_dimensions(name: str, axis: int) -
     x = np.random.default_rng(0).standard_normal((2, 3, 5), np.float32)
     agree(name, 12, x, axis=axis)
     rows = 1 if axis == 0 else 2 if axis == 1 else 6
-    whole = definition(name, 13).meaning(x.reshape(rows, -1), axis=-1)
-    np.testing.assert_array_equal(definition(name, 12).meaning(x, axis=axis), whole.reshape(x.shape))
+    whole = operator(name, 13, axis=-1).reference(x.reshape(rows, -1))
+    np.testing.assert_array_equal(operator(name, 12, axis=axis).reference(x), whole.reshape(x.shape))
 
 
 def test_bounds_that_are_attributes() -> None:
@@ -95,22 +95,22 @@ def test_integers_divide_towards_0_and_wrap(dtype: str, name: str, attributes: d
 def test_powers_of_0_are_1_and_means_of_nothing_nan() -> None:
     x = np.array([2.0, 0.0, np.inf, -np.inf, np.nan], np.float32)
     builder = Builder("f")
-    result = definition("Pow", 13).lower(builder, builder.input("x", (5,), "float32"), builder.constant(np.float32(0)))
+    result = operator("Pow", 13).lower(builder, builder.input("x", (5,), "float32"), builder.constant(np.float32(0)))
     np.testing.assert_array_equal(evaluate(builder.graph((result.name,)), {"x": x})[result.name], np.ones(5))
-    assert np.isnan(definition("ReduceMean", 18).meaning(np.zeros((2, 0), np.float32), np.array([1]), keepdims=0)).all()
+    assert np.isnan(operator("ReduceMean", 18, keepdims=0).reference(np.zeros((2, 0), np.float32), np.array([1]))).all()
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint64"])
 def test_log_sum_exp_of_integers_is_rounded_towards_0(dtype: str) -> None:
     x = np.array([[1, 2, 3], [900, 900, 7]], dtype)
-    found = definition("ReduceLogSumExp", 18).meaning(x, np.array([1]), keepdims=0)
+    found = operator("ReduceLogSumExp", 18, keepdims=0).reference(x, np.array([1]))
     np.testing.assert_array_equal(found, np.array([3, 900], dtype), strict=True)
-    assert definition("ReduceLogSumExp", 18).meaning(x, keepdims=1).shape == (1, 1)
+    assert operator("ReduceLogSumExp", 18, keepdims=1).reference(x).shape == (1, 1)
 
 
 def test_integer_quotients_are_those_of_python() -> None:
     x, y = np.array([-7, -7, 7, 7, 6]), np.array([2, -2, 2, -2, 3])
-    assert definition("Div", 14).meaning(x, y).tolist() == [int(a / b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+    assert operator("Div", 14).reference(x, y).tolist() == [int(a / b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
 
 
 @pytest.mark.parametrize(
@@ -157,8 +157,8 @@ def test_rotations_keep_the_length_of_pairs(form: dict[str, int], interleaved: i
 def test_what_is_quantised_comes_back(dtype: str) -> None:
     x = np.random.default_rng(0).uniform(0, 100, (3, 8)).astype(np.float32)
     scale, zero = np.array([1.0, 0.5, 2.0], np.float32), np.array([0, 1, 2], dtype)
-    steps = definition("QuantizeLinear", 21).meaning(x, scale, zero, axis=0)
-    back = definition("DequantizeLinear", 21).meaning(steps, scale, zero, axis=0)
+    steps = operator("QuantizeLinear", 21, axis=0).reference(x, scale, zero)
+    back = operator("DequantizeLinear", 21, axis=0).reference(steps, scale, zero)
     in_range = x / scale[:, None] + zero[:, None] < np.iinfo(dtype).max
     assert steps.dtype == dtype
     assert (np.abs(back - x) <= scale[:, None] / 2)[in_range].all()

@@ -1,4 +1,4 @@
-"""Running nodes as their NumPy meaning: what cannot be compiled, and what is known while a model is imported."""
+"""Reference implementations at work: nodes that cannot be compiled, and constant values while a model is imported."""
 
 from __future__ import annotations
 
@@ -16,20 +16,18 @@ REFUSALS = (ArithmeticError, LookupError, TypeError, ValueError)
 """How NumPy refuses operands and attributes that do not fit each other."""
 
 
-def run_meaning(node: Node, inputs: Sequence[Any], bodies: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
+def run_reference(node: Node, inputs: Sequence[Any], bodies: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
     """The results of a node, one per output; `bodies` are callables in place of the node's graphs.
 
     Raises `TilewrightError` with the node as its place for operands and attributes that it cannot compute.
     """
     if node.definition is None:
-        raise InternalError(f"{node.label} has no meaning")
+        raise InternalError(f"{node.label} has no reference implementation")
     check_size(node, inputs)
-    options = dict(node.attributes) | dict(bodies or {})
-    if node.definition.counts_outputs():
-        options["output_count"] = len(node.outputs)
+    attributes = {**node.attributes, **(bodies or {})}
     try:
         with np.errstate(all="ignore"):
-            results = node.definition.meaning(*inputs, **options)
+            results = node.definition.operator(output_count=len(node.outputs), **attributes).reference(*inputs)
     except TilewrightError as problem:
         raise placed(problem, node) from problem
     except REFUSALS as problem:
@@ -82,7 +80,7 @@ def grown_elements(node: Node, inputs: Sequence[Any]) -> int | None:
     try:
         return int(rule(*inputs))
     except (TypeError, ValueError, IndexError, AttributeError, OverflowError, ZeroDivisionError):
-        return None  # wrong operands: the meaning says what is wrong
+        return None  # wrong operands: the reference implementation says what is wrong
 
 
 def _product(extents: Any) -> int:

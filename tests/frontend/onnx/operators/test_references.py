@@ -1,11 +1,12 @@
-"""Operators that mostly run as their NumPy meaning: the tests that onnx brings for them, and what these leave out."""
+"""Operators that mostly run as NumPy: the tests that onnx brings for them, and what these leave out."""
 
 import numpy as np
 import pytest
 
-from tests.support.onnx_meanings import cases_of, check, missing_operators
+from tests.support.onnx_operators import operator
+from tests.support.onnx_references import cases_of, check, missing_operators
 from tilewright.errors import InvalidModel, ShapeError, TilewrightError, UnsupportedOperation
-from tilewright.graph.definition import defined, definition
+from tilewright.frontend.onnx.definition import definitions
 from tilewright.graph.element_types import check_size, element_type
 from tilewright.graph.operators import control_flow, ml_trees, recurrent, sequence, strings
 
@@ -55,7 +56,7 @@ CASES = [case for case in cases_of(*OPERATORS) if not missing_operators(case.mod
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_meaning_is_that_of_onnx(case):
+def test_references_are_those_of_onnx(case):
     check(case)
 
 
@@ -67,33 +68,35 @@ def test_images_are_decoded(case):
 
 def test_bytes_that_are_no_image_decode_to_nothing():
     pytest.importorskip("PIL")
-    assert definition("ImageDecoder", 20).meaning(np.arange(9, dtype=np.uint8)).shape == (0, 0, 3)
+    assert operator("ImageDecoder", 20).reference(np.arange(9, dtype=np.uint8)).shape == (0, 0, 3)
 
 
 RANDOM = {"RandomUniform": {"shape": (40, 50)}, "RandomNormal": {"shape": (40, 50)}}
 
 
 def test_random_operators_are_marked():
-    assert {one.name for one in defined() if one.is_random} >= {"Bernoulli", "Multinomial", "RandomUniformLike", *RANDOM}
+    assert {one.name for one in definitions() if one.is_random} >= {"Bernoulli", "Multinomial", "RandomUniformLike", *RANDOM}
 
 
 @pytest.mark.parametrize("name", ["RandomUniform", "RandomNormal", "RandomUniformLike", "RandomNormalLike", "Bernoulli"])
 def test_a_seed_repeats_random_numbers(name):
-    meaning = definition(name, 22).meaning
+    def drawn(**seed):
+        return operator(name, 22, **RANDOM.get(name, {}), **seed).reference(*operands)
+
     operands = () if name in RANDOM else (np.full((40, 50), 0.25, np.float32),)
-    first, again, other = (meaning(*operands, **RANDOM.get(name, {}), seed=seed) for seed in (1.5, 1.5, 2.5))
+    first, again, other = (drawn(seed=seed) for seed in (1.5, 1.5, 2.5))
     assert first.dtype == np.float32
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
-    assert not np.array_equal(meaning(*operands, **RANDOM.get(name, {})), meaning(*operands, **RANDOM.get(name, {})))
+    assert not np.array_equal(drawn(), drawn())
 
 
 def test_draws_have_their_distributions():
     chances = np.log(np.array([[0.1, 0.2, 0.7], [0.5, 0.5, 0.0]]) + 1e-30)
-    drawn = definition("Multinomial", 22).meaning(chances, sample_size=4000, seed=1.0, dtype=7)
+    drawn = operator("Multinomial", 22, sample_size=4000, seed=1.0, dtype=7).reference(chances)
     shares = np.stack([(drawn == number).mean(axis=1) for number in range(3)], axis=1)
     np.testing.assert_allclose(shares, np.exp(chances), atol=0.03)
-    np.testing.assert_allclose(definition("Bernoulli", 22).meaning(np.full(4000, 0.3), seed=1.0).mean(), 0.3, atol=0.03)
+    np.testing.assert_allclose(operator("Bernoulli", 22, seed=1.0).reference(np.full(4000, 0.3)).mean(), 0.3, atol=0.03)
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
@@ -135,10 +138,9 @@ def test_a_loop_ends_by_its_condition_or_its_count():
 
 def test_a_scan_goes_both_ways_along_any_axis():
     x = np.arange(6).reshape(2, 3)
-    state, forward, backward = definition("Scan", 11).meaning(
-        np.zeros(2, int),
-        x,
-        x,
+    scan = operator(
+        "Scan",
+        11,
         body=lambda total, a, b: (total + a, total, b),
         num_scan_inputs=2,
         scan_input_axes=(1, -1),
@@ -147,6 +149,7 @@ def test_a_scan_goes_both_ways_along_any_axis():
         scan_output_directions=(0, 1),
         output_count=3,
     )
+    state, forward, backward = scan.reference(np.zeros(2, int), x, x)
     assert state.tolist() == x.sum(axis=1).tolist()
     assert forward.tolist() == [[0, 0, 1], [0, 3, 7]]
     assert backward.tolist() == x.T.tolist()
@@ -161,24 +164,26 @@ def test_patterns_are_those_of_re2():
 
 def test_features_of_labels_and_scores():
     ml = "ai.onnx.ml"
-    encoded = definition("LabelEncoder", 4, ml).meaning(
-        np.array([1.1, np.nan, 7], np.float32), keys_floats=(1.1, float("nan")), values_strings=("a", "b")
+    encoded = operator("LabelEncoder", 4, ml, keys_floats=(1.1, float("nan")), values_strings=("a", "b")).reference(
+        np.array([1.1, np.nan, 7], np.float32)
     )
     assert encoded.tolist() == ["a", "b", "_Unused"]
     x = np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)
-    assert definition("Normalizer", 1, ml).meaning(x, norm="L2").tolist() == [[np.float32(0.6), np.float32(0.8)], [0, 0]]
-    assert definition("ZipMap", 1, ml).meaning(x[:1], classlabels_strings=("u", "v")) == [{"u": 3.0, "v": 4.0}]
-    assert definition("DictVectorizer", 1, ml).meaning({"u": 2.0}, string_vocabulary=("v", "u")).tolist() == [[0, 2]]
-    labels, scores = definition("LinearClassifier", 1, ml).meaning(
-        x, coefficients=(1.0, -1.0), intercepts=(0.5,), classlabels_ints=(8, 9), post_transform="LOGISTIC"
-    )
+    assert operator("Normalizer", 1, ml, norm="L2").reference(x).tolist() == [[np.float32(0.6), np.float32(0.8)], [0, 0]]
+    assert operator("ZipMap", 1, ml, classlabels_strings=("u", "v")).reference(x[:1]) == [{"u": 3.0, "v": 4.0}]
+    assert operator("DictVectorizer", 1, ml, string_vocabulary=("v", "u")).reference({"u": 2.0}).tolist() == [[0, 2]]
+    labels, scores = operator(
+        "LinearClassifier", 1, ml, coefficients=(1.0, -1.0), intercepts=(0.5,), classlabels_ints=(8, 9), post_transform="LOGISTIC"
+    ).reference(x)
     assert labels.tolist() == [8, 9]
     np.testing.assert_allclose(scores.sum(axis=1), 1, rtol=1e-6)
 
 
 def test_support_vector_machines_vote():
-    labels, scores = definition("SVMClassifier", 1, "ai.onnx.ml").meaning(
-        np.array([[2.0], [-2.0], [0.1]]),
+    labels, scores = operator(
+        "SVMClassifier",
+        1,
+        "ai.onnx.ml",
         classlabels_ints=(0, 1, 2),
         coefficients=(1.0, -1.0, 0.0, 1.0, 1.0, -1.0),
         support_vectors=(1.0, -1.0, 0.0),
@@ -186,7 +191,7 @@ def test_support_vector_machines_vote():
         kernel_type="LINEAR",
         kernel_params=(0.0, 0.0, 0.0),
         rho=(0.0, 0.0, 0.0),
-    )
+    ).reference(np.array([[2.0], [-2.0], [0.1]]))
     assert scores.shape == (3, 3)
     assert labels.tolist() == [0, 1, 0]
 
@@ -212,14 +217,14 @@ BAD = {
     "parts that do not add up": lambda: sequence.split_to_sequence(np.zeros(4), np.array([1, 2])),
     "no condition": lambda: control_flow.branch(np.zeros(2, bool), then_branch=tuple, else_branch=tuple),
     "weights of another size": lambda: recurrent.rnn(*(np.zeros(s, np.float32) for s in ((2, 1, 3), (1, 4, 3), (1, 4, 5)))),
-    "a huge window": lambda: definition("HannWindow", 17).meaning(np.array(10**12)),
+    "a huge window": lambda: operator("HannWindow", 17).reference(np.array(10**12)),
     "a negative extent": lambda: check_size((2, -1), "f"),
-    "an element type without a meaning": lambda: element_type(99),
-    "a scan of nothing": lambda: definition("Scan", 11).meaning(np.zeros(2), body=tuple, num_scan_inputs=2),
-    "frames longer than the signal": lambda: definition("STFT", 17).meaning(np.zeros((1, 4, 1)), np.array(1), np.zeros(5)),
-    "no square": lambda: definition("Det", 22).meaning(np.zeros((2, 3))),
-    "an optimizer's group that is not whole": lambda: definition("Adam", 1, "ai.onnx.preview.training").meaning(1.0, 0, 1.0),
-    "a gradient": lambda: definition("Gradient", 1, "ai.onnx.preview.training").meaning(xs=("x",), y="y"),
+    "an element type that does not exist": lambda: element_type(99),
+    "a scan of nothing": lambda: operator("Scan", 11, body=tuple, num_scan_inputs=2).reference(np.zeros(2)),
+    "frames longer than the signal": lambda: operator("STFT", 17).reference(np.zeros((1, 4, 1)), np.array(1), np.zeros(5)),
+    "no square": lambda: operator("Det", 22).reference(np.zeros((2, 3))),
+    "an optimizer's group that is not whole": lambda: operator("Adam", 1, "ai.onnx.preview.training").reference(1.0, 0, 1.0),
+    "a gradient": lambda: operator("Gradient", 1, "ai.onnx.preview.training", xs=("x",), y="y").reference(),
     "shapes that change": lambda: control_flow.stacked([np.zeros(2), np.zeros(3)], "Loop"),
 }
 

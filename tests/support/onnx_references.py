@@ -1,8 +1,7 @@
-"""ONNX models walked node by node with the NumPy meanings of `graph/operators`: the obvious oracle of the importer."""
+"""ONNX models walked node by node by reference implementations: the obvious oracle of the importer."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import onnx
 
 from tests.conformance.cases import cases
-from tilewright.graph.definition import Definition, definition
+from tilewright.frontend.onnx.definition import Definition, definition
 
 
 def cases_of(*operators: str) -> list[Any]:
@@ -43,7 +42,7 @@ def run(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
 
 
 def check(case: Any) -> None:
-    """Fails unless the meaning gives what a test of onnx expects, in type, shape and value."""
+    """Fails unless reference implementations give what a test of onnx expects, in type, shape and value."""
     for inputs, outputs in case.data_sets:
         for found, expected in zip(run(case.model, [_value(one) for one in inputs]), outputs, strict=True):
             _check(found, _value(expected), case.rtol, case.atol)
@@ -64,10 +63,9 @@ def _run(graph: onnx.GraphProto, inputs: Sequence[Any], outer: Mapping[str, Any]
 
 
 def _results(found: Definition, node: Any, values: Mapping[str, Any], versions: Mapping[str, int]) -> tuple[Any, ...]:
-    options = {one.name: _attribute(one, values, versions) for one in node.attribute}
-    if "output_count" in inspect.signature(found.meaning).parameters:
-        options["output_count"] = len(node.output)
-    results = found.meaning(*(values[name] for name in node.input), **options)
+    attributes = {one.name: _attribute(one, values, versions) for one in node.attribute}
+    operator = found.operator(output_count=len(node.output), **attributes)
+    results = operator.reference(*(values[name] for name in node.input))
     return results if isinstance(results, tuple) else (results,)
 
 

@@ -1,0 +1,128 @@
+"""Registry of ONNX operators: the reference implementation and the lowering of every version of an operator.
+
+A file of `operators/<family>/` holds the class of an operator, or of operators that share their attributes, and declares it with
+`define`. All of them are loaded when the first definition is asked for.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass, make_dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from tilewright.errors import InternalError
+from tilewright.graph import definition as graph_definition
+
+OPERATORS = "tilewright.frontend.onnx.operators"
+OUTPUT_COUNT = "output_count"
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One version of an operator: it holds from version `since` of its domain until the next one.
+
+    `implementation` is a class. Its keyword-only fields are the operator's attributes with ONNX's defaults, all but
+    `output_count`, which says how many results are wanted; other fields take `parameters`, by which operators of one class
+    differ. Its method `reference(*inputs)` takes and returns NumPy arrays (lists of arrays for sequences, None for what is left
+    out); several results are a tuple. Its method `lower(builder, *inputs)`, if it has one, takes and returns tensors of the
+    builder's graph. It raises `UnsupportedOperation` for operands that only the reference implementation can compute, and
+    `NotKnown` (through the builder) where it needs constant values that are not known yet.
+    """
+
+    name: str
+    domain: str
+    since: int
+    implementation: type[Any]
+    parameters: tuple[Any, ...] = ()
+    _: KW_ONLY
+    is_random: bool = False
+    """Whether every call may give other results, so that none is a constant."""
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The names of all attributes."""
+        return _keyword_fields(self.implementation) - {OUTPUT_COUNT}
+
+    @property
+    def has_lowering(self) -> bool:
+        """Whether it can be recorded as canonical operators."""
+        return hasattr(self.implementation, "lower")
+
+    def operator(self, *, output_count: int = 1, **attributes: Any) -> Any:
+        """The operator of a node: an instance of `implementation`.
+
+        Raises `TypeError` for an attribute that is missing or does not exist.
+
+        >>> definition("Gelu", 20).operator(approximate="tanh")
+        Gelu(approximate='tanh')
+        """
+        if OUTPUT_COUNT in _keyword_fields(self.implementation):
+            attributes[OUTPUT_COUNT] = output_count
+        return self.implementation(*self.parameters, **attributes)
+
+
+def _keyword_fields(implementation: type[Any]) -> frozenset[str]:
+    if not is_dataclass(implementation):
+        return frozenset()
+    return frozenset(one.name for one in fields(implementation) if one.kw_only)
+
+
+_definitions: dict[tuple[str, str], dict[int, Definition]] = {}
+
+
+def define(
+    name: str, implementation: type[Any], *parameters: Any, since: int = 1, domain: str = "", is_random: bool = False
+) -> None:
+    """Define an operator from version `since` of its domain on. Raises `InternalError` if that is defined already."""
+    versions = _definitions.setdefault((domain, name), {})
+    if since in versions:
+        raise InternalError(f"{domain or 'the standard'} operator {name} is defined twice from version {since} on")
+    versions[since] = Definition(name, domain, since, implementation, parameters, is_random=is_random)
+
+
+def definition(name: str, version: int, domain: str = "") -> Definition | None:
+    """The definition of an operator in a version of its domain; None if there is none.
+
+    >>> definition("NoSuchOperator", 21) is None
+    True
+    """
+    _load()
+    versions = _definitions.get((domain, name), {})
+    return versions.get(max((since for since in versions if since <= version), default=0))
+
+
+def definitions() -> tuple[Definition, ...]:
+    """All definitions, by name."""
+    _load()
+    return tuple(versions[since] for _, versions in sorted(_definitions.items()) for since in sorted(versions))
+
+
+@cache
+def _load() -> None:
+    for module in pkgutil.walk_packages(import_module(OPERATORS).__path__, f"{OPERATORS}."):
+        import_module(module.name)
+    for old in graph_definition.defined():
+        define(old.name, _adapted(old.meaning, old.lower), since=old.since, domain=old.domain, is_random=old.is_random)
+
+
+def _adapted(meaning: Callable[..., Any], lower: Callable[..., Any] | None) -> type[Any]:
+    """The class of an operator that is still defined in `graph/operators`."""
+    keywords = [p for p in inspect.signature(meaning).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    attributes: list[Any] = [
+        (one.name, Any) if one.default is one.empty else (one.name, Any, field(default=one.default)) for one in keywords
+    ]
+
+    def options(self: Any) -> Mapping[str, Any]:
+        return {one.name: getattr(self, one.name) for one in keywords}
+
+    methods: dict[str, Any] = {
+        "__doc__": meaning.__doc__,
+        "reference": lambda self, *inputs: meaning(*inputs, **options(self)),
+    }
+    if lower is not None:
+        methods["lower"] = lambda self, builder, *inputs: lower(builder, *inputs, **options(self))
+    return make_dataclass("Adapted", attributes, namespace=methods, frozen=True, kw_only=True)

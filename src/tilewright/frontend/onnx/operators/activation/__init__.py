@@ -1,0 +1,1 @@
+"""Activations: functions of single elements with coefficients, and softmax with its kin."""

@@ -1,0 +1,1 @@
+"""Reductions along axes, and what else combines the elements along an axis."""
