@@ -22,7 +22,8 @@ from tilewright.kernels import (
     unregister,
 )
 from tilewright.kernels.contract import COLUMNS
-from tilewright.machine.machine import Machine, Source
+from tilewright.machine.description import Source
+from tilewright.machine.machine import Machine
 
 V2 = frozenset({"sse2", "sse4_2"})
 V3 = V2 | {"avx2", "fma"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load, Point, State, apply
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Chain, Graph, Operator, Reduction, StateVariable, Tensor
-from tilewright.machine.machine import Machine, MemoryLevel, Source
+from tilewright.machine.description import MemoryLevel, Source
+from tilewright.machine.machine import Machine
 from tilewright.plan.schedule import Compute, Layout, Loop, Pack, Schedule
 from tilewright.plan.types import (
     ContractionRoles,

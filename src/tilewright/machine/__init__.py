@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.machine.machine import Machine, MemoryLevel, Source
+from tilewright.machine.description import MemoryLevel, Source
+from tilewright.machine.machine import Machine
 
 __all__ = ["Machine", "MemoryLevel", "Source"]

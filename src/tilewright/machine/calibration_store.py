@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tilewright.machine.description import Description, MemoryLevel, Source
 from tilewright.machine.fingerprint import Fingerprint
-from tilewright.machine.machine import Machine, MemoryLevel, Source
 
 SCHEMA = 1
 LOG = logging.getLogger("tilewright.calibration")
@@ -96,7 +96,7 @@ def decode(content: bytes) -> Calibration:
     )
 
 
-def merge(machine: Machine, calibration: Calibration) -> Machine:
+def merge(machine: Description, calibration: Calibration) -> Description:
     """The machine with measured rates in place of default ones.
 
     Types that were not measured are scaled like float32. A clock that is too slow for the measured peak (virtual machines

@@ -18,8 +18,8 @@ from tilewright.machine import calibration_store, cpuinfo, isa
 from tilewright.machine.caches import Cache
 from tilewright.machine.cores import affinity, usable_cores
 from tilewright.machine.cpuinfo import CpuInfo
+from tilewright.machine.description import Description, MemoryLevel, Source
 from tilewright.machine.fingerprint import Fingerprint
-from tilewright.machine.machine import Machine, MemoryLevel, Source
 from tilewright.settings import Settings, current
 
 __all__ = ["Detected", "detect", "inspect", "microarchitecture", "usable_cores"]
@@ -43,7 +43,7 @@ PARALLEL_REGION_S = 1e-6
 class Detected:
     """The machine with default rates, and the key under which its measured ones are stored."""
 
-    machine: Machine
+    machine: Description
     fingerprint: Fingerprint
 
 
@@ -53,7 +53,7 @@ def detect(
     architecture: str | None = None,
     cpus: frozenset[int] | None = None,
     configuration: Settings | None = None,
-) -> Machine:
+) -> Description:
     """The machine of the file tree `root` (`proc`, `sys`), with measured rates where a calibration is stored.
 
     `architecture` (as in `platform.machine()`) and `cpus` (usable logical CPUs) default to this process's own;
@@ -96,13 +96,13 @@ def microarchitecture() -> str:
     return str(archspec.cpu.host().name)
 
 
-def _machine(info: CpuInfo, features: frozenset[str], told: tuple[Cache, ...], cpus: frozenset[int], root: Path) -> Machine:
+def _machine(info: CpuInfo, features: frozenset[str], told: tuple[Cache, ...], cpus: frozenset[int], root: Path) -> Description:
     cores = usable_cores(root, cpus)
     unit = isa.vector_unit(info.architecture, features, vendor=info.vendor, family=info.family)
     frequency_hz = _frequency(info, root, min(cpus))
     clock_hz = frequency_hz or DEFAULT_FREQUENCY_HZ
     rates = isa.flops_per_cycle(features, unit)
-    return Machine(
+    return Description(
         name=_name(info, features),
         architecture=info.architecture,
         features=features,

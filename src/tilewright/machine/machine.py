@@ -1,91 +1,34 @@
-"""What a machine is, to the planner: instructions, registers, cores, and memory levels with their bandwidths."""
+"""Machine: a CPU to plan for, by the name of a target file or as detected."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, fields
 
-
-class Source(Enum):
-    """Where a figure came from."""
-
-    MEASURED = "measured"
-    DETECTED = "detected"
-    DATASHEET = "datasheet"
+from tilewright.machine import detection
+from tilewright.machine.description import Description
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryLevel:
-    """One level of the memory hierarchy, nearest first; the last one is main memory with `size_bytes` of 0 (unbounded)."""
-
-    name: str
-    size_bytes: int
-    line_bytes: int
-    bandwidth_bytes_per_s: float
-    """Read bandwidth of one core from this level."""
-    shared_by_cores: int
-    """How many of the machine's cores have this level in common."""
-    associativity: int
-    source: Source
-    """Of the bandwidth."""
-    size_source: Source = Source.DATASHEET
-    """Of the size, line, associativity and sharing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Description):
     """A CPU as the planner sees it. All rates are those of one core."""
 
-    name: str
-    architecture: str
-    """As in `platform.machine()`: x86_64, aarch64, ppc64le."""
-    features: frozenset[str]
-    """Names as in /proc/cpuinfo: avx2, fma, avx512f, ..."""
-    cores: int
-    vector_bits: int
-    vector_registers: int
-    fma_per_cycle: int
-    """Full-width multiply-adds that one core starts per cycle."""
-    frequency_hz: float
-    peak_flops_per_s: tuple[tuple[str, float], ...]
-    """Attainable flops per second of one core's vector units, by element type: (("float32", 1.8e11), ...).
-
-    Matrix units (AMX, MMA) are not counted."""
-    parallel_region_s: float
-    """Cost of an empty parallel region over all cores."""
-    levels: tuple[MemoryLevel, ...]
-    peak_source: Source
-    frequency_source: Source = Source.DATASHEET
-    parallel_region_source: Source = Source.DATASHEET
-
-    def peak(self, dtype: str) -> float:
-        """Attainable flops per second of one core for an element type.
-
-        >>> from tilewright.machine import Machine
-        >>> Machine.named("cascadelake-6240").peak("float32") > 1e10
-        True
-        """
-        return dict(self.peak_flops_per_s)[dtype]
-
-    def level(self, name: str) -> MemoryLevel:
-        """The memory level of that name (L1, L2, L3, memory); `StopIteration` where there is none.
-
-        >>> from tilewright.machine import Machine
-        >>> Machine.named("cascadelake-6240").level("L2").size_bytes
-        1048576
-        """
-        return next(level for level in self.levels if level.name == name)
+    @staticmethod
+    def of(description: Description) -> Machine:
+        """The machine with these figures."""
+        return Machine(**{field.name: getattr(description, field.name) for field in fields(description)})
 
     @staticmethod
     def named(name: str) -> Machine:
-        """The machine that `targets/<name>.toml` describes; unknown names raise an error listing near matches."""
-        from tilewright.machine import targets
+        """The machine that `targets/<name>.toml` describes; unknown names raise an error listing near matches.
 
-        return targets.load(name)
+        >>> Machine.named("zen4").vector_bits
+        512
+        """
+        from tilewright.machine import targets  # reads TOML: not for the path of every import
+
+        return Machine.of(targets.load(name))
 
     @staticmethod
     def detect() -> Machine:
         """This machine: what cpuid, sysfs and the affinity mask say, with measured rates where a calibration is stored."""
-        from tilewright.machine import detection
-
-        return detection.detect()
+        return Machine.of(detection.detect())

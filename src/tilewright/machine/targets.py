@@ -14,7 +14,7 @@ from typing import Any
 
 from tilewright.errors import TilewrightError
 from tilewright.machine import isa
-from tilewright.machine.machine import Machine, MemoryLevel, Source
+from tilewright.machine.description import Description, MemoryLevel, Source
 
 SUFFIX = ".toml"
 MACHINE_FIELDS: dict[str, type] = {
@@ -62,7 +62,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(file.name.removesuffix(SUFFIX) for file in files if file.name.endswith(SUFFIX)))
 
 
-def load(name: str) -> Machine:
+def load(name: str) -> Description:
     """The machine of `targets/<name>.toml`. Raises `UnknownTarget`, which lists near matches, or `InvalidTarget`.
 
     >>> load("zen4").vector_bits
@@ -82,7 +82,7 @@ def check_known(name: str) -> None:
         raise UnknownTarget(f"no target machine is called {name!r}", why=f"known are {', '.join(known)}", hint=hint)
 
 
-def parse(name: str, text: str) -> Machine:
+def parse(name: str, text: str) -> Description:
     """The machine that the TOML `text` describes. Raises `InvalidTarget`, which names the field and what it must be."""
     try:
         document = tomllib.loads(text)
@@ -93,7 +93,7 @@ def parse(name: str, text: str) -> Machine:
     features = _features(isa_level, document, name)
     unit = isa.VectorUnit(document["vector_bits"], document["vector_registers"], document["fma_per_cycle"])
     clock_hz = float(document["frequency_hz"])
-    return Machine(
+    return Description(
         name=name,
         architecture=document["architecture"],
         features=features,

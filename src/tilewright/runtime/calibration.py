@@ -53,7 +53,7 @@ def calibrate(
     Raises `ToolchainError` or `CacheError` when the loops cannot be compiled or loaded.
     """
     begin = time.perf_counter()
-    machine = machine or detection.inspect(max_isa=settings.current().max_isa).machine
+    machine = machine or Machine.of(detection.inspect(max_isa=settings.current().max_isa).machine)
     measurer = measurer or measurement.compiled(toolchain or find(), machine)
     budget_left_s = RESERVE * (budget_s - (time.perf_counter() - begin))
     rounds = [_round(measurer, machine, budget_left_s / ROUNDS) for _ in range(ROUNDS)]
@@ -124,7 +124,8 @@ def _ensure(knobs: settings.Settings, cpus: frozenset[int], recalibrate: bool) -
     calibration = None if recalibrate else calibration_store.read(path)
     if calibration is None and (knobs.calibrate or recalibrate):
         calibration = _measure_once(detected, path, recalibrate)
-    return detected.machine if calibration is None else calibration_store.merge(detected.machine, calibration)
+    machine = detected.machine if calibration is None else calibration_store.merge(detected.machine, calibration)
+    return Machine.of(machine)
 
 
 def _measure_once(detected: Detected, path: Path, recalibrate: bool) -> Calibration | None:
@@ -136,9 +137,9 @@ def _measure_once(detected: Detected, path: Path, recalibrate: bool) -> Calibrat
         check_private(path.parent)
         with filelock.FileLock(path.with_suffix(".lock"), timeout=LOCK_TIMEOUT_S):
             found = None if recalibrate else calibration_store.read(path)
-            return found or _measure(detected.machine, path)
+            return found or _measure(Machine.of(detected.machine), path)
     except (OSError, CacheError):  # no usable directory, or a lock that does not come free: measure for this process alone
-        return _measure(detected.machine, path)
+        return _measure(Machine.of(detected.machine), path)
 
 
 def _measure(machine: Machine, path: Path) -> Calibration | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,8 +11,12 @@ from tilewright.errors import ShapeError, TilewrightError
 from tilewright.frontend.onnx.element_types import onnx_name
 from tilewright.runtime.arrays import as_array
 
-if TYPE_CHECKING:
-    from tilewright.api.onnx.session import InferenceSession
+
+class Runs(Protocol):
+    """What a binding asks of a session."""
+
+    def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
+        """The results of a run."""
 
 
 class OrtValue:
@@ -79,7 +83,7 @@ class OrtValue:
 class IOBinding:
     """Inputs and outputs that are bound before a run."""
 
-    def __init__(self, session: InferenceSession) -> None:
+    def __init__(self, session: Runs) -> None:
         self._session = session
         self._inputs: dict[str, Any] = {}
         self._outputs: dict[str, Any] = {}

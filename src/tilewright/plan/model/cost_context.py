@@ -9,7 +9,8 @@ from typing import Any
 from tilewright.errors import InternalError
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import MicroKernel
-from tilewright.machine.machine import Machine, MemoryLevel
+from tilewright.machine.description import MemoryLevel
+from tilewright.machine.machine import Machine
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.kernel_work import flops
 from tilewright.plan.model.threads import ENOUGH_BLOCKS

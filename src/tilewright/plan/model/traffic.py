@@ -18,7 +18,7 @@ from math import gcd, prod
 import numpy as np
 
 from tilewright.graph.types import Access, Operator, planned_extent
-from tilewright.machine.machine import MemoryLevel
+from tilewright.machine.description import MemoryLevel
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, Operand, Setting
 from tilewright.plan.model.movement import tile_visits
 from tilewright.plan.model.working_set import live_intermediates
