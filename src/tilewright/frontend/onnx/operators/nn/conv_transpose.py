@@ -9,24 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.graph.definition import define
+from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.nn.sliding import Sliding
+from tilewright.graph.builder import Builder
 from tilewright.graph.element_types import MOST_ELEMENTS
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.operators.conv import convolved, product
+from tilewright.graph.operators.convolution import convolved, product
 from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.operators.windows import Window
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, SymbolicExtent, Tensor, planned_extent
-
-if TYPE_CHECKING:
-    from tilewright.graph.builder import Builder
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,130 +45,92 @@ class Spread:
         """Elements from the first to the last of a window."""
         return (self.kernel[dimension] - 1) * self.dilations[dimension] + 1
 
+    def reach(self) -> tuple[int, ...]:
+        """Extents of what all windows write, and of what is kept of it."""
+        written = (s * (e - 1) + self.span(d) for d, (s, e) in enumerate(zip(self.strides, self.extents, strict=True)))
+        return tuple(max(r, begin + o) for r, begin, o in zip(written, self.begins, self.outputs, strict=True))
+
+    def places(self, tap: Sequence[int]) -> tuple[slice, ...]:
+        """Where the windows write a tap."""
+        starts = [k * dilation for k, dilation in zip(tap, self.dilations, strict=True)]
+        lengths = [(e - 1) * s + 1 for e, s in zip(self.extents, self.strides, strict=True)]
+        return tuple(slice(at, at + n, s) for at, n, s in zip(starts, lengths, self.strides, strict=True))
+
     def is_side_by_side(self) -> bool:
         """Whether every output has one input and one tap."""
         every = zip(self.extents, self.strides, self.outputs, strict=True)
         return self.kernel == self.strides and not any(self.begins) and all(o == e * s for e, s, o in every)
 
 
-def meaning(
-    x: Any,
-    w: Any,
-    b: Any = None,
-    *,
-    auto_pad: str = "NOTSET",
-    dilations: Sequence[int] | None = None,
-    group: int = 1,
-    kernel_shape: Sequence[int] | None = None,
-    output_padding: Sequence[int] | None = None,
-    output_shape: Sequence[int] | None = None,
-    pads: Sequence[int] | None = None,
-    strides: Sequence[int] | None = None,
-) -> Any:
-    """The same by NumPy: every tap adds to its own places."""
-    found = _spread(x.shape, w.shape, group, kernel_shape, auto_pad, pads, strides, dilations, output_padding, output_shape)
-    computed = np.result_type(x.dtype, np.float32)
-    rank = len(found.kernel)
-    data = x.astype(computed).reshape(x.shape[0], group, -1, *found.extents)
-    filters = w.astype(computed).reshape(group, w.shape[0] // group, *w.shape[1:])
-    reach = [s * (e - 1) + found.span(d) for d, (s, e) in enumerate(zip(found.strides, found.extents, strict=True))]
-    size = [max(r, begin + o) for r, begin, o in zip(reach, found.begins, found.outputs, strict=True)]
-    full: Any = np.zeros((x.shape[0], group * w.shape[1], *size), computed)
-    for tap in np.ndindex(*found.kernel):
-        part = np.einsum("ngc...,gcm->ngm...", data, filters[(..., *tap)], optimize=True)
-        places = tuple(
-            slice(
-                k * found.dilations[d], k * found.dilations[d] + (found.extents[d] - 1) * found.strides[d] + 1, found.strides[d]
-            )
-            for d, k in enumerate(tap)
-        )
-        full[(..., *places)] += part.reshape(x.shape[0], -1, *found.extents)
-    cut = tuple(slice(begin, begin + o) for begin, o in zip(found.begins, found.outputs, strict=True))
-    y = full[(..., *cut)]
-    y = y if b is None else y + np.reshape(b.astype(computed), (-1,) + (1,) * rank)
-    return y.astype(x.dtype)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvTranspose(Sliding):
+    """Every tap added to its own places, and a bias for every filter."""
 
+    group: int = 1
+    output_padding: Sequence[int] | None = None
+    output_shape: Sequence[int] | None = None
 
-def lower(
-    builder: Builder,
-    x: Tensor,
-    w: Tensor,
-    b: Tensor | None = None,
-    *,
-    auto_pad: str = "NOTSET",
-    dilations: Sequence[int] | None = None,
-    group: int = 1,
-    kernel_shape: Sequence[int] | None = None,
-    output_padding: Sequence[int] | None = None,
-    output_shape: Sequence[int] | None = None,
-    pads: Sequence[int] | None = None,
-    strides: Sequence[int] | None = None,
-) -> Tensor:
-    """A product and its results put apart, or a convolution over the input with zeros in between; the bias as a map."""
-    found = _spread(x.shape, w.shape, group, kernel_shape, auto_pad, pads, strides, dilations, output_padding, output_shape)
-    y = _side_by_side(builder, x, w, found) if group == 1 and found.is_side_by_side() else _stuffed(builder, x, w, found, group)
-    return y if b is None else builder.map("add", y, builder.reshape(b, (b.shape[0], *(1,) * len(found.kernel))))
+    def reference(self, x: Any, w: Any, b: Any = None) -> Any:
+        found = self.spread(x.shape, w.shape)
+        computed = np.result_type(x.dtype, np.float32)
+        data = x.astype(computed).reshape(x.shape[0], self.group, -1, *found.extents)
+        filters = w.astype(computed).reshape(self.group, w.shape[0] // self.group, *w.shape[1:])
+        full: Any = np.zeros((x.shape[0], self.group * w.shape[1], *found.reach()), computed)
+        for tap in np.ndindex(*found.kernel):
+            part = np.einsum("ngc...,gcm->ngm...", data, filters[(..., *tap)], optimize=True)
+            full[(..., *found.places(tap))] += part.reshape(x.shape[0], -1, *found.extents)
+        cut = tuple(slice(begin, begin + o) for begin, o in zip(found.begins, found.outputs, strict=True))
+        y = full[(..., *cut)]
+        y = y if b is None else y + np.reshape(b.astype(computed), (-1,) + (1,) * len(found.kernel))
+        return y.astype(x.dtype)
 
+    def lower(self, builder: Builder, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
+        """A product and its results put apart, or a convolution over the input with zeros in between; the bias as a map."""
+        found = self.spread(x.shape, w.shape)
+        is_product = self.group == 1 and found.is_side_by_side()
+        y = _side_by_side(builder, x, w, found) if is_product else _stuffed(builder, x, w, found, self.group)
+        return y if b is None else builder.map("add", y, builder.reshape(b, (b.shape[0], *(1,) * len(found.kernel))))
 
-define("ConvTranspose", meaning, lower)
+    def spread(self, x: Sequence[Extent], w: Sequence[Extent]) -> Spread:
+        """Where the windows lie. Raises `ShapeError` where shapes and attributes do not fit each other."""
+        shapes, rank, group = f"ConvTranspose of {shape_text(x)} by {shape_text(w)}", len(x) - 2, self.group
+        if rank < 1 or len(w) != len(x) or group < 1 or x[1] != w[0] or not isinstance(w[0], int) or w[0] % group:
+            why = f"both have the same channels first, a multiple of the {group} groups"
+            raise ShapeError(shapes, where="ConvTranspose", why=why)
+        if any(isinstance(extent, SymbolicExtent) for extent in (*x[2:], *w)):
+            raise UnsupportedOperation(f"{shapes}: a dimension is known at run time only", where="ConvTranspose")
+        extents, kernel = tuple(map(planned_extent, x[2:])), tuple(map(planned_extent, w[2:]))
+        if self.kernel_shape is not None and tuple(self.kernel_shape) != kernel:
+            raise ShapeError(shapes, where="ConvTranspose", why=f"kernel_shape is {tuple(self.kernel_shape)}")
+        steps, apart = tuple(self.strides or (1,) * rank), tuple(self.dilations or (1,) * rank)
+        more, pads = tuple(self.output_padding or (0,) * rank), tuple(self.pads or (0,) * (2 * rank))
+        if (
+            {len(steps), len(apart), len(more), len(pads) // 2} != {rank}
+            or min(*steps, *apart, 1) < 1
+            or min(*more, *pads, 0) < 0
+        ):
+            why = "every spatial dimension takes a stride and a dilation from 1 on, and padding from 0 on"
+            raise ShapeError(shapes, where="ConvTranspose", why=why)
+        reach = [s * (e - 1) + a + (k - 1) * d + 1 for s, e, a, k, d in zip(steps, extents, more, kernel, apart, strict=True)]
+        begins, outputs = self._cut(reach, extents, steps, pads)
+        if min(*outputs, 1) < 1 or prod(outputs) > MOST_ELEMENTS or prod(reach) > MOST_ELEMENTS:
+            raise ShapeError(shapes, where="ConvTranspose", why=f"the result would have extents {outputs}")
+        return Spread(extents, kernel, steps, apart, begins, outputs)
 
-
-def _spread(
-    x: Sequence[Extent],
-    w: Sequence[Extent],
-    group: int,
-    kernel_shape: Sequence[int] | None,
-    auto_pad: str,
-    pads: Sequence[int] | None,
-    strides: Sequence[int] | None,
-    dilations: Sequence[int] | None,
-    output_padding: Sequence[int] | None,
-    output_shape: Sequence[int] | None,
-) -> Spread:
-    """Raises `ShapeError` where shapes and attributes do not fit each other."""
-    shapes, rank = f"ConvTranspose of {shape_text(x)} by {shape_text(w)}", len(x) - 2
-    if rank < 1 or len(w) != len(x) or group < 1 or x[1] != w[0] or not isinstance(w[0], int) or w[0] % group:
-        raise ShapeError(
-            shapes, where="ConvTranspose", why=f"both have the same channels first, a multiple of the {group} groups"
-        )
-    if any(isinstance(extent, SymbolicExtent) for extent in (*x[2:], *w)):
-        raise UnsupportedOperation(f"{shapes}: a dimension is known at run time only", where="ConvTranspose")
-    extents, kernel = tuple(map(planned_extent, x[2:])), tuple(map(planned_extent, w[2:]))
-    if kernel_shape is not None and tuple(kernel_shape) != kernel:
-        raise ShapeError(shapes, where="ConvTranspose", why=f"kernel_shape is {tuple(kernel_shape)}")
-    steps = tuple(strides or (1,) * rank)
-    apart = tuple(dilations or (1,) * rank)
-    more = tuple(output_padding or (0,) * rank)
-    cut = tuple(pads or (0,) * (2 * rank))
-    if {len(steps), len(apart), len(more), len(cut) // 2} != {rank} or min(*steps, *apart, 1) < 1 or min(*more, *cut, 0) < 0:
-        why = "every spatial dimension takes a stride and a dilation from 1 on, and padding from 0 on"
-        raise ShapeError(shapes, where="ConvTranspose", why=why)
-    reach = [s * (e - 1) + a + (k - 1) * d + 1 for s, e, a, k, d in zip(steps, extents, more, kernel, apart, strict=True)]
-    begins, outputs = _cut(reach, extents, steps, auto_pad, cut, output_shape)
-    if min(*outputs, 1) < 1 or prod(outputs) > MOST_ELEMENTS or prod(reach) > MOST_ELEMENTS:
-        raise ShapeError(shapes, where="ConvTranspose", why=f"the result would have extents {outputs}")
-    return Spread(extents, kernel, steps, apart, begins, outputs)
-
-
-def _cut(
-    reach: Sequence[int],
-    extents: Sequence[int],
-    steps: Sequence[int],
-    auto_pad: str,
-    pads: Sequence[int],
-    output_shape: Sequence[int] | None,
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """(elements cut off at the beginning, extents of the result) by pads, or by the shape that is asked for."""
-    rank = len(reach)
-    if output_shape is None and auto_pad in ("NOTSET", "VALID"):
-        begins = tuple(pads[:rank]) if auto_pad == "NOTSET" else (0,) * rank
-        ends = tuple(pads[rank:]) if auto_pad == "NOTSET" else (0,) * rank
-        return begins, tuple(r - b - e for r, b, e in zip(reach, begins, ends, strict=True))
-    wanted = tuple(output_shape or (e * s for e, s in zip(extents, steps, strict=True)))[-rank:]
-    if len(wanted) != rank:
-        raise ShapeError(f"ConvTranspose with output_shape {wanted}", where="ConvTranspose", why=f"it has {rank} dimensions")
-    totals = [r - o for r, o in zip(reach, wanted, strict=True)]
-    return tuple(max(t // 2 if auto_pad == "SAME_UPPER" else t - t // 2, 0) for t in totals), wanted
+    def _cut(
+        self, reach: Sequence[int], extents: Sequence[int], steps: Sequence[int], pads: Sequence[int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """(elements cut off at the beginning, extents of the result) by pads, or by the shape that is asked for."""
+        rank = len(reach)
+        if self.output_shape is None and self.auto_pad in ("NOTSET", "VALID"):
+            begins = tuple(pads[:rank]) if self.auto_pad == "NOTSET" else (0,) * rank
+            ends = tuple(pads[rank:]) if self.auto_pad == "NOTSET" else (0,) * rank
+            return begins, tuple(r - b - e for r, b, e in zip(reach, begins, ends, strict=True))
+        wanted = tuple(self.output_shape or (e * s for e, s in zip(extents, steps, strict=True)))[-rank:]
+        if len(wanted) != rank:
+            raise ShapeError(f"ConvTranspose with output_shape {wanted}", where="ConvTranspose", why=f"it has {rank} dimensions")
+        totals = [r - o for r, o in zip(reach, wanted, strict=True)]
+        return tuple(max(t // 2 if self.auto_pad == "SAME_UPPER" else t - t // 2, 0) for t in totals), wanted
 
 
 def _side_by_side(builder: Builder, x: Tensor, w: Tensor, found: Spread) -> Tensor:
@@ -249,3 +210,6 @@ def _reversed(w: Tensor, group: int, *, name: str, result: str) -> tuple[Operato
     return Operator(name, "reverse", axes, (read,), write, Load(0), accumulator=accumulator_of(w.dtype)), Tensor(
         result, shape, w.dtype
     )
+
+
+define("ConvTranspose", ConvTranspose)

@@ -6,49 +6,61 @@ The maximum over a window is taken dimension by dimension: along rows of the ima
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.graph.definition import define
+from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.nn.sliding import Pooling, windows
+from tilewright.graph.builder import Builder
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.operators.reduce import REDUCTIONS
-from tilewright.graph.operators.windows import Window, inside, position, window_of, windowed, windows
+from tilewright.graph.operators.windows import Window, inside, position, windowed
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import Access, Axis, AxisKind, Guard, Operator, Tensor
-
-if TYPE_CHECKING:
-    from tilewright.graph.builder import Builder
+from tilewright.graph.types import Access, Axis, AxisKind, Extent, Guard, Operator, Tensor
 
 
-def meaning(
-    x: Any,
-    *,
-    auto_pad: str = "NOTSET",
-    ceil_mode: int = 0,
-    dilations: Sequence[int] | None = None,
-    kernel_shape: Sequence[int] = (),
-    pads: Sequence[int] | None = None,
-    storage_order: int = 0,
-    strides: Sequence[int] | None = None,
-    output_count: int = 1,
-) -> Any:
-    """The same by NumPy. Of equal elements the first one counts; positions are those in all of `x`, flattened."""
-    window = _window(x.shape, kernel_shape, auto_pad, ceil_mode, dilations, pads, strides)
-    lowest = _lowest(x.dtype)
-    rank = window.rank
-    view = windows(x, window, lowest)
-    flat = view.reshape(*view.shape[:-rank], prod(window.kernel))
-    largest = np.asarray(flat.max(axis=-1), x.dtype)
-    if output_count == 1:
-        return largest
-    return largest, _positions(x.shape, window, flat, lowest, storage_order)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaxPool(Pooling):
+    """The largest element of every window. Of equal ones the first one counts; positions are those in all of x, flattened."""
+
+    storage_order: int = 0
+    output_count: int = 1
+
+    def reference(self, x: Any) -> Any:
+        window, lowest = self._window(x.shape), _lowest(x.dtype)
+        view = windows(x, window, lowest)
+        flat = view.reshape(*view.shape[: -window.rank], prod(window.kernel))
+        largest = np.asarray(flat.max(axis=-1), x.dtype)
+        if self.output_count == 1:
+            return largest
+        return largest, _positions(x.shape, window, flat, self.storage_order)
+
+    def lower(self, builder: Builder, x: Tensor) -> Any:
+        """A reduction for every dimension; positions are the first ones where these are found again."""
+        window = self._window(x.shape)
+        largest = windowed(builder, x, window, REDUCTIONS["max"], float(_lowest(np.dtype(x.dtype))))
+        if self.output_count == 1:
+            return largest
+        channels = x.shape[1]
+        if prod(window.extents) > LARGEST_WHOLE or not isinstance(channels, int):
+            raise UnsupportedOperation(f"MaxPool with positions in {channels} images of {window.extents}", where="MaxPool")
+        place = builder.cast(builder.record(_first_places, x, largest, window, kind="places"), "int64")
+        return largest, builder.body(_numbered(window, channels, self.storage_order), place, kind="positions")
+
+    def _window(self, shape: Sequence[Extent]) -> Window:
+        window = self.window(shape, "MaxPool")
+        if any(begin >= window.span(d) for d, begin in enumerate(window.begins)) or 0 in window.extents:
+            text = f"MaxPool of {shape_text(shape)} with pads {self.pads}"
+            raise ShapeError(text, where="MaxPool", why="a window sees padding only")
+        return window
 
 
 def _lowest(dtype: np.dtype[Any]) -> float:
@@ -56,7 +68,7 @@ def _lowest(dtype: np.dtype[Any]) -> float:
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
-def _positions(shape: tuple[int, ...], window: Window, flat: Any, lowest: Any, storage_order: int) -> Any:
+def _positions(shape: tuple[int, ...], window: Window, flat: Any, storage_order: int) -> Any:
     """Where the largest element of every window lies; the order of storage is that of rows, or with 1 that of columns."""
     rank = window.rank
     inside = windows(np.ones(shape, bool), window, False).reshape(flat.shape)
@@ -71,31 +83,6 @@ def _positions(shape: tuple[int, ...], window: Window, flat: Any, lowest: Any, s
         own = outputs * window.strides[d] + taps[d] * window.dilations[d] - window.begins[d]
         place = place + own * steps[d]
     return np.asarray(place, np.int64)
-
-
-def lower(
-    builder: Builder,
-    x: Tensor,
-    *,
-    auto_pad: str = "NOTSET",
-    ceil_mode: int = 0,
-    dilations: Sequence[int] | None = None,
-    kernel_shape: Sequence[int] = (),
-    pads: Sequence[int] | None = None,
-    storage_order: int = 0,
-    strides: Sequence[int] | None = None,
-    output_count: int = 1,
-) -> Any:
-    """A reduction for every dimension; positions are the first ones where these are found again."""
-    window = _window(x.shape, kernel_shape, auto_pad, ceil_mode, dilations, pads, strides)
-    largest = windowed(builder, x, window, REDUCTIONS["max"], float(_lowest(np.dtype(x.dtype))))
-    if output_count == 1:
-        return largest
-    channels = x.shape[1]
-    if prod(window.extents) > LARGEST_WHOLE or not isinstance(channels, int):
-        raise UnsupportedOperation(f"MaxPool with positions in {channels} images of {window.extents}", where="MaxPool")
-    place = builder.cast(builder.record(_first_places, x, largest, window, kind="places"), "int64")
-    return largest, builder.body(_numbered(window, channels, storage_order), place, kind="positions")
 
 
 def _first_places(x: Tensor, largest: Tensor, window: Window, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -143,30 +130,4 @@ def _numbered(window: Window, channels: int, storage_order: int) -> Scalar:
     return apply("add", apply("multiply", image, Literal(float(prod(window.extents)))), place)
 
 
-def _window(
-    shape: Sequence[Any],
-    kernel_shape: Sequence[int],
-    auto_pad: str,
-    ceil_mode: int,
-    dilations: Sequence[int] | None,
-    pads: Sequence[int] | None,
-    strides: Sequence[int] | None,
-) -> Window:
-    if len(shape) < 3 or len(kernel_shape) != len(shape) - 2:
-        raise ShapeError(f"MaxPool of {shape_text(shape)} with kernel_shape {tuple(kernel_shape)}", where="MaxPool")
-    window = window_of(
-        shape[2:],
-        kernel_shape,
-        where="MaxPool",
-        auto_pad=auto_pad,
-        pads=pads,
-        strides=strides,
-        dilations=dilations,
-        ceil_mode=bool(ceil_mode),
-    )
-    if any(begin >= window.span(d) for d, begin in enumerate(window.begins)) or 0 in window.extents:
-        raise ShapeError(f"MaxPool of {shape_text(shape)} with pads {pads}", where="MaxPool", why="a window sees padding only")
-    return window
-
-
-define("MaxPool", meaning, lower)
+define("MaxPool", MaxPool)

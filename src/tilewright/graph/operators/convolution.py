@@ -1,6 +1,6 @@
-"""Convolution: y[n, g M + m, o] = sum of x[n, g C + c, o * stride + k * dilation - pad] * w[g M + m, c, k] + b[g M + m].
+"""Convolution: y[n, g M + m, o] = sum of x[n, g C + c, o * stride + k * dilation - pad] * w[g M + m, c, k].
 
-Its lowerings are contractions that the matrix micro kernels compute, by what the windows are like:
+It is recorded as contractions that the matrix micro kernels compute, by what the windows are like:
 
 - pointwise: a product of matrices over all pixels at once;
 - windows that move by one: over the rows of the padded image laid one behind the other. Column p of the product is the pixel p
@@ -16,18 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tilewright.errors import ShapeError
-from tilewright.graph.definition import define
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.operators.elementwise import accumulator_of
-from tilewright.graph.operators.windows import Window, inside, position, window_of, windows
+from tilewright.graph.operators.windows import Window, inside, position
 from tilewright.graph.scalar import Load, Scalar, apply
-from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Guard, Operator, Tensor
 
 if TYPE_CHECKING:
@@ -37,54 +34,6 @@ FEW_CHANNELS = 8
 """Below so many input channels windows are copied: the product's depth would be no more than them."""
 MOST_TAPS = 32
 """Up to so many taps a convolution of one channel is one map."""
-
-
-def meaning(
-    x: Any,
-    w: Any,
-    b: Any = None,
-    *,
-    auto_pad: str = "NOTSET",
-    dilations: Sequence[int] | None = None,
-    group: int = 1,
-    kernel_shape: Sequence[int] | None = None,
-    pads: Sequence[int] | None = None,
-    strides: Sequence[int] | None = None,
-) -> Any:
-    """The same by NumPy: an einsum over a view of all windows."""
-    window = _window(x.shape, w.shape, group, kernel_shape, auto_pad, pads, strides, dilations)
-    computed = np.result_type(x.dtype, np.float32) if x.dtype.kind == "f" else x.dtype
-    view = windows(x.astype(computed), window, 0)
-    view = view.reshape(x.shape[0], group, w.shape[1], *view.shape[2:])
-    filters = w.astype(computed).reshape(group, w.shape[0] // group, *w.shape[1:])
-    rank = window.rank
-    out, taps = list(range(4, 4 + rank)), list(range(4 + rank, 4 + 2 * rank))
-    sums = np.einsum(view, [0, 1, 2, *out, *taps], filters, [1, 3, 2, *taps], [0, 1, 3, *out], optimize=True)
-    sums = sums.reshape(x.shape[0], w.shape[0], *window.outputs)
-    sums = sums if b is None else sums + np.reshape(b.astype(computed), (-1,) + (1,) * rank)
-    return sums.astype(x.dtype)
-
-
-def lower(
-    builder: Builder,
-    x: Tensor,
-    w: Tensor,
-    b: Tensor | None = None,
-    *,
-    auto_pad: str = "NOTSET",
-    dilations: Sequence[int] | None = None,
-    group: int = 1,
-    kernel_shape: Sequence[int] | None = None,
-    pads: Sequence[int] | None = None,
-    strides: Sequence[int] | None = None,
-) -> Tensor:
-    """A contraction, or a map of few taps, and the bias as a map."""
-    window = _window(x.shape, w.shape, group, kernel_shape, auto_pad, pads, strides, dilations)
-    y = convolved(builder, x, w, window, group)
-    return y if b is None else builder.map("add", y, builder.reshape(b, (w.shape[0], *(1,) * window.rank)))
-
-
-define("Conv", meaning, lower)
 
 
 def convolved(builder: Builder, x: Tensor, w: Tensor, window: Window, group: int) -> Tensor:
@@ -100,28 +49,6 @@ def convolved(builder: Builder, x: Tensor, w: Tensor, window: Window, group: int
     taps = builder.reshape(w, (w.shape[0], prod(w.shape[1:])))  # type: ignore[arg-type]
     sums = builder.record(product, columns, taps, group, kind="conv")
     return builder.reshape(sums, (*sums.shape[:2], *window.outputs))
-
-
-def _window(
-    x: Sequence[Extent],
-    w: Sequence[Extent],
-    group: int,
-    kernel_shape: Sequence[int] | None,
-    auto_pad: str,
-    pads: Sequence[int] | None,
-    strides: Sequence[int] | None,
-    dilations: Sequence[int] | None,
-) -> Window:
-    """The windows of a convolution; raises `ShapeError` where shapes and attributes do not fit each other."""
-    shapes = f"Conv of {shape_text(x)} by {shape_text(w)}"
-    if len(x) < 3 or len(w) != len(x):
-        raise ShapeError(shapes, where="Conv", why="both have a dimension each for batch and channels, and as many for space")
-    kernel = tuple(extent for extent in w[2:] if isinstance(extent, int))
-    fits = group >= 1 and isinstance(w[0], int) and isinstance(w[1], int) and w[0] % group == 0 and x[1] == w[1] * group
-    if not fits or len(kernel) != len(w) - 2 or (kernel_shape is not None and tuple(kernel_shape) != kernel):
-        why = f"with {group} groups the filters need {group} times their input channels, and a multiple of {group} of them"
-        raise ShapeError(shapes, where="Conv", why=why)
-    return window_of(x[2:], kernel, where="Conv", auto_pad=auto_pad, pads=pads, strides=strides, dilations=dilations)
 
 
 def _pointwise(builder: Builder, x: Tensor, w: Tensor, window: Window, group: int) -> Tensor:

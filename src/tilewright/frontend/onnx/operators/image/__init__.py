@@ -1,0 +1,1 @@
+"""Images: resampling, regions of interest, and moves between channels and pixels."""

@@ -1,0 +1,46 @@
+"""RMSNormalization: rows over the dimensions from `axis` on, divided by the root of their mean square, then scaled.
+
+Source: the ONNX operator schema; B. Zhang, R. Sennrich, arXiv:1910.07467 (2019).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.nn.layer_norm import normalized
+from tilewright.graph.builder import Builder
+from tilewright.graph.element_types import element_type
+from tilewright.graph.numpy_types import widened
+from tilewright.graph.operators.norm import rms_norm
+from tilewright.graph.shapes import normalize_axis
+from tilewright.graph.types import Tensor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RMSNormalization:
+    """The normalized array, in the type of the scale."""
+
+    axis: int = -1
+    epsilon: float = 1e-5
+    stash_type: int = 1
+
+    def reference(self, x: Any, scale: Any) -> Any:
+        axes = self._axes(x.ndim)
+        wide = widened(x.astype(element_type(self.stash_type)))
+        root = np.sqrt(np.square(wide).mean(axis=axes, keepdims=True) + self.epsilon)
+        return (widened((wide / root).astype(x.dtype)) * widened(scale)).astype(scale.dtype)
+
+    def lower(self, builder: Builder, x: Tensor, scale: Tensor) -> Tensor:
+        stash = element_type(self.stash_type).name
+        result = normalized(builder, rms_norm, x, (scale,), self._axes(len(x.shape)), self.epsilon, stash)
+        return builder.cast(result, scale.dtype)
+
+    def _axes(self, rank: int) -> tuple[int, ...]:
+        return tuple(range(normalize_axis(self.axis, rank, "RMSNormalization"), rank))
+
+
+define("RMSNormalization", RMSNormalization, since=23)
