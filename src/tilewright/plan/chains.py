@@ -36,6 +36,19 @@ def make_chain(graph: Graph, operators: Sequence[Operator]) -> Chain:
     return Chain("_".join(operator.name for operator in operators), tensors, renamed, constants)
 
 
+def single_operator_chains(chain: Chain) -> tuple[Chain, ...]:
+    """Every operator of a chain as a chain of its own."""
+    return tuple(
+        Chain(
+            op.name,
+            tuple(t for t in chain.tensors if t.name in {a.tensor for a in (*op.reads, op.write)}),
+            (op,),
+            tuple(name for name in chain.constants if name in {a.tensor for a in op.reads}),
+        )
+        for op in chain.operators
+    )
+
+
 @fact
 def equal_axes(chain: Chain, tensor: str) -> frozenset[str]:
     """The axes of an intermediate along which producer and all consumers walk alike: block i of one is block i of all.

@@ -9,11 +9,12 @@ import pytest
 from tests.plan.cases import chain_of, contraction
 from tilewright.kernels.registry import for_machine
 from tilewright.machine.machine import Machine
+from tilewright.plan.decisions.micro_kernel import chain_setting
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost_context import Setting
 from tilewright.plan.model.operands_read_once import run_seconds, streamed_read
 from tilewright.plan.model.traffic import footprints
-from tilewright.plan.planner import chain_setting, plan_chain
+from tilewright.plan.planner import plan_chain
 
 MACHINE = Machine.named("zen5")
 

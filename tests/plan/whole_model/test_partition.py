@@ -13,8 +13,9 @@ from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_operators, contraction
 from tilewright.kernels import registry
 from tilewright.machine import Machine
 from tilewright.plan.chains import make_chain
+from tilewright.plan.decisions.micro_kernel import chain_setting
 from tilewright.plan.model.coefficients import coefficients_for
-from tilewright.plan.planner import chain_setting, plan_chain
+from tilewright.plan.planner import plan_chain
 from tilewright.plan.search.plan_cache import structure
 from tilewright.plan.search.profitability import can_cost
 from tilewright.plan.whole_model.partition import partition

@@ -5,16 +5,48 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tilewright.errors import PlanningError
-from tilewright.graph.types import Operator
+from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.machine.machine import Machine
+from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.plan.model.coefficients import Coefficients
+from tilewright.plan.model.cost_context import Setting, setting_of
 from tilewright.plan.model.kernel_work import KernelWork, kernel_work
+from tilewright.plan.model.packing_cost import reading_seconds, transposing_seconds
+from tilewright.plan.regions.gathered_reads import without_lookups
+from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.types import ContractionRoles
 
 FAR_BELOW = 2.0
 """Arithmetic that takes so many times less than reading the right operand is hidden."""
 TIE = 1.005
 """Kernels within this factor of the best are equal; the registry's order decides."""
+
+RankedKernels = dict[str, tuple[tuple[MicroKernel, float], ...]]
+"""By contraction: micro kernels with what each costs (seconds), best first."""
+
+
+def chain_setting(
+    chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], coefficients: Coefficients
+) -> tuple[Setting, RankedKernels]:
+    """The setting of a chain with the best of some micro kernels, and how they rank for every contraction."""
+    chain = without_lookups(chain)
+    sizes = planned_sizes(chain)
+    roles = {op.name: contraction_roles(op) for op in chain.operators if op.is_contraction()}
+    chosen: dict[str, MicroKernel] = {}
+    ranked: RankedKernels = {}
+    for name, own_roles in roles.items():
+        operator = chain.operator(name)
+        chosen[name], ranked[name] = choose_kernel(
+            operator,
+            own_roles,
+            machine,
+            sizes,
+            available,
+            copied_s=transposing_seconds(chain, operator, own_roles, machine, coefficients),
+            reading_s=reading_seconds(chain, operator, own_roles, machine),
+        )
+    return setting_of(chain, machine, chosen, roles, coefficients), ranked
 
 
 def has_unit_depth(operator: Operator, roles: ContractionRoles) -> bool:

@@ -7,16 +7,19 @@ would find it in memory in any case. What is half as large as the last cache or 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from tilewright.graph.types import Operator
+from tilewright.plan.model.blocking import Blocking, Works
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting, source_position
+from tilewright.plan.model.pricing import price_blocking
 from tilewright.plan.model.traffic import axis_stride
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.online_reductions import shares_read
 from tilewright.plan.schedule import Schedule
-from tilewright.plan.types import PriceTerm
+from tilewright.plan.types import Price, PriceTerm
 
 STREAMED = "streamed stores"
 
@@ -29,6 +32,12 @@ def streamed_writes(setting: Setting, schedule: Schedule) -> tuple[str, ...]:
     if schedule.split or source_position(setting.machine, _output_bytes(setting)) < len(setting.cache_levels):
         return ()
     return tuple(one.name for one in setting.chain.operators if _finishes_output(setting, schedule, one))
+
+
+def price_with_stores(setting: Setting, blocking: Blocking, done: Works) -> Price:
+    """The price of a plan whose operators cost what is `done`, with the gain of its non-temporal stores."""
+    price = price_blocking(setting, blocking, done)
+    return replace(price, terms=(*price.terms, *streaming_term(setting, blocking.schedule)))
 
 
 def streaming_term(setting: Setting, schedule: Schedule) -> tuple[PriceTerm, ...]:

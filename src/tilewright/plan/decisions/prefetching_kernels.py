@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.model.blocking import Blocking, Works, walk, works
@@ -12,29 +12,41 @@ from tilewright.plan.model.cost_context import Setting
 from tilewright.plan.types import Rejected
 
 
-def choose_prefetches(
-    setting: Setting, blocking: Blocking, available: tuple[MicroKernel, ...], done: Works
-) -> tuple[Setting, tuple[Rejected, ...]]:
-    """The setting with kernels of the same tiles that prefetch where that gains what is `worth_it`, and the choices that lost.
+@dataclass(frozen=True, slots=True)
+class PrefetchChoice:
+    """The setting with the chosen micro kernels, the work of every operator with them, and the choices that lost."""
 
-    `done` is what the operators cost with the kernels of the setting.
-    """
-    plain = _operator_seconds(setting, done)
+    setting: Setting
+    works: Works
+    rejected: tuple[Rejected, ...]
+
+
+def choose_prefetches(plain: Setting, blocking: Blocking, available: tuple[MicroKernel, ...]) -> PrefetchChoice:
+    """Kernels of the same tiles that prefetch, wherever they gain what is `worth_it` over those of a setting."""
+    walked = walk(plain, blocking)
+    done = tuple(works(plain, blocking, walked=walked))
+    plain_s = _operator_seconds(plain, done)
     best: dict[str, tuple[MicroKernel, float]] = {}
-    walked = walk(setting, blocking)
     for prefetch in sorted({kernel.prefetch for kernel in available if kernel.prefetch}):
-        changed = _prefetching(setting, available, prefetch)
+        changed = _prefetching(plain, available, prefetch)
         if not changed:
             continue
-        prefetching = replace(setting, kernels={**setting.kernels, **changed})
-        other = _operator_seconds(prefetching, works(prefetching, blocking, changed, walked))
+        prefetching = _with_kernels(plain, changed)
+        prefetching_s = _operator_seconds(prefetching, works(prefetching, blocking, changed, walked))
         for name, kernel in changed.items():
-            if name not in best or other[name] < best[name][1]:
-                best[name] = kernel, other[name]
-    worth = setting.coefficients.worth_it
-    chosen = {name: kernel for name, (kernel, time) in best.items() if time * worth < plain[name]}
-    rejected = tuple(_rejected(setting, best, plain, frozenset(chosen)))
-    return (replace(setting, kernels={**setting.kernels, **chosen}) if chosen else setting), rejected
+            if name not in best or prefetching_s[name] < best[name][1]:
+                best[name] = kernel, prefetching_s[name]
+    worth = plain.coefficients.worth_it
+    chosen = {name: kernel for name, (kernel, time) in best.items() if time * worth < plain_s[name]}
+    rejected = tuple(_rejected(plain, best, plain_s, frozenset(chosen)))
+    if not chosen:
+        return PrefetchChoice(plain, done, rejected)
+    setting = _with_kernels(plain, chosen)
+    return PrefetchChoice(setting, tuple(works(setting, blocking, walked=walked)), rejected)
+
+
+def _with_kernels(setting: Setting, kernels: Mapping[str, MicroKernel]) -> Setting:
+    return replace(setting, kernels={**setting.kernels, **kernels})
 
 
 def _operator_seconds(setting: Setting, done: Works) -> dict[str, float]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tilewright.graph.types import Chain
-from tilewright.kernels.contract import MicroKernel
+from tilewright.plan.decisions.micro_kernel import RankedKernels
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import attained
 from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.model.split_price import Split
 from tilewright.plan.model.threads import ENOUGH_BLOCKS
+from tilewright.plan.regions.parallel_loops import block_count
 from tilewright.plan.space.schedule_space import recomputes
-from tilewright.plan.types import Price, Rejected
+from tilewright.plan.types import Plan, Price, Rejected
 
-RankedKernels = dict[str, tuple[tuple[MicroKernel, float], ...]]
-"""By contraction: micro kernels with what each costs (seconds), best first."""
 KEPT_REJECTIONS = 8
 """Alternatives that a plan remembers, besides other micro kernels and the unfused plan."""
 
@@ -26,8 +26,15 @@ def lost_fusion(chain: Chain, price: Price, unfused: Price) -> Iterator[Rejected
         yield Rejected("every operator alone", unfused.seconds, price.seconds, "s", reason)
 
 
-def lost_candidates(setting: Setting, winner: Candidate, others: Sequence[Candidate]) -> Iterator[Rejected]:
-    """The candidates of the search that lost, by memory, blocks for threads, or time."""
+def lost_single_part(plan: Plan, split: Split) -> Rejected:
+    """The plan of a chain whose reduction is not split."""
+    blocks, split_blocks = block_count(plan.chain, plan.schedule), block_count(plan.chain, split.schedule())
+    return Rejected(f"{split.axis} in one part", blocks, split_blocks, "blocks", "too few blocks for threads")
+
+
+def lost_candidates(setting: Setting, winner: Candidate, found: Sequence[Candidate]) -> Iterator[Rejected]:
+    """The candidates of the search that lost to the winner, by memory, blocks for threads, or time."""
+    others = [candidate for candidate in found if candidate is not winner]
     for candidate in others[:KEPT_REJECTIONS]:
         kind = "roll" if candidate.rolled else "recompute" if recomputes(setting.chain, candidate.prefix) else "keep"
         name = f"{kind}, {candidate}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.chains import axis_names, equal_axes
 from tilewright.plan.regions.live_blocks import in_place_groups
@@ -14,6 +15,12 @@ from tilewright.plan.schedule import Compute, Schedule, Storage, Trip, common_pa
 def is_executable(chain: Chain, schedule: Schedule) -> bool:
     """Whether every operator finds its operands complete, and nothing is summed twice."""
     return not why_not_executable(chain, schedule)
+
+
+def check_executable(chain: Chain, schedule: Schedule) -> None:
+    """Raise `PlanningError` unless a schedule can be executed."""
+    if problem := why_not_executable(chain, schedule):
+        raise PlanningError(f"no executable schedule for {chain.name}", where=chain.name, why=problem)
 
 
 def why_not_executable(chain: Chain, schedule: Schedule) -> str:

@@ -19,10 +19,11 @@ from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import make_chain
+from tilewright.plan.decisions.micro_kernel import chain_setting
 from tilewright.plan.decisions.scalar_loop import why_stored
 from tilewright.plan.model.coefficients import Coefficients, coefficients_for
 from tilewright.plan.model.pricing import separate_price
-from tilewright.plan.planner import chain_setting, plan_chain
+from tilewright.plan.planner import plan_chain
 from tilewright.plan.regions import gathered_reads as lookups
 from tilewright.plan.search.plan_cache import Searched, structure
 from tilewright.plan.search.profitability import can_cost

@@ -1,15 +1,36 @@
-"""Level plans: the blocking that serves each memory level under a schedule, and the bytes that move into it."""
+"""Figures of a plan: the work of each operator, the blocking and movement of each memory level, and the memory it takes."""
 
 from __future__ import annotations
 
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
+from tilewright.plan.model.kernel_work import kernel_work, useful_share
 from tilewright.plan.model.operands_read_once import streamed_reads
 from tilewright.plan.model.traffic import elements_into, footprints, kernel_tile, share_bytes, surroundings
-from tilewright.plan.model.working_set import working_set
+from tilewright.plan.model.working_set import live_intermediates, working_set
+from tilewright.plan.regions.epilogues import maps_in_tiles
+from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import ChainView, OperatorView, view_schedule
 from tilewright.plan.regions.parallel_loops import blocks_in_view
-from tilewright.plan.types import LevelPlan, Movement
+from tilewright.plan.regions.trip_counts import box_sizes, planned_sizes
+from tilewright.plan.schedule import Pack, Schedule
+from tilewright.plan.types import LevelPlan, Movement, OperatorPlan
+
+
+def operator_plans(setting: Setting, schedule: Schedule) -> tuple[OperatorPlan, ...]:
+    """The micro kernel of every contraction and the useful share of its work; of a map in micro tiles, their contraction."""
+    plans = []
+    maps = maps_in_tiles(setting.chain, schedule, setting.kernels)
+    for one in view_schedule(setting.chain, schedule).operators:
+        name = one.operator.name
+        if name not in setting.kernels:
+            plans.append(OperatorPlan(name, epilogue_of=maps.get(name, "")))
+            continue
+        roles, kernel = setting.roles[name], setting.kernels[name]
+        work = kernel_work(one.operator, roles, kernel, setting.machine, one.walked(setting.sizes), one.tiles)
+        share = useful_share(one.operator, work, kernel, setting.machine, setting.sizes)
+        plans.append(OperatorPlan(name, kernel.name, roles, share))
+    return tuple(plans)
 
 
 def level_plans(setting: Setting, blocking: Blocking) -> tuple[LevelPlan, ...]:
@@ -37,6 +58,20 @@ def movements_by_level(setting: Setting, blocking: Blocking) -> tuple[Movement, 
     position = {level.name: i for i, level in enumerate(setting.cache_levels)}
     ordered = sorted(totals.items(), key=lambda item: position[item[0][1]])
     return tuple(Movement(tensor, level, size_bytes) for (tensor, level), size_bytes in ordered if size_bytes)
+
+
+def scratch_bytes(setting: Setting, schedule: Schedule) -> int:
+    """Packed operands (whole panels) and live intermediates of one thread."""
+    sizes = planned_sizes(setting.chain)
+    elements = int(live_intermediates(view_schedule(setting.chain, schedule)))
+    packs = ((path, leaf) for path, leaf in schedule.leaves() if isinstance(leaf, Pack))
+    return ELEMENT_BYTES * (elements + sum(_packed_elements(setting, pack, box_sizes(path, sizes)) for path, pack in packs))
+
+
+def constant_bytes(setting: Setting, schedule: Schedule) -> int:
+    """Constants that are packed ahead (whole panels): once, for all threads and calls."""
+    sizes = planned_sizes(setting.chain)
+    return ELEMENT_BYTES * sum(_packed_elements(setting, pack, dict(sizes)) for pack in schedule.ahead)
 
 
 def _fusion_level(setting: Setting, view: ChainView) -> LevelPlan:
@@ -82,3 +117,10 @@ def _micro_block(setting: Setting, one: OperatorView, capacity: int) -> LevelPla
     tiles = tuple((axis, tile) for axis, tile in roles_and_tiles if axis is not None)
     used = ELEMENT_BYTES * (depth * (columns + rows) + rows * columns)
     return LevelPlan(setting.cache_levels[0].name, tuple(axis for axis, _ in tiles), tiles, used, capacity)
+
+
+def _packed_elements(setting: Setting, pack: Pack, box: dict[str, int]) -> int:
+    column = setting.roles[pack.operator].column
+    if column is not None and pack.panel_columns:
+        box[column] = -(-box[column] // pack.panel_columns) * pack.panel_columns
+    return int(distinct_elements(setting.chain.operator(pack.operator).reads[pack.read], box))
