@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.cli.bench.harness import CaseResult, Timing
-from tilewright.cli.bench.provenance import Provenance
+from tilewright_bench.measurement.harness import CaseResult, Timing
+from tilewright_bench.measurement.provenance import Provenance
 
 PROVENANCE = Provenance(
     "some machine", 2, 1, "gcc 12", (("tilewright", "0.1.0"), ("numpy", "2.0")), "abc123", (("numpy", "in place"),)

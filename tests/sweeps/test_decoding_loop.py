@@ -1,6 +1,6 @@
 """A decoding loop over 4,096 steps: `pytest -m sweep -s tests/sweeps/test_decoding_loop.py` prints how many kernels it takes.
 
-What a step costs beside a kernel for just its length is `python -m benchmarks.lengths`.
+What a step costs beside a kernel for just its length is `python -m benchmarks.studies.lengths`.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from tilewright.cli.failures import report_internal_error
 from tilewright.errors import TilewrightError
 
 COMMANDS = {
-    "bench": "tilewright.cli.bench.command:bench",
+    "bench": "tilewright.cli.bench:bench",
     "cache": "tilewright.cli.cache:cache",
     "explain": "tilewright.cli.explain:explain",
     "knobs": "tilewright.cli.knobs:knobs",

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import os
 import re
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
@@ -34,20 +32,6 @@ def choice(given: str, known: Iterable[str]) -> str:
 def target(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
     """A machine that is known by name."""
     return None if name is None else choice(name, targets.names())
-
-
-def writable_file(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
-    """A file that can be created, or -: a long run must not fail when it writes its results."""
-    if name is None or name == "-":
-        return name
-    directory = Path(name).resolve().parent
-    if Path(name).is_dir() or not directory.is_dir():
-        raise click.BadParameter(
-            f"{name}: {'it is a directory' if Path(name).is_dir() else f'there is no directory {directory}'}"
-        )
-    if not os.access(name if Path(name).exists() else directory, os.W_OK):
-        raise click.BadParameter(f"{name} cannot be written")
-    return name
 
 
 def specs(context: click.Context, parameter: click.Parameter, texts: Iterable[str]) -> tuple[Spec, ...]:

@@ -1,4 +1,4 @@
-"""The batch GEMM chains of Chimera's Table IV, and single GEMMs: the shapes that the command line and the benchmarks go by."""
+"""The batch GEMM chains of Chimera's Table IV, by the names that the command line and the benchmarks go by."""
 
 from __future__ import annotations
 
@@ -56,63 +56,3 @@ TABLE_IV = (
 def chain_shape(name: str) -> ChainShape:
     """The row of Table IV with that name; `KeyError` if there is none."""
     return {shape.name: shape for shape in TABLE_IV}[name]
-
-
-@dataclass(frozen=True, slots=True)
-class GemmShape:
-    """(m, k) x (k, n); all extents in elements."""
-
-    m: int
-    n: int
-    k: int
-
-    @property
-    def name(self) -> str:
-        """The extents in the order of the source's table.
-
-        >>> GemmShape(2048, 1, 128).name
-        '2048x1x128'
-        """
-        return f"{self.m}x{self.n}x{self.k}"
-
-    @property
-    def is_square(self) -> bool:
-        """Whether it is one of the small squares, whose time is that of the kernel alone."""
-        return self in SQUARES
-
-    @property
-    def operands(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The shapes of the two inputs."""
-        return (self.m, self.k), (self.k, self.n)
-
-    @property
-    def flops(self) -> int:
-        """A multiply and an add count as two."""
-        return 2 * self.m * self.n * self.k
-
-    @property
-    def moved_bytes(self) -> int:
-        """What has to be read and written at least: both inputs and the result, in float32."""
-        return 4 * (self.m * self.k + self.k * self.n + self.m * self.n)
-
-
-TABLE_1 = (
-    GemmShape(128, 2048, 4096),
-    GemmShape(320, 3072, 4096),
-    GemmShape(1632, 36548, 1024),
-    GemmShape(2048, 4096, 32),
-    GemmShape(1024, 16, 500000),
-    GemmShape(35, 8457, 2560),
-    GemmShape(31999, 1024, 84),
-    GemmShape(84, 1024, 4096),
-    GemmShape(2048, 1, 128),
-    GemmShape(256, 256, 2048),
-)
-"""M N K of deep learning (Tavarageri et al., AI Powered Compiler Techniques for DL Code Optimization, 2021, Table 1)."""
-
-SQUARES = tuple(GemmShape(extent, extent, extent) for extent in (16, 32, 48, 64, 96, 128))
-
-
-def gemm_shape(name: str) -> GemmShape:
-    """The GEMM of that name; `KeyError` if there is none."""
-    return {shape.name: shape for shape in (*TABLE_1, *SQUARES)}[name]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import tilewright as tw
-from benchmarks.planning_time import mlp
+from benchmarks.studies.planning_time import mlp
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_operators, contraction, elementwise, graph_of, softmax
 from tilewright.kernels import registry
 from tilewright.machine import Machine

@@ -2,8 +2,9 @@
 
 Every step is a line of C; names behind a $ are vectors, one each or one for each way, `$x` the operand and the result. Where a
 function decays, its exponential is kept as a polynomial and a power of two up to the last product, so that results that
-underflow are rounded once. The minimax polynomials and quotients are `benchmarks/function_coefficients.py`'s. Largest relative
-errors over all floats with a normal result (denormal ones: plus half their spacing) are in docs/kernels.md; all are below 1e-6.
+underflow are rounded once. The minimax polynomials and quotients are those of `benchmarks/studies/function_coefficients.py`.
+Largest relative errors over all floats with a normal result (denormal ones: plus half their spacing) are in docs/kernels.md; all
+are below 1e-6.
 """
 
 from __future__ import annotations

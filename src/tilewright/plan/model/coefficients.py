@@ -1,6 +1,6 @@
 """Coefficients of the price: meaning, unit and source of each.
 
-Those in `FITTED` are fitted to measured kernels by `python -m benchmarks.fit_cost`, which writes one file
+Those in `FITTED` are fitted to measured kernels by `python -m benchmarks.studies.schedules.fit_cost`, which writes one file
 `fits/<architecture>-<vector bits>.toml` per family of machines, with the residuals of the fit. A machine without a file of its
 own family takes the nearest one. All others are constants with their source.
 """
@@ -209,7 +209,10 @@ def parse(name: str, text: str) -> Fit:
 
 def to_text(fit: Fit) -> str:
     """The content of a fit's file; `parse` is its inverse."""
-    lines = ["# Written by python -m benchmarks.fit_cost; the meaning of every figure is in plan/model/coefficients.py.", ""]
+    lines = [
+        "# Written by benchmarks.studies.schedules.fit_cost; plan/model/coefficients.py has the meaning of every figure.",
+        "",
+    ]
     for field in fields(fit):
         if field.name != "values":
             value = getattr(fit, field.name)

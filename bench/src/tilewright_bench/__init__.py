@@ -1,0 +1,1 @@
+"""The benchmark of Tilewright: cases, peers and tables, as the command `tilewright bench`."""

@@ -1,0 +1,42 @@
+"""The benchmarks: Tilewright and the peers that take part in each.
+
+Every module of `peers/` takes part by being there. Its `PEERS` says in which benchmarks: a `Peer` by the benchmark's name.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from tilewright_bench import peers
+from tilewright_bench.cases.attention import AttentionCase
+from tilewright_bench.cases.chains import ChainCase
+from tilewright_bench.cases.gemm import GemmCase
+from tilewright_bench.cases.mlp import MlpCase
+from tilewright_bench.cases.model import ModelCase
+from tilewright_bench.measurement.contender import Peer
+from tilewright_bench.own import attention, chains, gemm, mlp, model
+from tilewright_bench.run import Benchmark
+
+
+@cache
+def offered() -> tuple[Mapping[str, Peer[Any]], ...]:
+    """What each module of `peers/` takes part in, in the order of the modules' names."""
+    names = sorted(module.name for module in pkgutil.iter_modules(peers.__path__))
+    return tuple(import_module(f"{peers.__name__}.{name}").PEERS for name in names)
+
+
+def peers_of(benchmark: str) -> dict[str, Peer[Any]]:
+    """The peers that take part in a benchmark, by name."""
+    taking_part = (mapping[benchmark] for mapping in offered() if benchmark in mapping)
+    return {peer.name: peer for peer in taking_part}
+
+
+CHAINS: Benchmark[ChainCase] = Benchmark("chains", chains.PEER, peers_of("chains"))
+GEMMS: Benchmark[GemmCase] = Benchmark("gemm", gemm.PEER, peers_of("gemm"))
+ATTENTION: Benchmark[AttentionCase] = Benchmark("attention", attention.PEER, peers_of("attention"))
+MLP: Benchmark[MlpCase] = Benchmark("mlp", mlp.PEER, peers_of("mlp"))
+MODELS: Benchmark[ModelCase] = Benchmark("model", model.PEER, peers_of("model"))

@@ -1,0 +1,106 @@
+"""An ONNX model as a case of a benchmark: its file, operands, a reference, and the work that its plan counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tilewright.cli.model_feeds import made_feed
+from tilewright_bench.cases.case import DoubleArray, relative_error
+from tilewright_bench.cases.required import NOTHING, Required
+
+TABLE = "ONNX models"
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class ModelCase:
+    """One model file. `shapes` complete what it declares: shapes of inputs and extents of dimensions, by name."""
+
+    path: Path
+    shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    required: Required = NOTHING
+
+    @property
+    def name(self) -> str:
+        """The file's name without its ending."""
+        return self.path.stem
+
+    @property
+    def table(self) -> str:
+        """One table for all models."""
+        return TABLE
+
+    @property
+    def prepacked(self) -> bool:
+        """Weights are constants."""
+        return True
+
+    @property
+    def even(self) -> str:
+        """No counterpart."""
+        return ""
+
+    @cached_property
+    def feeds(self) -> dict[str, Array]:
+        """An array for every input, the same in every run."""
+        import tilewright.onnx as ort
+
+        inputs = ort.InferenceSession(self.path, prepare=False).get_inputs()
+        return {one.name: made_feed(one, dict(self.shapes)) for one in inputs}
+
+    @cached_property
+    def _work(self) -> tuple[int, int]:
+        import tilewright.onnx as ort
+
+        chains = ort.InferenceSession(self.path).profile(self.feeds).chains
+        return sum(one.flops for one in chains), sum(one.size_bytes for one in chains)
+
+    @property
+    def flops(self) -> int:
+        """Of all compiled chains, as their floors count them."""
+        return self._work[0]
+
+    @property
+    def moved_bytes(self) -> int:
+        """What all chains have to read and write at least: their inputs and outputs, weights included, each once."""
+        return self._work[1]
+
+    @cached_property
+    def reference(self) -> list[DoubleArray]:
+        """The outputs, by reference implementations: in the model's own types, apart from planning and generated code."""
+        return [np.asarray(one, np.float64) for one in in_numpy(self.path, self.feeds)]
+
+    def error(self, result: Array) -> float:
+        """The largest of the outputs' differences, each relative to its reference's largest magnitude; `result` is `joined`."""
+        expected = [one.ravel() for one in self.reference]
+        if result.size != sum(one.size for one in expected):
+            return float("inf")
+        parts = np.split(result, np.cumsum([one.size for one in expected])[:-1])
+        return max(relative_error(part, one) for part, one in zip(parts, expected, strict=True) if one.size)
+
+
+def joined(outputs: Sequence[Array]) -> Array:
+    """All outputs behind each other, as one array of numbers.
+
+    >>> joined([np.array([[1, 2]]), np.array(True)]).tolist()
+    [1.0, 2.0, 1.0]
+    """
+    return np.concatenate([np.asarray(one).ravel().astype(np.float64) for one in outputs])
+
+
+def in_numpy(path: Path, feeds: dict[str, Array]) -> list[Array]:
+    """A model's outputs with no node compiled."""
+    from tilewright.api.onnx.steps import NodeRunner, Setting
+    from tilewright.frontend.onnx.loading import load
+
+    body, setting = load(path).body, Setting()
+    values: dict[str, Any] = {**body.constants, **{one.unique: feeds[one.name] for one in body.inputs if one.name in feeds}}
+    for node in body.nodes:
+        values.update(zip(node.outputs, NodeRunner(node, setting).run(values), strict=True))
+    return [values[one.unique] for one in body.outputs]

@@ -1,0 +1,232 @@
+"""`tilewright bench`: how fast the kernels are, beside the libraries that are installed, in one run."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tilewright.cli.parameters import choice, named_shapes
+from tilewright.cli.shapes import TABLE_IV
+from tilewright.errors import TilewrightError
+from tilewright_bench.benchmarks import ATTENTION, CHAINS, GEMMS, MLP, MODELS
+from tilewright_bench.cases import attention_shapes, mlp_shapes
+from tilewright_bench.cases.attention import attention_cases
+from tilewright_bench.cases.chains import chain_cases
+from tilewright_bench.cases.gemm import gemm_cases
+from tilewright_bench.cases.gemm_shapes import SQUARES, TABLE_1
+from tilewright_bench.cases.mlp import mlp_cases
+from tilewright_bench.cases.model import ModelCase
+from tilewright_bench.environment import restart_if_unfair
+from tilewright_bench.model_report import model_report
+from tilewright_bench.run import PACKINGS, Benchmark, Settings, measured
+from tilewright_bench.tables.report import Report
+
+CHAIN_NAMES = tuple(shape.name for shape in TABLE_IV)
+GEMM_NAMES = tuple(shape.name for shape in (*TABLE_1, *SQUARES))
+ATTENTION_NAMES = tuple(shape.name for shape in attention_shapes.SHAPES)
+MLP_NAMES = tuple(shape.name for shape in mlp_shapes.SHAPES)
+
+
+def _names(known: tuple[str, ...]) -> Callable[[click.Context, click.Parameter, str | None], tuple[str, ...] | None]:
+    """A comma-separated list of known names."""
+
+    def parse(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[str, ...] | None:
+        if text is None:
+            return None
+        return tuple(choice(part.strip(), known) for part in text.split(",") if part.strip())
+
+    return parse
+
+
+def _writable_file(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    """A file that can be created, or -: a long run must not fail when it writes its results."""
+    if name is None or name == "-":
+        return name
+    directory = Path(name).resolve().parent
+    if Path(name).is_dir() or not directory.is_dir():
+        raise click.BadParameter(
+            f"{name}: {'it is a directory' if Path(name).is_dir() else f'there is no directory {directory}'}"
+        )
+    if not os.access(name if Path(name).exists() else directory, os.W_OK):
+        raise click.BadParameter(f"{name} cannot be written")
+    return name
+
+
+def _packings(command: Any) -> Any:
+    """Which operands are constants."""
+    return _decorated(
+        command,
+        click.option("--not-prepacked", "packing", flag_value="none", help="Only with operands that may all change."),
+        click.option("--prepacked", "packing", flag_value="constants", help="Only with constant right-hand sides, prepacked."),
+        click.option("--both-packings", "packing", flag_value="both", default="both", help="A table of each (the default)."),
+    )
+
+
+def _common(benchmark: Benchmark[Any]) -> Callable[[Any], Any]:
+    """The options of every benchmark."""
+    peers = tuple(benchmark.peers)
+    options = (
+        click.option(
+            "--peers", callback=_names(peers), metavar="NAMES", help=f"Of {', '.join(peers)}; by default those installed."
+        ),
+        click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="For everyone alike."),
+        click.option(
+            "--repeats", type=click.IntRange(1), default=11, show_default=True, help="Rounds of turns; figures are medians."
+        ),
+        click.option(
+            "--processes", type=click.IntRange(1), default=1, show_default=True, help="Fresh ones; figures are medians over them."
+        ),
+        click.option(
+            "--json",
+            "json_file",
+            metavar="FILE",
+            callback=_writable_file,
+            help="Write everything as JSON; - prints that instead of the table.",
+        ),
+    )
+    return lambda command: _decorated(command, *options)
+
+
+def _family(benchmark: Benchmark[Any], names: tuple[str, ...]) -> Callable[[Any], Any]:
+    """The options of benchmarks that may be measured with odd sizes."""
+    options = (
+        click.option("--cases", callback=_names(names), metavar="NAME,...", help=f"By default all: {', '.join(names)}."),
+        click.option("--odd", is_flag=True, help="The same again with random odd sizes."),
+        click.option("--seed", type=int, default=None, help="Of the odd sizes, which a table prints; a random one by default."),
+    )
+    return lambda command: _decorated(_common(benchmark)(command), *options)
+
+
+def _decorated(command: Any, *options: Any) -> Any:
+    return functools.reduce(lambda decorated, option: option(decorated), reversed(options), command)
+
+
+@click.group()
+def bench() -> None:
+    """Measure kernels beside the libraries that are installed."""
+
+
+@bench.command()
+@click.option("--cases", callback=_names(CHAIN_NAMES), metavar="G1,G2,...", help="Which chains; all of Table IV by default.")
+@click.option("--softmax", "kind", flag_value="softmax", help="Only with a softmax between the two products.")
+@click.option("--plain", "kind", flag_value="plain", help="Only without one.")
+@click.option("--both", "kind", flag_value="both", default="both", help="With and without (the default).")
+@_packings
+@_common(CHAINS)
+def chains(json_file: str | None, **options: Any) -> None:
+    """Batch GEMM chains of Chimera's Table IV, plain and with softmax: ms per call, share of the peak, ratio to the best peer."""
+    _publish("chains", measured_chains(**options), json_file)
+
+
+@bench.command()
+@click.option(
+    "--cases",
+    callback=_names(GEMM_NAMES),
+    metavar="MxNxK,...",
+    help=f"Which products; by default all: {', '.join(GEMM_NAMES)}.",
+)
+@_packings
+@_common(GEMMS)
+def gemm(json_file: str | None, **options: Any) -> None:
+    """Single products of deep learning and small squares: time, share of the peak or of the bandwidth, ratio to the best peer."""
+    _publish("gemm", measured_gemms(**options), json_file)
+
+
+@bench.command()
+@_family(ATTENTION, ATTENTION_NAMES)
+def attention(json_file: str | None, **options: Any) -> None:
+    """Attention: time, share of the peak (on the pairs that a causal mask leaves) or of a plain read, ratio to the best peer."""
+    _publish("attention", measured_attention(**options), json_file)
+
+
+@bench.command()
+@_family(MLP, MLP_NAMES)
+def mlp(json_file: str | None, **options: Any) -> None:
+    """Networks of linear layers with constant weights: time, share of the peak or of a plain read, ratio to the best peer."""
+    _publish("mlp", measured_mlp(**options), json_file)
+
+
+@bench.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    metavar="NAME=1x128",
+    callback=named_shapes,
+    help="The shape of an input, or the extent of a named dimension.",
+)
+@_common(MODELS)
+def model(json_file: str | None, **options: Any) -> None:
+    """FILE.onnx on random operands, checked against reference implementations: time, share of the peak, ratio to the best peer,
+    and what was predicted."""
+    _publish("model", measured_model(**options), json_file)
+
+
+def measured_chains(cases: tuple[str, ...] | None, kind: str, packing: str, **settings: Any) -> Report:
+    """Run the benchmark of chains in a fair environment, restarting the process for that if need be; progress on stderr.
+
+    `settings` are those of `_settings`, here and below.
+    """
+    restart_if_unfair(settings["threads"])
+    return measured(CHAINS, chain_cases(cases or CHAIN_NAMES, kind, PACKINGS[packing]), _settings(**settings))
+
+
+def measured_gemms(cases: tuple[str, ...] | None, packing: str, **settings: Any) -> Report:
+    """The same for single products."""
+    restart_if_unfair(settings["threads"])
+    return measured(GEMMS, gemm_cases(cases or GEMM_NAMES, PACKINGS[packing]), _settings(**settings))
+
+
+def measured_attention(cases: tuple[str, ...] | None, odd: bool, seed: int | None, **settings: Any) -> Report:
+    """The same for attention."""
+    restart_if_unfair(settings["threads"])
+    return measured(ATTENTION, attention_cases(cases or ATTENTION_NAMES, _odd_seed(odd, seed)), _settings(**settings))
+
+
+def measured_mlp(cases: tuple[str, ...] | None, odd: bool, seed: int | None, **settings: Any) -> Report:
+    """The same for linear layers."""
+    restart_if_unfair(settings["threads"])
+    return measured(MLP, mlp_cases(cases or MLP_NAMES, _odd_seed(odd, seed)), _settings(**settings))
+
+
+def measured_model(file: str, shapes: dict[str, tuple[int, ...]], **settings: Any) -> Report:
+    """The same for a model."""
+    restart_if_unfair(settings["threads"])
+    return model_report([ModelCase(Path(file), tuple(shapes.items()))], _settings(**settings))
+
+
+def _settings(peers: tuple[str, ...] | None, threads: int, repeats: int, processes: int) -> Settings:
+    return Settings(peers, threads, repeats, processes)
+
+
+def _odd_seed(odd: bool, seed: int | None) -> int | None:
+    """None without odd sizes."""
+    return (random.randrange(1000) if seed is None else seed) if odd else None
+
+
+def _publish(name: str, report: Report, json_file: str | None) -> None:
+    if json_file != "-":
+        click.echo(report.as_text())
+    if json_file is not None:
+        _write(json_file, report.as_document())
+    if report.wrong():
+        raise TilewrightError(f"tilewright's result is wrong for {', '.join(report.wrong())}", where=f"bench {name}")
+
+
+def _write(json_file: str, document: dict[str, Any]) -> None:
+    text = json.dumps(document, indent=2)
+    if json_file == "-":
+        click.echo(text)
+        return
+    try:
+        Path(json_file).write_text(text + "\n")
+    except OSError as problem:
+        raise TilewrightError(f"{json_file} cannot be written", where="--json", why=str(problem)) from problem

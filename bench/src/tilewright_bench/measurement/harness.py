@@ -1,0 +1,157 @@
+"""The measurement: everyone on the same data in one process, checked first, then timed in turns beside the machine's peak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from tilewright.tune.timing.rates import Rates
+from tilewright.tune.timing.rounds import Round, interleaved
+from tilewright_bench.cases.case import TOLERANCE
+from tilewright_bench.cases.required import Required
+from tilewright_bench.measurement.contender import OWN, PLAIN_READ, CaseT, Contender, Peer
+
+PAUSE_S = 5e-3
+"""Before a turn with several threads: the worker threads of whoever ran before spin for some milliseconds."""
+CASE_S = 15.0
+"""Rounds of a case end when they have taken so long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """One contender on one case. `seconds` is None where its result was wrong (`error`, relative) or it failed (`failure`)."""
+
+    contender: str
+    seconds: float | None
+    error: float
+    share: float | None = None
+    """Of the peak, the larger of those measured before and after each turn."""
+    read_share: float | None = None
+    """Of the bandwidth with which the case's memory level is read, the larger of those before and after all turns; where a plain
+    read of the same bytes has its turns, of its speed in the same round."""
+    to_own: float | None = None
+    """Its time over ours in the same round; above 1 we are faster."""
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """One case: the timings (medians over the rounds), and what one core could do at most while they were taken."""
+
+    case: str
+    table: str
+    prepacked: bool
+    flops: int
+    moved_bytes: int
+    peak_flops_per_s: float
+    level: str
+    """The smallest memory level that holds its bytes,"""
+    bandwidth_bytes_per_s: float
+    """and the bandwidth of reading from there."""
+    timings: tuple[Timing, ...]
+    required: Required | None = None
+    """None where what must be reached is not the case's to say."""
+    even: str = ""
+    """The case of even sizes whose share must be kept."""
+
+    @property
+    def is_memory_bound(self) -> bool:
+        """Whether its bytes take longer than its operations."""
+        return memory_bound(self.flops, self.moved_bytes, self.peak_flops_per_s, self.bandwidth_bytes_per_s)
+
+    def bound_share(self, timing: Timing) -> float | None:
+        """The share of what binds: the peak or the bandwidth."""
+        return timing.read_share if self.is_memory_bound else timing.share
+
+    def timing(self, contender: str) -> Timing | None:
+        """The timing of that contender, None where it did not take part."""
+        return next((timing for timing in self.timings if timing.contender == contender), None)
+
+    def best_peer(self, own: str = OWN) -> Timing | None:
+        """The fastest right one apart from `own`."""
+        aside = (own, PLAIN_READ)
+        others = [timing for timing in self.timings if timing.contender not in aside and timing.seconds is not None]
+        return min(others, key=lambda timing: timing.to_own or timing.seconds or 0.0, default=None)
+
+
+def memory_bound(flops: int, moved_bytes: int, peak_flops_per_s: float, bandwidth_bytes_per_s: float) -> bool:
+    """Whether moving the bytes takes longer than the operations (the roofline model).
+
+    >>> memory_bound(2048 * 128 * 2, 1_057_280, 250e9, 110e9)
+    True
+    """
+    return moved_bytes / bandwidth_bytes_per_s > flops / peak_flops_per_s
+
+
+def measure(case: CaseT, peers: Sequence[Peer[CaseT]], *, threads: int, rounds: int, rates: Rates) -> CaseResult:
+    """Prepare and check all contenders, then time them in turns; figures are medians over the rounds."""
+    prepared = [entry for peer in peers for entry in _prepared(peer, case, threads)]
+    running = [entry for entry in prepared if isinstance(entry, Contender)]
+    failed = [entry for entry in prepared if isinstance(entry, Timing)]
+    errors = {contender.name: case.error(contender.result()) for contender in running}
+    right = [contender for contender in running if errors[contender.name] <= TOLERANCE]
+    level = rates.level_of(case.moved_bytes)
+    before = rates.bandwidth_bytes_per_s(level)
+    turns = interleaved(
+        {contender.name: contender.seconds for contender in right},
+        rounds,
+        rates.peak_flops_per_s,
+        pause_s=PAUSE_S if threads > 1 else 0.0,
+        budget_s=CASE_S,
+    )
+    bandwidth = max(before, rates.bandwidth_bytes_per_s(level))
+    peak = median(turn.peak_flops_per_s for one in turns for turn in one.values()) if right else rates.peak_flops_per_s()
+    work = _Work(case.flops / threads, case.moved_bytes / (bandwidth * threads))
+    timings = [_timing(name, error, turns, work) for name, error in errors.items()]
+    return CaseResult(
+        case.name,
+        case.table,
+        case.prepacked,
+        case.flops,
+        case.moved_bytes,
+        peak,
+        level,
+        bandwidth,
+        (*timings, *failed),
+        case.required,
+        case.even,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """Of each core."""
+
+    flops: float
+    read_s: float
+    """What moving the bytes takes at least."""
+
+
+def _timing(name: str, error: float, rounds: Sequence[Round], work: _Work) -> Timing:
+    turns = [one[name] for one in rounds if name in one]
+    if not turns:
+        return Timing(name, None, error)
+    pairs = [one[name].seconds / one[OWN].seconds for one in rounds if OWN in one]
+    reads = [one[PLAIN_READ].seconds / one[name].seconds for one in rounds if PLAIN_READ in one]
+    return Timing(
+        name,
+        median(turn.seconds for turn in turns),
+        error,
+        median(work.flops / turn.peak_flops_per_s / turn.seconds for turn in turns),
+        median(reads or [work.read_s / turn.seconds for turn in turns]),
+        median(pairs) if pairs else None,
+    )
+
+
+def _prepared(peer: Peer[CaseT], case: CaseT, threads: int) -> Iterator[Contender | Timing]:
+    """The contenders of a peer after a first call each; a peer that cannot do a case takes no part, with its reason."""
+    try:
+        for contender in peer.prepare(case, threads):
+            contender.call()
+            yield contender
+    except Exception as problem:
+        if not peer.may_fail:
+            raise
+        lines = str(problem).splitlines() or [""]
+        yield Timing(peer.name, None, float("inf"), failure=f"{type(problem).__name__}: {lines[0]}")

@@ -1,0 +1,46 @@
+"""Tilewright's contender of a case, by name: chain:G2:softmax, attention:decode_4096, mlp:ffn_1, model:FILE.onnx."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tilewright.cli.shapes import TABLE_IV
+from tilewright_bench.benchmarks import ATTENTION, CHAINS, MLP, MODELS
+from tilewright_bench.cases import attention_shapes, mlp_shapes
+from tilewright_bench.cases.attention import attention_cases
+from tilewright_bench.cases.chains import chain_cases
+from tilewright_bench.cases.mlp import mlp_cases
+from tilewright_bench.cases.model import ModelCase
+from tilewright_bench.measurement.contender import OWN, Contender
+
+
+def case_names() -> Iterator[str]:
+    """The names of all cases that need no file."""
+    yield from (f"chain:{shape.name}:{kind}" for kind in ("plain", "softmax") for shape in TABLE_IV)
+    yield from (f"attention:{shape.name}" for shape in attention_shapes.SHAPES)
+    yield from (f"mlp:{shape.name}" for shape in mlp_shapes.SHAPES)
+
+
+def own_contender(name: str, threads: int) -> Contender:
+    """The contender, after its first call."""
+    own, case = _own_and_case(name)
+    contender: Contender = next(one for one in own.prepare(case, threads) if one.name == OWN)
+    contender.call()
+    return contender
+
+
+def _own_and_case(name: str) -> tuple[Any, Any]:
+    kind, _, rest = name.partition(":")
+    match kind:
+        case "chain":
+            shape, _, variant = rest.partition(":")
+            return CHAINS.own, chain_cases([shape], variant, (False,))[0]
+        case "attention":
+            return ATTENTION.own, attention_cases([rest])[0]
+        case "mlp":
+            return MLP.own, mlp_cases([rest])[0]
+        case "model":
+            return MODELS.own, ModelCase(Path(rest))
+    raise ValueError(f"{name!r} names no case")

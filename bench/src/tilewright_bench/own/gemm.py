@@ -1,0 +1,65 @@
+"""Tilewright on products: the kernel of each; for squares called in a loop in C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import tilewright as tw
+from tilewright import compiler
+from tilewright.plan.types import ModelPlan
+from tilewright.runtime.executable import Executable
+from tilewright_bench.cases.case import FloatArray, aligned
+from tilewright_bench.cases.gemm import GemmCase
+from tilewright_bench.measurement import call_loops
+from tilewright_bench.measurement.contender import OWN, Contender, Peer
+
+
+def prepare(case: GemmCase, threads: int) -> Iterator[Contender]:
+    """The kernel that `tw.jit` makes."""
+    given = case.operands[:1] if case.prepacked else case.operands
+    lowered = tw.jit(_with_constant(case.operands[1]) if case.prepacked else gemm, threads=threads).lower(*given)
+    out = aligned(case.result_shape)
+    if case.shape.is_square:
+        runs = call_loops.executions(case.flops)
+        executable, inputs = _executable(lowered.model_plan, threads, given)
+        yield Contender(OWN, lambda: executable.run_repeatedly(runs, inputs, (out,)), lambda: out, runs)
+    else:
+        kernel = lowered.compile()
+        yield Contender(OWN, lambda: kernel(*given, out=out), lambda: out)
+
+
+def gemm(a: Any, b: Any) -> Any:
+    """c = a b; a (m, k), b (k, n)."""
+    return tw.einsum("mk,kn->mn", a, b)
+
+
+def _with_constant(b: FloatArray) -> Callable[[Any], Any]:
+    """An array that a jitted function closes over is a constant of its kernel."""
+
+    def product(a: Any) -> Any:
+        return gemm(a, b)
+
+    return product
+
+
+def _executable(
+    model_plan: ModelPlan, threads: int, given: tuple[FloatArray, ...]
+) -> tuple[Executable, tuple[np.ndarray[Any, Any], ...]]:
+    """The kernel below the calling convention of Python, and all arrays that it takes: constants come behind what is given."""
+    executable = compiler.build(model_plan, threads=threads)
+    values = {name: constant.array for name, constant in model_plan.graph.constants}
+    constants = [values[slot.name] for slot in executable.signature.inputs[len(given) :]]
+    return executable, (*given, *constants)
+
+
+PEER = Peer(
+    OWN,
+    (),
+    prepare,
+    "packs its operands inside the measured call; squares: in a loop in C",
+    prepacked_note="a NumPy array that the jitted function closes over",
+    may_fail=False,
+)

@@ -1,0 +1,10 @@
+"""oneDNN through its C API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright_bench.measurement.contender import Peer
+from tilewright_bench.peers.onednn import gemm
+
+PEERS: dict[str, Peer[Any]] = {"gemm": gemm.PEER}

@@ -1,0 +1,10 @@
+"""ONNX Runtime on the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright_bench.measurement.contender import Peer
+from tilewright_bench.peers.onnxruntime import attention, chains, mlp, model
+
+PEERS: dict[str, Peer[Any]] = {"chains": chains.PEER, "attention": attention.PEER, "mlp": mlp.PEER, "model": model.PEER}

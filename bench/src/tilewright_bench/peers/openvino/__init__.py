@@ -1,0 +1,10 @@
+"""OpenVINO on the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright_bench.measurement.contender import Peer
+from tilewright_bench.peers.openvino import attention, chains, mlp, model
+
+PEERS: dict[str, Peer[Any]] = {"chains": chains.PEER, "attention": attention.PEER, "mlp": mlp.PEER, "model": model.PEER}

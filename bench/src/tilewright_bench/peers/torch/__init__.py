@@ -1,0 +1,10 @@
+"""PyTorch on the CPU, as installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright_bench.measurement.contender import Peer
+from tilewright_bench.peers.torch import attention, chains, gemm, mlp
+
+PEERS: dict[str, Peer[Any]] = {"chains": chains.PEER, "gemm": gemm.PEER, "attention": attention.PEER, "mlp": mlp.PEER}

@@ -1,0 +1,63 @@
+"""What was planned for a model beside what its chains take: how good the prediction is, and how near the floor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from tilewright.report import units
+from tilewright.report.layout import columns
+from tilewright_bench.cases.model import ModelCase
+
+CALLS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Of one model on one thread, in seconds: the sums over its chains."""
+
+    case: str
+    chains: int
+    measured_s: float
+    """The median over several calls with clocks."""
+    predicted_s: float
+    """Of the chains that are compiled."""
+    floor_s: float
+    numpy_s: float
+    """Of `measured_s`, what ran as NumPy."""
+
+
+def predicted(case: ModelCase) -> Prediction:
+    """Profile the model on one thread."""
+    import tilewright.onnx as ort
+
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = ort.InferenceSession(case.path, options)
+    session.run(None, case.feeds)
+    calls = sorted((session.profile(case.feeds) for _ in range(CALLS)), key=lambda call: call.seconds)
+    chains = calls[len(calls) // 2].chains
+    return Prediction(
+        case.name,
+        len(chains),
+        median(call.seconds for call in calls),
+        sum(one.predicted_seconds for one in chains),
+        sum(one.floor_seconds for one in chains),
+        sum(one.seconds for one in chains if one.is_numpy),
+    )
+
+
+def table(predictions: Sequence[Prediction]) -> list[str]:
+    """Lines for a person."""
+    rows = [["model", "chains", "measured", "predicted", "predicted/measured", "floor", "floor/measured", "as NumPy"]]
+    rows += [_row(one) for one in predictions]
+    return ["predicted and measured, sums over the chains on one thread:", *columns(rows, right=range(1, len(rows[0])))]
+
+
+def _row(one: Prediction) -> list[str]:
+    measured, predicted, floor, in_numpy = (
+        units.seconds(value) for value in (one.measured_s, one.predicted_s, one.floor_s, one.numpy_s)
+    )
+    share = units.percent(one.floor_s / one.measured_s)
+    return [one.case, str(one.chains), measured, predicted, f"{one.predicted_s / one.measured_s:.2f}", floor, share, in_numpy]

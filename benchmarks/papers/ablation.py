@@ -1,0 +1,131 @@
+"""What the cost model, fusion and the micro kernels are worth: Figure 10 of Chimera, on Table IV's plain chains.
+
+    python -m benchmarks.papers.ablation [--cases G2,G5] [--count 100] [--seed 0] [--out FILE.json] [--missing]
+
+Each is taken away from the whole system alone, and the time is compared with that of the whole system, in pairs:
+
+    no cost model   for every order of shared loops `--count` random tilings, own orders and packings; the best one measured
+                    (beside it the median of all of them: a tiling that nobody chose)
+    no fusion       both products planned apart, the intermediate in memory
+    portable        only the portable micro kernel to choose from, compiled for this machine
+
+The paper's factors (section VI-E) go the other way: what each brings alone over a system without all three, on its machine. The
+file is written after every case; `--missing` leaves out the cases that it has. The table is printed and written beside it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from benchmarks.studies.schedules import results as schedule_results
+from benchmarks.studies.schedules.cases import Case, choice, chosen_cases, kernels_for
+from benchmarks.studies.schedules.results import Document
+from benchmarks.studies.schedules.sampling import Sampler
+from benchmarks.studies.schedules.space import Sampled
+from benchmarks.studies.schedules.timing import Runnable, compiled, ratios, timed, wrong
+from tilewright import compiler
+from tilewright.cli.shapes import TABLE_IV
+from tilewright.errors import InternalError
+from tilewright.kernels.registry import registered
+from tilewright.plan.types import ModelPlan
+from tilewright.plan.whole_model.partition import partition
+from tilewright.report.layout import columns
+from tilewright_bench.environment import restart_if_unfair
+from tilewright_bench.tables.means import geometric_mean
+
+PAPER = {"no cost model": 2.37, "no fusion": 1.89, "portable": 1.61}
+FINALISTS = 5
+PAIRS_S = 2.0
+ROUNDS = 9
+
+
+def measure_case(case: Case, count: int, seed: int) -> Document:
+    """Seconds of the whole system, and the factors of the three others."""
+    start = time.perf_counter()
+    (whole,) = case.model_plan().plans
+    random = random_plans(choice(whole), count, seed)
+    with TemporaryDirectory(prefix="tilewright-ablation-") as directory:
+        drawn = compiled(case, [one.plan for one in random], Path(directory))
+        faults = wrong(case, drawn)
+        quick = timed(drawn, 1, 0.0)
+        best = sorted((i for i in range(len(drawn)) if i not in faults), key=quick.median_s)[:FINALISTS]
+        own = runnable(case, case.model_plan())
+        others = [*(drawn[i] for i in best), runnable(case, case.model_plan(fuse=False)), runnable(case, portable(case))]
+        if faulty := wrong(case, [own, *others]):
+            raise InternalError(f"{case.name}: wrong results, relative errors {faulty}")
+        *tilings, apart, plain = ratios(own, others, budget_s=PAIRS_S)
+    whole_s = median(own.seconds() for _ in range(ROUNDS))
+    at = min(range(len(best)), key=lambda i: tilings[i])
+    return {
+        "case": case.name,
+        "wall_s": time.perf_counter() - start,
+        "measured_s": whole_s,
+        "wrong": [str(random[i].point) for i in faults],
+        "tilings": len(random),
+        "typical_tiling": median(map(quick.median_s, range(len(drawn)))) / whole_s,
+        "best_tiling": str(random[best[at]].point),
+        "factors": {"no cost model": tilings[at], "no fusion": apart, "portable": plain},
+    }
+
+
+def random_plans(own: Sampled, count: int, seed: int) -> list[Sampled]:
+    """As many for every order of shared loops (fewer of those that allow no more); the choice's micro kernels."""
+    sampler = Sampler(own, kernels_for(own.plan.machine), seed)
+    found = [one for prefix in sampler.prefixes for one in sampler.uniform(count, (prefix,))]
+    return list({one.point: one for one in found}.values())
+
+
+def runnable(case: Case, model_plan: ModelPlan) -> Runnable:
+    """A plan of the whole case, compiled as a user's would be."""
+    return Runnable(compiler.build(model_plan, threads=1), case.inputs, np.empty(case.reference.shape, np.float32))
+
+
+def portable(case: Case) -> ModelPlan:
+    """The plan with the portable micro kernels only."""
+    machine = case.model_plan().plans[0].machine
+    return partition(case.graph, machine, kernels=tuple(kernel for kernel in registered() if not kernel.features))
+
+
+def table(cases: Sequence[Document]) -> list[str]:
+    """Factors by case, their geometric means, and the paper's."""
+    rows = [["case", "whole ms", *PAPER, "tilings", "a typical one"]]
+    for case in cases:
+        factors = [f"{case['factors'][name]:.2f}" for name in PAPER]
+        tilings = [str(case["tilings"]), f"{case['typical_tiling']:.2f}"]
+        rows.append([case["case"], f"{case['measured_s'] * 1e3:.3f}", *factors, *tilings])
+    means = [geometric_mean([case["factors"][name] for case in cases]) for name in PAPER]
+    typical = geometric_mean([case["typical_tiling"] for case in cases])
+    rows.append(["geometric mean", "", *(f"{mean:.2f}" for mean in means), "", f"{typical:.2f}"])
+    rows.append(["Chimera, Figure 10", "", *map(str, PAPER.values()), "", ""])
+    return columns(rows, right=range(1, len(rows[0])))
+
+
+def main(arguments: list[str]) -> None:
+    """Measure, save after every case, print."""
+    cases = ",".join(shape.name for shape in TABLE_IV)
+    options = schedule_results.parsed("papers.ablation", __doc__ or "", arguments, cases)
+    restart_if_unfair(1)
+    path = options.out or schedule_results.default_path("ablation")
+    for case in chosen_cases(options.cases):
+        if options.missing and schedule_results.has(path, case.name):
+            continue
+        found = measure_case(case, options.count, options.seed)
+        schedule_results.save(path, found)
+        print(f"{case.name}: {found['tilings']} tilings, {found['wall_s']:.1f} s", file=sys.stderr, flush=True)
+    content = schedule_results.load(path)
+    text = "\n".join(
+        [*content["head"], "time without each part, as a multiple of that of the whole system", "", *table(content["cases"])]
+    )
+    path.with_suffix(".md").write_text(f"# What each part is worth\n\n```text\n{text}\n```\n")
+    print(text)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

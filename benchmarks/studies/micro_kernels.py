@@ -1,0 +1,113 @@
+"""Measure what share of the FMA peak each registered micro kernel reaches on this machine, with each compiler.
+
+    python -m benchmarks.studies.micro_kernels [name ...]
+
+Full tiles on panels that stay in L1, K = 64, 256 and 512 (B is given a row stride of 0, as a panel of 512 rows would leave L1;
+so are columns, where a kernel reads those). Every sample stands between two runs of a loop of independent multiply-adds of the
+kernel's vector width, and is compared with the faster one: so shares hold while the clock drifts. The
+median and the 90th percentile are printed; where they differ much, something else was using the core.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tests.conftest import cpu_flags
+from tests.support.kernel_build import COMPILERS, MATRIX_ARGUMENTS, command, dialect_library, load
+from tilewright.kernels import MicroKernel, VectorDialect, dialect_for, registered
+from tilewright.kernels.contract import DEPTH
+
+ACCUMULATORS = 14
+"""Six cycles of latency, two of these a cycle, where a product and a sum are two instructions; one register more is needed."""
+PEAK_TRIPS = 20_000
+SAMPLES = 200
+STEPS_PER_RUN = 32_768
+"""Some 100 us: the 1-2 us that Python takes to start a run must not count."""
+DEPTHS = (64, 256, 512)
+REPEAT = """
+typedef void kernel(long, const float *, long, long, const float *, long, float *, long, long, long, long);
+EXPORT void repeat(kernel *f, long count, long k, const float *a, long a_row, long a_column, const float *b, long b_row,
+                   float *c, long c_row, long m, long n, long accumulate) {
+  for (long i = 0; i < count; i++)
+    f(k, a, a_row, a_column, b, b_row, c, c_row, m, n, accumulate);
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Something to time, and the flops of one call."""
+
+    call: Callable[[], None]
+    flops: int
+
+    def rate(self) -> float:
+        """Flops per second of one call."""
+        start = time.monotonic()
+        self.call()
+        return self.flops / (time.monotonic() - start)
+
+
+def peak(dialect: VectorDialect) -> Run:
+    """Independent accumulators: what the vector units can do."""
+    sums = [f"s{i}" for i in range(ACCUMULATORS)]
+    lines = ["EXPORT void peak(long trips, float *out) {", "  tw_vec x = tw_load(out);"]
+    lines += [f"  tw_vec {s} = x + {i}.0f;" for i, s in enumerate(sums)]
+    lines += ["  for (long i = 0; i < trips; i++) {", *(f"    {s} = {s} * x + x; TW_KEEP({s});" for s in sums), "  }"]
+    library = dialect_library(dialect, "gcc", "\n".join([*lines, f"  tw_store(out, {' + '.join(sums)});", "}", ""]))
+    values = np.full(dialect.lanes, 1e-3, np.float32)
+    arguments = (ctypes.c_long(PEAK_TRIPS), ctypes.c_void_p(values.ctypes.data))
+    return Run(lambda: (library.peak(*arguments), values)[0], 2 * PEAK_TRIPS * ACCUMULATORS * dialect.lanes)
+
+
+def tiles(kernel: MicroKernel, compiler: str, k: int) -> Run:
+    """Calls on the same full tile, from a loop in C."""
+    rows, columns, count = kernel.rows, kernel.columns, STEPS_PER_RUN // k
+    a, b, c = aligned(k, rows), aligned(k if kernel.right_by_columns else 1, columns), aligned(rows, columns)
+    left = (k, 1) if kernel.lanes_along == DEPTH else (1, rows)
+    repeat = dialect_library(dialect_for("any", frozenset()), "gcc", REPEAT).repeat
+    repeat.argtypes = [ctypes.c_void_p, ctypes.c_long, *MATRIX_ARGUMENTS]
+    function = ctypes.cast(load(kernel, compiler), ctypes.c_void_p)  # type: ignore[arg-type]
+    pointers = [array.ctypes.data for array in (a, b, c)]
+    arguments = (k, pointers[0], *left, pointers[1], 0, pointers[2], columns, rows, columns, 0)
+    return Run(lambda: (repeat(function, count, *arguments), a, b, c)[0], 2 * rows * columns * k * count)
+
+
+def aligned(rows: int, columns: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    """Ones, at a multiple of 64 bytes."""
+    room = np.ones(rows * columns + 16, np.float32)
+    skipped = -room.ctypes.data % 64 // room.itemsize
+    return room[skipped : skipped + rows * columns].reshape(rows, columns)
+
+
+def shares(run: Run, reference: Run) -> tuple[float, float]:
+    """Median and 90th percentile of the share of the reference's rate."""
+    samples = []
+    for _ in range(SAMPLES):
+        before, rate, after = reference.rate(), run.rate(), reference.rate()
+        samples.append(rate / max(before, after))
+    samples.sort()
+    return samples[SAMPLES // 2], samples[SAMPLES * 9 // 10]
+
+
+def main(names: list[str]) -> None:
+    """Print a table."""
+    for kernel in registered():
+        if (names and kernel.name not in names) or not kernel.features <= cpu_flags():
+            continue
+        reference = peak(dialect_for("x86_64", kernel.features))
+        print(f"{kernel.name:26} peak {max(reference.rate() for _ in range(SAMPLES)) / 1e9:6.1f} GFLOP/s", end="")
+        for compiler in filter(command, COMPILERS):
+            cells = [shares(tiles(kernel, compiler, k), reference) for k in DEPTHS]
+            print(f"   {compiler}: " + ", ".join(f"{median:6.1%} ({high:6.1%})" for median, high in cells), end="", flush=True)
+        print()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

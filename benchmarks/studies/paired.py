@@ -1,0 +1,120 @@
+"""Measure this checkout beside another revision, case by case in turns: Table IV, attention, networks, BERT-base and ViT.
+
+    python -m benchmarks.studies.paired REVISION [--rounds N] [--threads N] [--only chain,attention,mlp,model]
+
+The revision is checked out into a temporary worktree. A process of each takes turns on the same case; the ratio of a case is the
+median over rounds of this checkout's time divided by the revision's. They share an empty cache, and so one calibration.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+from tilewright.tune.timing.pairs import pair
+from tilewright_bench.named import case_names
+
+ROOT = Path(__file__).parents[2]
+SIDE = Path(__file__).parent / "parts" / "paired_side.py"
+MODELS = {"bert_128": "bert", "vit": "vit"}
+SLOWER = 1.03
+"""A case is named where its ratio is above this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A revision's process."""
+
+    process: subprocess.Popen[str]
+    orders: IO[str]
+    answers: IO[str]
+
+    def ask(self, **order: Any) -> Any:
+        """The answer to an order; raises `RuntimeError` if the process has ended."""
+        self.orders.write(json.dumps(order) + "\n")
+        self.orders.flush()
+        line = self.answers.readline()
+        if not line:
+            raise RuntimeError("a measuring process has ended")
+        return json.loads(line)
+
+
+def main() -> None:
+    """Measure and print a line per case, and the geometric mean."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("revision")
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--only", default="chain,attention,mlp,model")
+    given = parser.parse_args()
+    with TemporaryDirectory() as directory, _worktree(given.revision, Path(directory) / "revision") as before:
+        models = _exported(Path(directory)) if "model" in given.only else []
+        sides = [_started(root, Path(directory) / "cache") for root in (before, ROOT)]
+        names = [name for name in (*case_names(), *models) if name.partition(":")[0] in given.only.split(",")]
+        ratios = {name: _ratio(sides, name, given.rounds, given.threads) for name in names}
+    _print_summary(ratios)
+
+
+def _ratio(sides: Sequence[Side], name: str, rounds: int, threads: int) -> float:
+    """This checkout's time of a case divided by the revision's."""
+    for side in sides:
+        side.ask(prepare=name, threads=threads)
+    before, after = (partial(side.ask, measure=True) for side in sides)
+    pairs = [pair(before, after, number) for number in range(rounds)]
+    ratio = median(new / old for old, new in pairs)
+    print(f"{name:44} {median(old for old, _ in pairs) * 1e3:10.3f} ms {ratio:8.3f}", flush=True)
+    return ratio
+
+
+def _print_summary(ratios: dict[str, float]) -> None:
+    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+    slower = {name: round(ratio, 3) for name, ratio in ratios.items() if ratio > SLOWER}
+    print(f"{len(ratios)} cases, geometric mean {mean:.4f}; slower by more than 3%: {slower or 'none'}")
+
+
+@contextmanager
+def _worktree(revision: str, directory: Path) -> Iterator[Path]:
+    git = ["git", "-C", str(ROOT), "worktree"]
+    subprocess.run([*git, "add", "--detach", str(directory), revision], check=True, capture_output=True)
+    try:
+        yield directory
+    finally:
+        subprocess.run([*git, "remove", "--force", str(directory)], check=True, capture_output=True)
+
+
+def _started(root: Path, cache: Path) -> Side:
+    path = os.pathsep.join(str(root / folder) for folder in ("src", "bench/src", "."))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TILEWRIGHT_")}
+    environment |= {"PYTHONPATH": path, "TILEWRIGHT_CACHE_DIR": str(cache)}
+    process = subprocess.Popen(
+        [sys.executable, "-P", str(SIDE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=root
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return Side(process, process.stdin, process.stdout)
+
+
+def _exported(directory: Path) -> list[str]:
+    """The names of the model cases, whose files both processes read."""
+    from benchmarks.onnx_models.cases import make
+    from benchmarks.onnx_models.exporting import export
+
+    for name, kind in MODELS.items():
+        export(make(kind, small=False), directory / f"{name}.onnx", exporter="torchscript")
+    return [f"model:{directory / name}.onnx" for name in MODELS]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""How each hand-made prototype is called: with the operands of its case, arranged as it wants them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright.cli.shapes import chain_shape
+from tilewright_bench.cases.attention import AttentionCase
+from tilewright_bench.cases.attention_shapes import attention_shape
+from tilewright_bench.cases.case import FloatArray, aligned
+from tilewright_bench.cases.chains import ChainCase
+from tilewright_bench.cases.mlp import MlpCase
+from tilewright_bench.cases.mlp_shapes import mlp_shape
+from tilewright_bench.cases.required import Required
+
+AnyCase: TypeAlias = ChainCase | AttentionCase | MlpCase
+PANEL = 48
+"""Columns of a packed block of a feed-forward network's weights."""
+REQUIRED = Required(ratio=0.96)
+"""Of the prototype's speed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Yardstick:
+    """A C file below the directory, what it is compiled with, its case, and the call (library, case, result) of it."""
+
+    file: str
+    case: AnyCase
+    call: Callable[[ctypes.CDLL, Any, FloatArray], Callable[[], object]]
+    defines: tuple[str, ...] = ()
+
+
+def chain(library: ctypes.CDLL, case: ChainCase, out: FloatArray) -> Callable[[], object]:
+    """`void attn(long batch, a, b, d, e, void *workspace)`, and `long attn_ws(void)` with the bytes of the workspace."""
+    library.attn_ws.restype = ctypes.c_long
+    workspace = aligned((library.attn_ws() // 4 + 1024,))
+    return _call(library.attn, case.shape.batch, [*case.operands, out, workspace])
+
+
+def attention(library: ctypes.CDLL, case: AttentionCase, out: FloatArray) -> Callable[[], object]:
+    """`void attention(long heads, q, k, v, o)`."""
+    return _call(library.attention, case.shape.heads, [*case.operands, out])
+
+
+def decode(library: ctypes.CDLL, case: AttentionCase, out: FloatArray) -> Callable[[], object]:
+    """`void decode(long heads, q, k, v, o)`."""
+    return _call(library.decode, case.shape.heads, [*case.operands, out])
+
+
+def mlp(library: ctypes.CDLL, case: MlpCase, out: FloatArray) -> Callable[[], object]:
+    """`void mlp(long rows, x, w, b, y)`: the weights of all layers behind each other, and so the biases."""
+    return _call(library.mlp, case.shape.rows, [case.rows, _joined(case.weights), _joined(case.biases), out])
+
+
+def feed_forward(library: ctypes.CDLL, case: MlpCase, out: FloatArray) -> Callable[[], object]:
+    """`void ffn(long rows, x, w1, b1, w2, b2, y)`: the weights in blocks of `PANEL` columns, all rows of a block together."""
+    packed = [_joined([_blocked(weight)]) for weight in case.weights]
+    operands = [case.rows, packed[0], case.biases[0], packed[1], case.biases[1], out]
+    return _call(library.ffn, case.shape.rows, operands)
+
+
+def _attention(name: str) -> AttentionCase:
+    return AttentionCase(attention_shape(name), "attention", REQUIRED)
+
+
+def _mlp(name: str) -> MlpCase:
+    return MlpCase(mlp_shape(name), "linear layers", REQUIRED)
+
+
+def _chain(name: str, *, softmax: bool) -> ChainCase:
+    return ChainCase(chain_shape(name), softmax, required=REQUIRED)
+
+
+YARDSTICKS = {
+    "gemm_chain_g2": Yardstick("gemm_chain_g2.c", _chain("G2", softmax=False), chain),
+    "attention_g2": Yardstick("attention_g2.c", _chain("G2", softmax=True), chain),
+    "attention_g9": Yardstick("attention_g9.c", _chain("G9", softmax=True), chain),
+    "mlp_64": Yardstick("families/mlp.c", _mlp("mlp_64"), mlp, ("D=64", "LAYERS=4")),
+    "mlp_32": Yardstick("families/mlp.c", _mlp("mlp_32"), mlp, ("D=32", "LAYERS=6")),
+    "attention_full": Yardstick("families/attention.c", _attention("full_4096"), attention, ("CAUSAL=0",)),
+    "attention_causal": Yardstick("families/attention.c", _attention("causal_4096"), attention, ("CAUSAL=1",)),
+    "decode": Yardstick("families/decode.c", _attention("decode_4096"), decode),
+    **{f"ffn_{rows}": Yardstick("families/ffn.c", _mlp(f"ffn_{rows}"), feed_forward) for rows in (1, 16, 128)},
+}
+
+
+def _call(function: Any, count: int, arrays: Sequence[FloatArray]) -> Callable[[], object]:
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+    number = ctypes.c_long(count)
+    return lambda: (function(number, *pointers), arrays)[0]
+
+
+def _joined(arrays: Sequence[FloatArray]) -> FloatArray:
+    whole = aligned((sum(array.size for array in arrays),))
+    np.concatenate([array.ravel() for array in arrays], out=whole)
+    return whole
+
+
+def _blocked(weight: FloatArray) -> FloatArray:
+    """(in, out) as (out / PANEL, in, PANEL)."""
+    inner, outer = weight.shape
+    return weight.reshape(inner, outer // PANEL, PANEL).swapaxes(0, 1)

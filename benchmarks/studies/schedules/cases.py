@@ -1,0 +1,141 @@
+"""The chains whose schedules are measured: Table IV's, some with softmax, and ten of ragged sizes; each takes 0.2 to 20 ms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+
+import tilewright as tw
+from benchmarks.studies.schedules.space import Sampled, point_of, priced
+from tilewright.cli.chain_functions import attention, gemm_chain
+from tilewright.cli.shapes import TABLE_IV
+from tilewright.graph.interpreter import evaluate
+from tilewright.graph.types import Graph
+from tilewright.kernels import registry
+from tilewright.kernels.contract import MicroKernel
+from tilewright.machine.machine import Machine
+from tilewright.plan.model.coefficients import coefficients_for
+from tilewright.plan.model.cost_context import Setting, setting_of
+from tilewright.plan.search.exact_search import search
+from tilewright.plan.search.inner_loops import refine
+from tilewright.plan.types import ModelPlan, Plan
+
+Shape: TypeAlias = tuple[int, ...]
+FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One chain: what it computes, as a user would write it, and the shapes of its inputs."""
+
+    name: str
+    function: Callable[..., Any]
+    shapes: tuple[Shape, ...]
+
+    @cached_property
+    def inputs(self) -> tuple[FloatArray, ...]:
+        """Standard normal data over the square root of the last dimension; the same in every run."""
+        generator = np.random.default_rng(20240229)
+        return tuple(generator.standard_normal(s, np.float32) / np.float32(np.sqrt(s[-1])) for s in self.shapes)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """What is planned: the chain after all rewrites."""
+        return self.model_plan().graph
+
+    @cached_property
+    def reference(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """The result in float64, by the meaning of the graph in NumPy."""
+        graph = self.graph
+        return evaluate(graph, dict(zip(graph.inputs, self.inputs, strict=True)), dtype="float64")[graph.outputs[0]]
+
+    def model_plan(self, *, fuse: bool | None = True) -> ModelPlan:
+        """The planner's decisions for this machine."""
+        return tw.jit(self.function, fuse=fuse).lower(*map(tw.spec, self.shapes)).model_plan
+
+    def error(self, result: np.ndarray[Any, Any]) -> float:
+        """The largest difference to the reference, relative to its largest magnitude; infinite for NaN."""
+        if not np.isfinite(result).all():
+            return float("inf")
+        return float(np.abs(result - self.reference).max() / np.abs(self.reference).max())
+
+
+def choice(plan: Plan) -> Sampled:
+    """The planner's choice for a chain, as a point of the space.
+
+    The search is repeated with the plan's micro kernels; `AssertionError` if it does not come to the plan's schedule.
+    """
+    setting = setting_for(plan)
+    blocking = refine(setting, search(setting))
+    assert blocking.schedule == plan.schedule, f"the search does not repeat the plan of {plan.chain.name}"
+    found = priced(plan, setting, point_of(setting, blocking))
+    assert found.plan.schedule == plan.schedule, f"{found.point} is not the plan of {plan.chain.name}"
+    return found
+
+
+def setting_for(plan: Plan) -> Setting:
+    """What a plan was searched in."""
+    kernels = {kernel.name: kernel for kernel in registry.registered()}
+    used = {one.operator: kernels[one.micro_kernel] for one in plan.operators if one.micro_kernel}
+    roles = {one.operator: one.roles for one in plan.operators if one.roles}
+    return setting_of(plan.chain, plan.machine, used, roles, coefficients_for(plan.machine))
+
+
+def kernels_for(machine: Machine) -> tuple[MicroKernel, ...]:
+    """The micro kernels that the machine can run."""
+    return registry.for_machine(machine)
+
+
+def product(a: Any, b: Any) -> Any:
+    """c = a b."""
+    return tw.einsum("mk,kn->mn", a, b)
+
+
+def transposed_product(a: Any, b: Any) -> Any:
+    """c = a b^T."""
+    return tw.einsum("mk,nk->mn", a, b)
+
+
+def two_layers(x: Any, v: Any, w: Any) -> Any:
+    """relu(x v) w."""
+    return tw.einsum("ml,ln->mn", tw.maximum(tw.einsum("mk,kl->ml", x, v), 0.0), w)
+
+
+def _chain_shapes(batch: int, m: int, n: int, k: int, l: int) -> tuple[Shape, ...]:  # noqa: E741 the paper's name
+    return (batch, m, k), (batch, k, l), (batch, l, n)
+
+
+WITH_SOFTMAX = ("G2", "G7", "G9", "G12")
+CASES = (
+    *(Case(shape.name, gemm_chain, shape.operands) for shape in TABLE_IV),
+    *(
+        Case(f"{shape.name} with softmax", attention, shape.operands)
+        for shape in TABLE_IV
+        if shape.name in ("G2", "G7", "G9", "G12")
+    ),
+    Case("R1 odd chain", gemm_chain, _chain_shapes(2, 701, 211, 307, 499)),
+    Case("R2 ViT attention", attention, _chain_shapes(12, 197, 64, 64, 197)),
+    Case("R3 odd attention", attention, _chain_shapes(7, 333, 71, 73, 509)),
+    Case("R4 tall chain", gemm_chain, _chain_shapes(1, 10007, 33, 31, 127)),
+    Case("R5 flat chain", gemm_chain, _chain_shapes(1, 53, 301, 509, 2053)),
+    Case("R6 tall product", product, ((8191, 129), (129, 67))),
+    Case("R7 flat product", product, ((101, 769), (769, 2039))),
+    Case("R8 prime product", product, ((523, 541), (541, 547))),
+    Case("R9 transposed product", transposed_product, ((383, 257), (1021, 257))),
+    Case("R10 two layers", two_layers, ((1021, 83), (83, 251), (251, 97))),
+)
+"""R4 is tall, R5 flat; most extents are primes."""
+
+
+def case_named(name: str) -> Case:
+    """The case whose name, or whose first word of it, this is. `KeyError` if there is none."""
+    return {**{case.name.split()[0]: case for case in reversed(CASES)}, **{case.name: case for case in CASES}}[name]
+
+
+def chosen_cases(names: str | None) -> Sequence[Case]:
+    """The cases of a comma-separated list, all of them for None."""
+    return CASES if names is None else tuple(case_named(name.strip()) for name in names.split(","))

@@ -1,0 +1,107 @@
+"""Schedules to compare a plan with: drawn at random from its space, the cheapest of many drawn, and all one step away."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from math import exp, log
+
+from benchmarks.studies.schedules.neighbours import kernel_steps, nearest, steps
+from benchmarks.studies.schedules.space import Kernels, Point, Sampled, inner_choices, priced
+from tilewright.kernels.contract import MicroKernel
+from tilewright.plan.loop_orders import prefixed
+from tilewright.plan.model.cost_context import Setting, setting_of
+from tilewright.plan.model.packing_cost import may_stay
+from tilewright.plan.schedule import Schedule
+from tilewright.plan.search.inner_loops import InnerLoops
+from tilewright.plan.space.executability import why_not_executable
+from tilewright.plan.space.schedule_space import Space, space_of
+
+DRAWS_PER_POINT = 50
+"""Draws after which a space is taken to have no more distinct schedules."""
+
+
+class Sampler:
+    """Points around one plan of the planner, priced. Deterministic: equal seeds give equal points."""
+
+    def __init__(self, choice: Sampled, kernels: Sequence[MicroKernel], seed: int = 0) -> None:
+        self.choice = choice
+        self.space: Space = space_of(choice.setting)
+        self.prefixes = self.space.prefixes()
+        self._kernels = {kernel.name: kernel for kernel in kernels}
+        self._random = random.Random(seed)
+        self._settings: dict[Kernels, Setting] = {choice.point.kernels: choice.setting}
+
+    def setting(self, kernels: Kernels) -> Setting:
+        """The choice's setting with other micro kernels."""
+        if kernels not in self._settings:
+            own = self.choice.setting
+            used = {name: self._kernels[kernel] for name, kernel in kernels}
+            self._settings[kernels] = setting_of(own.chain, own.machine, used, own.roles, own.coefficients)
+        return self._settings[kernels]
+
+    def priced(self, point: Point) -> Sampled:
+        """The plan of a point."""
+        return priced(self.choice.plan, self.setting(point.kernels), point)
+
+    def uniform(self, count: int, prefixes: Sequence[tuple[str, ...]] | None = None) -> list[Sampled]:
+        """Distinct points (fewer if there are not so many): prefixes and orders alike likely, tiles log-uniform."""
+        found: dict[Point, None] = {}
+        for _ in range(DRAWS_PER_POINT * count):
+            point = random_point(self.space, prefixes or self.prefixes, self.choice.point.kernels, self._random)
+            if point is not None and point != self.choice.point:
+                found.setdefault(point)
+            if len(found) == count:
+                break
+        return [self.priced(point) for point in found]
+
+    def best_decile(self, count: int) -> list[Sampled]:
+        """The `count` cheapest of ten times as many uniform ones."""
+        return sorted(self.uniform(10 * count), key=lambda one: one.predicted_s)[:count]
+
+    def neighbours(self) -> list[tuple[str, Sampled]]:
+        """Every point one step from the choice, with that step."""
+        found: dict[Point, str] = {}
+        own = self.choice.point
+        others = kernel_steps(lambda kernels: space_of(self.setting(kernels)), own, self._kernels)
+        for what, point in (*steps(self.space, own), *others):
+            if point != own and not why_not_executable(self.space.setting.chain, point.outer):
+                found.setdefault(point, what)
+        return [(what, self.priced(point)) for point, what in found.items()]
+
+
+def random_point(space: Space, prefixes: Sequence[tuple[str, ...]], kernels: Kernels, source: random.Random) -> Point | None:
+    """A point of the space with one of its prefixes, None where the draw cannot be executed."""
+    setting = space.setting
+    chain, sizes = setting.chain, setting.sizes
+    drawn = source.choice(prefixes)
+    tiles = {axis: log_uniform(space.prefix_tiles(axis), source) for axis in drawn}
+    prefix = tuple(axis for axis in drawn if tiles[axis] < sizes[axis])
+    orders: dict[str, tuple[str, ...]] = {}
+    own_tiles: dict[str, dict[str, int]] = {}
+    for operator in chain.operators:
+        own = source.choice(space.own_orders(operator, prefix))
+        own_tiles[operator.name] = {axis: log_uniform(space.tiles[axis], source) for axis in own}
+        orders[operator.name] = tuple(axis for axis in own if own_tiles[operator.name][axis] < sizes[axis])
+    outer = prefixed(chain, prefix, orders, tiles, own_tiles)
+    if why_not_executable(chain, outer):
+        return None
+    inner = {name: _random_inner(setting, outer, name, source) for name in setting.kernels}
+    stays = [op.name for op in chain.operators if may_stay(setting, op) and source.random() < 0.5]
+    return Point(kernels, outer, tuple((name, loops) for name, loops in inner.items() if loops), frozenset(stays))
+
+
+def log_uniform(tiles: Sequence[int], source: random.Random) -> int:
+    """A tile from an increasing list: that nearest, by ratio, to a number drawn log-uniformly over its range."""
+    wanted = exp(source.uniform(log(tiles[0]), log(tiles[-1])))
+    return nearest(tiles, wanted)
+
+
+def _random_inner(setting: Setting, outer: Schedule, name: str, source: random.Random) -> InnerLoops:
+    """No loops for L1 in half of the cases, else some in any order."""
+    choices = inner_choices(setting, outer, name)
+    if source.random() < 0.5:
+        return ()
+    order = source.sample(sorted(choices), len(choices))
+    tiles = {axis: log_uniform(choices[axis], source) for axis in order}
+    return tuple((axis, tiles[axis]) for axis in order if tiles[axis] < choices[axis][-1])

@@ -1,0 +1,157 @@
+"""Many plans of one graph, compiled a dozen to a library, checked against NumPy and timed in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from benchmarks.studies.schedules.cases import Case
+from tilewright.codegen.artifact import Artifact
+from tilewright.codegen.emit_c.library import chains_and_entry, emit_file
+from tilewright.codegen.program import Program, c_file, lower_program
+from tilewright.graph.types import Graph
+from tilewright.plan.types import ModelPlan, Plan
+from tilewright.runtime import calibration, measurement, toolchain
+from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.executable import Executable, load
+from tilewright.runtime.measurement import NativeMeasurer
+from tilewright.tune.timing import pairs
+from tilewright.tune.timing.turns import seconds_per_call
+
+PLANS_PER_LIBRARY = 12
+COMPILERS = 2
+"""Compiler processes at a time."""
+TOLERANCE = 1e-4
+"""Of the largest error over the largest result, as in `tilewright_bench.cases`."""
+TURN_S = 1e-3
+"""A turn lasts at least this long, and one call."""
+PEAK_SAMPLE_S = 5e-3
+SETTLE_S = 2e-2
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Seconds of a call of each plan: by round, in which everyone has a turn. And the peak of one core meanwhile."""
+
+    rounds: tuple[tuple[float, ...], ...]
+    peak_flops_per_s: float
+
+    def median_s(self, plan: int) -> float:
+        """Over the rounds."""
+        return median(times[plan] for times in self.rounds)
+
+    def least_s(self, plan: int) -> float:
+        """What other users of the machine disturbed least."""
+        return min(times[plan] for times in self.rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Runnable:
+    """A compiled plan with its arguments; `result` has what the last call computed."""
+
+    executable: Executable
+    inputs: tuple[np.ndarray[Any, Any], ...]
+    result: np.ndarray[Any, Any]
+
+    def __call__(self) -> None:
+        self.executable.run(self.inputs, (self.result,))
+
+    def seconds(self, turn_s: float = TURN_S) -> float:
+        """Of one call, in a turn."""
+        return seconds_per_call(self, turn_s)
+
+
+def compiled(case: Case, plans: Sequence[Plan], directory: Path) -> list[Runnable]:
+    """All plans, loaded, for one thread; they share inputs and output. Libraries lie in `directory`."""
+    groups = [plans[i : i + PLANS_PER_LIBRARY] for i in range(0, len(plans), PLANS_PER_LIBRARY)]
+    result = np.empty(case.reference.shape, np.float32)
+    with ThreadPoolExecutor(COMPILERS) as pool:
+        libraries = pool.map(lambda pair: _library(case.graph, pair[1], directory / f"{pair[0]}.so"), enumerate(groups))
+        return [Runnable(one, case.inputs, result) for library in libraries for one in library]
+
+
+def wrong(case: Case, runnables: Sequence[Runnable]) -> dict[int, float]:
+    """The relative errors of those whose result is not the reference, by position; each is called once."""
+    errors = {}
+    for i, runnable in enumerate(runnables):
+        runnable.result.fill(np.nan)
+        runnable()
+        errors[i] = case.error(runnable.result)
+    return {i: error for i, error in errors.items() if error > TOLERANCE}
+
+
+def timed(runnables: Sequence[Runnable], rounds: int, turn_s: float = TURN_S) -> Timed:
+    """Time all plans in turns. The peak is the larger of those before and after: right behind it the next plan is slow."""
+    before = _peak()
+    runnables[-1].seconds(SETTLE_S)
+    times = tuple(tuple(runnable.seconds(turn_s) for runnable in runnables) for _ in range(rounds))
+    return Timed(times, max(before, _peak()))
+
+
+def ratios(own: Runnable, others: Sequence[Runnable], *, budget_s: float, turn_s: float = TURN_S) -> list[float]:
+    """The time of each plan over that of `own`, in pairs."""
+    turns = [partial(runnable.seconds, turn_s) for runnable in others]
+    return pairs.ratios(partial(own.seconds, turn_s), turns, budget_s=budget_s)
+
+
+def _peak() -> float:
+    return _measurer().peak_flops_per_s("float32", PEAK_SAMPLE_S)
+
+
+@cache
+def _measurer() -> NativeMeasurer:
+    return measurement.compiled(toolchain.find(), calibration.ensure())
+
+
+def artifacts(graph: Graph, plans: Sequence[Plan]) -> list[Artifact]:
+    """One C file of all plans, as an artifact for the entry point of each."""
+    programs = [_numbered(lower_program(ModelPlan(graph, (plan,), ())), i) for i, plan in enumerate(plans)]
+    files = [replace(c_file(program), entry_point=f"run_{i}") for i, program in enumerate(programs)]
+    together = replace(
+        files[0],
+        nests=tuple(nest for file in files for nest in file.nests),
+        ends=tuple(end for file in files for end in file.ends),
+    )
+    whole, linked = emit_file(together)
+    vocabulary = whole.removesuffix("\n".join(chains_and_entry(together)))
+    assert vocabulary != whole, "emit_file does not end with the chains and the entry point"
+    text = "\n".join([vocabulary, *(part for file in files for part in chains_and_entry(file))])
+    features = programs[0].dialect.features.union(
+        *(_features(program, plan) for program, plan in zip(programs, plans, strict=True))
+    )
+    machine = plans[0].machine
+    return [
+        Artifact(file.entry_point, text, linked, machine.architecture, features, program.signature)
+        for file, program in zip(files, programs, strict=True)
+    ]
+
+
+def _numbered(program: Program, number: int) -> Program:
+    return replace(program, nests=tuple(replace(nest, name=f"{nest.name}_{number}") for nest in program.nests))
+
+
+def _features(program: Program, plan: Plan) -> frozenset[str]:
+    used = [program.kernels[one.micro_kernel].features for one in plan.operators if one.micro_kernel]
+    return frozenset().union(*used)
+
+
+class _OneLibrary(KernelCache):
+    """A cache that holds the same library for every key: several entry points of one file are loaded from it."""
+
+    def get_or_build(self, key: str, build: Any, check: Any = None) -> Path:
+        return self.directory
+
+
+def _library(graph: Graph, plans: Sequence[Plan], path: Path) -> list[Executable]:
+    entries = artifacts(graph, plans)
+    first = entries[0]
+    compiler = toolchain.find()
+    path.write_bytes(compiler.compile(first.text, linked=first.linked, architecture=first.architecture, features=first.features))
+    return [load(entry, threads=1, cache=_OneLibrary(path)) for entry in entries]

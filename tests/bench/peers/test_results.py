@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.bench_cases import ATTENTIONS, NETWORKS, TINY
+from tilewright_bench.benchmarks import ATTENTION, CHAINS, GEMMS, MLP
+from tilewright_bench.cases import mlp_shapes
+from tilewright_bench.cases.attention import AttentionCase
+from tilewright_bench.cases.attention_shapes import AttentionShape
+from tilewright_bench.cases.chains import ChainCase
+from tilewright_bench.cases.gemm import GemmCase
+from tilewright_bench.cases.gemm_shapes import GemmShape
+from tilewright_bench.cases.mlp import MlpCase
+from tilewright_bench.cases.mlp_shapes import MlpShape
+from tilewright_bench.measurement import call_loops
+from tilewright_bench.measurement.contender import Peer
+
+COMPILED = "torch.compile"
+"""Takes Inductor seconds; what it compiles is what is called eagerly beside it."""
+
+
+@pytest.mark.parametrize("prepacked", [False, True])
+@pytest.mark.parametrize("softmax", [False, True])
+@pytest.mark.parametrize("peer", [CHAINS.own, *CHAINS.peers.values()], ids=lambda peer: peer.name)
+def test_peers_of_chains_compute_what_the_reference_says(peer: Peer[ChainCase], softmax: bool, prepacked: bool) -> None:
+    if peer.missing():
+        pytest.skip(f"{', '.join(peer.missing())} not installed")
+    case = ChainCase(TINY, softmax, prepacked)
+    for contender in peer.prepare(case, 1):
+        contender.call()
+        assert case.error(contender.result()) < 1e-5
+
+
+@pytest.mark.parametrize("prepacked", [False, True])
+@pytest.mark.parametrize("shape", [GemmShape(7, 5, 3), GemmShape(16, 16, 16)], ids=lambda shape: shape.name)
+@pytest.mark.parametrize("peer", [GEMMS.own, *GEMMS.peers.values()], ids=lambda peer: peer.name)
+def test_peers_of_products_compute_what_the_reference_says(peer: Peer[GemmCase], shape: GemmShape, prepacked: bool) -> None:
+    if peer.missing():
+        pytest.skip(f"{', '.join(peer.missing())} not installed")
+    case = GemmCase(shape, prepacked)
+    for contender in peer.prepare(case, 1):
+        contender.call()
+        assert case.error(contender.result()) < 1e-5
+        assert contender.executions == (call_loops.executions(case.flops) if shape.is_square else 1)
+
+
+@pytest.mark.parametrize("shape", ATTENTIONS.values(), ids=list(ATTENTIONS))
+@pytest.mark.parametrize("peer", ATTENTION.peers.values(), ids=lambda peer: peer.name)
+def test_peers_of_attention_compute_what_the_reference_says(peer: Peer[AttentionCase], shape: AttentionShape) -> None:
+    _check(peer, AttentionCase(shape, "t"))
+
+
+@pytest.mark.parametrize("shape", NETWORKS.values(), ids=list(NETWORKS))
+@pytest.mark.parametrize("peer", MLP.peers.values(), ids=lambda peer: peer.name)
+def test_peers_of_linear_layers_compute_what_the_reference_says(peer: Peer[MlpCase], shape: MlpShape) -> None:
+    _check(peer, MlpCase(shape, "t"))
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_our_attention_computes_what_the_reference_says(name: str) -> None:
+    _check(ATTENTION.own, AttentionCase(ATTENTIONS[name], "t"))
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_our_linear_layers_compute_what_the_reference_says(network: mlp_shapes.Network) -> None:
+    _check(MLP.own, MlpCase(NETWORKS[network], "t"))
+
+
+def _check(peer: Peer[Any], tested: AttentionCase | MlpCase) -> None:
+    if peer.missing():
+        pytest.skip(f"{', '.join(peer.missing())} not installed")
+    for contender in peer.prepare(tested, 1):
+        if COMPILED not in contender.name:
+            contender.call()
+            assert tested.error(contender.result()) < 1e-5, contender.name
