@@ -8,7 +8,7 @@ from tests.support.onnx_references import cases_of, check, missing_operators
 from tilewright.errors import InvalidModel, ShapeError, TilewrightError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import definitions
 from tilewright.graph.element_types import check_size, element_type
-from tilewright.graph.operators import control_flow, ml_trees, recurrent, sequence, strings
+from tilewright.graph.operators import control_flow, ml_trees, recurrent, sequence
 
 OPERATORS = [
     "SequenceConstruct",
@@ -153,13 +153,6 @@ def test_a_scan_goes_both_ways_along_any_axis():
     assert state.tolist() == x.sum(axis=1).tolist()
     assert forward.tolist() == [[0, 0, 1], [0, 3, 7]]
     assert backward.tolist() == x.T.tolist()
-
-
-def test_patterns_are_those_of_re2():
-    words = np.array([["ab1", "ab"], ["é1", "a1\n"]], object)
-    assert strings.full_match(words, pattern=r"[[:alpha:]]+\d\z").tolist() == [[True, False], [False, False]]
-    with pytest.raises(UnsupportedOperation, match="pattern"):
-        strings.full_match(words, pattern="(")
 
 
 def test_features_of_labels_and_scores():

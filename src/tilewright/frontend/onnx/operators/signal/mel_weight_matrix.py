@@ -1,0 +1,57 @@
+"""MelWeightMatrix: triangles that sum the bins of a spectrum into bands of equal width on the mel scale.
+
+    mel(f) = 2595 log10(1 + f / 700)
+
+The edges of the bands are rounded down to bins of a transform of `dft_length` points, as ONNX's own tests do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError
+from tilewright.frontend.onnx.definition import define
+from tilewright.graph.element_types import check_size, element_type
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MelWeightMatrix:
+    """Weights [dft_length // 2 + 1, num_mel_bins], 1 at the middle of a band falling to 0 at the middles of its neighbours."""
+
+    output_datatype: int = 1
+
+    def reference(
+        self, num_mel_bins: Any, dft_length: Any, sample_rate: Any, lower_edge_hertz: Any, upper_edge_hertz: Any
+    ) -> Any:
+        bands, length, rate = map(_number, (num_mel_bins, dft_length, sample_rate))
+        lowest, highest = _number(lower_edge_hertz), _number(upper_edge_hertz)
+        bins, bands = check_size((length // 2 + 1, bands), "MelWeightMatrix")
+        if not 0 <= lowest < highest or rate <= 0:
+            raise ShapeError(f"bands from {lowest} to {highest} Hz of {rate} samples/s", where="MelWeightMatrix")
+        mels = _mel(lowest) + np.arange(bands + 2) * (_mel(highest) - _mel(lowest)) / (bands + 2)
+        edges = np.floor((length + 1) * 700 * (10 ** (mels / 2595) - 1) / rate)
+        return _triangles(np.arange(bins)[:, None], edges).astype(element_type(self.output_datatype))
+
+
+def _triangles(bins: Any, edges: Any) -> Any:
+    """1 at the middle edge of every three, and falling to 0 at both of its neighbours."""
+    start, middle, end = edges[:-2], edges[1:-1], edges[2:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rise, fall = (bins - start) / (middle - start), (end - bins) / (end - middle)
+    return np.where(bins == middle, 1.0, np.where(bins <= middle, rise, fall).clip(0, 1))
+
+
+def _mel(hertz: float) -> float:
+    return float(2595 * np.log10(1 + hertz / 700))
+
+
+def _number(value: Any) -> Any:
+    if np.size(value) != 1:
+        raise ShapeError(f"{np.size(value)} numbers instead of one", where="MelWeightMatrix")
+    return np.asarray(value).item()
+
+
+define("MelWeightMatrix", MelWeightMatrix, since=17)

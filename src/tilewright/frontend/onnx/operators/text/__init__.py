@@ -1,0 +1,1 @@
+"""Text: tensors of strings, and counts of n-grams."""
