@@ -11,9 +11,9 @@ from tilewright.errors import DTypeError, ShapeError
 from tilewright.frontend.onnx.definition import definition
 from tilewright.frontend.onnx.extents import Symbolic, fold
 from tilewright.frontend.onnx.model import Node
+from tilewright.frontend.onnx.operators.tensor.concat import Concat
 from tilewright.graph.builder import Builder
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.operators.joining import concat_lower
 from tilewright.graph.sums_of_extents import SumOfExtents, minus, plus, value_of
 from tilewright.graph.types import SymbolicExtent
 
@@ -24,7 +24,7 @@ def _joined(extents, dtype="float32"):
     """A graph that joins parts along the middle dimension, and is told their sum."""
     builder = Builder("joined")
     parts = [builder.input(f"x{number}", (2, extent, 3), dtype) for number, extent in enumerate(extents)]
-    result = concat_lower(builder, *parts, axis=-2)
+    result = Concat(axis=-2).lower(builder, *parts)
     builder.input("length", (result.shape[1],), "uint8")
     return builder.graph((result.name,))
 
@@ -58,9 +58,9 @@ def test_parts_that_do_not_fit_are_refused():
     builder = Builder("joined")
     x = builder.input("x", (2, S), "float32")
     with pytest.raises(ShapeError, match="differ in other dimensions"):
-        concat_lower(builder, x, builder.input("y", (3, S), "float32"), axis=1)
+        Concat(axis=1).lower(builder, x, builder.input("y", (3, S), "float32"))
     with pytest.raises(DTypeError, match="types float32, int64"):
-        concat_lower(builder, x, builder.input("z", (2, S), "int64"), axis=1)
+        Concat(axis=1).lower(builder, x, builder.input("z", (2, S), "int64"))
 
 
 def test_ranges_between_lengths():

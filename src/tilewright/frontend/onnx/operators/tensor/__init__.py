@@ -1,0 +1,1 @@
+"""Tensors: shapes, moves and choices of elements."""

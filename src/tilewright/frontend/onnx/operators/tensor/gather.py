@@ -1,0 +1,116 @@
+"""Gather, GatherElements and GatherND: elements at positions that another tensor gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.frontend.onnx.definition import define
+from tilewright.graph.builder import Builder
+from tilewright.graph.operators.gathering import gather, gather_elements, gather_nd
+from tilewright.graph.positions import check_positions
+from tilewright.graph.shapes import normalize_axis
+from tilewright.graph.types import Extent, Tensor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gather:
+    """Slices along an axis."""
+
+    axis: int = 0
+
+    def reference(self, x: Any, ids: Any) -> Any:
+        check_positions(ids, x.shape[self.axis], "Gather")
+        return np.take(x, ids, axis=self.axis)
+
+    def lower(self, builder: Builder, x: Tensor, ids: Tensor) -> Tensor:
+        """A map with a lookup; positions that are known and evenly spaced are a slice."""
+        _check_type(x, "Gather")
+        chosen = normalize_axis(self.axis, len(x.shape), "Gather")
+        _check_known(builder.known.get(ids.name), x.shape[chosen], "Gather")
+        part = _as_slice(builder.known.get(ids.name), x.shape[chosen])
+        if part is not None:
+            return builder.slice(x, (slice(None),) * chosen + (part,))
+        return builder.record(gather, x, ids, chosen, kind="gather")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatherElements:
+    """One element for every position, along an axis."""
+
+    axis: int = 0
+
+    def reference(self, x: Any, ids: Any) -> Any:
+        axis = normalize_axis(self.axis, x.ndim, "GatherElements")
+        check_positions(ids, x.shape[axis], "GatherElements")
+        own = tuple(slice(extent) if d != axis else slice(None) for d, extent in enumerate(ids.shape))
+        return np.take_along_axis(x[own], ids, axis)
+
+    def lower(self, builder: Builder, x: Tensor, ids: Tensor) -> Tensor:
+        """A map with a lookup."""
+        _check_type(x, "GatherElements")
+        extent = x.shape[normalize_axis(self.axis, len(x.shape), "GatherElements")]
+        _check_known(builder.known.get(ids.name), extent, "GatherElements")
+        return builder.record(gather_elements, x, ids, self.axis, kind="gather")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatherND:
+    """Slices at positions of several dimensions, behind `batch_dims` that both have."""
+
+    batch_dims: int = 0
+
+    def reference(self, x: Any, ids: Any) -> Any:
+        depth = ids.shape[-1]
+        if self.batch_dims + depth > x.ndim:
+            raise ShapeError(f"{depth} positions behind {self.batch_dims} common dimensions", where=f"GatherND of {x.shape}")
+        for k in range(depth):
+            check_positions(ids[..., k], x.shape[self.batch_dims + k], "GatherND")
+        rank = ids.ndim - 1
+        common = tuple(np.arange(ids.shape[d]).reshape(_along(d, rank)) for d in range(self.batch_dims))
+        return x[(*common, *(ids[..., k] for k in range(depth)))]
+
+    def lower(self, builder: Builder, x: Tensor, ids: Tensor) -> Tensor:
+        """A map with a lookup for every position."""
+        _check_type(x, "GatherND")
+        result = builder.record(gather_nd, x, ids, self.batch_dims, kind="gather")
+        if (known := builder.known.get(ids.name)) is not None:
+            for k in range(known.shape[-1]):
+                _check_known(known[..., k], x.shape[self.batch_dims + k], "GatherND")
+        return result
+
+
+def _along(dimension: int, rank: int) -> tuple[int, ...]:
+    return tuple(-1 if d == dimension else 1 for d in range(rank))
+
+
+def _as_slice(ids: Any, extent: Extent) -> int | slice | None:
+    """One position, or the range that a vector of positions inside of the extent is; None if that is not known."""
+    if ids is None or ids.ndim > 1 or not ids.size or not isinstance(extent, int) or ids.dtype.hasobject:
+        return None
+    first, *others = (int(position) % extent for position in ids.reshape(-1))
+    if ids.ndim == 0:
+        return first
+    step = others[0] - first if others else 1
+    stop = first + step * ids.size
+    is_range = step != 0 and others == list(range(first + step, stop, step))
+    return slice(first, None if stop < 0 else stop, step) if is_range else None
+
+
+def _check_known(ids: Any, extent: Extent, kind: str) -> None:
+    """Raise `PositionError` where contents that are known are outside of an extent that is."""
+    if ids is not None and isinstance(extent, int) and not ids.dtype.hasobject:
+        check_positions(ids, extent, kind)
+
+
+def _check_type(x: Tensor, kind: str) -> None:
+    if np.dtype(x.dtype if x.dtype != "bfloat16" else "float32").hasobject:
+        raise UnsupportedOperation(f"{kind} of strings in generated code")
+
+
+define("Gather", Gather)
+define("GatherElements", GatherElements, since=11)
+define("GatherND", GatherND, since=11)

@@ -1,0 +1,90 @@
+"""Split: parts of a tensor along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.frontend.onnx.definition import define
+from tilewright.graph.builder import Builder
+from tilewright.graph.shapes import normalize_axis, shape_text
+from tilewright.graph.types import Extent, Tensor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """Parts of extents that an operand gives, or equal ones."""
+
+    axis: int = 0
+    num_outputs: int = 0
+    output_count: int = 1
+
+    def reference(self, x: Any, split: Any = None) -> Any:
+        return _split(x, self.axis, None if split is None else [int(size) for size in split], self._count())
+
+    def lower(self, builder: Builder, x: Tensor, split: Tensor | None = None) -> tuple[Tensor, ...]:
+        """One slice for every part."""
+        return _lowered(builder, x, self.axis, None if split is None else builder.integers(split), self._count())
+
+    def _count(self) -> int:
+        return self.num_outputs or self.output_count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitBefore13:
+    """Parts of extents that an attribute gives, or equal ones."""
+
+    axis: int = 0
+    split: Sequence[int] | None = None
+    output_count: int = 1
+
+    def reference(self, x: Any) -> Any:
+        return _split(x, self.axis, self.split, self.output_count)
+
+    def lower(self, builder: Builder, x: Tensor) -> tuple[Tensor, ...]:
+        """One slice for every part."""
+        return _lowered(builder, x, self.axis, self.split, self.output_count)
+
+
+def _split(x: Any, axis: int, sizes: Sequence[int] | None, count: int) -> Any:
+    axis = normalize_axis(axis, x.ndim, "Split")
+    parts = split_sizes(x.shape[axis], sizes, count, f"Split of {x.shape}")
+    return tuple(np.split(x, np.cumsum(parts)[:-1], axis=axis))
+
+
+def _lowered(builder: Builder, x: Tensor, axis: int, given: Sequence[Extent] | None, count: int) -> tuple[Tensor, ...]:
+    axis = normalize_axis(axis, len(x.shape), "Split")
+    extent = x.shape[axis]
+    if not isinstance(extent, int):
+        raise UnsupportedOperation(f"Split along {extent}, which is known at run time")
+    sizes = None if given is None else [size for size in given if isinstance(size, int)]
+    if given is not None and sizes is not None and len(sizes) < len(given):
+        raise UnsupportedOperation("Split into parts whose extents are known at run time")
+    parts = split_sizes(extent, sizes, count, f"Split of {shape_text(x.shape)}")
+    ends = np.cumsum(parts).tolist()
+    keys = [(slice(None),) * axis + (slice(end - size, end),) for end, size in zip(ends, parts, strict=True)]
+    return tuple(builder.slice(x, key) for key in keys)
+
+
+def split_sizes(extent: int, sizes: Sequence[int] | None, count: int, where: str) -> tuple[int, ...]:
+    """The extents of the parts: those given, or `count` equal ones of which the last may be smaller.
+
+    >>> split_sizes(7, None, 3, "")
+    (3, 3, 1)
+    """
+    if sizes is not None and len(sizes):
+        if sum(sizes) != extent or min(sizes) < 0 or (count and len(sizes) != count):
+            raise ShapeError(f"parts of {tuple(sizes)} in {count} results", where=where, why=f"the extent is {extent}")
+        return tuple(sizes)
+    if count < 1:
+        raise ShapeError("a split into no parts", where=where)
+    part = -(-extent // count)
+    return tuple(max(0, min(part, extent - number * part)) for number in range(count))
+
+
+define("Split", SplitBefore13, since=2)
+define("Split", Split, since=13)
