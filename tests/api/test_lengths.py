@@ -64,7 +64,7 @@ def test_pinned_buckets_are_specialised() -> None:
 
 def test_what_shows_nothing_is_not_kept() -> None:
     lengths = learned((8, 8), (9, 9), *((n, n) for n in range(100)))
-    assert len(lengths._seen) == 2
+    assert len(lengths.seen) == 2
 
 
 def test_described_extents_are_symbols_with_the_bucket() -> None:

@@ -116,7 +116,7 @@ def test_a_constant_that_calls_read_too_stays_an_argument() -> None:
 
 def prepare_between_guards(executable: Executable, y: np.ndarray) -> None:
     library = ctypes.CDLL(str(executable.path))
-    (slot,), (expected,) = executable.signature.packed, executable._constants.arrays
+    (slot,), (expected,) = executable.signature.packed, executable.packed.arrays
     source, target = GuardedMemory(y.nbytes), GuardedMemory(slot.size_bytes)
     for at_end in (False, True):
         constant, packed = source.place(y.size, at_end=at_end), target.place(slot.size_bytes // 4, at_end=at_end)
@@ -196,13 +196,13 @@ def test_constants_must_be_those_of_the_signature() -> None:
 
 def test_packed_constants_lie_on_cache_lines_and_large_ones_on_huge_pages() -> None:
     artifact, y = one_product()
-    assert load(artifact, threads=1, constants=[y])._constants.arrays[0].ctypes.data % 64 == 0
+    assert load(artifact, threads=1, constants=[y]).packed.arrays[0].ctypes.data % 64 == 0
     extents = {"m": 2, "k": 1024, "n": 8 * COLUMNS * 8}
     plans = products("kn", extents=extents)
     inputs = random_inputs(plans[0].chain)
     executable = loaded(plans, {"y": inputs["y"]})
     assert executable.memory_stats().constant_bytes == 4 * prod((extents["k"], extents["n"]))
-    assert executable._constants.arrays[0].ctypes.data % (2 << 20) == 0
+    assert executable.packed.arrays[0].ctypes.data % (2 << 20) == 0
     np.testing.assert_allclose(run(executable, inputs)[0], inputs["x0"] @ inputs["y"], rtol=1e-3, atol=1e-3)
 
 

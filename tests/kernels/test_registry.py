@@ -53,12 +53,13 @@ def declare(**changes: Any) -> MicroKernel:
 
 @pytest.fixture(autouse=True)
 def unchanged_registry() -> Iterator[None]:
-    external, removed = dict(registry._external), set(registry._removed)
+    before = registered()
     yield
-    registry._external.clear()
-    registry._external.update(external)
-    registry._removed.clear()
-    registry._removed.update(removed)
+    for kernel in set(registered()) - set(before):
+        unregister(kernel.name)
+    for kernel in set(before) - set(registered()):
+        register(kernel)
+    assert not registry.is_customised()
 
 
 def test_modules_of_the_package_register_themselves() -> None:
@@ -118,10 +119,16 @@ def test_registering_and_unregistering() -> None:
 
 
 def test_own_kernels_can_be_replaced() -> None:
-    unregister("matmul_avx2_f32_6x16")
-    replacement = declare(name="matmul_avx2_f32_6x16")
+    (own,) = (kernel for kernel in registered() if kernel.name == "matmul_avx2_f32_6x16")
+    unregister(own.name)
+    replacement = declare(name=own.name)
     register(replacement)
     assert replacement in registered()
+    unregister(own.name)
+    assert registry.is_customised()
+    register(own)
+    assert own in registered()
+    assert not registry.is_customised()
 
 
 def test_a_name_in_use_is_refused() -> None:

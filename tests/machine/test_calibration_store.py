@@ -18,7 +18,7 @@ GOOD = Calibration((("float32", 2e11), ("int8", 8e11)), (("L1", 4e11), ("memory"
 def forged(**changes: Any) -> bytes:
     """A file with a right checksum and wrong content."""
     record = {**json.loads(calibration_store.encode(GOOD))["calibration"], **changes}
-    document = {"schema": 1, "checksum": calibration_store._checksum(record), "calibration": record}
+    document = {"schema": 1, "checksum": calibration_store.checksum(record), "calibration": record}
     return json.dumps(document).encode()
 
 

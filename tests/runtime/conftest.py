@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from tilewright.runtime import toolchain
 
 
-@pytest.fixture(params=["gcc", "clang", "zig"])
+@pytest.fixture(scope="session", params=["gcc", "clang", "ziglang"])
 def compiler(request: pytest.FixtureRequest) -> toolchain.Toolchain:
     """Every C compiler of this machine."""
-    candidates = {
-        "gcc": toolchain._which("gcc", os.environ["PATH"]),
-        "clang": toolchain._which("clang", os.environ["PATH"]),
-        "zig": toolchain._ziglang(),
-    }
-    command = candidates[request.param]
-    if command is None:
-        pytest.skip(f"{request.param} is not installed")
-    return toolchain.Toolchain(command, request.param, toolchain._version(command))
+    return installed(request.param)
+
+
+@pytest.fixture(scope="session")
+def zig() -> toolchain.Toolchain:
+    """The compiler in a wheel."""
+    return installed("ziglang")
+
+
+def installed(name: str) -> toolchain.Toolchain:
+    found = toolchain.named(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found

@@ -237,7 +237,7 @@ def test_no_directory_for_temporary_files_is_an_error(tmp_path: Path, monkeypatc
         raise FileNotFoundError(errno.ENOENT, "No usable temporary directory")
 
     (tmp_path / "file").write_text("")
-    kernel_cache._private_directory.cache_clear()
+    kernel_cache.private_directory.cache_clear()
     monkeypatch.setattr(kernel_cache.tempfile, "mkdtemp", refuse)
     with pytest.raises(CacheError, match="stored nowhere"):
         KernelCache(tmp_path / "file" / "cache").get_or_build(KEY, lambda: LIBRARY)

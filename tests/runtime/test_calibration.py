@@ -13,8 +13,9 @@ from tests.machine.fake_tree import server
 from tilewright.errors import ToolchainError
 from tilewright.machine import Machine, Source, calibration_store, detection
 from tilewright.machine.calibration_store import Calibration
-from tilewright.runtime import calibration, measurement, toolchain
+from tilewright.runtime import calibration, measurement
 from tilewright.runtime.calibration import ensure
+from tilewright.runtime.toolchain import Toolchain
 
 MACHINE = Machine.named("cascadelake-6240")
 
@@ -62,9 +63,9 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[o
     monkeypatch.setattr(detection, "inspect", inspect)
     monkeypatch.setattr(measurement, "compiled", fake)
     monkeypatch.setattr(calibration, "find", lambda: None)
-    calibration._ensure.cache_clear()
+    calibration.forget()
     yield compilations
-    calibration._ensure.cache_clear()
+    calibration.forget()
 
 
 def stored_files(tmp_path: Path) -> list[Path]:
@@ -125,7 +126,7 @@ def test_first_use_measures_announces_and_stores(
 
 def test_later_uses_read_what_was_stored(compiled: list[object], capsys: pytest.CaptureFixture[str]) -> None:
     first = ensure()
-    calibration._ensure.cache_clear()
+    calibration.forget()
     capsys.readouterr()
     assert ensure() == first
     assert len(compiled) == 1
@@ -160,7 +161,7 @@ def test_a_damaged_file_is_replaced(tmp_path: Path, compiled: list[object], capl
     ensure()
     (path,) = stored_files(tmp_path)
     path.write_bytes(path.read_bytes()[:-20])
-    calibration._ensure.cache_clear()
+    calibration.forget()
     assert ensure().peak_source is Source.MEASURED
     assert "is damaged" in caplog.text
     json.loads(path.read_bytes())
@@ -243,12 +244,8 @@ def test_the_compiled_loops_run(level: str) -> None:
         ("power10", ["float32", "float64"]),
     ],
 )
-def test_the_loops_compile_for_every_architecture(name: str, dtypes: list[str]) -> None:
-    command = toolchain._ziglang()
-    if command is None:
-        pytest.skip("ziglang is not installed")
+def test_the_loops_compile_for_every_architecture(name: str, dtypes: list[str], zig: Toolchain) -> None:
     machine = Machine.named(name)
-    zig = toolchain.Toolchain(command, "zig", toolchain._version(command))
     library = zig.compile(measurement.text(), architecture=machine.architecture, features=machine.features)
     known = ["float32", "float64", "float16", "bfloat16", "int8"]
     assert [dtype for dtype in known if f"peak_{dtype}\0".encode() in library] == dtypes

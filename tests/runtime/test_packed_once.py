@@ -36,7 +36,7 @@ def fixed(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def addresses(executable: Executable) -> list[int]:
-    return [array.ctypes.data for array in executable._constants.arrays]
+    return [array.ctypes.data for array in executable.packed.arrays]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -63,12 +63,12 @@ def test_arrays_that_changed_are_packed_again() -> None:
 def test_what_is_packed_is_read_only_and_goes_with_its_last_kernel() -> None:
     arrays = [2 * array for array in WEIGHTS]
     executable = load(artifact(64), threads=1, constants=arrays)
-    assert not any(array.flags.writeable for array in executable._constants.arrays)
-    gc.collect()
-    before = len(constants._shared.by_contents)
+    assert not any(array.flags.writeable for array in executable.packed.arrays)
+    packed = [weakref.ref(array) for array in executable.packed.arrays]
+    assert len(packed) == len(WEIGHTS)
     del executable
     gc.collect()
-    assert len(constants._shared.by_contents) == before - len(WEIGHTS)
+    assert [array() for array in packed] == [None] * len(WEIGHTS)
 
 
 class Lazy(Sequence[np.ndarray]):
@@ -105,7 +105,7 @@ def test_pages_of_a_mapped_file_are_let_go_and_can_be_read_again(tmp_path: Path)
         mapped = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.float32)[7:]
     assert (mapped == values[7:]).all()
     before = resident_bytes()
-    constants._let_go(mapped)
+    constants.release_pages(mapped)
     assert resident_bytes() < before - mapped.nbytes // 2
     assert (mapped == values[7:]).all()
 
@@ -125,7 +125,7 @@ def test_pages_that_were_written_to_stay(tmp_path: Path) -> None:
     np.zeros(1 << 18, np.float32).tofile(tmp_path / "weights")
     mapped = np.memmap(tmp_path / "weights", np.float32, mode="c")
     mapped[...] = 3
-    constants._let_go(mapped)
+    constants.release_pages(mapped)
     assert (mapped == 3).all()
 
 

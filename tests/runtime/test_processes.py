@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
-import threading
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from tilewright.machine.cores import usable_cores
 from tilewright.runtime import processes
-from tilewright.runtime.processes import Processes, TimeIsUp
+from tilewright.runtime.processes import Answer, Processes, TimeIsUp
 
 
 def test_a_program_answers() -> None:
@@ -17,34 +22,52 @@ def test_a_program_answers() -> None:
     assert (answer.status, answer.output, answer.errors) == (3, b"out\n", b"err\n")
 
 
-def test_slots_are_given_back_whatever_happens() -> None:
+@contextmanager
+def all_slots_taken(directory: Path) -> Iterator[None]:
+    """As many programs run as there are cores, all at once; they end with the block."""
+    script = f"touch {directory}/$$; until [ -e {directory}/go ]; do sleep 0.01; done"
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        running = [pool.submit(run, "sh", "-c", script) for _ in range(usable_cores())]
+        try:
+            while len(list(directory.iterdir())) < usable_cores():
+                assert not any(future.done() for future in running), "a program waits for a slot that another one has"
+                time.sleep(0.01)
+            yield
+        finally:
+            (directory / "go").touch()
+    assert all(future.result().status == 0 for future in running)
+
+
+def run(*command: str) -> Answer:
+    return Processes().run(command, 20, os.environ)
+
+
+def test_slots_are_given_back_whatever_happens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for _ in range(usable_cores() + 1):
         with pytest.raises(TimeIsUp):
             Processes().run(["sleep", "60"], 0.05, os.environ)
         with pytest.raises(FileNotFoundError):
             Processes().run(["/nowhere/cc"], 20, os.environ)
-    assert all(processes._slots.acquire(blocking=False) for _ in range(usable_cores()))
-    for _ in range(usable_cores()):
-        processes._slots.release()
+    monkeypatch.setattr(processes, "SLOT_WAIT_S", 60.0)
+    with all_slots_taken(tmp_path):
+        pass
 
 
-def test_who_waited_long_enough_starts_without_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_waited_long_enough_starts_without_a_slot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A compiler that hangs does not keep others from starting."""
-    monkeypatch.setattr(processes, "SLOT_WAIT_S", 0.05)
-    monkeypatch.setattr(processes, "_slots", threading.BoundedSemaphore(1))
-    assert processes._slots.acquire(timeout=1)
-    assert Processes().run(["true"], 20, os.environ).status == 0
+    with all_slots_taken(tmp_path):
+        monkeypatch.setattr(processes, "SLOT_WAIT_S", 0.05)
+        assert run("true").status == 0
 
 
-def test_a_forked_child_has_all_slots(monkeypatch: pytest.MonkeyPatch) -> None:
-    slots = [processes._slots.acquire(timeout=20) for _ in range(usable_cores())]
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if processes._slots.acquire(blocking=False) else 1)
-    status = os.waitpid(child, 0)[1]
-    for _ in slots:
-        processes._slots.release()
-    assert status == 0
+def test_a_forked_child_has_all_slots(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(processes, "SLOT_WAIT_S", 60.0)
+    with all_slots_taken(tmp_path):
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)  # a child that waits for a slot is killed
+            os._exit(run("true").status)
+        assert os.waitpid(child, 0)[1] == 0
 
 
 def test_nothing_is_started_after_an_interruption() -> None:

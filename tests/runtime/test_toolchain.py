@@ -26,8 +26,7 @@ X86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="needs an x86-64
 
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
-    """Discovery with nothing remembered, in this process or on disk."""
-    toolchain._find.cache_clear()
+    """Discovery with nothing remembered: what is known belongs to a cache directory."""
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("TILEWRIGHT_CC", raising=False)
     monkeypatch.delenv("TILEWRIGHT_DUMP_DIR", raising=False)
@@ -70,11 +69,8 @@ def test_features_are_honoured(compiler: Toolchain) -> None:
 
 @X86
 @pytest.mark.parametrize("feature", sorted(flags.X86_64))
-def test_zig_knows_every_feature(feature: str) -> None:
-    command = toolchain._ziglang()
-    if command is None:
-        pytest.skip("ziglang is not installed")
-    assert Toolchain(command, "zig", "").compile("int nothing;\n", features=frozenset({feature}))
+def test_zig_knows_every_feature(feature: str, zig: Toolchain) -> None:
+    assert zig.compile("int nothing;\n", features=frozenset({feature}))
 
 
 def test_sources_are_linked(compiler: Toolchain, tmp_path: Path) -> None:
@@ -111,11 +107,7 @@ def test_flags_say_what_the_kernels_rely_on() -> None:
     assert flags.for_features("clang", "ppc64le", frozenset()) == ("--target=powerpc64le-linux-gnu", "-mcpu=power8")
 
 
-def test_zig_compiles_for_other_machines() -> None:
-    command = toolchain._ziglang()
-    if command is None:
-        pytest.skip("ziglang is not installed")
-    zig = Toolchain(command, "zig", "")
+def test_zig_compiles_for_other_machines(zig: Toolchain) -> None:
     for architecture, features, machine in (("aarch64", {"asimddp", "bf16"}, 183), ("ppc64le", {"mma"}, 21)):
         library = zig.compile(TEXT, architecture=architecture, features=frozenset(features))
         assert int.from_bytes(library[18:20], "little") == machine
@@ -140,12 +132,10 @@ def test_the_chosen_compiler_is_taken_with_its_words(fresh: pytest.MonkeyPatch) 
     assert toolchain.find().command == (working, "-g0")
 
 
-def test_the_wheel_serves_where_there_is_no_compiler(fresh: pytest.MonkeyPatch) -> None:
-    if toolchain._ziglang() is None:
-        pytest.skip("ziglang is not installed")
+def test_the_wheel_serves_where_there_is_no_compiler(fresh: pytest.MonkeyPatch, zig: Toolchain) -> None:
     fresh.setenv("PATH", "")
     found = toolchain.find()
-    assert found.family == "zig"
+    assert (found.command, found.family, found.version) == (zig.command, "zig", zig.version)
     assert "clang" in found.version
     assert ", zig " in found.version
 
@@ -208,21 +198,16 @@ def test_temporary_files_are_removed(compiler: Toolchain, fresh: pytest.MonkeyPa
 
 
 def test_probes_are_remembered_until_the_compiler_changes(fresh: pytest.MonkeyPatch, script: Callable[[str, str], Path]) -> None:
-    working = shutil.which("gcc") or shutil.which("clang")
-    if working is None:
-        pytest.skip("neither gcc nor clang is installed")
-    path = script("mycc", f'echo called >> "$0.log"; exec {working} "$@"')
-    log = path.with_name("mycc.log")
-    fresh.setenv("TILEWRIGHT_CC", str(path))
+    path, calls = logged(fresh, script)
     first = toolchain.find()
-    calls = len(log.read_text().splitlines())
-    toolchain._find.cache_clear()
+    once = calls()
+    look_again(fresh)
     assert toolchain.find() == first
-    assert len(log.read_text().splitlines()) == calls
+    assert calls() == once
     os.utime(path, (1, 1))
-    toolchain._find.cache_clear()
+    look_again(fresh)
     assert toolchain.find() == first
-    assert len(log.read_text().splitlines()) == 2 * calls
+    assert calls() == 2 * once
 
 
 def test_damaged_probes_are_ignored(fresh: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -230,9 +215,34 @@ def test_damaged_probes_are_ignored(fresh: pytest.MonkeyPatch, tmp_path: Path) -
     directory.mkdir(mode=0o700)
     (directory / toolchain.PROBE_FILE).write_text('{"a": [1')
     assert toolchain.find().command
-    directory.chmod(0o777)
-    assert toolchain._read_probes(directory) == {}
-    assert stat.S_IMODE(directory.stat().st_mode) == 0o777
+
+
+def test_probes_that_others_can_write_are_ignored(
+    fresh: pytest.MonkeyPatch, script: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    _, calls = logged(fresh, script)
+    toolchain.find()
+    once = calls()
+    (tmp_path / "cache").chmod(0o777)
+    look_again(fresh)
+    toolchain.find()
+    assert calls() == 2 * once
+    assert stat.S_IMODE((tmp_path / "cache").stat().st_mode) == 0o777
+
+
+def logged(fresh: pytest.MonkeyPatch, script: Callable[[str, str], Path]) -> tuple[Path, Callable[[], int]]:
+    """A compiler that is chosen, and how often it was called so far."""
+    working = shutil.which("gcc") or shutil.which("clang")
+    if working is None:
+        pytest.skip("neither gcc nor clang is installed")
+    path = script("mycc", f'echo called >> "$0.log"; exec {working} "$@"')
+    fresh.setenv("TILEWRIGHT_CC", str(path))
+    return path, lambda: len(path.with_name("mycc.log").read_text().splitlines())
+
+
+def look_again(fresh: pytest.MonkeyPatch) -> None:
+    """Let the next `find` read the disk: with another PATH it is another question."""
+    fresh.setenv("PATH", f"{os.environ['PATH']}:/nowhere")
 
 
 @X86

@@ -44,7 +44,8 @@ class Lengths:
     def __init__(self, dynamic: bool | None) -> None:
         """`dynamic`: None learns from calls, True takes every extent above 1 for a length, False none."""
         self._dynamic = dynamic
-        self._seen: list[Extents] = []
+        self.seen: list[Extents] = []
+        """The calls that showed something."""
         self._pinned: frozenset[tuple[int, int]] = frozenset()
         """Positions and numbers of buckets."""
         self._varying: tuple[tuple[int, tuple[int, ...]], ...] = ()
@@ -73,10 +74,10 @@ class Lengths:
         if self._dynamic is False:
             return
         known, is_first = self._varying, self._is_first_above_one(extents)
-        self._seen.append(extents)
+        self.seen.append(extents)
         self._find_varying(len(extents))
         if self._varying == known and not is_first:
-            self._seen.pop()
+            self.seen.pop()
 
     def pin(self, positions: Sequence[int], extents: Extents) -> None:
         """Specialise these positions for every value in the buckets of a call."""
@@ -84,7 +85,7 @@ class Lengths:
 
     def _is_first_above_one(self, extents: Extents) -> bool:
         """Whether some position has its first extent above 1."""
-        return any(extent > 1 and all(seen[i] <= 1 for seen in self._seen) for i, extent in enumerate(extents))
+        return any(extent > 1 and all(seen[i] <= 1 for seen in self.seen) for i, extent in enumerate(extents))
 
     def _find_varying(self, count: int) -> None:
         varying = [position for position in range(count) if self._varies(position)]
@@ -93,11 +94,11 @@ class Lengths:
         )
 
     def _varies(self, position: int) -> bool:
-        values = {extents[position] for extents in self._seen if extents[position] > 1}
+        values = {extents[position] for extents in self.seen if extents[position] > 1}
         return len(values) > (0 if self._dynamic else 1)
 
     def _is_always_equal(self, one: int, other: int) -> bool:
-        return all(extents[one] == extents[other] or min(extents[one], extents[other]) <= 1 for extents in self._seen)
+        return all(extents[one] == extents[other] or min(extents[one], extents[other]) <= 1 for extents in self.seen)
 
 
 def symbols(key: Extents) -> dict[int, list[int]]:

@@ -25,7 +25,7 @@ _removed: set[str] = set()
 
 
 def register(kernel: MicroKernel) -> None:
-    """Add a kernel to those that plans may use.
+    """Add a kernel to those that plans may use; one of the package's own, after it was removed, is back in its place.
 
     A declaration that contradicts itself, or a name in use, raises `TilewrightError`.
     """
@@ -36,7 +36,10 @@ def register(kernel: MicroKernel) -> None:
             where=f"micro kernel {kernel.name}",
             hint="choose another name, or unregister() the other one first",
         )
-    _external[kernel.name] = kernel
+    if _own().get(kernel.name) == kernel:
+        _removed.discard(kernel.name)
+    else:
+        _external[kernel.name] = kernel
 
 
 def unregister(name: str) -> None:

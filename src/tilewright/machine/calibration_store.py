@@ -73,7 +73,7 @@ def encode(calibration: Calibration) -> bytes:
         "cores": calibration.cores,
         "duration_s": calibration.duration_s,
     }
-    return json.dumps({"schema": SCHEMA, "checksum": _checksum(record), "calibration": record}, indent=1).encode()
+    return json.dumps({"schema": SCHEMA, "checksum": checksum(record), "calibration": record}, indent=1).encode()
 
 
 def decode(content: bytes) -> Calibration:
@@ -82,7 +82,7 @@ def decode(content: bytes) -> Calibration:
     if document.get("schema") != SCHEMA:
         raise ValueError(f"schema is {document.get('schema')!r}, not {SCHEMA}")
     record = _mapping(document.get("calibration"), "calibration")
-    if document.get("checksum") != _checksum(record):
+    if document.get("checksum") != checksum(record):
         raise ValueError("the checksum does not match")
     cores = record.get("cores")
     if not isinstance(cores, int) or isinstance(cores, bool) or cores < 1:
@@ -125,7 +125,8 @@ def _merge_level(level: MemoryLevel, bandwidths: Mapping[str, float]) -> MemoryL
     return replace(level, bandwidth_bytes_per_s=bandwidths[level.name], source=Source.MEASURED)
 
 
-def _checksum(record: Mapping[str, Any]) -> str:
+def checksum(record: Mapping[str, Any]) -> str:
+    """Of the calibration in a file, whatever the order of its keys."""
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 

@@ -135,7 +135,7 @@ class KernelCache:
 
     def _fallback(self) -> Path:
         try:
-            return _private_directory(os.getpid())
+            return private_directory(os.getpid())
         except OSError as problem:
             raise self._nowhere(problem) from problem
 
@@ -213,7 +213,7 @@ def _verified(path: Path) -> Path | None:
 
 
 @lru_cache(maxsize=2)
-def _private_directory(process: int) -> Path:
+def private_directory(process: int) -> Path:
     """A directory of this process alone, removed at its exit; a forked child gets its own."""
     directory = Path(tempfile.mkdtemp(prefix="tilewright-"))
     atexit.register(_remove, directory, process)

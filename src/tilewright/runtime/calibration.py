@@ -106,8 +106,13 @@ def ensure(*, recalibrate: bool = False) -> Machine:
     `recalibrate` measures although there is a stored calibration, and whatever TILEWRIGHT_CALIBRATE says.
     """
     if recalibrate:
-        _ensure.cache_clear()
+        forget()
     return _ensure(settings.current(), affinity(), recalibrate)
+
+
+def forget() -> None:
+    """Drop what this process knows of machines: the next `ensure` reads the store."""
+    _ensure.cache_clear()
 
 
 def store(path: Path, calibration: Calibration) -> None:

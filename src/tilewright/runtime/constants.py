@@ -139,10 +139,10 @@ def _of_one(pack: Pack, signature: Signature, constant: int, source: Array) -> I
         pack(number, dense.ctypes.data, packed.ctypes.data)
         packed.flags.writeable = False
         yield number, _shared.keep(source, slot.layout, packed)
-    _let_go(source)
+    release_pages(source)
 
 
-def _let_go(source: Array) -> None:
+def release_pages(source: Array) -> None:
     """Take the pages of an array in a mapped file out of memory; who reads it again finds them in the system's cache."""
     owner: object = source
     while isinstance(owner, np.ndarray):
@@ -189,7 +189,7 @@ def resident(array: Array) -> Array:
     for begin in range(0, len(array), rows):
         piece = array[begin : begin + rows]
         copy[begin : begin + rows] = piece
-        _let_go(piece)
+        release_pages(piece)
     return copy
 
 

@@ -48,7 +48,8 @@ class Executable:
     """Arguments whose element type the launcher is shown as bits."""
     _results: tuple[tuple[tuple[int | Place, ...], np.dtype[Any]], ...]
     """Of each output, its extents and its type."""
-    _constants: Packed
+    packed: Packed
+    """The constants that were packed for it."""
 
     @property
     def signature(self) -> Signature:
@@ -117,7 +118,7 @@ class Executable:
 
     def memory_stats(self) -> MemoryStats:
         """Scratch and workspace that the pool holds, for all kernels that use it, and this one's packed constants."""
-        return replace(self.pool.stats(), constant_bytes=self._constants.nbytes)
+        return replace(self.pool.stats(), constant_bytes=self.packed.nbytes)
 
     def _refuse(self, answer: int, inputs: Sequence[object], outputs: Sequence[Array], where: str) -> NoReturn:
         reason, number = split_answer(answer)

@@ -133,6 +133,15 @@ def find() -> Toolchain:
     return _find(os.environ.get("PATH", ""), settings.current().cc, settings.current().cache_dir)
 
 
+def named(name: str) -> Toolchain | None:
+    """A compiler of `CANDIDATES` or `ziglang` where it is installed, whether or not it works: nothing is compiled."""
+    command = dict(_candidates(os.environ.get("PATH", ""), None))[name]
+    if command is None:
+        return None
+    version = _version(command)
+    return Toolchain(command, _family(command, version), version)
+
+
 def forget() -> None:
     """Delete what is remembered of compilers: the next `find` probes again."""
     _find.cache_clear()
