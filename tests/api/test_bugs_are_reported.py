@@ -11,10 +11,9 @@ import pytest
 import tilewright as tw
 import tilewright.onnx as ort
 from tests.support.graphs import random
-from tests.support.onnx_models import info, model, node
+from tests.support.onnx_models import Double, ReshapeTo, info, model, node
 from tilewright import compiler
 from tilewright.api.lengths import bucket
-from tilewright.frontend.onnx import stage
 from tilewright.frontend.onnx.definition import Definition
 from tilewright.frontend.onnx.model import Node
 from tilewright.frontend.onnx.reference import run_reference
@@ -82,14 +81,14 @@ def test_functions_that_refuse_lengths_are_specialised() -> None:
 
 
 def test_a_lowering_that_fails_on_a_valid_node_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stage, "_call_lowering", broken)
+    monkeypatch.setattr(Double, "lower", broken)
     with pytest.raises(tw.InternalError, match=r"the lowering of Double node .*: KeyError: 'axis 7'") as caught:
         ort.InferenceSession(model([node("Double", ["x"], ["y"])], [info("x", [2, 3])], [info("y", None)]))
     assert "float32[2, 3]" in caught.value.dump
 
 
 def test_a_lowering_that_fails_on_a_node_that_nothing_computes_is_the_models_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stage, "_call_lowering", broken)
+    monkeypatch.setattr(ReshapeTo, "lower", broken)
     proto = model([node("ReshapeTo", ["x", "s"], ["y"])], [info("x", [2, 3])], [info("y", None)], {"s": np.array([5])})
     with pytest.raises(tw.InvalidModel, match="ReshapeTo node"):
         ort.InferenceSession(proto)

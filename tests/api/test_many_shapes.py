@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import gc
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -76,23 +76,23 @@ def test_what_is_called_stays(directory: Path, monkeypatch: pytest.MonkeyPatch) 
     assert len(add.kernels) <= LIMIT
 
 
-def test_100_000_shapes_leave_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels are stand-ins here; `tests/sweeps/test_very_many_shapes.py` runs real ones."""
-    monkeypatch.setattr(
-        jit._Maker, "trace", lambda self, extents: SimpleNamespace(graph=SimpleNamespace(outputs=()), result=None)
-    )
-    static = tw.jit(lambda x: None, dynamic=False)
+def test_very_many_shapes_leave_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of functions that need no kernel; `tests/sweeps/test_very_many_shapes.py` runs 100,000 shapes of real ones."""
+    monkeypatch.setattr(jit, "MOST_REMEMBERED", 64)
+    monkeypatch.setattr(jit, "MOST_STRUCTURES", 64)
+    by_shape = tw.jit(lambda x: None, dynamic=False)
     by_keyword = tw.jit(lambda x, count=0: None, static_argnames="count", dynamic=False)
-    line = np.zeros(400, np.float32)
-    monkeypatch.setattr(jit.FixedResult, "run", lambda self, inputs, first, out: None)
-    for number in range(100_000):
-        static(line[: number % 400].reshape(1, -1)[:, : number // 400 + 1])
-        if number % 10 == 0:
+    line = np.zeros(1000, np.float32)
+    most = []
+    tracemalloc.start()
+    for numbers in (range(1, 250), range(250, 500), range(500, 750), range(750, 1000)):
+        tracemalloc.reset_peak()
+        for number in numbers:
+            by_shape(line[:number])
             by_keyword(line, count=number)
-    assert len(static._plain) <= jit.MOST_REMEMBERED
-    assert len(static._kernels.values()) <= jit.MOST_KERNELS
-    assert len(by_keyword._signatures.values()) <= jit.MOST_STRUCTURES
-    assert len(by_keyword._kernels.values()) <= jit.MOST_KERNELS
+        most.append(tracemalloc.get_traced_memory()[1])
+    tracemalloc.stop()
+    assert most[3] < 1.1 * most[1]
 
 
 def test_the_least_recently_used_is_forgotten() -> None:

@@ -42,9 +42,10 @@ def test_a_missing_function_suggests_another() -> None:
 
 def test_show_config(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from tilewright.api import config
+    from tilewright.runtime import toolchain
 
-    monkeypatch.setattr(config, "_machine", lambda: "a machine")
-    monkeypatch.setattr(config, "_compiler", _no_compiler)
+    monkeypatch.setattr(tw.Machine, "detect", lambda: tw.Machine.named("zen4"))
+    monkeypatch.setattr(toolchain, "find", _no_compiler)
     tw.show_config()
     labels = [line.split(":")[0] for line in capsys.readouterr().out.splitlines()]
     assert labels == ["tilewright", "python", "numpy", "torch", "machine", "compiler", "cache", "threads"]

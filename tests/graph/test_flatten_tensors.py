@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -11,11 +14,10 @@ from tilewright.graph.builder import Builder
 from tilewright.graph.index import axis, floordiv, mod
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.operators.gathering import gather
-from tilewright.graph.rewrites import flatten_tensors
+from tilewright.graph.rewrites.flatten_tensors import FlattenTensors, without_digits
+from tilewright.graph.rewrites.fold_index_maps import FoldIndexMaps
 from tilewright.graph.types import Graph, Tensor
 from tilewright.graph.verifier import verify
-
-find = flatten_tensors._pair
 
 
 def convolved(builder: Builder, x: Tensor, filters: int, kernel: int) -> Tensor:
@@ -66,15 +68,28 @@ def blocks(count: int) -> Graph:
     return builder.graph((x.name,))
 
 
-def test_the_work_grows_with_the_graph(monkeypatch: pytest.MonkeyPatch):
-    looked_at: list[str] = []
-    monkeypatch.setattr(flatten_tensors, "_pair", lambda work, one: looked_at.append(one.name) or find(work, one))
-    counts = []
-    for count in (4, 8, 16):
-        looked_at.clear()
-        rewrite(blocks(count))
-        counts.append(len(looked_at))
-    assert counts[2] - counts[1] == 2 * (counts[1] - counts[0]) > 0
+def calls(function: Callable[[], object]) -> int:
+    """How many Python functions it calls."""
+    found = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal found
+        found += event == "call"
+
+    sys.setprofile(count)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+def test_the_work_grows_with_the_graph():
+    flatten_tensors = FlattenTensors()
+    graphs = [FoldIndexMaps().run(blocks(count)) for count in (4, 8, 16)]
+    assert flatten_tensors.run(graphs[0]) != graphs[0]
+    first, second, third = (calls(lambda graph=graph: flatten_tensors.run(graph)) for graph in graphs)
+    assert 0 < third - second < 2.02 * (second - first)
 
 
 def same_meaning(graph: Graph) -> None:
@@ -118,7 +133,7 @@ def test_what_a_map_makes_along_merged_dimensions_stays_apart_where_it_is_looked
 
 def test_quotients_with_constants_are_put_together():
     index = axis("p") * -1 + 23
-    assert flatten_tensors.without_digits(floordiv(index, 4) * 4 + mod(index, 4)) == index
+    assert without_digits(floordiv(index, 4) * 4 + mod(index, 4)) == index
 
 
 def test_constants_of_another_shape_get_a_name_that_no_tensor_has():
@@ -126,7 +141,7 @@ def test_constants_of_another_shape_get_a_name_that_no_tensor_has():
     matrix, other = (builder.constant(np.arange(6.0).reshape(shape), name) for shape, name in (((2, 3), "w"), ((6,), "w_6")))
     sums = builder.map("add", builder.input("x", (6,), "float64"), builder.reshape(matrix, (6,)))
     graph = builder.graph((builder.map("multiply", sums, other).name,))
-    after = flatten_tensors.FlattenTensors().run(graph)
+    after = FlattenTensors().run(graph)
     verify(after)
     assert [tensor.shape for tensor in after.tensors if tensor.name in dict(after.constants)] == [(6,), (6,)]
     same_meaning(graph)

@@ -11,11 +11,12 @@ pytest.importorskip("onnx")
 from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
-import tilewright.onnx as ort  # noqa: E402
 from benchmarks.onnx_models.attention import PackedAttention, SelfAttention, TanhGelu, feed_forward  # noqa: E402
 from benchmarks.onnx_models.cases import ModelCase  # noqa: E402
 from tests.support.whole_models import exported  # noqa: E402
 from tilewright import compiler  # noqa: E402
+from tilewright.api.onnx.steps import Remainder, Setting  # noqa: E402
+from tilewright.frontend.onnx.loading import load  # noqa: E402
 from tilewright.machine import Machine  # noqa: E402
 
 TRACED = ("torchscript", "old")
@@ -82,9 +83,10 @@ def _chains(make, exporter, path):
     """The chains of the plan: of every operator its points, what it is, and its functions."""
     torch.manual_seed(0)
     case = ModelCase(make().eval(), (torch.randn(1, 16, 32),), ("x",), ("y",))
-    session = ort.InferenceSession(exported(case, path, exporter), prepare=False)
-    values = {one.unique: np.zeros(one.shape, np.float32) for one in session._inputs}
-    stage = session._remainder(frozenset()).first_stage(values)
+    body = load(exported(case, path, exporter)).body
+    values = {one.unique: np.zeros(one.shape, np.float32) for one in body.inputs if one.unique not in body.constants}
+    remainder = Remainder("model", body.nodes, body.constants, [one.unique for one in body.outputs], Setting())
+    stage = remainder.first_stage(values)
     assert not stage.as_numpy
     return [sorted(map(_described, plan.chain.operators)) for plan in compiler.plan(stage.graph, Machine.named("zen4")).plans]
 
