@@ -58,34 +58,37 @@ from tilewright.runtime.executable import Executable, load
 STAGES = ("trace", "rewrite", "plan", "lower", "emit")
 
 REWRITES: tuple[Rewrite, ...] = (
-    OutputsApart(),
-    FoldIndexMaps(),
-    DeadCode(),
-    FoldConstants(),
-    Literals(),
-    CommonSubexpressions(),
-    FoldWrites(),
-    ElementTypes(),
-    FlattenTensors(),
-    FoldIndexMaps(),
-    DeadCode(),
-    PositionsForMasks(),
-    InlineConditions(),
-    CanonicalBodies(),
-    JoinRows(known_only=True),
-    FuseMaps(),
-    RecogniseFunctions(),
-    FoldAffineIntoWeights(),
-    FoldWrites(),
-    JoinRows(),
-    DeadCode(),
-    FoldScales(),
-    DeadCode(),
-    CommonSubexpressions(),
-    SplitAxes(),
-    MasksApart(),
+    # Data flow: who reads what, without copies, repetitions and index changes in between.
+    OutputsApart(),  # first: every output is then the result of an operator, and no pass has to ask
+    FoldIndexMaps(),  # readers see the tensor behind a transpose or a slice, whose values the next passes ask for
+    DeadCode(),  # changes that were folded count as readers no more
+    FoldConstants(),  # before Literals, which puts numbers that are computed here into formulas
+    Literals(),  # before CommonSubexpressions: a formula is the same whether its number was written as an array or not
+    CommonSubexpressions(),  # before FoldWrites: afterwards equal operators would write to different places
+    FoldWrites(),  # before ElementTypes, whose conversions would stand between an operator and the index change behind it
+    ElementTypes(),  # before maps are fused: conversions are maps, which then join their neighbours
+    FlattenTensors(),  # when all reads and writes are composed: what still divides is a merge that memory does not need
+    FoldIndexMaps(),  # again: without divisions, more of the composed accesses are affine
+    DeadCode(),  # again: of the changes that were folded now
+    # Formulas: one spelling, rows of reductions, then maps point by point.
+    PositionsForMasks(),  # before InlineConditions: a mask that is computed moves to where it is used
+    InlineConditions(),  # before JoinRows: a masked softmax is known with its condition inside
+    CanonicalBodies(),  # before anything that compares formulas
+    JoinRows(known_only=True),  # before FuseMaps, which would take the maps of a softmax or a norm into their neighbours
+    FuseMaps(),  # before passes that look for a formula in one body
+    RecogniseFunctions(),  # before JoinRows takes the maps around rows: gelu is a function of a point, not of a row
+    FoldAffineIntoWeights(),  # when scale and shift behind a product are one map
+    FoldWrites(),  # again: an index change may now stand right behind the product whose factors went into its weights
+    JoinRows(),  # all other functions of rows, of maps that are as few as they get
+    DeadCode(),  # before FoldScales, which asks who reads a tensor
+    FoldScales(),  # needs the reductions of rows: their factor takes the scale in
+    DeadCode(),  # the maps that only scaled
+    CommonSubexpressions(),  # again: formulas that were spelled in different ways are equal now
+    # Shapes that planning wants. Earlier passes would undo them.
+    SplitAxes(),  # after all fusion, for which operators need the same axes
+    MasksApart(),  # last: FuseMaps would put a mask back into the map that it is taken from
 )
-"""In this order."""
+"""In this order; each with the reason for its position."""
 
 _log_plan = logging.getLogger("tilewright.plan")
 _log_fuse = logging.getLogger("tilewright.fuse")
@@ -127,8 +130,8 @@ def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> ModelPl
 
 def rewrite(graph: Graph) -> Graph:
     """Run every rewrite, with the verifier after each."""
-    for one in REWRITES:
-        before, graph = graph, one.run(graph)
+    for step in REWRITES:
+        before, graph = graph, step.run(graph)
         verify(graph, before)
     return graph
 
@@ -185,11 +188,12 @@ def dumping(stages: Iterable[str]) -> Iterator[None]:
 
 
 def _log_decisions(model_plan: ModelPlan) -> None:
-    for one in model_plan.plans:
-        order = ", ".join(f"{loop.axis} by {loop.tile}" for loop in one.schedule.path(one.chain.operators[-1].name))
-        _log_plan.info("%s: %s; %.1f us predicted", one.chain.name, order or "no loops", one.predicted_seconds * 1e6)
-        apart = one.unfused_price.seconds * 1e6
-        _log_fuse.info("%s: %d operators in one kernel; %.1f us apart", one.chain.name, len(one.chain.operators), apart)
+    for planned in model_plan.plans:
+        chain = planned.chain
+        order = ", ".join(f"{loop.axis} by {loop.tile}" for loop in planned.schedule.path(chain.operators[-1].name))
+        _log_plan.info("%s: %s; %.1f us predicted", chain.name, order or "no loops", planned.predicted_seconds * 1e6)
+        unfused_us = planned.unfused_price.seconds * 1e6
+        _log_fuse.info("%s: %d operators in one kernel; %.1f us apart", chain.name, len(chain.operators), unfused_us)
     for cut in model_plan.cuts:
         _log_fuse.info("%s: not fused, %s", cut.tensor, cut.reason)
 
