@@ -5,10 +5,10 @@ import pytest
 
 from tests.support.onnx_operators import operator
 from tests.support.onnx_references import cases_of, check, missing_operators
-from tilewright.errors import InvalidModel, ShapeError, TilewrightError, UnsupportedOperation
+from tilewright.errors import InvalidModel, TilewrightError
 from tilewright.frontend.onnx.definition import definitions
 from tilewright.graph.element_types import check_size, element_type
-from tilewright.graph.operators import control_flow, ml_trees, recurrent, sequence
+from tilewright.graph.operators import ml_trees, recurrent
 
 OPERATORS = [
     "SequenceConstruct",
@@ -124,37 +124,6 @@ def test_gru_with_the_reset_before_or_after_the_product():
         np.testing.assert_allclose(last.item(), (1 - z) * np.tanh(0.5 + inner) + z * 0.5, rtol=1e-6)
 
 
-def test_a_loop_ends_by_its_condition_or_its_count():
-    def body(step, condition, total):
-        return total < 6, total + step, step * 10
-
-    total, scans = control_flow.loop(np.array(9), np.array(True), np.array(0), body=body, output_count=2)
-    assert (int(total), scans.tolist()) == (10, [0, 10, 20, 30, 40])
-    assert int(control_flow.loop(np.array(3), None, np.array(0), body=body)) == 3
-    assert control_flow.loop(np.array(0), None, np.array(0), body=body, output_count=2)[1].shape == (0,)
-    with pytest.raises(UnsupportedOperation, match="never ends"):
-        control_flow.loop(None, None, body=body)
-
-
-def test_a_scan_goes_both_ways_along_any_axis():
-    x = np.arange(6).reshape(2, 3)
-    scan = operator(
-        "Scan",
-        11,
-        body=lambda total, a, b: (total + a, total, b),
-        num_scan_inputs=2,
-        scan_input_axes=(1, -1),
-        scan_input_directions=(0, 1),
-        scan_output_axes=(1, 0),
-        scan_output_directions=(0, 1),
-        output_count=3,
-    )
-    state, forward, backward = scan.reference(np.zeros(2, int), x, x)
-    assert state.tolist() == x.sum(axis=1).tolist()
-    assert forward.tolist() == [[0, 0, 1], [0, 3, 7]]
-    assert backward.tolist() == x.T.tolist()
-
-
 def test_features_of_labels_and_scores():
     ml = "ai.onnx.ml"
     encoded = operator("LabelEncoder", 4, ml, keys_floats=(1.1, float("nan")), values_strings=("a", "b")).reference(
@@ -204,21 +173,14 @@ def test_trees_that_lead_nowhere_are_refused():
 
 
 BAD = {
-    "a position behind the end": lambda: sequence.at([np.zeros(2)], np.array(1)),
-    "a tensor as a sequence": lambda: sequence.length(np.zeros(2)),
-    "parts of no elements": lambda: sequence.split_to_sequence(np.zeros(4), np.array(0)),
-    "parts that do not add up": lambda: sequence.split_to_sequence(np.zeros(4), np.array([1, 2])),
-    "no condition": lambda: control_flow.branch(np.zeros(2, bool), then_branch=tuple, else_branch=tuple),
     "weights of another size": lambda: recurrent.rnn(*(np.zeros(s, np.float32) for s in ((2, 1, 3), (1, 4, 3), (1, 4, 5)))),
     "a huge window": lambda: operator("HannWindow", 17).reference(np.array(10**12)),
     "a negative extent": lambda: check_size((2, -1), "f"),
     "an element type that does not exist": lambda: element_type(99),
-    "a scan of nothing": lambda: operator("Scan", 11, body=tuple, num_scan_inputs=2).reference(np.zeros(2)),
     "frames longer than the signal": lambda: operator("STFT", 17).reference(np.zeros((1, 4, 1)), np.array(1), np.zeros(5)),
     "no square": lambda: operator("Det", 22).reference(np.zeros((2, 3))),
     "an optimizer's group that is not whole": lambda: operator("Adam", 1, "ai.onnx.preview.training").reference(1.0, 0, 1.0),
     "a gradient": lambda: operator("Gradient", 1, "ai.onnx.preview.training", xs=("x",), y="y").reference(),
-    "shapes that change": lambda: control_flow.stacked([np.zeros(2), np.zeros(3)], "Loop"),
 }
 
 
@@ -226,10 +188,3 @@ BAD = {
 def test_bad_operands_are_refused(call):
     with pytest.raises(TilewrightError):
         call()
-
-
-def test_sequences_that_do_not_fit_together():
-    with pytest.raises(ShapeError, match="do not fit"):
-        sequence.concat_from_sequence([np.zeros((2, 3)), np.zeros((2, 4))], axis=0)
-    stacked = sequence.concat_from_sequence([np.zeros((2, 3)), np.ones((2, 3))], axis=-1, new_axis=1)
-    assert stacked.shape == (2, 3, 2)

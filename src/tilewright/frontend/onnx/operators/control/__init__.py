@@ -1,0 +1,1 @@
+"""Control flow: conditions, loops and scans over graphs, sequences and optional values."""

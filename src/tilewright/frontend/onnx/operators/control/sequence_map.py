@@ -1,0 +1,33 @@
+"""SequenceMap: a graph applied to every element of a sequence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.errors import ShapeError
+from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.control.bodies import Body
+from tilewright.frontend.onnx.operators.control.sequence import elements_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequenceMap:
+    """`body` of every element, beside the elements of further sequences at its place and of tensors as they are."""
+
+    body: Body
+    output_count: int = 1
+
+    def reference(self, sequence: Any, *others: Any) -> Any:
+        elements = elements_of(sequence, "SequenceMap")
+        if any(isinstance(other, list) and len(other) != len(elements) for other in others):
+            raise ShapeError("sequences of different lengths", where="SequenceMap")
+        results: list[list[Any]] = [[] for _ in range(self.output_count)]
+        for number, element in enumerate(elements):
+            operands = (other[number] if isinstance(other, list) else other for other in others)
+            for collected, result in zip(results, self.body(element, *operands), strict=True):
+                collected.append(result)
+        return results[0] if self.output_count == 1 else tuple(results)
+
+
+define("SequenceMap", SequenceMap, since=17)
