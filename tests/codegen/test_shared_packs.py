@@ -10,7 +10,7 @@ import pytest
 from tests.codegen.test_packed_ahead import RIGHTS, random_plan, run
 from tests.support.chains import artifact_of, random_inputs
 from tests.support.expected import EPS
-from tilewright.plan.model.threads import WORTH_DISTRIBUTING_S
+from tilewright.plan.model.threads import LEAST_PARALLEL_S
 from tilewright.plan.regions.parallel_loops import block_count, parallel_axes
 from tilewright.plan.schedule import Loop, Schedule
 from tilewright.plan.types import Plan, Price, PriceTerm
@@ -28,7 +28,7 @@ def packed_by_each(plan: Plan) -> Plan:
 
 def packed_together(plan: Plan) -> Plan:
     """As if the work were worth a region of its own."""
-    term = PriceTerm("much", 2 * WORTH_DISTRIBUTING_S)
+    term = PriceTerm("much", 2 * LEAST_PARALLEL_S)
     return replace(plan, price=Price((term,), block_count(plan.chain, plan.schedule)))
 
 

@@ -16,7 +16,7 @@ from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.decisions.packing import with_packs
 from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.model.coefficients import DEFAULT
-from tilewright.plan.model.cost_context import setting_of
+from tilewright.plan.model.cost_context import context_of
 from tilewright.plan.model.packing_cost import may_pack
 from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.schedule import Segment
@@ -74,10 +74,10 @@ def plans_of(build: Build, packed: bool) -> list[Plan]:
         if packed:
             products = [op for op in one.operators if op.is_contraction()]
             roles = {op.name: contraction_roles(op) for op in products}
-            setting = setting_of(one, MACHINE, dict.fromkeys(roles, KERNEL), roles, DEFAULT)
-            depths = {op.name: len(prefix) + (number % 2) for op in products if may_pack(setting, op)}
+            context = context_of(one, MACHINE, dict.fromkeys(roles, KERNEL), roles, DEFAULT)
+            depths = {op.name: len(prefix) + (number % 2) for op in products if may_pack(context, op)}
             inside = {name: min(depth, len(schedule.path(name))) for name, depth in depths.items()}
-            schedule = with_packs(setting, schedule, inside)
+            schedule = with_packs(context, schedule, inside)
         plans.append(hand_plan(one, schedule, MACHINE, KERNEL, parallel_axes(one, schedule)))
     return plans
 

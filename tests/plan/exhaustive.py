@@ -10,9 +10,9 @@ from tilewright.graph.types import Chain
 from tilewright.plan.chains import axis_names
 from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.model.cost import operator_work, seconds
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.model.packing_cost import may_stay
-from tilewright.plan.model.traffic import set_conflict, surroundings
+from tilewright.plan.model.traffic import chain_figures, set_conflict
 from tilewright.plan.model.working_set import working_set
 from tilewright.plan.regions.loop_views import OperatorView, view_schedule
 from tilewright.plan.regions.parallel_loops import block_count
@@ -22,46 +22,46 @@ from tilewright.plan.space.executability import is_executable
 from tilewright.plan.space.schedule_space import may_lead, may_roll
 
 
-def cheapest(setting: Setting, multiples: Mapping[str, int]) -> float:
+def cheapest(context: CostContext, multiples: Mapping[str, int]) -> float:
     """The least time on the cores of all schedules that fit the fusion level, tiles being all multiples up to the extents."""
-    priced = (on_cores(setting, schedule, price(setting, schedule)) for schedule in schedules(setting, multiples))
+    priced = (on_cores(context, schedule, price(context, schedule)) for schedule in schedules(context, multiples))
     return min(priced)
 
 
-def on_cores(setting: Setting, schedule: Schedule, seconds: float) -> float:
+def on_cores(context: CostContext, schedule: Schedule, seconds: float) -> float:
     """The time of the core that gets most blocks when equal blocks are dealt out one by one."""
-    blocks, cores = block_count(setting.chain, schedule), setting.machine.cores
+    blocks, cores = block_count(context.chain, schedule), context.machine.cores
     if blocks == 1 or cores == 1:
         return seconds
     hands = [0.0] * cores
     for block in range(blocks):
         hands[block % cores] += seconds / blocks
-    return max(hands) + setting.machine.parallel_region_s
+    return max(hands) + context.machine.parallel_region_s
 
 
-def price(setting: Setting, schedule: Schedule) -> float:
+def price(context: CostContext, schedule: Schedule) -> float:
     """The sum over the operators; infinite if the schedule does not fit."""
-    view = view_schedule(setting.chain, schedule)
-    if ELEMENT_BYTES * int(working_set(view)) > setting.capacity_bytes:
+    view = view_schedule(context.chain, schedule)
+    if ELEMENT_BYTES * int(working_set(view)) > context.capacity_bytes:
         return float("inf")
-    around = surroundings(setting, view)
+    around = chain_figures(context, view)
 
     def one_price(one: OperatorView) -> float:
-        prices = [float(seconds(setting, operator_work(setting, around, one)))]
-        if may_stay(setting, one.operator):
-            conflict = set_conflict(setting, one.operator, setting.cache_levels[0])
-            prices.append(float(seconds(setting, operator_work(setting, around, one, conflict=conflict))))
+        prices = [float(seconds(context, operator_work(context, around, one)))]
+        if may_stay(context, one.operator):
+            conflict = set_conflict(context, one.operator, context.cache_levels[0])
+            prices.append(float(seconds(context, operator_work(context, around, one, conflict=conflict))))
         return min(prices)
 
     return sum(one_price(one) for one in view.operators)
 
 
-def schedules(setting: Setting, multiples: Mapping[str, int]) -> Iterator[Schedule]:
+def schedules(context: CostContext, multiples: Mapping[str, int]) -> Iterator[Schedule]:
     """Every executable prefix of loops, with every nest of every subset of its remaining axes below for each operator.
 
     Below prefixes that keep every intermediate also every tree: any operators that have an axis in a loop over it together.
     """
-    chain, sizes = setting.chain, setting.sizes
+    chain, sizes = context.chain, context.sizes
     cut = {axis: list(range(step, sizes[axis], step)) for axis, step in multiples.items()}
     sink = [axis.name for axis in chain.operators[-1].axes if axis.name in cut and may_lead(chain, axis.name)]
     for prefix in orders(tuple(sink)):

@@ -25,7 +25,7 @@ from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.model.coefficients import DEFAULT
-from tilewright.plan.model.cost_context import setting_of
+from tilewright.plan.model.cost_context import context_of
 from tilewright.plan.model.threads import imbalance
 from tilewright.plan.model.vector_work import later_passes_seconds
 from tilewright.plan.planner import plan_chain
@@ -66,11 +66,11 @@ def test_rows_that_leave_l1_run_in_blocks_of_keys(keys: int, is_cut: bool) -> No
 def test_later_passes_cost_where_l1_has_lost_the_rows() -> None:
     chain = batch_chain(1, 64, 64, 64, 4096, with_softmax=True)
     roles = {one.name: contraction_roles(one) for one in chain.operators if one.is_contraction()}
-    setting = setting_of(chain, CASCADE_LAKE, dict.fromkeys(roles, KERNELS[0]), roles, DEFAULT)
-    rows = next(operator for operator in setting.chain.operators if operator.is_row_operator())
-    lost_s, kept_s = (later_passes_seconds(setting, rows, blocks, 1) for blocks in (1, 8))
-    bandwidth = setting.machine.levels[1].bandwidth_bytes_per_s
-    assert lost_s == pytest.approx(setting.coefficients.visible_later_passes * 4 * 64 * 4096 / bandwidth)
+    context = context_of(chain, CASCADE_LAKE, dict.fromkeys(roles, KERNELS[0]), roles, DEFAULT)
+    rows = next(operator for operator in context.chain.operators if operator.is_row_operator())
+    lost_s, kept_s = (later_passes_seconds(context, rows, blocks, 1) for blocks in (1, 8))
+    bandwidth = context.machine.levels[1].bandwidth_bytes_per_s
+    assert lost_s == pytest.approx(context.coefficients.visible_later_passes * 4 * 64 * 4096 / bandwidth)
     assert kept_s == 0
 
 

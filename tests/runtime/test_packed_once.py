@@ -41,7 +41,7 @@ def addresses(executable: Executable) -> list[int]:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_kernels_of_several_shapes_share_what_they_pack(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(constants, "WORTH_THREADS_BYTES", 0)
+    monkeypatch.setattr(constants, "LEAST_PARALLEL_BYTES", 0)
     one, other = artifact(64), artifact(96)
     assert [slot.layout for slot in one.signature.packed] == [slot.layout for slot in other.signature.packed]
     arrays = fixed(WEIGHTS)

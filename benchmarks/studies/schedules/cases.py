@@ -19,7 +19,7 @@ from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.model.coefficients import coefficients_for
-from tilewright.plan.model.cost_context import Setting, setting_of
+from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.search.exact_search import search
 from tilewright.plan.search.inner_loops import refine
 from tilewright.plan.types import ModelPlan, Plan
@@ -69,20 +69,20 @@ def choice(plan: Plan) -> Sampled:
 
     The search is repeated with the plan's micro kernels; `AssertionError` if it does not come to the plan's schedule.
     """
-    setting = setting_for(plan)
-    blocking = refine(setting, search(setting))
+    context = setting_for(plan)
+    blocking = refine(context, search(context))
     assert blocking.schedule == plan.schedule, f"the search does not repeat the plan of {plan.chain.name}"
-    found = priced(plan, setting, point_of(setting, blocking))
+    found = priced(plan, context, point_of(context, blocking))
     assert found.plan.schedule == plan.schedule, f"{found.point} is not the plan of {plan.chain.name}"
     return found
 
 
-def setting_for(plan: Plan) -> Setting:
+def setting_for(plan: Plan) -> CostContext:
     """What a plan was searched in."""
     kernels = {kernel.name: kernel for kernel in registry.registered()}
     used = {one.operator: kernels[one.micro_kernel] for one in plan.operators if one.micro_kernel}
     roles = {one.operator: one.roles for one in plan.operators if one.roles}
-    return setting_of(plan.chain, plan.machine, used, roles, coefficients_for(plan.machine))
+    return context_of(plan.chain, plan.machine, used, roles, coefficients_for(plan.machine))
 
 
 def kernels_for(machine: Machine) -> tuple[MicroKernel, ...]:

@@ -12,7 +12,7 @@ from benchmarks.studies.schedules.space import Kernels, Point, inner_choices, sh
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.decisions.micro_kernel import can_compute
 from tilewright.plan.loop_orders import prefix_storage
-from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.packing_cost import may_stay
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.schedule import Loop, Node, Schedule
@@ -27,22 +27,22 @@ Step: TypeAlias = tuple[str, Point]
 
 def steps(space: Space, point: Point) -> Iterator[Step]:
     """Every step that leaves the micro kernels as they are. `space` has the point's kernels; some results cannot be executed."""
-    setting = space.setting
+    context = space.context
     yield from _outer_steps(space, point)
-    for operator in setting.chain.operators:
-        if operator.name in setting.kernels:
-            yield from _inner_steps(setting, point, operator.name)
-        if may_stay(setting, operator):
+    for operator in context.chain.operators:
+        if operator.name in context.kernels:
+            yield from _inner_steps(context, point, operator.name)
+        if may_stay(context, operator):
             what = "packed" if operator.name in point.in_place else "in place"
             yield f"{operator.name} {what}", replace(point, in_place=point.in_place ^ {operator.name})
 
 
 def kernel_steps(space_with: Callable[[Kernels], Space], point: Point, known: Mapping[str, MicroKernel]) -> Iterator[Step]:
     """Every other kernel of the same vectors, for one operator at a time, tiles moved to its nearest multiples."""
-    setting = space_with(point.kernels).setting
+    context = space_with(point.kernels).context
     for name, own in point.kernels:
         for other in known.values():
-            fits = can_compute(other, setting.chain.operator(name), setting.roles[name])
+            fits = can_compute(other, context.chain.operator(name), context.roles[name])
             if fits and other.name != own and other.vector_bits == known[own].vector_bits:
                 kernels = tuple((one, other.name if one == name else kernel) for one, kernel in point.kernels)
                 yield f"{name} on {other.name}", _aligned(space_with(kernels), replace(point, kernels=kernels))
@@ -59,7 +59,7 @@ def _outer_steps(space: Space, point: Point) -> Iterator[Step]:
         if loop.axis in space.batch:
             continue
         for what, tile in _next_tiles(space.tiles.get(loop.axis, ()), loop.tile):
-            if tile < space.setting.sizes[loop.axis]:
+            if tile < space.context.sizes[loop.axis]:
                 yield _outer_step(space, point, f"{loop.axis} {what} to {tile}", place, _with_tile(loop, tile))
         yield _outer_step(space, point, f"without loop {loop.axis} by {loop.tile}", place, loop.body)
         (inside, *others) = loop.body
@@ -71,7 +71,7 @@ def _outer_steps(space: Space, point: Point) -> Iterator[Step]:
 
 def _added_loops(space: Space, point: Point) -> Iterator[Step]:
     """A shared loop more, or one more of a contraction's own, innermost, with the largest tile that cuts."""
-    setting, outer = space.setting, point.outer
+    context, outer = space.context, point.outer
     shared = shared_loops(outer)
     for axis in sorted({axis for prefix in space.prefixes() for axis in prefix} - {loop.axis for loop in shared}):
         tile = _largest_cut(space, axis)
@@ -80,28 +80,28 @@ def _added_loops(space: Space, point: Point) -> Iterator[Step]:
             added = (Loop(axis, tile, body),)
             new = _replaced(outer.body, (0,) * len(shared), lambda loop: (replace(loop, body=added),)) if shared else added  # noqa: B023
             yield f"with shared loop {axis} by {tile}", _sound(space, point, new)
-    for name in setting.kernels if len(setting.chain.operators) > 1 else ():
+    for name in context.kernels if len(context.chain.operators) > 1 else ():
         present = {loop.axis for loop in outer.path(name)}
-        for axis in sorted({axis for axes in space.own_orders(setting.chain.operator(name), sorted(present)) for axis in axes}):
+        for axis in sorted({axis for axes in space.own_orders(context.chain.operator(name), sorted(present)) for axis in axes}):
             tile = _largest_cut(space, axis)
             if tile and axis not in present:
                 yield f"{name} with loop {axis} by {tile}", _sound(space, point, with_inner(outer.body, {name: ((axis, tile),)}))
 
 
-def _inner_steps(setting: Setting, point: Point, name: str) -> Iterator[Step]:
+def _inner_steps(context: CostContext, point: Point, name: str) -> Iterator[Step]:
     """The same for the loops that cut a contraction's block for L1."""
-    loops, choices = dict(point.inner).get(name, ()), inner_choices(setting, point.outer, name)
+    loops, choices = dict(point.inner).get(name, ()), inner_choices(context, point.outer, name)
     for i, (axis, tile) in enumerate(loops):
         for what, other in _next_tiles(choices.get(axis, ()), tile):
-            yield f"{name} for L1: {axis} {what} to {other}", _with_loops(setting, point, name, _put(loops, i, ((axis, other),)))
-        yield f"{name} for L1: without {axis}", _with_loops(setting, point, name, _put(loops, i, ()))
+            yield f"{name} for L1: {axis} {what} to {other}", _with_loops(context, point, name, _put(loops, i, ((axis, other),)))
+        yield f"{name} for L1: without {axis}", _with_loops(context, point, name, _put(loops, i, ()))
         if i + 1 < len(loops):
             swapped = (*loops[:i], loops[i + 1], loops[i], *loops[i + 2 :])
-            yield f"{name} for L1: {loops[i + 1][0]} outside {axis}", _with_loops(setting, point, name, swapped)
+            yield f"{name} for L1: {loops[i + 1][0]} outside {axis}", _with_loops(context, point, name, swapped)
     for axis in sorted(choices.keys() - {axis for axis, _ in loops}):
         new = (axis, choices[axis][-2])
         for where, more in (("inside", (*loops, new)), ("outside", (new, *loops))):
-            yield f"{name} for L1: {axis} by {new[1]} {where}", _with_loops(setting, point, name, more)
+            yield f"{name} for L1: {axis} by {new[1]} {where}", _with_loops(context, point, name, more)
 
 
 def _next_tiles(tiles: Sequence[int], tile: int) -> Iterator[tuple[str, int]]:
@@ -113,7 +113,7 @@ def _next_tiles(tiles: Sequence[int], tile: int) -> Iterator[tuple[str, int]]:
 
 
 def _largest_cut(space: Space, axis: str) -> int:
-    tiles = [tile for tile in space.tiles.get(axis, ()) if tile < space.setting.sizes[axis]]
+    tiles = [tile for tile in space.tiles.get(axis, ()) if tile < space.context.sizes[axis]]
     return max(tiles) if tiles and axis not in space.batch else 0
 
 
@@ -123,22 +123,22 @@ def _outer_step(space: Space, point: Point, what: str, place: Place, new: tuple[
 
 def _sound(space: Space, point: Point, body: tuple[Node, ...]) -> Point:
     """The point with other loops outside: intermediates stored as these ask for, loops for L1 only where they still cut."""
-    chain = space.setting.chain
+    chain = space.context.chain
     shared = [loop.axis for loop in shared_loops(Schedule(body))]
     outer = Schedule(body, tuple(prefix_storage(chain, shared).items()))
-    return _cut_only(space.setting, replace(point, outer=outer))
+    return _cut_only(space.context, replace(point, outer=outer))
 
 
-def _cut_only(setting: Setting, point: Point) -> Point:
-    blocks = {one.operator.name: one.tiles for one in view_schedule(setting.chain, point.outer).operators}
+def _cut_only(context: CostContext, point: Point) -> Point:
+    blocks = {one.operator.name: one.tiles for one in view_schedule(context.chain, point.outer).operators}
     inner = {name: tuple((axis, tile) for axis, tile in loops if tile < blocks[name][axis]) for name, loops in point.inner}
     return replace(point, inner=tuple((name, loops) for name, loops in inner.items() if loops))
 
 
-def _with_loops(setting: Setting, point: Point, name: str, loops: InnerLoops) -> Point:
+def _with_loops(context: CostContext, point: Point, name: str, loops: InnerLoops) -> Point:
     inner = {**dict(point.inner), name: loops}
-    ordered = tuple((one, inner[one]) for one in setting.kernels if inner.get(one))
-    return _cut_only(setting, replace(point, inner=ordered))
+    ordered = tuple((one, inner[one]) for one in context.kernels if inner.get(one))
+    return _cut_only(context, replace(point, inner=ordered))
 
 
 def _aligned(space: Space, point: Point) -> Point:
@@ -146,7 +146,7 @@ def _aligned(space: Space, point: Point) -> Point:
     outer = replace(point.outer, body=_aligned_body(space, point.outer.body))
     inner = []
     for name, loops in point.inner:
-        choices = inner_choices(space.setting, outer, name)
+        choices = inner_choices(space.context, outer, name)
         inner.append((name, tuple((axis, nearest(choices[axis], tile)) for axis, tile in loops if axis in choices)))
     return _sound(space, replace(point, inner=tuple(inner)), outer.body)
 
@@ -157,7 +157,7 @@ def _aligned_body(space: Space, body: tuple[Node, ...]) -> tuple[Node, ...]:
         if not isinstance(node, Loop):
             nodes.append(node)
             continue
-        inside, size = _aligned_body(space, node.body), space.setting.sizes[node.axis]
+        inside, size = _aligned_body(space, node.body), space.context.sizes[node.axis]
         tile = node.tile if node.axis in space.batch else nearest(space.tiles.get(node.axis, (size,)), node.tile)
         nodes += [Loop(node.axis, tile, inside)] if tile < size else inside
     return tuple(nodes)

@@ -10,7 +10,7 @@ from benchmarks.studies.schedules.neighbours import kernel_steps, nearest, steps
 from benchmarks.studies.schedules.space import Kernels, Point, Sampled, inner_choices, priced
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.loop_orders import prefixed
-from tilewright.plan.model.cost_context import Setting, setting_of
+from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.packing_cost import may_stay
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.search.inner_loops import InnerLoops
@@ -26,23 +26,23 @@ class Sampler:
 
     def __init__(self, choice: Sampled, kernels: Sequence[MicroKernel], seed: int = 0) -> None:
         self.choice = choice
-        self.space: Space = space_of(choice.setting)
+        self.space: Space = space_of(choice.context)
         self.prefixes = self.space.prefixes()
         self._kernels = {kernel.name: kernel for kernel in kernels}
         self._random = random.Random(seed)
-        self._settings: dict[Kernels, Setting] = {choice.point.kernels: choice.setting}
+        self._settings: dict[Kernels, CostContext] = {choice.point.kernels: choice.context}
 
-    def setting(self, kernels: Kernels) -> Setting:
+    def context(self, kernels: Kernels) -> CostContext:
         """The choice's setting with other micro kernels."""
         if kernels not in self._settings:
-            own = self.choice.setting
+            own = self.choice.context
             used = {name: self._kernels[kernel] for name, kernel in kernels}
-            self._settings[kernels] = setting_of(own.chain, own.machine, used, own.roles, own.coefficients)
+            self._settings[kernels] = context_of(own.chain, own.machine, used, own.roles, own.coefficients)
         return self._settings[kernels]
 
     def priced(self, point: Point) -> Sampled:
         """The plan of a point."""
-        return priced(self.choice.plan, self.setting(point.kernels), point)
+        return priced(self.choice.plan, self.context(point.kernels), point)
 
     def uniform(self, count: int, prefixes: Sequence[tuple[str, ...]] | None = None) -> list[Sampled]:
         """Distinct points (fewer if there are not so many): prefixes and orders alike likely, tiles log-uniform."""
@@ -63,17 +63,17 @@ class Sampler:
         """Every point one step from the choice, with that step."""
         found: dict[Point, str] = {}
         own = self.choice.point
-        others = kernel_steps(lambda kernels: space_of(self.setting(kernels)), own, self._kernels)
+        others = kernel_steps(lambda kernels: space_of(self.context(kernels)), own, self._kernels)
         for what, point in (*steps(self.space, own), *others):
-            if point != own and not why_not_executable(self.space.setting.chain, point.outer):
+            if point != own and not why_not_executable(self.space.context.chain, point.outer):
                 found.setdefault(point, what)
         return [(what, self.priced(point)) for point, what in found.items()]
 
 
 def random_point(space: Space, prefixes: Sequence[tuple[str, ...]], kernels: Kernels, source: random.Random) -> Point | None:
     """A point of the space with one of its prefixes, None where the draw cannot be executed."""
-    setting = space.setting
-    chain, sizes = setting.chain, setting.sizes
+    context = space.context
+    chain, sizes = context.chain, context.sizes
     drawn = source.choice(prefixes)
     tiles = {axis: log_uniform(space.prefix_tiles(axis), source) for axis in drawn}
     prefix = tuple(axis for axis in drawn if tiles[axis] < sizes[axis])
@@ -86,8 +86,8 @@ def random_point(space: Space, prefixes: Sequence[tuple[str, ...]], kernels: Ker
     outer = prefixed(chain, prefix, orders, tiles, own_tiles)
     if why_not_executable(chain, outer):
         return None
-    inner = {name: _random_inner(setting, outer, name, source) for name in setting.kernels}
-    stays = [op.name for op in chain.operators if may_stay(setting, op) and source.random() < 0.5]
+    inner = {name: _random_inner(context, outer, name, source) for name in context.kernels}
+    stays = [op.name for op in chain.operators if may_stay(context, op) and source.random() < 0.5]
     return Point(kernels, outer, tuple((name, loops) for name, loops in inner.items() if loops), frozenset(stays))
 
 
@@ -97,9 +97,9 @@ def log_uniform(tiles: Sequence[int], source: random.Random) -> int:
     return nearest(tiles, wanted)
 
 
-def _random_inner(setting: Setting, outer: Schedule, name: str, source: random.Random) -> InnerLoops:
+def _random_inner(context: CostContext, outer: Schedule, name: str, source: random.Random) -> InnerLoops:
     """No loops for L1 in half of the cases, else some in any order."""
-    choices = inner_choices(setting, outer, name)
+    choices = inner_choices(context, outer, name)
     if source.random() < 0.5:
         return ()
     order = source.sample(sorted(choices), len(choices))

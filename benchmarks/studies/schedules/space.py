@@ -14,12 +14,12 @@ from tilewright.plan.decisions.packing import with_packs
 from tilewright.plan.decisions.software_prefetch import fetched_inputs
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
-from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.packing_cost import may_pack, pack_depth
 from tilewright.plan.model.plan_figures import scratch_bytes
 from tilewright.plan.model.price_features import features
 from tilewright.plan.model.pricing import price_blocking
-from tilewright.plan.model.traffic import footprints, set_conflict, surroundings
+from tilewright.plan.model.traffic import chain_figures, footprints, set_conflict
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.parallel_loops import parallel_axes
@@ -49,33 +49,33 @@ class Point:
         return "; ".join([_body_text(self.outer.body), *inner, *stays, *kernels])
 
 
-def point_of(setting: Setting, blocking: Blocking) -> Point:
+def point_of(context: CostContext, blocking: Blocking) -> Point:
     """The point that a blocking of the planner is."""
-    kernels = tuple((name, kernel.name) for name, kernel in setting.kernels.items())
+    kernels = tuple((name, kernel.name) for name, kernel in context.kernels.items())
     inner = {}
-    for operator in setting.chain.operators:
+    for operator in context.chain.operators:
         loops = blocking.schedule.path(operator.name)[len(blocking.outer.path(operator.name)) :]
         if loops:
             inner[operator.name] = tuple((loop.axis, loop.tile) for loop in loops)
     return Point(kernels, blocking.outer, tuple(inner.items()), frozenset(blocking.conflicts))
 
 
-def blocking_of(setting: Setting, point: Point) -> Blocking:
-    """The blocking of a point, its packs at the planner's own places. `setting` has the point's kernels."""
-    chain, outer = setting.chain, point.outer
+def blocking_of(context: CostContext, point: Point) -> Blocking:
+    """The blocking of a point, its packs at the planner's own places. `context` has the point's kernels."""
+    chain, outer = context.chain, point.outer
     view = view_schedule(chain, outer)
-    around = surroundings(setting, view)
+    around = chain_figures(context, view)
     depths = {
-        one.operator.name: pack_depth(setting, around, one, footprints(setting, one.operator, one.tiles))
+        one.operator.name: pack_depth(context, around, one, footprints(context, one.operator, one.tiles))
         for one in view.operators
-        if may_pack(setting, one.operator) and one.operator.name not in point.in_place
+        if may_pack(context, one.operator) and one.operator.name not in point.in_place
     }
-    nearest = setting.cache_levels[0]
-    conflicts = {name: set_conflict(setting, chain.operator(name), nearest) for name in sorted(point.in_place)}
+    nearest = context.cache_levels[0]
+    conflicts = {name: set_conflict(context, chain.operator(name), nearest) for name in sorted(point.in_place)}
     schedule = replace(outer, body=with_inner(outer.body, dict(point.inner)))
     shared = tuple(loop.axis for loop in shared_loops(outer))
     candidate = Candidate(shared, {}, {}, {}, 0.0, 0.0, 0, 0)
-    return Blocking(candidate, outer, with_packs(setting, schedule, depths), conflicts, 0.0)
+    return Blocking(candidate, outer, with_packs(context, schedule, depths), conflicts, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Sampled:
     point: Point
     plan: Plan
     blocking: Blocking
-    setting: Setting
+    context: CostContext
 
     @property
     def predicted_s(self) -> float:
@@ -94,31 +94,31 @@ class Sampled:
 
     def features(self) -> dict[str, dict[str, float]]:
         """See `plan.model.price_features`."""
-        return features(self.setting, self.blocking)
+        return features(self.context, self.blocking)
 
 
-def priced(like: Plan, setting: Setting, point: Point) -> Sampled:
+def priced(like: Plan, context: CostContext, point: Point) -> Sampled:
     """The plan of a point, for the chain and machine of another plan."""
-    blocking = blocking_of(setting, point)
-    chain, used = setting.chain, dict(point.kernels)
-    scratch = scratch_bytes(setting, blocking.schedule)
-    maps = maps_in_tiles(chain, blocking.schedule, setting.kernels)
+    blocking = blocking_of(context, point)
+    chain, used = context.chain, dict(point.kernels)
+    scratch = scratch_bytes(context, blocking.schedule)
+    maps = maps_in_tiles(chain, blocking.schedule, context.kernels)
     plan = replace(
         like,
         schedule=blocking.schedule,
         operators=tuple(
-            OperatorPlan(op.name, used.get(op.name), setting.roles.get(op.name), epilogue_of=maps.get(op.name, ""))
+            OperatorPlan(op.name, used.get(op.name), context.roles.get(op.name), epilogue_of=maps.get(op.name, ""))
             for op in chain.operators
         ),
         levels=(),
         parallel_axes=parallel_axes(chain, blocking.schedule),
         movements=(),
         scratch_bytes=scratch,
-        fetched=fetched_inputs(setting, blocking.schedule, scratch),
-        price=price_blocking(setting, blocking),
+        fetched=fetched_inputs(context, blocking.schedule, scratch),
+        price=price_blocking(context, blocking),
         rejected=(),
     )
-    return Sampled(point, plan, blocking, setting)
+    return Sampled(point, plan, blocking, context)
 
 
 def shared_loops(schedule: Schedule) -> tuple[Loop, ...]:
@@ -135,13 +135,13 @@ def _leaves(body: tuple[Node, ...]) -> int:
     return sum(1 for _ in Schedule(body).leaves())
 
 
-def inner_choices(setting: Setting, outer: Schedule, name: str) -> dict[str, tuple[int, ...]]:
+def inner_choices(context: CostContext, outer: Schedule, name: str) -> dict[str, tuple[int, ...]]:
     """Of the axes of an operator's block that loops for L1 may cut: the tiles, the last one the block's own."""
-    roles, block = setting.roles[name], view_schedule(setting.chain, outer).of(name).tiles
+    roles, block = context.roles[name], view_schedule(context.chain, outer).of(name).tiles
     found = {}
     for axis in (roles.row, roles.column, roles.depth):
         if axis is not None:
-            tiles = candidates(int(block[axis]), axis_multiple(setting, axis))
+            tiles = candidates(int(block[axis]), axis_multiple(context, axis))
             found[axis] = tuple(dict.fromkeys(min(tile, int(block[axis])) for tile in tiles))
     return {axis: tiles for axis, tiles in found.items() if len(tiles) > 1}
 

@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 Arguments = ParamSpec("Arguments")
 
 
-def fact(question: Callable[Concatenate[Chain, Arguments], Answer]) -> Callable[Concatenate[Chain, Arguments], Answer]:
+def derived_once(question: Callable[Concatenate[Chain, Arguments], Answer]) -> Callable[Concatenate[Chain, Arguments], Answer]:
     """A function of a chain, and of hashable arguments, that is evaluated once for each of them.
 
     >>> from tilewright.graph.types import Chain

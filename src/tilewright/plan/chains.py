@@ -11,7 +11,7 @@ from tilewright.errors import PlanningError
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import AxisValue, Scalar, rewrite
 from tilewright.graph.types import Access, Axis, Chain, Graph, Operator, Reduction
-from tilewright.plan.chain_analysis import fact
+from tilewright.plan.chain_analysis import derived_once
 
 Place = tuple[int, str]
 """An axis of one operator: the operator's position and the axis's own name."""
@@ -49,7 +49,7 @@ def single_operator_chains(chain: Chain) -> tuple[Chain, ...]:
     )
 
 
-@fact
+@derived_once
 def equal_axes(chain: Chain, tensor: str) -> frozenset[str]:
     """The axes of an intermediate along which producer and all consumers walk alike: block i of one is block i of all.
 

@@ -13,7 +13,7 @@ from tilewright.graph.types import Chain
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
-from tilewright.plan.decisions.micro_kernel import chain_setting
+from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.decisions.non_temporal_stores import price_with_stores, streamed_writes
 from tilewright.plan.decisions.prefetching_kernels import PrefetchChoice, choose_prefetches
 from tilewright.plan.decisions.scalar_loop import is_exact, plan_exactly
@@ -22,7 +22,7 @@ from tilewright.plan.decisions.split_reductions import split_of
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.coefficients import Coefficients, coefficients_for
 from tilewright.plan.model.cost import floor
-from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.masked_work import key_blocks
 from tilewright.plan.model.plan_figures import constant_bytes, level_plans, movements_by_level, operator_plans, scratch_bytes
 from tilewright.plan.model.price_check import checked
@@ -31,7 +31,7 @@ from tilewright.plan.model.split_price import Split
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.search.inner_loops import refine
-from tilewright.plan.search.plan_cache import Searched, recalled
+from tilewright.plan.search.plan_cache import PlanCache, cached_search
 from tilewright.plan.search.rejected import lost_candidates, lost_fusion, lost_kernels, lost_single_part
 from tilewright.plan.search.unfused import price_unfused
 from tilewright.plan.space.executability import check_executable
@@ -46,79 +46,79 @@ def plan_chain(
     kernels: tuple[MicroKernel, ...] | None = None,
     coefficients: Coefficients | None = None,
     unfused_price: Price | None = None,
-    searched: Searched | None = None,
+    plan_cache: PlanCache | None = None,
 ) -> Plan:
     """The plan of a chain on a machine, with its price, the price of its operators alone, and the rejected alternatives.
 
     `kernels` are the micro kernels to choose from (default: all registered ones that the machine can run), `coefficients` those
     of the price (default: as fitted for such machines; see `Coefficients.without`). Symbolic extents are planned with their
-    hints. `unfused_price` saves planning every operator alone where that is known, `searched` (which grows) searching a chain
+    hints. `unfused_price` saves planning every operator alone where that is known, `plan_cache` (which grows) searching a chain
     that differs from an earlier chain in names only. Raises `PlanningError` if no micro kernel or no executable schedule exists.
     """
     coefficients = coefficients or coefficients_for(machine)
     available = registry.for_machine(machine) if kernels is None else kernels
-    known: Searched = {} if searched is None else searched
+    known: PlanCache = {} if plan_cache is None else plan_cache
 
     if is_exact(chain):
         return plan_exactly(chain, machine, coefficients)
     if (plain := without_lookups(chain)) is not chain:
         plan = plan_chain(
-            plain, machine, kernels=available, coefficients=coefficients, unfused_price=unfused_price, searched=known
+            plain, machine, kernels=available, coefficients=coefficients, unfused_price=unfused_price, plan_cache=known
         )
         return replace(plan, chain=chain)
 
-    setting, ranked = chain_setting(chain, machine, available, coefficients)
-    found = recalled(setting, known)
-    blocking = refine(setting, found)
+    context, ranked = chain_context(chain, machine, available, coefficients)
+    found = cached_search(context, known)
+    blocking = refine(context, found)
     check_executable(chain, blocking.schedule)
-    prefetches = choose_prefetches(setting, blocking, available)
-    price = price_with_stores(prefetches.setting, blocking, prefetches.works)
-    unfused = unfused_price or (price_unfused(setting, available) if len(chain.operators) > 1 else price)
+    prefetches = choose_prefetches(context, blocking, available)
+    price = price_with_stores(prefetches.context, blocking, prefetches.works)
+    unfused = unfused_price or (price_unfused(context, available) if len(chain.operators) > 1 else price)
     rejected = (
         *lost_fusion(chain, price, unfused),
-        *lost_candidates(prefetches.setting, blocking.candidate, found),
-        *lost_kernels(prefetches.setting, ranked),
+        *lost_candidates(prefetches.context, blocking.candidate, found),
+        *lost_kernels(prefetches.context, ranked),
         *prefetches.rejected,
     )
-    plan = _plan(prefetches.setting, blocking, price, unfused, rejected)
-    split = split_of(setting, found, blocking, lambda part: refine(part, recalled(part, known)))
+    plan = _plan(prefetches.context, blocking, price, unfused, rejected)
+    split = split_of(context, found, blocking, lambda part: refine(part, cached_search(part, known)))
     if split is not None:
-        plan = _split_plan(plan, setting, split, choose_prefetches(split.setting, split.blocking, available))
+        plan = _split_plan(plan, context, split, choose_prefetches(split.context, split.blocking, available))
     return checked(plan, coefficients)
 
 
-def _plan(setting: Setting, blocking: Blocking, price: Price, unfused: Price, rejected: tuple[Rejected, ...]) -> Plan:
+def _plan(context: CostContext, blocking: Blocking, price: Price, unfused: Price, rejected: tuple[Rejected, ...]) -> Plan:
     """The plan of a blocked schedule: its figures, and the decisions that change neither loops nor tiles."""
-    chain, machine, schedule = setting.chain, setting.machine, blocking.schedule
-    scratch = scratch_bytes(setting, schedule)
-    fetched = fetched_inputs(setting, schedule, scratch)
+    chain, machine, schedule = context.chain, context.machine, blocking.schedule
+    scratch = scratch_bytes(context, schedule)
+    fetched = fetched_inputs(context, schedule, scratch)
     return Plan(
         chain=chain,
         machine=machine,
         schedule=schedule,
-        operators=operator_plans(setting, schedule),
-        levels=level_plans(setting, blocking),
+        operators=operator_plans(context, schedule),
+        levels=level_plans(context, blocking),
         parallel_axes=parallel_axes(chain, schedule),
-        movements=movements_by_level(setting, blocking),
+        movements=movements_by_level(context, blocking),
         scratch_bytes=scratch,
-        constant_bytes=constant_bytes(setting, schedule),
+        constant_bytes=constant_bytes(context, schedule),
         price=price,
         unfused_price=unfused,
         floor=floor(chain, machine),
         rejected=rejected,
-        thinned_axes=thinned_axes(setting),
+        thinned_axes=thinned_axes(context),
         fetched=fetched,
-        fetching=fetching_operators(setting, schedule, fetched),
-        streamed=streamed_writes(setting, schedule),
-        key_blocks=key_blocks(setting, schedule),
+        fetching=fetching_operators(context, schedule, fetched),
+        streamed=streamed_writes(context, schedule),
+        key_blocks=key_blocks(context, schedule),
     )
 
 
-def _split_plan(plan: Plan, setting: Setting, split: Split, prefetches: PrefetchChoice) -> Plan:
+def _split_plan(plan: Plan, context: CostContext, split: Split, prefetches: PrefetchChoice) -> Plan:
     """The plan with its reduction split: every part has the figures of the first, and their results are combined."""
-    part, blocking, schedule = prefetches.setting, split.blocking, split.schedule()
-    split = replace(split, setting=part)
-    price = price_in_parts(setting, split)
+    part, blocking, schedule = prefetches.context, split.blocking, split.schedule()
+    split = replace(split, context=part)
+    price = price_in_parts(context, split)
     return replace(
         plan,
         schedule=schedule,
@@ -129,7 +129,7 @@ def _split_plan(plan: Plan, setting: Setting, split: Split, prefetches: Prefetch
             replace(moved, size_bytes=int(split.passes * moved.size_bytes)) for moved in movements_by_level(part, blocking)
         ),
         scratch_bytes=scratch_bytes(part, blocking.schedule),
-        constant_bytes=constant_bytes(setting, schedule),
+        constant_bytes=constant_bytes(context, schedule),
         price=price,
         rejected=(
             lost_single_part(plan, split),
@@ -139,5 +139,5 @@ def _split_plan(plan: Plan, setting: Setting, split: Split, prefetches: Prefetch
         fetched=(),
         fetching=(),
         streamed=(),
-        key_blocks=key_blocks(setting, schedule),
+        key_blocks=key_blocks(context, schedule),
     )

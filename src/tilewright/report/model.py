@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tilewright.codegen.workspace import arena_bytes
-from tilewright.plan.search.plan_cache import structure
+from tilewright.plan.search.plan_cache import canonical_form
 from tilewright.plan.types import Cut, ModelPlan, Plan
 from tilewright.report import units
 from tilewright.report.layout import columns, section, wrapped
@@ -52,7 +52,7 @@ def kinds_of(model_plan: ModelPlan) -> tuple[Kind, ...]:
     """The chains of a model by structure, in the order in which they run first."""
     found: dict[Hashable, list[Plan]] = {}
     for plan in model_plan.plans:
-        found.setdefault(structure(plan.chain), []).append(plan)
+        found.setdefault(canonical_form(plan.chain), []).append(plan)
     return tuple(Kind(tuple(plans)) for plans in found.values())
 
 

@@ -26,7 +26,7 @@ from tilewright.runtime.binding import bind
 
 HUGE_PAGE_BYTES = 2 << 20
 PIECE_BYTES = 8 << 20
-WORTH_THREADS_BYTES = 8 << 20
+LEAST_PARALLEL_BYTES = 8 << 20
 """Less is packed in a few milliseconds."""
 
 Pack: TypeAlias = Callable[[int, int, int], None]
@@ -112,7 +112,7 @@ def _packed(artifact: Artifact, library: ctypes.CDLL, constants: Sequence[object
         bind(Signature((), (signature.constants[number],), ()), [source])
         return dict(_of_one(pack, signature, number, source))
 
-    if threads == 1 or sum(slot.size_bytes for slot in signature.packed) < WORTH_THREADS_BYTES:
+    if threads == 1 or sum(slot.size_bytes for slot in signature.packed) < LEAST_PARALLEL_BYTES:
         yield from map(one, range(len(constants)))
         return
     from concurrent.futures import ThreadPoolExecutor  # 5 ms: not for the path of every import

@@ -50,12 +50,12 @@ def cuts(point: Point) -> Counter[tuple[str, str, int]]:
 @pytest.mark.parametrize("sizes", SIZES)
 def test_drawn_schedules_are_executable_and_of_the_space(sizes: dict[str, int], middle: str) -> None:
     own = sampler(sizes, middle)
-    space, setting = own.space, own.choice.setting
+    space, context = own.space, own.choice.context
     points = [one.point for one in own.uniform(20)]
     assert len(set(points)) == len(points) == 20
     for point in points:
-        assert not why_not_executable(setting.chain, point.outer)
-        shared = [loop.axis for loop in point.outer.path(setting.chain.operators[0].name)]
+        assert not why_not_executable(context.chain, point.outer)
+        shared = [loop.axis for loop in point.outer.path(context.chain.operators[0].name)]
         assert all(loop.tile in (*space.tiles[loop.axis], 1) for op, _ in point.kernels for loop in point.outer.path(op))
         assert not space.batch or shared[0] in space.batch
 
@@ -80,7 +80,7 @@ def test_neighbours_are_one_step_away(sizes: dict[str, int], middle: str) -> Non
     assert len({one.point for _, one in found}) == len(found) > 0
     assert any(" on matmul_" in what for what, _ in found)
     for what, one in found:
-        assert not why_not_executable(one.setting.chain, one.point.outer), what
+        assert not why_not_executable(one.context.chain, one.point.outer), what
         assert steps_between(own.choice, one) == 1, what
 
 

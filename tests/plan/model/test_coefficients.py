@@ -12,7 +12,7 @@ from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.coefficients import FITTED, TERMS, Coefficients, Fit, coefficients_for, fits, nearest, parse, to_text
-from tilewright.plan.model.cost_context import Setting, setting_of
+from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.price_features import features
 from tilewright.plan.model.pricing import price_blocking
 from tilewright.plan.search.exact_search import search
@@ -72,20 +72,20 @@ def test_an_unknown_term_is_refused() -> None:
         Coefficients().without("luck")
 
 
-def blocking_of(name: str) -> tuple[Setting, Blocking]:
+def blocking_of(name: str) -> tuple[CostContext, Blocking]:
     chain = batch_chain(*TABLE_IV[name], with_softmax=True)
     roles = {operator.name: contraction_roles(operator) for operator in chain.operators if operator.is_contraction()}
-    setting = setting_of(chain, CASCADE_LAKE, dict.fromkeys(roles, KERNELS[0]), roles, coefficients_for(CASCADE_LAKE))
-    return setting, refine(setting, search(setting))
+    context = context_of(chain, CASCADE_LAKE, dict.fromkeys(roles, KERNELS[0]), roles, coefficients_for(CASCADE_LAKE))
+    return context, refine(context, search(context))
 
 
 @pytest.mark.parametrize("name", ["G2", "G9", "G12"])
 def test_terms_are_switched_off_one_by_one_until_a_plan_costs_nothing(name: str) -> None:
-    setting, blocking = blocking_of(name)
-    before = price_blocking(setting, blocking).seconds
+    context, blocking = blocking_of(name)
+    before = price_blocking(context, blocking).seconds
     for term in TERMS:
-        setting = replace(setting, coefficients=setting.coefficients.without(term))
-        after = price_blocking(setting, blocking).seconds
+        context = replace(context, coefficients=context.coefficients.without(term))
+        after = price_blocking(context, blocking).seconds
         assert 0 <= after <= before
         before = after
     assert before == 0.0
@@ -93,13 +93,13 @@ def test_terms_are_switched_off_one_by_one_until_a_plan_costs_nothing(name: str)
 
 @pytest.mark.parametrize("name", ["G2", "G9"])
 def test_a_price_is_the_sum_of_its_features_times_their_coefficients(name: str) -> None:
-    setting, blocking = blocking_of(name)
-    found = features(setting, blocking)
-    own = replace(setting.coefficients.without("traffic").without("call"), arithmetic=1.0)
+    context, blocking = blocking_of(name)
+    found = features(context, blocking)
+    own = replace(context.coefficients.without("traffic").without("call"), arithmetic=1.0)
     values = {**dict.fromkeys(FITTED, 0.0), **{name: getattr(own, name) for name in FITTED if hasattr(own, name)}}
     values["exp_cycles"] = dict(own.function_cycles_per_vector)["exp"]
     expected = sum(values[name] * count for one in found.values() for name, count in one.items() if name in values)
     others = own.with_values(dict.fromkeys(values, 0.0))
-    constant = price_blocking(replace(setting, coefficients=others), blocking).seconds
-    got = price_blocking(replace(setting, coefficients=own), blocking).seconds
+    constant = price_blocking(replace(context, coefficients=others), blocking).seconds
+    got = price_blocking(replace(context, coefficients=own), blocking).seconds
     assert got == pytest.approx(expected + constant)

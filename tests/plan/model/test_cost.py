@@ -15,18 +15,18 @@ from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.loop_orders import prefixed
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost import floor, least_work, measure, operator_work, seconds, traffic_seconds
-from tilewright.plan.model.cost_context import Setting, setting_of
+from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.packing_cost import may_stay
-from tilewright.plan.model.traffic import set_conflict, share_bytes, surroundings
+from tilewright.plan.model.traffic import chain_figures, set_conflict, share_bytes
 from tilewright.plan.regions.loop_views import view_prefix, view_schedule
 from tilewright.plan.regions.parallel_loops import block_count, blocks_in_view
 from tilewright.plan.schedule import Storage
 from tilewright.plan.space.schedule_space import space_of, thinned_axes
 
 
-def setting_for(chain: Chain) -> Setting:
+def setting_for(chain: Chain) -> CostContext:
     roles = {operator.name: contraction_roles(operator) for operator in chain.operators if operator.is_contraction()}
-    return setting_of(chain, CASCADE_LAKE, dict.fromkeys(roles, KERNELS[0]), roles, coefficients_for(CASCADE_LAKE))
+    return context_of(chain, CASCADE_LAKE, dict.fromkeys(roles, KERNELS[0]), roles, coefficients_for(CASCADE_LAKE))
 
 
 @settings(max_examples=60, deadline=None)
@@ -34,19 +34,19 @@ def setting_for(chain: Chain) -> Setting:
 def test_no_operator_costs_less_than_its_bound(
     data: st.DataObject, b: int, m: int, n: int, k: int, length: int, with_softmax: bool
 ) -> None:
-    setting = setting_for(batch_chain(b, m, n, k, length, with_softmax=with_softmax))
-    space = space_of(setting)
+    context = setting_for(batch_chain(b, m, n, k, length, with_softmax=with_softmax))
+    space = space_of(context)
     prefix = data.draw(st.sampled_from(space.prefixes()))
     tiles = {axis: data.draw(st.sampled_from(space.prefix_tiles(axis))) for axis in prefix}
-    outer = prefixed(setting.chain, prefix, {}, tiles, {})
-    view = view_schedule(setting.chain, outer)
-    around = surroundings(setting, view)
+    outer = prefixed(context.chain, prefix, {}, tiles, {})
+    view = view_schedule(context.chain, outer)
+    around = chain_figures(context, view)
     for one in view.operators:
         own = {axis.name for axis in one.operator.axes}
         repeats = int(np.prod([loop.trips for loop in one.running() if loop.axis not in own], dtype=np.int64))
-        least = least_work(setting, one.operator, measure(setting, one.operator, one.tiles))
+        least = least_work(context, one.operator, measure(context, one.operator, one.tiles))
         bound = seconds(
-            setting,
+            context,
             replace(
                 least,
                 arithmetic_s=least.arithmetic_s * repeats,
@@ -54,10 +54,10 @@ def test_no_operator_costs_less_than_its_bound(
                 overhead_s=least.overhead_s * repeats,
             ),
         )
-        prices = [seconds(setting, operator_work(setting, around, one))]
-        if may_stay(setting, one.operator):
-            conflict = set_conflict(setting, one.operator, setting.cache_levels[0])
-            prices.append(seconds(setting, operator_work(setting, around, one, conflict=conflict)))
+        prices = [seconds(context, operator_work(context, around, one))]
+        if may_stay(context, one.operator):
+            conflict = set_conflict(context, one.operator, context.cache_levels[0])
+            prices.append(seconds(context, operator_work(context, around, one, conflict=conflict)))
         assert bound <= min(prices) * (1 + 1e-12)
 
 
@@ -66,7 +66,7 @@ def test_tensors_that_a_cache_holds_between_calls_do_not_come_from_memory() -> N
     assert [one.machine.levels[one.source_position].name for one in (small, large)] == ["L3", "memory"]
     for one, comes_from_memory in ((small, False), (large, True)):
         view = view_schedule(one.chain, prefixed(one.chain, "bm", {}, {"b": 1, "m": 48}, {}))
-        work = operator_work(one, surroundings(one, view), view.operators[0])
+        work = operator_work(one, chain_figures(one, view), view.operators[0])
         assert (traffic_seconds(one, work)["L3"] > 0) is comes_from_memory
         assert traffic_seconds(one, work)["L2"] > 0
 
@@ -78,10 +78,10 @@ def test_a_cache_is_shared_by_no_more_cores_than_have_a_block() -> None:
     blocks = blocks_in_view(view, 2)
     assert np.array_equal(blocks, [[12, 132], [1, 11], [1, 11]])
     for cores in (1, 4, CASCADE_LAKE.cores):
-        setting = replace(setting_for(chain), machine=replace(CASCADE_LAKE, cores=cores))
+        context = replace(setting_for(chain), machine=replace(CASCADE_LAKE, cores=cores))
         for count in np.ravel(blocks):
             sharing = min(level.shared_by_cores, cores, int(count))
-            assert share_bytes(setting, level, int(count)) == level.size_bytes // sharing
+            assert share_bytes(context, level, int(count)) == level.size_bytes // sharing
         for prefix, tiles in ((("m",), {"m": 48}), (("b", "m"), {"b": 12, "m": 512}), (("b", "m"), {"b": 1, "m": 48})):
             schedule = prefixed(chain, prefix, {}, tiles, {})
             assert blocks_in_view(view_schedule(chain, schedule), len(prefix)) == block_count(chain, schedule)
@@ -92,9 +92,9 @@ def test_a_plan_on_one_core_has_the_whole_cache() -> None:
     chain = batch_chain(2, 512, 64, 64, 512, with_softmax=False)
     for cores, is_held in ((1, True), (2, False)):
         levels = tuple(replace(one, size_bytes=3 << 18) if one.name == "L3" else one for one in CASCADE_LAKE.levels)
-        setting = replace(setting_for(chain), machine=replace(CASCADE_LAKE, cores=cores, levels=levels))
+        context = replace(setting_for(chain), machine=replace(CASCADE_LAKE, cores=cores, levels=levels))
         view = view_schedule(chain, prefixed(chain, ("b",), {}, {"b": 1}, {}))
-        assert surroundings(setting, view).held["L3"] == (False, is_held)
+        assert chain_figures(context, view).held["L3"] == (False, is_held)
 
 
 @pytest.mark.parametrize(("size", "thinned"), [(8192, ()), (32768, ("m",))])

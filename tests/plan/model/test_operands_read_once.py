@@ -9,9 +9,9 @@ import pytest
 from tests.plan.cases import chain_of, contraction
 from tilewright.kernels.registry import for_machine
 from tilewright.machine.machine import Machine
-from tilewright.plan.decisions.micro_kernel import chain_setting
+from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.model.coefficients import coefficients_for
-from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.operands_read_once import run_seconds, streamed_read
 from tilewright.plan.model.traffic import footprints
 from tilewright.plan.planner import plan_chain
@@ -19,9 +19,9 @@ from tilewright.plan.planner import plan_chain
 MACHINE = Machine.named("zen5")
 
 
-def setting(spec: str, sizes: dict[str, int]) -> Setting:
+def context(spec: str, sizes: dict[str, int]) -> CostContext:
     one = chain_of([contraction("C", spec, "AB", sizes)])
-    return chain_setting(one, MACHINE, for_machine(MACHINE), coefficients_for(MACHINE))[0]
+    return chain_context(one, MACHINE, for_machine(MACHINE), coefficients_for(MACHINE))[0]
 
 
 @pytest.mark.parametrize(
@@ -35,12 +35,12 @@ def setting(spec: str, sizes: dict[str, int]) -> Setting:
     ],
 )
 def test_what_few_rows_read_once_streams(spec: str, sizes: dict[str, int], streams: bool) -> None:
-    one = setting(spec, sizes)
+    one = context(spec, sizes)
     assert (streamed_read(one, one.chain.operators[0]) is not None) == streams
 
 
 def test_blocks_narrower_than_rows_in_memory_cost_runs() -> None:
-    one = setting("mk,kn->mn", {"m": 1, "k": 4096, "n": 4096})
+    one = context("mk,kn->mn", {"m": 1, "k": 4096, "n": 4096})
     operator = one.chain.operators[0]
     costs = []
     for columns in (128, 1024, 4096):

@@ -45,7 +45,7 @@ def test_no_prefetch_where_arithmetic_dominates_and_the_figures_say_so() -> None
     plan = plan_chain(product(504, 512, 512), ZEN5)
     assert "prefetch" not in kernel_of(plan)
     (one,) = [one for one in plan.rejected if "prefetch" in one.alternative]
-    assert one.figure * DEFAULT.worth_it >= one.winner_figure
+    assert one.figure * DEFAULT.least_gain >= one.winner_figure
     assert one.reason == "C: prefetching gains too little"
 
 

@@ -12,7 +12,7 @@ from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.model.blocking import works
 from tilewright.plan.model.coefficients import DEFAULT, FITTED, TERMS
-from tilewright.plan.model.cost_context import Setting, setting_of
+from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.price_features import features, unit_coefficients
 from tilewright.plan.search.exact_search import search
 from tilewright.plan.search.inner_loops import refine
@@ -22,18 +22,18 @@ FREE_OF_CONSTANTS = replace(DEFAULT, other_function_cycles=0.0)
 """So that every second of a price belongs to a coefficient that can be fitted, but for traffic."""
 
 
-def setting(middle: str) -> Setting:
+def context(middle: str) -> CostContext:
     """Of a ragged chain."""
     chain = gemm_chain({"b": 3, "m": 97, "n": 53, "k": 61, "l": 131}, batch=True, middle=middle)
     products = [operator for operator in chain.operators if operator.is_contraction()]
     kernel = for_machine(MACHINE)[0]
     roles = {operator.name: contraction_roles(operator) for operator in products}
-    return setting_of(chain, MACHINE, dict.fromkeys(roles, kernel), roles, FREE_OF_CONSTANTS)
+    return context_of(chain, MACHINE, dict.fromkeys(roles, kernel), roles, FREE_OF_CONSTANTS)
 
 
 @pytest.mark.parametrize("middle", ["", "relu", "softmax"])
 def test_counts_times_coefficients_are_the_seconds_of_the_price(middle: str) -> None:
-    own = setting(middle)
+    own = context(middle)
     blocking = refine(own, search(own))
     found = features(own, blocking)
     values = {name: getattr(FREE_OF_CONSTANTS, name, 0.0) for name in FITTED} | {

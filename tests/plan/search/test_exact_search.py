@@ -25,18 +25,18 @@ from tilewright.graph.types import Chain, Extent
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.model.coefficients import DEFAULT
-from tilewright.plan.model.cost_context import Setting, setting_of
+from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.schedule import Pack
 from tilewright.plan.search.bounds import Bounds
 from tilewright.plan.search.exact_search import search
 from tilewright.plan.search.outer_loops import Prefix
-from tilewright.plan.search.plan_cache import Searched
+from tilewright.plan.search.plan_cache import PlanCache
 from tilewright.plan.space.executability import is_executable
 from tilewright.plan.space.schedule_space import axis_multiple, space_of, why_not
 from tilewright.plan.types import Plan
 
-STRICT = replace(DEFAULT, equal_within=1.0, worth_it=1.0)
+STRICT = replace(DEFAULT, equal_within=1.0, least_gain=1.0)
 """No price equals another, and every gain counts."""
 
 
@@ -46,10 +46,10 @@ def machine_with(l1: int = 32 << 10, l2: int = 1 << 20, l3: int | None = None) -
     return replace(CASCADE_LAKE, levels=levels)
 
 
-def setting(chain: Chain, machine: Machine, columns: int = 4, rows: int = 2) -> Setting:
+def context(chain: Chain, machine: Machine, columns: int = 4, rows: int = 2) -> CostContext:
     contractions = [operator for operator in chain.operators if operator.is_contraction()]
     kernels = {operator.name: kernel(rows, columns) for operator in contractions}
-    return setting_of(chain, machine, kernels, {op.name: contraction_roles(op) for op in contractions}, STRICT)
+    return context_of(chain, machine, kernels, {op.name: contraction_roles(op) for op in contractions}, STRICT)
 
 
 def product(m: int, k: int, n: int) -> Chain:
@@ -75,7 +75,7 @@ CHAINS = {
 @pytest.mark.parametrize("l2", [3 << 10, 6 << 10, 12 << 10, 40 << 10])
 def test_the_search_finds_the_cheapest_of_all_schedules(name: str, l2: int) -> None:
     machine = replace(machine_with(l1=2 << 10, l2=l2, l3=18 * (8 << 10)), cores=3, parallel_region_s=1e-8)
-    case = setting(CHAINS[name], machine)
+    case = context(CHAINS[name], machine)
     space = space_of(case)
     least = cheapest(case, {axis: axis_multiple(case, axis) for axis in space.tiles})
     winner = search(case)[0]
@@ -120,7 +120,7 @@ TREES = {
 def test_the_search_finds_the_cheapest_tree(name: str, l2: int, segments: int) -> None:
     chain, rows = TREES[name]
     machine = replace(machine_with(l1=2 << 10, l2=l2), cores=2, parallel_region_s=1e-8)
-    case = setting(chain, machine, columns=16, rows=rows)
+    case = context(chain, machine, columns=16, rows=rows)
     winner = search(case)[0]
     least = cheapest(case, {axis: axis_multiple(case, axis) for axis in space_of(case).tiles})
     assert winner.cores_s == pytest.approx(least, rel=1e-9)
@@ -131,7 +131,7 @@ def test_the_search_finds_the_cheapest_tree(name: str, l2: int, segments: int) -
 @pytest.mark.parametrize(("l2", "online"), [(3 << 10, True), (6 << 10, True), (12 << 10, False)])
 def test_the_search_finds_the_cheapest_form_of_a_softmax(l2: int, online: bool) -> None:
     chain = batch_chain(1, 4, 16, 8, 128, with_softmax=True)
-    case = setting(chain, machine_with(l1=2 << 10, l2=l2), columns=16)
+    case = context(chain, machine_with(l1=2 << 10, l2=l2), columns=16)
     winner = search(case)[0]
     least = cheapest(case, {axis: axis_multiple(case, axis) for axis in space_of(case).tiles})
     assert winner.cores_s == pytest.approx(least, rel=1e-9)
@@ -142,7 +142,7 @@ def test_axes_with_one_signature_are_one_group() -> None:
     chain = convolution_chain(height=56, width=56, channels=(64, 128, 256), kernels=(3, 1))
     kernels = {op.name: KERNELS[0] for op in chain.operators}
     roles = {op.name: contraction_roles(op) for op in chain.operators}
-    space = space_of(setting_of(chain, CASCADE_LAKE, kernels, roles, DEFAULT))
+    space = space_of(context_of(chain, CASCADE_LAKE, kernels, roles, DEFAULT))
     assert len(chain.extents) == 10
     assert space.groups == (("h", "w"), ("o2",), ("o",), ("y", "x"))
     assert len(space.prefixes()) == 16
@@ -151,7 +151,7 @@ def test_axes_with_one_signature_are_one_group() -> None:
 @pytest.mark.parametrize("kernels", [(1, 3), (3, 3)])
 def test_what_a_prefix_can_execute_does_not_depend_on_the_order_of_its_loops(kernels: tuple[int, int]) -> None:
     chain = convolution_chain(height=6, width=6, channels=(8, 8, 8), kernels=kernels)
-    space = space_of(setting(chain, machine_with()))
+    space = space_of(context(chain, machine_with()))
     found = set(space.prefixes())
     assert found == {order for prefix in found for order in group_orders(space.groups, prefix) if not why_not(chain, order)}
 
@@ -173,7 +173,7 @@ def test_two_convolutions_plan(kernels: tuple[int, int]) -> None:
 @pytest.mark.parametrize("kernels", [(3, 1), (1, 3), (3, 3)])
 def test_prefixes_that_were_skipped_could_not_have_won(kernels: tuple[int, int]) -> None:
     """Every prefix of a small pair of convolutions is searched in full and compared with the winner."""
-    case = setting(convolution_chain(height=6, width=6, channels=(8, 8, 8), kernels=kernels), machine_with(2 << 10, 6 << 10))
+    case = context(convolution_chain(height=6, width=6, channels=(8, 8, 8), kernels=kernels), machine_with(2 << 10, 6 << 10))
     space = space_of(case)
     winner = search(case)[0]
     every = [Prefix(space, prefix, rolled, {}).best() for prefix, rolled in space.variants()]
@@ -182,7 +182,7 @@ def test_prefixes_that_were_skipped_could_not_have_won(kernels: tuple[int, int])
     assert_bounds_hold(case)
 
 
-def assert_bounds_hold(case: Setting) -> None:
+def assert_bounds_hold(case: CostContext) -> None:
     """No best schedule of a prefix costs less than the bound of its tiles."""
     space = space_of(case)
     bounds = Bounds(space)
@@ -195,7 +195,7 @@ def assert_bounds_hold(case: Setting) -> None:
 
 def test_bounds_hold_where_strides_skip_points() -> None:
     chain = halo_chain(14, 14, 4, [conv(3, 8), conv(1, 8, 2)])
-    assert_bounds_hold(setting(chain, machine_with(2 << 10, 6 << 10)))
+    assert_bounds_hold(context(chain, machine_with(2 << 10, 6 << 10)))
 
 
 def packed(plan: Plan) -> set[str]:
@@ -232,10 +232,10 @@ def layers(names: str) -> Chain:
 
 
 def test_a_chain_that_differs_in_names_only_is_searched_once() -> None:
-    searched: Searched = {}
-    plan_chain(layers("mknpCEABD"), CASCADE_LAKE, kernels=KERNELS, searched=searched)
-    again = plan_chain(layers("wxyzQPRST"), CASCADE_LAKE, kernels=KERNELS, searched=searched)
-    assert len(searched) == 1
+    plan_cache: PlanCache = {}
+    plan_chain(layers("mknpCEABD"), CASCADE_LAKE, kernels=KERNELS, plan_cache=plan_cache)
+    again = plan_chain(layers("wxyzQPRST"), CASCADE_LAKE, kernels=KERNELS, plan_cache=plan_cache)
+    assert len(plan_cache) == 1
     assert again == plan_chain(layers("wxyzQPRST"), CASCADE_LAKE, kernels=KERNELS)
-    plan_chain(layers("mknpCEABD"), machine_with(l2=64 << 10), kernels=KERNELS, searched=searched)
-    assert len(searched) == 2
+    plan_chain(layers("mknpCEABD"), machine_with(l2=64 << 10), kernels=KERNELS, plan_cache=plan_cache)
+    assert len(plan_cache) == 2

@@ -14,8 +14,8 @@ from tilewright.graph.types import Chain
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.loop_orders import nest, prefixed
-from tilewright.plan.model.cost_context import Setting, setting_of
-from tilewright.plan.model.traffic import elements_into, footprints, surroundings
+from tilewright.plan.model.cost_context import CostContext, context_of
+from tilewright.plan.model.traffic import chain_figures, elements_into, footprints
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.schedule import Compute, Loop, Schedule
@@ -28,10 +28,10 @@ OUTER = {"m": 8, "l": 8, "k": 4, "n": 4}
 INNER = {"m": 4, "l": 4, "k": 2, "n": 2}
 
 
-def setting(machine: Machine, chain: Chain = CHAIN, rows: int = 2, columns: int = 2) -> Setting:
+def context(machine: Machine, chain: Chain = CHAIN, rows: int = 2, columns: int = 2) -> CostContext:
     contractions = [operator for operator in chain.operators if operator.is_contraction()]
     kernels = {operator.name: kernel(rows, columns) for operator in contractions}
-    return setting_of(chain, machine, kernels, {op.name: contraction_roles(op) for op in contractions}, STRICT)
+    return context_of(chain, machine, kernels, {op.name: contraction_roles(op) for op in contractions}, STRICT)
 
 
 def nested(prefix: str, inner_orders: dict[str, tuple[str, ...]], tiles: dict[str, int] = INNER) -> Schedule:
@@ -46,10 +46,10 @@ def nested(prefix: str, inner_orders: dict[str, tuple[str, ...]], tiles: dict[st
     return replace(outer, body=tuple(one for node in outer.body for one in wrap(node)))
 
 
-def moved(case: Setting, outer: Schedule, inner: Schedule | None = None) -> dict[str, dict[str, int]]:
+def moved(case: CostContext, outer: Schedule, inner: Schedule | None = None) -> dict[str, dict[str, int]]:
     """Elements of inputs and outputs into every level, by the formulas."""
     view = view_schedule(case.chain, outer)
-    around = surroundings(case, view)
+    around = chain_figures(case, view)
     inside = view_schedule(case.chain, inner).operators if inner else (None,) * len(view.operators)
     totals: dict[str, dict[str, int]] = {}
     for one, cut in zip(view.operators, inside, strict=True):
@@ -64,7 +64,7 @@ def moved(case: Setting, outer: Schedule, inner: Schedule | None = None) -> dict
 
 @pytest.mark.parametrize("prefix", ["", "m", "l", "ml", "lm"])
 def test_two_levels_move_what_the_walk_of_each_nest_moves(prefix: str) -> None:
-    case = setting(machine_with(l1=32 << 10))
+    case = context(machine_with(l1=32 << 10))
     for first, second in zip(permutations("mkl"), permutations("nlm"), strict=True):
         outer, inner = prefixed(CHAIN, prefix, OWN, OUTER), nested(prefix, {"C": first, "E": second})
         assert is_executable(CHAIN, inner)
@@ -77,7 +77,7 @@ def test_a_block_that_does_not_fit_moves_what_the_kernels_own_loops_move() -> No
     """Column panels outside, rows inside: as if both were loops of the schedule."""
     outer = prefixed(CHAIN, "m", OWN, OUTER)
     loops = {"C": ("l", "m"), "E": ("n", "m")}
-    panel_fits = setting(machine_with(l1=4 * 14 * 2))
+    panel_fits = context(machine_with(l1=4 * 14 * 2))
     assert 4 * 2 <= panel_fits.nearest_elements < 8 * 4 + 4 * 2
     assert moved(panel_fits, outer)["L1"]["A"] == walked_movements(CHAIN, nested("m", loops, {"m": 2, "l": 2, "n": 2}))["A"]
     assert moved(panel_fits, outer)["L1"]["B"] == walked_movements(CHAIN, nested("m", loops, {"m": 2, "l": 2, "n": 2}))["B"]
@@ -90,7 +90,7 @@ def test_a_cache_behind_moves_what_the_walk_of_the_blocks_that_it_holds_moves(de
     elements = {0: 16 * 8 + 8 * 16 + 16 * 8 + 16 * 8, 1: 8 * 8 + 8 * 16 + 16 * 8 + 8 * 8, 2: 8 * 8 * 4}
     one_core = machine_with(l3=4 * elements[depth])
     levels = tuple(replace(level, shared_by_cores=1) for level in one_core.levels)
-    case = setting(replace(one_core, levels=levels))
+    case = context(replace(one_core, levels=levels))
     assert moved(case, outer)["L3"] == walked_movements(CHAIN, held)
 
 
@@ -100,7 +100,7 @@ def test_threads_share_what_they_all_read_and_divide_the_rest() -> None:
     One of two blocks has half of it; all of it if there is one block, here because nothing is distributed along l.
     """
     whole = 4 * (16 * 8 + 8 * 16 + 16 * 8 + 16 * 8)
-    fits, almost, nothing = (setting(machine_with(l3=size)) for size in (whole, whole - 4, 4))
+    fits, almost, nothing = (context(machine_with(l3=size)) for size in (whole, whole - 4, 4))
     two_blocks, one_block = prefixed(CHAIN, "ml", OWN, OUTER), prefixed(CHAIN, "lm", OWN, OUTER)
     for outer in (two_blocks, one_block):
         assert moved(fits, outer)["L3"]["E"] == 16 * 8

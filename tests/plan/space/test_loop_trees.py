@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain
-from tests.plan.search.test_exact_search import machine_with, projected_attention, setting, wide_layers
+from tests.plan.search.test_exact_search import context, machine_with, projected_attention, wide_layers
 from tests.plan.walk import walked_movements, walked_working_set
 from tilewright.graph.types import Chain
 from tilewright.plan.loop_orders import prefixed
@@ -20,7 +20,7 @@ from tilewright.plan.regions.loop_views import view_prefix, view_schedule
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Loop, Schedule, Segment
 from tilewright.plan.search import exact_search
-from tilewright.plan.search.plan_cache import Searched
+from tilewright.plan.search.plan_cache import PlanCache
 from tilewright.plan.space.executability import is_executable, why_not_executable
 from tilewright.plan.space.loop_trees import possible_segments, segmentations
 from tilewright.plan.space.schedule_space import space_of
@@ -53,12 +53,12 @@ def trees(divisible: bool) -> list[tuple[Chain, Schedule]]:
 
 def test_a_segment_is_all_operators_that_have_an_axis_which_the_last_one_sums() -> None:
     machine = machine_with(l1=2 << 10, l2=8 << 10)
-    space = space_of(setting(wide_layers(48, 32, 48, 48), machine, columns=16))
+    space = space_of(context(wide_layers(48, 32, 48, 48), machine, columns=16))
     assert possible_segments(space) == (FIRST, Segment(("V0", "U1"), ("c",)), SECOND)
     assert list(segmentations(possible_segments(space))) == [(FIRST, SECOND), (Segment(("V0", "U1"), ("c",)),)]
-    attention = space_of(setting(projected_attention(48, 64, 32, 48, 32), machine, columns=16))
+    attention = space_of(context(projected_attention(48, 64, 32, 48, 32), machine, columns=16))
     assert possible_segments(attention) == (KEYS, Segment(("E", "G"), ("n",)))
-    pair = space_of(setting(batch_chain(1, 48, 64, 64, 48, with_softmax=True), machine, columns=16))
+    pair = space_of(context(batch_chain(1, 48, 64, 64, 48, with_softmax=True), machine, columns=16))
     assert possible_segments(pair) == ()
 
 
@@ -124,13 +124,13 @@ def test_wide_layers_share_loops_over_their_hidden_axes(monkeypatch: pytest.Monk
 
 
 def test_a_tree_is_recalled_under_other_names() -> None:
-    searched: Searched = {}
+    plan_cache: PlanCache = {}
     machine = machine_with(l2=1 << 20)
     one = wide()
-    plan_chain(one, machine, kernels=KERNELS, searched=searched)
+    plan_chain(one, machine, kernels=KERNELS, plan_cache=plan_cache)
     renamed = replace(one, operators=tuple(replace(op, name=f"{op.name}_again") for op in one.operators))
-    again = plan_chain(renamed, machine, kernels=KERNELS, searched=searched)
-    assert len(searched) == 1
+    again = plan_chain(renamed, machine, kernels=KERNELS, plan_cache=plan_cache)
+    assert len(plan_cache) == 1
     assert again == plan_chain(renamed, machine, kernels=KERNELS)
 
 

@@ -13,10 +13,10 @@ from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_operators, contraction
 from tilewright.kernels import registry
 from tilewright.machine import Machine
 from tilewright.plan.chains import make_chain
-from tilewright.plan.decisions.micro_kernel import chain_setting
+from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.planner import plan_chain
-from tilewright.plan.search.plan_cache import structure
+from tilewright.plan.search.plan_cache import canonical_form
 from tilewright.plan.search.profitability import can_cost
 from tilewright.plan.whole_model.partition import partition
 
@@ -119,10 +119,10 @@ def test_a_chain_that_cannot_pay_is_found_without_a_search(rows: int, widths: tu
     graph = mlp(rows, widths)
     chain = make_chain(graph, graph.operators)
     plan = plan_chain(chain, CASCADE_LAKE)
-    setting, _ = chain_setting(chain, CASCADE_LAKE, registry.for_machine(CASCADE_LAKE), coefficients_for(CASCADE_LAKE))
+    context, _ = chain_context(chain, CASCADE_LAKE, registry.for_machine(CASCADE_LAKE), coefficients_for(CASCADE_LAKE))
     assert not any(term.name == "spills" for term in plan.price.terms)
-    assert can_cost(setting, plan.predicted_seconds)
-    assert not can_cost(setting, plan.floor.compute_s / 2)
+    assert can_cost(context, plan.predicted_seconds)
+    assert not can_cost(context, plan.floor.compute_s / 2)
 
 
 def test_layers_too_wide_for_one_chain_are_not_searched_as_one() -> None:
@@ -161,7 +161,7 @@ def test_names_are_no_part_of_a_structure_but_sizes_and_what_is_read_are() -> No
     def of(names: str, m: int = 8, right: str = "kl") -> object:
         operators = (contraction(names[0], f"mk,{right}->ml", names[1:], {"m": m, "k": 16, "l": 16}),)
         graph = graph_of(operators)
-        return structure(make_chain(graph, graph.operators))
+        return canonical_form(make_chain(graph, graph.operators))
 
     assert of("CAB") == of("ZXY")
     assert len({of("CAB"), of("CAB", m=9), of("CAA"), of("CAB", right="lk")}) == 4

@@ -31,7 +31,7 @@ from tilewright.graph.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
-from tilewright.plan.model.threads import WORTH_DISTRIBUTING_S
+from tilewright.plan.model.threads import LEAST_PARALLEL_S
 from tilewright.plan.model.vector_work import window_taps
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.masks import Mask, key_guard, later_need_more
@@ -82,7 +82,7 @@ def lower(
 
 def _packs_together(plan: Plan) -> bool:
     """Whether what is packed above all parallel axes is packed once, and not by every thread: a region more for large work."""
-    return bool(plan.parallel_axes) and plan.price.blocks > 1 and plan.price.seconds > WORTH_DISTRIBUTING_S
+    return bool(plan.parallel_axes) and plan.price.blocks > 1 and plan.price.seconds > LEAST_PARALLEL_S
 
 
 def _split_packs(body: tuple[tree.Node, ...]) -> tuple[tuple[tree.Pack, ...], tuple[tree.Node, ...]]:

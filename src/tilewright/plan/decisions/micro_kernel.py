@@ -10,7 +10,7 @@ from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.model.coefficients import Coefficients
-from tilewright.plan.model.cost_context import Setting, setting_of
+from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.kernel_work import KernelWork, kernel_work
 from tilewright.plan.model.packing_cost import reading_seconds, transposing_seconds
 from tilewright.plan.regions.gathered_reads import without_lookups
@@ -26,10 +26,10 @@ RankedKernels = dict[str, tuple[tuple[MicroKernel, float], ...]]
 """By contraction: micro kernels with what each costs (seconds), best first."""
 
 
-def chain_setting(
+def chain_context(
     chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], coefficients: Coefficients
-) -> tuple[Setting, RankedKernels]:
-    """The setting of a chain with the best of some micro kernels, and how they rank for every contraction."""
+) -> tuple[CostContext, RankedKernels]:
+    """The cost context of a chain with the best of some micro kernels, and how they rank for every contraction."""
     chain = without_lookups(chain)
     sizes = planned_sizes(chain)
     roles = {op.name: contraction_roles(op) for op in chain.operators if op.is_contraction()}
@@ -46,7 +46,7 @@ def chain_setting(
             copied_s=transposing_seconds(chain, operator, own_roles, machine, coefficients),
             reading_s=reading_seconds(chain, operator, own_roles, machine),
         )
-    return setting_of(chain, machine, chosen, roles, coefficients), ranked
+    return context_of(chain, machine, chosen, roles, coefficients), ranked
 
 
 def has_unit_depth(operator: Operator, roles: ContractionRoles) -> bool:

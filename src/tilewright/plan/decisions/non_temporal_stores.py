@@ -12,7 +12,7 @@ from math import prod
 
 from tilewright.graph.types import Operator
 from tilewright.plan.model.blocking import Blocking, Works
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting, source_position
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext, source_position
 from tilewright.plan.model.pricing import price_blocking
 from tilewright.plan.model.traffic import axis_stride
 from tilewright.plan.regions.epilogues import maps_in_tiles
@@ -24,44 +24,44 @@ from tilewright.plan.types import Price, PriceTerm
 STREAMED = "streamed stores"
 
 
-def streamed_writes(setting: Setting, schedule: Schedule) -> tuple[str, ...]:
+def streamed_writes(context: CostContext, schedule: Schedule) -> tuple[str, ...]:
     """The contraction whose micro tiles store the output past the caches, if one may and the caches do not hold the output.
 
     Its tiles store every element once: no loop cuts its sum or repeats it. Rows of the output are whole cache lines.
     """
-    if schedule.split or source_position(setting.machine, _output_bytes(setting)) < len(setting.cache_levels):
+    if schedule.split or source_position(context.machine, _output_bytes(context)) < len(context.cache_levels):
         return ()
-    return tuple(one.name for one in setting.chain.operators if _finishes_output(setting, schedule, one))
+    return tuple(one.name for one in context.chain.operators if _finishes_output(context, schedule, one))
 
 
-def price_with_stores(setting: Setting, blocking: Blocking, done: Works) -> Price:
+def price_with_stores(context: CostContext, blocking: Blocking, done: Works) -> Price:
     """The price of a plan whose operators cost what is `done`, with the gain of its non-temporal stores."""
-    price = price_blocking(setting, blocking, done)
-    return replace(price, terms=(*price.terms, *streaming_term(setting, blocking.schedule)))
+    price = price_blocking(context, blocking, done)
+    return replace(price, terms=(*price.terms, *streaming_term(context, blocking.schedule)))
 
 
-def streaming_term(setting: Setting, schedule: Schedule) -> tuple[PriceTerm, ...]:
+def streaming_term(context: CostContext, schedule: Schedule) -> tuple[PriceTerm, ...]:
     """What is gained: lines of the output are not read, of which a part would show as that of all traffic from memory does."""
-    if not streamed_writes(setting, schedule):
+    if not streamed_writes(context, schedule):
         return ()
-    reading_s = _output_bytes(setting) / setting.machine.levels[-1].bandwidth_bytes_per_s
-    return (PriceTerm(STREAMED, -setting.coefficients.visible_traffic * reading_s, note="lines of the output are not read"),)
+    reading_s = _output_bytes(context) / context.machine.levels[-1].bandwidth_bytes_per_s
+    return (PriceTerm(STREAMED, -context.coefficients.visible_traffic * reading_s, note="lines of the output are not read"),)
 
 
-def _output_bytes(setting: Setting) -> int:
-    write = setting.chain.operators[-1].write
-    return ELEMENT_BYTES * prod(setting.sizes[axis] for axis in write.axes())
+def _output_bytes(context: CostContext) -> int:
+    write = context.chain.operators[-1].write
+    return ELEMENT_BYTES * prod(context.sizes[axis] for axis in write.axes())
 
 
-def _finishes_output(setting: Setting, schedule: Schedule, operator: Operator) -> bool:
-    kernel = setting.kernels.get(operator.name)
-    if kernel is None or kernel.emit_with is None or shares_read(setting.chain, operator) is not None:
+def _finishes_output(context: CostContext, schedule: Schedule, operator: Operator) -> bool:
+    kernel = context.kernels.get(operator.name)
+    if kernel is None or kernel.emit_with is None or shares_read(context.chain, operator) is not None:
         return False
-    maps = [name for name, one in maps_in_tiles(setting.chain, schedule, setting.kernels).items() if one == operator.name]
-    write = setting.chain.operator(maps[-1]).write if maps else operator.write
-    if write.tensor != setting.chain.output:
+    maps = [name for name, one in maps_in_tiles(context.chain, schedule, context.kernels).items() if one == operator.name]
+    write = context.chain.operator(maps[-1]).write if maps else operator.write
+    if write.tensor != context.chain.output:
         return False
-    loops = view_schedule(setting.chain, schedule).of(operator.name).loops
-    lines = setting.fusion_level.line_bytes
-    pitch = ELEMENT_BYTES * axis_stride(setting, write, setting.roles[operator.name].row)
+    loops = view_schedule(context.chain, schedule).of(operator.name).loops
+    lines = context.fusion_level.line_bytes
+    pitch = ELEMENT_BYTES * axis_stride(context, write, context.roles[operator.name].row)
     return pitch % lines == 0 and all(loop.trips <= 1 for loop in loops if loop.axis not in write.axes())

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 
 
-def with_packs(setting: Setting, schedule: Schedule, depths: dict[str, int], ahead: Iterable[str] = ()) -> Schedule:
+def with_packs(context: CostContext, schedule: Schedule, depths: dict[str, int], ahead: Iterable[str] = ()) -> Schedule:
     """The schedule with a Pack for each named contraction: inside so many of the loops around it, or ahead of all calls."""
-    schedule = replace(schedule, ahead=tuple(_pack(setting, name) for name in ahead))
+    schedule = replace(schedule, ahead=tuple(_pack(context, name) for name in ahead))
     for name, depth in depths.items():
-        pack, path = _pack(setting, name), schedule.path(name)
+        pack, path = _pack(context, name), schedule.path(name)
         outside = path[depth - 1] if depth else None
         schedule = replace(schedule, body=_insert(schedule.body, pack, outside, path[depth] if depth < len(path) else None))
     return schedule
 
 
-def _pack(setting: Setting, name: str) -> Pack:
-    return Pack(name, setting.roles[name].right, Layout.PANELS, setting.kernels[name].columns)
+def _pack(context: CostContext, name: str) -> Pack:
+    return Pack(name, context.roles[name].right, Layout.PANELS, context.kernels[name].columns)
 
 
 def _insert(body: tuple[Node, ...], pack: Pack, outside: Loop | None, before: Loop | None) -> tuple[Node, ...]:

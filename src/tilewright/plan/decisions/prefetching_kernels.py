@@ -8,21 +8,21 @@ from dataclasses import dataclass, replace
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.model.blocking import Blocking, Works, walk, works
 from tilewright.plan.model.cost import seconds
-from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.types import Rejected
 
 
 @dataclass(frozen=True, slots=True)
 class PrefetchChoice:
-    """The setting with the chosen micro kernels, the work of every operator with them, and the choices that lost."""
+    """The context with the chosen micro kernels, the work of every operator with them, and the choices that lost."""
 
-    setting: Setting
+    context: CostContext
     works: Works
     rejected: tuple[Rejected, ...]
 
 
-def choose_prefetches(plain: Setting, blocking: Blocking, available: tuple[MicroKernel, ...]) -> PrefetchChoice:
-    """Kernels of the same tiles that prefetch, wherever they gain what is `worth_it` over those of a setting."""
+def choose_prefetches(plain: CostContext, blocking: Blocking, available: tuple[MicroKernel, ...]) -> PrefetchChoice:
+    """Kernels of the same tiles that prefetch, wherever they gain `least_gain` over those of a context."""
     walked = walk(plain, blocking)
     done = tuple(works(plain, blocking, walked=walked))
     plain_s = _operator_seconds(plain, done)
@@ -36,39 +36,39 @@ def choose_prefetches(plain: Setting, blocking: Blocking, available: tuple[Micro
         for name, kernel in changed.items():
             if name not in best or prefetching_s[name] < best[name][1]:
                 best[name] = kernel, prefetching_s[name]
-    worth = plain.coefficients.worth_it
-    chosen = {name: kernel for name, (kernel, time) in best.items() if time * worth < plain_s[name]}
+    least_gain = plain.coefficients.least_gain
+    chosen = {name: kernel for name, (kernel, time) in best.items() if time * least_gain < plain_s[name]}
     rejected = tuple(_rejected(plain, best, plain_s, frozenset(chosen)))
     if not chosen:
         return PrefetchChoice(plain, done, rejected)
-    setting = _with_kernels(plain, chosen)
-    return PrefetchChoice(setting, tuple(works(setting, blocking, walked=walked)), rejected)
+    context = _with_kernels(plain, chosen)
+    return PrefetchChoice(context, tuple(works(context, blocking, walked=walked)), rejected)
 
 
-def _with_kernels(setting: Setting, kernels: Mapping[str, MicroKernel]) -> Setting:
-    return replace(setting, kernels={**setting.kernels, **kernels})
+def _with_kernels(context: CostContext, kernels: Mapping[str, MicroKernel]) -> CostContext:
+    return replace(context, kernels={**context.kernels, **kernels})
 
 
-def _operator_seconds(setting: Setting, done: Works) -> dict[str, float]:
-    return {operator.name: float(seconds(setting, work) + work.streams_s) for operator, work in done}
+def _operator_seconds(context: CostContext, done: Works) -> dict[str, float]:
+    return {operator.name: float(seconds(context, work) + work.streams_s) for operator, work in done}
 
 
-def _prefetching(setting: Setting, available: tuple[MicroKernel, ...], prefetch: tuple[str, ...]) -> dict[str, MicroKernel]:
+def _prefetching(context: CostContext, available: tuple[MicroKernel, ...], prefetch: tuple[str, ...]) -> dict[str, MicroKernel]:
     """For every operator whose kernel has it: the kernel of the same tile with these prefetches."""
     return {
         name: other
-        for name, kernel in setting.kernels.items()
+        for name, kernel in context.kernels.items()
         for other in available
         if not kernel.prefetch and other.prefetch == prefetch and other.same_tile(kernel)
     }
 
 
 def _rejected(
-    setting: Setting, best: Mapping[str, tuple[MicroKernel, float]], plain: Mapping[str, float], chosen: frozenset[str]
+    context: CostContext, best: Mapping[str, tuple[MicroKernel, float]], plain: Mapping[str, float], chosen: frozenset[str]
 ) -> Iterator[Rejected]:
     for name, (kernel, time) in best.items():
         if name in chosen:
-            lost = setting.kernels[name]
+            lost = context.kernels[name]
             yield Rejected(
                 f"micro kernel {lost.name} for {name}", plain[name], time, "s", f"{name}: its traffic is not prefetched"
             )

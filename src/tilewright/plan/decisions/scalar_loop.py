@@ -13,7 +13,7 @@ from tilewright.graph.types import AxisKind, Chain, Operator, Tensor
 from tilewright.machine.machine import Machine
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost import floor
-from tilewright.plan.model.threads import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S
+from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S
 from tilewright.plan.regions.parallel_loops import block_count, parallel_axes
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
@@ -45,7 +45,7 @@ def plan_exactly(chain: Chain, machine: Machine, coefficients: Coefficients) -> 
     steps = prod(sizes.values()) * (1 + len(operator.functions()))
     least = floor(chain, machine)
     seconds = max(steps * CYCLES_PER_STEP / machine.frequency_hz, least.seconds)
-    schedule = Schedule(_blocks(operator, sizes, ENOUGH_BLOCKS if seconds > WORTH_DISTRIBUTING_S else 1))
+    schedule = Schedule(_blocks(operator, sizes, ENOUGH_BLOCKS if seconds > LEAST_PARALLEL_S else 1))
     blocks = block_count(chain, schedule)
     price = Price(
         (PriceTerm(f"{operator.name}: exact loops", seconds), PriceTerm(CALL, coefficients.call_s)),

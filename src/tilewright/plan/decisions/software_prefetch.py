@@ -14,7 +14,7 @@ from math import prod
 from tilewright.graph.types import Access, Operator
 from tilewright.plan.chains import tensor_axes
 from tilewright.plan.model.cost import arithmetic_work
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.model.kernel_work import KernelWork
 from tilewright.plan.regions.parallel_loops import parallel_loops
 from tilewright.plan.regions.required_regions import schedule_follows
@@ -29,38 +29,38 @@ MOST_DIMENSIONS = 2
 """Of what a block reads, not counting those of one element: rows, and columns side by side."""
 
 
-def fetched_inputs(setting: Setting, schedule: Schedule, scratch_bytes: int) -> tuple[str, ...]:
+def fetched_inputs(context: CostContext, schedule: Schedule, scratch_bytes: int) -> tuple[str, ...]:
     """The inputs whose next block is worth asking for, and fits the fusion level beside all else; in the order of their use.
 
     None where half of that level holds all tensors, where there is one block only, where blocks overlap,
     and where their number is known at run time only.
     """
-    overlaps = schedule.split or schedule_follows(setting.chain, schedule)
-    parallel = parallel_loops(setting.chain, schedule)
-    if not all(isinstance(setting.chain.extents[loop.axis], int) for loop in parallel):
+    overlaps = schedule.split or schedule_follows(context.chain, schedule)
+    parallel = parallel_loops(context.chain, schedule)
+    if not all(isinstance(context.chain.extents[loop.axis], int) for loop in parallel):
         return ()
-    if 2 * setting.compulsory_bytes <= setting.fusion_level.size_bytes or overlaps:
+    if 2 * context.compulsory_bytes <= context.fusion_level.size_bytes or overlaps:
         return ()
     blocks = {loop.axis: loop.tile for loop in parallel}
     packed_ahead = {(pack.operator, pack.read) for pack in schedule.ahead}
     found: dict[str, int] = {}
-    for operator in setting.chain.operators:
-        for number, access in enumerate(operator.reads if operator.name in setting.kernels else ()):
-            if access.tensor not in setting.chain.inputs:
+    for operator in context.chain.operators:
+        for number, access in enumerate(operator.reads if operator.name in context.kernels else ()):
+            if access.tensor not in context.chain.inputs:
                 continue
-            if (operator.name, number) in packed_ahead and _cuts_panels(setting, operator, blocks):
+            if (operator.name, number) in packed_ahead and _cuts_panels(context, operator, blocks):
                 continue
             if (
-                _moves_on(setting, operator, access, blocks)
-                and _lines_per_tile(setting, access, blocks, setting.kernels) <= MOST_LINES
+                _moves_on(context, operator, access, blocks)
+                and _lines_per_tile(context, access, blocks, context.kernels) <= MOST_LINES
             ):
-                found.setdefault(access.tensor, _block_bytes(setting, access, blocks))
-    room = setting.fusion_level.size_bytes - scratch_bytes
+                found.setdefault(access.tensor, _block_bytes(context, access, blocks))
+    room = context.fusion_level.size_bytes - scratch_bytes
     fitting = tuple(tensor for i, tensor in enumerate(found) if sum(list(found.values())[: i + 1]) <= room)
-    return fitting if _pays(setting, fitting) else ()
+    return fitting if _pays(context, fitting) else ()
 
 
-def fetching_operators(setting: Setting, schedule: Schedule, tensors: tuple[str, ...]) -> tuple[str, ...]:
+def fetching_operators(context: CostContext, schedule: Schedule, tensors: tuple[str, ...]) -> tuple[str, ...]:
     """The contractions whose micro tiles ask: those that read these inputs, where their tiles need not ask for too many lines.
 
     A tile asks for about as much as it uses up: then all other tiles advance no cursors, and what was asked for has their time to
@@ -68,60 +68,60 @@ def fetching_operators(setting: Setting, schedule: Schedule, tensors: tuple[str,
     """
     if not tensors:
         return ()
-    blocks = {loop.axis: loop.tile for loop in parallel_loops(setting.chain, schedule)}
-    readers = {op.name: [read for read in op.reads if read.tensor in tensors] for op in setting.chain.operators}
-    names = tuple(name for name in setting.kernels if readers[name])
-    lines = (_lines_per_tile(setting, read, blocks, names) for name in names for read in readers[name])
-    return names if max(lines) <= MOST_LINES else tuple(setting.kernels)
+    blocks = {loop.axis: loop.tile for loop in parallel_loops(context.chain, schedule)}
+    readers = {op.name: [read for read in op.reads if read.tensor in tensors] for op in context.chain.operators}
+    names = tuple(name for name in context.kernels if readers[name])
+    lines = (_lines_per_tile(context, read, blocks, names) for name in names for read in readers[name])
+    return names if max(lines) <= MOST_LINES else tuple(context.kernels)
 
 
-def _pays(setting: Setting, tensors: tuple[str, ...]) -> bool:
+def _pays(context: CostContext, tensors: tuple[str, ...]) -> bool:
     """Whether it takes longer to read these inputs once than to advance their cursors at every tile, and arithmetic can hide it.
 
     Where reading takes longer than computing, all that is asked for is late (a matrix-vector product took 1.5 times as long).
     """
-    elements = sum(prod(setting.sizes[axis] for axis in tensor_axes(_read(setting, tensor))) for tensor in tensors)
-    reading_s = ELEMENT_BYTES * elements / setting.machine.levels[setting.source_position].bandwidth_bytes_per_s
-    works = _contractions(setting, setting.kernels)
+    elements = sum(prod(context.sizes[axis] for axis in tensor_axes(_read(context, tensor))) for tensor in tensors)
+    reading_s = ELEMENT_BYTES * elements / context.machine.levels[context.source_position].bandwidth_bytes_per_s
+    works = _contractions(context, context.kernels)
     calls, computing_s = sum(work.calls for work in works), sum(work.seconds for work in works)
-    return bool(calls * CYCLES_PER_TILE / setting.machine.frequency_hz < reading_s < computing_s)
+    return bool(calls * CYCLES_PER_TILE / context.machine.frequency_hz < reading_s < computing_s)
 
 
-def _lines_per_tile(setting: Setting, access: Access, blocks: dict[str, int], names: Collection[str]) -> float:
+def _lines_per_tile(context: CostContext, access: Access, blocks: dict[str, int], names: Collection[str]) -> float:
     """What every micro tile of these contractions has to ask for: blocks that read the same share the work."""
-    trips = {axis: -(-setting.sizes[axis] // tile) for axis, tile in blocks.items()}
+    trips = {axis: -(-context.sizes[axis] // tile) for axis, tile in blocks.items()}
     last = max(i for i, axis in enumerate(trips) if axis in access.axes())
     sharing = prod(list(trips.values())[last + 1 :])
-    tiles = float(sum(work.calls for work in _contractions(setting, names))) / prod(trips.values())
-    return _block_bytes(setting, access, blocks) / setting.fusion_level.line_bytes / (tiles * sharing)
+    tiles = float(sum(work.calls for work in _contractions(context, names))) / prod(trips.values())
+    return _block_bytes(context, access, blocks) / context.fusion_level.line_bytes / (tiles * sharing)
 
 
-def _contractions(setting: Setting, names: Collection[str]) -> list[KernelWork]:
-    return [arithmetic_work(setting, one, setting.sizes) for one in setting.chain.operators if one.name in names]
+def _contractions(context: CostContext, names: Collection[str]) -> list[KernelWork]:
+    return [arithmetic_work(context, one, context.sizes) for one in context.chain.operators if one.name in names]
 
 
-def _read(setting: Setting, tensor: str) -> Access:
-    return next(access for operator in setting.chain.operators for access in operator.reads if access.tensor == tensor)
+def _read(context: CostContext, tensor: str) -> Access:
+    return next(access for operator in context.chain.operators for access in operator.reads if access.tensor == tensor)
 
 
-def _moves_on(setting: Setting, operator: Operator, access: Access, blocks: dict[str, int]) -> bool:
+def _moves_on(context: CostContext, operator: Operator, access: Access, blocks: dict[str, int]) -> bool:
     """Whether blocks read different parts of an operand, and those are matrices of known size."""
     if not access.is_affine() or not all(isinstance(operator.axis(axis).extent, int) for axis in access.axes()):
         return False
-    cut = any(axis in access.axes() and setting.sizes[axis] > tile for axis, tile in blocks.items())
-    sides = [side for side in _sides(setting, access, blocks) if side > 1]
+    cut = any(axis in access.axes() and context.sizes[axis] > tile for axis, tile in blocks.items())
+    sides = [side for side in _sides(context, access, blocks) if side > 1]
     return cut and len(sides) <= MOST_DIMENSIONS and all(index.is_axis() for index in access.indices)
 
 
-def _cuts_panels(setting: Setting, operator: Operator, blocks: dict[str, int]) -> bool:
+def _cuts_panels(context: CostContext, operator: Operator, blocks: dict[str, int]) -> bool:
     """Whether a block reads some panels only, or parts of them."""
-    roles = setting.roles[operator.name]
-    return any(axis in (roles.depth, roles.column) and setting.sizes[axis] > tile for axis, tile in blocks.items())
+    roles = context.roles[operator.name]
+    return any(axis in (roles.depth, roles.column) and context.sizes[axis] > tile for axis, tile in blocks.items())
 
 
-def _sides(setting: Setting, access: Access, blocks: dict[str, int]) -> list[int]:
-    return [min(blocks.get(axis, setting.sizes[axis]), setting.sizes[axis]) for axis in tensor_axes(access)]
+def _sides(context: CostContext, access: Access, blocks: dict[str, int]) -> list[int]:
+    return [min(blocks.get(axis, context.sizes[axis]), context.sizes[axis]) for axis in tensor_axes(access)]
 
 
-def _block_bytes(setting: Setting, access: Access, blocks: dict[str, int]) -> int:
-    return ELEMENT_BYTES * prod(_sides(setting, access, blocks))
+def _block_bytes(context: CostContext, access: Access, blocks: dict[str, int]) -> int:
+    return ELEMENT_BYTES * prod(_sides(context, access, blocks))

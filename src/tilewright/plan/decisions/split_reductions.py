@@ -14,9 +14,9 @@ from dataclasses import replace
 from tilewright.graph.types import Axis, Chain
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
-from tilewright.plan.model.cost_context import Setting, setting_of
+from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.split_price import Split, split_seconds
-from tilewright.plan.model.threads import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, threads_seconds
+from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S, threads_seconds
 from tilewright.plan.regions.online_reductions import shares_read
 from tilewright.plan.regions.parallel_loops import block_count
 from tilewright.plan.space.executability import why_not_executable
@@ -24,31 +24,31 @@ from tilewright.plan.space.schedule_space import axis_multiple
 
 
 def split_of(
-    setting: Setting, found: Sequence[Candidate], blocking: Blocking, refined: Callable[[Setting], Blocking]
+    context: CostContext, found: Sequence[Candidate], blocking: Blocking, refined: Callable[[CostContext], Blocking]
 ) -> Split | None:
     """The split of a chain whose best plan has too few blocks for threads; None where none is needed, or possible.
 
     `found` are the plans that the best one was chosen from.
     """
-    blocks = block_count(setting.chain, blocking.schedule)
-    axis = _axis(setting.chain)
+    blocks = block_count(context.chain, blocking.schedule)
+    axis = _axis(context.chain)
     is_few = blocks < ENOUGH_BLOCKS
-    if axis is None or blocking.seconds <= WORTH_DISTRIBUTING_S or not (is_few or _is_held_back(setting, found)):
+    if axis is None or blocking.seconds <= LEAST_PARALLEL_S or not (is_few or _is_held_back(context, found)):
         return None
-    size, multiple = setting.sizes[axis], axis_multiple(setting, axis)
+    size, multiple = context.sizes[axis], axis_multiple(context, axis)
     wanted = -(-ENOUGH_BLOCKS // blocks) if is_few else ENOUGH_BLOCKS
     tile = -(-size // (wanted * multiple)) * multiple
     if tile >= size:
         return None
-    part = _part(setting, axis, tile)
+    part = _part(context, axis, tile)
     if not is_few:
-        part = replace(part, machine=replace(setting.machine, cores=1), enough_blocks=1)
+        part = replace(part, machine=replace(context.machine, cores=1), enough_blocks=1)
     split = Split(axis, tile, -(-size // tile), size, part, refined(part))
-    if why_not_executable(setting.chain, split.schedule()):
+    if why_not_executable(context.chain, split.schedule()):
         return None
-    cores, region_s = setting.machine.cores, setting.machine.parallel_region_s
+    cores, region_s = context.machine.cores, context.machine.parallel_region_s
     whole_s = threads_seconds(blocking.seconds, blocks, cores, region_s)
-    parts_s = threads_seconds(split_seconds(setting, split), block_count(setting.chain, split.schedule()), cores, 2 * region_s)
+    parts_s = threads_seconds(split_seconds(context, split), block_count(context.chain, split.schedule()), cores, 2 * region_s)
     return split if parts_s < whole_s else None
 
 
@@ -61,21 +61,21 @@ def _axis(chain: Chain) -> str | None:
     return reduced[0].name if len(reduced) == 1 else None
 
 
-def _is_held_back(setting: Setting, found: Sequence[Candidate]) -> bool:
+def _is_held_back(context: CostContext, found: Sequence[Candidate]) -> bool:
     """Whether a sum could be cheaper in fewer blocks than threads need; of plans that were not searched the bound counts."""
-    winner, is_sum = found[0], shares_read(setting.chain, setting.chain.operators[-1]) is None
-    fitting = [one for one in found[1:] if one.used_bytes <= setting.capacity_bytes]
-    cheaper = (one.seconds * setting.coefficients.worth_it < winner.seconds for one in fitting if one.blocks < winner.blocks)
+    winner, is_sum = found[0], shares_read(context.chain, context.chain.operators[-1]) is None
+    fitting = [one for one in found[1:] if one.used_bytes <= context.capacity_bytes]
+    cheaper = (one.seconds * context.coefficients.least_gain < winner.seconds for one in fitting if one.blocks < winner.blocks)
     return is_sum and any(cheaper)
 
 
-def _part(setting: Setting, axis: str, tile: int) -> Setting:
-    """The setting of one part. Tensors keep their shapes, hence the strides of their rows, and come from where the whole lies."""
-    chain = setting.chain
+def _part(context: CostContext, axis: str, tile: int) -> CostContext:
+    """The context of one part. Tensors keep their shapes, hence the strides of their rows, and come from where the whole lies."""
+    chain = context.chain
     operators = tuple(replace(op, axes=tuple(_shortened(own, axis, tile) for own in op.axes)) for op in chain.operators)
     part = replace(chain, operators=operators)
-    own = setting_of(part, setting.machine, setting.kernels, setting.roles, setting.coefficients)
-    return replace(own, compulsory_bytes=setting.compulsory_bytes, enough_blocks=setting.enough_blocks)
+    own = context_of(part, context.machine, context.kernels, context.roles, context.coefficients)
+    return replace(own, compulsory_bytes=context.compulsory_bytes, enough_blocks=context.enough_blocks)
 
 
 def _shortened(own: Axis, axis: str, tile: int) -> Axis:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from tilewright.graph.types import Operator
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import Work, operator_work
-from tilewright.plan.model.cost_context import Setting
-from tilewright.plan.model.traffic import Surroundings, surroundings
+from tilewright.plan.model.cost_context import CostContext
+from tilewright.plan.model.traffic import ChainFigures, chain_figures
 from tilewright.plan.regions.loop_views import ChainView, view_schedule
 from tilewright.plan.schedule import Schedule
 
@@ -36,23 +36,23 @@ class Walk:
 
     outer: ChainView
     whole: ChainView
-    around: Surroundings
+    around: ChainFigures
 
 
-def walk(setting: Setting, blocking: Blocking) -> Walk:
+def walk(context: CostContext, blocking: Blocking) -> Walk:
     """How a blocking is walked."""
-    outer = view_schedule(setting.chain, blocking.outer)
-    return Walk(outer, view_schedule(setting.chain, blocking.schedule), surroundings(setting, outer))
+    outer = view_schedule(context.chain, blocking.outer)
+    return Walk(outer, view_schedule(context.chain, blocking.schedule), chain_figures(context, outer))
 
 
 def works(
-    setting: Setting, blocking: Blocking, only: Collection[str] | None = None, walked: Walk | None = None
+    context: CostContext, blocking: Blocking, only: Collection[str] | None = None, walked: Walk | None = None
 ) -> Iterator[tuple[Operator, Work]]:
     """What every operator of a blocking costs, or each of those named; `walked` as `walk` says, where that is known."""
-    known = walked or walk(setting, blocking)
+    known = walked or walk(context, blocking)
     for one, inner in zip(known.outer.operators, known.whole.operators, strict=True):
         if only is not None and one.operator.name not in only:
             continue
         cut = inner if len(inner.loops) > len(one.loops) else None
         conflict = blocking.conflicts.get(one.operator.name)
-        yield one.operator, operator_work(setting, known.around, one, inner=cut, conflict=conflict)
+        yield one.operator, operator_work(context, known.around, one, inner=cut, conflict=conflict)

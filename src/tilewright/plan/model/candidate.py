@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilewright.plan.loop_orders import prefixed
-from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.schedule import Schedule, Segment
 
 
@@ -32,10 +32,10 @@ class Candidate:
     segments: tuple[Segment, ...] = ()
     """Operators that share further loops, in the order of the chain."""
 
-    def schedule(self, setting: Setting) -> Schedule:
+    def schedule(self, context: CostContext) -> Schedule:
         """The schedule, without packing."""
         return prefixed(
-            setting.chain, self.prefix, self.own_orders, self.tiles, self.own_tiles, rolled=self.rolled, segments=self.segments
+            context.chain, self.prefix, self.own_orders, self.tiles, self.own_tiles, rolled=self.rolled, segments=self.segments
         )
 
     def __str__(self) -> str:

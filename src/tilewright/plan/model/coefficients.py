@@ -86,7 +86,7 @@ class Coefficients:
     """Cost of prefetching one cache line of A, B or C that is in L1 or L2 already (same source)."""
     equal_within: float = 1.01
     """Prices within this factor are equal: measured on AVX-512, blocks of 24 to 224 rows differ by less than timing noise."""
-    worth_it: float = 1.02
+    least_gain: float = 1.02
     """What another loop, or reading an operand in place, must gain: below it the price cannot tell them apart."""
 
     def without(self, term: str) -> Coefficients:

@@ -35,7 +35,7 @@ class Operand:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class CostContext:
     """Chain, machine, the micro kernel and roles of every contraction, and the coefficients."""
 
     chain: Chain
@@ -59,8 +59,8 @@ class Setting:
         """Whether the micro tiles of a contraction apply a map of this name."""
         return any(operator in one.maps for one in self.epilogues.values())
 
-    def walked(self, sizes: Mapping[str, Any]) -> Setting:
-        """The setting of an operator that walks so many points along every axis: more than the extent where blocks overlap."""
+    def walked(self, sizes: Mapping[str, Any]) -> CostContext:
+        """The context of an operator that walks so many points along every axis: more than the extent where blocks overlap."""
         return self if sizes is self.sizes else replace(self, sizes=sizes)
 
     def read_number(self, operator: Operator, access: Access) -> int:
@@ -113,20 +113,20 @@ class Setting:
         return max([self.capacity_bytes // 2, *(size // 2 for size in per_core)])
 
 
-def setting_of(
+def context_of(
     chain: Chain,
     machine: Machine,
     kernels: Mapping[str, MicroKernel],
     roles: Mapping[str, ContractionRoles],
     coefficients: Coefficients,
-) -> Setting:
-    """The setting of a chain, with what is asked of it again and again computed once."""
+) -> CostContext:
+    """The cost context of a chain, with what is asked of it again and again computed once."""
     sizes = planned_sizes(chain)
     epilogues = taken(chain, kernels)
     operands = _all_operands(chain, epilogues)
     arithmetic = sum(flops(chain.operator(name), sizes) for name in roles) / machine.peak("float32")
     compulsory = compulsory_bytes(chain, sizes)
-    return Setting(chain, machine, kernels, roles, coefficients, sizes, operands, compulsory, arithmetic, epilogues=epilogues)
+    return CostContext(chain, machine, kernels, roles, coefficients, sizes, operands, compulsory, arithmetic, epilogues=epilogues)
 
 
 def source_position(machine: Machine, size_bytes: int) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from math import prod
 
 from tilewright.graph.types import Chain, planned_extent
-from tilewright.plan.chain_analysis import fact
+from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.model.cost_context import ELEMENT_BYTES
 from tilewright.plan.model.kernel_work import flops
 from tilewright.plan.model.masked_work import needed_keys, needed_share
@@ -21,7 +21,7 @@ from tilewright.plan.regions.trip_counts import planned_sizes
 Sizes = Mapping[str, int]
 
 
-@fact
+@derived_once
 def needed_sizes(chain: Chain) -> Mapping[str, Sizes]:
     """For every operator, the points along every axis of the chain that have to be computed: the size, or fewer."""
     sizes = planned_sizes(chain)

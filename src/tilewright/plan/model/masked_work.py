@@ -16,8 +16,8 @@ import numpy as np
 
 from tilewright.graph.scalar import Parameter
 from tilewright.graph.types import Access, Chain, SymbolicExtent
-from tilewright.plan.chain_analysis import fact
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
+from tilewright.plan.chain_analysis import derived_once
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.regions.loop_views import Count, OperatorView, either
 from tilewright.plan.regions.masks import LANES, KeyGuard, Limit, clip_loops, is_plain_mask, key_guard, key_step
 from tilewright.plan.regions.trip_counts import box_sizes, planned_sizes
@@ -37,28 +37,28 @@ class GuardedWork:
     """Touched by a mask."""
 
 
-def guarded_work(setting: Setting, view: OperatorView, shared_loops: int) -> GuardedWork:
+def guarded_work(context: CostContext, view: OperatorView, shared_loops: int) -> GuardedWork:
     """What an operator does of its points inside so many shared loops."""
-    guard = key_guard(setting.chain)
+    guard = key_guard(context.chain)
     if guard is None or view.operator.name not in guard.operators:
         return GuardedWork()
     is_cut: Count = False
-    tiles: dict[str, Count] = {axis: setting.sizes[axis] for axis in guard.row_axes}
+    tiles: dict[str, Count] = {axis: context.sizes[axis] for axis in guard.row_axes}
     for loop in view.loops[:shared_loops]:
         if loop.axis == guard.axis:
             is_cut = is_cut | (loop.trips > 1)
         elif loop.axis in tiles:
-            tiles[loop.axis] = either(is_cut, setting.sizes[loop.axis], view.tiles[loop.axis])
-    return _in_blocks(setting, guard, tuple(tiles.values()))
+            tiles[loop.axis] = either(is_cut, context.sizes[loop.axis], view.tiles[loop.axis])
+    return _in_blocks(context, guard, tuple(tiles.values()))
 
 
-def least_guarded_work(setting: Setting, operator: str) -> GuardedWork:
+def least_guarded_work(context: CostContext, operator: str) -> GuardedWork:
     """What an operator does at least: in blocks of one row nothing is masked but the last vectors of every row."""
-    guard = key_guard(setting.chain)
+    guard = key_guard(context.chain)
     if guard is None or operator not in guard.operators:
         return GuardedWork()
-    align, step = _alignment(setting, guard)
-    return GuardedWork(share_of_pairs(setting.chain, (1,) * len(guard.row_axes), align, step)[0], 0.0)
+    align, step = _alignment(context, guard)
+    return GuardedWork(share_of_pairs(context.chain, (1,) * len(guard.row_axes), align, step)[0], 0.0)
 
 
 def needed_share(chain: Chain, operator: str) -> float:
@@ -80,19 +80,19 @@ def needed_keys(chain: Chain, operator: str, access: Access) -> float:
     return share_of_pairs(chain, rows, 1, 1)[0]
 
 
-def key_blocks(setting: Setting, schedule: Schedule) -> KeyBlocks | None:
+def key_blocks(context: CostContext, schedule: Schedule) -> KeyBlocks | None:
     """What the masks of a chain leave to be computed under a schedule; None without masks."""
-    chain, guard = setting.chain, key_guard(setting.chain)
+    chain, guard = context.chain, key_guard(context.chain)
     if guard is None:
         return None
-    box = box_sizes(clip_loops(chain, schedule), setting.sizes)
+    box = box_sizes(clip_loops(chain, schedule), context.sizes)
     rows = tuple((axis, box[axis]) for axis in guard.row_axes)
-    computed, masked = share_of_pairs(chain, tuple(tile for _, tile in rows), *_alignment(setting, guard))
+    computed, masked = share_of_pairs(chain, tuple(tile for _, tile in rows), *_alignment(context, guard))
     is_known = all(_planned_data(chain, limit) is not None for limit in guard.limits)
     return KeyBlocks(guard.axis, tuple(map(str, guard.limits)), rows, 1 - computed, masked, computed - masked, is_known)
 
 
-@fact
+@derived_once
 def share_of_pairs(chain: Chain, tiles: tuple[int, ...], align: int, step: int) -> tuple[float, float]:
     """(computed, masked) of all pairs, in blocks of so many rows along each row axis of the masks."""
     guard, sizes = key_guard(chain), planned_sizes(chain)
@@ -106,21 +106,21 @@ def share_of_pairs(chain: Chain, tiles: tuple[int, ...], align: int, step: int) 
     return computed / pairs, (computed - int(np.sum(rows * plain))) / pairs
 
 
-def _in_blocks(setting: Setting, guard: KeyGuard, tiles: Sequence[Count]) -> GuardedWork:
-    align, step = _alignment(setting, guard)
+def _in_blocks(context: CostContext, guard: KeyGuard, tiles: Sequence[Count]) -> GuardedWork:
+    align, step = _alignment(context, guard)
     if not tiles or all(np.ndim(tile) == 0 for tile in tiles):
-        return GuardedWork(*share_of_pairs(setting.chain, tuple(int(tile) for tile in tiles), align, step))
+        return GuardedWork(*share_of_pairs(context.chain, tuple(int(tile) for tile in tiles), align, step))
     together = np.broadcast_arrays(*tiles)
     unlike, places = np.unique(np.stack([array.ravel() for array in together]), axis=1, return_inverse=True)
-    shares = [share_of_pairs(setting.chain, tuple(map(int, column)), align, step) for column in unlike.T]
+    shares = [share_of_pairs(context.chain, tuple(map(int, column)), align, step) for column in unlike.T]
     found = np.array(shares)[places.ravel()].reshape((*together[0].shape, 2))
     return GuardedWork(found[..., 0], found[..., 1])
 
 
-def _alignment(setting: Setting, guard: KeyGuard) -> tuple[int, int]:
+def _alignment(context: CostContext, guard: KeyGuard) -> tuple[int, int]:
     """What the first key is a multiple of, and what the number of keys is a multiple of."""
-    columns = [setting.kernels[name].columns for name, roles in setting.roles.items() if roles.column == guard.axis]
-    step = key_step(columns, setting.machine.vector_bits // 8 // ELEMENT_BYTES)
+    columns = [context.kernels[name].columns for name, roles in context.roles.items() if roles.column == guard.axis]
+    step = key_step(columns, context.machine.vector_bits // 8 // ELEMENT_BYTES)
     return lcm(step, *columns), step
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tilewright.graph.types import Access, Operator
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, PAGE_BYTES, Setting
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, PAGE_BYTES, CostContext
 from tilewright.plan.model.traffic import Footprints, row_stride
 from tilewright.plan.regions.loop_views import Count, either
 
@@ -15,30 +15,30 @@ FEW_ROWS = 4
 """Kernels of so few rows wait for their right operand, from whatever cache it comes."""
 
 
-def streamed_read(setting: Setting, operator: Operator) -> Access | None:
+def streamed_read(context: CostContext, operator: Operator) -> Access | None:
     """The right operand of a contraction if it passes by once: all rows fit one tile, and no other loop reads it again."""
-    kernel, roles = setting.kernels.get(operator.name), setting.roles.get(operator.name)
+    kernel, roles = context.kernels.get(operator.name), context.roles.get(operator.name)
     if kernel is None or roles is None or roles.column is None or kernel.rows > FEW_ROWS:
         return None
     access = operator.reads[roles.right]
     is_contiguous = kernel.right_by_columns or access.indices[-1].coefficient(roles.column) == 1
-    once = all(np.all(np.equal(setting.sizes[axis], 1)) for axis in roles.outer if axis not in access.axes())
-    rows = np.max(setting.sizes[roles.row]) if roles.row is not None else 1
-    return access if once and is_contiguous and rows <= kernel.rows and access.tensor in setting.chain.inputs else None
+    once = all(np.all(np.equal(context.sizes[axis], 1)) for axis in roles.outer if axis not in access.axes())
+    rows = np.max(context.sizes[roles.row]) if roles.row is not None else 1
+    return access if once and is_contiguous and rows <= kernel.rows and access.tensor in context.chain.inputs else None
 
 
-def streamed_reads(setting: Setting) -> frozenset[tuple[str, Access]]:
+def streamed_reads(context: CostContext) -> frozenset[tuple[str, Access]]:
     """(operator, read) of all that pass by once."""
-    reads = ((operator.name, streamed_read(setting, operator)) for operator in setting.chain.operators)
+    reads = ((operator.name, streamed_read(context, operator)) for operator in context.chain.operators)
     return frozenset((name, access) for name, access in reads if access is not None)
 
 
-def run_seconds(setting: Setting, operator: Operator, block: Footprints, tiles: Mapping[str, Count]) -> Count:
+def run_seconds(context: CostContext, operator: Operator, block: Footprints, tiles: Mapping[str, Count]) -> Count:
     """What it costs that blocks narrower than the rows of such an operand in memory read short pieces of many pages."""
-    access = streamed_read(setting, operator)
-    if access is None or setting.source_position < len(setting.cache_levels) or setting.kernels[operator.name].right_by_columns:
+    access = streamed_read(context, operator)
+    if access is None or context.source_position < len(context.cache_levels) or context.kernels[operator.name].right_by_columns:
         return 0.0
-    place = setting.read_number(operator, access)
-    columns, stride = tiles[setting.roles[operator.name].column or ""], row_stride(setting, operator)
+    place = context.read_number(operator, access)
+    columns, stride = tiles[context.roles[operator.name].column or ""], row_stride(context, operator)
     pages = block.swept[place] / np.maximum(columns, 1) * min(1.0, stride * ELEMENT_BYTES / PAGE_BYTES)
-    return either(columns < stride, pages, 0) * setting.coefficients.run_cycles / setting.machine.frequency_hz
+    return either(columns < stride, pages, 0) * context.coefficients.run_cycles / context.machine.frequency_hz

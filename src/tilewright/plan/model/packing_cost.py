@@ -16,51 +16,51 @@ import numpy as np
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import DEPTH
 from tilewright.machine.machine import Machine
-from tilewright.plan.chain_analysis import fact
+from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.model.coefficients import Coefficients
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, PAGE_BYTES, Operand, Setting, compulsory_bytes, source_position
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, PAGE_BYTES, CostContext, Operand, compulsory_bytes, source_position
 from tilewright.plan.model.kernel_work import pieces
-from tilewright.plan.model.traffic import Footprints, Surroundings, kernel_tile, row_stride
+from tilewright.plan.model.traffic import ChainFigures, Footprints, kernel_tile, row_stride
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import Count, LoopView, OperatorView, either
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.types import ContractionRoles
 
 
-def may_pack(setting: Setting, operator: Operator) -> bool:
+def may_pack(context: CostContext, operator: Operator) -> bool:
     """Whether a right operand is packed at all: an intermediate whose columns lie side by side never is.
 
     Kernels whose lanes run along the depth have no panels, and rows no longer than a panel lie as close together as they are.
     """
-    if operator.name not in setting.kernels or setting.roles[operator.name].column is None:
+    if operator.name not in context.kernels or context.roles[operator.name].column is None:
         return False
-    if setting.kernels[operator.name].lanes_along == DEPTH:
+    if context.kernels[operator.name].lanes_along == DEPTH:
         return False
-    is_panel = row_stride(setting, operator) <= setting.kernels[operator.name].columns
-    return not (has_unit_columns(setting, operator) and (_right(setting, operator).is_intermediate or is_panel))
+    is_panel = row_stride(context, operator) <= context.kernels[operator.name].columns
+    return not (has_unit_columns(context, operator) and (_right(context, operator).is_intermediate or is_panel))
 
 
-def may_stay(setting: Setting, operator: Operator) -> bool:
+def may_stay(context: CostContext, operator: Operator) -> bool:
     """Whether the micro kernel can read a right operand in place, instead of packed."""
-    return may_pack(setting, operator) and has_unit_columns(setting, operator)
+    return may_pack(context, operator) and has_unit_columns(context, operator)
 
 
-def may_pack_ahead(setting: Setting, operator: Operator) -> bool:
+def may_pack_ahead(context: CostContext, operator: Operator) -> bool:
     """Whether a right operand can be packed ahead: a constant, as a whole."""
-    return may_pack(setting, operator) and _is_copied_once(setting.chain, _right(setting, operator).access)
+    return may_pack(context, operator) and _is_copied_once(context.chain, _right(context, operator).access)
 
 
-def packs_ahead(setting: Setting, view: OperatorView) -> bool:
+def packs_ahead(context: CostContext, view: OperatorView) -> bool:
     """Whether a right operand is packed ahead: blocks of columns must start at panels, which those of images do not."""
-    return may_pack_ahead(setting, view.operator) and setting.roles[view.operator.name].column not in view.walks
+    return may_pack_ahead(context, view.operator) and context.roles[view.operator.name].column not in view.walks
 
 
-def packs_now(setting: Setting, view: OperatorView, *, packed: bool) -> bool:
+def packs_now(context: CostContext, view: OperatorView, *, packed: bool) -> bool:
     """Whether a call packs a right operand itself; `packed` says that it is packed if it can be."""
-    return packed and may_pack(setting, view.operator) and not packs_ahead(setting, view)
+    return packed and may_pack(context, view.operator) and not packs_ahead(context, view)
 
 
-@fact
+@derived_once
 def _is_copied_once(chain: Chain, access: Access) -> bool:
     """Whether an access reads a constant, of extents that are known, no element at two points."""
     axes, sizes = sorted(access.axes()), planned_sizes(chain)
@@ -69,25 +69,27 @@ def _is_copied_once(chain: Chain, access: Access) -> bool:
     return int(distinct_elements(access, sizes)) == prod(sizes[axis] for axis in axes)
 
 
-def in_place_seconds(setting: Setting, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Count) -> Count:
+def in_place_seconds(
+    context: CostContext, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Count
+) -> Count:
     """What reading a right operand in place costs: its rows on other pages, once a panel; many are looked up at every call."""
-    rows, _, depth = kernel_tile(setting, operator, tiles)
-    pages = depth * _page_share(setting, operator)
-    panels = calls / _calls_per_panel(setting, operator, rows)
-    again = either(pages > setting.coefficients.pages_at_hand, pages, 0) * (calls - panels)
-    lookups = again * setting.coefficients.lookup_cycles / setting.machine.frequency_hz
-    return pages * panels * _page_seconds(setting) + lookups
+    rows, _, depth = kernel_tile(context, operator, tiles)
+    pages = depth * _page_share(context, operator)
+    panels = calls / _calls_per_panel(context, operator, rows)
+    again = either(pages > context.coefficients.pages_at_hand, pages, 0) * (calls - panels)
+    lookups = again * context.coefficients.lookup_cycles / context.machine.frequency_hz
+    return pages * panels * _page_seconds(context) + lookups
 
 
 def least_packing_seconds(
-    setting: Setting, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Count
+    context: CostContext, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Count
 ) -> Count:
     """The least that a right operand costs: packed ahead, packed once, or read in place."""
-    if not may_pack(setting, operator) or may_pack_ahead(setting, operator):
+    if not may_pack(context, operator) or may_pack_ahead(context, operator):
         return 0.0
-    swept = block.swept[setting.operands[operator.name].index(_right(setting, operator))]
-    once = swept * _seconds_per_element(setting, operator)
-    return np.minimum(once, in_place_seconds(setting, operator, block, tiles, calls)) if may_stay(setting, operator) else once
+    swept = block.swept[context.operands[operator.name].index(_right(context, operator))]
+    once = swept * _seconds_per_element(context, operator)
+    return np.minimum(once, in_place_seconds(context, operator, block, tiles, calls)) if may_stay(context, operator) else once
 
 
 def transposing_seconds(
@@ -110,55 +112,55 @@ def reading_seconds(chain: Chain, operator: Operator, roles: ContractionRoles, m
     return ELEMENT_BYTES * int(distinct_elements(access, sizes)) / source.bandwidth_bytes_per_s
 
 
-def has_unit_columns(setting: Setting, operator: Operator) -> bool:
+def has_unit_columns(context: CostContext, operator: Operator) -> bool:
     """Whether the columns of the right operand lie side by side."""
-    roles = setting.roles[operator.name]
-    indices = _right(setting, operator).access.indices
+    roles = context.roles[operator.name]
+    indices = _right(context, operator).access.indices
     return roles.column is not None and bool(indices) and indices[-1].coefficient(roles.column) == 1
 
 
-def packing_seconds(setting: Setting, around: Surroundings, view: OperatorView, block: Footprints) -> Count:
+def packing_seconds(context: CostContext, around: ChainFigures, view: OperatorView, block: Footprints) -> Count:
     """The time to pack an operator's right operand at the best place, 0 if no call packs it; tiles may be arrays."""
-    if not may_pack(setting, view.operator) or packs_ahead(setting, view):
+    if not may_pack(context, view.operator) or packs_ahead(context, view):
         return 0.0
     places = []
-    for copied, packed_bytes in _places(setting, around, view, block):
-        fits = packed_bytes <= setting.pack_limit_bytes
+    for copied, packed_bytes in _places(context, around, view, block):
+        fits = packed_bytes <= context.pack_limit_bytes
         places.append((copied, fits))
         if np.all(fits):
             break
     elements = places[-1][0]
     for copied, fits in reversed(places[:-1]):
         elements = either(fits, copied, elements)
-    return elements * _seconds_per_element(setting, view.operator)
+    return elements * _seconds_per_element(context, view.operator)
 
 
-def pack_depth(setting: Setting, around: Surroundings, view: OperatorView, block: Footprints) -> int:
+def pack_depth(context: CostContext, around: ChainFigures, view: OperatorView, block: Footprints) -> int:
     """How many of the loops around an operator stand outside its Pack."""
-    fits = [packed_bytes <= setting.pack_limit_bytes for _, packed_bytes in _places(setting, around, view, block)]
-    return _first_place(setting, around, view) + (fits.index(True) if True in fits else len(fits) - 1)
+    fits = [packed_bytes <= context.pack_limit_bytes for _, packed_bytes in _places(context, around, view, block)]
+    return _first_place(context, around, view) + (fits.index(True) if True in fits else len(fits) - 1)
 
 
-def _places(setting: Setting, around: Surroundings, view: OperatorView, block: Footprints) -> Iterator[tuple[Count, Count]]:
+def _places(context: CostContext, around: ChainFigures, view: OperatorView, block: Footprints) -> Iterator[tuple[Count, Count]]:
     """(elements copied in all, bytes packed at a time) of every place of a Pack, outermost first.
 
     Further in more is copied, so that the best place is the outermost at which a cache holds what is packed.
     """
-    operand, loops = _right(setting, view.operator), view.running()
-    copied = block.swept[setting.operands[view.operator.name].index(operand)]
-    first = _first_place(setting, around, view)
+    operand, loops = _right(context, view.operator), view.running()
+    copied = block.swept[context.operands[view.operator.name].index(operand)]
+    first = _first_place(context, around, view)
     for depth in range(len(loops) + 1):
         if depth and loops[depth - 1].axis not in operand.axes:
             copied = copied * loops[depth - 1].trips
         if depth >= first:
             inside = {loop.axis for loop in loops[:depth]}
-            box = {axis: view.tiles[axis] if axis in inside else setting.sizes[axis] for axis in operand.axes}
+            box = {axis: view.tiles[axis] if axis in inside else context.sizes[axis] for axis in operand.axes}
             yield copied, ELEMENT_BYTES * distinct_elements(operand.access, box)
 
 
-def _first_place(setting: Setting, around: Surroundings, view: OperatorView) -> int:
+def _first_place(context: CostContext, around: ChainFigures, view: OperatorView) -> int:
     """Outside a leading loop that indexes the operand nothing is saved, and an intermediate must be there first."""
-    operand = _right(setting, view.operator)
+    operand = _right(context, view.operator)
     return around.shared_loops[view.operator.name] if operand.is_intermediate else _leading(view.running(), operand.axes)
 
 
@@ -166,34 +168,34 @@ def _leading(loops: Sequence[LoopView], axes: frozenset[str]) -> int:
     return next((i for i, loop in enumerate(loops) if loop.axis not in axes), len(loops))
 
 
-def _right(setting: Setting, operator: Operator) -> Operand:
-    access = operator.reads[setting.roles[operator.name].right]
-    return setting.operands[operator.name][setting.read_number(operator, access)]
+def _right(context: CostContext, operator: Operator) -> Operand:
+    access = operator.reads[context.roles[operator.name].right]
+    return context.operands[operator.name][context.read_number(operator, access)]
 
 
-def _seconds_per_element(setting: Setting, operator: Operator) -> float:
-    coefficients = setting.coefficients
-    contiguous = has_unit_columns(setting, operator)
+def _seconds_per_element(context: CostContext, operator: Operator) -> float:
+    coefficients = context.coefficients
+    contiguous = has_unit_columns(context, operator)
     cycles = coefficients.pack_cycles_per_vector if contiguous else coefficients.transpose_cycles_per_vector
-    vectors = cycles * ELEMENT_BYTES * 8 / setting.machine.vector_bits / setting.machine.frequency_hz
-    pages = _page_share(setting, operator) / setting.kernels[operator.name].columns if contiguous else 0.0
-    return vectors + pages * _page_seconds(setting)
+    vectors = cycles * ELEMENT_BYTES * 8 / context.machine.vector_bits / context.machine.frequency_hz
+    pages = _page_share(context, operator) / context.kernels[operator.name].columns if contiguous else 0.0
+    return vectors + pages * _page_seconds(context)
 
 
-def _calls_per_panel(setting: Setting, operator: Operator, rows: Count) -> Count:
+def _calls_per_panel(context: CostContext, operator: Operator, rows: Count) -> Count:
     """How many tiles of rows meet one column panel before the next one, on average over all blocks of `rows`."""
-    row = setting.roles[operator.name].row
+    row = context.roles[operator.name].row
     if row is None:
         return 1
-    size, step = setting.sizes[row], setting.kernels[operator.name].rows
+    size, step = context.sizes[row], context.kernels[operator.name].rows
     return sum(number for number, _ in pieces(size, rows, step)) / -(-size // np.maximum(rows, 1))
 
 
-def _page_share(setting: Setting, operator: Operator) -> float:
+def _page_share(context: CostContext, operator: Operator) -> float:
     """The share of the right operand's rows that lie on another page than the row before, beyond that of a packed panel."""
-    apart, packed = row_stride(setting, operator), setting.kernels[operator.name].columns
+    apart, packed = row_stride(context, operator), context.kernels[operator.name].columns
     return max(0.0, min(1.0, ELEMENT_BYTES * apart / PAGE_BYTES) - ELEMENT_BYTES * packed / PAGE_BYTES)
 
 
-def _page_seconds(setting: Setting) -> float:
-    return setting.coefficients.page_cycles / setting.machine.frequency_hz
+def _page_seconds(context: CostContext) -> float:
+    return context.coefficients.page_cycles / context.machine.frequency_hz

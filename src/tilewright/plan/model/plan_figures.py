@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tilewright.plan.model.blocking import Blocking
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.model.kernel_work import kernel_work, useful_share
 from tilewright.plan.model.operands_read_once import streamed_reads
-from tilewright.plan.model.traffic import elements_into, footprints, kernel_tile, share_bytes, surroundings
+from tilewright.plan.model.traffic import chain_figures, elements_into, footprints, kernel_tile, share_bytes
 from tilewright.plan.model.working_set import live_intermediates, working_set
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.regions.footprint import distinct_elements
@@ -17,110 +17,110 @@ from tilewright.plan.schedule import Pack, Schedule
 from tilewright.plan.types import LevelPlan, Movement, OperatorPlan
 
 
-def operator_plans(setting: Setting, schedule: Schedule) -> tuple[OperatorPlan, ...]:
+def operator_plans(context: CostContext, schedule: Schedule) -> tuple[OperatorPlan, ...]:
     """The micro kernel of every contraction and the useful share of its work; of a map in micro tiles, their contraction."""
     plans = []
-    maps = maps_in_tiles(setting.chain, schedule, setting.kernels)
-    for one in view_schedule(setting.chain, schedule).operators:
+    maps = maps_in_tiles(context.chain, schedule, context.kernels)
+    for one in view_schedule(context.chain, schedule).operators:
         name = one.operator.name
-        if name not in setting.kernels:
+        if name not in context.kernels:
             plans.append(OperatorPlan(name, epilogue_of=maps.get(name, "")))
             continue
-        roles, kernel = setting.roles[name], setting.kernels[name]
-        work = kernel_work(one.operator, roles, kernel, setting.machine, one.walked(setting.sizes), one.tiles)
-        share = useful_share(one.operator, work, kernel, setting.machine, setting.sizes)
+        roles, kernel = context.roles[name], context.kernels[name]
+        work = kernel_work(one.operator, roles, kernel, context.machine, one.walked(context.sizes), one.tiles)
+        share = useful_share(one.operator, work, kernel, context.machine, context.sizes)
         plans.append(OperatorPlan(name, kernel.name, roles, share))
     return tuple(plans)
 
 
-def level_plans(setting: Setting, blocking: Blocking) -> tuple[LevelPlan, ...]:
+def level_plans(context: CostContext, blocking: Blocking) -> tuple[LevelPlan, ...]:
     """The blocking of every cache: L1 inside a contraction's block, the fusion level, and the levels behind it."""
-    outer = view_schedule(setting.chain, blocking.outer)
-    inner = view_schedule(setting.chain, blocking.schedule)
-    nearest = _nearest_level(setting, inner) if setting.fusion_position else ()
-    return (*nearest, _fusion_level(setting, outer), *_levels_behind(setting, outer))
+    outer = view_schedule(context.chain, blocking.outer)
+    inner = view_schedule(context.chain, blocking.schedule)
+    nearest = _nearest_level(context, inner) if context.fusion_position else ()
+    return (*nearest, _fusion_level(context, outer), *_levels_behind(context, outer))
 
 
-def movements_by_level(setting: Setting, blocking: Blocking) -> tuple[Movement, ...]:
+def movements_by_level(context: CostContext, blocking: Blocking) -> tuple[Movement, ...]:
     """Bytes of every tensor that cross into each cache: the traffic that the price counts."""
-    view = view_schedule(setting.chain, blocking.outer)
-    around = surroundings(setting, view)
+    view = view_schedule(context.chain, blocking.outer)
+    around = chain_figures(context, view)
     totals: dict[tuple[str, str], int] = {}
-    for one, inner in zip(view.operators, view_schedule(setting.chain, blocking.schedule).operators, strict=True):
-        block = footprints(setting.walked(one.walked(setting.sizes)), one.operator, one.tiles)
+    for one, inner in zip(view.operators, view_schedule(context.chain, blocking.schedule).operators, strict=True):
+        block = footprints(context.walked(one.walked(context.sizes)), one.operator, one.tiles)
         conflict = blocking.conflicts.get(one.operator.name, 1.0)
         cut = inner if len(inner.loops) > len(one.loops) else None
-        moved = elements_into(setting, around, one, block, inner=cut, conflict=conflict)
+        moved = elements_into(context, around, one, block, inner=cut, conflict=conflict)
         for level, elements in moved.items():
-            for operand, count in zip(setting.operands[one.operator.name], elements, strict=True):
+            for operand, count in zip(context.operands[one.operator.name], elements, strict=True):
                 key = (operand.access.tensor, level)
                 totals[key] = totals.get(key, 0) + ELEMENT_BYTES * int(count)
-    position = {level.name: i for i, level in enumerate(setting.cache_levels)}
+    position = {level.name: i for i, level in enumerate(context.cache_levels)}
     ordered = sorted(totals.items(), key=lambda item: position[item[0][1]])
     return tuple(Movement(tensor, level, size_bytes) for (tensor, level), size_bytes in ordered if size_bytes)
 
 
-def scratch_bytes(setting: Setting, schedule: Schedule) -> int:
+def scratch_bytes(context: CostContext, schedule: Schedule) -> int:
     """Packed operands (whole panels) and live intermediates of one thread."""
-    sizes = planned_sizes(setting.chain)
-    elements = int(live_intermediates(view_schedule(setting.chain, schedule)))
+    sizes = planned_sizes(context.chain)
+    elements = int(live_intermediates(view_schedule(context.chain, schedule)))
     packs = ((path, leaf) for path, leaf in schedule.leaves() if isinstance(leaf, Pack))
-    return ELEMENT_BYTES * (elements + sum(_packed_elements(setting, pack, box_sizes(path, sizes)) for path, pack in packs))
+    return ELEMENT_BYTES * (elements + sum(_packed_elements(context, pack, box_sizes(path, sizes)) for path, pack in packs))
 
 
-def constant_bytes(setting: Setting, schedule: Schedule) -> int:
+def constant_bytes(context: CostContext, schedule: Schedule) -> int:
     """Constants that are packed ahead (whole panels): once, for all threads and calls."""
-    sizes = planned_sizes(setting.chain)
-    return ELEMENT_BYTES * sum(_packed_elements(setting, pack, dict(sizes)) for pack in schedule.ahead)
+    sizes = planned_sizes(context.chain)
+    return ELEMENT_BYTES * sum(_packed_elements(context, pack, dict(sizes)) for pack in schedule.ahead)
 
 
-def _fusion_level(setting: Setting, view: ChainView) -> LevelPlan:
+def _fusion_level(context: CostContext, view: ChainView) -> LevelPlan:
     tiles = tuple({(loop.axis, int(one.tiles[loop.axis])): None for one in view.operators for loop in one.loops})
     order = tuple(dict.fromkeys(axis for axis, _ in tiles))
-    used = ELEMENT_BYTES * int(working_set(view, streamed_reads(setting)))
-    return LevelPlan(setting.fusion_level.name, order, tiles, used, setting.capacity_bytes)
+    used = ELEMENT_BYTES * int(working_set(view, streamed_reads(context)))
+    return LevelPlan(context.fusion_level.name, order, tiles, used, context.capacity_bytes)
 
 
-def _levels_behind(setting: Setting, view: ChainView) -> tuple[LevelPlan, ...]:
+def _levels_behind(context: CostContext, view: ChainView) -> tuple[LevelPlan, ...]:
     """The outermost block of shared loops whose tensors a cache behind the fusion level holds; none where none fits."""
-    around = surroundings(setting, view)
+    around = chain_figures(context, view)
     plans = []
-    for level in setting.cache_levels[setting.fusion_position + 1 :]:
+    for level in context.cache_levels[context.fusion_position + 1 :]:
         depth = next((depth for depth, fits in enumerate(around.held[level.name]) if fits), None)
         if depth is not None:
             loops = view.operators[-1].loops[:depth]
             tiles = tuple((loop.axis, int(view.operators[-1].tiles[loop.axis])) for loop in loops)
             blocks = blocks_in_view(view, len(around.touched_bytes) - 1)
-            capacity = int(share_bytes(setting, level, blocks)) if depth else level.size_bytes
+            capacity = int(share_bytes(context, level, blocks)) if depth else level.size_bytes
             used = int(around.touched_bytes[depth])
             plans.append(LevelPlan(level.name, tuple(loop.axis for loop in loops), tiles, used, capacity))
     return tuple(plans)
 
 
-def _nearest_level(setting: Setting, view: ChainView) -> tuple[LevelPlan, ...]:
+def _nearest_level(context: CostContext, view: ChainView) -> tuple[LevelPlan, ...]:
     """Column panels outside, rows inside: what the contraction with the largest block keeps in L1 at a time.
 
     Of a depth that does not fit, the tile is what does: the rest of the panel streams through from the level behind.
     """
-    capacity = int(setting.nearest_elements) * ELEMENT_BYTES
-    plans = [_micro_block(setting, one, capacity) for one in view.operators if one.operator.is_contraction()]
+    capacity = int(context.nearest_elements) * ELEMENT_BYTES
+    plans = [_micro_block(context, one, capacity) for one in view.operators if one.operator.is_contraction()]
     return tuple(sorted(plans, key=lambda plan: -plan.used_bytes)[:1])
 
 
-def _micro_block(setting: Setting, one: OperatorView, capacity: int) -> LevelPlan:
-    roles, kernel = setting.roles[one.operator.name], setting.kernels[one.operator.name]
-    block_rows, block_columns, block_depth = kernel_tile(setting, one.operator, one.tiles)
+def _micro_block(context: CostContext, one: OperatorView, capacity: int) -> LevelPlan:
+    roles, kernel = context.roles[one.operator.name], context.kernels[one.operator.name]
+    block_rows, block_columns, block_depth = kernel_tile(context, one.operator, one.tiles)
     columns, rows = int(min(block_columns, kernel.columns)), int(min(block_rows, kernel.rows))
     most = max((capacity // ELEMENT_BYTES - rows * columns) // (rows + columns), 1)
     depth = int(min(block_depth, most))
     roles_and_tiles = ((roles.column, columns), (roles.row, rows), (roles.depth, depth))
     tiles = tuple((axis, tile) for axis, tile in roles_and_tiles if axis is not None)
     used = ELEMENT_BYTES * (depth * (columns + rows) + rows * columns)
-    return LevelPlan(setting.cache_levels[0].name, tuple(axis for axis, _ in tiles), tiles, used, capacity)
+    return LevelPlan(context.cache_levels[0].name, tuple(axis for axis, _ in tiles), tiles, used, capacity)
 
 
-def _packed_elements(setting: Setting, pack: Pack, box: dict[str, int]) -> int:
-    column = setting.roles[pack.operator].column
+def _packed_elements(context: CostContext, pack: Pack, box: dict[str, int]) -> int:
+    column = context.roles[pack.operator].column
     if column is not None and pack.panel_columns:
         box[column] = -(-box[column] // pack.panel_columns) * pack.panel_columns
-    return int(distinct_elements(setting.chain.operator(pack.operator).reads[pack.read], box))
+    return int(distinct_elements(context.chain.operator(pack.operator).reads[pack.read], box))

@@ -17,7 +17,7 @@ import numpy as np
 
 from tilewright.graph.types import Operator
 from tilewright.kernels.contract import MicroKernel
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, PAGE_BYTES, Setting
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, PAGE_BYTES, CostContext
 from tilewright.plan.model.operands_read_once import FEW_ROWS
 from tilewright.plan.model.packing_cost import packs_ahead, packs_now
 from tilewright.plan.model.traffic import axis_stride, kernel_tile
@@ -28,7 +28,7 @@ FEW_PANELS = 4
 
 
 def prefetch_seconds(
-    setting: Setting,
+    context: CostContext,
     view: OperatorView,
     moved: Mapping[str, tuple[Count, ...]],
     tiles: Mapping[str, Count],
@@ -43,93 +43,93 @@ def prefetch_seconds(
     the pages of operands cost.
     """
     operator = view.operator
-    kernel = setting.kernels.get(operator.name)
+    kernel = context.kernels.get(operator.name)
     if kernel is None or not kernel.prefetch:
         return 0.0
-    _, _, depth = kernel_tile(setting, operator, tiles)
-    cost = calls * sum(_cycles_per_call(setting, kernel, one, depth) for one in kernel.prefetch) / setting.machine.frequency_hz
-    followed = packs_now(setting, view, packed=packed) or _is_followed(setting, view, kernel)
+    _, _, depth = kernel_tile(context, operator, tiles)
+    cost = calls * sum(_cycles_per_call(context, kernel, one, depth) for one in kernel.prefetch) / context.machine.frequency_hz
+    followed = packs_now(context, view, packed=packed) or _is_followed(context, view, kernel)
     hiding = [one for one in kernel.prefetch if one != "right" or not followed]
-    hidden = sum(_hidden_seconds(setting, operator, one, moved) for one in hiding)
-    in_memory = setting.source_position == len(setting.cache_levels)
+    hidden = sum(_hidden_seconds(context, operator, one, moved) for one in hiding)
+    in_memory = context.source_position == len(context.cache_levels)
     pages = sum(pages_s.get(one, 0.0) for one in hiding) if in_memory else 0.0
-    return cost - hidden - setting.coefficients.prefetch_hides * pages
+    return cost - hidden - context.coefficients.prefetch_hides * pages
 
 
-def stream_seconds(setting: Setting, view: OperatorView, moved: Mapping[str, tuple[Count, ...]], *, in_place: bool) -> Count:
+def stream_seconds(context: CostContext, view: OperatorView, moved: Mapping[str, tuple[Count, ...]], *, in_place: bool) -> Count:
     """What of the traffic of panels packed ahead, or of short rows past few rows, shows if the kernel does not prefetch it.
 
     That it shows, and that prefetches hide it, is measured (docs/kernels.md), not derived.
     """
-    kernel = setting.kernels.get(view.operator.name)
-    if kernel is None or "right" in kernel.prefetch or _is_followed(setting, view, kernel):
+    kernel = context.kernels.get(view.operator.name)
+    if kernel is None or "right" in kernel.prefetch or _is_followed(context, view, kernel):
         return 0.0
-    if kernel.rows > FEW_ROWS and (in_place or not packs_ahead(setting, view)):
+    if kernel.rows > FEW_ROWS and (in_place or not packs_ahead(context, view)):
         return 0.0
-    moving = _moving_seconds(setting, view.operator, "right", moved, setting.fusion_position)
-    return moving * setting.coefficients.visible_stream * _near(setting, view.operator, "right")
+    moving = _moving_seconds(context, view.operator, "right", moved, context.fusion_position)
+    return moving * context.coefficients.visible_stream * _near(context, view.operator, "right")
 
 
-def _is_followed(setting: Setting, view: OperatorView, kernel: MicroKernel) -> bool:
+def _is_followed(context: CostContext, view: OperatorView, kernel: MicroKernel) -> bool:
     """Whether few rows pass over a right operand whose reads hardware prefetchers follow: asking as well only delays them.
 
     Panels packed ahead are read end to end; one row reads a few long rows in place side by side (docs/kernels.md, few rows).
     """
-    roles = setting.roles[view.operator.name]
+    roles = context.roles[view.operator.name]
     if kernel.rows > FEW_ROWS or kernel.right_by_columns or roles.column is None:
         return False
-    is_one_row = roles.row is None or bool(np.max(setting.sizes[roles.row]) == 1)
-    is_long = bool(np.min(setting.sizes[roles.column]) > FEW_PANELS * kernel.columns)
-    return packs_ahead(setting, view) or (is_one_row and is_long)
+    is_one_row = roles.row is None or bool(np.max(context.sizes[roles.row]) == 1)
+    is_long = bool(np.min(context.sizes[roles.column]) > FEW_PANELS * kernel.columns)
+    return packs_ahead(context, view) or (is_one_row and is_long)
 
 
-def _cycles_per_call(setting: Setting, kernel: MicroKernel, operand: str, depth: Count) -> Count:
+def _cycles_per_call(context: CostContext, kernel: MicroKernel, operand: str, depth: Count) -> Count:
     sides: dict[str, tuple[Count, Count]] = {
         "left": (kernel.rows, depth),
         "right": (depth, kernel.columns),
         "target": (kernel.rows, kernel.columns),
     }
-    lines = prod(sides[operand]) * ELEMENT_BYTES / setting.cache_levels[0].line_bytes
-    return lines * dict(setting.coefficients.prefetch_cycles_per_line)[operand]
+    lines = prod(sides[operand]) * ELEMENT_BYTES / context.cache_levels[0].line_bytes
+    return lines * dict(context.coefficients.prefetch_cycles_per_line)[operand]
 
 
-def _hidden_seconds(setting: Setting, operator: Operator, operand: str, moved: Mapping[str, tuple[Count, ...]]) -> Count:
-    served = len(setting.cache_levels) - 1 if operand != "target" else setting.fusion_position
-    seconds = _moving_seconds(setting, operator, operand, moved, served)
-    hidden = setting.coefficients.visible_traffic * setting.coefficients.prefetch_hides
-    return seconds * hidden * _near(setting, operator, operand)
+def _hidden_seconds(context: CostContext, operator: Operator, operand: str, moved: Mapping[str, tuple[Count, ...]]) -> Count:
+    served = len(context.cache_levels) - 1 if operand != "target" else context.fusion_position
+    seconds = _moving_seconds(context, operator, operand, moved, served)
+    hidden = context.coefficients.visible_traffic * context.coefficients.prefetch_hides
+    return seconds * hidden * _near(context, operator, operand)
 
 
 def _moving_seconds(
-    setting: Setting, operator: Operator, operand: str, moved: Mapping[str, tuple[Count, ...]], served: int
+    context: CostContext, operator: Operator, operand: str, moved: Mapping[str, tuple[Count, ...]], served: int
 ) -> Count:
     """The time of an operand's traffic into the caches from number `served` on."""
-    place = _place(setting, operator, operand)
+    place = _place(context, operator, operand)
     seconds: Count = 0.0
-    for level, behind in list(pairwise(setting.machine.levels))[max(served, 1) : setting.source_position]:
+    for level, behind in list(pairwise(context.machine.levels))[max(served, 1) : context.source_position]:
         seconds = seconds + ELEMENT_BYTES * moved[level.name][place] / behind.bandwidth_bytes_per_s
     return seconds
 
 
-def _near(setting: Setting, operator: Operator, operand: str) -> float:
+def _near(context: CostContext, operator: Operator, operand: str) -> float:
     """The share of an operand's rows that lie on the same page as the row before: prefetches of others gained nothing.
 
     Of the target, and of the columns of a right operand where the kernel reads those.
     """
-    roles = setting.roles[operator.name]
+    roles = context.roles[operator.name]
     apart = 0
     if operand == "target":
-        apart = axis_stride(setting, operator.write, roles.row)
-    elif operand == "right" and setting.kernels[operator.name].right_by_columns:
-        apart = int(np.max(setting.sizes[roles.depth])) if roles.depth is not None else 1
+        apart = axis_stride(context, operator.write, roles.row)
+    elif operand == "right" and context.kernels[operator.name].right_by_columns:
+        apart = int(np.max(context.sizes[roles.depth])) if roles.depth is not None else 1
     return max(0.0, 1.0 - apart * ELEMENT_BYTES / PAGE_BYTES)
 
 
-def _place(setting: Setting, operator: Operator, operand: str) -> int:
-    """The number of an operand among `setting.operands` of its operator."""
-    roles = setting.roles[operator.name]
-    operands = setting.operands[operator.name]
+def _place(context: CostContext, operator: Operator, operand: str) -> int:
+    """The number of an operand among `context.operands` of its operator."""
+    roles = context.roles[operator.name]
+    operands = context.operands[operator.name]
     if operand == "target":
         return len(operands) - 1
     access = operator.reads[roles.left if operand == "left" else roles.right]
-    return setting.read_number(operator, access)
+    return context.read_number(operator, access)

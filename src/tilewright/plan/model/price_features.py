@@ -11,24 +11,24 @@ from dataclasses import replace
 from tilewright.plan.model.blocking import Blocking, works
 from tilewright.plan.model.coefficients import FITTED, TERMS, Coefficients
 from tilewright.plan.model.cost import Work, traffic_seconds
-from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.pricing import spills
 
 TRAFFIC = TERMS["traffic"]
 
 
-def features(setting: Setting, blocking: Blocking) -> dict[str, dict[str, float]]:
+def features(context: CostContext, blocking: Blocking) -> dict[str, dict[str, float]]:
     """By operator: `bytes_into_<level>`, `seconds_into_<level>`, and what each fitted coefficient costs per unit, in seconds.
 
     What does not fit the fusion level is `spilled_s` of the last operator.
     """
-    found = {operator.name: _traffic(setting, work) for operator, work in works(setting, blocking)}
-    for name, coefficients in unit_coefficients(setting.coefficients).items():
-        for operator, work in works(replace(setting, coefficients=coefficients), blocking):
+    found = {operator.name: _traffic(context, work) for operator, work in works(context, blocking)}
+    for name, coefficients in unit_coefficients(context.coefficients).items():
+        for operator, work in works(replace(context, coefficients=coefficients), blocking):
             paid = float(work.arithmetic_s + work.functions_s + work.packing_s + work.overhead_s + work.rolling_s)
             if paid:
                 found[operator.name][name] = paid
-    found[setting.chain.operators[-1].name]["spilled_s"] = spills(setting, blocking.outer).seconds
+    found[context.chain.operators[-1].name]["spilled_s"] = spills(context, blocking.outer).seconds
     return found
 
 
@@ -44,6 +44,6 @@ def unit_coefficients(coefficients: Coefficients) -> dict[str, Coefficients]:
     return {name: none.with_values({name: 1.0}) for name in FITTED if name not in TRAFFIC}
 
 
-def _traffic(setting: Setting, work: Work) -> dict[str, float]:
+def _traffic(context: CostContext, work: Work) -> dict[str, float]:
     moved = {f"bytes_into_{level}": float(size_bytes) for level, size_bytes in work.traffic_bytes.items()}
-    return {**moved, **{f"seconds_into_{level}": float(time) for level, time in traffic_seconds(setting, work).items()}}
+    return {**moved, **{f"seconds_into_{level}": float(time) for level, time in traffic_seconds(context, work).items()}}

@@ -8,7 +8,7 @@ from math import prod
 
 from tilewright.plan.model.blocking import Blocking, Works, works
 from tilewright.plan.model.cost import Work, traffic_seconds, visible_seconds
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.model.operands_read_once import streamed_reads
 from tilewright.plan.model.split_price import Split, merge_seconds
 from tilewright.plan.model.threads import imbalance
@@ -23,7 +23,7 @@ _GROUP = "time of "
 """Before the operator whose terms overlap."""
 
 
-def price_blocking(setting: Setting, blocking: Blocking, done: Works | None = None) -> Price:
+def price_blocking(context: CostContext, blocking: Blocking, done: Works | None = None) -> Price:
     """The price of a plan, term by term: for every operator arithmetic overlaps with the traffic into each level.
 
     `done` is what the operators cost, where that is known.
@@ -31,30 +31,30 @@ def price_blocking(setting: Setting, blocking: Blocking, done: Works | None = No
     terms: list[PriceTerm] = []
     beside = ("packing and pages", "blocks and tile ends", "carried halos", "visible traffic", "prefetches")
     totals = dict.fromkeys(beside, 0.0)
-    for operator, work in works(setting, blocking) if done is None else done:
-        terms += _overlapping_terms(setting, operator.name, work)
+    for operator, work in works(context, blocking) if done is None else done:
+        terms += _overlapping_terms(context, operator.name, work)
         totals["prefetches"] += float(work.prefetch_s)
         totals["packing and pages"] += float(work.packing_s)
         totals["blocks and tile ends"] += float(work.overhead_s)
         totals["carried halos"] += float(work.rolling_s)
-        totals["visible traffic"] += float(visible_seconds(setting, traffic_seconds(setting, work)))
+        totals["visible traffic"] += float(visible_seconds(context, traffic_seconds(context, work)))
     terms += [PriceTerm(name, time) for name, time in totals.items() if time]
-    spilled = spills(setting, blocking.outer)
+    spilled = spills(context, blocking.outer)
     if spilled.seconds:
         terms.append(spilled)
-    terms.append(PriceTerm(CALL, setting.coefficients.call_s))
-    blocks = block_count(setting.chain, blocking.schedule)
-    return Price((*terms, _region_term(setting, blocking.schedule)), blocks, setting.machine.parallel_region_s * (blocks > 1))
+    terms.append(PriceTerm(CALL, context.coefficients.call_s))
+    blocks = block_count(context.chain, blocking.schedule)
+    return Price((*terms, _region_term(context, blocking.schedule)), blocks, context.machine.parallel_region_s * (blocks > 1))
 
 
-def price_in_parts(setting: Setting, split: Split) -> Price:
+def price_in_parts(context: CostContext, split: Split) -> Price:
     """The price of a chain whose reduction is split: parts cost what they have of it, then their merge."""
-    of_part = [term for term in price_blocking(split.setting, split.blocking).terms if term.name != REGION]
+    of_part = [term for term in price_blocking(split.context, split.blocking).terms if term.name != REGION]
     terms = [replace(term, seconds=term.seconds * (1 if term.name == CALL else split.passes)) for term in of_part]
-    merge = merge_seconds(setting, split.axis, split.parts)
+    merge = merge_seconds(context, split.axis, split.parts)
     note = f"of {split.parts} parts, in a second parallel region"
-    blocks, regions_s = block_count(setting.chain, split.schedule()), 2 * setting.machine.parallel_region_s
-    return Price((*terms, PriceTerm("merge", merge, note=note), _region_term(setting, split.schedule())), blocks, regions_s)
+    blocks, regions_s = block_count(context.chain, split.schedule()), 2 * context.machine.parallel_region_s
+    return Price((*terms, PriceTerm("merge", merge, note=note), _region_term(context, split.schedule())), blocks, regions_s)
 
 
 def separate_price(prices: Iterable[Price]) -> Price:
@@ -77,33 +77,33 @@ def _renamed_term(term: PriceTerm, operators: Mapping[str, str]) -> PriceTerm:
     return replace(term, name=new + term.name.removeprefix(old), overlap=_GROUP + new)
 
 
-def spills(setting: Setting, schedule: Schedule) -> PriceTerm:
+def spills(context: CostContext, schedule: Schedule) -> PriceTerm:
     """What does not fit the fusion level goes out and comes back once per block of the shared loops."""
-    view = view_schedule(setting.chain, schedule)
-    excess = max(0, ELEMENT_BYTES * int(working_set(view, streamed_reads(setting))) - setting.capacity_bytes)
+    view = view_schedule(context.chain, schedule)
+    excess = max(0, ELEMENT_BYTES * int(working_set(view, streamed_reads(context))) - context.capacity_bytes)
     shared = prod(loop.trips for loop in view.operators[0].loops if _is_shared(view, loop))
-    behind = setting.machine.levels[setting.fusion_position + 1]
-    time = setting.coefficients.spilling * 2 * excess * shared / behind.bandwidth_bytes_per_s
-    return PriceTerm("spills", time, note=f"{excess} bytes beyond the share of {setting.fusion_level.name}")
+    behind = context.machine.levels[context.fusion_position + 1]
+    time = context.coefficients.spilling * 2 * excess * shared / behind.bandwidth_bytes_per_s
+    return PriceTerm("spills", time, note=f"{excess} bytes beyond the share of {context.fusion_level.name}")
 
 
-def _overlapping_terms(setting: Setting, operator: str, work: Work) -> Iterator[PriceTerm]:
+def _overlapping_terms(context: CostContext, operator: str, work: Work) -> Iterator[PriceTerm]:
     group = f"{_GROUP}{operator}"
     named = {"arithmetic": work.arithmetic_s, "functions": work.functions_s}
     busy = " and ".join(name for name, time in named.items() if time)
     if busy:
         yield PriceTerm(f"{operator}: {busy}", float(work.arithmetic_s + work.functions_s), group)
-    for level, time in traffic_seconds(setting, work).items():
-        overlapped = setting.coefficients.overlapped_traffic * float(time)
+    for level, time in traffic_seconds(context, work).items():
+        overlapped = context.coefficients.overlapped_traffic * float(time)
         if overlapped:
             yield PriceTerm(f"{operator}: traffic into {level}", overlapped, group)
 
 
-def _region_term(setting: Setting, schedule: Schedule) -> PriceTerm:
+def _region_term(context: CostContext, schedule: Schedule) -> PriceTerm:
     """A call on one thread opens no parallel region; the note says how the blocks divide and what a region costs."""
-    blocks, cores = block_count(setting.chain, schedule), setting.machine.cores
+    blocks, cores = block_count(context.chain, schedule), context.machine.cores
     uneven = imbalance(blocks, cores)
-    region_us = setting.machine.parallel_region_s * 1e6
+    region_us = context.machine.parallel_region_s * 1e6
     note = f"{blocks} blocks; on {cores} cores {uneven:.2f} x an even share, {region_us:.1f} us more"
     return PriceTerm(REGION, 0.0, note=note)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewright.plan.model.blocking import Blocking
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.regions.online_reductions import row_axes, shares_of, shares_read
 from tilewright.plan.schedule import Loop, Schedule
 
@@ -20,7 +20,7 @@ class Split:
     parts: int
     size: int
     """Points of the whole axis."""
-    setting: Setting
+    context: CostContext
     """Of one part."""
     blocking: Blocking
     """Of one part."""
@@ -36,19 +36,19 @@ class Split:
         return Schedule((Loop(self.axis, self.tile, one.body),), one.storage, self.axis, one.ahead)
 
 
-def split_seconds(setting: Setting, split: Split) -> float:
+def split_seconds(context: CostContext, split: Split) -> float:
     """The price of all parts and of their merge, on one thread."""
-    return split.passes * split.blocking.seconds + merge_seconds(setting, split.axis, split.parts)
+    return split.passes * split.blocking.seconds + merge_seconds(context, split.axis, split.parts)
 
 
-def merge_seconds(setting: Setting, axis: str, parts: int) -> float:
+def merge_seconds(context: CostContext, axis: str, parts: int) -> float:
     """Outputs and states of all parts written to memory and read back, and a pass over them."""
-    sink = setting.chain.operators[-1]
-    rows = shares_read(setting.chain, sink)
+    sink = context.chain.operators[-1]
+    rows = shares_read(context.chain, sink)
     laws = shares_of(rows) if rows is not None else None
-    written = prod(setting.sizes[name] for name in sink.write.axes())
-    states = len(laws.factors) * prod(setting.sizes[name] for name in row_axes(rows)) if rows is not None and laws else 0
-    vectors = parts * (written + states) * ELEMENT_BYTES * 8 / setting.machine.vector_bits
-    moved = 2 * parts * (written + states) * ELEMENT_BYTES / setting.machine.levels[-1].bandwidth_bytes_per_s
-    passing = vectors * setting.coefficients.pass_cycles_per_vector / setting.machine.frequency_hz
-    return setting.coefficients.merging * (moved + passing)
+    written = prod(context.sizes[name] for name in sink.write.axes())
+    states = len(laws.factors) * prod(context.sizes[name] for name in row_axes(rows)) if rows is not None and laws else 0
+    vectors = parts * (written + states) * ELEMENT_BYTES * 8 / context.machine.vector_bits
+    moved = 2 * parts * (written + states) * ELEMENT_BYTES / context.machine.levels[-1].bandwidth_bytes_per_s
+    passing = vectors * context.coefficients.pass_cycles_per_vector / context.machine.frequency_hz
+    return context.coefficients.merging * (moved + passing)

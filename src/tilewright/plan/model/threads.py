@@ -12,7 +12,7 @@ ENOUGH_BLOCKS = 16
 """Blocks that a plan provides if the work is large enough to be worth distributing."""
 
 
-WORTH_DISTRIBUTING_S = 2e-5
+LEAST_PARALLEL_S = 2e-5
 """Work that takes longer on one thread is cut into `ENOUGH_BLOCKS` blocks."""
 
 

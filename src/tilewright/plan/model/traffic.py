@@ -19,7 +19,7 @@ import numpy as np
 
 from tilewright.graph.types import Access, Operator, planned_extent
 from tilewright.machine.description import MemoryLevel
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, Operand, Setting
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext, Operand
 from tilewright.plan.model.movement import tile_visits
 from tilewright.plan.model.working_set import live_intermediates
 from tilewright.plan.regions.footprint import distinct_elements, swept_elements
@@ -28,7 +28,7 @@ from tilewright.plan.regions.parallel_loops import blocks_in_view
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ChainFigures:
     """What the price of one operator needs of the rest of the chain."""
 
     live_elements: Count
@@ -49,40 +49,40 @@ class Footprints:
     swept: tuple[Count, ...]
 
 
-def surroundings(setting: Setting, view: ChainView) -> Surroundings:
+def chain_figures(context: CostContext, view: ChainView) -> ChainFigures:
     """Of all operators under a schedule, or under a family of them."""
     paths = [[loop.node for loop in one.loops] for one in view.operators]
     shared = sum(len(set(nodes)) == 1 for nodes in zip(*paths, strict=False))
     beside = [shared, *(_alike(*pair) for pair in pairwise(paths)), shared]
     together = {one.operator.name: max(pair) for one, pair in zip(view.operators, pairwise(beside), strict=True)}
-    behind = setting.cache_levels[setting.fusion_position + 1 :]
-    touched = [_touched_bytes(setting, view, depth) for depth in range(shared + 1)] if behind else []
+    behind = context.cache_levels[context.fusion_position + 1 :]
+    touched = [_touched_bytes(context, view, depth) for depth in range(shared + 1)] if behind else []
     held = {}
     blocks = blocks_in_view(view, shared)
     for level in behind:
-        sizes = [level.size_bytes, *([share_bytes(setting, level, blocks)] * shared)]
+        sizes = [level.size_bytes, *([share_bytes(context, level, blocks)] * shared)]
         fits = [bytes_inside <= size for bytes_inside, size in zip(touched, sizes, strict=True)]
         held[level.name] = tuple(reduce(lambda one, other: one | other, fits[: depth + 1]) for depth in range(shared + 1))
-    return Surroundings(live_intermediates(view), together, held, tuple(touched))
+    return ChainFigures(live_intermediates(view), together, held, tuple(touched))
 
 
-def share_bytes(setting: Setting, level: MemoryLevel, blocks: Count) -> Count:
+def share_bytes(context: CostContext, level: MemoryLevel, blocks: Count) -> Count:
     """What one core has of a cache while the blocks of a plan run: cores that do not exist, or have no block, take no share."""
-    return level.size_bytes // np.minimum(min(level.shared_by_cores, setting.machine.cores), blocks)
+    return level.size_bytes // np.minimum(min(level.shared_by_cores, context.machine.cores), blocks)
 
 
-def footprints(setting: Setting, operator: Operator, tiles: Mapping[str, Count]) -> Footprints:
+def footprints(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Footprints:
     """The footprints of an operator's operands in blocks of these tiles; tiles may be arrays."""
-    accesses = [operand.access for operand in setting.operands[operator.name]]
+    accesses = [operand.access for operand in context.operands[operator.name]]
     return Footprints(
         tuple(distinct_elements(access, tiles) for access in accesses),
-        tuple(swept_elements(access, tiles, setting.sizes) for access in accesses),
+        tuple(swept_elements(access, tiles, context.sizes) for access in accesses),
     )
 
 
 def elements_into(
-    setting: Setting,
-    around: Surroundings,
+    context: CostContext,
+    around: ChainFigures,
     view: OperatorView,
     block: Footprints,
     *,
@@ -94,42 +94,42 @@ def elements_into(
     `inner` is the view with the loops that cut the block for L1 as well. `conflict` is how many times its size a panel of
     the right operand occupies in L1.
     """
-    operands = setting.operands[view.operator.name]
+    operands = context.operands[view.operator.name]
     moved: dict[str, tuple[Count, ...]] = {}
-    for position, level in enumerate(setting.cache_levels):
-        if position == setting.fusion_position:
+    for position, level in enumerate(context.cache_levels):
+        if position == context.fusion_position:
             moved[level.name] = _outer(operands, block.swept, view.running())
         elif position == 0:
             nearest = inner or view
-            own = block if inner is None else footprints(setting, view.operator, nearest.tiles)
-            moved[level.name] = _into_nearest(setting, around, nearest, own, conflict)
+            own = block if inner is None else footprints(context, view.operator, nearest.tiles)
+            moved[level.name] = _into_nearest(context, around, nearest, own, conflict)
         else:
             loops = _outside(view.running(), around.held[level.name])
             moved[level.name] = _outer(operands, block.swept, loops)
-    return _overflowing(setting, view.operator, block, moved) if conflict > 1 else moved
+    return _overflowing(context, view.operator, block, moved) if conflict > 1 else moved
 
 
 def _overflowing(
-    setting: Setting, operator: Operator, block: Footprints, moved: Mapping[str, tuple[Count, ...]]
+    context: CostContext, operator: Operator, block: Footprints, moved: Mapping[str, tuple[Count, ...]]
 ) -> dict[str, tuple[Count, ...]]:
     """A right operand in place whose tile overflows its sets of the fusion level comes from behind it whenever it enters L1."""
-    access = operator.reads[setting.roles[operator.name].right]
-    number = setting.read_number(operator, access)
-    fusion, nearest = setting.fusion_level, setting.cache_levels[0]
-    spread = ELEMENT_BYTES * block.tile[number] * set_conflict(setting, operator, fusion)
+    access = operator.reads[context.roles[operator.name].right]
+    number = context.read_number(operator, access)
+    fusion, nearest = context.fusion_level, context.cache_levels[0]
+    spread = ELEMENT_BYTES * block.tile[number] * set_conflict(context, operator, fusion)
     own = list(moved[fusion.name])
     again = np.maximum(own[number], moved[nearest.name][number])
-    own[number] = either(spread > setting.capacity_bytes, again, own[number])
+    own[number] = either(spread > context.capacity_bytes, again, own[number])
     return {**moved, fusion.name: tuple(own)}
 
 
-def set_conflict(setting: Setting, operator: Operator, level: MemoryLevel) -> float:
+def set_conflict(context: CostContext, operator: Operator, level: MemoryLevel) -> float:
     """How many times its size a panel of an unpacked right operand occupies in a cache: rows at a stride meet few of its sets.
 
     A row of a panel covers some consecutive sets, and rows start at every `gcd(sets, stride in lines)`-th set.
     """
-    roles, kernel = setting.roles[operator.name], setting.kernels[operator.name]
-    stride_bytes = ELEMENT_BYTES * row_stride(setting, operator)
+    roles, kernel = context.roles[operator.name], context.kernels[operator.name]
+    stride_bytes = ELEMENT_BYTES * row_stride(context, operator)
     sets = max(level.size_bytes // (level.line_bytes * max(level.associativity, 1)), 1)
     row_lines = -(-kernel.columns * ELEMENT_BYTES // level.line_bytes)
     if roles.depth is None or stride_bytes % level.line_bytes:
@@ -143,9 +143,9 @@ def passes(operator: Operator) -> int:
     return 1 + (len(operator.reduction.states) if operator.reduction is not None else 0)
 
 
-def kernel_tile(setting: Setting, operator: Operator, tiles: Mapping[str, Count]) -> tuple[Count, Count, Count]:
+def kernel_tile(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> tuple[Count, Count, Count]:
     """Rows, columns and depth of a contraction's block."""
-    roles = setting.roles[operator.name]
+    roles = context.roles[operator.name]
     rows, columns, depth = (tiles[axis] if axis is not None else 1 for axis in (roles.row, roles.column, roles.depth))
     return rows, columns, depth
 
@@ -155,13 +155,13 @@ def _alike(first: Sequence[int], second: Sequence[int]) -> int:
     return sum(one == other for one, other in zip(first, second, strict=False))
 
 
-def _touched_bytes(setting: Setting, view: ChainView, depth: int) -> Count:
+def _touched_bytes(context: CostContext, view: ChainView, depth: int) -> Count:
     """What the operators touch of inputs and outputs inside so many of the shared loops."""
     elements: dict[str, Count] = {}
     for one in view.operators:
         inside = {loop.axis for loop in one.loops[:depth]}
-        box = {axis: one.tiles[axis] if axis in inside else size for axis, size in setting.sizes.items()}
-        for operand in setting.operands[one.operator.name]:
+        box = {axis: one.tiles[axis] if axis in inside else size for axis, size in context.sizes.items()}
+        for operand in context.operands[one.operator.name]:
             if not operand.is_intermediate:
                 count = distinct_elements(operand.access, box)
                 before = elements.get(operand.access.tensor)
@@ -189,16 +189,16 @@ def _outside(loops: Sequence[LoopView], held: tuple[Count, ...]) -> tuple[LoopVi
 
 
 def _into_nearest(
-    setting: Setting, around: Surroundings, view: OperatorView, block: Footprints, conflict: float
+    context: CostContext, around: ChainFigures, view: OperatorView, block: Footprints, conflict: float
 ) -> tuple[Count, ...]:
-    operator, operands = view.operator, setting.operands[view.operator.name]
-    if operator.name in setting.kernels:
-        _, _, depth = kernel_tile(setting, operator, view.tiles)
-        panel = depth * setting.kernels[operator.name].columns
-        loops, times = (*view.running(), *_kernel_loops(setting, view, block, conflict)), 1
+    operator, operands = view.operator, context.operands[view.operator.name]
+    if operator.name in context.kernels:
+        _, _, depth = kernel_tile(context, operator, view.tiles)
+        panel = depth * context.kernels[operator.name].columns
+        loops, times = (*view.running(), *_kernel_loops(context, view, block, conflict)), 1
     else:
         panel, loops, times = 0, view.running(), passes(operator)
-    stays = around.live_elements + panel <= setting.nearest_elements
+    stays = around.live_elements + panel <= context.nearest_elements
     moved = []
     for operand, swept in zip(operands, block.swept, strict=True):
         elements = _moved(operand, swept, loops) * (1 if operand.is_write else times)
@@ -206,11 +206,11 @@ def _into_nearest(
     return tuple(moved)
 
 
-def _kernel_loops(setting: Setting, view: OperatorView, block: Footprints, conflict: float) -> tuple[LoopView, ...]:
+def _kernel_loops(context: CostContext, view: OperatorView, block: Footprints, conflict: float) -> tuple[LoopView, ...]:
     """The loops around the micro kernel inside a block, outermost first; those of which L1 holds the inside have one trip."""
-    roles, kernel = setting.roles[view.operator.name], setting.kernels[view.operator.name]
-    rows, columns, depth = kernel_tile(setting, view.operator, view.tiles)
-    usable = setting.nearest_elements
+    roles, kernel = context.roles[view.operator.name], context.kernels[view.operator.name]
+    rows, columns, depth = kernel_tile(context, view.operator, view.tiles)
+    usable = context.nearest_elements
     panel = depth * kernel.columns * conflict
     all_fits = sum(block.tile) * conflict <= usable
     rows_fit = rows * depth + panel <= usable
@@ -221,15 +221,15 @@ def _kernel_loops(setting: Setting, view: OperatorView, block: Footprints, confl
     return tuple(LoopView(axis, either(fits, 1, trips), -1) for axis, fits, trips in named if axis)
 
 
-def row_stride(setting: Setting, operator: Operator) -> int:
+def row_stride(context: CostContext, operator: Operator) -> int:
     """Elements between neighbours along the depth in the right operand, row-major at planned sizes."""
-    roles = setting.roles[operator.name]
-    return axis_stride(setting, operator.reads[roles.right], roles.depth)
+    roles = context.roles[operator.name]
+    return axis_stride(context, operator.reads[roles.right], roles.depth)
 
 
-def axis_stride(setting: Setting, access: Access, axis: str | None) -> int:
+def axis_stride(context: CostContext, access: Access, axis: str | None) -> int:
     """Elements between neighbours along an axis, row-major at planned sizes; 0 along none."""
-    tensor = setting.chain.tensor(access.tensor)
+    tensor = context.chain.tensor(access.tensor)
     extents = [planned_extent(extent) for extent in tensor.shape]
     strides = (index.coefficient(axis or "") * prod(extents[position + 1 :]) for position, index in enumerate(access.indices))
     return sum(strides)

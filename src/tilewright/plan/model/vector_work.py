@@ -8,31 +8,31 @@ from math import prod
 from tilewright.graph.scalar import Apply, Scalar, State, is_of_row, subexpressions
 from tilewright.graph.types import Operator
 from tilewright.kernels.dialects.vocabulary import WAYS
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.model.traffic import Footprints, passes
 from tilewright.plan.regions.loop_views import Count, LoopView, either
 from tilewright.plan.regions.online_reductions import blocks_of_rows, divided_by_readers, row_axes, shares_of, shares_read
 
 
-def function_seconds(setting: Setting, operator: Operator) -> float:
+def function_seconds(context: CostContext, operator: Operator) -> float:
     """The time of a map or row operator: its distinct scalar functions and its passes."""
     roots = [operator.body]
     if operator.reduction is not None:
         roots += [*(state.contribution for state in operator.reduction.states), operator.reduction.finish]
-    return _points(setting, operator) * _seconds_per_element(setting, roots, passes(operator))
+    return _points(context, operator) * _seconds_per_element(context, roots, passes(operator))
 
 
-def epilogue_seconds(setting: Setting, contraction: Operator) -> float:
+def epilogue_seconds(context: CostContext, contraction: Operator) -> float:
     """The time of the functions that the micro tiles of a contraction apply in registers: there is no pass."""
-    epilogue = setting.epilogues.get(contraction.name)
+    epilogue = context.epilogues.get(contraction.name)
     if epilogue is None:
         return 0.0
-    maps = (setting.chain.operator(name) for name in epilogue.maps)
-    return sum(_points(setting, one) * _seconds_per_element(setting, [one.body], 0) for one in maps)
+    maps = (context.chain.operator(name) for name in epilogue.maps)
+    return sum(_points(context, one) * _seconds_per_element(context, [one.body], 0) for one in maps)
 
 
 def vector_seconds(
-    setting: Setting, operator: Operator, shared: tuple[LoopView, ...], functions_s: Count, block: Footprints
+    context: CostContext, operator: Operator, shared: tuple[LoopView, ...], functions_s: Count, block: Footprints
 ) -> Count:
     """The vector work of an operator inside these shared loops; `functions_s` is that of its functions and passes.
 
@@ -41,29 +41,29 @@ def vector_seconds(
     every block but the first, and divided at the last. Shares of whole rows are divided in their sums where that is less work:
     in registers, if the micro kernel takes an epilogue.
     """
-    rows_of = shares_read(setting.chain, operator)
+    rows_of = shares_read(context.chain, operator)
     if rows_of is not None:
         blocks = blocks_of_rows(rows_of, shared)
-        corrected = block.swept[-1] * _seconds_per_element(setting, (), 1)
-        return functions_s + corrected * either(blocks > 1, blocks, int(_divides_in_pass(setting, operator, rows_of)))
+        corrected = block.swept[-1] * _seconds_per_element(context, (), 1)
+        return functions_s + corrected * either(blocks > 1, blocks, int(_divides_in_pass(context, operator, rows_of)))
     if not operator.is_row_operator() or operator.reduction is None:
         return functions_s
     if window_taps(operator):
         return functions_s
     blocks = blocks_of_rows(operator, shared)
-    rows = prod(setting.sizes[axis] for axis in row_axes(operator))
-    folding = len(operator.reduction.states) * setting.coefficients.row_cycles / setting.machine.frequency_hz
+    rows = prod(context.sizes[axis] for axis in row_axes(operator))
+    folding = len(operator.reduction.states) * context.coefficients.row_cycles / context.machine.frequency_hz
     laws, states = shares_of(operator), len(operator.reduction.states)
     if laws is None:
-        return functions_s + rows * folding + later_passes_seconds(setting, operator, 1, states)
+        return functions_s + rows * folding + later_passes_seconds(context, operator, 1, states)
     factors = [factor for _, factor in laws.factors if factor is not None]
-    lanes = setting.machine.vector_bits / 8 / ELEMENT_BYTES
-    taking = lanes * _seconds_per_element(setting, factors, 1 + len(laws.factors))
-    shares_s = share_seconds(setting, operator)
-    online = shares_s + rows * blocks * (taking + folding) + later_passes_seconds(setting, operator, blocks, states - 1)
-    divided_later = divided_by_readers(setting.chain, operator.name)
+    lanes = context.machine.vector_bits / 8 / ELEMENT_BYTES
+    taking = lanes * _seconds_per_element(context, factors, 1 + len(laws.factors))
+    shares_s = share_seconds(context, operator)
+    online = shares_s + rows * blocks * (taking + folding) + later_passes_seconds(context, operator, blocks, states - 1)
+    divided_later = divided_by_readers(context.chain, operator.name)
     whole = (shares_s if divided_later else functions_s) + rows * folding
-    whole += later_passes_seconds(setting, operator, 1, states - 1 if divided_later else states)
+    whole += later_passes_seconds(context, operator, 1, states - 1 if divided_later else states)
     return either(blocks > 1, online, whole)
 
 
@@ -74,39 +74,39 @@ def window_taps(operator: Operator) -> frozenset[str]:
     return frozenset(axis for axes in windows for axis in axes & reduced if axes - reduced)
 
 
-def _divides_in_pass(setting: Setting, contraction: Operator, rows_of: Operator) -> bool:
+def _divides_in_pass(context: CostContext, contraction: Operator, rows_of: Operator) -> bool:
     """Whether sums of shares of whole rows are divided in a pass of its own, and not at the end of micro tiles."""
-    kernel = setting.kernels.get(contraction.name)
-    return divided_by_readers(setting.chain, rows_of.name) and (kernel is None or kernel.emit_with is None)
+    kernel = context.kernels.get(contraction.name)
+    return divided_by_readers(context.chain, rows_of.name) and (kernel is None or kernel.emit_with is None)
 
 
-def later_passes_seconds(setting: Setting, operator: Operator, blocks: Count, passes_after: int) -> Count:
+def later_passes_seconds(context: CostContext, operator: Operator, blocks: Count, passes_after: int) -> Count:
     """What shows of reading rows again, after the first pass: nothing where L1 holds the rows that are worked on together."""
-    row = prod(setting.sizes[axis.name] for axis in operator.reduction_axes()) / blocks
-    bandwidth = setting.machine.levels[min(1, len(setting.machine.levels) - 1)].bandwidth_bytes_per_s
-    again_s = passes_after * ELEMENT_BYTES * _points(setting, operator) / bandwidth
-    return either(WAYS * row > setting.nearest_elements, again_s * setting.coefficients.visible_later_passes, 0)
+    row = prod(context.sizes[axis.name] for axis in operator.reduction_axes()) / blocks
+    bandwidth = context.machine.levels[min(1, len(context.machine.levels) - 1)].bandwidth_bytes_per_s
+    again_s = passes_after * ELEMENT_BYTES * _points(context, operator) / bandwidth
+    return either(WAYS * row > context.nearest_elements, again_s * context.coefficients.visible_later_passes, 0)
 
 
-def share_seconds(setting: Setting, operator: Operator) -> float:
+def share_seconds(context: CostContext, operator: Operator) -> float:
     """The time in which a row operator makes undivided shares of all its points: a pass for every state."""
     assert operator.reduction is not None
     roots = [operator.body, *(state.contribution for state in operator.reduction.states)]
-    return _points(setting, operator) * _seconds_per_element(setting, roots, passes(operator) - 1)
+    return _points(context, operator) * _seconds_per_element(context, roots, passes(operator) - 1)
 
 
-def _points(setting: Setting, operator: Operator) -> int:
-    return prod(setting.sizes[axis.name] for axis in operator.axes)
+def _points(context: CostContext, operator: Operator) -> int:
+    return prod(context.sizes[axis.name] for axis in operator.axes)
 
 
-def _seconds_per_element(setting: Setting, roots: Iterable[Scalar], over: int) -> float:
+def _seconds_per_element(context: CostContext, roots: Iterable[Scalar], over: int) -> float:
     """The time of the distinct functions of some expressions and of some passes."""
     applied = {node for root in roots for node in subexpressions(root) if isinstance(node, Apply)}
-    costs, other = dict(setting.coefficients.function_cycles_per_vector), setting.coefficients.other_function_cycles
+    costs, other = dict(context.coefficients.function_cycles_per_vector), context.coefficients.other_function_cycles
     inside = [node for node in applied if not is_of_row(node)]
     functions = sum(other if _is_once_a_row(node) else costs.get(node.function, other) for node in inside)
-    vectors = ELEMENT_BYTES * 8 / setting.machine.vector_bits
-    return vectors * (functions + over * setting.coefficients.pass_cycles_per_vector) / setting.machine.frequency_hz
+    vectors = ELEMENT_BYTES * 8 / context.machine.vector_bits
+    return vectors * (functions + over * context.coefficients.pass_cycles_per_vector) / context.machine.frequency_hz
 
 
 def _is_once_a_row(node: Apply) -> bool:

@@ -14,7 +14,7 @@ from tilewright.graph.scalar import Apply, Literal, Load, Scalar, rewrite, subex
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.element_access import C_TYPES
-from tilewright.plan.chain_analysis import fact
+from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.regions.live_blocks import overwritten
 from tilewright.plan.regions.online_reductions import shares_read
@@ -60,7 +60,7 @@ def _with_values(body: Scalar, values: Sequence[Scalar]) -> Scalar:
     return rewrite(body, lambda node: values[node.read] if isinstance(node, Load) else None)
 
 
-@fact
+@derived_once
 def epilogues(chain: Chain) -> tuple[Epilogue, ...]:
     """The epilogue of every contraction that has one, if its micro kernel takes it."""
     contractions = [op for op in chain.operators if op.is_contraction() and shares_read(chain, op) is None]
@@ -68,7 +68,7 @@ def epilogues(chain: Chain) -> tuple[Epilogue, ...]:
     return tuple(one for one in found if one.maps)
 
 
-@fact
+@derived_once
 def in_output_place(chain: Chain) -> tuple[str, ...]:
     """Intermediates that need no buffer: unfinished sums, and what the maps behind them make, lie where the output does."""
     for one in epilogues(chain):

@@ -11,7 +11,7 @@ from functools import reduce
 from math import prod
 
 from tilewright.graph.types import Access, Chain, Operator
-from tilewright.plan.chain_analysis import fact
+from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.chains import equal_axes, tensor_axes
 from tilewright.plan.regions.required_regions import schedule_follows
 from tilewright.plan.regions.trip_counts import largest_sizes, planned_sizes, trip_counts
@@ -56,7 +56,7 @@ def buffer_blocks(chain: Chain, schedule: Schedule, tensor: str) -> tuple[tuple[
     return tuple((axis, _larger([blocks[axis] for blocks in members])) for axis in tensor_axes(producer.write))
 
 
-@fact
+@derived_once
 def in_place_groups(chain: Chain) -> tuple[tuple[str, ...], ...]:
     """Intermediates that share one buffer: maps and row operators overwrite an input that nothing else reads.
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from tilewright.graph.types import Chain
-from tilewright.plan.chain_analysis import fact
+from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.chains import equal_axes
 from tilewright.plan.regions.epilogues import in_output_place
 from tilewright.plan.regions.live_blocks import in_place_groups
@@ -58,7 +58,7 @@ def is_lasting(view: ChainView, group: Group) -> Count:
     return reduce(np.logical_or, ((loop.trips > 1) | _is_open(view.chain, loop.axis) for loop in others), False)
 
 
-@fact
+@derived_once
 def _users(chain: Chain, group: Group) -> tuple[str, ...]:
     """The operators that write or read a group, in the chain's order."""
     makers = (maker for tensor in group if (maker := chain.producer(tensor)))

@@ -21,7 +21,7 @@ from tilewright.graph.known_values import known_value
 from tilewright.graph.scalar import Apply, Literal, Load, Parameter, Point, Scalar, rewrite, subexpressions
 from tilewright.graph.scalar_functions import COMBINATIONS
 from tilewright.graph.types import Access, Chain, Operator
-from tilewright.plan.chain_analysis import fact
+from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.regions.trip_counts import largest_sizes, trip_counts
 from tilewright.plan.schedule import Loop, Schedule, common_path
 
@@ -89,7 +89,7 @@ class KeyGuard:
         return next((mask for mask in self.masks if mask.operator == operator), None)
 
 
-@fact
+@derived_once
 def key_guard(chain: Chain) -> KeyGuard | None:
     """The masks of a chain; None if it has none that leave out whole blocks."""
     candidates = {axis.name: None for op in chain.operators for axis in op.reduction_axes()}

@@ -17,7 +17,7 @@ import numpy as np
 
 from tilewright.graph.scalar import Previous, Scalar, State, apply, subexpressions
 from tilewright.graph.types import AxisKind, Chain, Operator, Reduction
-from tilewright.plan.chain_analysis import fact
+from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.chains import equal_axes
 from tilewright.plan.regions.live_blocks import live_blocks
 from tilewright.plan.regions.loop_views import ChainView, Count, LoopView, OperatorView
@@ -99,7 +99,7 @@ def _producers_of_shares(chain: Chain, operator: Operator) -> Iterator[Operator]
             yield producer
 
 
-@fact
+@derived_once
 def divided_by_readers(chain: Chain, name: str) -> bool:
     """Whether the row operator of this name, if its rows are whole, leaves the division by totals to who sums its shares.
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from tilewright.graph.index import Index
 from tilewright.graph.types import AxisKind, Chain, Operator
-from tilewright.plan.chain_analysis import fact
+from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, common_path
 
@@ -70,7 +70,7 @@ def follows(chain: Chain, storage: Mapping[str, Storage], loops: Sequence[str]) 
     return _follows(chain, moving, frozenset(loops))
 
 
-@fact
+@derived_once
 def _follows(chain: Chain, moving: tuple[str, ...], loops: frozenset[str]) -> Follows:
     """The same for intermediates that are not kept."""
     found: dict[Place, Follow] = {}

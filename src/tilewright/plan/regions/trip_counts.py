@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tilewright.graph.types import Chain, SymbolicExtent, planned_extent
-from tilewright.plan.chain_analysis import fact
+from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.schedule import Loop
 
 
-@fact
+@derived_once
 def planned_sizes(chain: Chain) -> dict[str, int]:
     """The size of every axis to plan with: its extent, or the hint of a symbolic one; empty axes count as one point."""
     return {axis: max(planned_extent(extent), 1) for axis, extent in chain.extents.items()}
 
 
-@fact
+@derived_once
 def largest_sizes(chain: Chain) -> dict[str, int]:
     """The largest size that every axis can have at run time."""
     return {axis: extent.high if isinstance(extent, SymbolicExtent) else extent for axis, extent in chain.extents.items()}

@@ -15,7 +15,7 @@ import numpy as np
 from tilewright.graph.types import Operator
 from tilewright.plan.chains import axis_names
 from tilewright.plan.model.cost import Block, Work, arithmetic_work, least_work, measure, seconds, useful_seconds
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.model.masked_work import least_guarded_work
 from tilewright.plan.model.operands_read_once import streamed_read
 from tilewright.plan.model.working_set import live_intermediates
@@ -29,15 +29,15 @@ SPILL = 4.0
 """A working set beyond the capacity multiplies the price at least by this; so plans that fit win wherever there are any."""
 
 
-def with_spills(setting: Setting, price: Count, used: Count) -> Count:
+def with_spills(context: CostContext, price: Count, used: Count) -> Count:
     """The price where `used` elements fit the fusion level, and far more where they do not."""
-    excess = used / (setting.capacity_bytes / ELEMENT_BYTES)
+    excess = used / (context.capacity_bytes / ELEMENT_BYTES)
     return np.where(excess > 1, price * (SPILL + excess), price)
 
 
-def tile_elements(setting: Setting, operator: Operator, block: Block) -> Count:
+def tile_elements(context: CostContext, operator: Operator, block: Block) -> Count:
     """Elements of an operator's tiles of inputs and outputs, but for what passes by once."""
-    operands, streamed = setting.operands[operator.name], streamed_read(setting, operator)
+    operands, streamed = context.operands[operator.name], streamed_read(context, operator)
     kept = [one.is_write or one.access != streamed for one in operands]
     tiles = zip(operands, block.footprints.tile, kept, strict=True)
     return sum(tile for one, tile, is_kept in tiles if not one.is_intermediate and is_kept)
@@ -50,10 +50,10 @@ class Bounds:
     """
 
     def __init__(self, space: Space) -> None:
-        self.space, self.setting = space, space.setting
-        operators = self.setting.chain.operators
+        self.space, self.context = space, space.context
+        operators = self.context.chain.operators
         self.axes = {
-            op.name: tuple(a for a in self.setting.sizes if a in space.tiles and a in axis_names((op,))) for op in operators
+            op.name: tuple(a for a in self.context.sizes if a in space.tiles and a in axis_names((op,))) for op in operators
         }
         self.parts = {operator.name: self._parts(operator) for operator in operators}
         self.least: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {}
@@ -79,7 +79,7 @@ class Bounds:
         total, most = np.zeros((1,) * len(choices)), np.zeros((1,) * len(choices))
         for one in view.operators:
             price, used = self._price_and_use(one, choices, rolling)
-            total = total + with_spills(self.setting, price, used + live)
+            total = total + with_spills(self.context, price, used + live)
             most = np.maximum(most, used + live)
         return total, most
 
@@ -93,12 +93,12 @@ class Bounds:
             if one.walks:
                 arithmetic, functions = self._of_images(one, arithmetic, functions)
                 packing, overhead, moved = (part * self._read_whole(one) for part in (packing, overhead, moved))
-            guarded = least_guarded_work(self.setting, one.operator.name)
-            touches = not is_plain_mask(self.setting.chain, one.operator.name)
+            guarded = least_guarded_work(self.context, one.operator.name)
+            touches = not is_plain_mask(self.context.chain, one.operator.name)
             repeats, moved, functions = repeats * guarded.computed, moved * guarded.computed * touches, functions * touches
-            traffic = {level.name: moved for level in self.setting.cache_levels}
+            traffic = {level.name: moved for level in self.context.cache_levels}
             work = Work(arithmetic * repeats, functions * repeats, packing, overhead * repeats, traffic)
-            self.least[key] = np.asarray(seconds(self.setting, work)), used * (not one.walks)
+            self.least[key] = np.asarray(seconds(self.context, work)), used * (not one.walks)
         return self.least[key]
 
     def _of_images(self, one: OperatorView, arithmetic: Count, functions: Count) -> tuple[Count, Count]:
@@ -106,20 +106,20 @@ class Bounds:
 
         Images may have fewer edges than the whole axis: their edges count along rows, only useful work where columns follow.
         """
-        setting, operator = self.setting.walked(one.walked(self.setting.sizes)), one.operator
-        repeated = reduce(lambda times, axis: times * (one.walks[axis].total / self.setting.sizes[axis]), one.walks, 1.0)
-        if operator.name not in setting.kernels:
+        context, operator = self.context.walked(one.walked(self.context.sizes)), one.operator
+        repeated = reduce(lambda times, axis: times * (one.walks[axis].total / self.context.sizes[axis]), one.walks, 1.0)
+        if operator.name not in context.kernels:
             return arithmetic, functions * repeated
-        roles = setting.roles[operator.name]
+        roles = context.roles[operator.name]
         if roles.column in one.walks:
-            return useful_seconds(setting, operator), functions
+            return useful_seconds(context, operator), functions
         if roles.row in one.walks:
-            return arithmetic_work(setting, operator, one.tiles).seconds, functions
+            return arithmetic_work(context, operator, one.tiles).seconds, functions
         return arithmetic * repeated, functions
 
     def _read_whole(self, one: OperatorView) -> Count:
         """Whether images have every point at least once: where strides skip some, nothing is known of what is left."""
-        return reduce(lambda whole, axis: whole & (one.walks[axis].total >= self.setting.sizes[axis]), one.walks, True)
+        return reduce(lambda whole, axis: whole & (one.walks[axis].total >= self.context.sizes[axis]), one.walks, True)
 
     def _over_own(self, one: OperatorView, choices: Choices) -> Iterator[np.ndarray]:
         """The parts over the tiles of a prefix: the least over own loops; the whole axis where the operator has none.
@@ -142,12 +142,12 @@ class Bounds:
 
     def _parts(self, operator: Operator) -> tuple[np.ndarray, ...]:
         """Arithmetic, functions, packing, overhead, bytes into each level, elements of tiles: for all tiles of all axes."""
-        setting, axes = self.setting, self.axes[operator.name]
+        context, axes = self.context, self.axes[operator.name]
         choices = {axis: (1,) if axis in self.space.batch else self.space.tiles[axis] for axis in axes}
         tiles = broadcast(axes, choices)
-        box = {axis: np.minimum(tiles[axis], size) if axis in tiles else size for axis, size in setting.sizes.items()}
-        block = measure(setting, operator, box)
-        work = least_work(setting, operator, block)
+        box = {axis: np.minimum(tiles[axis], size) if axis in tiles else size for axis, size in context.sizes.items()}
+        block = measure(context, operator, box)
+        work = least_work(context, operator, block)
         moved = next(iter(work.traffic_bytes.values()))
         parts = (
             work.arithmetic_s,
@@ -155,6 +155,6 @@ class Bounds:
             work.packing_s,
             work.overhead_s,
             moved,
-            tile_elements(setting, operator, block),
+            tile_elements(context, operator, block),
         )
         return tuple(np.reshape(part, np.shape(part) or (1,) * len(axes)) for part in parts)

@@ -2,7 +2,7 @@
 
 Operators are independent here: inside its block an intermediate is an ordinary operand. Loops for L1 stand inside the block's
 loops, over the same axes again. Their traffic is that of the whole nest, walked from their tile outwards; it replaces what the
-bare block would move into L1. Both more loops and reading in place must gain what is `worth_it`.
+bare block would move into L1. Both more loops and reading in place must gain `least_gain`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from tilewright.plan.decisions.packing import with_packs
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import Work, operator_work, seconds
-from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.packing_cost import may_pack, may_stay, pack_depth, packs_ahead
-from tilewright.plan.model.traffic import Surroundings, footprints, set_conflict, surroundings
+from tilewright.plan.model.traffic import ChainFigures, chain_figures, footprints, set_conflict
 from tilewright.plan.regions.loop_views import Count, LoopView, OperatorView, view_schedule
 from tilewright.plan.schedule import Compute, Loop, Node
 from tilewright.plan.space.schedule_space import axis_multiple
@@ -33,19 +33,19 @@ InnerLoops = tuple[tuple[str, int], ...]
 """(axis, tile) of the loops that cut an operator's block for L1, outermost first."""
 
 
-def refine(setting: Setting, found: Sequence[Candidate]) -> Blocking:
+def refine(context: CostContext, found: Sequence[Candidate]) -> Blocking:
     """The best of the first few candidates when each is refined; the earlier of plans that cost about the same."""
     winner = found[0]
     rivals = [c for c in found[1:] if not c.is_bound]
-    rivals = [c for c in rivals if c.used_bytes <= winner.used_bytes or c.used_bytes <= setting.capacity_bytes]
+    rivals = [c for c in rivals if c.used_bytes <= winner.used_bytes or c.used_bytes <= context.capacity_bytes]
     rivals = [c for c in rivals if c.blocks >= winner.blocks][: BEAM - 1]
-    best = _refined(setting, winner)
+    best = _refined(context, winner)
     for candidate in rivals:
-        if _on_cores(candidate, _floor(setting, candidate)) * setting.coefficients.worth_it < _on_cores(
+        if _on_cores(candidate, _floor(context, candidate)) * context.coefficients.least_gain < _on_cores(
             best.candidate, best.seconds
         ):
-            other = _refined(setting, candidate)
-            if _on_cores(candidate, other.seconds) * setting.coefficients.worth_it < _on_cores(best.candidate, best.seconds):
+            other = _refined(context, candidate)
+            if _on_cores(candidate, other.seconds) * context.coefficients.least_gain < _on_cores(best.candidate, best.seconds):
                 best = other
     return best
 
@@ -57,70 +57,70 @@ class _Decision:
     seconds: float
 
 
-def _refined(setting: Setting, candidate: Candidate) -> Blocking:
-    outer = candidate.schedule(setting)
-    view = view_schedule(setting.chain, outer)
-    around = surroundings(setting, view)
-    decisions = {one.operator.name: _decide(setting, around, one) for one in view.operators}
+def _refined(context: CostContext, candidate: Candidate) -> Blocking:
+    outer = candidate.schedule(context)
+    view = view_schedule(context.chain, outer)
+    around = chain_figures(context, view)
+    decisions = {one.operator.name: _decide(context, around, one) for one in view.operators}
     inner = {name: decision.inner for name, decision in decisions.items() if decision.inner}
     conflicts = {name: decision.conflict for name, decision in decisions.items() if decision.conflict is not None}
     schedule = replace(outer, body=_with_inner(outer.body, inner)) if inner else outer
-    ahead = [one.operator.name for one in view.operators if packs_ahead(setting, one) and one.operator.name not in conflicts]
+    ahead = [one.operator.name for one in view.operators if packs_ahead(context, one) and one.operator.name not in conflicts]
     depths = {
         one.operator.name: pack_depth(
-            setting, around, one, footprints(setting.walked(one.walked(setting.sizes)), one.operator, one.tiles)
+            context, around, one, footprints(context.walked(one.walked(context.sizes)), one.operator, one.tiles)
         )
         for one in view.operators
-        if may_pack(setting, one.operator) and one.operator.name not in (*conflicts, *ahead)
+        if may_pack(context, one.operator) and one.operator.name not in (*conflicts, *ahead)
     }
     total = sum(decision.seconds for decision in decisions.values())
-    return Blocking(candidate, outer, with_packs(setting, schedule, depths, ahead), conflicts, total)
+    return Blocking(candidate, outer, with_packs(context, schedule, depths, ahead), conflicts, total)
 
 
-def _decide(setting: Setting, around: Surroundings, one: OperatorView) -> _Decision:
+def _decide(context: CostContext, around: ChainFigures, one: OperatorView) -> _Decision:
     """Pack or read in place, then the loops for L1."""
-    worth = setting.coefficients.worth_it
-    work = operator_work(setting, around, one)
-    best = _Decision((), None, float(seconds(setting, work)))
-    if may_stay(setting, one.operator) and best.seconds > (best.seconds - work.packing_s) * worth:
-        conflict = set_conflict(setting, one.operator, setting.cache_levels[0])
-        in_place = operator_work(setting, around, one, conflict=conflict)
-        if float(seconds(setting, in_place)) * worth < best.seconds:
-            work, best = in_place, _Decision((), conflict, float(seconds(setting, in_place)))
-    if one.operator.name in setting.kernels and _least(setting, work) * worth < best.seconds:
-        return _with_loops(setting, around, one, best)
+    least_gain = context.coefficients.least_gain
+    work = operator_work(context, around, one)
+    best = _Decision((), None, float(seconds(context, work)))
+    if may_stay(context, one.operator) and best.seconds > (best.seconds - work.packing_s) * least_gain:
+        conflict = set_conflict(context, one.operator, context.cache_levels[0])
+        in_place = operator_work(context, around, one, conflict=conflict)
+        if float(seconds(context, in_place)) * least_gain < best.seconds:
+            work, best = in_place, _Decision((), conflict, float(seconds(context, in_place)))
+    if one.operator.name in context.kernels and _least(context, work) * least_gain < best.seconds:
+        return _with_loops(context, around, one, best)
     return best
 
 
-def _least(setting: Setting, work: Work) -> float:
+def _least(context: CostContext, work: Work) -> float:
     """The price if nothing moved into L1."""
-    traffic = {**work.traffic_bytes, setting.cache_levels[0].name: 0}
-    return float(seconds(setting, replace(work, traffic_bytes=traffic)))
+    traffic = {**work.traffic_bytes, context.cache_levels[0].name: 0}
+    return float(seconds(context, replace(work, traffic_bytes=traffic)))
 
 
-def _with_loops(setting: Setting, around: Surroundings, one: OperatorView, best: _Decision) -> _Decision:
+def _with_loops(context: CostContext, around: ChainFigures, one: OperatorView, best: _Decision) -> _Decision:
     """The best loops inside an operator's block, if there are any worth it."""
-    roles = setting.roles[one.operator.name]
-    choices = {axis: _inner_tiles(setting, axis, one.tiles[axis]) for axis in (roles.row, roles.column, roles.depth) if axis}
+    roles = context.roles[one.operator.name]
+    choices = {axis: _inner_tiles(context, axis, one.tiles[axis]) for axis in (roles.row, roles.column, roles.depth) if axis}
     axes = [axis for axis, tiles in choices.items() if len(tiles) > 1]
     tiles = broadcast(axes, choices)
     volumes = prod(tiles.values(), start=np.ones(tuple(len(choices[axis]) for axis in axes)))
     for order in permutations(axes):
         inner = _inside(one, [(axis, tiles[axis]) for axis in order])
-        prices = seconds(setting, operator_work(setting, around, one, inner=inner, conflict=best.conflict))
+        prices = seconds(context, operator_work(context, around, one, inner=inner, conflict=best.conflict))
         prices = np.broadcast_to(prices, volumes.shape)
-        index = best_index(prices, volumes, setting.coefficients.equal_within)
-        worth = setting.coefficients.worth_it if not best.inner else 1.0
-        if float(prices[index]) * worth < best.seconds:
+        index = best_index(prices, volumes, context.coefficients.equal_within)
+        least_gain = context.coefficients.least_gain if not best.inner else 1.0
+        if float(prices[index]) * least_gain < best.seconds:
             chosen = {axis: choices[axis][i] for axis, i in zip(axes, index, strict=True)}
             loops = tuple((axis, chosen[axis]) for axis in order if chosen[axis] < one.tiles[axis])
             best = _Decision(loops, best.conflict, float(prices[index]))
     return best
 
 
-def _inner_tiles(setting: Setting, axis: str, tile: int) -> tuple[int, ...]:
+def _inner_tiles(context: CostContext, axis: str, tile: int) -> tuple[int, ...]:
     """Tiles of a block's axis; the last one is the block's."""
-    return tuple(min(inner, tile) for inner in candidates(tile, axis_multiple(setting, axis)))
+    return tuple(min(inner, tile) for inner in candidates(tile, axis_multiple(context, axis)))
 
 
 def _inside(one: OperatorView, loops: Sequence[tuple[str, Count]]) -> OperatorView:
@@ -149,9 +149,9 @@ def _on_cores(candidate: Candidate, seconds: float) -> float:
     return seconds * candidate.cores_s / candidate.seconds
 
 
-def _floor(setting: Setting, candidate: Candidate) -> float:
+def _floor(context: CostContext, candidate: Candidate) -> float:
     """What refinement cannot get below: the price without traffic into L1 and without packing."""
-    view = view_schedule(setting.chain, candidate.schedule(setting))
-    around = surroundings(setting, view)
-    works = (operator_work(setting, around, one) for one in view.operators)
-    return sum(_least(setting, replace(work, packing_s=0.0)) for work in works)
+    view = view_schedule(context.chain, candidate.schedule(context))
+    around = chain_figures(context, view)
+    works = (operator_work(context, around, one) for one in view.operators)
+    return sum(_least(context, replace(work, packing_s=0.0)) for work in works)

@@ -21,8 +21,8 @@ from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import Block, measure, operator_work, seconds
 from tilewright.plan.model.cost_context import ELEMENT_BYTES
 from tilewright.plan.model.packing_cost import may_stay
-from tilewright.plan.model.threads import ENOUGH_BLOCKS, WORTH_DISTRIBUTING_S, imbalance, threads_seconds
-from tilewright.plan.model.traffic import Surroundings, set_conflict, surroundings
+from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S, imbalance, threads_seconds
+from tilewright.plan.model.traffic import ChainFigures, chain_figures, set_conflict
 from tilewright.plan.model.working_set import live_intermediates, resident
 from tilewright.plan.regions.loop_views import Count, LoopView, OperatorView, expanded, view_behind, view_prefix
 from tilewright.plan.regions.online_reductions import state_elements
@@ -76,9 +76,9 @@ class Prefix:
         views: Views | None = None,
     ) -> None:
         self.space, self.prefix, self.rolled, self.blocks, self.segments = space, prefix, rolled, blocks, segments
-        self.setting = space.setting
+        self.context = space.context
         self.shared = (*prefix, *(axis for segment in segments for axis in segment.axes))
-        self.dims = tuple(axis for axis in self.setting.sizes if axis in self.shared)
+        self.dims = tuple(axis for axis in self.context.sizes if axis in self.shared)
         self.choices: Choices = choices or {axis: space.prefix_tiles(axis) for axis in self.dims}
         self.shape = tuple(len(self.choices[axis]) for axis in self.dims)
         self.tiles = broadcast(self.dims, self.choices)
@@ -105,7 +105,7 @@ class Prefix:
 
     def at_best(self, live: Count) -> np.ndarray:
         """What the operators cost (seconds on the cores) if intermediates took so much and nothing stayed of other operators."""
-        around = replace(surroundings(self.setting, self.view), live_elements=live)
+        around = replace(chain_figures(self.context, self.view), live_elements=live)
         options = {one.operator.name: tuple(self._options(around, one)) for one in self.view.operators}
         return self._unhindered(options, live)
 
@@ -114,7 +114,7 @@ class Prefix:
         index = tuple(int(i) for i in np.unravel_index(int(np.where(self.is_cut(), price, np.inf).argmin()), self.shape))
         tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
         blocks = int(np.broadcast_to(self.parallel_blocks, self.shape)[index])
-        cores = self.setting.machine.cores
+        cores = self.context.machine.cores
         seconds = float(price[index]) * cores / imbalance(blocks, cores)
         cut = tuple(axis for axis in self.prefix if self._cuts(axis, tiles[axis]))
         used_bytes = int(used[index]) * ELEMENT_BYTES
@@ -145,7 +145,7 @@ class Prefix:
 
     def best(self) -> Candidate:
         """The best candidate."""
-        around = surroundings(self.setting, self.view)
+        around = chain_figures(self.context, self.view)
         options = {one.operator.name: tuple(self._options(around, one)) for one in self.view.operators}
         stay = {one.operator.name: self._left(one) for one in self.view.operators}
         alike = self._alike(options, stay)
@@ -160,7 +160,7 @@ class Prefix:
             if not any(np.any(np.asarray(elements) > 0) for elements in others.values()):
                 break
             least = float(self._unhindered(options, around.live_elements).min()) if np.isinf(least) else least
-            if best.cores_s <= least * self.setting.coefficients.equal_within:
+            if best.cores_s <= least * self.context.coefficients.equal_within:
                 break
         assert best is not None
         return best
@@ -215,14 +215,14 @@ class Prefix:
         return found
 
     def _candidate(self, options: Mapping[str, Sequence[_Option]], choices: Mapping[str, _Choice]) -> Candidate:
-        setting = self.setting
+        context = self.context
         total = sum((choice.seconds for choice in choices.values()), np.zeros(self.shape))
         used = reduce(np.maximum, (choice.used for choice in choices.values()))
         blocks = np.broadcast_to(self.parallel_blocks, self.shape)
-        too_few = (blocks < min(ENOUGH_BLOCKS, blocks.max())) & (total > WORTH_DISTRIBUTING_S)
-        volume = prod((np.minimum(self.tiles[axis], setting.sizes[axis]) for axis in self.dims), start=np.ones(self.shape))
+        too_few = (blocks < min(ENOUGH_BLOCKS, blocks.max())) & (total > LEAST_PARALLEL_S)
+        volume = prod((np.minimum(self.tiles[axis], context.sizes[axis]) for axis in self.dims), start=np.ones(self.shape))
         on_cores = self._on_cores(total)
-        index = best_index(np.where(too_few, np.inf, on_cores), volume, setting.coefficients.equal_within)
+        index = best_index(np.where(too_few, np.inf, on_cores), volume, context.coefficients.equal_within)
         tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
         orders = {name: options[name][int(choice.order[index])].order for name, choice in choices.items()}
         own_tiles = {name: self._own_tiles(order, int(choices[name].index[index])) for name, order in orders.items()}
@@ -241,7 +241,7 @@ class Prefix:
             segments=self._cut_segments(tiles),
         )
 
-    def _options(self, around: Surroundings, shared: OperatorView) -> Iterator[_Option]:
+    def _options(self, around: ChainFigures, shared: OperatorView) -> Iterator[_Option]:
         """Every own order of an operator, priced for all tiles."""
         for order in self._own_orders(shared):
             view = self._with_own(shared, order)
@@ -249,7 +249,7 @@ class Prefix:
             block = self._block(shared, order)
             price = self._price(here, view, block)
             yield _Option(
-                order, price, tile_elements(self.setting, shared.operator, block), np.asarray(sum(self._left(view))) == 0
+                order, price, tile_elements(self.context, shared.operator, block), np.asarray(sum(self._left(view))) == 0
             )
 
     def _own_orders(self, one: OperatorView) -> tuple[tuple[str, ...], ...]:
@@ -258,22 +258,22 @@ class Prefix:
 
     def _with_own(self, shared: OperatorView, order: tuple[str, ...]) -> OperatorView:
         """The view of an operator with loops of its own in this order, of all tiles."""
-        dims, sizes = self._own_dims(order), self.setting.sizes
+        dims, sizes = self._own_dims(order), self.context.sizes
         tiles, one = self._tiles(dims), view_behind(shared, len(dims))
         loops = (LoopView(axis, -(-sizes[axis] // tiles[axis]), len(self.shared) + i) for i, axis in enumerate(order))
         own = {axis: np.minimum(tiles[axis], sizes[axis]) for axis in dims}
         return replace(one, loops=(*one.loops, *loops), tiles={**one.tiles, **own})
 
-    def _price(self, around: Surroundings, view: OperatorView, block: Block) -> Count:
+    def _price(self, around: ChainFigures, view: OperatorView, block: Block) -> Count:
         """The price with the right operand packed, or read in place where that gains enough."""
-        setting, worth = self.setting, self.setting.coefficients.worth_it
-        packed = operator_work(setting, around, view, block)
-        price = seconds(setting, packed)
-        if not may_stay(setting, view.operator) or np.all((price - packed.packing_s) * worth >= price):
+        context, least_gain = self.context, self.context.coefficients.least_gain
+        packed = operator_work(context, around, view, block)
+        price = seconds(context, packed)
+        if not may_stay(context, view.operator) or np.all((price - packed.packing_s) * least_gain >= price):
             return price
-        conflict = set_conflict(setting, view.operator, setting.cache_levels[0])
-        in_place = seconds(setting, operator_work(setting, around, view, block, conflict=conflict))
-        return np.where(in_place * worth < price, in_place, price)
+        conflict = set_conflict(context, view.operator, context.cache_levels[0])
+        in_place = seconds(context, operator_work(context, around, view, block, conflict=conflict))
+        return np.where(in_place * least_gain < price, in_place, price)
 
     def _best_own(self, options: Sequence[_Option], elsewhere: Count, streams: bool) -> _Choice:
         """The best own loops if other operators leave this much memory; none at all if more of them gain too little."""
@@ -281,12 +281,12 @@ class Prefix:
         if not orders:
             return none
         best = reduce(lambda one, other: _where(other.seconds < one.seconds, other, one), orders)
-        return _where(best.seconds * self.setting.coefficients.worth_it < none.seconds, best, none)
+        return _where(best.seconds * self.context.coefficients.least_gain < none.seconds, best, none)
 
     def _best_tiles(self, number: int, option: _Option, elsewhere: Count, streams: bool) -> _Choice:
         dims = self._own_dims(option.order)
         used = option.used + expanded(elsewhere, len(dims))
-        price = with_spills(self.setting, option.seconds, used)
+        price = with_spills(self.context, option.seconds, used)
         price = np.where(option.streams, price, np.inf) if streams else price
         shape = self.shape + tuple(len(self.space.tiles[axis]) for axis in dims)
         prices, needs = (np.broadcast_to(array, shape).reshape((*self.shape, -1)) for array in (price, used))
@@ -298,18 +298,18 @@ class Prefix:
         key = (one.operator.name, self.dims, self.rolled, along, bool(order))
         if key not in self.blocks:
             view = self._with_own(one, order)
-            self.blocks[key] = measure(self.setting.walked(view.walked(self.setting.sizes)), one.operator, view.tiles)
+            self.blocks[key] = measure(self.context.walked(view.walked(self.context.sizes)), one.operator, view.tiles)
         return self.blocks[key]
 
     def _own_dims(self, order: Sequence[str]) -> tuple[str, ...]:
-        return tuple(axis for axis in self.setting.sizes if axis in order)
+        return tuple(axis for axis in self.context.sizes if axis in order)
 
     def _tiles(self, own: tuple[str, ...]) -> dict[str, np.ndarray]:
         return broadcast((*self.dims, *own), {**self.choices, **{axis: self.space.tiles[axis] for axis in own}})
 
     def _left(self, view: OperatorView) -> Staying:
         """What stays on chip of an operator's tiles while others run: the same for all of its segment, and for all others."""
-        outer = [one.access for one in self.setting.operands[view.operator.name] if not one.is_intermediate]
+        outer = [one.access for one in self.context.operands[view.operator.name] if not one.is_intermediate]
         others = [one for one in self.view.operators if one.operator.name != view.operator.name]
         beside, within = (
             next((one for one in others if self._is_beside(one.operator.name, view.operator.name) == is_beside), None)
@@ -349,11 +349,11 @@ class Prefix:
 
     def _on_cores(self, seconds: Count) -> Count:
         """The time on the machine's cores of what takes so long on one thread, for all tiles."""
-        machine = self.setting.machine
+        machine = self.context.machine
         return threads_seconds(seconds, self.parallel_blocks, machine.cores, machine.parallel_region_s)
 
     def _cuts(self, axis: str, tile: int) -> bool:
-        return isinstance(self.setting.chain.extents[axis], SymbolicExtent) or tile < self.setting.sizes[axis]
+        return isinstance(self.context.chain.extents[axis], SymbolicExtent) or tile < self.context.sizes[axis]
 
 
 def _all_single_none(kinds: Sequence[Hashable]) -> Iterator[tuple[bool, ...]]:
@@ -369,10 +369,10 @@ def _content(figures: Count) -> Hashable:
     return array.shape, array.tobytes()
 
 
-def _behind(around: Surroundings, more: int) -> Surroundings:
+def _behind(around: ChainFigures, more: int) -> ChainFigures:
     """Figures over prefix tiles with dimensions for own tiles behind."""
     held = {level: tuple(expanded(count, more) for count in counts) for level, counts in around.held.items()}
-    return Surroundings(expanded(around.live_elements, more), around.shared_loops, held, ())
+    return ChainFigures(expanded(around.live_elements, more), around.shared_loops, held, ())
 
 
 def _where(condition: np.ndarray, this: _Choice, that: _Choice) -> _Choice:

@@ -13,10 +13,10 @@ from typing import TypeAlias
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Chain, Guard, Operator
-from tilewright.plan.chain_analysis import fact
+from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.chains import with_axes
 from tilewright.plan.model.candidate import Candidate
-from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.traffic import passes
 from tilewright.plan.model.vector_work import function_seconds
 from tilewright.plan.regions.masks import is_plain_mask, key_guard
@@ -24,46 +24,46 @@ from tilewright.plan.regions.online_reductions import shares_of
 from tilewright.plan.schedule import Segment
 from tilewright.plan.search.exact_search import search
 
-Searched: TypeAlias = dict[Hashable, tuple[Setting, tuple[Candidate, ...]]]
-"""By the key of a chain: the setting that was searched first, and what was found."""
+PlanCache: TypeAlias = dict[Hashable, tuple[CostContext, tuple[Candidate, ...]]]
+"""By the key of a chain: the context that was searched first, and what was found."""
 
 
-def recalled(setting: Setting, searched: Searched) -> tuple[Candidate, ...]:
+def cached_search(context: CostContext, plan_cache: PlanCache) -> tuple[Candidate, ...]:
     """As `search`, from memory where a chain of the same structure was searched before."""
-    key = _key(setting)
-    if key not in searched:
-        searched[key] = setting, search(setting)
-    first, found = searched[key]
-    if first.chain == setting.chain:
+    key = _key(context)
+    if key not in plan_cache:
+        plan_cache[key] = context, search(context)
+    first, found = plan_cache[key]
+    if first.chain == context.chain:
         return found
-    names = dict(zip(first.sizes, setting.sizes, strict=True))
-    operators = {old.name: new.name for old, new in zip(first.chain.operators, setting.chain.operators, strict=True)}
-    tensors = {old.name: new.name for old, new in zip(first.chain.tensors, setting.chain.tensors, strict=True)}
+    names = dict(zip(first.sizes, context.sizes, strict=True))
+    operators = {old.name: new.name for old, new in zip(first.chain.operators, context.chain.operators, strict=True)}
+    tensors = {old.name: new.name for old, new in zip(first.chain.tensors, context.chain.tensors, strict=True)}
     return tuple(_renamed(candidate, names, operators, tensors) for candidate in found)
 
 
-@fact
-def structure(chain: Chain) -> Hashable:
+@derived_once
+def canonical_form(chain: Chain) -> Hashable:
     """A chain without the names in it: chains of equal structure have the same plans on the same machine, but for names."""
     axes = {name: str(number) for number, name in enumerate(dict.fromkeys(a.name for op in chain.operators for a in op.axes))}
     tensors = {tensor.name: str(number) for number, tensor in enumerate(chain.tensors)}
-    operators = tuple(_nameless(with_axes(operator, axes), tensors) for operator in chain.operators)
+    operators = tuple(_without_names(with_axes(operator, axes), tensors) for operator in chain.operators)
     return _tensor_key(chain), operators
 
 
-def _nameless(operator: Operator, tensors: Mapping[str, str]) -> Operator:
+def _without_names(operator: Operator, tensors: Mapping[str, str]) -> Operator:
     reads = tuple(replace(access, tensor=tensors[access.tensor]) for access in operator.reads)
     return replace(operator, name="", kind="", reads=reads, write=replace(operator.write, tensor=tensors[operator.write.tensor]))
 
 
-def _key(setting: Setting) -> Hashable:
-    chain = setting.chain
-    axes = {axis: axis_index(str(number)) for number, axis in enumerate(setting.sizes)}
+def _key(context: CostContext) -> Hashable:
+    chain = context.chain
+    axes = {axis: axis_index(str(number)) for number, axis in enumerate(context.sizes)}
     tensors = {tensor.name: str(number) for number, tensor in enumerate(chain.tensors)}
-    operators = tuple(_operator_key(setting, operator, axes, tensors) for operator in chain.operators)
-    machine, coefficients = setting.machine, setting.coefficients
+    operators = tuple(_operator_key(context, operator, axes, tensors) for operator in chain.operators)
+    machine, coefficients = context.machine, context.coefficients
     masks = _mask_key(chain, axes)
-    return tuple(chain.extents.values()), _tensor_key(chain), operators, masks, machine, coefficients, setting.enough_blocks
+    return tuple(chain.extents.values()), _tensor_key(chain), operators, masks, machine, coefficients, context.enough_blocks
 
 
 def _mask_key(chain: Chain, axes: Mapping[str, Index]) -> Hashable:
@@ -80,16 +80,16 @@ def _tensor_key(chain: Chain) -> Hashable:
     return tuple((tensor.shape, tensor.dtype, tensor.name in chain.constants) for tensor in chain.tensors)
 
 
-def _operator_key(setting: Setting, operator: Operator, axes: Mapping[str, Index], tensors: Mapping[str, str]) -> Hashable:
+def _operator_key(context: CostContext, operator: Operator, axes: Mapping[str, Index], tensors: Mapping[str, str]) -> Hashable:
     accesses = tuple(_access_key(access, axes, tensors) for access in (*operator.reads, operator.write))
     own = tuple((str(axes[axis.name]), axis.kind) for axis in operator.axes)
-    if operator.name in setting.kernels:
-        roles = setting.roles[operator.name]
+    if operator.name in context.kernels:
+        roles = context.roles[operator.name]
         named = (roles.row, roles.column, roles.depth, *roles.outer)
         numbers = tuple(str(axes[name]) if name else "" for name in named)
-        return accesses, own, setting.kernels[operator.name], roles.left, numbers
+        return accesses, own, context.kernels[operator.name], roles.left, numbers
     laws = shares_of(operator)
-    return accesses, own, function_seconds(setting, operator), passes(operator), operator.reduction is None, laws
+    return accesses, own, function_seconds(context, operator), passes(operator), operator.reduction is None, laws
 
 
 def _access_key(access: Access, axes: Mapping[str, Index], tensors: Mapping[str, str]) -> Hashable:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.schedule import Segment
 from tilewright.plan.search.bounds import Bounds
 from tilewright.plan.search.outer_loops import Prefix
@@ -15,14 +15,14 @@ from tilewright.plan.space.loop_trees import possible_segments, segmentations
 from tilewright.plan.space.schedule_space import space_of
 
 
-def can_cost(setting: Setting, limit_s: float) -> bool:
+def can_cost(context: CostContext, limit_s: float) -> bool:
     """Whether any schedule may cost no more than this on one thread, by the price that the search goes by.
 
     That price multiplies what does not fit the fusion level. As much of the traffic as prefetches may hide counts as hidden.
     """
-    coefficients = setting.coefficients
+    coefficients = context.coefficients
     visible = coefficients.visible_traffic * (1 - coefficients.prefetch_hides)
-    hidden = replace(setting, coefficients=replace(coefficients, visible_traffic=visible))
+    hidden = replace(context, coefficients=replace(coefficients, visible_traffic=visible))
     space = space_of(hidden)
     bounds, segments = Bounds(space), possible_segments(space)
     return any(least_seconds(bounds, segments, Prefix(space, *variant, {})) <= limit_s for variant in space.variants())

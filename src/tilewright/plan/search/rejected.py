@@ -8,7 +8,7 @@ from tilewright.graph.types import Chain
 from tilewright.plan.decisions.micro_kernel import RankedKernels
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import attained
-from tilewright.plan.model.cost_context import Setting
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.split_price import Split
 from tilewright.plan.model.threads import ENOUGH_BLOCKS
 from tilewright.plan.regions.parallel_loops import block_count
@@ -32,16 +32,16 @@ def lost_single_part(plan: Plan, split: Split) -> Rejected:
     return Rejected(f"{split.axis} in one part", blocks, split_blocks, "blocks", "too few blocks for threads")
 
 
-def lost_candidates(setting: Setting, winner: Candidate, found: Sequence[Candidate]) -> Iterator[Rejected]:
+def lost_candidates(context: CostContext, winner: Candidate, found: Sequence[Candidate]) -> Iterator[Rejected]:
     """The candidates of the search that lost to the winner, by memory, blocks for threads, or time."""
     others = [candidate for candidate in found if candidate is not winner]
     for candidate in others[:KEPT_REJECTIONS]:
-        kind = "roll" if candidate.rolled else "recompute" if recomputes(setting.chain, candidate.prefix) else "keep"
+        kind = "roll" if candidate.rolled else "recompute" if recomputes(context.chain, candidate.prefix) else "keep"
         name = f"{kind}, {candidate}"
-        if candidate.used_bytes > setting.capacity_bytes >= winner.used_bytes:
-            level = setting.fusion_level.name
+        if candidate.used_bytes > context.capacity_bytes >= winner.used_bytes:
+            level = context.fusion_level.name
             reason = f"does not fit its share of {level}"
-            yield Rejected(name, candidate.used_bytes, setting.capacity_bytes, "bytes", reason)
+            yield Rejected(name, candidate.used_bytes, context.capacity_bytes, "bytes", reason)
         elif candidate.blocks < min(ENOUGH_BLOCKS, winner.blocks) and candidate.seconds <= winner.seconds:
             yield Rejected(name, candidate.blocks, winner.blocks, "blocks", "too few blocks for threads")
         else:
@@ -52,13 +52,13 @@ def lost_candidates(setting: Setting, winner: Candidate, found: Sequence[Candida
             )
 
 
-def lost_kernels(setting: Setting, ranked: RankedKernels) -> Iterator[Rejected]:
+def lost_kernels(context: CostContext, ranked: RankedKernels) -> Iterator[Rejected]:
     """The next best micro kernels of other tiles."""
     for name, kernels in ranked.items():
-        chosen = setting.kernels[name]
-        chosen_times = attained(setting, chosen)
+        chosen = context.kernels[name]
+        chosen_times = attained(context, chosen)
         winner_s = next(time for kernel, time in kernels if kernel.same_tile(chosen))
         for kernel, time in [pair for pair in kernels if not pair[0].same_tile(chosen)][:2]:
             reason = f"{name}: edges and rate" if time > winner_s else f"{name}: equal, and behind it in the registry's order"
-            own_s = time * attained(setting, kernel)
+            own_s = time * attained(context, kernel)
             yield Rejected(f"micro kernel {kernel.name} for {name}", own_s, winner_s * chosen_times, "s", reason)

@@ -5,26 +5,26 @@ from __future__ import annotations
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.chains import single_operator_chains
 from tilewright.plan.decisions.prefetching_kernels import choose_prefetches
-from tilewright.plan.model.cost_context import Setting, setting_of
+from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.pricing import price_blocking, separate_price
 from tilewright.plan.search.exact_search import search
 from tilewright.plan.search.inner_loops import refine
 from tilewright.plan.types import Price
 
 
-def price_unfused(setting: Setting, available: tuple[MicroKernel, ...]) -> Price:
+def price_unfused(context: CostContext, available: tuple[MicroKernel, ...]) -> Price:
     """The price of the operators one after the other in one call, each with the micro kernel of the chain's setting."""
     prices = []
-    for alone in single_operator_chains(setting.chain):
+    for alone in single_operator_chains(context.chain):
         (operator,) = alone.operators
-        own = setting_of(
+        own = context_of(
             alone,
-            setting.machine,
-            {name: kernel for name, kernel in setting.kernels.items() if name == operator.name},
-            {name: roles for name, roles in setting.roles.items() if name == operator.name},
-            setting.coefficients,
+            context.machine,
+            {name: kernel for name, kernel in context.kernels.items() if name == operator.name},
+            {name: roles for name, roles in context.roles.items() if name == operator.name},
+            context.coefficients,
         )
         blocking = refine(own, search(own))
         chosen = choose_prefetches(own, blocking, available)
-        prices.append(price_blocking(chosen.setting, blocking, chosen.works))
+        prices.append(price_blocking(chosen.context, blocking, chosen.works))
     return separate_price(prices)

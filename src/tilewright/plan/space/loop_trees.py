@@ -31,13 +31,13 @@ def possible_segments(space: Space) -> tuple[Segment, ...]:
     found = [segment for group in space.groups if (segment := _segment(space, group))]
     if len(found) > MOST_SEGMENTS:
         return ()
-    names = [operator.name for operator in space.setting.chain.operators]
+    names = [operator.name for operator in space.context.chain.operators]
     return tuple(sorted(found, key=lambda segment: names.index(segment.operators[0])))
 
 
 def executable_segments(space: Space, prefix: tuple[str, ...], segments: Sequence[Segment]) -> tuple[Segment, ...]:
     """Those of the segments that can be executed below a prefix."""
-    chain = space.setting.chain
+    chain = space.context.chain
     bare = ((one, prefixed(chain, prefix, {}, dict.fromkeys((*prefix, *one.axes), 1), segments=(one,))) for one in segments)
     return tuple(segment for segment, schedule in bare if is_executable(chain, schedule))
 
@@ -52,7 +52,7 @@ def segmentations(segments: Sequence[Segment]) -> Iterator[tuple[Segment, ...]]:
 def tree_choices(space: Space, prefix: Choices, segments: Sequence[Segment]) -> Choices:
     """The tiles to try of a prefix and of the segments below it, in the chain's order of axes."""
     inside = {axis: space.tiles[axis] for segment in segments for axis in segment.axes}
-    kept = {axis: ({**prefix, **inside})[axis] for axis in space.setting.sizes if axis in prefix or axis in inside}
+    kept = {axis: ({**prefix, **inside})[axis] for axis in space.context.sizes if axis in prefix or axis in inside}
     while prod(map(len, kept.values())) > MOST_TREE_POINTS:
         longest = max(kept, key=lambda axis: len(kept[axis]))
         kept[longest] = thinned(kept[longest], -(-len(kept[longest]) // 2))
@@ -61,7 +61,7 @@ def tree_choices(space: Space, prefix: Choices, segments: Sequence[Segment]) -> 
 
 def _segment(space: Space, axes: Group) -> Segment | None:
     """All operators that have the axes, if they stand together, are some of several, and the last one alone sums the axes."""
-    operators = space.setting.chain.operators
+    operators = space.context.chain.operators
     places = [place for place, operator in enumerate(operators) if axis_names((operator,)) & set(axes)]
     together = places == list(range(places[0], places[-1] + 1))
     summed = {axis.name for axis in operators[places[-1]].reduction_axes()}

@@ -16,10 +16,10 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
-from tilewright.plan.chain_analysis import fact
+from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
 from tilewright.plan.loop_orders import prefix_storage, prefixed
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, Setting
+from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.loop_views import ChainView, reordered, view_prefix
 from tilewright.plan.regions.parallel_loops import is_parallel
@@ -48,7 +48,7 @@ Views = dict[Hashable, tuple[tuple[str, ...], ChainView]]
 class Space:
     """The axes of a chain that loops may cut, in groups, with the tiles to try for each, smallest first."""
 
-    setting: Setting
+    context: CostContext
     batch: tuple[str, ...]
     """Their loops go outermost, one point at a time: nothing is reused along them."""
     groups: tuple[Group, ...]
@@ -61,7 +61,7 @@ class Space:
 
         Chains without a contraction reuse nothing, so that only the order of the output's dimensions is kept for them.
         """
-        chain = self.setting.chain
+        chain = self.context.chain
         able = {axis for group in self.groups for axis in group if may_lead(chain, axis) and not why_not(chain, (axis,))}
         free = [tuple(axis for axis in group if axis in able and self.prefix_tiles(axis)) for group in self.groups]
         free = [group for group in free if group]
@@ -69,13 +69,13 @@ class Space:
         checked: dict[Hashable, bool] = {}
         for length in range(min(len(free), LONGEST_PREFIX) + 1):
             for order in permutations(free, length):
-                if self.setting.kernels or order == tuple(free[:length]):
+                if self.context.kernels or order == tuple(free[:length]):
                     found.append((*self.batch, *_joined(order)))
         return tuple(prefix for prefix in found if len(chain.operators) == 1 or self._is_executable(prefix, checked))
 
     def _is_executable(self, prefix: tuple[str, ...], checked: dict[Hashable, bool]) -> bool:
         """Whether a prefix can be executed; the order of its loops matters only where what is recomputed is summed along one."""
-        chain = self.setting.chain
+        chain = self.context.chain
         sums = any(axis.name in prefix for op in chain.operators[:-1] for axis in op.reduction_axes())
         key = prefix if sums and recomputes(chain, prefix) else frozenset(prefix)
         if key not in checked:
@@ -87,7 +87,7 @@ class Space:
 
         Any axis of the last group may be the one to roll along; of more than `MOST_ROLLED` buffers all are rolled together.
         """
-        chain, prefixes = self.setting.chain, self.prefixes()
+        chain, prefixes = self.context.chain, self.prefixes()
         found: list[tuple[tuple[str, ...], tuple[str, ...]]] = [(prefix, ()) for prefix in prefixes]
         for prefix in prefixes:
             for turned in self._turned(prefix):
@@ -107,7 +107,7 @@ class Space:
 
         A chain of one operator has all its loops in the prefix.
         """
-        if operator.name not in self.setting.kernels or len(self.setting.chain.operators) == 1:
+        if operator.name not in self.context.kernels or len(self.context.chain.operators) == 1:
             return ((),)
         own = axis_names((operator,)) - set(prefix)
         free = [tuple(axis for axis in group if axis in own) for group in self.groups]
@@ -119,7 +119,7 @@ class Space:
 
         Only then does the place of its Pack not depend on what stands between them.
         """
-        operands, right = self.setting.operands[operator.name], operator.reads[self.setting.roles[operator.name].right]
+        operands, right = self.context.operands[operator.name], operator.reads[self.context.roles[operator.name].right]
         if not all(right.axes().issuperset(group) for group in groups):
             return list(groups)
         found: dict[frozenset[int], Group] = {}
@@ -132,24 +132,24 @@ class Space:
         """The tiles of a shared loop. One that covers its axis is no loop, but the rest of its group may be."""
         if axis in self.batch:
             return (1,)
-        tiles, is_symbolic = self.tiles[axis], isinstance(self.setting.chain.extents[axis], SymbolicExtent)
+        tiles, is_symbolic = self.tiles[axis], isinstance(self.context.chain.extents[axis], SymbolicExtent)
         return tiles if is_symbolic or (axis,) not in self.groups else tiles[:-1]
 
 
-def space_of(setting: Setting) -> Space:
+def space_of(context: CostContext) -> Space:
     """The space of a chain: axes with one candidate, which a loop would cover in one trip, are left out."""
-    chain = setting.chain
-    every = _candidates(setting)
+    chain = context.chain
+    every = _candidates(context)
     loops = {a: t for a, t in every.items() if len(t) > 1 or isinstance(chain.extents[a], SymbolicExtent)}
     batch = tuple(axis for axis in batch_axes(chain) if axis in loops)
     free = [axis for axis in _output_first(chain) if axis in loops and axis not in batch]
-    return Space(setting, batch, _groups(setting, free), _thinned(setting, batch, loops))
+    return Space(context, batch, _groups(context, free), _thinned(context, batch, loops))
 
 
-def thinned_axes(setting: Setting) -> tuple[str, ...]:
+def thinned_axes(context: CostContext) -> tuple[str, ...]:
     """The axes of which the space has not every tile that matters."""
-    every = _candidates(setting)
-    return tuple(axis for axis, tiles in space_of(setting).tiles.items() if len(tiles) < len(every[axis]))
+    every = _candidates(context)
+    return tuple(axis for axis, tiles in space_of(context).tiles.items() if len(tiles) < len(every[axis]))
 
 
 def batch_axes(chain: Chain) -> tuple[str, ...]:
@@ -172,7 +172,7 @@ def _shared_by_contractions(chain: Chain) -> tuple[str, ...]:
     return tuple(axis for axis in chain.shared_axes if axis in shared and is_parallel(chain, axis) and may_lead(chain, axis))
 
 
-@fact
+@derived_once
 def why_not(chain: Chain, prefix: tuple[str, ...]) -> str:
     """Why the blocks of a prefix cannot be executed; empty if they can."""
     return why_not_executable(chain, prefixed(chain, prefix, {}, dict.fromkeys(prefix, 1)))
@@ -183,17 +183,17 @@ def recomputes(chain: Chain, prefix: tuple[str, ...]) -> bool:
     return Storage.RECOMPUTE in prefix_storage(chain, prefix).values()
 
 
-def axis_multiple(setting: Setting, axis: str) -> int:
+def axis_multiple(context: CostContext, axis: str) -> int:
     """What tiles of an axis are multiples of: columns of packed panels (required); rows, vectors of maps and reduction blocks."""
     columns, rows, depths = [1], [1], [1]
-    for operator in setting.chain.operators:
-        if operator.name in setting.kernels:
-            roles, kernel = setting.roles[operator.name], setting.kernels[operator.name]
+    for operator in context.chain.operators:
+        if operator.name in context.kernels:
+            roles, kernel = context.roles[operator.name], context.kernels[operator.name]
             columns += [kernel.columns] * (axis == roles.column)
             rows += [kernel.rows] * (axis == roles.row)
             depths += [SMALLEST_DEPTH] * (axis == roles.depth)
         elif axis == operator.write.innermost():
-            rows.append(setting.machine.vector_bits // (8 * ELEMENT_BYTES))
+            rows.append(context.machine.vector_bits // (8 * ELEMENT_BYTES))
     required = lcm(*columns)
     preferred = lcm(*columns, *rows, *(depths if required == 1 else ()))
     return preferred if preferred <= max(LARGEST_MULTIPLE, required) else -(-max(rows) // required) * required
@@ -204,9 +204,9 @@ def are_cut(space: Space, prefix: Sequence[str], rolled: Sequence[str], tiles: M
     groups = [[axis for axis in group if axis in prefix] for group in space.groups]
     every = np.array(True)
     for group in [*(group for group in groups if len(group) > 1), list(prefix[-1:] if rolled else ())]:
-        loops = [axis for axis in group if not isinstance(space.setting.chain.extents[axis], SymbolicExtent)]
+        loops = [axis for axis in group if not isinstance(space.context.chain.extents[axis], SymbolicExtent)]
         if group and loops == group:
-            every = every & reduce(np.logical_or, [tiles[axis] < space.setting.sizes[axis] for axis in group])
+            every = every & reduce(np.logical_or, [tiles[axis] < space.context.sizes[axis] for axis in group])
     return every
 
 
@@ -219,7 +219,7 @@ def shared_view(
     views: Views,
 ) -> ChainView:
     """The view of a prefix without own loops; orders of the same loops have one in common, but for trees."""
-    chain, key = space.setting.chain, (frozenset(prefix), rolled, prefix[-1] if rolled else "")
+    chain, key = space.context.chain, (frozenset(prefix), rolled, prefix[-1] if rolled else "")
     if segments:
         return view_prefix(chain, prefix, {}, tiles, prefix_storage(chain, prefix, rolled), segments)
     if key not in views:
@@ -240,9 +240,9 @@ def may_lead(chain: Chain, axis: str) -> bool:
     return all((op.name, axis) in follow for op in apart)
 
 
-def _candidates(setting: Setting) -> dict[str, tuple[int, ...]]:
+def _candidates(context: CostContext) -> dict[str, tuple[int, ...]]:
     """Of every axis: the smallest aligned tile for each number of trips."""
-    return {axis: candidates(size, axis_multiple(setting, axis)) for axis, size in setting.sizes.items()}
+    return {axis: candidates(size, axis_multiple(context, axis)) for axis, size in context.sizes.items()}
 
 
 def _subsets(groups: Sequence[Group]) -> Iterator[tuple[Group, ...]]:
@@ -255,23 +255,23 @@ def _output_first(chain: Chain) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*tensor_axes(chain.operators[-1].write), *chain.extents)))
 
 
-def _groups(setting: Setting, axes: Sequence[str]) -> tuple[Group, ...]:
+def _groups(context: CostContext, axes: Sequence[str]) -> tuple[Group, ...]:
     """The axes by signature; every axis for itself where no contraction reuses anything."""
-    if not setting.kernels:
+    if not context.kernels:
         return tuple((axis,) for axis in axes)
     groups: dict[frozenset[tuple[str, int]], list[str]] = {}
     for axis in axes:
         signature = frozenset(
-            (name, number) for name, own in setting.operands.items() for number, one in enumerate(own) if axis in one.axes
+            (name, number) for name, own in context.operands.items() for number, one in enumerate(own) if axis in one.axes
         )
         groups.setdefault(signature, []).append(axis)
     return tuple(tuple(group) for group in groups.values())
 
 
-def _thinned(setting: Setting, batch: Iterable[str], tiles: Mapping[str, tuple[int, ...]]) -> Mapping[str, tuple[int, ...]]:
+def _thinned(context: CostContext, batch: Iterable[str], tiles: Mapping[str, tuple[int, ...]]) -> Mapping[str, tuple[int, ...]]:
     """The tiles themselves, unless an operator has more than `MOST_POINTS` combinations: then its longest lists are halved."""
     kept = dict(tiles)
-    for operator in setting.chain.operators:
+    for operator in context.chain.operators:
         axes = [axis.name for axis in operator.axes if axis.name in kept and axis.name not in set(batch)]
         while prod(len(kept[axis]) for axis in axes) > MOST_POINTS:
             longest = max(axes, key=lambda axis: len(kept[axis]))

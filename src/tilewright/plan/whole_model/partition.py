@@ -19,13 +19,13 @@ from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import make_chain
-from tilewright.plan.decisions.micro_kernel import chain_setting
+from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.decisions.scalar_loop import why_stored
 from tilewright.plan.model.coefficients import Coefficients, coefficients_for
 from tilewright.plan.model.pricing import separate_price
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.regions import gathered_reads as lookups
-from tilewright.plan.search.plan_cache import Searched, structure
+from tilewright.plan.search.plan_cache import PlanCache, canonical_form
 from tilewright.plan.search.profitability import can_cost
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price
 from tilewright.plan.whole_model.plan_renaming import names_of, renamed_cut, renamed_plan
@@ -85,7 +85,7 @@ class _Partition:
     """By the structure of a chain: the plan of the first."""
     divided: dict[Hashable, tuple[Operators, list[_Part]]] = field(default_factory=dict)
     """By the structure of a group: the first, and its parts."""
-    searched: Searched = field(default_factory=dict)
+    plan_cache: PlanCache = field(default_factory=dict)
     writers: dict[str, Operator] = field(default_factory=dict)
     """By the tensor that they write."""
     readers: dict[str, list[Operator]] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class _Partition:
         """The cheapest parts found for a group: looked for once for all groups of the same structure."""
         if len(group) == 1:
             return [self.alone[group[0].name]]
-        key = structure(self._chain(group))
+        key = canonical_form(self._chain(group))
         if key not in self.divided:
             self.divided[key] = group, self._divided(group)
             return self.divided[key][1]
@@ -143,12 +143,12 @@ class _Partition:
         parts = self._built_up(group) if len(group) <= SMALL_GROUP else self._paired(self._layers(group))
         if whole is not None and not self._is_slower(whole, parts):
             return [whole]
-        self._tell_of_whole(group, parts)
+        self._report_whole(group, parts)
         return parts
 
-    def _tell_of_whole(self, group: Operators, parts: list[_Part]) -> None:
+    def _report_whole(self, group: Operators, parts: list[_Part]) -> None:
         """Add to the cuts between parts of a group what all of it costs as one chain, where that was found out."""
-        if len(group) == 2 or structure(self._chain(group)) not in self.planned:
+        if len(group) == 2 or canonical_form(self._chain(group)) not in self.planned:
             return
         cores = self.machine.cores
         whole_us, parts_us = self.part(group).price.on(cores) * 1e6, self._apart_s(parts) * 1e6
@@ -185,8 +185,8 @@ class _Partition:
     def _can_pay(self, group: Operators) -> bool:
         """Whether operators as one chain may cost no more than apart: found out without a search."""
         available = registry.for_machine(self.machine) if self.kernels is None else self.kernels
-        setting, _ = chain_setting(self._chain(group), self.machine, available, self.coefficients)
-        return can_cost(setting, self._separate(group).seconds * self.coefficients.worth_it)
+        context, _ = chain_context(self._chain(group), self.machine, available, self.coefficients)
+        return can_cost(context, self._separate(group).seconds * self.coefficients.least_gain)
 
     def _layers(self, group: Operators) -> list[_Part]:
         """Contractions, each with those operators behind it that are better joined to it."""
@@ -269,7 +269,7 @@ class _Partition:
         small in every direction) is on the side of the joined.
         """
         several = sum(any(operator.is_contraction() for operator in part.operators) for part in apart) > 1
-        tolerance = 1.0 if several else self.coefficients.worth_it
+        tolerance = 1.0 if several else self.coefficients.least_gain
         return joined.price.on(self.machine.cores) > self._apart_s(apart) * tolerance
 
     def _apart_s(self, parts: list[_Part]) -> float:
@@ -308,9 +308,9 @@ class _Partition:
         names = tuple(operator.name for operator in operators)
         if names not in self.plans:
             chain = self._chain(operators)
-            first = self.planned.get(structure(chain))
+            first = self.planned.get(canonical_form(chain))
             plan = (renamed_plan(first, chain) if first is not None else None) or self._new_plan(operators)
-            self.plans[names] = self.planned.setdefault(structure(chain), plan) if first is None else plan
+            self.plans[names] = self.planned.setdefault(canonical_form(chain), plan) if first is None else plan
         return self.plans[names]
 
     def _new_plan(self, operators: Operators) -> Plan:
@@ -320,7 +320,7 @@ class _Partition:
             kernels=self.kernels,
             coefficients=self.coefficients,
             unfused_price=self._separate(operators) if len(operators) > 1 else None,
-            searched=self.searched,
+            plan_cache=self.plan_cache,
         )
 
     def _chain(self, operators: Operators) -> Chain:
