@@ -1,4 +1,4 @@
-"""`tilewright bench`: the command of the distribution tilewright-bench, or how to install it."""
+"""`tilewright bench`: the commands of the distribution tilewright-bench, or how to install it."""
 
 from __future__ import annotations
 
@@ -11,26 +11,30 @@ from tilewright.errors import TilewrightError
 PACKAGE = "tilewright_bench"
 
 
-@click.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def not_installed(arguments: tuple[str, ...]) -> None:
-    """Measure kernels beside other libraries (not installed: tilewright-bench)."""
-    raise TilewrightError(
-        "tilewright bench needs the distribution tilewright-bench",
-        why=f"there is no package {PACKAGE}",
-        hint="pip install 'tilewright[bench]', or in a checkout of Tilewright: pip install -e . -e ./bench",
-    )
+class Distribution(click.Group):
+    """A group whose commands are those of the distribution, which is imported on first use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every name, sorted. Raises `TilewrightError` where the distribution is not installed."""
+        return _commands().list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, None if there is none. Raises `TilewrightError` where the distribution is not installed."""
+        return _commands().get_command(ctx, cmd_name)
 
 
-def found() -> click.Command:
-    """The command that is installed, else the one that says how to install it."""
+bench = Distribution("bench", help="Measure kernels beside the libraries that are installed.")
+
+
+def _commands() -> click.Group:
     try:
-        command: click.Command = importlib.import_module(f"{PACKAGE}.command").bench
+        group: click.Group = importlib.import_module(f"{PACKAGE}.command").bench
     except ModuleNotFoundError as problem:
         if problem.name != PACKAGE:
             raise
-        return not_installed
-    return command
-
-
-bench = found()
+        raise TilewrightError(
+            "tilewright bench needs the distribution tilewright-bench",
+            why=f"there is no package {PACKAGE}",
+            hint="pip install 'tilewright[bench]', or in a checkout of Tilewright: pip install -e . -e ./bench",
+        ) from problem
+    return group
