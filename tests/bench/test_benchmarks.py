@@ -15,13 +15,11 @@ PEERS = {"gemm": Peer("mine", (), lambda case, threads: (), "")}
 
 
 def test_every_benchmark_has_peers() -> None:
-    names = {benchmark.name: tuple(benchmark.peers) for benchmark in (benchmarks.CHAINS, benchmarks.GEMMS, benchmarks.MODELS)}
-    assert names == {
-        "chains": ("numpy", "onnxruntime", "openvino", "torch", "torch-avx512"),
-        "gemm": ("numpy", "onednn", "torch", "torch-avx512"),
-        "model": ("onnxruntime", "openvino"),
-    }
-    assert tuple(benchmarks.ATTENTION.peers) == tuple(benchmarks.MLP.peers)
+    assert set(benchmarks.CHAINS.peers) >= {"numpy", "onnxruntime", "openvino", "torch", "torch-avx512"}
+    assert set(benchmarks.GEMMS.peers) >= {"numpy", "onednn", "torch", "torch-avx512"}
+    assert set(benchmarks.ATTENTION.peers) >= {"onnxruntime", "openvino", "torch", "torch-avx512"}
+    assert set(benchmarks.MLP.peers) >= {"onnxruntime", "openvino", "torch", "torch-avx512"}
+    assert set(benchmarks.MODELS.peers) >= {"onnxruntime", "openvino"}
 
 
 def test_a_file_among_the_peers_is_a_peer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
