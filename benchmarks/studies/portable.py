@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 
+from benchmarks.studies.parts.publishing import options_of
 from tilewright.kernels.f32.portable import KERNELS
 from tilewright.kernels.registry import registered, unregister
 from tilewright_bench.command import chains, measured_chains
@@ -19,8 +20,7 @@ def main(arguments: list[str]) -> None:
     for kernel in registered():
         if kernel not in KERNELS:
             unregister(kernel.name)
-    options = chains.make_context("python -m benchmarks.studies.portable", arguments).params
-    options.pop("json_file")
+    options = options_of(chains, "python -m benchmarks.studies.portable", arguments)
     print(measured_chains(**options).as_text())
 
 

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -19,10 +20,21 @@ RESULTS = Path(__file__).parents[2] / "results"
 def measure_and_publish(
     what: str, title: str, command: click.Command, measured: Callable[..., Report], arguments: Sequence[str]
 ) -> None:
-    """What `python -m benchmarks.<what>` does: measure with the command's options, in three processes if they do not say."""
-    options = command.make_context(f"python -m benchmarks.studies.{what}", ["--processes", "3", *arguments]).params
-    options.pop("json_file")
+    """Measure as `python -m benchmarks.studies.<what>` does: with the command's options, by default in three processes."""
+    options = options_of(command, f"python -m benchmarks.studies.{what}", ["--processes", "3", *arguments])
     publish(what, title, measured(**options))
+
+
+def options_of(command: click.Command, prog: str, arguments: Sequence[str]) -> dict[str, Any]:
+    """The options of a command of `tilewright bench` but `--json`. Help and wrong usage are printed and end the process."""
+    try:
+        options = command.make_context(prog, list(arguments)).params
+    except click.ClickException as problem:
+        problem.show()
+        raise SystemExit(problem.exit_code) from None
+    except click.exceptions.Exit as done:
+        raise SystemExit(done.exit_code) from None
+    return {name: value for name, value in options.items() if name != "json_file"}
 
 
 def publish(what: str, title: str, report: Report, directory: Path = RESULTS) -> None:

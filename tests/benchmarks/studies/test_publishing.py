@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.studies import attention_memory, yardsticks
-from benchmarks.studies.parts import bounds, yardstick_calls
-from benchmarks.studies.parts import publishing as bench_results
+from benchmarks.studies.parts import bounds, publishing, yardstick_calls
 from benchmarks.studies.parts.publishing import markdown, publish
 from tests.support.hand_results import PLAIN, PRODUCTS, PROVENANCE, case, results, timing
 from tilewright_bench.cases.attention_shapes import AttentionShape
@@ -119,12 +118,21 @@ def test_scripts_measure_in_three_processes_and_keep_the_report(monkeypatch: pyt
         options.update(given)
         return Report(PROVENANCE, results())
 
-    monkeypatch.setattr(bench_results, "publish", lambda *arguments: kept.append(arguments))
-    bench_results.measure_and_publish("mlp", "Linear layers", mlp, measured, ["--cases", "mlp_64", "--odd", "--seed", "3"])
+    monkeypatch.setattr(publishing, "publish", lambda *arguments: kept.append(arguments))
+    publishing.measure_and_publish("mlp", "Linear layers", mlp, measured, ["--cases", "mlp_64", "--odd", "--seed", "3"])
     assert options["processes"] == 3
     assert (options["cases"], options["odd"], options["seed"]) == (("mlp_64",), True, 3)
     assert "json_file" not in options
     assert kept == [("mlp", "Linear layers", Report(PROVENANCE, results()))]
+
+
+@pytest.mark.parametrize(("arguments", "status"), [(["--help"], 0), (["--cases", "mlp_65"], 2), (["--nonsense"], 2)])
+def test_help_and_wrong_usage_of_scripts_end_them(arguments: list[str], status: int, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        publishing.options_of(mlp, "python -m benchmarks.studies.mlp", arguments)
+    assert ended.value.code == status
+    captured = capsys.readouterr()
+    assert "Usage: python -m benchmarks.studies.mlp" in captured.out + captured.err
 
 
 def test_weights_of_a_yardstick_are_in_blocks_of_columns() -> None:
