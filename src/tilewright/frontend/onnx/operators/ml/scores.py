@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.graph.operators.softmax import numpy_meaning as softmax
+from tilewright.frontend.onnx.operators.activation.softmax import Softmax
 from tilewright.graph.special_functions import sigmoid
 
 DOMAIN = "ai.onnx.ml"
@@ -25,7 +25,7 @@ def transformed(scores: Any, transform: str) -> Any:
     if transform not in TRANSFORMS:
         raise UnsupportedOperation(f"post_transform {transform!r}", hint=f"choose from {', '.join(TRANSFORMS)}")
     if transform == "SOFTMAX":
-        return softmax(scores)
+        return Softmax().reference(scores)
     if transform == "LOGISTIC":
         return sigmoid(scores)
     if transform == "PROBIT":
@@ -67,7 +67,7 @@ def matrix(x: Any, where: str) -> Any:
     return rows
 
 
-def coefficients(values: Sequence[float], rows: int, where: str) -> Any:
+def coefficient_rows(values: Sequence[float], rows: int, where: str) -> Any:
     """A flat list as `rows` rows."""
     if rows < 1 or len(values) % rows or not len(values):
         raise ShapeError(f"{len(values)} numbers in {rows} rows", where=where)
