@@ -6,7 +6,7 @@ A value is an integer, the name of a C variable, or an operation on values.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
@@ -34,6 +34,18 @@ EVALUATION: Mapping[str, Callable[[int, int], int]] = {
     "tw_max": max,
 }
 """Of the operations of sizes, whose operands are not negative."""
+
+
+def operations(value: Value) -> Iterator[str]:
+    """The names of all operations in a value.
+
+    >>> sorted(operations(maximum("m", floor_divide("n", 2))))
+    ['tw_floor_divide', 'tw_max']
+    """
+    if isinstance(value, Operation):
+        yield value.name
+        for operand in value.operands:
+            yield from operations(operand)
 
 
 def add(*values: Value) -> Value:

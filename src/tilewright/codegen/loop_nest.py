@@ -5,7 +5,7 @@ All coordinates are explicit here: a `View` says where the elements of a box lie
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -235,6 +235,20 @@ class VectorLoops:
     block_steps: int = 0
     """Steps after which what an accumulator has summed goes into a compensated total; 0 where sums are short."""
 
+    def functions(self) -> tuple[str, ...]:
+        """The scalar functions that are called, those that combine states included."""
+        states = self.operator.reduction.states if self.operator.reduction is not None else ()
+        return (*self.operator.functions(), *(state.combine for state in states))
+
+    def places(self) -> Iterator[View]:
+        """Where results lie, and what is kept for each row."""
+        yield self.write
+        if self.running is not None:
+            yield from (place for _, place, _ in self.running.states)
+            yield self.running.factor
+        if self.inverse is not None:
+            yield self.inverse
+
 
 Node: TypeAlias = BlockLoop | If | Define | Copy | KernelCall | VectorLoops
 
@@ -304,12 +318,12 @@ class LoopNest:
 
     def nodes(self) -> Iterator[Node]:
         """Everything that a call does, in order."""
-        for root in (*self.setup, *(node for axis in self.parallel for node in axis.prologue), *self.body):
-            yield from _walk(root)
+        yield from walk((*self.setup, *(node for axis in self.parallel for node in axis.prologue), *self.body))
 
 
-def _walk(node: Node) -> Iterator[Node]:
-    yield node
-    if isinstance(node, BlockLoop | If):
-        for inner in node.body:
-            yield from _walk(inner)
+def walk(nodes: Iterable[Node]) -> Iterator[Node]:
+    """All nodes, those in the bodies of others behind them."""
+    for node in nodes:
+        yield node
+        if isinstance(node, BlockLoop | If):
+            yield from walk(node.body)

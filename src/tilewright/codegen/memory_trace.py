@@ -19,19 +19,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tilewright.codegen.artifact import CONTEXT_DECLARATION, Signature
-from tilewright.codegen.emit_c import guarded_windows, lookups, software_prefetch
+from tilewright.codegen.artifact import Signature
 from tilewright.codegen.emit_c.epilogues import kernel_epilogue
-from tilewright.codegen.emit_c.library import CALL_DECLARATION, chains_and_entry
+from tilewright.codegen.emit_c.library import chains_and_entry, helpers
 from tilewright.codegen.emit_c.nest import FLOAT_BYTES, kernel_calls
-from tilewright.codegen.emit_c.packing import PACKING
-from tilewright.codegen.emit_c.prelude import touched_vocabulary
+from tilewright.codegen.emit_c.prelude import DECLARATIONS
 from tilewright.codegen.emit_c.tile_loops import by_kernel, tiles_functions
 from tilewright.codegen.program import Program, c_file
 from tilewright.kernels.contract import Along, Epilogue, MicroKernel, matrix_abi
 from tilewright.kernels.dialects.vocabulary import lanes_text, ways_text
 from tilewright.kernels.element_access import suffix
 from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
+from tilewright.kernels.helpers import texts, traced
 
 TAG_SHIFT = 48
 ENTRY_POINT = "tw_trace"
@@ -82,19 +81,13 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
     buffer_tags = {place: tag(first + len(between) + i) for i, place in enumerate((*scratch, *packed))}
     constant_tags = {f"{nest}.{buffer}": buffer_tags[nest, buffer] for nest, buffer in packed}
     file = replace(c_file(program, {**tensor_tags, **constant_tags}), buffer_tags=buffer_tags)
-    chains = chains_and_entry(file, share=False)
     text = "\n".join(
         [
             _vocabulary(program.dialect.lanes, line_bytes),
-            CONTEXT_DECLARATION,
-            CALL_DECLARATION,
-            PACKING,
-            *touched_vocabulary(file),
-            guarded_windows.TRACED,
-            software_prefetch.FETCHING,
+            DECLARATIONS,
+            *texts(traced(helpers(file))),
             *_kernels(program, every_step),
-            *lookups.lookups_text(chains, traced=True),
-            *chains,
+            *chains_and_entry(file, share=False),
             ENTRY.format(entry_point=file.entry_point),
         ]
     )
@@ -209,11 +202,6 @@ TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return mask ? a : 
 TW_INLINE tw_vec tw_first(tw_vec a, tw_vec b, long n) { return n ? a : b; }
 TW_INLINE tw_vec tw_iota(void) { return 0.0f; }
 TW_INLINE void tw_transpose(tw_vec *v) { (void)v; }
-TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }
-TW_INLINE long tw_max(long a, long b) { return a > b ? a : b; }
-TW_INLINE long tw_floor_divide(long a, long b) { return a / b - (a % b < 0); }
-TW_INLINE long tw_whole_below(float x) { (void)x; return 1L << 30; } /* data says nothing here */
-TW_INLINE long tw_whole_above(float x) { (void)x; return 1L << 30; }
 """
 
 KERNEL = """\

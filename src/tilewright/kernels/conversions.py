@@ -7,9 +7,11 @@ to even. Halves are integers of 16 bits here: library calls, which compilers mak
 
 from __future__ import annotations
 
-CONVERSIONS = """\
-#ifndef TW_CONVERSIONS
-#define TW_CONVERSIONS
+from tilewright.kernels.helpers import Helper
+
+CONVERSIONS = Helper(
+    "tw_type_of",
+    """\
 TW_INLINE unsigned char tw_bool_of(double x) { return x != 0; }
 TW_INLINE int tw_int32_of(double x) { return x > -0x1.00000002p31 && x < 0x1p31 ? (int)x : -0x7fffffff - 1; }
 TW_INLINE long tw_int64_of(double x) { return x >= -0x1p63 && x < 0x1p63 ? (long)x : -0x7fffffffffffffffL - 1; }
@@ -59,13 +61,15 @@ TW_INLINE float tw_float_of_float16(unsigned short x) {
   to.bits |= sign | (size >= 0x0f800000 ? 0x7f800000 : 0);
   return to.value;
 }
-#endif
-"""
+""",
+)
 """`tw_<type>_of(x)`: a double as an element of that type."""
 
 # Vectors of the bits of halves. 0x1p112 moves an exponent from the bias of 15 to that of 127, denormal numbers included, and 0.5f
 # plus a number below 2^-14 is rounded where the last bit of a denormal half stands.
-BITS = """\
+BITS = Helper(
+    "tw_bits_16",
+    """\
 #ifndef TW_BITS_16
 #define TW_BITS_16
 typedef unsigned short tw_bits_16 __attribute__((vector_size(TW_LANES * sizeof(short)), aligned(1), may_alias));
@@ -89,4 +93,6 @@ TW_INLINE tw_bits_32 tw_narrow_float16(tw_vec x) {
   return (bits >> 16 & 0x8000) | (is_large & large) | (is_normal & normal) | (~is_large & ~is_normal & small);
 }
 #endif
-"""
+""",
+)
+"""Micro kernels may bring it, too: the text may be repeated within a translation unit."""

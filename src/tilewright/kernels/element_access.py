@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from tilewright.kernels.conversions import BITS, CONVERSIONS
+from tilewright.kernels.helpers import Helper
 
 
 def _size_bytes(name: str) -> int:
@@ -102,7 +103,7 @@ TW_INLINE void tw_store_part_@NAME@(unsigned short *p, tw_vec v, long n) { tw_st
 """
 HALVES = frozenset(("float16", "bfloat16"))
 """Floats whose bits are taken apart."""
-GUARDED = "#ifndef TW_@WHAT@_@NAME@\n#define TW_@WHAT@_@NAME@\n@TEXT@#endif\n"
+GUARDED = "#ifndef TW_READS_@NAME@\n#define TW_READS_@NAME@\n@TEXT@#endif\n"
 TOUCHES = """\
 TW_INLINE float tw_read_@NAME@(const @TYPE@ *p) { tw_touch_bytes(p, sizeof *p); return 0.0f; }
 TW_INLINE tw_vec tw_load_@NAME@(const @TYPE@ *p) { tw_touch_bytes(p, TW_LANES * sizeof *p); return 0.0f; }
@@ -122,7 +123,9 @@ TW_INLINE void tw_store_strided_@NAME@(@TYPE@ *p, long stride, tw_vec v, long n)
     tw_touch_written(p + i * stride, sizeof *p);
 }
 """
-TOUCH_BYTES = """\
+TOUCH_BYTES = Helper(
+    "tw_touch_bytes",
+    """\
 TW_INLINE void tw_touch_bytes(const void *p, long size) {
   for (tw_word line = (tw_word)p >> TW_LINE_SHIFT; line <= ((tw_word)p + size - 1) >> TW_LINE_SHIFT && size > 0; line++)
     tw_touch_line(line, 0);
@@ -131,7 +134,9 @@ TW_INLINE void tw_touch_written(const void *p, long size) {
   for (tw_word line = (tw_word)p >> TW_LINE_SHIFT; line <= ((tw_word)p + size - 1) >> TW_LINE_SHIFT && size > 0; line++)
     tw_touch_line(line, 1);
 }
-"""
+""",
+)
+"""What traces note of elements of any type."""
 
 
 def suffix(dtype: str) -> str:
@@ -143,37 +148,34 @@ def suffix(dtype: str) -> str:
     return "" if dtype == "float32" else f"_{dtype}"
 
 
-def reading(dtypes: Iterable[str]) -> list[str]:
-    """The functions that read elements of these types; the text may be repeated within a translation unit."""
-    converted = _converted(dtypes)
-    return [*_bits(converted), *(_guarded("READS", _reads(dtype), dtype) for dtype in converted)]
+def reading(dtypes: Iterable[str]) -> list[Helper]:
+    """The functions that read elements of these types; their text may be repeated within a translation unit."""
+    return [_reading(dtype) for dtype in _converted(dtypes)]
 
 
-def writing(dtypes: Iterable[str]) -> list[str]:
+def writing(dtypes: Iterable[str]) -> list[Helper]:
     """The functions that store elements of these types."""
-    converted = _converted(dtypes)
-    texts = (_guarded("STORES", STORES_HALF if dtype in HALVES else STORES, dtype) for dtype in converted)
-    return [*_bits(converted), *([CONVERSIONS] if converted else []), *texts]
+    return [_writing(dtype) for dtype in _converted(dtypes)]
 
 
-def touching(dtypes: Iterable[str]) -> list[str]:
-    """The same for traces of memory accesses."""
-    converted = _converted(dtypes)
-    return [*([TOUCH_BYTES] if converted else []), *(_named(TOUCHES + TOUCHES_OF_STORES, dtype) for dtype in converted)]
+def _reading(dtype: str) -> Helper:
+    text = LOAD_HALF if dtype in HALVES else READS + (LOAD_NARROW if dtype in NARROW else LOAD)
+    return Helper(
+        f"tw_load_{dtype}", _named(GUARDED.replace("@TEXT@", text), dtype), _bits(dtype), _traced(TOUCHES, "load", dtype)
+    )
 
 
-def _reads(dtype: str) -> str:
-    if dtype in HALVES:
-        return LOAD_HALF
-    return READS + (LOAD_NARROW if dtype in NARROW else LOAD)
+def _writing(dtype: str) -> Helper:
+    text = _named(STORES_HALF if dtype in HALVES else STORES, dtype)
+    return Helper(f"tw_store_{dtype}", text, (*_bits(dtype), CONVERSIONS), _traced(TOUCHES_OF_STORES, "store", dtype))
 
 
-def _bits(dtypes: Iterable[str]) -> list[str]:
-    return [BITS] if HALVES & set(dtypes) else []
+def _traced(text: str, access: str, dtype: str) -> Helper:
+    return Helper(f"tw_{access}_{dtype}", _named(text, dtype), (TOUCH_BYTES,))
 
 
-def _guarded(what: str, text: str, dtype: str) -> str:
-    return _named(GUARDED.replace("@WHAT@", what).replace("@TEXT@", text), dtype)
+def _bits(dtype: str) -> tuple[Helper, ...]:
+    return (BITS,) if dtype in HALVES else ()
 
 
 def _converted(dtypes: Iterable[str]) -> list[str]:

@@ -95,4 +95,4 @@ def test_every_width_is_packed_inside_its_memory(
     dialect: VectorDialect, check: Callable[[ctypes.CDLL, str, int], None], kind: str
 ) -> None:
     compiler = next(filter(command, COMPILERS))
-    in_child(check_all, dialect_library(dialect, compiler, MINIMUM + PACKING + EXPORTS), check, kind)
+    in_child(check_all, dialect_library(dialect, compiler, MINIMUM + PACKING.text + EXPORTS), check, kind)

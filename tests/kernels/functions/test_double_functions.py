@@ -14,7 +14,8 @@ import scipy.special
 
 from tests.support.kernel_build import COMPILERS, EXPORT, build, command
 from tilewright.kernels import KernelSource, SourceKind
-from tilewright.kernels.functions.double_functions import DOUBLE_FUNCTIONS, double_functions
+from tilewright.kernels.functions.double_functions import DOUBLE_FUNCTIONS
+from tilewright.kernels.helpers import texts
 
 Array = np.ndarray[Any, np.dtype[Any]]
 ONE: Mapping[str, tuple[Callable[[Any], Any], float]] = {
@@ -67,7 +68,7 @@ def library(compiler: str, features: frozenset[str]) -> ctypes.CDLL:
     if command(compiler) is None:
         pytest.skip(f"{compiler} is missing")
     inline = "#define TW_INLINE static inline __attribute__((always_inline, unused))\n"
-    text = inline + "".join(double_functions(DOUBLE_FUNCTIONS)) + "".join(prelude(name) for name in (*ONE, *TWO))
+    text = inline + "".join(texts(DOUBLE_FUNCTIONS.values())) + "".join(prelude(name) for name in (*ONE, *TWO))
     path = build([KernelSource(SourceKind.C, text)], features, compiler)
     assert subprocess.run(["nm", "-D", "-u", path], capture_output=True, text=True, check=True).stdout.strip() == ""
     return ctypes.CDLL(str(path))

@@ -6,10 +6,11 @@ import hashlib
 
 from tilewright.codegen.emit_c.c_file import File, Prepared
 from tilewright.codegen.emit_c.c_text import COMMENT, function
-from tilewright.codegen.emit_c.nest import FLOAT_BYTES, node_lines
+from tilewright.codegen.emit_c.nest import FLOAT_BYTES, node_helpers, node_lines
 from tilewright.codegen.emit_c.routines import nameless
 from tilewright.codegen.expressions import multiply
-from tilewright.codegen.loop_nest import PackedConstant
+from tilewright.codegen.loop_nest import PackedConstant, walk
+from tilewright.kernels.helpers import Helper
 
 EXPORTED = '__attribute__((visibility("default")))'
 
@@ -32,6 +33,12 @@ def preparation(file: File) -> list[str]:
         function(f"{EXPORTED} long {file.entry_point}_packed_bytes(long number)", [sizes, "return sizes[number];"]),
         function(f"{EXPORTED} void {file.entry_point}_prepare(long number, const void *source, char *packed)", lines),
     ]
+
+
+def preparation_helpers(file: File) -> frozenset[Helper]:
+    """The helpers that these functions call."""
+    nodes = walk(node for one in file.prepared for node in one.constant.copies)
+    return frozenset(node_helpers(nodes, file.dialect.lanes))
 
 
 def packed_bytes(constant: PackedConstant) -> int:

@@ -6,13 +6,14 @@ up to some lane; those that do not move with the lanes hold for all of them or f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from tilewright.codegen.emit_c.gathers import index_text
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather
 from tilewright.graph.index import Index
+from tilewright.kernels.helpers import Helper
 
 WINDOWS = """\
 TW_INLINE tw_vec tw_load_every_other(const float *p) {
@@ -51,10 +52,10 @@ TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float ot
 """The same for traces of memory accesses."""
 
 
-def windows_text(lines: Iterable[str], lanes: int) -> list[str]:
-    """The functions that some lines call, if they do."""
-    used = any(name in line for line in lines for name in ("_between(", "tw_load_every_other("))
-    return [WINDOWS.replace("@EVEN@", ", ".join(str(2 * lane) for lane in range(lanes)))] if used else []
+def windows(lanes: int) -> Helper:
+    """The functions that load windows, in vectors of so many lanes."""
+    text = WINDOWS.replace("@EVEN@", ", ".join(str(2 * lane) for lane in range(lanes)))
+    return Helper("tw_load_between", text, traced=Helper("tw_load_between", TRACED))
 
 
 def guarded_lines(read: int, operand: Gather, lanes: str, vector: str | None, position: Callable[[str], str]) -> list[str]:

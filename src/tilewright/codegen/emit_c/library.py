@@ -1,6 +1,6 @@
 """The C text of a whole program: routines, each once, in one file or several, and the driver that runs them in order.
 
-Every file holds the vector vocabulary and the micro kernels that its routines need, with the loops that tile them. The driver
+Every file holds the prelude and the micro kernels that its routines need, with the loops that tile them. The driver
 passes every chain its pointers and sizes. No text imports a symbol from outside the library.
 """
 
@@ -9,18 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.codegen.artifact import CONTEXT_DECLARATION
-from tilewright.codegen.emit_c import software_prefetch
 from tilewright.codegen.emit_c.c_file import File
 from tilewright.codegen.emit_c.c_text import comment, function, words
-from tilewright.codegen.emit_c.constant_packing import preparation
+from tilewright.codegen.emit_c.constant_packing import preparation, preparation_helpers
 from tilewright.codegen.emit_c.epilogues import kernel_epilogue
-from tilewright.codegen.emit_c.guarded_windows import windows_text
-from tilewright.codegen.emit_c.integer_rounding import with_rounding
-from tilewright.codegen.emit_c.lookups import lookups_text
-from tilewright.codegen.emit_c.nest import FLOAT_BYTES, defined, routine
-from tilewright.codegen.emit_c.packing import PACKING
-from tilewright.codegen.emit_c.prelude import element_vocabulary
+from tilewright.codegen.emit_c.nest import FLOAT_BYTES, defined, nest_helpers, routine
+from tilewright.codegen.emit_c.prelude import prelude
 from tilewright.codegen.emit_c.routines import Routine, shared
 from tilewright.codegen.emit_c.tile_loops import (
     by_kernel,
@@ -34,15 +28,10 @@ from tilewright.codegen.emit_c.tile_loops import (
 from tilewright.codegen.expressions import multiply, to_c
 from tilewright.codegen.loop_nest import KernelCall
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
+from tilewright.kernels.helpers import Helper
 
 EXPORTED = '__attribute__((visibility("default")))'
 ENTRY_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"
-CALL_DECLARATION = """\
-struct tw_call {
-  void *const *tensors;
-  const long *sizes;
-};
-"""
 FILE_CHARACTERS = 48_000
 """Of chains in one C file, tiles counted as `emit_tiles.tiles_weights` says: 0.3 s of a compiler, whose start and vocabulary
 take 0.04 s. Files are as small as that so that any number of cores gets a like share of them."""
@@ -55,24 +44,34 @@ def emit_files(file: File) -> tuple[str, tuple[KernelSource, ...]]:
     routines, chosen = _routines(file)
     parts = _divided(file, list(dict.fromkeys(chosen)))
     if len(parts) == 1:
-        return _file(file, parts[0], _chains_and_entry(file, routines, chosen))
+        return _whole(file, routines, chosen)
     texts = [_file(file, part, [one.text for one in part])[0] for part in parts]
     _, linked = _kernels(file, [call for part in parts for one in part for call in one.calls])
     declared = [one.declaration for part in parts for one in part]
-    main, _ = _file(file, [], [*declared, "", *_entry(file, routines, chosen), *preparation(file)])
-    return main, (*(KernelSource(SourceKind.C, text) for text in texts), *linked)
+    main = [*declared, "", *_entry(file, routines, chosen), *preparation(file)]
+    return _file(file, [], main, preparation_helpers(file))[0], (*(KernelSource(SourceKind.C, text) for text in texts), *linked)
 
 
 def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
     """The same in one file: it ends with `chains_and_entry`."""
-    routines, chosen = _routines(file)
-    return _file(file, list(dict.fromkeys(chosen)), _chains_and_entry(file, routines, chosen))
+    return _whole(file, *_routines(file))
 
 
 def chains_and_entry(file: File, *, share: bool = True) -> list[str]:
-    """The functions of all chains and the entry points: what follows the vocabulary, the packing and the kernels in a file."""
+    """The functions of all chains and the entry points: what follows the prelude and the kernels in a file."""
     routines, chosen = _routines(file)
     return _chains_and_entry(file, routines, chosen if share else routines)
+
+
+def helpers(file: File) -> frozenset[Helper]:
+    """The helpers that all these functions call."""
+    return preparation_helpers(file).union(*(nest_helpers(nest, file.dialect.lanes) for nest, _ in file.nests))
+
+
+def _whole(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -> tuple[str, tuple[KernelSource, ...]]:
+    """One C file with everything."""
+    chains = _chains_and_entry(file, routines, chosen)
+    return _file(file, list(dict.fromkeys(chosen)), chains, preparation_helpers(file))
 
 
 def _routines(file: File) -> tuple[list[Routine], list[Routine]]:
@@ -89,27 +88,13 @@ def _static(one: Routine) -> str:
     return one.text.replace(f"\nvoid {one.name}_run(", f"\nstatic void {one.name}_run(")
 
 
-def _file(file: File, routines: Sequence[Routine], chains: list[str]) -> tuple[str, tuple[KernelSource, ...]]:
-    """One C file with the vocabulary for these routines."""
-    calls = [call for one in routines for call in one.calls]
-    kernel_text, linked = _kernels(file, calls)
-    chains = with_rounding(chains)
-    parts = [
-        comment(file.header),
-        file.dialect.prelude,
-        "TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }",
-        "TW_INLINE long tw_max(long a, long b) { return a > b ? a : b; }",
-        CONTEXT_DECLARATION,
-        CALL_DECLARATION,
-        PACKING,
-        *element_vocabulary(file),
-        *([software_prefetch.FETCHING] if any("struct tw_fetch" in chain for chain in chains) else []),
-        *kernel_text,
-        *windows_text(chains, file.dialect.lanes),
-        *lookups_text(chains),
-        *chains,
-    ]
-    return "\n".join(parts), linked
+def _file(
+    file: File, routines: Sequence[Routine], functions: Sequence[str], helpers: frozenset[Helper] = frozenset()
+) -> tuple[str, tuple[KernelSource, ...]]:
+    """One C file: the prelude of these routines and helpers, the micro kernels that they call, and the functions."""
+    kernel_text, linked = _kernels(file, [call for one in routines for call in one.calls])
+    used = helpers.union(*(one.helpers for one in routines))
+    return "\n".join([comment(file.header), *prelude(file.dialect, used), *kernel_text, *functions]), linked
 
 
 def _kernels(file: File, calls: list[KernelCall]) -> tuple[list[str], tuple[KernelSource, ...]]:

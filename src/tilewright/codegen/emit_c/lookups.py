@@ -6,25 +6,28 @@ is read in its place: no foreign memory is touched, whatever the data.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 
 from tilewright.codegen.emit_c.gathers import Position, index_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, View
-from tilewright.kernels.element_access import C_TYPES
+from tilewright.kernels.element_access import C_TYPES, TOUCH_BYTES
+from tilewright.kernels.helpers import Helper
 
 Pointer = Callable[[View], str]
 """The C text of the address of a view's current element."""
 
-REPORT = """\
+REPORT = Helper(
+    "tw_out_of_range",
+    """\
 static __attribute__((noinline, cold)) long tw_out_of_range(const struct tw_context *caller, long lookup, long place,
                                                             long position, long extent) {
   if (caller->out_of_range)
     caller->out_of_range(caller->pool, lookup, place, position, extent);
   return 0;
 }
-"""
+""",
+)
 ARGUMENTS = """\
 TW_INLINE long tw_place_{name}(const {type} *p, const {type} *first, long index, long extent,
                                const struct tw_context *caller, long lookup) {{
@@ -35,21 +38,26 @@ PLACE = """\
   if (__builtin_expect(counted < (unsigned long)extent, 1))
     return (long)counted;
   return tw_out_of_range(caller, lookup, p - first, position, extent);
-}}
+}
 """
 TRACED = """\
   (void)first, (void)extent, (void)caller, (void)lookup;
   tw_touch_bytes(p, sizeof *p);
   return index;
-}}
+}
 """
 
 
-def lookups_text(lines: Iterable[str], *, traced: bool = False) -> list[str]:
-    """The functions that some lines call, if they do; `traced` ones read nothing."""
-    used = sorted({name for line in lines for name in re.findall(r"\btw_place_(\w+)\(", line)})
-    one = ARGUMENTS + (TRACED if traced else PLACE)
-    return [*([REPORT] if used and not traced else []), *(one.format(name=name, type=C_TYPES[name]) for name in used)]
+def lookups(reads: Iterable[View | Gather]) -> list[Helper]:
+    """The functions that find the positions which these reads look up."""
+    operands = tuple(reads)
+    found = {operands[lookup.read].dtype for one in operands if isinstance(one, Gather) for lookup in one.lookups}
+    return [_lookup(dtype) for dtype in sorted(found)]
+
+
+def _lookup(dtype: str) -> Helper:
+    name, arguments = f"tw_place_{dtype}", ARGUMENTS.format(name=dtype, type=C_TYPES[dtype])
+    return Helper(name, arguments + PLACE, (REPORT,), Helper(name, arguments + TRACED, (TOUCH_BYTES,)))
 
 
 def position_texts(operand: Gather, reads: tuple[View | Gather, ...], pointer: Pointer, position: Position) -> dict[int, str]:
@@ -109,6 +117,12 @@ def lane_place(
     return place_of(operand, position, position_texts(operand, reads, of_lane, position))
 
 
+def lane_stride(operand: Gather, vector: str | None) -> Value:
+    """The stride between lanes, where all look up the same positions."""
+    pairs = zip(operand.indices, operand.dim_strides, strict=True)
+    return add(*(multiply(index.coefficient(vector or ""), stride) for index, stride in pairs))
+
+
 def place_name(read: int, dimension: int) -> str:
     """The variable of a position that all lanes look up."""
     return f"place_{read}_{dimension}"
@@ -117,6 +131,4 @@ def place_name(read: int, dimension: int) -> str:
 def row_place(operand: Gather, read: int, vector: str | None, position: Position) -> tuple[str, Value]:
     """The C text of the address of the first lane, and the stride between lanes, where `is_of_rows`."""
     places = {lookup.dimension: place_name(read, lookup.dimension) for lookup in operand.lookups}
-    pairs = zip(operand.indices, operand.dim_strides, strict=True)
-    stride = add(*(multiply(index.coefficient(vector or ""), stride) for index, stride in pairs))
-    return f"{operand.buffer} + {to_c(place_of(operand, position, places))}", stride
+    return f"{operand.buffer} + {to_c(place_of(operand, position, places))}", lane_stride(operand, vector)

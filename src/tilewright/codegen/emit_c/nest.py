@@ -8,11 +8,12 @@ from tilewright.codegen import names
 from tilewright.codegen.emit_c import software_prefetch
 from tilewright.codegen.emit_c.c_file import Argument, File
 from tilewright.codegen.emit_c.c_text import comment, function, indent, words
-from tilewright.codegen.emit_c.packing import copy_lines
+from tilewright.codegen.emit_c.packing import PACKING, copy_lines
 from tilewright.codegen.emit_c.routines import RUN_ARGUMENTS, Routine
-from tilewright.codegen.emit_c.scalar_loops import emit_exact_loops
-from tilewright.codegen.emit_c.tile_loops import tiles_call
-from tilewright.codegen.emit_c.vector_loops import emit_vector_loops
+from tilewright.codegen.emit_c.scalar_loops import emit_exact_loops, scalar_loop_helpers
+from tilewright.codegen.emit_c.tile_loops import tile_loop_helpers, tiles_call
+from tilewright.codegen.emit_c.value_functions import value_helpers
+from tilewright.codegen.emit_c.vector_loops import emit_vector_loops, vector_loop_helpers
 from tilewright.codegen.expressions import (
     Value,
     add,
@@ -39,6 +40,7 @@ from tilewright.codegen.loop_nest import (
     ParallelAxis,
     VectorLoops,
 )
+from tilewright.kernels.helpers import Helper
 
 CALLER = ("const struct tw_context *const caller", "(void *)context")
 """What lookups report positions to, and its expression in the entry point."""
@@ -70,7 +72,30 @@ def routine(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> Rout
         function(f"void {nest.name}_run({RUN_ARGUMENTS})", defined(own, file.bounds, run)),
     ]
     passed = tuple(pointer for _, pointer in used), tuple(value for _, value in sizes)
-    return Routine(nest.name, "\n".join(text), *passed, kernel_calls(nest))
+    return Routine(nest.name, "\n".join(text), *passed, kernel_calls(nest), nest_helpers(nest, file.dialect.lanes))
+
+
+def nest_helpers(nest: LoopNest, lanes: int) -> frozenset[Helper]:
+    """The helpers that the functions of a chain call, in vectors of so many lanes."""
+    return frozenset((*node_helpers(nest.nodes(), lanes), *([software_prefetch.CURSORS] if nest.fetches else [])))
+
+
+def node_helpers(nodes: Iterable[Node], lanes: int) -> Iterator[Helper]:
+    """The helpers that the statements of these nodes call, bodies left out."""
+    for node in nodes:
+        match node:
+            case BlockLoop():
+                yield from (*value_helpers(node.start), *value_helpers(node.stop))
+            case If():
+                yield from value_helpers(node.condition)
+            case Define():
+                yield from value_helpers(node.value)
+            case Copy():
+                yield PACKING
+            case KernelCall():
+                yield from tile_loop_helpers(node)
+            case VectorLoops():
+                yield from scalar_loop_helpers(node) if node.exact_type else vector_loop_helpers(node, lanes)
 
 
 def kernel_calls(nest: LoopNest) -> list[KernelCall]:

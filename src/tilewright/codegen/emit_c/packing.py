@@ -5,8 +5,11 @@ from __future__ import annotations
 from tilewright.codegen import names
 from tilewright.codegen.expressions import add, multiply, pointer, to_c
 from tilewright.codegen.loop_nest import Copy
+from tilewright.kernels.helpers import Helper
 
-PACKING = """\
+PACKING = Helper(
+    "tw_pack_panels",
+    """\
 /* Columns that lie apart, of rows that lie side by side: tiles of TW_LANES columns and rows are transposed in registers, while
    the next columns are asked for. Lanes up to `width` that have no column are zero. */
 static __attribute__((noinline, unused)) void tw_pack_transposed(float *target, long target_row, long width, const float *source,
@@ -92,7 +95,9 @@ static __attribute__((unused)) void tw_pack_rows(float *target, long target_row,
       tw_store_part(target + p * target_row + j, values, lanes);
     }
 }
-"""
+""",
+)
+"""The functions that copy operands."""
 
 
 def copy_lines(copy: Copy) -> list[str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from tilewright.codegen.emit_c.c_text import COMMENT, WORD
 from tilewright.codegen.loop_nest import KernelCall
+from tilewright.kernels.helpers import Helper
 
 RUN_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes"
 DECLARED = re.compile(
@@ -33,6 +34,8 @@ class Routine:
     """What the caller passes as `sizes`."""
     calls: Sequence[KernelCall]
     """Of micro kernels."""
+    helpers: frozenset[Helper] = frozenset()
+    """What the text calls."""
 
     @property
     def declaration(self) -> str:

@@ -11,7 +11,7 @@ from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.gathers import index_text
 from tilewright.codegen.emit_c.long_sums import BLOCK, emptied_at_end, in_blocks
-from tilewright.codegen.emit_c.lookups import place_of, position_texts
+from tilewright.codegen.emit_c.lookups import lookups, place_of, position_texts
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
 from tilewright.errors import InternalError
@@ -19,7 +19,9 @@ from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, 
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import Reduction
 from tilewright.kernels.element_access import C_TYPES, HALVES
-from tilewright.kernels.functions.scalar_functions import WHOLE_FUNCTIONS
+from tilewright.kernels.functions.compensated_sums import compensated_sum
+from tilewright.kernels.functions.scalar_functions import WHOLE_FUNCTIONS, element_memory, scalar_functions
+from tilewright.kernels.helpers import Helper
 
 Lines = list[str]
 REAL, WHOLE, TRUTH = "float64", "whole", "truth"
@@ -34,10 +36,14 @@ def emit_exact_loops(loops: VectorLoops) -> Lines:
     return [f"/* {loops.operator.name}: {loops.operator.kind}, in {loops.exact_type} */", *_Emitter(loops).text()]
 
 
-def functions_of(loops: VectorLoops) -> Iterable[str]:
-    """The scalar functions that are called."""
-    states = loops.operator.reduction.states if loops.operator.reduction is not None else ()
-    return (*loops.operator.functions(), *(state.combine for state in states))
+def scalar_loop_helpers(loops: VectorLoops) -> list[Helper]:
+    """The helpers that these lines call."""
+    return [
+        *scalar_functions(loops.exact_type, loops.functions()),
+        *element_memory(one.dtype for one in (*loops.reads, loops.write)),
+        *lookups(loops.reads),
+        *([compensated_sum(loops.exact_type)] if loops.block_steps else []),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

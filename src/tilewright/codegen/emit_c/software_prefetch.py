@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from tilewright.codegen.expressions import pointer, to_c
 from tilewright.codegen.loop_nest import Fetch
+from tilewright.kernels.helpers import Helper
 
-FETCHING = """\
+CURSORS = Helper(
+    "tw_fetch",
+    """\
 /* What a later block reads: `rows` rows of `bytes` bytes, of which every micro tile asks for `lines` cache lines. */
 struct tw_fetch {
   const char *row;
@@ -30,7 +33,8 @@ TW_INLINE void tw_advance(struct tw_fetch *fetches, long count) {
       }
     }
 }
-"""
+""",
+)
 
 
 def declaration(fetches: tuple[Fetch, ...]) -> list[str]:

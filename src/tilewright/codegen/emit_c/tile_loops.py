@@ -12,10 +12,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from tilewright.codegen.emit_c.epilogues import kernel_name
+from tilewright.codegen.emit_c.software_prefetch import CURSORS
 from tilewright.codegen.expressions import Value, pointer, to_c
 from tilewright.codegen.loop_nest import KernelCall, Range
 from tilewright.kernels.contract import Epilogue, MicroKernel, matrix_abi
-from tilewright.kernels.element_access import C_TYPES
+from tilewright.kernels.element_access import C_TYPES, reading
+from tilewright.kernels.helpers import Helper
 
 SLICE_BYTES = 32 << 10
 """Of a panel that tiles ask for ahead, what is read at a time: rows of the left operand pass over it while L1 holds it, and the
@@ -87,6 +89,12 @@ def tiles_functions(kernel: MicroKernel, calls: Iterable[KernelCall], *, by_shap
                 "",
             ]
         )
+
+
+def tile_loop_helpers(call: KernelCall) -> list[Helper]:
+    """The helpers that the function of a call needs."""
+    operands = call.epilogue.operands if call.epilogue is not None else ()
+    return [*reading(operand.view.dtype for operand in operands), *([CURSORS] if call.fetches else [])]
 
 
 def tiles_weights(kernels: Mapping[str, MicroKernel], calls: Collection[KernelCall]) -> dict[str, int]:

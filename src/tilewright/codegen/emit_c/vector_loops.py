@@ -16,9 +16,9 @@ from typing import TypeAlias
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.gathers import gather_lines
-from tilewright.codegen.emit_c.guarded_windows import guarded_lines, is_guarded_window
+from tilewright.codegen.emit_c.guarded_windows import guarded_lines, is_guarded_window, windows
 from tilewright.codegen.emit_c.long_sums import BLOCK, emptied_at_end, in_blocks
-from tilewright.codegen.emit_c.lookups import is_of_rows, lane_place, row_lines, row_place
+from tilewright.codegen.emit_c.lookups import is_of_rows, lane_place, lane_stride, lookups, row_lines, row_place
 from tilewright.codegen.emit_c.row_expressions import fall, hoist_division, inverses, long_functions, may_lose_nan, row_values
 from tilewright.codegen.emit_c.scalar_expressions import CARELESS, COMBINE, literal_text, vector_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
@@ -39,7 +39,10 @@ from tilewright.graph.scalar import (
 )
 from tilewright.graph.types import Reduction, StateVariable
 from tilewright.kernels.dialects.vocabulary import WAYS
-from tilewright.kernels.element_access import suffix
+from tilewright.kernels.element_access import reading, suffix, writing
+from tilewright.kernels.functions.compensated_sums import compensated_sum
+from tilewright.kernels.functions.lane_functions import lane_functions
+from tilewright.kernels.helpers import Helper
 
 Lines = list[str]
 UNROLLED = 4
@@ -54,6 +57,27 @@ def emit_vector_loops(loops: VectorLoops) -> Lines:
     """The lines of a map or a row operator."""
     emitter = _Emitter(loops)
     return [f"/* {loops.operator.name}: {loops.operator.kind} */", *emitter.text()]
+
+
+def vector_loop_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
+    """The helpers that these lines call, beside the vocabulary of vectors of so many lanes."""
+    return [
+        *reading(one.dtype for one in (*loops.reads, *loops.places())),
+        *writing(place.dtype for place in loops.places()),
+        *lane_functions(loops.functions()),
+        *lookups(loops.reads),
+        *([windows(lanes)] if _loads_windows(loops) else []),
+        *([compensated_sum("")] if loops.block_steps else []),
+    ]
+
+
+def _loads_windows(loops: VectorLoops) -> bool:
+    """Whether vectors are loaded in part, or of every other element."""
+    vector = loops.vector_axis
+    views = [one for one in (*loops.reads, *loops.places()) if isinstance(one, View)]
+    gathers = [read for read in loops.reads if isinstance(read, Gather)]
+    strides = {*(view.stride(vector) for view in views), *(lane_stride(one, vector) for one in gathers if one.lookups)}
+    return 2 in strides or any(map(is_guarded_window, gathers))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from tilewright.kernels.contract import (
 )
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import reading, suffix
+from tilewright.kernels.helpers import texts
 
 VARIANT = """\
 #ifndef TW_VARIANT
@@ -144,7 +145,7 @@ def outer_product_text(
     wide = vectors >= WIDE_VECTORS
     shapes = ((m, v, edge) for m, v in ordered for edge in (False, True))
     functions = [_variant(name, Tile(m, v, edge, prefetch, unroll, wide, epilogue, dialect.lanes, asks)) for m, v, edge in shapes]
-    ending = [*reading(one.element_type for one in epilogue.operands), epilogue.text] if epilogue is not None else []
+    ending = [*texts(reading(one.element_type for one in epilogue.operands)), epilogue.text] if epilogue is not None else []
     return "\n".join([dialect.prelude, VARIANT, *ending, *functions, _dispatch(name, ordered, epilogue, asks)])
 
 

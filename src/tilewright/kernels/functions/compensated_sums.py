@@ -7,7 +7,7 @@ wrong by 2u of the sum of absolute values, up to terms of n * u^2 (Higham, Accur
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from tilewright.kernels.helpers import Helper
 
 TAKE_IN = """\
 TW_INLINE void tw_take_in@AS@(@T@ *sum, @T@ *rest, @T@ block) {
@@ -23,17 +23,13 @@ TYPES = {
 }
 
 
-def total_functions(types: Iterable[str]) -> list[str]:
-    """The functions `tw_take_in` of vectors (""), and of doubles ("float64").
+def compensated_sum(of: str) -> Helper:
+    """The function `tw_take_in` of vectors (""), or of doubles ("float64").
 
-    >>> [text.split("(")[0].split()[-1] for text in total_functions(["float64", ""])]
-    ['tw_take_in', 'tw_take_in_float64']
+    >>> compensated_sum("float64").name
+    'tw_take_in_float64'
     """
-    return [_filled(TYPES[one]) for one in sorted(set(types))]
-
-
-def _filled(words: dict[str, str]) -> str:
-    text = TAKE_IN
+    text, words = TAKE_IN, TYPES[of]
     for key, word in words.items():
         text = text.replace(f"@{key}@", word)
-    return text
+    return Helper(f"tw_take_in{words['AS']}", text)

@@ -9,19 +9,11 @@ than 0.5001 units.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import factorial
 from types import MappingProxyType
 
-
-@dataclass(frozen=True, slots=True)
-class DoubleFunction:
-    """The C text of `tw_<name>_float64`, and the functions that it calls."""
-
-    text: str
-    calls: tuple[str, ...] = ()
-
+from tilewright.kernels.helpers import Helper
 
 TRUNC = """\
 TW_INLINE double tw_trunc_float64(double x) {
@@ -390,55 +382,46 @@ static __attribute__((unused)) double tw_pow_float64(double x, double y) {{
 }}
 """
 
-DOUBLE_FUNCTIONS: Mapping[str, DoubleFunction] = MappingProxyType(
-    {
-        "trunc": DoubleFunction(TRUNC),
-        "floor": DoubleFunction(FLOOR, ("trunc",)),
-        "ceil": DoubleFunction(CEIL, ("trunc",)),
-        "round": DoubleFunction(ROUND),
-        "fmod": DoubleFunction(FMOD),
-        "mod": DoubleFunction(MOD, ("fmod",)),
-        "floor_divide": DoubleFunction(FLOOR_DIVIDE, ("fmod", "floor")),
-        "exp": DoubleFunction(EXP, ("round",)),
-        "expm1": DoubleFunction(EXPM1, ("exp",)),
-        "log": DoubleFunction(LOG),
-        "log1p": DoubleFunction(LOG1P, ("log",)),
-        "angle": DoubleFunction(REDUCED),
-        "sin": DoubleFunction(SIN, ("angle",)),
-        "cos": DoubleFunction(COS, ("angle",)),
-        "tan": DoubleFunction(TAN, ("angle",)),
-        "atan": DoubleFunction(ATAN),
-        "asin": DoubleFunction(ASIN, ("atan",)),
-        "acos": DoubleFunction(ACOS, ("atan",)),
-        "sinh": DoubleFunction(SINH, ("exp", "expm1")),
-        "cosh": DoubleFunction(COSH, ("exp",)),
-        "tanh": DoubleFunction(TANH, ("expm1",)),
-        "asinh": DoubleFunction(ASINH, ("log", "log1p")),
-        "acosh": DoubleFunction(ACOSH, ("log", "log1p")),
-        "atanh": DoubleFunction(ATANH, ("log1p",)),
-        "sigmoid": DoubleFunction(SIGMOID, ("exp",)),
-        "silu": DoubleFunction(SILU, ("sigmoid",)),
-        "erfc": DoubleFunction(ERFC, ("exp",)),
-        "erf": DoubleFunction(ERF, ("erfc",)),
-        "gelu": DoubleFunction(GELU, ("erfc",)),
-        "gelu_tanh": DoubleFunction(GELU_TANH, ("sigmoid",)),
-        "pow": DoubleFunction(POW, ("exp", "trunc")),
-    }
-)
+TEXTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "trunc": (TRUNC, ()),
+    "floor": (FLOOR, ("trunc",)),
+    "ceil": (CEIL, ("trunc",)),
+    "round": (ROUND, ()),
+    "fmod": (FMOD, ()),
+    "mod": (MOD, ("fmod",)),
+    "floor_divide": (FLOOR_DIVIDE, ("fmod", "floor")),
+    "exp": (EXP, ("round",)),
+    "expm1": (EXPM1, ("exp",)),
+    "log": (LOG, ()),
+    "log1p": (LOG1P, ("log",)),
+    "angle": (REDUCED, ()),
+    "sin": (SIN, ("angle",)),
+    "cos": (COS, ("angle",)),
+    "tan": (TAN, ("angle",)),
+    "atan": (ATAN, ()),
+    "asin": (ASIN, ("atan",)),
+    "acos": (ACOS, ("atan",)),
+    "sinh": (SINH, ("exp", "expm1")),
+    "cosh": (COSH, ("exp",)),
+    "tanh": (TANH, ("expm1",)),
+    "asinh": (ASINH, ("log", "log1p")),
+    "acosh": (ACOSH, ("log", "log1p")),
+    "atanh": (ATANH, ("log1p",)),
+    "sigmoid": (SIGMOID, ("exp",)),
+    "silu": (SILU, ("sigmoid",)),
+    "erfc": (ERFC, ("exp",)),
+    "erf": (ERF, ("erfc",)),
+    "gelu": (GELU, ("erfc",)),
+    "gelu_tanh": (GELU_TANH, ("sigmoid",)),
+    "pow": (POW, ("exp", "trunc")),
+}
+"""The text of `tw_<name>_float64`, and the functions that it calls, by the names of `graph.scalar_functions`."""
+
+
+def _helper(name: str) -> Helper:
+    text, calls = TEXTS[name]
+    return Helper(f"tw_{name}_float64", text, tuple(map(_helper, calls)))
+
+
+DOUBLE_FUNCTIONS: Mapping[str, Helper] = MappingProxyType({name: _helper(name) for name in TEXTS})
 """By the names of `graph.scalar_functions`."""
-GUARDED = "#ifndef TW_DOUBLE_{name}\n#define TW_DOUBLE_{name}\n{text}#endif\n"
-
-
-def double_functions(names: Iterable[str]) -> list[str]:
-    """The texts of these functions (of those that are here) after those that they call; they may be repeated in a file."""
-    found: dict[str, None] = {}
-    for name in sorted(set(names)):
-        _collect(name, found)
-    return [GUARDED.format(name=name, text=DOUBLE_FUNCTIONS[name].text) for name in found]
-
-
-def _collect(name: str, found: dict[str, None]) -> None:
-    if name in DOUBLE_FUNCTIONS and name not in found:
-        for other in DOUBLE_FUNCTIONS[name].calls:
-            _collect(other, found)
-        found[name] = None

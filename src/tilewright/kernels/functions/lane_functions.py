@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from tilewright.kernels.functions.double_functions import double_functions
+from tilewright.kernels.functions.double_functions import DOUBLE_FUNCTIONS
+from tilewright.kernels.helpers import Helper
 
 # 2^23 plus a number below it has no fraction. A quotient that was rounded up to a whole number has a rest on the other side of 0
 # than the divisor: one less is right. Where the quotient is below 1 it may have underflowed, and the dividend is the rest; v - v
@@ -81,23 +82,18 @@ NAMES: Mapping[str, str] = {"round": "nearest", "floor_divide": "whole_quotient"
 """Of functions whose name the vocabulary has for something else."""
 
 
-def lane_functions(functions: Iterable[str]) -> list[str]:
-    """The texts of these functions, of those that are here, with all that they call."""
-    names = _names(functions)
-    by_lanes = [name for name in names if name not in LIGHT]
-    texts = (_filled(BY_LANES, name) for name in by_lanes)
-    return [*double_functions(by_lanes), *(LIGHT[name] for name in names if name in LIGHT), *texts]
+def lane_functions(functions: Iterable[str]) -> list[Helper]:
+    """These functions, of those that are here."""
+    named = {NAMES.get(function, function) for function in functions}
+    return [_helper(name) for name in sorted(named) if name in (*LIGHT, *OF_ONE, *OF_TWO)]
 
 
-def touched_lane_functions(functions: Iterable[str]) -> list[str]:
-    """The same for traces of memory accesses, where values are nothing."""
-    names = _names(functions)
-    return [_filled(TOUCHES_MASK if name.startswith("is") else TOUCHES_VALUE, name) for name in names]
-
-
-def _names(functions: Iterable[str]) -> list[str]:
-    named = sorted({NAMES.get(function, function) for function in functions})
-    return [name for name in named if name in (*LIGHT, *OF_ONE, *OF_TWO)]
+def _helper(name: str) -> Helper:
+    if name in LIGHT:
+        touches = TOUCHES_MASK if name.startswith("is") else TOUCHES_VALUE
+        return Helper(f"tw_{name}", LIGHT[name], traced=Helper(f"tw_{name}", _filled(touches, name)))
+    trace = Helper(f"tw_lanes_{name}", _filled(TOUCHES_VALUE, name))
+    return Helper(f"tw_lanes_{name}", _filled(BY_LANES, name), (DOUBLE_FUNCTIONS[name],), trace)
 
 
 def _filled(text: str, name: str) -> str:

@@ -6,11 +6,12 @@ ones do, and shifts by the width or more leave nothing but the sign. Division of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from tilewright.kernels.conversions import CONVERSIONS
-from tilewright.kernels.element_access import C_TYPES
-from tilewright.kernels.functions.double_functions import DOUBLE_FUNCTIONS, double_functions
+from tilewright.kernels.element_access import C_TYPES, HALVES, TOUCH_BYTES
+from tilewright.kernels.functions.double_functions import DOUBLE_FUNCTIONS
+from tilewright.kernels.helpers import Helper
 
 WHOLE = """\
 TW_INLINE @T@ tw_add_@A@(@T@ a, @T@ b) { return (@T@)((@U@)a + (@U@)b); }
@@ -108,24 +109,32 @@ def has_double_form(function: str) -> bool:
     return function in REAL_FUNCTIONS or function in DOUBLE_FUNCTIONS
 
 
-def exact_vocabulary(accumulators: Iterable[str], elements: Iterable[str], functions: Iterable[str], touches: bool) -> list[str]:
-    """The C that exact operators are made of: arithmetic in these accumulators, access to elements of these types.
-
-    `touches` asks for accesses that are only noted, for traces.
-    """
-    types = sorted(set(accumulators) - {"float64"})
-    text = [CONVERSIONS, _typed(COMPARISONS, "float64"), REAL, *double_functions(functions)]
-    text += [_typed(WHOLE + COMPARISONS, one) for one in types]
-    return [*text, *_memory(sorted(set(elements)), touches)]
+def scalar_functions(accumulator: str, functions: Iterable[str]) -> list[Helper]:
+    """The arithmetic of scalar loops in this type, and these functions; what is not of integers is of doubles."""
+    whole = [] if accumulator == "float64" else [_arithmetic(accumulator)]
+    return [CONVERSIONS, REAL_ARITHMETIC, *whole, *(DOUBLE_FUNCTIONS[name] for name in functions if name in DOUBLE_FUNCTIONS)]
 
 
-def _memory(elements: Iterable[str], touches: bool) -> Iterator[str]:
-    for one in elements:
-        halves = MEMORY_HALF if one in ("float16", "bfloat16") else MEMORY
-        yield _typed(TOUCHES if touches else halves, one)
+def element_memory(dtypes: Iterable[str]) -> list[Helper]:
+    """Loads and stores of single elements of these types."""
+    return [_memory(dtype) for dtype in sorted(set(dtypes))]
+
+
+def _arithmetic(name: str) -> Helper:
+    return Helper(f"tw_add_{name}", _typed(WHOLE + COMPARISONS, name))
+
+
+def _memory(name: str) -> Helper:
+    trace = Helper(f"tw_get_{name}", _typed(TOUCHES, name), (TOUCH_BYTES,))
+    if name in HALVES:
+        return Helper(f"tw_get_{name}", _typed(MEMORY_HALF, name), (CONVERSIONS,), trace)
+    return Helper(f"tw_get_{name}", _typed(MEMORY, name), traced=trace)
 
 
 def _typed(text: str, name: str) -> str:
     word = "unsigned long" if name.endswith("64") else "unsigned"
     text = text.replace("@IS_SIGNED@", "0" if name.startswith("u") else "1")
     return text.replace("@A@", name).replace("@T@", C_TYPES[name]).replace("@U@", word)
+
+
+REAL_ARITHMETIC = Helper("tw_add_float64", _typed(COMPARISONS, "float64") + REAL)
