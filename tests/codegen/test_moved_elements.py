@@ -19,7 +19,7 @@ from tilewright.graph.index import axis, constant, floordiv, mod
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.operators.joining import concatenate
-from tilewright.graph.operators.padding import pad
+from tilewright.graph.operators.pad import pad
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Access, Axis, Graph, Guard, Operator, Tensor
 from tilewright.machine import Machine

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError
-from tilewright.graph.definition import define
-from tilewright.graph.numpy_types import in_operand_type
 from tilewright.graph.operators.einsum import Subscripts, einsum
 from tilewright.graph.shapes import broadcast_extents, broadcast_shapes, shape_text
 from tilewright.graph.types import Operator, Tensor
-
-if TYPE_CHECKING:
-    from tilewright.graph.builder import Builder
 
 
 def matmul(left: Tensor, right: Tensor, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -58,11 +53,3 @@ def _check(left: Tensor, right: Tensor) -> None:
     batches = (left.shape[:-2], right.shape[:-2])
     if any(broadcast_extents(pair) is None for pair in zip(reversed(batches[0]), reversed(batches[1]), strict=False)):
         broadcast_shapes(batches, where=f"matmul of {shapes}: batch dimensions")
-
-
-def lower(builder: Builder, left: Tensor, right: Tensor) -> Tensor:
-    """One contraction."""
-    return builder.matmul(left, right)
-
-
-define("MatMul", in_operand_type(numpy_meaning), lower)

@@ -1,0 +1,1 @@
+"""Mathematics: functions of elements with broadcasting, and products of tensors."""

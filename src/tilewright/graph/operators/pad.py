@@ -1,0 +1,44 @@
+"""Padding by a constant: a dimension continued, or cut, at its ends."""
+
+from __future__ import annotations
+
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.index import Index, constant
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.operators.elementwise import accumulator_of
+from tilewright.graph.scalar import Load
+from tilewright.graph.shapes import shape_text
+from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, Tensor
+
+Pads = tuple[tuple[int, int], ...]
+"""Per dimension: elements before and behind; negative ones are cut off."""
+
+
+def pad(x: Tensor, pads: Pads, value: float, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """`x` with `value` around it.
+
+    >>> operator, tensor = pad(Tensor("x", (4, 5)), ((1, 1), (0, -2)), 0.0, name="pad", result="y")
+    >>> tensor.shape, [str(one) for one in operator.reads[0].guard.constraints]
+    ((6, 3), ['d0 + -1', '-1*d0 + 4'])
+    """
+    shape = tuple(_padded(extent, *own, x) for extent, own in zip(x.shape, pads, strict=True))
+    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
+    indices = tuple(axis_index(a.name) - before for a, (before, _) in zip(axes, pads, strict=True))
+    limits: list[Index] = []
+    for index, extent, (before, behind) in zip(indices, x.shape, pads, strict=True):
+        limits += [index] if before > 0 else []
+        limits += [constant(extent - 1) - index] if behind > 0 and isinstance(extent, int) else []
+    read = Access(x.name, indices, Guard(tuple(limits), value) if limits else None)
+    write = Access(result, tuple(axis_index(a.name) for a in axes))
+    operator = Operator(name, "pad", axes, (read,), write, Load(0), accumulator=accumulator_of(x.dtype))
+    return operator, Tensor(result, shape, x.dtype)
+
+
+def _padded(extent: Extent, before: int, behind: int, x: Tensor) -> Extent:
+    if before == behind == 0:
+        return extent
+    if not isinstance(extent, int):
+        raise UnsupportedOperation(f"padding of {extent}, which is known at run time", where=f"pad of {shape_text(x.shape)}")
+    if extent + before + behind < 0:
+        raise ShapeError(f"padding ({before}, {behind}) of a dimension of {extent}", where=f"pad of {shape_text(x.shape)}")
+    return extent + before + behind
