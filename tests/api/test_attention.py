@@ -48,7 +48,7 @@ def close(actual: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_the_numpy_meaning(name: str) -> None:
+def test_the_numpy_reference(name: str) -> None:
     q, k, v = (x.astype(np.float64) for x in (Q, K, V))
     options = {key: x.astype("f8") if getattr(x, "dtype", None) == np.float32 else x for key, x in OPTIONS[name].items()}
     expected = attention_oracle(Q, K, V, **OPTIONS[name])

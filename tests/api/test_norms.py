@@ -44,7 +44,7 @@ def two_pass(x: Any, weight: Any = 1.0, bias: Any = 0.0, eps: float = 1e-5) -> A
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_tracing_keeps_the_numpy_meaning(name: str) -> None:
+def test_tracing_keeps_the_numpy_reference(name: str) -> None:
     function, arrays = CASES[name]
     traced = tw.jit(function)(*double(arrays), interpret=True)
     np.testing.assert_allclose(traced, function(*double(arrays)), rtol=1e-12, atol=1e-12)

@@ -15,11 +15,11 @@ from tilewright import compiler
 from tilewright.codegen.lower.guard_pieces import pieces
 from tilewright.errors import PositionError
 from tilewright.graph.builder import Builder
+from tilewright.graph.builders.concatenate import concatenate
+from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.pad import pad
 from tilewright.graph.index import axis, constant, floordiv, mod
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.operators.elementwise import accumulator_of
-from tilewright.graph.operators.joining import concatenate
-from tilewright.graph.operators.pad import pad
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Access, Axis, Graph, Guard, Operator, Tensor
 from tilewright.machine import Machine

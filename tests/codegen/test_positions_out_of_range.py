@@ -10,8 +10,8 @@ import pytest
 from tilewright import compiler
 from tilewright.errors import PositionError
 from tilewright.graph.builder import Builder
+from tilewright.graph.builders.gather import gather, gather_elements, gather_nd
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.operators.gathering import gather, gather_elements, gather_nd
 from tilewright.graph.types import Graph, SymbolicExtent
 from tilewright.machine import Machine
 from tilewright.runtime.executable import Executable

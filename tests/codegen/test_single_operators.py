@@ -11,8 +11,8 @@ import pytest
 from tests.support.chains import artifact_of, chain, contraction, hand_plan, mapping, random_inputs, reduction, softmax
 from tests.support.expected import EPS, softmax64
 from tilewright.errors import PlanningError
+from tilewright.graph.builders.softmax import ROW_SOFTMAX
 from tilewright.graph.index import axis, constant, floordiv, mod
-from tilewright.graph.operators.softmax import ROW_SOFTMAX
 from tilewright.graph.scalar import AxisValue, Literal, Load, Point, Scalar, State, apply
 from tilewright.graph.types import Access, Axis, Chain, Guard, Operator, Reduction, StateVariable, Tensor
 from tilewright.kernels.registry import for_machine

@@ -11,9 +11,9 @@ import pytest
 from tests.support.onnx_operators import operator
 from tilewright.compiler import rewrite
 from tilewright.graph.builder import Builder
+from tilewright.graph.builders.gather import gather
 from tilewright.graph.index import axis, floordiv, mod
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.operators.gathering import gather
 from tilewright.graph.rewrites.flatten_tensors import FlattenTensors, without_digits
 from tilewright.graph.rewrites.fold_index_maps import FoldIndexMaps
 from tilewright.graph.types import Graph, Tensor

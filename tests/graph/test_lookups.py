@@ -11,9 +11,9 @@ from tests.support.graphs import random, run, single
 from tilewright import compiler
 from tilewright.errors import DTypeError, InternalError, PositionError, ShapeError
 from tilewright.graph.builder import Builder
+from tilewright.graph.builders.gather import gather, gather_elements, gather_nd
 from tilewright.graph.index import axis, constant
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.operators.gathering import gather, gather_elements, gather_nd
 from tilewright.graph.printer import operator_lines
 from tilewright.graph.rewrites.rebuild import with_used_reads
 from tilewright.graph.scalar import Load

@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.typed import Graphs, sample
 from tilewright.compiler import rewrite
-from tilewright.graph.operators.elementwise import accumulator_of, body_of, elementwise
-from tilewright.graph.operators.matmul import matmul
+from tilewright.graph.builders.elementwise import accumulator_of, body_of, elementwise
+from tilewright.graph.builders.matmul import matmul
 from tilewright.graph.rewrites.lossless import is_as_read
 from tilewright.graph.rewrites.outputs_apart import OutputsApart
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply

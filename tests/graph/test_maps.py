@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.graphs import random, run
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.graph.operators import elementwise, reshape, slicing, transpose
+from tilewright.graph.builders import elementwise, reshape, slicing, transpose
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import SymbolicExtent, Tensor
 
@@ -34,14 +34,14 @@ def test_every_function_means_what_numpy_says(function: str) -> None:
     tensors = [Tensor(f"x{number}", (2, 3), array.dtype.name) for number, array in enumerate(arrays)]
     built = elementwise.elementwise(elementwise.body_of(function), tensors, name="f", result="out")
     actual = run(built, tensors, {t.name: a for t, a in zip(tensors, arrays, strict=True)})
-    np.testing.assert_allclose(actual, elementwise.numpy_meaning(function)(*arrays), rtol=1e-6)
+    np.testing.assert_allclose(actual, elementwise.numpy_reference(function)(*arrays), rtol=1e-6)
 
 
 def test_relu_sigmoid_and_silu_by_their_formulas() -> None:
     x = np.array([-200.0, -1.0, 0.0, 3.0, 200.0])
-    np.testing.assert_allclose(elementwise.numpy_meaning("relu")(x), np.maximum(x, 0))
-    np.testing.assert_allclose(elementwise.numpy_meaning("sigmoid")(x), 1 / (1 + np.exp(-x)))
-    np.testing.assert_allclose(elementwise.numpy_meaning("silu")(x), x / (1 + np.exp(-x)))
+    np.testing.assert_allclose(elementwise.numpy_reference("relu")(x), np.maximum(x, 0))
+    np.testing.assert_allclose(elementwise.numpy_reference("sigmoid")(x), 1 / (1 + np.exp(-x)))
+    np.testing.assert_allclose(elementwise.numpy_reference("silu")(x), x / (1 + np.exp(-x)))
 
 
 dims = st.lists(st.sampled_from([1, 2, 3]), max_size=3)

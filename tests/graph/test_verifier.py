@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tilewright.errors import InternalError, TilewrightError
+from tilewright.graph.builders.einsum import einsum
+from tilewright.graph.builders.softmax import ROW_SOFTMAX, softmax
 from tilewright.graph.index import axis, constant
-from tilewright.graph.operators.einsum import einsum
-from tilewright.graph.operators.softmax import ROW_SOFTMAX, softmax
 from tilewright.graph.printer import to_text
 from tilewright.graph.scalar import AxisValue, Load, Point, Previous, State, apply
 from tilewright.graph.types import Access, Axis, Constant, Graph, Guard, Operator, Rescale, SymbolicExtent, Tensor

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tilewright.graph.builders.softmax import ROW_SOFTMAX
 from tilewright.graph.index import axis
-from tilewright.graph.operators.softmax import ROW_SOFTMAX
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import (
     SUM,

@@ -9,8 +9,8 @@ import numpy as np
 
 from tilewright.codegen.artifact import Artifact
 from tilewright.codegen.program import emit_program, lower_program
+from tilewright.graph.builders.softmax import ROW_SOFTMAX
 from tilewright.graph.index import axis
-from tilewright.graph.operators.softmax import ROW_SOFTMAX
 from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.types import (
     SUM,

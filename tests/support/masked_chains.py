@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import reduce
 
 from tests.support.chains import chain, contraction, mapping, softmax
-from tilewright.graph.operators.softmax import ROW_SOFTMAX, SAFE_ROW_SOFTMAX
+from tilewright.graph.builders.softmax import ROW_SOFTMAX, SAFE_ROW_SOFTMAX
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, Extent
 

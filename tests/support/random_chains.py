@@ -12,8 +12,8 @@ import numpy as np
 
 from tests.support.onnx_operators import operator
 from tilewright.graph.builder import Builder
-from tilewright.graph.operators.joining import concatenate
-from tilewright.graph.operators.pad import pad
+from tilewright.graph.builders.concatenate import concatenate
+from tilewright.graph.builders.pad import pad
 from tilewright.graph.types import Graph, Tensor
 
 EXTENTS = (1, 1, 2, 2, 3, 4, 5, 7, 8, 16, 17, 31, 48, 80, 129, 400, 2100)

@@ -15,7 +15,7 @@ from tests.tune.programs import KERNEL, fused, nest, program
 from tilewright import compiler
 from tilewright.codegen.program import lower_program
 from tilewright.errors import TilewrightError
-from tilewright.graph.operators.reduce import reduce
+from tilewright.graph.builders.reduce import reduce
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Graph, SymbolicExtent, Tensor
 from tilewright.machine import Machine

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import InternalError, TilewrightError, UnsupportedOperation
+from tilewright.graph.builders import einsum as einsum_operator
+from tilewright.graph.builders import elementwise, matmul, reduce, reshape, slicing, softmax, transpose
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.operators import einsum as einsum_operator
-from tilewright.graph.operators import elementwise, matmul, reduce, reshape, slicing, softmax, transpose
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, rewrite
 from tilewright.graph.types import Constant, Extent, Graph, Operator, SymbolicExtent, Tensor, largest_extent
 
@@ -77,7 +77,7 @@ class Builder:
     # Operators
 
     def record(self, build: Callable[..., tuple[Operator, Tensor]], *arguments: Any, kind: str, **options: Any) -> Tensor:
-        """Run a builder of `graph/operators` under unique names and keep the operator; its errors pass through."""
+        """Run a builder of `graph/builders` under unique names and keep the operator; its errors pass through."""
         operator, result = build(*arguments, **options, name=self.unique(kind), result=self.unique("t"))
         _check_positions(operator)
         self.declare(result)

@@ -23,7 +23,7 @@ def exact_type(operator: Operator, tensors: Mapping[str, Tensor]) -> str:
 
     Halves take two roundings from what float32 does not hold; one is right, and so these go through float64.
 
-    >>> from tilewright.graph.operators.elementwise import body_of, elementwise
+    >>> from tilewright.graph.builders.elementwise import body_of, elementwise
     >>> x, y = Tensor("x", (4,), "int8"), Tensor("y", (4,), "float32")
     >>> add, _ = elementwise(body_of("square"), [x], name="f", result="z")
     >>> mixed, _ = elementwise(body_of("add"), [x, y], name="f", result="z", dtype="float32")

@@ -1,7 +1,7 @@
 """What a graph means: a direct NumPy evaluation of index maps, guards and reductions. The oracle of all tests.
 
 Every operator is evaluated point by point from its types alone (reads gathered into the grid of its axes, body, reduction,
-write), so a builder in `operators` needs no meaning of its own. Contractions go through `numpy.einsum`.
+write), so a builder in `builders` needs no reference of its own. Contractions go through `numpy.einsum`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def evaluate(
     is a parameter of its own name. `sum_error` is added to every sum of floating-point numbers, to see what becomes of it.
     Raises `InvalidModel` for a missing input and `ShapeError` for one of the wrong shape.
 
-    >>> from tilewright.graph.operators.reduce import reduce
+    >>> from tilewright.graph.builders.reduce import reduce
     >>> total, result = reduce("sum", Tensor("x", (2, 2)), name="total", result="y")
     >>> evaluate(Graph("sum", (Tensor("x", (2, 2)), result), (total,), ("x",), ("y",)), {"x": np.eye(2)})["y"].item()
     2.0

@@ -24,7 +24,7 @@ INFIX = {
 def to_text(graph: Graph) -> str:
     """The whole graph.
 
-    >>> from tilewright.graph.operators.einsum import einsum
+    >>> from tilewright.graph.builders.einsum import einsum
     >>> from tilewright.graph.types import Tensor
     >>> a, b = Tensor("a", (2, 3)), Tensor("b", (3, 4))
     >>> product, c = einsum("ik,kj->ij", [a, b], name="product", result="c")

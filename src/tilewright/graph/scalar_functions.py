@@ -1,4 +1,4 @@
-"""The scalar functions that bodies and reductions may apply: their number of operands and their NumPy meaning.
+"""The scalar functions that bodies and reductions may apply: their number of operands and their NumPy reference.
 
 Code generation emits C for exactly these names; everything else (relu, clip, ...) is composed of them.
 """
@@ -114,10 +114,13 @@ _CONNECTIVES = (
 )
 
 FUNCTIONS: Mapping[str, ScalarFunction] = MappingProxyType(
-    {name: ScalarFunction(name, arity, meaning, is_strict=True) for name, arity, meaning in _STRICT}
-    | {name: ScalarFunction(name, arity, meaning, is_strict=True, is_real=True) for name, arity, meaning in _REAL}
-    | {name: ScalarFunction(name, arity, meaning) for name, arity, meaning in _CHOICES}
-    | {name: ScalarFunction(name, arity, meaning, is_condition=True) for name, arity, meaning in (*_CONDITIONS, *_CONNECTIVES)}
+    {name: ScalarFunction(name, arity, reference, is_strict=True) for name, arity, reference in _STRICT}
+    | {name: ScalarFunction(name, arity, reference, is_strict=True, is_real=True) for name, arity, reference in _REAL}
+    | {name: ScalarFunction(name, arity, reference) for name, arity, reference in _CHOICES}
+    | {
+        name: ScalarFunction(name, arity, reference, is_condition=True)
+        for name, arity, reference in (*_CONDITIONS, *_CONNECTIVES)
+    }
 )
 """Every scalar function by its name. `maximum` and `minimum` hand a NaN on. The first operand of `where`, and those of
 `logical_*`, are conditions: a number in their place is true if it is not 0."""

@@ -155,7 +155,7 @@ class Operator:
 
     name: str
     kind: str
-    """The builder in graph/operators that made it (for messages and printing only: planning reads the maps)."""
+    """The builder in graph/builders that made it (for messages and printing only: planning reads the maps)."""
     axes: tuple[Axis, ...]
     reads: tuple[Access, ...]
     write: Access

@@ -19,7 +19,7 @@ def obstacle(operator: Operator, tensors: Mapping[str, Tensor]) -> str:
 
     `tensors` has at least those that it reads and writes, by name.
 
-    >>> from tilewright.graph.operators.elementwise import body_of, elementwise
+    >>> from tilewright.graph.builders.elementwise import body_of, elementwise
     >>> x = Tensor("x", (4,), "complex64")
     >>> operator, y = elementwise(body_of("add"), [x, x], name="sum", result="y")
     >>> obstacle(operator, {"x": x, "y": y})

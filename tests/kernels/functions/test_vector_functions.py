@@ -12,7 +12,7 @@ import pytest
 from tests.support.functions import BOUND, EXACT, exact, largest_error
 from tests.support.guarded import Floats
 from tests.support.kernel_build import COMPILERS, command, dialect_library
-from tilewright.graph.operators.elementwise import numpy_meaning
+from tilewright.graph.builders.elementwise import numpy_reference
 from tilewright.kernels import VectorDialect, dialect_for
 from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
 
@@ -98,6 +98,6 @@ def test_ways_are_taken_alike(dialect: VectorDialect, compiler: str, function: s
 @pytest.mark.parametrize("function", VECTOR_FUNCTIONS)
 def test_numpys_meaning_is_the_exact_function(function: str) -> None:
     x = every_exponent()
-    assert largest_error(numpy_meaning(function)(x), expected(function)) <= 3e-7
+    assert largest_error(numpy_reference(function)(x), expected(function)) <= 3e-7
     x = np.linspace(-18, 18, 1001)
-    np.testing.assert_allclose(numpy_meaning(function)(x), EXACT[function](x), rtol=1e-12)
+    np.testing.assert_allclose(numpy_reference(function)(x), EXACT[function](x), rtol=1e-12)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction, elementwise, softmax
 from tests.plan.search.test_exact_search import machine_with
-from tilewright.graph.operators.softmax import ROW_SOFTMAX
+from tilewright.graph.builders.softmax import ROW_SOFTMAX
 from tilewright.graph.scalar import Point, State, apply
 from tilewright.graph.types import Chain, SymbolicExtent
 from tilewright.plan.loop_orders import permuted, prefixed

@@ -12,8 +12,8 @@ from tilewright.frontend.tracing.location import unsupported, user_location
 from tilewright.frontend.tracing.maps import apply_map, record_map
 from tilewright.frontend.tracing.recorder import INTEGERS, current_recorder
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.graph.operators import arange as arange_operator
-from tilewright.graph.operators import extent as extent_operator
+from tilewright.graph.builders import arange as arange_operator
+from tilewright.graph.builders import extent as extent_operator
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Extent, SymbolicExtent
 

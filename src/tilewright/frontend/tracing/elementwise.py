@@ -11,25 +11,25 @@ from tilewright.frontend.tracing.location import unsupported
 from tilewright.frontend.tracing.maps import apply_map, is_number, record_map
 from tilewright.frontend.tracing.promotion import kind_of, power_type
 from tilewright.frontend.tracing.registration import traceable
-from tilewright.graph.operators import elementwise as map_operator
-from tilewright.graph.operators.elementwise import has_simple_power, power_body
+from tilewright.graph.builders import elementwise as map_operator
+from tilewright.graph.builders.elementwise import has_simple_power, power_body
 from tilewright.graph.scalar import Load, apply
 
 
 def _plain(function: str) -> Callable[..., Any]:
-    return map_operator.numpy_meaning(function)
+    return map_operator.numpy_reference(function)
 
 
 # Functions of one operand
 
 
-def _unary(name: str, formula: str, meaning: Callable[..., Any] | str = "") -> Callable[[Any], Any]:
+def _unary(name: str, formula: str, reference: Callable[..., Any] | str = "") -> Callable[[Any], Any]:
     def function(x: Any) -> Any:
         return apply_map(name, x)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{formula}, element by element; the shape stays."
-    return traceable(meaning or name)(function)
+    return traceable(reference or name)(function)
 
 
 exp = _unary("exp", "The exponential function")

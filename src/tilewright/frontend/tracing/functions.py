@@ -1,4 +1,4 @@
-"""The functions that trace: array-API names where one exists. On plain arrays they compute NumPy's meaning at once.
+"""The functions that trace: array-API names where one exists. On plain arrays they call NumPy at once.
 
 They fill the `namespace` of traced values, and `tilewright` re-exports them.
 """
@@ -23,14 +23,14 @@ from tilewright.frontend.tracing.namespace import __getattr__ as __getattr__
 from tilewright.frontend.tracing.promotion import contracted_type, float_type, reduced_type
 from tilewright.frontend.tracing.registration import in_one_type, record_index_change, record_operator, traceable
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.graph.operators import einsum as einsum_operator
-from tilewright.graph.operators import elementwise as map_operator
-from tilewright.graph.operators import matmul as matmul_operator
-from tilewright.graph.operators import reduce as reduce_operator
-from tilewright.graph.operators import reshape as reshape_operator
-from tilewright.graph.operators import slicing as slicing_operator
-from tilewright.graph.operators import softmax as softmax_operator
-from tilewright.graph.operators import transpose as transpose_operator
+from tilewright.graph.builders import einsum as einsum_operator
+from tilewright.graph.builders import elementwise as map_operator
+from tilewright.graph.builders import matmul as matmul_operator
+from tilewright.graph.builders import reduce as reduce_operator
+from tilewright.graph.builders import reshape as reshape_operator
+from tilewright.graph.builders import slicing as slicing_operator
+from tilewright.graph.builders import softmax as softmax_operator
+from tilewright.graph.builders import transpose as transpose_operator
 from tilewright.graph.shapes import broadcast_shapes, normalize_axes, normalize_axis, shape_text
 from tilewright.graph.types import Extent
 
@@ -84,7 +84,7 @@ def matmul(left: Any, right: Any) -> Any:
 # Row operators and reductions
 
 
-@traceable(softmax_operator.numpy_meaning)
+@traceable(softmax_operator.numpy_reference)
 def softmax(x: Any, axis: int = -1) -> Any:
     """`exp(x - max) / sum(exp(x - max))` along `axis`, any shape. A row of -inf alone gives NaN.
 
@@ -95,7 +95,7 @@ def softmax(x: Any, axis: int = -1) -> Any:
     return record_operator(softmax_operator.softmax, (x,), float_type, whole(axis), kind="softmax")
 
 
-@traceable(partial(softmax_operator.numpy_meaning, safe=True))
+@traceable(partial(softmax_operator.numpy_reference, safe=True))
 def safe_softmax(x: Any, axis: int = -1) -> Any:
     """The softmax along `axis`, any shape, but 0 for a row of -inf alone: what attention makes of queries without keys.
 

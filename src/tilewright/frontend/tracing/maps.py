@@ -15,7 +15,7 @@ from tilewright.frontend.tracing.location import user_location
 from tilewright.frontend.tracing.promotion import dtype_of, kind_of, map_type, text_of
 from tilewright.frontend.tracing.recorder import Recorder, current_recorder
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.graph.operators.elementwise import body_of, elementwise
+from tilewright.graph.builders.elementwise import body_of, elementwise
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import Tensor

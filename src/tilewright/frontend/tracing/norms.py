@@ -15,7 +15,7 @@ from tilewright.frontend.tracing.maps import is_number, recorder_of
 from tilewright.frontend.tracing.promotion import float_type
 from tilewright.frontend.tracing.registration import in_one_type
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.graph.operators import norm as norm_operator
+from tilewright.graph.builders import norms as norm_operator
 from tilewright.graph.shapes import Shape, normalize_axes, shape_text
 
 
@@ -26,7 +26,7 @@ def layer_norm(
 
     Instead, `axis` may name one dimension or several (default: the last). `weight` and `bias` have the extents of these
     dimensions; None leaves them out. The variance is that of the whole row (divided by n), taken in a second pass; for the error
-    see `tilewright.graph.operators.norm`. Source: PyTorch 2.13, torch.nn.functional.layer_norm. Raises `ShapeError`, and
+    see `tilewright.graph.builders.norms`. Source: PyTorch 2.13, torch.nn.functional.layer_norm. Raises `ShapeError`, and
     `DTypeError` for an eps that is no number.
 
     >>> import numpy as np
@@ -37,7 +37,7 @@ def layer_norm(
     operands = [one for one in (x, weight, bias) if one is not None]
     _check_extents("layer_norm", operands, axes)
     if not any(isinstance(one, Traced) for one in operands):
-        return norm_operator.numpy_meaning(np.asanyarray(x), axes, eps, weight, bias)
+        return norm_operator.numpy_reference(np.asanyarray(x), axes, eps, weight, bias)
     if weight is None and bias is not None:
         shape = _shape(x)
         aligned = tw.reshape(bias, tuple(extent if d in axes else 1 for d, extent in enumerate(shape)))
@@ -60,7 +60,7 @@ def rms_norm(x: Any, normalized_shape: Any = None, weight: Any = None, eps: floa
     operands = [one for one in (x, weight) if one is not None]
     _check_extents("rms_norm", operands, axes)
     if not any(isinstance(one, Traced) for one in operands):
-        return norm_operator.numpy_meaning(np.asanyarray(x), axes, eps, weight, centred=False)
+        return norm_operator.numpy_reference(np.asanyarray(x), axes, eps, weight, centred=False)
     return _record(norm_operator.rms_norm, operands, axes, eps, kind="rms_norm")
 
 

@@ -17,11 +17,11 @@ from tilewright.graph.types import Tensor
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def traceable(meaning: Callable[..., Any] | str) -> Callable[[F], F]:
-    """Register a recording function; without traced arguments, `meaning` (NumPy's function, by name) is called in its place."""
+def traceable(reference: Callable[..., Any] | str) -> Callable[[F], F]:
+    """Register a recording function; without traced arguments, `reference` (or NumPy's function of that name) is called."""
 
     def decorate(record: F) -> F:
-        plain = getattr(np, meaning) if isinstance(meaning, str) else meaning
+        plain = getattr(np, reference) if isinstance(reference, str) else reference
 
         @functools.wraps(record)
         def function(*args: Any, **options: Any) -> Any:

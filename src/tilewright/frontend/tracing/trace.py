@@ -12,7 +12,7 @@ import numpy as np
 from tilewright.errors import TilewrightError, UnsupportedOperation, bug, is_bug
 from tilewright.frontend.tracing.recorder import Recorder, recording
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.graph.operators.elementwise import elementwise
+from tilewright.graph.builders.elementwise import elementwise
 from tilewright.graph.printer import to_text
 from tilewright.graph.rewrites.rename import rename_tensors
 from tilewright.graph.scalar import Load

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.builders.arange import arange
 from tilewright.graph.definition import define
 from tilewright.graph.element_types import check_size
-from tilewright.graph.operators.arange import arange
 from tilewright.graph.scalar import apply
 from tilewright.graph.sums_of_extents import minus, scalar_of
 from tilewright.graph.types import Extent, Operator, SymbolicExtent, Tensor

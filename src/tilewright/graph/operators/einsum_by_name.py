@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.errors import ShapeError
+from tilewright.graph.builders.einsum import Subscripts, einsum, pairwise, parse
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.definition import define
 from tilewright.graph.index import axis
 from tilewright.graph.numpy_types import in_operand_type
-from tilewright.graph.operators.einsum import Subscripts, einsum, pairwise, parse
-from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
 

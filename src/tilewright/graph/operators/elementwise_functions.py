@@ -15,9 +15,9 @@ import numpy as np
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.graph import special_functions
+from tilewright.graph.builders.elementwise import has_simple_power, power_body
 from tilewright.graph.definition import define
 from tilewright.graph.numpy_types import in_operand_type, is_short_float
-from tilewright.graph.operators.elementwise import has_simple_power, power_body
 from tilewright.graph.scalar import Literal, Load, Scalar, apply, subexpressions
 from tilewright.graph.types import Tensor
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.definition import define
 from tilewright.graph.element_types import check_size
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
-from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.shapes import normalize_axis
 from tilewright.graph.types import Access, Axis, Operator, Tensor

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.builders.concatenate import concatenate
+from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.pad import Pads, pad
 from tilewright.graph.definition import define
 from tilewright.graph.element_types import check_size
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
-from tilewright.graph.operators.elementwise import accumulator_of
-from tilewright.graph.operators.joining import concatenate
-from tilewright.graph.operators.pad import Pads, pad
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import normalize_axis, shape_text
 from tilewright.graph.types import Access, Axis, Operator, Tensor

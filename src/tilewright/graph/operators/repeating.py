@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.builders.elementwise import accumulator_of, broadcast
 from tilewright.graph.definition import define
 from tilewright.graph.element_types import check_size
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.operators.elementwise import accumulator_of, broadcast
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import broadcast_shapes, shape_text
 from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.gather import gather
 from tilewright.graph.definition import define
 from tilewright.graph.element_types import MOST_ELEMENTS
 from tilewright.graph.index import Index, axis, constant, floordiv
-from tilewright.graph.operators.elementwise import accumulator_of
-from tilewright.graph.operators.gathering import gather
 from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.shapes import normalize_axis, shape_text
 from tilewright.graph.types import Access, Axis, Operator, Tensor

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.definition import define
 from tilewright.graph.element_types import element_type
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Axis, Operator, Tensor

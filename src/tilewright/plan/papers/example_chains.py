@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.graph.operators.einsum import einsum
+from tilewright.graph.builders.einsum import einsum
 from tilewright.graph.types import Chain, Tensor
 
 

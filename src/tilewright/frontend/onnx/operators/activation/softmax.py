@@ -9,7 +9,7 @@ from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.activation.over_rows import OverRows
 from tilewright.frontend.onnx.operators.precision import in_operand_type
 from tilewright.graph.builder import Builder
-from tilewright.graph.operators.softmax import numpy_meaning
+from tilewright.graph.builders.softmax import numpy_reference
 from tilewright.graph.types import Tensor
 
 
@@ -21,7 +21,7 @@ class Softmax:
 
     @in_operand_type
     def reference(self, x: Any) -> Any:
-        return numpy_meaning(x, self.axis)
+        return numpy_reference(x, self.axis)
 
     def lower(self, builder: Builder, x: Tensor) -> Tensor:
         return builder.softmax(x, self.axis)

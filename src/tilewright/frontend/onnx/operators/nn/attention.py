@@ -16,9 +16,9 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.tensor.concat import Concat
 from tilewright.graph.builder import Builder
+from tilewright.graph.builders.attention import Participation, attend, attention_shape, check_mask
+from tilewright.graph.builders.softmax import numpy_reference as softmax
 from tilewright.graph.numpy_types import widened
-from tilewright.graph.operators.attention import Participation, attend, attention_shape, check_mask
-from tilewright.graph.operators.softmax import numpy_meaning as softmax
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Extent, Tensor
 
@@ -82,7 +82,7 @@ class Attention:
         past_value: Tensor | None = None,
         nonpad_kv_seqlen: Tensor | None = None,
     ) -> tuple[Tensor, ...]:
-        """The composition of `graph/operators/attention.py`, behind index changes and concatenations."""
+        """The composition of `graph/builders/attention.py`, behind index changes and concatenations."""
         self._check_forms(past_key, past_value)
         packed = q.shape if len(q.shape) == 3 else None
         heads = (self.q_num_heads, self.kv_num_heads, self.kv_num_heads)

@@ -14,8 +14,8 @@ import numpy as np
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling, windows
 from tilewright.graph.builder import Builder
-from tilewright.graph.operators.reduce import REDUCTIONS
-from tilewright.graph.operators.windows import Window, windowed
+from tilewright.graph.builders.reduce import REDUCTIONS
+from tilewright.graph.builders.windows import Window, windowed
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.types import Tensor
 

@@ -17,12 +17,12 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import Sliding
 from tilewright.graph.builder import Builder
+from tilewright.graph.builders.convolution import convolved, product
+from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.windows import Window
 from tilewright.graph.element_types import MOST_ELEMENTS
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.operators.convolution import convolved, product
-from tilewright.graph.operators.elementwise import accumulator_of
-from tilewright.graph.operators.windows import Window
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, SymbolicExtent, Tensor, planned_extent

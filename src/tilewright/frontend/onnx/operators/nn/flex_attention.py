@@ -16,8 +16,8 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.graph.builder import Builder
+from tilewright.graph.builders.softmax import numpy_reference as softmax
 from tilewright.graph.element_types import element_type
-from tilewright.graph.operators.softmax import numpy_meaning as softmax
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Tensor
 

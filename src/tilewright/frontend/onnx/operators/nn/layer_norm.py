@@ -12,9 +12,9 @@ import numpy as np
 
 from tilewright.frontend.onnx.definition import define
 from tilewright.graph.builder import Builder
+from tilewright.graph.builders.norms import layer_norm
 from tilewright.graph.element_types import element_type
 from tilewright.graph.numpy_types import widened
-from tilewright.graph.operators.norm import layer_norm
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.shapes import normalize_axis
 from tilewright.graph.types import Tensor

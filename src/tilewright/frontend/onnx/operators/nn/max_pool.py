@@ -17,11 +17,11 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling, windows
 from tilewright.graph.builder import Builder
+from tilewright.graph.builders.reduce import REDUCTIONS
+from tilewright.graph.builders.windows import Window, inside, position, windowed
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.operators.reduce import REDUCTIONS
-from tilewright.graph.operators.windows import Window, inside, position, windowed
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Axis, AxisKind, Extent, Guard, Operator, Tensor

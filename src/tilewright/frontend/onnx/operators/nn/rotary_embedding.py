@@ -16,10 +16,10 @@ from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.tensor.concat import Concat
 from tilewright.frontend.onnx.operators.tensor.gather import Gather
 from tilewright.graph.builder import Builder
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import Index, axis
 from tilewright.graph.index import constant as number
 from tilewright.graph.numpy_types import widened
-from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Access, Axis, Operator, Tensor

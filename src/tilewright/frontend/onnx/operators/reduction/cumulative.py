@@ -14,10 +14,10 @@ import numpy as np
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.graph.builder import Builder
+from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.reduce import REDUCTIONS
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.operators.elementwise import accumulator_of
-from tilewright.graph.operators.reduce import REDUCTIONS
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import normalize_axis
 from tilewright.graph.types import Access, Axis, AxisKind, Guard, Operator, Tensor

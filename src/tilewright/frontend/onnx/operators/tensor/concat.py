@@ -10,8 +10,8 @@ import numpy as np
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.graph.builder import Builder
-from tilewright.graph.operators.joining import concatenate
-from tilewright.graph.operators.joining_lengths import concatenate_lengths
+from tilewright.graph.builders.concatenate import concatenate
+from tilewright.graph.builders.concatenate_lengths import concatenate_lengths
 from tilewright.graph.shapes import normalize_axis
 from tilewright.graph.types import SymbolicExtent, Tensor
 

@@ -17,8 +17,8 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.activation.log_softmax import LogSoftmax
 from tilewright.graph.builder import Builder
+from tilewright.graph.builders.gather import gather, gather_elements
 from tilewright.graph.numpy_types import widened
-from tilewright.graph.operators.gathering import gather, gather_elements
 from tilewright.graph.positions import check_positions
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.shapes import Shape, shape_text

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import Load, Point, Previous, State, apply
 from tilewright.graph.shapes import normalize_axis
 from tilewright.graph.types import Access, Axis, AxisKind, Operator, Reduction, Rescale, StateVariable, Tensor
@@ -73,7 +73,7 @@ def softmax(x: Tensor, axis: int = -1, *, safe: bool = False, name: str, result:
     return operator, Tensor(result, x.shape, x.dtype)
 
 
-def numpy_meaning(x: Any, axis: int = -1, *, safe: bool = False) -> Any:
+def numpy_reference(x: Any, axis: int = -1, *, safe: bool = False) -> Any:
     """The same by NumPy, in the precision of `x`."""
     with np.errstate(invalid="ignore"):
         powers = np.exp(x - np.maximum(x.max(axis=axis, keepdims=True, initial=-np.inf), LOWEST))

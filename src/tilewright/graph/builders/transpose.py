@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import axis
-from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import normalize_axis, shape_text
 from tilewright.graph.types import Access, Axis, Operator, Tensor
@@ -34,6 +34,6 @@ def transpose(x: Tensor, axes: Sequence[int] | None = None, *, name: str, result
     return Operator(name, "transpose", operator_axes, reads, write, Load(0), accumulator=accumulator_of(x.dtype)), output
 
 
-def numpy_meaning(x: Any, axes: Sequence[int] | None = None) -> Any:
+def numpy_reference(x: Any, axes: Sequence[int] | None = None) -> Any:
     """The same by `numpy.transpose`."""
     return np.transpose(x, axes)

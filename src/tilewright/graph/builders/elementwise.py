@@ -111,7 +111,7 @@ def accumulator_of(dtype: str) -> str:
     return "int32" if np.dtype(dtype).name in ("int8", "uint8", "int16", "uint16") else dtype
 
 
-def numpy_meaning(function: str) -> Callable[..., Any]:
+def numpy_reference(function: str) -> Callable[..., Any]:
     """The function of that name on arrays, in their precision."""
 
     def evaluate(*operands: Any) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import axis
-from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import AxisValue, Literal, Scalar, apply
 from tilewright.graph.shapes import symbols_of
 from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
@@ -34,7 +34,7 @@ def arange(extent: Extent, start: float, step: float, dtype: str, *, name: str, 
     return operator, Tensor(result, (extent,), dtype)
 
 
-def numpy_meaning(extent: int, start: float, step: float, dtype: str) -> Any:
+def numpy_reference(extent: int, start: float, step: float, dtype: str) -> Any:
     """The same by NumPy."""
     return (start + step * np.arange(extent)).astype(dtype)
 

@@ -11,11 +11,11 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
+from tilewright.graph.builders.arange import arange
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
-from tilewright.graph.operators.arange import arange
-from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.sums_of_extents import plus, scalar_of

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import Literal, Load, Parameter, Point, Scalar, State, apply
 from tilewright.graph.shapes import Shape, normalize_axes, shape_text
 from tilewright.graph.types import Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable, SymbolicExtent, Tensor
@@ -68,7 +68,7 @@ def rms_norm_reduction(count: Scalar, eps: float, *, has_weight: bool) -> Reduct
     return Reduction(states, _scaled(Point(), count, eps, has_weight))
 
 
-def numpy_meaning(
+def numpy_reference(
     x: Any, axes: tuple[int, ...], eps: float, weight: Any = None, bias: Any = None, *, centred: bool = True
 ) -> Any:
     """The same by NumPy; `centred` is the layer norm."""

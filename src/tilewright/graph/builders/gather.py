@@ -11,9 +11,9 @@ graph is built, then.
 from __future__ import annotations
 
 from tilewright.errors import DTypeError, ShapeError
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import Shape, normalize_axis, shape_text
 from tilewright.graph.types import Access, Axis, Operator, Tensor

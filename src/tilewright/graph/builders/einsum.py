@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import Index, axis, constant
-from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.shapes import broadcast_extents, shape_text
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Operator, Tensor
@@ -109,7 +109,7 @@ def einsum(
     return Operator(name, kind, axes, reads, write, body, reduction, accumulator_of(output.dtype)), output
 
 
-def numpy_meaning(subscripts: str, *operands: Any) -> Any:
+def numpy_reference(subscripts: str, *operands: Any) -> Any:
     """The same by `numpy.einsum`."""
     return np.einsum(subscripts, *operands)
 

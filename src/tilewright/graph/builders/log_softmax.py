@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.softmax import ROW_SOFTMAX
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.operators.elementwise import accumulator_of
-from tilewright.graph.operators.softmax import ROW_SOFTMAX
 from tilewright.graph.scalar import Load, Point, State, apply
 from tilewright.graph.shapes import normalize_axis
 from tilewright.graph.types import Access, Axis, AxisKind, Operator, Reduction, Tensor

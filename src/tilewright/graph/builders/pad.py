@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, Tensor

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import Index, axis, constant, floordiv, mod
-from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import Shape, shape_text, symbols_of
 from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
@@ -37,7 +37,7 @@ def reshape(x: Tensor, shape: Sequence[Extent], *, name: str, result: str) -> tu
     return operator, Tensor(result, target, x.dtype)
 
 
-def numpy_meaning(x: Any, shape: Sequence[int]) -> Any:
+def numpy_reference(x: Any, shape: Sequence[int]) -> Any:
     """The same by `numpy.reshape`."""
     return np.reshape(x, tuple(shape))
 

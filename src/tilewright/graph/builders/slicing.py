@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import Index, axis, constant
-from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
@@ -44,7 +44,7 @@ def slicing(x: Tensor, key: tuple[Key, ...], *, name: str, result: str) -> tuple
     return operator, Tensor(result, tuple(shape), x.dtype)
 
 
-def numpy_meaning(x: Any, key: tuple[Key, ...]) -> Any:
+def numpy_reference(x: Any, key: tuple[Key, ...]) -> Any:
     """The same by NumPy's indexing."""
     return x[key]
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
-from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.shapes import normalize_axis, shape_text
 from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, Tensor

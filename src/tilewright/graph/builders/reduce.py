@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
-from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import Literal, Load, Parameter, Point, Scalar, State, apply
 from tilewright.graph.shapes import normalize_axes, shape_text
 from tilewright.graph.types import (
@@ -68,7 +68,7 @@ def reduce(
     return operator, output
 
 
-def numpy_meaning(function: str, x: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+def numpy_reference(function: str, x: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
     """The same by NumPy."""
     return getattr(np, function)(x, axis=axis, keepdims=keepdims)
 

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.windows import Window, inside, position
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.operators.elementwise import accumulator_of
-from tilewright.graph.operators.windows import Window, inside, position
 from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Guard, Operator, Tensor
 

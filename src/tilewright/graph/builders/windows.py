@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.operators.elementwise import accumulator_of
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Access, Axis, AxisKind, Guard, Operator, Reduction, Tensor
 
@@ -74,7 +74,7 @@ def window_reduction(
 ) -> tuple[Operator, Tensor]:
     """Combine the elements of every window along a dimension; `window` has that dimension only.
 
-    >>> from tilewright.graph.operators.reduce import REDUCTIONS
+    >>> from tilewright.graph.builders.reduce import REDUCTIONS
     >>> pairs = Window(extents=(4,), kernel=(2,), strides=(1,), dilations=(1,), begins=(0,), ends=(0,), outputs=(3,))
     >>> window_reduction(Tensor("x", (3, 4)), 1, pairs, REDUCTIONS["max"], 0.0, name="pool", result="y")[1].shape
     (3, 3)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError
-from tilewright.graph.operators.einsum import Subscripts, einsum
+from tilewright.graph.builders.einsum import Subscripts, einsum
 from tilewright.graph.shapes import broadcast_extents, broadcast_shapes, shape_text
 from tilewright.graph.types import Operator, Tensor
 
@@ -33,7 +33,7 @@ def matmul(left: Tensor, right: Tensor, *, name: str, result: str) -> tuple[Oper
     return einsum(subscripts, [left, right], name=name, result=result, kind="matmul")
 
 
-def numpy_meaning(left: Any, right: Any) -> Any:
+def numpy_reference(left: Any, right: Any) -> Any:
     """The same by `numpy.matmul`."""
     return np.matmul(left, right)
 

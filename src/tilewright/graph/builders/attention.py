@@ -13,8 +13,8 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from tilewright.errors import ShapeError
+from tilewright.graph.builders import arange, extent, softmax
 from tilewright.graph.numpy_types import is_short_float
-from tilewright.graph.operators import arange, extent, softmax
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Extent, SymbolicExtent, Tensor
 
