@@ -15,7 +15,7 @@ from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph, SymbolicExtent
 from tilewright.plan.chains import make_chain
-from tilewright.plan.search.plan_cache import structure
+from tilewright.plan.search.plan_cache import canonical_form
 
 EPS = 1e-5
 GAIN, SHIFT = random(7, seed=1), random(7, seed=2)
@@ -26,7 +26,7 @@ def graph_of(function: Callable[..., Any], shape: tuple[Any, ...] = (3, 5, 7), c
 
 
 def structure_of(graph: Graph) -> Any:
-    return structure(make_chain(graph, graph.operators))
+    return canonical_form(make_chain(graph, graph.operators))
 
 
 def mean(x: Any) -> Any:

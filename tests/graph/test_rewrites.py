@@ -24,7 +24,7 @@ from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
 from tilewright.plan.chains import make_chain
-from tilewright.plan.search.plan_cache import structure
+from tilewright.plan.search.plan_cache import canonical_form
 from tilewright.plan.whole_model.partition import partition
 
 EXACT = tuple(one for one in REWRITES if not isinstance(one, CanonicalBodies))
@@ -263,7 +263,7 @@ def causal(scores: Any) -> Any:
 def test_natural_formulations_of_attention_are_one_chain() -> None:
     specs = [TensorSpec(shape, name=name) for name, shape in zip("qkv", ((2, 3, 5, 8), (2, 3, 7, 8), (2, 3, 7, 4)), strict=True)]
     graphs = [rewritten(trace(one, specs, element_types=("float32",))) for one in ATTENTIONS]
-    structures = {structure(make_chain(graph, graph.operators)) for graph in graphs}
+    structures = {canonical_form(make_chain(graph, graph.operators)) for graph in graphs}
     assert len(structures) == 1
 
 

@@ -11,7 +11,7 @@ from tilewright import compiler
 from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
-from tilewright.plan.search.plan_cache import structure
+from tilewright.plan.search.plan_cache import canonical_form
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.partition import partition
 from tilewright.report.explain import explain
@@ -34,7 +34,7 @@ def planned(is_exported: bool = False) -> ModelPlan:
 def test_every_chain_is_counted() -> None:
     kinds = kinds_of(planned())
     assert sum(len(kind.plans) for kind in kinds) == len(planned().plans)
-    assert all(len({structure(plan.chain) for plan in kind.plans}) == 1 for kind in kinds)
+    assert all(len({canonical_form(plan.chain) for plan in kind.plans}) == 1 for kind in kinds)
     assert all(len(kind.plans) % MODEL.layers == 0 for kind in kinds)
 
 

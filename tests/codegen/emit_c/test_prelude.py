@@ -8,6 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tilewright.graph.operators.elementwise import body_of, elementwise
+from tilewright.graph.operators.gathering import gather
+from tilewright.graph.operators.matmul import matmul
+from tilewright.graph.operators.reduce import reduce
 
 import tilewright as tw
 from tests.support.typed import Graphs
@@ -20,10 +24,6 @@ from tilewright.codegen.emit_c.software_prefetch import CURSORS
 from tilewright.codegen.emit_c.value_functions import HELPERS
 from tilewright.codegen.program import c_file, lower_program
 from tilewright.graph.index import axis
-from tilewright.graph.operators.elementwise import body_of, elementwise
-from tilewright.graph.operators.gathering import gather
-from tilewright.graph.operators.matmul import matmul
-from tilewright.graph.operators.reduce import reduce
 from tilewright.graph.scalar import Load
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Tensor
