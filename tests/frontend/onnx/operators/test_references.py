@@ -8,7 +8,6 @@ from tests.support.onnx_references import cases_of, check, missing_operators
 from tilewright.errors import TilewrightError
 from tilewright.frontend.onnx.definition import definitions
 from tilewright.graph.element_types import check_size, element_type
-from tilewright.graph.operators import recurrent
 
 OPERATORS = [
     "SequenceConstruct",
@@ -99,33 +98,7 @@ def test_draws_have_their_distributions():
     np.testing.assert_allclose(operator("Bernoulli", 22, seed=1.0).reference(np.full(4000, 0.3)).mean(), 0.3, atol=0.03)
 
 
-@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
-@pytest.mark.parametrize(("operator", "gates"), [(recurrent.rnn, 1), (recurrent.gru, 3), (recurrent.lstm, 4)])
-def test_shorter_sequences_of_a_batch_are_as_if_alone(operator, gates, direction):
-    rng, ways, hidden = np.random.default_rng(0), 2 if direction == "bidirectional" else 1, 5
-    x, w, r, b = (
-        rng.standard_normal(shape, np.float32)
-        for shape in ((4, 2, 3), (ways, gates * hidden, 3), (ways, gates * hidden, hidden), (ways, 2 * gates * hidden))
-    )
-    together = operator(x, w, r, b, np.array([4, 2]), direction=direction)
-    alone = operator(x[:2, 1:], w, r, b, direction=direction)
-    np.testing.assert_allclose(together[0][:2, :, 1:], alone[0], rtol=1e-5, atol=1e-6)
-    assert not together[0][2:, :, 1].any()
-    for one, other in zip(together[1:], alone[1:], strict=True):
-        np.testing.assert_allclose(one[:, 1:], other, rtol=1e-5, atol=1e-6)
-
-
-def test_gru_with_the_reset_before_or_after_the_product():
-    x, w, r = np.ones((1, 1, 1), np.float32), np.full((1, 3, 1), 0.5, np.float32), np.full((1, 3, 1), 2.0, np.float32)
-    b, h = np.array([[0, 0, 0, 0, 0, 1]], np.float32), np.full((1, 1, 1), 0.5, np.float32)
-    z = 1 / (1 + np.exp(-1.5))
-    for after, inner in ((0, z * 0.5 * 2 + 1), (1, z * (0.5 * 2 + 1))):
-        (last,) = recurrent.gru(x, w, r, b, None, h, linear_before_reset=after)[1:]
-        np.testing.assert_allclose(last.item(), (1 - z) * np.tanh(0.5 + inner) + z * 0.5, rtol=1e-6)
-
-
 BAD = {
-    "weights of another size": lambda: recurrent.rnn(*(np.zeros(s, np.float32) for s in ((2, 1, 3), (1, 4, 3), (1, 4, 5)))),
     "a huge window": lambda: operator("HannWindow", 17).reference(np.array(10**12)),
     "a negative extent": lambda: check_size((2, -1), "f"),
     "an element type that does not exist": lambda: element_type(99),

@@ -1,0 +1,1 @@
+"""Recurrent layers: a cell applied along a sequence."""
