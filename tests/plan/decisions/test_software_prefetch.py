@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
 import tilewright as tw
 from tests.plan.model.test_prefetch_gain import product
 from tests.support.chains import gemm_chain
@@ -38,6 +41,20 @@ def test_tiles_that_read_an_input_ask_for_it_alone_if_that_is_few_lines() -> Non
     plan = plan_chain(gemm_chain(extents), XEON)
     (first, *_) = plan.chain.operators
     assert (plan.fetched, plan.fetching) == (("A",), (first.name,))
+
+
+def test_an_input_is_asked_for_by_the_read_that_blocks_cut() -> None:
+    """The product of a matrix with some of its own rows, which all blocks read."""
+    plan = tw.jit(lambda x: x @ x[532:958:2].T, target="cascadelake-6240").lower(tw.spec((2100, 129))).plan
+    (product,) = plan.chain.operators
+    assert (plan.fetched, plan.fetching) == (("x",), (product.name,))
+
+
+@pytest.mark.needs("avx512f", "avx512dq")
+def test_the_product_of_a_matrix_with_some_of_its_rows_is_right() -> None:
+    x = np.random.default_rng(0).standard_normal((2100, 129), np.float32)
+    found = tw.jit(lambda x: x @ x[532:958:2].T, target="cascadelake-6240", threads=2)(x)
+    np.testing.assert_allclose(found, x.astype(float) @ x[532:958:2].T.astype(float), atol=1e-4)
 
 
 def test_long_rows_are_left_to_the_hardware() -> None:

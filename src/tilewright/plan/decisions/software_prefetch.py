@@ -63,13 +63,18 @@ def fetched_inputs(context: CostContext, schedule: Schedule, scratch_bytes: int)
 def fetching_operators(context: CostContext, schedule: Schedule, tensors: tuple[str, ...]) -> tuple[str, ...]:
     """The contractions whose micro tiles ask: those that read these inputs, where their tiles need not ask for too many lines.
 
+    Reads that are the same for all blocks do not count, such as that of y in y @ y[:k].T.
+
     A tile asks for about as much as it uses up: then all other tiles advance no cursors, and what was asked for has their time to
     come (MLPs of 6 layers, 32 wide: 2% less time than with all layers asking). Otherwise all contractions.
     """
     if not tensors:
         return ()
     blocks = {loop.axis: loop.tile for loop in parallel_loops(context.chain, schedule)}
-    readers = {op.name: [read for read in op.reads if read.tensor in tensors] for op in context.chain.operators}
+    readers = {
+        op.name: [read for read in op.reads if read.tensor in tensors and not read.axes().isdisjoint(blocks)]
+        for op in context.chain.operators
+    }
     names = tuple(name for name in context.kernels if readers[name])
     lines = (_lines_per_tile(context, read, blocks, names) for name in names for read in readers[name])
     return names if max(lines) <= MOST_LINES else tuple(context.kernels)
