@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tilewright as tw
-from tests.support.expected import gemm_chain64, gemm_chain_bound
+from tests.support.expected import gemm_chain_with_bound
 from tilewright import compiler
 from tilewright.cli.shapes import TABLE_IV, ChainShape, chain_shape
 
@@ -41,15 +42,13 @@ def operands(shape: ChainShape) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("shape", TABLE_IV, ids=lambda shape: shape.name)
 def test_right_on_one_and_two_threads_as_one_kernel(shape: ChainShape, form: str) -> None:
     inputs = operands(shape)
-    results = []
-    for threads in (1, 2):
-        function = tw.jit(FORMS[form], target=TARGET, threads=threads, fuse=True)
-        lowered = function.lower(*inputs.values())
-        assert len(lowered.model_plan.plans) == 1, "the chain was cut"
-        results.append(lowered.compile()(*inputs.values()))
+    lowered = tw.jit(FORMS[form], target=TARGET, fuse=True).lower(*inputs.values())
+    assert len(lowered.model_plan.plans) == 1, "the chain was cut"
+    results = [replace(lowered, threads=threads).compile()(*inputs.values()) for threads in (1, 2)]
     middle = "softmax" if form == "softmax" else ""
-    error = np.abs(results[0] - gemm_chain64(inputs, middle))
-    assert (error <= gemm_chain_bound(inputs, middle)).all(), f"off by {error.max()}"
+    exact, bound = gemm_chain_with_bound(inputs, middle)
+    error = np.abs(results[0] - exact)
+    assert (error <= bound).all(), f"off by {error.max()}"
     assert results[0].tobytes() == results[1].tobytes()
 
 

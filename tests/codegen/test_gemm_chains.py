@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.chains import artifact_of, attention_plan, gemm_chain, random_inputs
-from tests.support.expected import gemm_chain64, gemm_chain_bound
+from tests.support.expected import gemm_chain64, gemm_chain_with_bound
 from tests.support.guarded import GuardedMemory
 from tilewright.codegen.artifact import Artifact
 from tilewright.graph.types import SymbolicExtent
@@ -34,8 +34,9 @@ def ordered(artifact: Artifact, inputs: dict[str, np.ndarray]) -> list[np.ndarra
 def check(executable: Executable, plan: Plan, middle: str, inputs: dict[str, np.ndarray], out: np.ndarray) -> None:
     out[...] = np.nan
     executable.run(ordered(executable.artifact, inputs), [out])
-    error = np.abs(out - gemm_chain64(inputs, middle))
-    assert (error <= gemm_chain_bound(inputs, middle)).all(), f"{plan.chain.name} {middle}: off by {error.max()}"
+    exact, bound = gemm_chain_with_bound(inputs, middle)
+    error = np.abs(out - exact)
+    assert (error <= bound).all(), f"{plan.chain.name} {middle}: off by {error.max()}"
 
 
 @pytest.mark.parametrize("target", TARGETS)

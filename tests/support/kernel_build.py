@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import platform
 import shutil
 import subprocess
@@ -12,6 +13,9 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+import filelock
+
+from tilewright import settings
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, VectorDialect
 
 FLAGS = [
@@ -43,20 +47,28 @@ def command(compiler: str) -> tuple[str, ...] | None:
 
 
 def build(sources: Sequence[KernelSource], features: frozenset[str], compiler: str, extra: Sequence[str] = ()) -> Path:
-    """A shared library of these translation units; warnings are errors. The directory lives as long as the process."""
+    """A shared library of these translation units; warnings are errors. All workers of a test run share what one has compiled."""
     start = command(compiler)
     assert start is not None, f"{compiler} is missing"
-    directory = Path(tempfile.mkdtemp(dir=_workspace()))
-    paths = []
-    for index, source in enumerate(sources):
-        path = directory / f"source{index}{SUFFIXES[source.kind]}"
-        path.write_bytes(source.content.encode() if isinstance(source.content, str) else source.content)
-        paths.append(str(path))
-    library = directory / "library.so"
-    words = [*start, *FLAGS, *_machine(compiler, features, extra), *extra, *paths, "-o", str(library)]
-    result = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
+    words = [*start, *FLAGS, *_machine(compiler, features, extra), *extra]
+    contents = [source.content.encode() if isinstance(source.content, str) else source.content for source in sources]
+    key = hashlib.sha256(repr((words, [source.kind for source in sources], contents)).encode()).hexdigest()
+    library = _workspace() / f"{key}.so"
+    with filelock.FileLock(library.with_suffix(".lock")):
+        if not library.exists():
+            _compile(words, [SUFFIXES[source.kind] for source in sources], contents, library)
     return library
+
+
+def _compile(words: Sequence[str], suffixes: Sequence[str], contents: Sequence[bytes], library: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=library.parent) as directory:
+        paths = [Path(directory) / f"source{number}{suffix}" for number, suffix in enumerate(suffixes)]
+        for path, content in zip(paths, contents, strict=True):
+            path.write_bytes(content)
+        output = Path(directory) / "library.so"
+        result = subprocess.run([*words, *map(str, paths), "-o", str(output)], capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
+        output.rename(library)
 
 
 def _machine(compiler: str, features: frozenset[str], extra: Sequence[str]) -> list[str]:
@@ -67,13 +79,11 @@ def _machine(compiler: str, features: frozenset[str], extra: Sequence[str]) -> l
 
 
 @cache
-def _workspace() -> str:
-    directory = tempfile.TemporaryDirectory(prefix="tilewright-kernels-")
-    _keep.append(directory)
-    return directory.name
-
-
-_keep: list[tempfile.TemporaryDirectory[str]] = []
+def _workspace() -> Path:
+    """Beside the kernels that the test run caches."""
+    directory = settings.current().cache_dir / "tests"
+    directory.mkdir(exist_ok=True)
+    return directory
 
 
 def shapes(kernel: MicroKernel) -> list[tuple[int, int]]:
