@@ -1,4 +1,4 @@
-"""Einsum of ONNX: any number of operands, and indices repeated inside one of them (diagonals).
+"""Einsum: any number of operands, and indices repeated inside one of them (diagonals).
 
 Operands are multiplied from left to right. A diagonal is an index change, and an index that only one operand has is summed before
 the product, so that what is left are contractions of indices that both have.
@@ -7,44 +7,48 @@ the product, so that what is left are contractions of indices that both have.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError
+from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.precision import in_operand_type
+from tilewright.graph.builder import Builder
 from tilewright.graph.builders.einsum import Subscripts, einsum, pairwise, parse
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.definition import define
 from tilewright.graph.index import axis
-from tilewright.graph.numpy_types import in_operand_type
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
 
-if TYPE_CHECKING:
-    from tilewright.graph.builder import Builder
 
-
-def meaning(*operands: Any, equation: str) -> Any:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Einsum:
     """The sum of products, in NumPy's notation."""
-    return np.einsum(equation.replace(" ", ""), *operands)
+
+    equation: str
+
+    @in_operand_type
+    def reference(self, *operands: Any) -> Any:
+        return np.einsum(self.equation.replace(" ", ""), *operands)
+
+    def lower(self, builder: Builder, *operands: Tensor) -> Tensor:
+        """Diagonals, sums of single operands, and contractions from left to right."""
+        equation, taken = _without_diagonals(builder, self.equation.replace(" ", ""), operands)
+        subscripts = parse(equation, [len(tensor.shape) for tensor in taken])
+        subscripts, (first, *others) = _summed_alone(builder, subscripts, taken)
+        steps = pairwise(subscripts)
+        result = builder.record(einsum, steps[0], [first, *others[:1]], kind="einsum")
+        for step, other in zip(steps[1:], others[1:], strict=True):
+            result = builder.record(einsum, step, [result, other], kind="einsum")
+        return result
 
 
-def lower(builder: Builder, *operands: Tensor, equation: str) -> Tensor:
-    """Diagonals, sums of single operands, and contractions from left to right."""
-    equation, taken = _without_diagonals(builder, equation.replace(" ", ""), operands)
-    subscripts = parse(equation, [len(tensor.shape) for tensor in taken])
-    subscripts, (first, *others) = _summed_alone(builder, subscripts, taken)
-    steps = pairwise(subscripts)
-    result = builder.record(einsum, steps[0], [first, *others[:1]], kind="einsum")
-    for step, other in zip(steps[1:], others[1:], strict=True):
-        result = builder.record(einsum, step, [result, other], kind="einsum")
-    return result
-
-
-def diagonal(x: Tensor, labels: Sequence[str], *, name: str, result: str) -> tuple[Operator, Tensor]:
+def _diagonal(x: Tensor, labels: Sequence[str], *, name: str, result: str) -> tuple[Operator, Tensor]:
     """The elements of x whose indices along dimensions of the same label are equal; labels stay in order of first appearance.
 
-    >>> diagonal(Tensor("x", (3, 5, 5)), ("b", "i", "i"), name="diagonal", result="y")[1].shape
+    >>> _diagonal(Tensor("x", (3, 5, 5)), ("b", "i", "i"), name="diagonal", result="y")[1].shape
     (3, 5)
     """
     extents: dict[str, Extent] = {}
@@ -67,7 +71,7 @@ def _without_diagonals(builder: Builder, equation: str, operands: Sequence[Tenso
     for number, (part, own) in enumerate(zip(parts, letters, strict=True)):
         if number < len(taken) and len(set(own)) < len(own):
             labels = _labels(part, len(taken[number].shape))
-            taken[number] = builder.record(diagonal, taken[number], labels, kind="diagonal")
+            taken[number] = builder.record(_diagonal, taken[number], labels, kind="diagonal")
             kept = dict.fromkeys(labels)
             parts[number] = "".join(dict.fromkeys("..." if label.startswith("b_") else label for label in kept))
     return f"{','.join(parts)}->{right}", taken
@@ -101,4 +105,4 @@ def _summed_alone(builder: Builder, subscripts: Subscripts, operands: Sequence[T
     return Subscripts(tuple(labels), subscripts.result), taken
 
 
-define("Einsum", in_operand_type(meaning), lower, since=12)
+define("Einsum", Einsum, since=12)

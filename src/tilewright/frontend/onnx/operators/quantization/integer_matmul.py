@@ -1,0 +1,104 @@
+"""MatMulInteger and QLinearMatMul: products of 8-bit numbers from which zero points are subtracted.
+
+Source: the ONNX operator schemas. Sums are those of int32, which wrap.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import UnsupportedOperation
+from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.quantization.quantized import SMALL, lowered_quantized, quantized
+from tilewright.graph.builder import Builder
+from tilewright.graph.numpy_types import widened
+from tilewright.graph.scalar import Load, apply
+from tilewright.graph.types import Tensor
+
+
+class MatMulInteger:
+    """(a - zero of a) (b - zero of b) in int32; zero points are of the tensor, of rows of a, or of columns of b."""
+
+    def reference(self, a: Any, b: Any, a_zero_point: Any = None, b_zero_point: Any = None) -> Any:
+        return np.matmul(_centred_rows(a, a_zero_point), _centred_columns(b, b_zero_point))
+
+    def lower(
+        self, builder: Builder, a: Tensor, b: Tensor, a_zero_point: Tensor | None = None, b_zero_point: Tensor | None = None
+    ) -> Tensor:
+        """A contraction of int32 numbers."""
+        rows, columns = _lowered_centred(builder, a, a_zero_point, "rows"), _lowered_centred(builder, b, b_zero_point, "columns")
+        return builder.matmul(rows, columns)
+
+
+class QLinearMatMul:
+    """The product of what a and b stand for, as y stands for it: rounded to even, with saturation."""
+
+    def reference(
+        self,
+        a: Any,
+        a_scale: Any,
+        a_zero_point: Any,
+        b: Any,
+        b_scale: Any,
+        b_zero_point: Any,
+        y_scale: Any,
+        y_zero_point: Any,
+    ) -> Any:
+        products = MatMulInteger().reference(a, b, a_zero_point, b_zero_point)
+        a_factor, b_factor, y_factor = (widened(one) for one in (_rows(a_scale, a), b_scale, _rows(y_scale, a)))
+        return quantized(products * (a_factor * b_factor / y_factor), _rows(y_zero_point, a))
+
+    def lower(
+        self,
+        builder: Builder,
+        a: Tensor,
+        a_scale: Tensor,
+        a_zero_point: Tensor,
+        b: Tensor,
+        b_scale: Tensor,
+        b_zero_point: Tensor,
+        y_scale: Tensor,
+        y_zero_point: Tensor,
+    ) -> Tensor:
+        """A contraction of int32 numbers, and maps that scale and round its results."""
+        scales = (a_scale, b_scale, y_scale)
+        if y_zero_point.dtype not in SMALL or any(one.dtype == "float64" or one.shape not in ((), (1,)) for one in scales):
+            raise UnsupportedOperation("QLinearMatMul with scales of rows or columns has no lowering")
+        if y_zero_point.shape not in ((), (1,)):
+            raise UnsupportedOperation("QLinearMatMul with zero points of rows has no lowering")
+        products = MatMulInteger().lower(builder, a, b, a_zero_point, b_zero_point)
+        factor = apply("divide", apply("multiply", Load(1), Load(2)), Load(3))
+        numbers = [builder.reshape(one, ()) for one in scales]
+        steps = builder.body(apply("multiply", Load(0), factor), products, *numbers, dtype="float32", kind="scale")
+        return lowered_quantized(builder, steps, builder.reshape(y_zero_point, ()), y_zero_point.dtype)
+
+
+def _rows(parameter: Any, matrix: Any) -> Any:
+    """One for every row as a column; one for the whole tensor, and what has the matrix's rank, as it is."""
+    return parameter[..., None] if parameter.ndim and parameter.size > 1 and parameter.ndim < matrix.ndim else parameter
+
+
+def _centred_rows(x: Any, zero: Any) -> Any:
+    return x.astype(np.int32) if zero is None else x.astype(np.int32) - _rows(zero, x).astype(np.int32)
+
+
+def _centred_columns(x: Any, zero: Any) -> Any:
+    return x.astype(np.int32) if zero is None else x.astype(np.int32) - zero.astype(np.int32)
+
+
+def _lowered_centred(builder: Builder, x: Tensor, zero: Tensor | None, of: str) -> Tensor:
+    """Numbers as int32 without their zero point, which is of the tensor or of every row or column."""
+    wide = builder.cast(x, "int32")
+    if zero is None:
+        return wide
+    if zero.shape in ((), (1,)):
+        zero = builder.reshape(zero, ())
+    elif of == "rows" and len(zero.shape) < len(x.shape):
+        zero = builder.reshape(zero, (*zero.shape, 1))
+    return builder.map("subtract", wide, builder.cast(zero, "int32"))
+
+
+define("MatMulInteger", MatMulInteger, since=10)
+define("QLinearMatMul", QLinearMatMul, since=10)

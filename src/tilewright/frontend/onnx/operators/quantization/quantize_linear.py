@@ -1,0 +1,57 @@
+"""QuantizeLinear: numbers as multiples of a scale, counted from a zero point.
+
+Source: the ONNX operator schemas, opsets 10 to 28.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import UnsupportedOperation
+from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.quantization.quantized import (
+    SMALL,
+    lowered_quantized,
+    lowered_spread,
+    quantized,
+    spread,
+)
+from tilewright.graph.builder import Builder, Operand
+from tilewright.graph.element_types import element_type
+from tilewright.graph.numpy_types import widened
+from tilewright.graph.types import Tensor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantizeLinear:
+    """x / scale rounded to even, plus the zero point, within the range of the type of that (uint8 if nothing says which)."""
+
+    axis: int = 1
+    block_size: int = 0
+    output_dtype: int = 0
+    precision: int = 0
+    saturate: int = 1
+
+    def reference(self, x: Any, y_scale: Any, y_zero_point: Any = None) -> Any:
+        if y_zero_point is None:
+            y_zero_point = np.zeros((), element_type(self.output_dtype or 2))
+        scale, zero = (spread(one, x.shape, self.axis, self.block_size) for one in (y_scale, y_zero_point))
+        chosen = np.float32 if not self.precision else widened(np.zeros((), element_type(self.precision))).dtype
+        with np.errstate(all="ignore"):
+            return quantized(x.astype(chosen) / scale.astype(chosen), zero, saturate=bool(self.saturate))
+
+    def lower(self, builder: Builder, x: Tensor, y_scale: Tensor, y_zero_point: Tensor | None = None) -> Tensor:
+        """Two maps: whole numbers as float32, and these as small integers."""
+        target = element_type(self.output_dtype or 2).name if y_zero_point is None else y_zero_point.dtype
+        is_float = {x.dtype, y_scale.dtype} == {"float32"}
+        if target not in SMALL or not is_float or self.block_size or self.precision not in (0, 1):
+            raise UnsupportedOperation(f"QuantizeLinear of {x.dtype} to {target}, or in blocks, has no lowering")
+        steps = builder.map("divide", x, lowered_spread(builder, y_scale, x, self.axis))
+        zero: Operand = 0.0 if y_zero_point is None else lowered_spread(builder, y_zero_point, x, self.axis)
+        return lowered_quantized(builder, steps, zero, target)
+
+
+define("QuantizeLinear", QuantizeLinear, since=10)

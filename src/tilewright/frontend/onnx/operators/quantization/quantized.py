@@ -1,0 +1,72 @@
+"""Quantized numbers: multiples of a scale, counted from a zero point, of the tensor, of an axis, or of blocks along it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tilewright.errors import ShapeError
+from tilewright.graph.builder import Builder, Operand
+from tilewright.graph.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.shapes import normalize_axis, shape_text
+from tilewright.graph.types import Extent, Tensor
+
+SMALL = ("int8", "uint8", "int16", "uint16")
+"""Types whose values all are float32 values, in which generated code computes them."""
+
+
+def quantized(values: Any, zero: Any, *, saturate: bool = True) -> Any:
+    """Multiples of a scale in the type of a zero point: integers rounded to even within their range, short floats to the nearest.
+
+    Floats beyond the largest become that, or without `saturate` whatever their conversion gives (NaN or infinity).
+    """
+    limits = _limits(zero.dtype)
+    if zero.dtype.name.startswith("float"):
+        bounded = np.clip(values, *limits) if saturate else values
+        return np.asarray(bounded).astype(zero.dtype)
+    with np.errstate(all="ignore"):
+        return np.clip(np.rint(values) + zero.astype(np.float64), *limits).astype(np.int64).astype(zero.dtype)
+
+
+def _limits(dtype: Any) -> tuple[float, float]:
+    limits: Any = ml_dtypes.finfo if dtype.name.startswith("float") else ml_dtypes.iinfo
+    found = limits(dtype)
+    return float(found.min), float(found.max)
+
+
+def spread(parameter: Any, shape: tuple[int, ...], axis: int, block_size: int) -> Any:
+    """A scale or zero point so that it broadcasts to the shape. Raises `ShapeError` where it does not fit."""
+    if parameter.size == 1 and parameter.ndim <= 1:
+        return parameter.reshape(())
+    along = normalize_axis(axis, len(shape), "axis of quantisation")
+    if block_size:
+        parameter = np.repeat(parameter, block_size, axis=along)
+        parameter = parameter[tuple(slice(shape[along]) if d == along else slice(None) for d in range(parameter.ndim))]
+        fits = parameter.shape == shape
+    else:
+        fits = parameter.shape == (shape[along],)
+    if not fits:
+        text = f"scales or zero points of shape {shape_text(parameter.shape)} for an array of {shape_text(shape)}"
+        raise ShapeError(text, where="quantisation", why=f"there is one for every index or block along axis {along}")
+    return parameter if block_size else parameter.reshape([-1 if d == along else 1 for d in range(len(shape))])
+
+
+def lowered_quantized(builder: Builder, steps: Tensor, zero: Operand, target: str) -> Tensor:
+    """Multiples of a scale as a small integer type: rounded to even, counted from the zero point, within its range."""
+    low, high = _limits(np.dtype(target))
+    shifted = apply("add", apply("round", Load(0)), Load(1))
+    bounded: Scalar = apply("minimum", apply("maximum", shifted, Literal(low)), Literal(high))
+    return builder.cast(builder.body(bounded, steps, zero, dtype="float32", kind="quantize"), target)
+
+
+def lowered_spread(builder: Builder, parameter: Tensor, x: Tensor, axis: int) -> Tensor:
+    """A scale or zero point of the tensor, or along an axis, so that it broadcasts to x."""
+    if parameter.shape in ((), (1,)):
+        return builder.reshape(parameter, ())
+    along = normalize_axis(axis, len(x.shape), "axis of quantisation")
+    if parameter.shape != (x.shape[along],):
+        raise ShapeError(f"scales or zero points of {shape_text(parameter.shape)} along axis {along} of {shape_text(x.shape)}")
+    shape: list[Extent] = [extent if d == along else 1 for d, extent in enumerate(x.shape)]
+    return builder.reshape(parameter, shape)
