@@ -1,1 +1,1 @@
-"""Images: resampling, regions of interest, and moves between channels and pixels."""
+"""Images: resizing, sampling, regions and boxes, blocks of pixels."""

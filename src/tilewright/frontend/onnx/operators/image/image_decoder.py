@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from io import BytesIO
 from typing import Any
@@ -9,18 +10,25 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import UnsupportedOperation
-from tilewright.graph.definition import define
+from tilewright.frontend.onnx.definition import define
 
 _MODES = {"RGB": "RGB", "BGR": "RGB", "Grayscale": "L"}
 
 
-def meaning(stream: Any, *, pixel_format: str = "RGB") -> Any:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageDecoder:
     """Uint8 pixels [height, width, channels]; none, [0, 0, channels], if the bytes are no image."""
-    if pixel_format not in _MODES:
-        raise UnsupportedOperation(f"pixel_format {pixel_format!r}", where="ImageDecoder", hint="choose RGB, BGR or Grayscale")
-    pixels = _decoded(np.asarray(stream, np.uint8).tobytes(), _MODES[pixel_format])
-    pixels = pixels[..., None] if pixels.ndim == 2 else pixels
-    return pixels[..., ::-1] if pixel_format == "BGR" else pixels
+
+    pixel_format: str = "RGB"
+
+    def reference(self, stream: Any) -> Any:
+        if self.pixel_format not in _MODES:
+            raise UnsupportedOperation(
+                f"pixel_format {self.pixel_format!r}", where="ImageDecoder", hint="choose RGB, BGR or Grayscale"
+            )
+        pixels = _decoded(np.asarray(stream, np.uint8).tobytes(), _MODES[self.pixel_format])
+        pixels = pixels[..., None] if pixels.ndim == 2 else pixels
+        return pixels[..., ::-1] if self.pixel_format == "BGR" else pixels
 
 
 def _decoded(data: bytes, mode: str) -> Any:
@@ -35,4 +43,4 @@ def _decoded(data: bytes, mode: str) -> Any:
         return np.zeros((0, 0, len(mode)), np.uint8)
 
 
-define("ImageDecoder", meaning, since=20)
+define("ImageDecoder", ImageDecoder, since=20)

@@ -2,48 +2,54 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError
-from tilewright.graph.definition import define
+from tilewright.frontend.onnx.definition import define
+from tilewright.graph.builder import Builder
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Tensor
-
-if TYPE_CHECKING:
-    from tilewright.graph.builder import Builder
 
 TO_SPACE = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
 """The order of dimensions, by mode: columns and rows of a block before the channels, or behind."""
 
-
 TO_DEPTH = {"DCR": (0, 3, 5, 1, 2, 4), "CRD": (0, 1, 3, 5, 2, 4)}
-"""The same of the way back."""
+"""The order of dimensions of the inverse, by mode."""
 
 
-def meaning(x: Any, *, blocksize: int = 1, mode: str = "DCR") -> Any:
-    """The same by NumPy."""
-    split, shape = _to_space(x.shape, blocksize, mode)
-    return np.reshape(np.transpose(np.reshape(x, split), TO_SPACE[mode]), shape)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DepthToSpace:
+    """Channels as blocks of pixels."""
+
+    blocksize: int = 1
+    mode: str = "DCR"
+
+    def reference(self, x: Any) -> Any:
+        split, shape = _to_space(x.shape, self.blocksize, self.mode)
+        return np.reshape(np.transpose(np.reshape(x, split), TO_SPACE[self.mode]), shape)
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        split, shape = _to_space(x.shape, self.blocksize, self.mode)
+        return builder.reshape(builder.transpose(builder.reshape(x, split), TO_SPACE[self.mode]), shape)
 
 
-def lower(builder: Builder, x: Tensor, *, blocksize: int = 1, mode: str = "DCR") -> Tensor:
-    """Index changes."""
-    split, shape = _to_space(x.shape, blocksize, mode)
-    return builder.reshape(builder.transpose(builder.reshape(x, split), TO_SPACE[mode]), shape)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceToDepth:
+    """Blocks of pixels as channels."""
 
+    blocksize: int = 1
+    mode: str = "DCR"
 
-def to_depth_meaning(x: Any, *, blocksize: int = 1, mode: str = "DCR") -> Any:
-    """The same by NumPy."""
-    split, shape = _to_depth(x.shape, blocksize, mode)
-    return np.reshape(np.transpose(np.reshape(x, split), TO_DEPTH[mode]), shape)
+    def reference(self, x: Any) -> Any:
+        split, shape = _to_depth(x.shape, self.blocksize, self.mode)
+        return np.reshape(np.transpose(np.reshape(x, split), TO_DEPTH[self.mode]), shape)
 
-
-def to_depth_lower(builder: Builder, x: Tensor, *, blocksize: int = 1, mode: str = "DCR") -> Tensor:
-    """Index changes."""
-    split, shape = _to_depth(x.shape, blocksize, mode)
-    return builder.reshape(builder.transpose(builder.reshape(x, split), TO_DEPTH[mode]), shape)
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        split, shape = _to_depth(x.shape, self.blocksize, self.mode)
+        return builder.reshape(builder.transpose(builder.reshape(x, split), TO_DEPTH[self.mode]), shape)
 
 
 def _to_space(shape: Any, block: int, mode: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -68,5 +74,5 @@ def _four(where: str, shape: Any) -> Any:
     return shape
 
 
-define("DepthToSpace", meaning, lower)
-define("SpaceToDepth", to_depth_meaning, to_depth_lower)
+define("DepthToSpace", DepthToSpace)
+define("SpaceToDepth", SpaceToDepth)

@@ -1,56 +1,60 @@
-"""GridSample and AffineGrid: an image at positions given by a grid, and the grid of an affine map.
+"""GridSample: an image at the positions of a grid.
 
-M. Jaderberg, K. Simonyan, A. Zisserman, K. Kavukcuoglu, "Spatial Transformer Networks", arXiv:1506.02025 (2015), section 3.
+Source: M. Jaderberg et al., "Spatial Transformer Networks", arXiv:1506.02025 (2015), section 3.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.graph.definition import define
-from tilewright.graph.element_types import MOST_ELEMENTS
+from tilewright.frontend.onnx.definition import define
 from tilewright.graph.shapes import shape_text
 
 CUBIC_A = -0.75
 MODES = {"bilinear": "linear", "bicubic": "cubic", "linear": "linear", "cubic": "cubic", "nearest": "nearest"}
 
 
-def meaning(x: Any, grid: Any, *, align_corners: int = 0, mode: str = "linear", padding_mode: str = "zeros") -> Any:
-    """The same by NumPy; positions run from -1 to 1, the last dimension of x first."""
-    rank = x.ndim - 2
-    if grid.ndim != x.ndim or grid.shape[0] != x.shape[0] or grid.shape[-1] != rank:
-        raise ShapeError(f"GridSample of {shape_text(x.shape)} at {shape_text(grid.shape)}", where="GridSample")
-    if mode not in MODES or padding_mode not in ("zeros", "border", "reflection"):
-        raise UnsupportedOperation(f"GridSample by {mode!r} with padding {padding_mode!r}", where="GridSample")
-    accurate = np.float64 if grid.dtype == np.float64 else np.float32
-    taps = []
-    for d in range(rank):
-        extent = x.shape[d + 2]
-        place = _place(grid[..., rank - 1 - d].astype(accurate), extent, bool(align_corners))
-        if MODES[mode] == "linear":
-            place = _moved_inside(place, extent, padding_mode, bool(align_corners))
-        taps.append(_taps(place, MODES[mode]))
-    return _gathered(x, taps, padding_mode, bool(align_corners))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridSample:
+    """Samples of x (N, C, ...) at the positions of a grid from -1 to 1, the last dimension of x first."""
+
+    align_corners: int = 0
+    mode: str = "linear"
+    padding_mode: str = "zeros"
+
+    def reference(self, x: Any, grid: Any) -> Any:
+        rank = x.ndim - 2
+        if grid.ndim != x.ndim or grid.shape[0] != x.shape[0] or grid.shape[-1] != rank:
+            raise ShapeError(f"GridSample of {shape_text(x.shape)} at {shape_text(grid.shape)}", where="GridSample")
+        if self.mode not in MODES or self.padding_mode not in ("zeros", "border", "reflection"):
+            raise UnsupportedOperation(f"GridSample by {self.mode!r} with padding {self.padding_mode!r}", where="GridSample")
+        accurate = np.float64 if grid.dtype == np.float64 else np.float32
+        taps = []
+        for d in range(rank):
+            extent = x.shape[d + 2]
+            place = _place(grid[..., rank - 1 - d].astype(accurate), extent, bool(self.align_corners))
+            if MODES[self.mode] == "linear":
+                place = _moved_inside(place, extent, self.padding_mode, bool(self.align_corners))
+            taps.append(_taps(place, MODES[self.mode]))
+        return _gathered(x, taps, self.padding_mode, bool(self.align_corners))
 
 
-def affine_grid(theta: Any, size: Any, *, align_corners: int = 0) -> Any:
-    """The positions theta (x, y, 1) of all pixels of images of that size, or theta (x, y, z, 1)."""
-    shape = tuple(int(extent) for extent in np.reshape(size, -1))
-    rank = len(shape) - 2
-    if rank < 1 or theta.shape != (shape[0], rank, rank + 1) or prod(shape) > MOST_ELEMENTS:
-        raise ShapeError(f"AffineGrid of {shape_text(theta.shape)} for {shape_text(shape)}", where="AffineGrid")
-    steps = []
-    for extent in shape[2:]:
-        unit = np.arange(extent, dtype=np.float64)
-        steps.append((2 * unit + 1) / extent - 1 if not align_corners else 2 * unit / max(extent - 1, 1) - 1)
-    grids = np.meshgrid(*steps, indexing="ij")
-    homogeneous = np.stack([*reversed(grids), np.ones_like(grids[0])], axis=-1)
-    return np.asarray(np.einsum("nij,...j->n...i", theta.astype(np.float64), homogeneous), theta.dtype)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridSampleBefore20:
+    """The same, with the names of modes for images: bilinear and bicubic."""
+
+    align_corners: int = 0
+    mode: str = "bilinear"
+    padding_mode: str = "zeros"
+
+    def reference(self, x: Any, grid: Any) -> Any:
+        sample = GridSample(align_corners=self.align_corners, mode=self.mode, padding_mode=self.padding_mode)
+        return sample.reference(x, grid)
 
 
 def _place(position: Any, extent: int, align_corners: bool) -> Any:
@@ -107,11 +111,5 @@ def _gathered(x: Any, taps: list[list[tuple[Any, Any]]], padding: str, align_cor
     return np.asarray(np.moveaxis(total, -1, 1), x.dtype)
 
 
-def since_16(x: Any, grid: Any, *, align_corners: int = 0, mode: str = "bilinear", padding_mode: str = "zeros") -> Any:
-    """The same, with the names of modes for images."""
-    return meaning(x, grid, align_corners=align_corners, mode=mode, padding_mode=padding_mode)
-
-
-define("GridSample", since_16, since=16)
-define("GridSample", meaning, since=20)
-define("AffineGrid", affine_grid, since=20)
+define("GridSample", GridSampleBefore20, since=16)
+define("GridSample", GridSample, since=20)

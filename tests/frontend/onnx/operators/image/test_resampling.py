@@ -14,7 +14,7 @@ import torch
 from onnx import helper
 
 import tilewright.onnx
-from tilewright.graph.operators import grid_sample
+from tilewright.frontend.onnx.operators.image.grid_sample import GridSample
 
 onnxruntime.set_default_logger_severity(4)
 RNG = np.random.default_rng(3)
@@ -79,7 +79,7 @@ def test_taps_of_weight_0_count_in_grids(mode: str, padding_mode: str, align_cor
     x = spoilt(1, 1, 5, 6, places=[(2, 3), (0, 0), (3, 1)])
     rows, columns = np.meshgrid(np.linspace(-1, 1, 5), np.linspace(-1, 1, 6), indexing="ij")
     grid = np.stack([columns, rows], axis=-1)[None].astype(np.float32)
-    ours = grid_sample.meaning(x, grid, mode=mode, padding_mode=padding_mode, align_corners=align_corners)
+    ours = GridSample(mode=mode, padding_mode=padding_mode, align_corners=align_corners).reference(x, grid)
     operands = torch.tensor(x), torch.tensor(grid)
     same(ours, torch.nn.functional.grid_sample(*operands, GRIDS[mode], padding_mode, bool(align_corners)).numpy())
 

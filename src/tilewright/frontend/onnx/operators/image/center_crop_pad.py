@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.frontend.onnx.definition import define
+from tilewright.graph.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.windows import inside
-from tilewright.graph.definition import define
 from tilewright.graph.element_types import MOST_ELEMENTS
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
@@ -19,29 +21,30 @@ from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import normalize_axis, shape_text
 from tilewright.graph.types import Access, Axis, Guard, Operator, Tensor, planned_extent
 
-if TYPE_CHECKING:
-    from tilewright.graph.builder import Builder
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CenterCropPad:
+    """Elements behind the middle go where the difference of extents is odd."""
 
-def meaning(x: Any, shape: Any, *, axes: Sequence[int] | None = None) -> Any:
-    """The same by NumPy."""
-    wanted = _wanted(x.shape, [int(extent) for extent in np.reshape(shape, -1)], axes)
-    y = np.zeros(wanted, x.dtype)
-    starts = _starts(x.shape, wanted)
-    source = tuple(slice(max(s, 0), max(s, 0) + min(e, w)) for s, e, w in zip(starts, x.shape, wanted, strict=True))
-    target = tuple(slice(max(-s, 0), max(-s, 0) + min(e, w)) for s, e, w in zip(starts, x.shape, wanted, strict=True))
-    y[target] = x[source]
-    return y
+    axes: Sequence[int] | None = None
 
+    def reference(self, x: Any, shape: Any) -> Any:
+        wanted = _wanted(x.shape, [int(extent) for extent in np.reshape(shape, -1)], self.axes)
+        y = np.zeros(wanted, x.dtype)
+        starts = _starts(x.shape, wanted)
+        source = tuple(slice(max(s, 0), max(s, 0) + min(e, w)) for s, e, w in zip(starts, x.shape, wanted, strict=True))
+        target = tuple(slice(max(-s, 0), max(-s, 0) + min(e, w)) for s, e, w in zip(starts, x.shape, wanted, strict=True))
+        y[target] = x[source]
+        return y
 
-def lower(builder: Builder, x: Tensor, shape: Tensor, *, axes: Sequence[int] | None = None) -> Tensor:
-    """A guarded index change."""
-    wanted = builder.integers(shape)
-    extents = tuple(extent for extent in x.shape if isinstance(extent, int))
-    if len(extents) < len(x.shape) or not all(isinstance(extent, int) for extent in wanted):
-        raise UnsupportedOperation("CenterCropPad of extents that are known at run time only", where="CenterCropPad")
-    target = _wanted(extents, list(map(planned_extent, wanted)), axes)
-    return builder.record(_moved, x, target, _starts(extents, target), kind="crop")
+    def lower(self, builder: Builder, x: Tensor, shape: Tensor) -> Tensor:
+        """A guarded index change."""
+        wanted = builder.integers(shape)
+        extents = tuple(extent for extent in x.shape if isinstance(extent, int))
+        if len(extents) < len(x.shape) or not all(isinstance(extent, int) for extent in wanted):
+            raise UnsupportedOperation("CenterCropPad of extents that are known at run time only", where="CenterCropPad")
+        target = _wanted(extents, list(map(planned_extent, wanted)), self.axes)
+        return builder.record(_moved, x, target, _starts(extents, target), kind="crop")
 
 
 def _wanted(shape: Sequence[int], extents: Sequence[int], axes: Sequence[int] | None) -> tuple[int, ...]:
@@ -76,4 +79,4 @@ def _moved(x: Tensor, wanted: tuple[int, ...], starts: tuple[int, ...], *, name:
     )
 
 
-define("CenterCropPad", meaning, lower)
+define("CenterCropPad", CenterCropPad)

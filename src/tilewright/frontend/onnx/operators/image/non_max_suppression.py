@@ -1,12 +1,39 @@
-"""NonMaxSuppression of ONNX: of boxes that overlap, the one of the highest score stays."""
+"""NonMaxSuppression: of boxes that overlap, the box with the highest score stays."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tilewright.graph.definition import define
+from tilewright.frontend.onnx.definition import define
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NonMaxSuppression:
+    """(batch, class, box) of every box that stays, in the order of batches, classes and scores."""
+
+    center_point_box: int = 0
+
+    def reference(
+        self,
+        boxes: Any,
+        scores: Any,
+        max_output_boxes_per_class: Any = None,
+        iou_threshold: Any = None,
+        score_threshold: Any = None,
+    ) -> Any:
+        most, overlap = int(_number(max_output_boxes_per_class, 0)), _number(iou_threshold, 0.0)
+        threshold = _number(score_threshold, -np.inf)
+        found = [
+            (batch, kind, box)
+            for batch in range(scores.shape[0])
+            for corners in (_corners(boxes[batch], self.center_point_box),)
+            for kind in range(scores.shape[1])
+            for box in _kept(corners, scores[batch, kind], most, overlap, threshold)
+        ]
+        return np.array(found, np.int64).reshape(-1, 3)
 
 
 def _number(value: Any, default: float) -> float:
@@ -41,26 +68,4 @@ def _kept(corners: Any, scores: Any, most: int, overlap: float, threshold: float
     return kept
 
 
-def meaning(
-    boxes: Any,
-    scores: Any,
-    max_output_boxes_per_class: Any = None,
-    iou_threshold: Any = None,
-    score_threshold: Any = None,
-    *,
-    center_point_box: int = 0,
-) -> Any:
-    """(batch, class, box) of every box that stays, in the order of batches, classes and scores."""
-    most, overlap = int(_number(max_output_boxes_per_class, 0)), _number(iou_threshold, 0.0)
-    threshold = _number(score_threshold, -np.inf)
-    found = [
-        (batch, kind, box)
-        for batch in range(scores.shape[0])
-        for corners in (_corners(boxes[batch], center_point_box),)
-        for kind in range(scores.shape[1])
-        for box in _kept(corners, scores[batch, kind], most, overlap, threshold)
-    ]
-    return np.array(found, np.int64).reshape(-1, 3)
-
-
-define("NonMaxSuppression", meaning, since=10)
+define("NonMaxSuppression", NonMaxSuppression, since=10)

@@ -1,0 +1,119 @@
+"""Interpolation along an axis: the positions of the results among the elements, and the taps of which each result is made.
+
+Interpolation is linear in the elements and goes axis by axis: a result is the weighted sum of its taps, the two elements around
+a position (a triangle) or four (R. Keys, "Cubic convolution interpolation for digital image processing", IEEE TASSP 29, 1981);
+with antialias these are as many as a step is wide. Taps alone are read: in a product with a matrix of all weights, most of them
+0, a NaN or an infinity would be in every result, since 0 times it is NaN.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import UnsupportedOperation
+
+
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """How one axis is resized."""
+
+    extent: int
+    output: int
+    scale: float
+    crop: tuple[float, float] = (0.0, 1.0)
+    """The part of the axis that is resized, for `tf_crop_and_resize`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """The attributes that say what is interpolated, and where."""
+
+    mode: str = "nearest"
+    transformation: str = "half_pixel"
+    nearest: str = "round_prefer_floor"
+    cubic_a: float = -0.75
+    exclude_outside: bool = False
+    antialias: bool = False
+
+
+def is_identity(one: Resampling) -> bool:
+    """Whether results are the elements themselves."""
+    return one.extent == one.output and one.scale == 1.0
+
+
+def positions(one: Resampling, transformation: str) -> Any:
+    """Where every output lies in the input, in float32 as scales are: 0.7 * 5 is 3.5 there, half way between two elements."""
+    outputs, scale = np.arange(one.output, dtype=np.float32), np.float32(one.scale)
+    half = np.float32(0.5)
+    first, last = one.crop
+    match transformation:
+        case "align_corners":
+            last_output = one.scale * one.extent - 1
+            return outputs * (one.extent - 1) / np.float32(last_output) if last_output > 0 else outputs * 0
+        case "asymmetric":
+            return outputs / scale
+        case "tf_half_pixel_for_nn":
+            return (outputs + half) / scale
+        case "pytorch_half_pixel":
+            return (outputs + half) / scale - half if one.output > 1 else outputs
+        case "half_pixel":
+            return (outputs + half) / scale - half
+        case "half_pixel_symmetric":
+            shift = np.float32(one.extent / 2) * (1 - np.float32(one.output) / (scale * np.float32(one.extent)))
+            return shift + (outputs + half) / scale - half
+        case "tf_crop_and_resize":
+            if one.output == 1:
+                return outputs + 0.5 * (first + last) * (one.extent - 1)
+            return first * (one.extent - 1) + outputs * (last - first) * (one.extent - 1) / (one.output - 1)
+    raise UnsupportedOperation(f"Resize by {transformation!r}", where="Resize", why="there is no such transformation")
+
+
+def nearest_positions(one: Resampling, how: Mode) -> Any:
+    """The element that is nearest to every output."""
+    places = positions(one, how.transformation)
+    rounded = {
+        "round_prefer_floor": np.ceil(places - 0.5),
+        "round_prefer_ceil": np.floor(places + 0.5),
+        "floor": np.floor(places),
+        "ceil": np.ceil(places),
+    }
+    if how.nearest not in rounded:
+        raise UnsupportedOperation(f"Resize with nearest_mode {how.nearest!r}", where="Resize")
+    return np.clip(rounded[how.nearest], 0, one.extent - 1).astype(np.int64)
+
+
+def taps(one: Resampling, how: Mode) -> tuple[Any, Any]:
+    """The elements that every output is made of, and their weights, both (taps, outputs). The last element inside stands for
+    those outside.
+
+    >>> places, weights = taps(Resampling(2, 4, 2.0), Mode("linear"))
+    >>> places.tolist(), weights.tolist()
+    ([[0, 0, 0, 1], [1, 1, 1, 1]], [[1.0, 0.75, 0.25, 1.0], [0.0, 0.25, 0.75, 0.0]])
+    """
+    if how.mode not in ("linear", "cubic"):
+        raise UnsupportedOperation(f"Resize by {how.mode!r}", where="Resize", hint="nearest, linear or cubic")
+    step = min(one.scale, 1.0) if how.antialias else 1.0
+    reach = (1 if how.mode == "linear" else 2) / step
+    centres = np.asarray(positions(one, how.transformation), np.float64)
+    if how.mode == "linear" and not how.antialias:
+        centres = np.clip(centres, 0, one.extent - 1)
+    places = np.floor(centres) + np.arange(1 - ceil(reach), 1 + ceil(reach))[:, None]
+    weights = _kernel((places - centres) * step, how)
+    weights = weights * ((places >= 0) & (places < one.extent)) if how.exclude_outside else weights
+    if how.antialias:  # what is beyond the reach is no tap
+        is_tap = (places > centres - reach) & (places <= centres + reach)
+        places = np.where(is_tap, places, np.floor(centres))
+    return np.clip(places, 0, one.extent - 1).astype(np.int64), weights / weights.sum(axis=0)
+
+
+def _kernel(distance: Any, how: Mode) -> Any:
+    t, a = np.abs(distance), how.cubic_a
+    if how.mode == "linear":
+        return np.clip(1 - t, 0, None)
+    near = ((a + 2) * t - (a + 3)) * t * t + 1
+    far = ((t - 5) * t + 8) * t * a - 4 * a
+    return np.where(t <= 1, near, np.where(t < 2, far, 0.0))

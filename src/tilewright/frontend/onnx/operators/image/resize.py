@@ -1,0 +1,100 @@
+"""Resize: a tensor interpolated at other positions along its axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, prod
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.image.interpolation import Mode, Resampling
+from tilewright.frontend.onnx.operators.image.resampling import lowered, resized
+from tilewright.graph.builder import Builder
+from tilewright.graph.element_types import MOST_ELEMENTS
+from tilewright.graph.shapes import normalize_axis, shape_text
+from tilewright.graph.types import Tensor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resize:
+    """A tensor of `sizes`, or `scales` times as large, along `axes`."""
+
+    antialias: int = 0
+    axes: Sequence[int] | None = None
+    coordinate_transformation_mode: str = "half_pixel"
+    cubic_coeff_a: float = -0.75
+    exclude_outside: int = 0
+    extrapolation_value: float = 0.0
+    keep_aspect_ratio_policy: str = "stretch"
+    mode: str = "nearest"
+    nearest_mode: str = "round_prefer_floor"
+
+    def reference(self, x: Any, roi: Any = None, scales: Any = None, sizes: Any = None) -> Any:
+        how = self._mode()
+        given = tuple(None if one is None or not np.size(one) else np.reshape(one, -1).tolist() for one in (scales, sizes, roi))
+        found = resamplings(x.shape, self.axes, given, self.keep_aspect_ratio_policy, how)
+        return resized(x, found, how, self.extrapolation_value)
+
+    def lower(
+        self, builder: Builder, x: Tensor, roi: Tensor | None = None, scales: Tensor | None = None, sizes: Tensor | None = None
+    ) -> Tensor:
+        """Index changes and look-ups where the nearest elements are wanted, else one map of the taps per axis."""
+        how = self._mode()
+        known = (None if one is None else builder.contents(one).reshape(-1).tolist() or None for one in (scales, sizes))
+        if self.coordinate_transformation_mode == "tf_crop_and_resize":
+            raise UnsupportedOperation(
+                "Resize of a part of a tensor", where="Resize", why="elements outside have a value of their own"
+            )
+        return lowered(builder, x, resamplings(x.shape, self.axes, (*known, None), self.keep_aspect_ratio_policy, how), how)
+
+    def _mode(self) -> Mode:
+        return Mode(
+            self.mode,
+            self.coordinate_transformation_mode,
+            self.nearest_mode,
+            self.cubic_coeff_a,
+            bool(self.exclude_outside),
+            bool(self.antialias),
+        )
+
+
+def resamplings(
+    shape: Sequence[Any], axes: Sequence[int] | None, given: tuple[Any, ...], policy: str, how: Mode
+) -> dict[int, Resampling]:
+    """How every axis is resized that is named, by `given` scales or sizes, and regions; raises `ShapeError`."""
+    scales, sizes, roi = given
+    rank = len(shape)
+    along = list(range(rank)) if axes is None else [normalize_axis(one, rank, where="Resize") for one in axes]
+    wanted = sizes if scales is None else scales
+    text = f"Resize of {shape_text(shape)} to {wanted}"
+    if wanted is None or len(wanted) != len(along) or (scales is not None and sizes is not None):
+        raise ShapeError(text, where="Resize", why="either scales or sizes are given, one for every axis")
+    if not all(isinstance(shape[d], int) for d in along):
+        raise UnsupportedOperation(f"{text}: extents are known at run time only", where="Resize")
+    if not all(number > 0 for number in wanted) or any(shape[d] < 1 for d in along):
+        raise ShapeError(text, where="Resize", why="scales, sizes and extents are positive")
+    extents = [int(shape[d]) for d in along]
+    factors, outputs = _factors(extents, scales, sizes, policy)
+    if prod(outputs) > MOST_ELEMENTS:
+        raise UnsupportedOperation(text, where="Resize", why="it is absurdly large")
+    half = len(along)
+    crops = [(roi[i], roi[i + half]) if roi and how.transformation == "tf_crop_and_resize" else (0.0, 1.0) for i in range(half)]
+    found = zip(along, extents, outputs, factors, crops, strict=True)
+    return {d: Resampling(extent, output, factor, crop) for d, extent, output, factor, crop in found}
+
+
+def _factors(extents: Sequence[int], scales: Any, sizes: Any, policy: str) -> tuple[list[float], list[int]]:
+    if scales is not None:
+        return [float(s) for s in scales], [floor(e * float(np.float32(s))) for e, s in zip(extents, scales, strict=True)]
+    factors = [int(s) / e for e, s in zip(extents, sizes, strict=True)]
+    if policy == "stretch":
+        return factors, [int(s) for s in sizes]
+    one = min(factors) if policy == "not_larger" else max(factors)
+    return [one] * len(factors), [floor(one * e + 0.5) for e in extents]
+
+
+define("Resize", Resize, since=11)

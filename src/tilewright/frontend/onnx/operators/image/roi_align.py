@@ -1,0 +1,100 @@
+"""RoiAlign: regions of an image, each as a grid of bins that are sampled between pixels.
+
+Source: K. He, G. Gkioxari, P. Dollar, R. Girshick, "Mask R-CNN", arXiv:1703.06870 (2017), section 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError
+from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.image.regions import check_regions
+from tilewright.graph.positions import check_positions
+from tilewright.graph.shapes import shape_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoiAlign:
+    """The mean, or the largest, of the samples of every bin."""
+
+    coordinate_transformation_mode: str = "half_pixel"
+    mode: str = "avg"
+    output_height: int = 1
+    output_width: int = 1
+    sampling_ratio: int = 0
+    spatial_scale: float = 1.0
+
+    def reference(self, x: Any, rois: Any, batch_indices: Any) -> Any:
+        check_regions("RoiAlign", x, rois, 4)
+        if batch_indices.shape != rois.shape[:1]:
+            message = f"RoiAlign of {shape_text(rois.shape)} in images {shape_text(batch_indices.shape)}"
+            raise ShapeError(message, where="RoiAlign")
+        check_positions(batch_indices, x.shape[0], "RoiAlign", least=0)
+        out = np.zeros((len(rois), x.shape[1], self.output_height, self.output_width))
+        for number, (region, image) in enumerate(zip(rois.astype(np.float64), batch_indices, strict=True)):
+            out[number] = self._bins(x[int(image)].astype(np.float64), region)
+        return np.asarray(out, x.dtype)
+
+    def _bins(self, image: Any, region: Any) -> Any:
+        """The bins of a region (left, top, right, bottom)."""
+        half, height, width = self.coordinate_transformation_mode == "half_pixel", self.output_height, self.output_width
+        left, top, right, bottom = region * self.spatial_scale - (0.5 if half else 0.0)
+        rows = _samples(top, bottom, height, self.sampling_ratio, half)
+        columns = _samples(left, right, width, self.sampling_ratio, half)
+        corners = [
+            _element(image, row, column) for row in _corners(rows, image.shape[1]) for column in _corners(columns, image.shape[2])
+        ]
+        values = np.sum(corners, axis=0) if self.mode == "avg" else np.max(corners, axis=0)
+        samples = values.reshape(len(image), height, len(rows) // height, width, len(columns) // width)
+        return samples.mean(axis=(2, 4)) if self.mode == "avg" else samples.max(axis=(2, 4))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoiAlignBefore16:
+    """The same without a shift of half a pixel."""
+
+    mode: str = "avg"
+    output_height: int = 1
+    output_width: int = 1
+    sampling_ratio: int = 0
+    spatial_scale: float = 1.0
+
+    def reference(self, x: Any, rois: Any, batch_indices: Any) -> Any:
+        layer = RoiAlign(
+            coordinate_transformation_mode="output_half_pixel",
+            mode=self.mode,
+            output_height=self.output_height,
+            output_width=self.output_width,
+            sampling_ratio=self.sampling_ratio,
+            spatial_scale=self.spatial_scale,
+        )
+        return layer.reference(x, rois, batch_indices)
+
+
+def _samples(start: float, stop: float, bins: int, ratio: int, half: bool) -> Any:
+    """Where all bins are sampled, bin by bin."""
+    size = stop - start if half else max(stop - start, 1.0)
+    each = ratio if ratio > 0 else max(ceil(size / bins), 1)
+    return start + (np.arange(bins * each) + 0.5) * size / (bins * each)
+
+
+def _corners(places: Any, extent: int) -> list[tuple[Any, Any]]:
+    """(element, weight) of both neighbours of every place; no weight a pixel or more outside."""
+    real = (places >= -1) & (places <= extent)
+    inside = np.clip(places, 0, extent - 1)
+    low = np.minimum(np.floor(inside), extent - 1).astype(np.int64)
+    high = np.minimum(low + 1, extent - 1)
+    return [(low, (1 - (inside - low)) * real), (high, (inside - low) * real)]
+
+
+def _element(image: Any, row: tuple[Any, Any], column: tuple[Any, Any]) -> Any:
+    return image[:, row[0][:, None], column[0][None, :]] * (row[1][:, None] * column[1][None, :])
+
+
+define("RoiAlign", RoiAlignBefore16, since=10)
+define("RoiAlign", RoiAlign, since=16)

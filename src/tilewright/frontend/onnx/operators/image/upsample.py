@@ -1,0 +1,56 @@
+"""Upsample, and Resize before it had attributes: results at the positions o / scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.image.interpolation import Mode, Resampling
+from tilewright.frontend.onnx.operators.image.resampling import lowered, resized
+from tilewright.frontend.onnx.operators.image.resize import resamplings
+from tilewright.graph.builder import Builder
+from tilewright.graph.shapes import Shape
+from tilewright.graph.types import Tensor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResizeBefore11:
+    """A tensor `scales` times as large."""
+
+    mode: str = "nearest"
+
+    def reference(self, x: Any, scales: Any) -> Any:
+        return UpsampleBefore9(mode=self.mode, scales=np.reshape(scales, -1).tolist()).reference(x)
+
+    def lower(self, builder: Builder, x: Tensor, scales: Tensor) -> Tensor:
+        known = builder.contents(scales).reshape(-1).tolist()
+        return UpsampleBefore9(mode=self.mode, scales=known).lower(builder, x)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpsampleBefore9:
+    """The same, with scales that are attributes."""
+
+    mode: str = "nearest"
+    scales: Sequence[float] = ()
+
+    def reference(self, x: Any) -> Any:
+        return resized(x, self._resamplings(x.shape), self._mode(), 0.0)
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        return lowered(builder, x, self._resamplings(x.shape), self._mode())
+
+    def _mode(self) -> Mode:
+        return Mode(self.mode, "asymmetric", "floor")
+
+    def _resamplings(self, shape: Shape) -> dict[int, Resampling]:
+        return resamplings(shape, None, (list(self.scales), None, None), "stretch", self._mode())
+
+
+define("Resize", ResizeBefore11, since=10)
+define("Upsample", UpsampleBefore9, since=7)
+define("Upsample", ResizeBefore11, since=9)
