@@ -8,10 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.graph.operators.elementwise import body_of, elementwise
-from tilewright.graph.operators.gathering import gather
-from tilewright.graph.operators.matmul import matmul
-from tilewright.graph.operators.reduce import reduce
 
 import tilewright as tw
 from tests.support.typed import Graphs
@@ -23,6 +19,10 @@ from tilewright.codegen.emit_c.packing import PACKING
 from tilewright.codegen.emit_c.software_prefetch import CURSORS
 from tilewright.codegen.emit_c.value_functions import HELPERS
 from tilewright.codegen.program import c_file, lower_program
+from tilewright.graph.builders.elementwise import body_of, elementwise
+from tilewright.graph.builders.gather import gather
+from tilewright.graph.builders.matmul import matmul
+from tilewright.graph.builders.reduce import reduce
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load
 from tilewright.graph.scalar_functions import FUNCTIONS
