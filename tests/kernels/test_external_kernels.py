@@ -128,16 +128,27 @@ def products_with(d: np.ndarray) -> list[Callable[..., Any]]:
 
 
 def check_alone(kernel: MicroKernel, target: str | Machine, columns: int) -> None:
-    """Products by this kernel alone, the package's own ones being taken out."""
+    """Products by this kernel alone, the package's own ones being taken out: of known extents and of any."""
     for one in registered():
         unregister(one.name)
     register(dataclasses.replace(kernel, columns=columns))
-    for size in (16, 33, 64, 130):
-        a, b, d = (np.random.default_rng(n).standard_normal((size, size), np.float32) for n in range(3))
-        for function in products_with(d):
-            product = tw.jit(function, target=target)
-            assert kernel.name in {one.micro_kernel for plan in product.lower(a, b).model_plan.plans for one in plan.operators}
-            np.testing.assert_allclose(product(a, b), product(a, b, interpret=True), rtol=1e-3, atol=1e-3)
+    matrices = {size: np.random.default_rng(size).standard_normal((2, size, size), np.float32) for size in (16, 33, 64, 130)}
+    d = np.random.default_rng(0).standard_normal((33, 33), np.float32)
+    extent = tw.Dim("n", low=1, high=130, hint=64)
+    for function in products_with(d):
+        check_product(kernel, tw.jit(function, target=target), (33, 33), [matrices[33]])
+    for function in products_with(matrices[64][0]):
+        check_product(kernel, tw.jit(function, target=target), (64, 64), [matrices[64]])
+    for function in (lambda a, b: a @ b, lambda a, b: a @ tw.transpose(b), lambda a, b: tw.softmax(a @ b) @ a):
+        check_product(kernel, tw.jit(function, target=target), (extent, extent), list(matrices.values()))
+
+
+def check_product(kernel: MicroKernel, product: Any, shape: tuple[Any, ...], operands: list[np.ndarray]) -> None:
+    lowered = product.lower(tw.spec(shape), tw.spec(shape))
+    assert kernel.name in {one.micro_kernel for plan in lowered.model_plan.plans for one in plan.operators}
+    compiled = lowered.compile()
+    for a, b in operands:
+        np.testing.assert_allclose(compiled(a, b), product(a, b, interpret=True), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("columns", [8, 7, 20])
