@@ -35,7 +35,7 @@ def export(case: ModelCase, path: Path, *, exporter: str, dynamic: bool = False)
         else:
             _trace(case, path, dynamic, is_old=exporter == "old")
     if exporter == "expanded":
-        _expand(path)
+        expand(path)
 
 
 def _export_program(case: ModelCase, path: Path, dynamic: bool) -> None:
@@ -65,7 +65,7 @@ def _trace(case: ModelCase, path: Path, dynamic: bool, *, is_old: bool) -> None:
     torch.onnx.export(case.module, case.args, path, dynamo=False, dynamic_axes=axes, **options, **names)
 
 
-def _expand(path: Path) -> None:
+def expand(path: Path) -> None:
     """Replace what ONNX defines as a function, again and again, until nothing but primitive operators is left."""
     model = onnx.load(path)
     kept = [("", name) for name in KEPT]

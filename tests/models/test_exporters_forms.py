@@ -13,14 +13,12 @@ from torch.nn import functional  # noqa: E402
 
 from benchmarks.onnx_models.attention import PackedAttention, SelfAttention, TanhGelu, feed_forward  # noqa: E402
 from benchmarks.onnx_models.cases import ModelCase  # noqa: E402
+from benchmarks.onnx_models.exporting import expand  # noqa: E402
 from tests.support.whole_models import exported  # noqa: E402
 from tilewright import compiler  # noqa: E402
 from tilewright.api.onnx.steps import Remainder, Setting  # noqa: E402
 from tilewright.frontend.onnx.loading import load  # noqa: E402
 from tilewright.machine import Machine  # noqa: E402
-
-TRACED = ("torchscript", "old")
-PROGRAMS = ("dynamo", "expanded")
 
 
 class Norm(nn.Module):
@@ -79,11 +77,14 @@ FORMS = {
 }
 
 
-def _chains(make, exporter, path):
-    """The chains of the plan: of every operator its points, what it is, and its functions."""
+def _export(make, exporter, path):
     torch.manual_seed(0)
-    case = ModelCase(make().eval(), (torch.randn(1, 16, 32),), ("x",), ("y",))
-    body = load(exported(case, path, exporter)).body
+    exported(ModelCase(make().eval(), (torch.randn(1, 16, 32),), ("x",), ("y",)), path, exporter)
+
+
+def _chains(path):
+    """The chains of the plan: of every operator its points, what it is, and its functions."""
+    body = load(path).body
     values = {one.unique: np.zeros(one.shape, np.float32) for one in body.inputs if one.unique not in body.constants}
     remainder = Remainder("model", body.nodes, body.constants, [one.unique for one in body.outputs], Setting())
     stage = remainder.first_stage(values)
@@ -96,11 +97,27 @@ def _described(operator):
     return points, operator.is_contraction(), operator.is_row_operator(), tuple(sorted(operator.functions()))
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("exporters", [TRACED, PROGRAMS], ids=lambda exporters: exporters[0])
-def test_all_forms_have_the_same_plan(form, exporters, tmp_path):
-    first, *others = FORMS[form]
-    expected = _chains(first, "torchscript", tmp_path / "first.onnx")
-    for make in (first, *others):
-        for exporter in exporters:
-            assert _chains(make, exporter, tmp_path / "other.onnx") == expected, exporter
+@pytest.fixture(scope="module", params=FORMS)
+def form(request, tmp_path_factory):
+    """The modules of a form, and the chains that all their files must have."""
+    path = tmp_path_factory.mktemp("forms") / "first.onnx"
+    modules = FORMS[request.param]
+    _export(modules[0], "torchscript", path)
+    return modules, _chains(path)
+
+
+def test_traced_files_have_the_same_plan(form, tmp_path):
+    modules, expected = form
+    for make, exporter in [*((make, "torchscript") for make in modules[1:]), *((make, "old") for make in modules)]:
+        _export(make, exporter, tmp_path / "traced.onnx")
+        assert _chains(tmp_path / "traced.onnx") == expected, exporter
+
+
+def test_exported_programs_have_the_same_plan_expanded_or_not(form, tmp_path):
+    """The program, which takes torch longest, is the same."""
+    modules, expected = form
+    for make in modules:
+        _export(make, "dynamo", tmp_path / "program.onnx")
+        assert _chains(tmp_path / "program.onnx") == expected
+        expand(tmp_path / "program.onnx")
+        assert _chains(tmp_path / "program.onnx") == expected
