@@ -11,6 +11,7 @@ The working tree, with what is not committed, is compared with a revision, which
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -45,7 +46,10 @@ def main() -> None:
     elif chosen.collect:
         collect(chosen.collect, machines[0], chosen.only)
     else:
-        against(chosen.against, machines, chosen.only, chosen.lines, with_code=chosen.object_code)
+        try:
+            against(chosen.against, machines, chosen.only, chosen.lines, with_code=chosen.object_code)
+        except RuntimeError as problem:
+            sys.exit(str(problem))
 
 
 def graphs(only: str = "") -> Iterator[tuple[str, Planned]]:
@@ -76,6 +80,8 @@ def against(revision: str, machines: Sequence[str], only: str, lines: int, *, wi
     from tests.replay.comparing import compare
 
     for changes in compare(revision, machines, only, with_code=with_code):
+        if not changes:
+            raise RuntimeError(f"no graph begins with {only!r}; subjects are {', '.join(SUBJECTS)}")
         for change in (one for one in changes if one.kinds):
             print(f"\n== {change.graph} for {change.machine}: {', '.join(change.kinds)}")
             print(*islice(change.differences(), lines or None), sep="\n")

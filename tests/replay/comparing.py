@@ -59,14 +59,17 @@ class Change:
 
 
 def compare(revision: str, machines: Sequence[str], only: str = "", *, with_code: bool = False) -> Iterator[list[Change]]:
-    """What is different from a revision, for one machine after the other; graphs without a change are in it, too."""
+    """What is different from a revision, for one machine after the other; graphs without a change are in it, too.
+
+    Raises `RuntimeError` where there is no such revision, or where it cannot be replayed.
+    """
     with TemporaryDirectory(prefix="tilewright-replay-") as directory, _checked_out(revision, Path(directory)) as tree:
         for machine in machines:
             sides = Path(directory) / "before", Path(directory) / "after"
             _collect_both({sides[0]: tree, sides[1]: ROOT}, machine, only)
             yield [_change(name, machine, *sides, with_code) for name in _names(*sides)]
             for side in sides:
-                shutil.rmtree(side)
+                shutil.rmtree(side, ignore_errors=True)
 
 
 def _names(*sides: Path) -> list[str]:
@@ -75,9 +78,8 @@ def _names(*sides: Path) -> list[str]:
 
 def _change(graph: str, machine: str, before: Path, after: Path, with_code: bool) -> Change:
     one, other = (load(path) if path.exists() else None for path in (side / f"{graph}.json" for side in (before, after)))
-    is_comparable = with_code and one is not None and other is not None and one.sources != other.sources
-    has_other_code = is_comparable and one is not None and other is not None and object_digest(one) != object_digest(other)
-    return Change(graph, machine, one, other, has_other_code)
+    is_other_text = with_code and one is not None and other is not None and one.sources != other.sources
+    return Change(graph, machine, one, other, is_other_text and object_digest(one) != object_digest(other))
 
 
 @contextmanager
@@ -94,11 +96,13 @@ def _checked_out(revision: str, directory: Path) -> Iterator[Path]:
 
 
 def _git(*words: str) -> None:
-    subprocess.run(["git", "-C", str(ROOT), *words], check=True)
+    run = subprocess.run(["git", "-C", str(ROOT), *words], stderr=subprocess.PIPE, text=True, check=False)
+    if run.returncode:
+        raise RuntimeError(run.stderr.strip())
 
 
 def _collect_both(trees: dict[Path, Path], machine: str, only: str) -> None:
-    """Raises `RuntimeError` where a tree cannot be replayed."""
+    """Both sides at once, each in a process of its own."""
     running = [(tree, _collecting(tree, directory, machine, only)) for directory, tree in trees.items()]
     for tree, process in running:
         output, _ = process.communicate()
@@ -107,7 +111,7 @@ def _collect_both(trees: dict[Path, Path], machine: str, only: str) -> None:
 
 
 def _collecting(tree: Path, directory: Path, machine: str, only: str) -> subprocess.Popen[str]:
-    """The interface that every revision's replay keeps: see `__main__`."""
+    """By the options that the replay of every revision has."""
     command = [sys.executable, "-m", "tests.replay", "--collect", str(directory), "--machines", machine, "--only", only]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tree / "src"), str(tree)]), "TILEWRIGHT_CALIBRATE": "0"}
     return subprocess.Popen(command, cwd=tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

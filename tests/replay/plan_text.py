@@ -90,7 +90,7 @@ class _PlanText:
         axes = ", ".join(f"{self.axis(a.name)} {a.kind.value} {self.extents([a.extent])}" for a in operator.axes)
         yield f"{self.operator(operator.name)}: {axes}"
         yield from (f"  read {self.access(access)}" for access in operator.reads)
-        yield f"  write {self.access(operator.write)}"
+        yield f"  write {self.access(operator.write)} from {operator.accumulator}"
         yield f"  body {self.scalar(operator.body)}"
         if operator.reduction is not None:
             yield from _indented(self.reduction(operator.reduction))

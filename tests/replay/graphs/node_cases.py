@@ -39,7 +39,7 @@ NAMES = """
     nllloss_NCd1d2_with_weight_reduction_sum nllloss_NCd1 not_2d or2d prelu_example pow_example qlinearmatmul_2D_uint8_float32
     qlinearmatmul_2D_int8_float32 quantizelinear rms_normalization_4d_axis0 reciprocal_example
     reduce_max_default_axes_keepdim_example reduce_min_default_axes_keepdims_example reduce_prod_default_axes_keepdims_example
-    relu rotary_embedding rotary_embedding_interleaved rotary_embedding_with_interleaved_rotary_dim
+    relu reversesequence_time rotary_embedding rotary_embedding_interleaved rotary_embedding_with_interleaved_rotary_dim
     rotary_embedding_no_position_ids_interleaved round selu_example shrink_hard sigmoid_example sign sin_example sinh_example
     softmax_example softmax_axis_1 sce_none sce_none_weights_log_prob sce_mean sce_mean_3d_log_prob softplus_example
     softsign_example spacetodepth split_equal_parts_1d_opset13 split_equal_parts_default_axis_opset13 split_equal_parts_2d
