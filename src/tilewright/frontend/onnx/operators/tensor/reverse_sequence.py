@@ -1,21 +1,49 @@
-"""ReverseSequence of ONNX: the first elements along one axis in reverse, how many is said for every position of another."""
+"""ReverseSequence: the first elements along one axis in reverse, as many as is said for every position of another axis."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError
-from tilewright.graph.definition import define
+from tilewright.frontend.onnx.definition import define
+from tilewright.graph.builder import Builder
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
 from tilewright.graph.positions import BY_LENGTH, check_lengths
 from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.types import Access, Axis, Operator, Tensor
 
-if TYPE_CHECKING:
-    from tilewright.graph.builder import Builder
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReverseSequence:
+    """Batch and time are the first two dimensions, in any order."""
+
+    batch_axis: int = 1
+    time_axis: int = 0
+
+    def reference(self, x: Any, lengths: Any) -> Any:
+        self._check(x.shape, lengths.shape)
+        extent = x.shape[self.time_axis]
+        check_lengths(lengths, extent, "ReverseSequence")
+        time = np.arange(extent)
+        places = np.where(time < lengths[:, None], lengths[:, None] - 1 - time, time)
+        ordered = places if self.time_axis else places.T
+        return np.take_along_axis(x, ordered.reshape(*ordered.shape, *(1,) * (x.ndim - 2)), self.time_axis)
+
+    def lower(self, builder: Builder, x: Tensor, lengths: Tensor) -> Tensor:
+        """Positions from the lengths, and a map that looks them up."""
+        self._check(x.shape, lengths.shape)
+        places = builder.record(_positions, lengths, x.shape[self.time_axis], kind="positions")
+        return builder.record(_reversed, x, places, self.batch_axis, self.time_axis, kind="reverse_sequence")
+
+    def _check(self, shape: Any, lengths: Any) -> None:
+        batch, time = self.batch_axis, self.time_axis
+        if {batch, time} != {0, 1} or len(shape) < 2 or tuple(lengths) != (shape[batch],):
+            where = f"ReverseSequence of {tuple(shape)}"
+            raise ShapeError(f"lengths {tuple(lengths)}, batch axis {batch} and time axis {time}", where=where)
 
 
 def _positions(lengths: Tensor, extent: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -43,28 +71,4 @@ def _reversed(x: Tensor, places: Tensor, batch: int, time: int, *, name: str, re
     return Operator(name, BY_LENGTH, axes, reads, write, Load(1), accumulator=x.dtype), Tensor(result, x.shape, x.dtype)
 
 
-def meaning(x: Any, lengths: Any, *, batch_axis: int = 1, time_axis: int = 0) -> Any:
-    """The same by NumPy."""
-    _check(x.shape, lengths.shape, batch_axis, time_axis)
-    extent = x.shape[time_axis]
-    check_lengths(lengths, extent, "ReverseSequence")
-    time = np.arange(extent)
-    places = np.where(time < lengths[:, None], lengths[:, None] - 1 - time, time)
-    ordered = places if time_axis else places.T
-    return np.take_along_axis(x, ordered.reshape(*ordered.shape, *(1,) * (x.ndim - 2)), time_axis)
-
-
-def lower(builder: Builder, x: Tensor, lengths: Tensor, *, batch_axis: int = 1, time_axis: int = 0) -> Tensor:
-    """Positions from the lengths, and a map that looks them up."""
-    _check(x.shape, lengths.shape, batch_axis, time_axis)
-    places = builder.record(_positions, lengths, x.shape[time_axis], kind="positions")
-    return builder.record(_reversed, x, places, batch_axis, time_axis, kind="reverse_sequence")
-
-
-def _check(shape: Any, lengths: Any, batch_axis: int, time_axis: int) -> None:
-    if {batch_axis, time_axis} != {0, 1} or len(shape) < 2 or tuple(lengths) != (shape[batch_axis],):
-        where = f"ReverseSequence of {tuple(shape)}"
-        raise ShapeError(f"lengths {tuple(lengths)}, batch axis {batch_axis} and time axis {time_axis}", where=where)
-
-
-define("ReverseSequence", meaning, lower, since=10)
+define("ReverseSequence", ReverseSequence, since=10)

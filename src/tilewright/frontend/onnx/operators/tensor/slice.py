@@ -1,19 +1,55 @@
-"""Slice of ONNX: ranges with any steps along some axes, with ends that are held to the dimension."""
+"""Slice: ranges with any steps along some axes, with ends that are held to the dimension."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.graph.definition import define
+from tilewright.frontend.onnx.definition import define
+from tilewright.graph.builder import Builder
 from tilewright.graph.shapes import normalize_axis
 from tilewright.graph.types import Extent, Tensor
 
-if TYPE_CHECKING:
-    from tilewright.graph.builder import Builder
+
+class Slice:
+    """Ranges that operands give."""
+
+    def reference(self, x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
+        return x[_key(x.shape, _list(starts) or [], _list(ends) or [], _list(axes), _list(steps))]
+
+    def lower(
+        self,
+        builder: Builder,
+        x: Tensor,
+        starts: Tensor,
+        ends: Tensor,
+        axes: Tensor | None = None,
+        steps: Tensor | None = None,
+    ) -> Tensor:
+        """An index change."""
+        chosen, walked = (None if one is None else [_whole(v) for v in builder.integers(one)] for one in (axes, steps))
+        key = _key(x.shape, builder.integers(starts), builder.integers(ends), chosen, walked)
+        return x if all(part == slice(None) for part in key) else builder.slice(x, key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceBefore10:
+    """Ranges that attributes give."""
+
+    starts: Sequence[int]
+    ends: Sequence[int]
+    axes: Sequence[int] | None = None
+
+    def reference(self, x: Any) -> Any:
+        return x[_key(x.shape, self.starts, self.ends, self.axes, None)]
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        """An index change."""
+        return builder.slice(x, _key(x.shape, self.starts, self.ends, self.axes, None))
 
 
 def _range(start: int, stop: int, step: int, extent: int) -> slice:
@@ -61,35 +97,11 @@ def _list(values: Any) -> list[Any] | None:
     return None if values is None else np.asarray(values).reshape(-1).tolist()
 
 
-def meaning(x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
-    """The same by NumPy."""
-    return x[_key(x.shape, _list(starts) or [], _list(ends) or [], _list(axes), _list(steps))]
-
-
-def lower(
-    builder: Builder, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None = None, steps: Tensor | None = None
-) -> Tensor:
-    """An index change."""
-    chosen, walked = (None if one is None else [_whole(v) for v in builder.integers(one)] for one in (axes, steps))
-    key = _key(x.shape, builder.integers(starts), builder.integers(ends), chosen, walked)
-    return x if all(part == slice(None) for part in key) else builder.slice(x, key)
-
-
 def _whole(value: Extent) -> int:
     if not isinstance(value, int):
         raise UnsupportedOperation(f"Slice along axis, or with steps, of {value}")
     return value
 
 
-def _attribute_meaning(x: Any, *, starts: Any, ends: Any, axes: Any = None) -> Any:
-    """The same by NumPy, with the ends as attributes."""
-    return meaning(x, starts, ends, axes)
-
-
-def _attribute_lower(builder: Builder, x: Tensor, *, starts: Any, ends: Any, axes: Any = None) -> Tensor:
-    key = _key(x.shape, list(starts), list(ends), None if axes is None else list(axes), None)
-    return builder.slice(x, key)
-
-
-define("Slice", _attribute_meaning, _attribute_lower)
-define("Slice", meaning, lower, since=10)
+define("Slice", SliceBefore10)
+define("Slice", Slice, since=10)

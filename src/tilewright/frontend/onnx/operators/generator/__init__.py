@@ -1,0 +1,1 @@
+"""Generators: tensors made of attributes, extents, positions and random numbers."""

@@ -1,0 +1,68 @@
+"""OneHot: a new dimension, in which the position that an element names has one value and all others another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.frontend.onnx.definition import define
+from tilewright.graph.builder import Builder
+from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.element_types import check_size
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.index import constant
+from tilewright.graph.scalar import AxisValue, Literal, Load, apply
+from tilewright.graph.shapes import normalize_axis
+from tilewright.graph.types import Access, Axis, Operator, Tensor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneHot:
+    """Negative elements count from the end; those outside give the value of all others everywhere."""
+
+    axis: int = -1
+
+    def reference(self, ids: Any, depth: Any, values: Any) -> Any:
+        count = int(np.asarray(depth).reshape(-1)[0])
+        place = normalize_axis(self.axis, ids.ndim + 1, "OneHot")
+        check_size((*ids.shape, count), "OneHot")
+        along = np.arange(count).reshape([-1 if d == place else 1 for d in range(ids.ndim + 1)])
+        positions = np.expand_dims(ids, place)
+        return np.where((positions == along) | (positions + count == along), values[1], values[0])
+
+    def lower(self, builder: Builder, ids: Tensor, depth: Tensor, values: Tensor) -> Tensor:
+        """A comparison with the positions along the new dimension."""
+        (count,) = builder.contents(depth).reshape(-1).tolist()
+        if values.shape != (2,):
+            raise ShapeError("the values of OneHot are two", where="OneHot")
+        if not isinstance(count, int | float) or not 0 <= count < 1 << 24:
+            raise UnsupportedOperation(f"OneHot of depth {count}")
+        return builder.record(_one_hot, ids, int(count), values, self.axis, kind="one_hot")
+
+
+def _one_hot(ids: Tensor, depth: int, values: Tensor, axis: int = -1, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """`values[1]` where the position along the new `axis`, of extent `depth`, is the element of `ids`, else `values[0]`.
+
+    Negative elements count from the end; those outside give `values[0]` everywhere.
+
+    >>> _one_hot(Tensor("ids", (3,), "int64"), 5, Tensor("values", (2,)), name="one_hot", result="y")[1].shape
+    (3, 5)
+    """
+    place = normalize_axis(axis, len(ids.shape) + 1, "OneHot")
+    shape = (*ids.shape[:place], depth, *ids.shape[place:])
+    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
+    own = Access(ids.name, tuple(axis_index(a.name) for d, a in enumerate(axes) if d != place))
+    reads = (own, Access(values.name, (constant(0),)), Access(values.name, (constant(1),)))
+    ahead = apply("subtract", Load(0), AxisValue(f"d{place}"))
+    is_hot = apply("logical_or", apply("equal", ahead, Literal(0.0)), apply("equal", ahead, Literal(float(-depth))))
+    write = Access(result, tuple(axis_index(a.name) for a in axes))
+    body = apply("where", is_hot, Load(2), Load(1))
+    return Operator(name, "one_hot", axes, reads, write, body, accumulator=accumulator_of(values.dtype)), Tensor(
+        result, shape, values.dtype
+    )
+
+
+define("OneHot", OneHot, since=9)
