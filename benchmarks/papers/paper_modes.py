@@ -114,7 +114,7 @@ def lagrange(chain: Chain, capacity: int, bound: int, orders: Sequence[str]) -> 
 def in_truth(chain: Chain, order: str, tiles: Mapping[str, int], claimed: int) -> Claim:
     """A choice beside its exact movement and working set, C kept."""
     view = view_permutation(chain, order, tiles)
-    return Claim(order, claimed, sum(movements(view).values()), int(working_set(view)))
+    return Claim(order, claimed, sum(map(int, movements(view).values())), int(working_set(view)))
 
 
 def row(shape: ChainShape, level: str, capacity: int, bound: int) -> Row:

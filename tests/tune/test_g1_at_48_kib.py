@@ -19,10 +19,11 @@ from tilewright.codegen.program import lower_program
 from tilewright.graph.types import Graph
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
+from tilewright.plan.arrays import Count
 from tilewright.plan.papers.example_chains import gemm_chain
 from tilewright.plan.papers.lru_working_set import lru_working_set
 from tilewright.plan.papers.permutations import TileChoice, least_movement
-from tilewright.plan.regions.loop_views import ChainView, Count, view_schedule
+from tilewright.plan.regions.loop_views import ChainView, view_schedule
 from tilewright.plan.schedule import Compute, Layout, Pack, Schedule
 from tilewright.plan.types import ModelPlan
 from tilewright.tune.cache_simulator import CacheLevel, LevelTraffic, Touches, simulate_touches

@@ -15,6 +15,7 @@ from tilewright.plan.loop_orders import prefix_storage
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.packing_cost import may_stay
 from tilewright.plan.regions.loop_views import view_schedule
+from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Loop, Node, Schedule
 from tilewright.plan.search.inner_loops import InnerLoops
 from tilewright.plan.space.schedule_space import Space
@@ -157,7 +158,7 @@ def _aligned_body(space: Space, body: tuple[Node, ...]) -> tuple[Node, ...]:
         if not isinstance(node, Loop):
             nodes.append(node)
             continue
-        inside, size = _aligned_body(space, node.body), space.context.sizes[node.axis]
+        inside, size = _aligned_body(space, node.body), planned_sizes(space.context.chain)[node.axis]
         tile = node.tile if node.axis in space.batch else nearest(space.tiles.get(node.axis, (size,)), node.tile)
         nodes += [Loop(node.axis, tile, inside)] if tile < size else inside
     return tuple(nodes)

@@ -8,9 +8,9 @@ would find it in memory in any case. What is half as large as the last cache or 
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 
 from tilewright.graph.types import Operator
+from tilewright.plan.arrays import product
 from tilewright.plan.model.blocking import Blocking, Works
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext, source_position
 from tilewright.plan.model.pricing import price_blocking
@@ -50,7 +50,7 @@ def streaming_term(context: CostContext, schedule: Schedule) -> tuple[PriceTerm,
 
 def _output_bytes(context: CostContext) -> int:
     write = context.chain.operators[-1].write
-    return ELEMENT_BYTES * prod(context.sizes[axis] for axis in write.axes())
+    return ELEMENT_BYTES * int(product(context.sizes[axis] for axis in write.axes()))
 
 
 def _finishes_output(context: CostContext, schedule: Schedule, operator: Operator) -> bool:

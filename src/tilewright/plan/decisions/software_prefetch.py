@@ -18,6 +18,7 @@ from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.model.kernel_work import KernelWork
 from tilewright.plan.regions.parallel_loops import parallel_loops
 from tilewright.plan.regions.required_regions import schedule_follows
+from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Schedule
 
 CYCLES_PER_TILE = 8.0
@@ -94,7 +95,8 @@ def _pays(context: CostContext, tensors: tuple[str, ...]) -> bool:
 
 def _lines_per_tile(context: CostContext, access: Access, blocks: dict[str, int], names: Collection[str]) -> float:
     """What every micro tile of these contractions has to ask for: blocks that read the same share the work."""
-    trips = {axis: -(-context.sizes[axis] // tile) for axis, tile in blocks.items()}
+    sizes = planned_sizes(context.chain)
+    trips = {axis: -(-sizes[axis] // tile) for axis, tile in blocks.items()}
     last = max(i for i, axis in enumerate(trips) if axis in access.axes())
     sharing = prod(list(trips.values())[last + 1 :])
     tiles = float(sum(work.calls for work in _contractions(context, names))) / prod(trips.values())
@@ -125,7 +127,8 @@ def _cuts_panels(context: CostContext, operator: Operator, blocks: dict[str, int
 
 
 def _sides(context: CostContext, access: Access, blocks: dict[str, int]) -> list[int]:
-    return [min(blocks.get(axis, context.sizes[axis]), context.sizes[axis]) for axis in tensor_axes(access)]
+    sizes = planned_sizes(context.chain)
+    return [min(blocks.get(axis, sizes[axis]), sizes[axis]) for axis in tensor_axes(access)]
 
 
 def _block_bytes(context: CostContext, access: Access, blocks: dict[str, int]) -> int:

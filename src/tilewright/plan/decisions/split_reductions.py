@@ -19,6 +19,7 @@ from tilewright.plan.model.split_price import Split, split_seconds
 from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S, threads_seconds
 from tilewright.plan.regions.online_reductions import shares_read
 from tilewright.plan.regions.parallel_loops import block_count
+from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import axis_multiple
 
@@ -35,7 +36,7 @@ def split_of(
     is_few = blocks < ENOUGH_BLOCKS
     if axis is None or blocking.seconds <= LEAST_PARALLEL_S or not (is_few or _is_held_back(context, found)):
         return None
-    size, multiple = context.sizes[axis], axis_multiple(context, axis)
+    size, multiple = planned_sizes(context.chain)[axis], axis_multiple(context, axis)
     wanted = -(-ENOUGH_BLOCKS // blocks) if is_few else ENOUGH_BLOCKS
     tile = -(-size // (wanted * multiple)) * multiple
     if tile >= size:

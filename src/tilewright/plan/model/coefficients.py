@@ -8,18 +8,21 @@ own family takes the nearest one. All others are constants with their source.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from importlib import resources
 from math import log
-from typing import Any
+from typing import TypeAlias
 
 from tilewright.errors import TilewrightError
 from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
 from tilewright.machine.machine import Machine
 
 SUFFIX = ".toml"
+
+Coefficient: TypeAlias = float | tuple[tuple[str, float], ...]
+"""A figure, or a figure for each name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +100,17 @@ class Coefficients:
         """
         if term not in TERMS:
             raise TilewrightError(f"the price has no term {term!r}", where="without", hint=f"choose from {', '.join(TERMS)}")
-        return replace(self, **{name: _nothing(getattr(self, name)) for name in TERMS[term]})
+        return self._with({name: _nothing(getattr(self, name)) for name in TERMS[term]})
 
     def with_values(self, values: Mapping[str, float]) -> Coefficients:
         """With other values by name, functions as `exp_cycles`."""
         functions = tuple((name, values.get(f"{name}_cycles", cycles)) for name, cycles in self.function_cycles_per_vector)
-        own: dict[str, Any] = {name: value for name, value in values.items() if name in FIELDS}
-        return replace(self, function_cycles_per_vector=functions, **own)
+        own = {name: value for name, value in values.items() if name in FIELDS}
+        return self._with({"function_cycles_per_vector": functions, **own})
+
+    def _with(self, values: Mapping[str, Coefficient]) -> Coefficients:
+        change: Callable[..., Coefficients] = replace
+        return change(self, **values)
 
 
 DEFAULT = Coefficients()
@@ -192,8 +199,8 @@ def fits() -> tuple[Fit, ...]:
 
 def parse(name: str, text: str) -> Fit:
     """The fit that the TOML `text` describes. Raises `TilewrightError` where a field or a coefficient is wrong."""
-    document: dict[str, Any] = tomllib.loads(text)
-    tables = document.pop("coefficients", {})
+    document = tomllib.loads(text)
+    tables: Mapping[str, Mapping[str, float]] = document.pop("coefficients", {})
     if unknown := sorted(set(tables) - set(FITTED)):
         raise TilewrightError("a fit has unknown coefficients", where=name, why=", ".join(unknown))
     values = {coefficient: float(table["value"]) for coefficient, table in tables.items()}
@@ -222,5 +229,5 @@ def to_text(fit: Fit) -> str:
     return "\n".join([*lines, ""])
 
 
-def _nothing(value: Any) -> Any:
+def _nothing(value: Coefficient) -> Coefficient:
     return tuple((name, 0.0) for name, _ in value) if isinstance(value, tuple) else 0.0

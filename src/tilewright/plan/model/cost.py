@@ -6,7 +6,7 @@ traffic stays visible, packing, block and call overheads. All of it is for one c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
@@ -16,6 +16,7 @@ import numpy as np
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
+from tilewright.plan.arrays import Count, Quantity, product
 from tilewright.plan.chains import axis_names
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext, source_position
 from tilewright.plan.model.kernel_work import KernelWork, kernel_work
@@ -27,7 +28,7 @@ from tilewright.plan.model.pages import left_page_seconds, target_page_seconds
 from tilewright.plan.model.prefetch_gain import prefetch_seconds, stream_seconds
 from tilewright.plan.model.traffic import ChainFigures, Footprints, elements_into, footprints
 from tilewright.plan.model.vector_work import epilogue_seconds, function_seconds, share_seconds, vector_seconds
-from tilewright.plan.regions.loop_views import Count, OperatorView
+from tilewright.plan.regions.loop_views import OperatorView
 from tilewright.plan.regions.masks import is_plain_mask, key_guard
 from tilewright.plan.regions.online_reductions import shares_of
 from tilewright.plan.types import Floor
@@ -42,32 +43,33 @@ class Block:
 
     tiles: Mapping[str, Count]
     footprints: Footprints
-    arithmetic_s: Count
-    functions_s: Count
-    calls: Count
+    arithmetic_s: Quantity
+    functions_s: Quantity
+    calls: Quantity
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """What one operator costs under a schedule; every field may be an array."""
 
-    arithmetic_s: Count
-    functions_s: Count
-    packing_s: Count
-    overhead_s: Count
-    traffic_bytes: Mapping[str, Count]
+    arithmetic_s: Quantity
+    functions_s: Quantity
+    packing_s: Quantity
+    overhead_s: Quantity
+    traffic_bytes: Mapping[str, Quantity]
     """Into each cache level, from the one behind it."""
-    prefetch_s: Count = 0.0
+    prefetch_s: Quantity = 0.0
     """Prefetch instructions less the visible traffic that they hide: below 0 where prefetching gains."""
-    streams_s: Count = 0.0
+    streams_s: Quantity = 0.0
     """What shows of panels packed ahead where they are not prefetched. No price has it: that they are is decided by it."""
-    rolling_s: Count = 0.0
+    rolling_s: Quantity = 0.0
     """Carrying over what neighbouring blocks share of a rolled result."""
 
 
 def measure(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Block:
     """The blocks of an operator with these tiles."""
-    work, functions = KernelWork(0.0, 0), 0.0
+    work = KernelWork(0.0, 0)
+    functions: Quantity = 0.0
     if operator.name in context.kernels:
         work = arithmetic_work(context, operator, tiles)
         functions = epilogue_seconds(context, operator)
@@ -104,8 +106,8 @@ def operator_work(
     nearest = block if inner is None else measure(context, view.operator, inner.tiles)
     running = view.running() if inner is None else inner.running()
     own = axis_names((view.operator,))
-    repeats = _product(loop.trips for loop in running if loop.axis not in own)
-    runs = _product(loop.trips for loop in running)
+    repeats: Quantity = product(loop.trips for loop in running if loop.axis not in own)
+    runs = product(loop.trips for loop in running)
     coefficients, hz = context.coefficients, context.machine.frequency_hz
     shared_count = around.shared_loops[view.operator.name]
     guarded = guarded_work(context, view, shared_count)
@@ -117,8 +119,8 @@ def operator_work(
     else:
         packing = in_place_seconds(context, view.operator, block.footprints, nearest.tiles, calls)
         packing = packing + run_seconds(context, view.operator, block.footprints, view.tiles)
-    moved = elements_into(context, around, view, block.footprints, inner=inner, conflict=conflict or 1.0)
-    moved = _guarded_traffic(context, view.operator, moved, guarded)
+    unmasked = elements_into(context, around, view, block.footprints, inner=inner, conflict=conflict or 1.0)
+    moved = _guarded_traffic(context, view.operator, unmasked, guarded)
     traffic = {level: ELEMENT_BYTES * sum(elements) for level, elements in moved.items()}
     functions = vector_seconds(context, view.operator, view.loops[:shared_count], block.functions_s, block.footprints)
     functions = functions * (guarded.masked / guarded.computed if is_plain_mask(context.chain, view.operator.name) else 1)
@@ -132,8 +134,8 @@ def operator_work(
 
 
 def _guarded_traffic(
-    context: CostContext, operator: Operator, moved: dict[str, tuple[Count, ...]], guarded: GuardedWork
-) -> dict[str, tuple[Count, ...]]:
+    context: CostContext, operator: Operator, moved: Mapping[str, tuple[Count, ...]], guarded: GuardedWork
+) -> Mapping[str, tuple[Quantity, ...]]:
     """Elements of every operand that move where masks leave out keys."""
     guard = key_guard(context.chain)
     if guard is None or operator.name not in guard.operators:
@@ -146,7 +148,7 @@ def _guarded_traffic(
     }
 
 
-def seconds(context: CostContext, work: Work) -> Count:
+def seconds(context: CostContext, work: Work) -> Quantity:
     """The price of one operator's work."""
     times = traffic_seconds(context, work)
     overlapped = (context.coefficients.overlapped_traffic * time for time in times.values())
@@ -171,7 +173,7 @@ def least_work(context: CostContext, operator: Operator, block: Block) -> Work:
     return Work(block.arithmetic_s, functions, packing, overhead, traffic)
 
 
-def traffic_seconds(context: CostContext, work: Work) -> dict[str, Count]:
+def traffic_seconds(context: CostContext, work: Work) -> dict[str, Quantity]:
     """Traffic into every level over the bandwidth of the level behind it; nothing comes from behind the one that has it all."""
     source = context.source_position
     return {
@@ -180,7 +182,7 @@ def traffic_seconds(context: CostContext, work: Work) -> dict[str, Count]:
     }
 
 
-def visible_seconds(context: CostContext, times: Mapping[str, Count]) -> Count:
+def visible_seconds(context: CostContext, times: Mapping[str, Quantity]) -> Quantity:
     """What of the traffic arithmetic does not hide."""
     nearest = context.cache_levels[0].name
     shares = {True: context.coefficients.visible_l1_traffic, False: context.coefficients.visible_traffic}
@@ -194,18 +196,14 @@ def floor(chain: Chain, machine: Machine) -> Floor:
     return Floor(useful, useful / machine.peak("float32"), size_bytes, size_bytes / bandwidth)
 
 
-def useful_seconds(context: CostContext, operator: Operator) -> Count:
+def useful_seconds(context: CostContext, operator: Operator) -> Quantity:
     """Arithmetic of a contraction without any edges: all its points at the full rate of its micro kernel."""
     kernel = context.kernels[operator.name]
     rate = context.machine.peak(kernel.element_types[2]) * kernel.machine_share(context.machine.vector_bits)
-    return _product(context.sizes[axis.name] for axis in operator.axes) * (2 * attained(context, kernel) / rate)
+    return product(context.sizes[axis.name] for axis in operator.axes) * (2 * attained(context, kernel) / rate)
 
 
 def attained(context: CostContext, kernel: MicroKernel) -> float:
     """Time of a micro kernel over its time at its declared share of the peak: none is faster than the peak."""
     fitted = context.coefficients.arithmetic
     return max(fitted, kernel.peak_share) if fitted else 0.0
-
-
-def _product(values: Iterable[Count]) -> Count:
-    return reduce(lambda product, value: product * value, values, 1)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from tilewright.errors import InternalError
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.description import MemoryLevel
 from tilewright.machine.machine import Machine
+from tilewright.plan.arrays import Count
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.kernel_work import flops
 from tilewright.plan.model.threads import ENOUGH_BLOCKS
@@ -43,7 +43,7 @@ class CostContext:
     kernels: Mapping[str, MicroKernel]
     roles: Mapping[str, ContractionRoles]
     coefficients: Coefficients
-    sizes: Mapping[str, int]
+    sizes: Mapping[str, Count]
     operands: Mapping[str, tuple[Operand, ...]]
     """Of every operator: its reads, those of its epilogue, then its write."""
     compulsory_bytes: int
@@ -59,7 +59,7 @@ class CostContext:
         """Whether the micro tiles of a contraction apply a map of this name."""
         return any(operator in one.maps for one in self.epilogues.values())
 
-    def walked(self, sizes: Mapping[str, Any]) -> CostContext:
+    def walked(self, sizes: Mapping[str, Count]) -> CostContext:
         """The context of an operator that walks so many points along every axis: more than the extent where blocks overlap."""
         return self if sizes is self.sizes else replace(self, sizes=sizes)
 

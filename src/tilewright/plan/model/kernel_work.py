@@ -16,7 +16,7 @@ import numpy as np
 from tilewright.graph.types import Access, Operator
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.machine.machine import Machine
-from tilewright.plan.regions.loop_views import Count
+from tilewright.plan.arrays import Count, Quantity, as_integer
 from tilewright.plan.types import ContractionRoles
 
 FMA_LATENCY_CYCLES = 4
@@ -37,8 +37,8 @@ Pieces = tuple[tuple[Count, Count], ...]
 class KernelWork:
     """What a micro kernel needs for a contraction: seconds of arithmetic, and how often it is called."""
 
-    seconds: Count
-    calls: Count
+    seconds: Quantity
+    calls: Quantity
 
 
 def lanes(kernel: MicroKernel) -> int:
@@ -53,12 +53,13 @@ def pieces(size: Count, tile: Count, step: Count) -> Pieces:
     ((5, 16), (2, 8), (1, 4))
     """
     tile = np.minimum(tile, size)
-    blocks, last = size // np.maximum(tile, 1), size % np.maximum(tile, 1)
-    number = blocks * (tile // step) + last // step
+    blocks: Count = size // np.maximum(tile, 1)
+    last: Count = size % np.maximum(tile, 1)
+    number: Count = blocks * (tile // step) + last // step
     return (
-        (_plain(number), step),
-        (_plain(blocks * np.minimum(tile % step, 1)), _plain(tile % step)),
-        (_plain(np.minimum(last % step, 1)), _plain(last % step)),
+        (as_integer(number), step),
+        (as_integer(blocks * np.minimum(tile % step, 1)), as_integer(tile % step)),
+        (as_integer(np.minimum(last % step, 1)), as_integer(last % step)),
     )
 
 
@@ -80,8 +81,8 @@ def kernel_work(
 
     vectors_of = lanes(kernel)
     full = _step_cycles(kernel.rows, kernel.columns // vectors_of, machine.fma_per_cycle)
-    steps: Count = 0
-    calls: Count = 0
+    steps: Quantity = 0
+    calls: Quantity = 0
     added: Count = 0
     for column_count, columns in cut(roles.column, kernel.columns):
         vectors = np.maximum(-(-columns // vectors_of), 1)
@@ -132,8 +133,8 @@ def _dot_work(
     others: Count = 1
     for axis in (*roles.outer, *filter(None, [roles.column])):
         others = others * sizes[axis]
-    cycles: Count = 0
-    calls: Count = 0
+    cycles: Quantity = 0
+    calls: Quantity = 0
     for number, rows in cut(roles.row, kernel.rows):
         step = _step_cycles(rows, 1, machine.fma_per_cycle) * slower
         cycles = cycles + number * (vectors * step + blocks * FOLD_CYCLES)
@@ -155,8 +156,8 @@ def _inner_work(
     outer: Count = 1
     for axis in roles.outer:
         outer = outer * sizes[axis]
-    cycles: Count = 0
-    calls: Count = 0
+    cycles: Quantity = 0
+    calls: Quantity = 0
     for number, rows in cut(roles.row, kernel.rows):
         loads = kernel.columns + rows * kernel.rows
         step = np.maximum(rows * kernel.columns / machine.fma_per_cycle, loads / LOADS_PER_CYCLE)
@@ -201,7 +202,3 @@ def _step_cycles(rows: Count, vectors: Count, fma_per_cycle: int) -> Count:
     arithmetic = rows * vectors / fma_per_cycle
     loads = (rows + vectors) / LOADS_PER_CYCLE
     return np.maximum(np.maximum(arithmetic, loads), FMA_LATENCY_CYCLES)
-
-
-def _plain(value: Count) -> Count:
-    return int(value) if np.ndim(value) == 0 else value

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from math import lcm, prod
 
 import numpy as np
 
 from tilewright.graph.scalar import Parameter
 from tilewright.graph.types import Access, Chain, SymbolicExtent
+from tilewright.plan.arrays import Condition, Count, Quantity, either, product
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
-from tilewright.plan.regions.loop_views import Count, OperatorView, either
+from tilewright.plan.regions.loop_views import OperatorView
 from tilewright.plan.regions.masks import LANES, KeyGuard, Limit, clip_loops, is_plain_mask, key_guard, key_step
 from tilewright.plan.regions.trip_counts import box_sizes, planned_sizes
 from tilewright.plan.schedule import Schedule
@@ -32,8 +32,8 @@ Rows = Sequence[Count]
 class GuardedWork:
     """Shares of all pairs of a row and a key; figures may be arrays."""
 
-    computed: Count = 1.0
-    masked: Count = 1.0
+    computed: Quantity = 1.0
+    masked: Quantity = 1.0
     """Touched by a mask."""
 
 
@@ -42,7 +42,7 @@ def guarded_work(context: CostContext, view: OperatorView, shared_loops: int) ->
     guard = key_guard(context.chain)
     if guard is None or view.operator.name not in guard.operators:
         return GuardedWork()
-    is_cut: Count = False
+    is_cut: Condition = False
     tiles: dict[str, Count] = {axis: context.sizes[axis] for axis in guard.row_axes}
     for loop in view.loops[:shared_loops]:
         if loop.axis == guard.axis:
@@ -85,7 +85,7 @@ def key_blocks(context: CostContext, schedule: Schedule) -> KeyBlocks | None:
     chain, guard = context.chain, key_guard(context.chain)
     if guard is None:
         return None
-    box = box_sizes(clip_loops(chain, schedule), context.sizes)
+    box = box_sizes(clip_loops(chain, schedule), planned_sizes(chain))
     rows = tuple((axis, box[axis]) for axis in guard.row_axes)
     computed, masked = share_of_pairs(chain, tuple(tile for _, tile in rows), *_alignment(context, guard))
     is_known = all(_planned_data(chain, limit) is not None for limit in guard.limits)
@@ -99,7 +99,7 @@ def share_of_pairs(chain: Chain, tiles: tuple[int, ...], align: int, step: int) 
     assert guard is not None
     extents = [sizes[axis] for axis in guard.row_axes]
     starts, ends = _blocks(extents, tiles)
-    rows = reduce(lambda count, one: count * (one[1] - one[0] + 1), zip(starts, ends, strict=True), np.int64(1))
+    rows = product(end - start + 1 for start, end in zip(starts, ends, strict=True))
     first, stop, plain = _keys(chain, guard, dict(zip(guard.row_axes, zip(starts, ends, strict=True), strict=True)), align, step)
     pairs = prod(extents) * sizes[guard.axis]
     computed = int(np.sum(rows * (stop - first)))

@@ -19,8 +19,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tilewright.graph.types import Access, Chain
-from tilewright.plan.regions.footprint import as_integer, bounding_box, swept_elements
-from tilewright.plan.regions.loop_views import ChainView, Count, LoopView, OperatorView, either, view_schedule
+from tilewright.plan.arrays import Condition, Count, as_integer, either
+from tilewright.plan.regions.footprint import bounding_box, swept_elements
+from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
 from tilewright.plan.schedule import Schedule
 
 EXACT, LITERAL = "exact", "literal"
@@ -31,7 +32,8 @@ def schedule_movements(chain: Chain, schedule: Schedule, *, mode: str = EXACT) -
 
     `mode` is "exact" or "literal" (Algorithm 1 as printed, which knows neither storage nor partial sums).
     """
-    return movements(view_schedule(chain, schedule), mode=mode)
+    moved = movements(view_schedule(chain, schedule), mode=mode)
+    return {tensor: int(elements) for tensor, elements in moved.items()}
 
 
 def movements(view: ChainView, *, mode: str = EXACT) -> dict[str, Count]:
@@ -67,7 +69,7 @@ def access_movement(view: OperatorView, access: Access, sizes: Mapping[str, int]
 def tile_visits(loops: Sequence[LoopView], axes: frozenset[str]) -> Count:
     """How often every tile of an access comes back: the trips of loops that do not index it, outside the end of reuse."""
     visits: Count = 1
-    reuse_ended: Count = False
+    reuse_ended: Condition = False
     for loop in reversed(loops):
         if loop.axis in axes:
             reuse_ended = reuse_ended | (loop.trips > 1)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from tilewright.graph.types import Access, Operator
+from tilewright.plan.arrays import Count, Quantity, either
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, PAGE_BYTES, CostContext
 from tilewright.plan.model.traffic import Footprints, row_stride
-from tilewright.plan.regions.loop_views import Count, either
 
 FEW_ROWS = 4
 """Kernels of so few rows wait for their right operand, from whatever cache it comes."""
@@ -33,7 +33,7 @@ def streamed_reads(context: CostContext) -> frozenset[tuple[str, Access]]:
     return frozenset((name, access) for name, access in reads if access is not None)
 
 
-def run_seconds(context: CostContext, operator: Operator, block: Footprints, tiles: Mapping[str, Count]) -> Count:
+def run_seconds(context: CostContext, operator: Operator, block: Footprints, tiles: Mapping[str, Count]) -> Quantity:
     """What it costs that blocks narrower than the rows of such an operand in memory read short pieces of many pages."""
     access = streamed_read(context, operator)
     if access is None or context.source_position < len(context.cache_levels) or context.kernels[operator.name].right_by_columns:

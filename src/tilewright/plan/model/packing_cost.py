@@ -16,13 +16,14 @@ import numpy as np
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import DEPTH
 from tilewright.machine.machine import Machine
+from tilewright.plan.arrays import Count, Quantity, either
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, PAGE_BYTES, CostContext, Operand, compulsory_bytes, source_position
 from tilewright.plan.model.kernel_work import pieces
 from tilewright.plan.model.traffic import ChainFigures, Footprints, kernel_tile, row_stride
 from tilewright.plan.regions.footprint import distinct_elements
-from tilewright.plan.regions.loop_views import Count, LoopView, OperatorView, either
+from tilewright.plan.regions.loop_views import LoopView, OperatorView
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.types import ContractionRoles
 
@@ -70,8 +71,8 @@ def _is_copied_once(chain: Chain, access: Access) -> bool:
 
 
 def in_place_seconds(
-    context: CostContext, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Count
-) -> Count:
+    context: CostContext, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Quantity
+) -> Quantity:
     """What reading a right operand in place costs: its rows on other pages, once a panel; many are looked up at every call."""
     rows, _, depth = kernel_tile(context, operator, tiles)
     pages = depth * _page_share(context, operator)
@@ -82,8 +83,8 @@ def in_place_seconds(
 
 
 def least_packing_seconds(
-    context: CostContext, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Count
-) -> Count:
+    context: CostContext, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Quantity
+) -> Quantity:
     """The least that a right operand costs: packed ahead, packed once, or read in place."""
     if not may_pack(context, operator) or may_pack_ahead(context, operator):
         return 0.0
@@ -119,7 +120,7 @@ def has_unit_columns(context: CostContext, operator: Operator) -> bool:
     return roles.column is not None and bool(indices) and indices[-1].coefficient(roles.column) == 1
 
 
-def packing_seconds(context: CostContext, around: ChainFigures, view: OperatorView, block: Footprints) -> Count:
+def packing_seconds(context: CostContext, around: ChainFigures, view: OperatorView, block: Footprints) -> Quantity:
     """The time to pack an operator's right operand at the best place, 0 if no call packs it; tiles may be arrays."""
     if not may_pack(context, view.operator) or packs_ahead(context, view):
         return 0.0
@@ -182,13 +183,14 @@ def _seconds_per_element(context: CostContext, operator: Operator) -> float:
     return vectors + pages * _page_seconds(context)
 
 
-def _calls_per_panel(context: CostContext, operator: Operator, rows: Count) -> Count:
+def _calls_per_panel(context: CostContext, operator: Operator, rows: Count) -> Quantity:
     """How many tiles of rows meet one column panel before the next one, on average over all blocks of `rows`."""
     row = context.roles[operator.name].row
     if row is None:
         return 1
     size, step = context.sizes[row], context.kernels[operator.name].rows
-    return sum(number for number, _ in pieces(size, rows, step)) / -(-size // np.maximum(rows, 1))
+    blocks: Count = -(-size // np.maximum(rows, 1))
+    return sum(number for number, _ in pieces(size, rows, step)) / blocks
 
 
 def _page_share(context: CostContext, operator: Operator) -> float:

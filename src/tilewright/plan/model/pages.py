@@ -11,17 +11,17 @@ from collections.abc import Mapping
 import numpy as np
 
 from tilewright.graph.types import Access, Operator
+from tilewright.plan.arrays import Count, Quantity, either
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, PAGE_BYTES, CostContext
 from tilewright.plan.model.traffic import axis_stride, kernel_tile
-from tilewright.plan.regions.loop_views import Count, either
 
 FOLLOWED_ROWS = 16
 """Rows of a target that go on from panel to panel without a miss: 2048x4096x32 took 2.30 ms with 6 at a time, 2.57 with 342."""
-Moved = Mapping[str, tuple[Count, ...]]
+Moved = Mapping[str, tuple[Quantity, ...]]
 """Elements of every operand that move into each cache level: see `traffic.elements_into`."""
 
 
-def left_page_seconds(context: CostContext, operator: Operator, moved: Moved, tiles: Mapping[str, Count]) -> Count:
+def left_page_seconds(context: CostContext, operator: Operator, moved: Moved, tiles: Mapping[str, Count]) -> Quantity:
     """What the pages of a left operand cost that come from memory: each begins a stream that shows after a miss only.
 
     `tiles` are those of the block around the micro kernel.
@@ -35,7 +35,7 @@ def left_page_seconds(context: CostContext, operator: Operator, moved: Moved, ti
     return pages * context.coefficients.stream_cycles / context.machine.frequency_hz
 
 
-def target_page_seconds(context: CostContext, operator: Operator, moved: Moved, tiles: Mapping[str, Count]) -> Count:
+def target_page_seconds(context: CostContext, operator: Operator, moved: Moved, tiles: Mapping[str, Count]) -> Quantity:
     """The same of a target: few rows are followed across column panels, of more every panel begins anew."""
     if not _comes_from_memory(context, operator):
         return 0.0
@@ -51,7 +51,7 @@ def _comes_from_memory(context: CostContext, operator: Operator) -> bool:
     return operator.name in context.kernels and context.source_position == len(context.cache_levels)
 
 
-def _pages(context: CostContext, operator: Operator, access: Access, elements: Count, run: Count) -> Count:
+def _pages(context: CostContext, operator: Operator, access: Access, elements: Quantity, run: Count) -> Quantity:
     """How often another page begins where so many elements are visited in rows of `run` elements."""
     apart = min(1.0, ELEMENT_BYTES * axis_stride(context, access, context.roles[operator.name].row) / PAGE_BYTES)
     return elements / run * np.maximum(apart, ELEMENT_BYTES * run / PAGE_BYTES)

@@ -28,7 +28,7 @@ def operator_plans(context: CostContext, schedule: Schedule) -> tuple[OperatorPl
             continue
         roles, kernel = context.roles[name], context.kernels[name]
         work = kernel_work(one.operator, roles, kernel, context.machine, one.walked(context.sizes), one.tiles)
-        share = useful_share(one.operator, work, kernel, context.machine, context.sizes)
+        share = useful_share(one.operator, work, kernel, context.machine, planned_sizes(context.chain))
         plans.append(OperatorPlan(name, kernel.name, roles, share))
     return tuple(plans)
 

@@ -17,11 +17,12 @@ import numpy as np
 
 from tilewright.graph.types import Operator
 from tilewright.kernels.contract import MicroKernel
+from tilewright.plan.arrays import Count, Quantity
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, PAGE_BYTES, CostContext
 from tilewright.plan.model.operands_read_once import FEW_ROWS
 from tilewright.plan.model.packing_cost import packs_ahead, packs_now
 from tilewright.plan.model.traffic import axis_stride, kernel_tile
-from tilewright.plan.regions.loop_views import Count, OperatorView
+from tilewright.plan.regions.loop_views import OperatorView
 
 FEW_PANELS = 4
 """Rows of more panels are long: where they lie in place, they are streams of their own."""
@@ -30,13 +31,13 @@ FEW_PANELS = 4
 def prefetch_seconds(
     context: CostContext,
     view: OperatorView,
-    moved: Mapping[str, tuple[Count, ...]],
+    moved: Mapping[str, tuple[Quantity, ...]],
     tiles: Mapping[str, Count],
-    calls: Count,
+    calls: Quantity,
     *,
     packed: bool,
-    pages_s: Mapping[str, Count],
-) -> Count:
+    pages_s: Mapping[str, Quantity],
+) -> Quantity:
     """The price of an operator's prefetches less what they hide; 0 for kernels without.
 
     `moved` is what `traffic.elements_into` returns; `packed` says that the right operand is packed if it can be, `pages_s` what
@@ -56,7 +57,9 @@ def prefetch_seconds(
     return cost - hidden - context.coefficients.prefetch_hides * pages
 
 
-def stream_seconds(context: CostContext, view: OperatorView, moved: Mapping[str, tuple[Count, ...]], *, in_place: bool) -> Count:
+def stream_seconds(
+    context: CostContext, view: OperatorView, moved: Mapping[str, tuple[Quantity, ...]], *, in_place: bool
+) -> Quantity:
     """What of the traffic of panels packed ahead, or of short rows past few rows, shows if the kernel does not prefetch it.
 
     That it shows, and that prefetches hide it, is measured (docs/kernels.md), not derived.
@@ -83,7 +86,7 @@ def _is_followed(context: CostContext, view: OperatorView, kernel: MicroKernel) 
     return packs_ahead(context, view) or (is_one_row and is_long)
 
 
-def _cycles_per_call(context: CostContext, kernel: MicroKernel, operand: str, depth: Count) -> Count:
+def _cycles_per_call(context: CostContext, kernel: MicroKernel, operand: str, depth: Count) -> Quantity:
     sides: dict[str, tuple[Count, Count]] = {
         "left": (kernel.rows, depth),
         "right": (depth, kernel.columns),
@@ -93,7 +96,9 @@ def _cycles_per_call(context: CostContext, kernel: MicroKernel, operand: str, de
     return lines * dict(context.coefficients.prefetch_cycles_per_line)[operand]
 
 
-def _hidden_seconds(context: CostContext, operator: Operator, operand: str, moved: Mapping[str, tuple[Count, ...]]) -> Count:
+def _hidden_seconds(
+    context: CostContext, operator: Operator, operand: str, moved: Mapping[str, tuple[Quantity, ...]]
+) -> Quantity:
     served = len(context.cache_levels) - 1 if operand != "target" else context.fusion_position
     seconds = _moving_seconds(context, operator, operand, moved, served)
     hidden = context.coefficients.visible_traffic * context.coefficients.prefetch_hides
@@ -101,11 +106,11 @@ def _hidden_seconds(context: CostContext, operator: Operator, operand: str, move
 
 
 def _moving_seconds(
-    context: CostContext, operator: Operator, operand: str, moved: Mapping[str, tuple[Count, ...]], served: int
-) -> Count:
+    context: CostContext, operator: Operator, operand: str, moved: Mapping[str, tuple[Quantity, ...]], served: int
+) -> Quantity:
     """The time of an operand's traffic into the caches from number `served` on."""
     place = _place(context, operator, operand)
-    seconds: Count = 0.0
+    seconds: Quantity = 0.0
     for level, behind in list(pairwise(context.machine.levels))[max(served, 1) : context.source_position]:
         seconds = seconds + ELEMENT_BYTES * moved[level.name][place] / behind.bandwidth_bytes_per_s
     return seconds

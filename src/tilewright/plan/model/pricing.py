@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from math import prod
 
+from tilewright.plan.arrays import product
 from tilewright.plan.model.blocking import Blocking, Works, works
 from tilewright.plan.model.cost import Work, traffic_seconds, visible_seconds
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
@@ -81,7 +81,7 @@ def spills(context: CostContext, schedule: Schedule) -> PriceTerm:
     """What does not fit the fusion level goes out and comes back once per block of the shared loops."""
     view = view_schedule(context.chain, schedule)
     excess = max(0, ELEMENT_BYTES * int(working_set(view, streamed_reads(context))) - context.capacity_bytes)
-    shared = prod(loop.trips for loop in view.operators[0].loops if _is_shared(view, loop))
+    shared = int(product(loop.trips for loop in view.operators[0].loops if _is_shared(view, loop)))
     behind = context.machine.levels[context.fusion_position + 1]
     time = context.coefficients.spilling * 2 * excess * shared / behind.bandwidth_bytes_per_s
     return PriceTerm("spills", time, note=f"{excess} bytes beyond the share of {context.fusion_level.name}")

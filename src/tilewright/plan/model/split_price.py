@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
+from tilewright.plan.arrays import product
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.regions.online_reductions import row_axes, shares_of, shares_read
@@ -46,8 +46,9 @@ def merge_seconds(context: CostContext, axis: str, parts: int) -> float:
     sink = context.chain.operators[-1]
     rows = shares_read(context.chain, sink)
     laws = shares_of(rows) if rows is not None else None
-    written = prod(context.sizes[name] for name in sink.write.axes())
-    states = len(laws.factors) * prod(context.sizes[name] for name in row_axes(rows)) if rows is not None and laws else 0
+    written = int(product(context.sizes[name] for name in sink.write.axes()))
+    per_state = int(product(context.sizes[name] for name in row_axes(rows))) if rows is not None else 0
+    states = len(laws.factors) * per_state if laws else 0
     vectors = parts * (written + states) * ELEMENT_BYTES * 8 / context.machine.vector_bits
     moved = 2 * parts * (written + states) * ELEMENT_BYTES / context.machine.levels[-1].bandwidth_bytes_per_s
     passing = vectors * context.coefficients.pass_cycles_per_vector / context.machine.frequency_hz

@@ -6,7 +6,7 @@ blocks are distributed. Threads may be more than the planned cores, or held up b
 
 from __future__ import annotations
 
-from tilewright.plan.regions.loop_views import Count
+from tilewright.plan.arrays import Count, Quantity
 
 ENOUGH_BLOCKS = 16
 """Blocks that a plan provides if the work is large enough to be worth distributing."""
@@ -16,7 +16,7 @@ LEAST_PARALLEL_S = 2e-5
 """Work that takes longer on one thread is cut into `ENOUGH_BLOCKS` blocks."""
 
 
-def imbalance(blocks: Count, threads: int) -> Count:
+def imbalance(blocks: Count, threads: int) -> Quantity:
     """The time of `threads` threads over an even share: ceil(blocks / threads) * threads / blocks; blocks may be an array.
 
     >>> imbalance(9, 4)
@@ -25,7 +25,7 @@ def imbalance(blocks: Count, threads: int) -> Count:
     return -(-blocks // threads) * threads / blocks
 
 
-def threads_seconds(seconds: Count, blocks: Count, threads: int, region_s: float) -> Count:
+def threads_seconds(seconds: Quantity, blocks: Count, threads: int, region_s: float) -> Quantity:
     """The time of work of `seconds` on one thread in equal blocks on several; one block, or one thread, opens no region.
 
     >>> threads_seconds(9.0, 9, 4, 0.5)

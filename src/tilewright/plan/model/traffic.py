@@ -19,11 +19,12 @@ import numpy as np
 
 from tilewright.graph.types import Access, Operator, planned_extent
 from tilewright.machine.description import MemoryLevel
+from tilewright.plan.arrays import Condition, Count, either
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext, Operand
 from tilewright.plan.model.movement import tile_visits
 from tilewright.plan.model.working_set import live_intermediates
 from tilewright.plan.regions.footprint import distinct_elements, swept_elements
-from tilewright.plan.regions.loop_views import ChainView, Count, LoopView, OperatorView, either
+from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 from tilewright.plan.regions.parallel_loops import blocks_in_view
 
 
@@ -35,7 +36,7 @@ class ChainFigures:
     """Of all intermediates."""
     shared_loops: Mapping[str, int]
     """In how many of an operator's outermost loops another one stands as well."""
-    held: Mapping[str, tuple[Count, ...]]
+    held: Mapping[str, tuple[Condition, ...]]
     """For every cache behind the fusion level: whether it holds all that is touched inside the first 0, 1, ... shared loops."""
     touched_bytes: tuple[Count, ...]
     """Inputs and outputs inside the first 0, 1, ... shared loops; empty without a cache behind."""
@@ -182,7 +183,7 @@ def _moved(operand: Operand, swept: Count, loops: Sequence[LoopView]) -> Count:
     return swept * (2 * visits - 1 if operand.is_write else visits)
 
 
-def _outside(loops: Sequence[LoopView], held: tuple[Count, ...]) -> tuple[LoopView, ...]:
+def _outside(loops: Sequence[LoopView], held: tuple[Condition, ...]) -> tuple[LoopView, ...]:
     """The loops, where those inside a block that the cache holds have one trip."""
     last = len(held) - 1
     return tuple(replace(loop, trips=either(held[min(i, last)], 1, loop.trips)) for i, loop in enumerate(loops))

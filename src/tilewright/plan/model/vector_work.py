@@ -8,13 +8,14 @@ from math import prod
 from tilewright.graph.scalar import Apply, Scalar, State, is_of_row, subexpressions
 from tilewright.graph.types import Operator
 from tilewright.kernels.dialects.vocabulary import WAYS
+from tilewright.plan.arrays import Count, Quantity, either, product
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.model.traffic import Footprints, passes
-from tilewright.plan.regions.loop_views import Count, LoopView, either
+from tilewright.plan.regions.loop_views import LoopView
 from tilewright.plan.regions.online_reductions import blocks_of_rows, divided_by_readers, row_axes, shares_of, shares_read
 
 
-def function_seconds(context: CostContext, operator: Operator) -> float:
+def function_seconds(context: CostContext, operator: Operator) -> Quantity:
     """The time of a map or row operator: its distinct scalar functions and its passes."""
     roots = [operator.body]
     if operator.reduction is not None:
@@ -22,7 +23,7 @@ def function_seconds(context: CostContext, operator: Operator) -> float:
     return _points(context, operator) * _seconds_per_element(context, roots, passes(operator))
 
 
-def epilogue_seconds(context: CostContext, contraction: Operator) -> float:
+def epilogue_seconds(context: CostContext, contraction: Operator) -> Quantity:
     """The time of the functions that the micro tiles of a contraction apply in registers: there is no pass."""
     epilogue = context.epilogues.get(contraction.name)
     if epilogue is None:
@@ -32,8 +33,8 @@ def epilogue_seconds(context: CostContext, contraction: Operator) -> float:
 
 
 def vector_seconds(
-    context: CostContext, operator: Operator, shared: tuple[LoopView, ...], functions_s: Count, block: Footprints
-) -> Count:
+    context: CostContext, operator: Operator, shared: tuple[LoopView, ...], functions_s: Quantity, block: Footprints
+) -> Quantity:
     """The vector work of an operator inside these shared loops; `functions_s` is that of its functions and passes.
 
     Every row ends with the lanes of its states folded into one. A row operator whose rows the loops cut makes shares without
@@ -51,7 +52,7 @@ def vector_seconds(
     if window_taps(operator):
         return functions_s
     blocks = blocks_of_rows(operator, shared)
-    rows = prod(context.sizes[axis] for axis in row_axes(operator))
+    rows = product(context.sizes[axis] for axis in row_axes(operator))
     folding = len(operator.reduction.states) * context.coefficients.row_cycles / context.machine.frequency_hz
     laws, states = shares_of(operator), len(operator.reduction.states)
     if laws is None:
@@ -80,7 +81,7 @@ def _divides_in_pass(context: CostContext, contraction: Operator, rows_of: Opera
     return divided_by_readers(context.chain, rows_of.name) and (kernel is None or kernel.emit_with is None)
 
 
-def later_passes_seconds(context: CostContext, operator: Operator, blocks: Count, passes_after: int) -> Count:
+def later_passes_seconds(context: CostContext, operator: Operator, blocks: Count, passes_after: int) -> Quantity:
     """What shows of reading rows again, after the first pass: nothing where L1 holds the rows that are worked on together."""
     row = prod(context.sizes[axis.name] for axis in operator.reduction_axes()) / blocks
     bandwidth = context.machine.levels[min(1, len(context.machine.levels) - 1)].bandwidth_bytes_per_s
@@ -88,15 +89,15 @@ def later_passes_seconds(context: CostContext, operator: Operator, blocks: Count
     return either(WAYS * row > context.nearest_elements, again_s * context.coefficients.visible_later_passes, 0)
 
 
-def share_seconds(context: CostContext, operator: Operator) -> float:
+def share_seconds(context: CostContext, operator: Operator) -> Quantity:
     """The time in which a row operator makes undivided shares of all its points: a pass for every state."""
     assert operator.reduction is not None
     roots = [operator.body, *(state.contribution for state in operator.reduction.states)]
     return _points(context, operator) * _seconds_per_element(context, roots, passes(operator) - 1)
 
 
-def _points(context: CostContext, operator: Operator) -> int:
-    return prod(context.sizes[axis.name] for axis in operator.axes)
+def _points(context: CostContext, operator: Operator) -> Count:
+    return product(context.sizes[axis.name] for axis in operator.axes)
 
 
 def _seconds_per_element(context: CostContext, roots: Iterable[Scalar], over: int) -> float:

@@ -12,11 +12,12 @@ from functools import reduce
 import numpy as np
 
 from tilewright.graph.types import Access, Chain
+from tilewright.plan.arrays import Count, as_integer, product
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
 from tilewright.plan.model.movement import outer_accesses
-from tilewright.plan.regions.footprint import as_integer, bounding_box, distinct_elements
+from tilewright.plan.regions.footprint import bounding_box, distinct_elements
 from tilewright.plan.regions.live_ranges import is_lasting, places
-from tilewright.plan.regions.loop_views import ChainView, Count, LoopView, OperatorView, view_schedule
+from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
 from tilewright.plan.regions.online_reductions import state_elements
 from tilewright.plan.schedule import Schedule, Storage, Trip
 
@@ -104,7 +105,7 @@ def _place_elements(view: ChainView, groups: tuple[tuple[str, ...], ...]) -> Cou
 def _group_elements(view: ChainView, group: tuple[str, ...]) -> Count:
     members = [held_sizes(view, tensor) for tensor in group]
     sizes = [reduce(np.maximum, (held[axis] for held in members)) for axis in members[0]]
-    return as_integer(reduce(lambda total, size: total * size, sizes, 1))
+    return as_integer(product(sizes))
 
 
 def _is_barrier(view: ChainView, tensor: str, views: list[OperatorView], axis: str) -> bool:

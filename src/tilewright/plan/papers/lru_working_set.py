@@ -13,10 +13,11 @@ from functools import reduce
 import numpy as np
 
 from tilewright.graph.types import Access
+from tilewright.plan.arrays import Count, as_integer
 from tilewright.plan.model.movement import outer_accesses
 from tilewright.plan.model.working_set import live_intermediates, working_set
-from tilewright.plan.regions.footprint import as_integer, distinct_elements
-from tilewright.plan.regions.loop_views import ChainView, Count, LoopView, OperatorView
+from tilewright.plan.regions.footprint import distinct_elements
+from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 
 
 def lru_working_set(view: ChainView) -> Count:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
+from tilewright.plan.arrays import Count
 from tilewright.plan.loop_orders import permuted
 from tilewright.plan.model.movement import EXACT, LITERAL, movements
 from tilewright.plan.model.working_set import literal_memory_use, working_set
@@ -53,7 +54,7 @@ def literal_algorithm_1(chain: Chain, order: Sequence[str], tiles: Mapping[str, 
     True
     """
     view = view_permutation(chain, order, tiles)
-    return Reading(movements(view, mode=LITERAL), int(literal_memory_use(view)))
+    return _reading(movements(view, mode=LITERAL), literal_memory_use(view))
 
 
 def text_recompute(chain: Chain, order: Sequence[str], tiles: Mapping[str, int]) -> Reading:
@@ -115,4 +116,8 @@ def halved_tiles(
 
 
 def _exact(view: ChainView) -> Reading:
-    return Reading(movements(view, mode=EXACT), int(working_set(view)))
+    return _reading(movements(view, mode=EXACT), working_set(view))
+
+
+def _reading(moved: Mapping[str, Count], used: Count) -> Reading:
+    return Reading({tensor: int(elements) for tensor, elements in moved.items()}, int(used))

@@ -18,20 +18,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
+from tilewright.plan.arrays import Count
 from tilewright.plan.model.movement import EXACT, LITERAL, movements
 from tilewright.plan.papers.example_chains import matrix_product
 from tilewright.plan.regions.footprint import bounding_box
-from tilewright.plan.regions.loop_views import ChainView, Count, LoopView, OperatorView
+from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 from tilewright.plan.regions.trip_counts import planned_sizes
 
 Factors = tuple[int, int, int]
 """Far trips, near trips and the tile of an axis; their product is its extent."""
+
+Whole: TypeAlias = npt.NDArray[np.int64]
+EveryFactors: TypeAlias = tuple[Whole, Whole, Whole]
+"""`Factors` in every combination."""
+FactorCounts: TypeAlias = tuple[Count, Count, Count]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +136,15 @@ def factorisations(extent: int) -> tuple[Factors, ...]:
     return tuple((far, near, extent // (far * near)) for far in divisors for near in divisors if extent % (far * near) == 0)
 
 
-def _fitting(problem: TwoLevelProblem, axes: Sequence[str]) -> dict[str, tuple[Any, Any, Any]]:
+def _fitting(problem: TwoLevelProblem, axes: Sequence[str]) -> dict[str, EveryFactors]:
     """Arrays of the factors of every axis: one entry per combination that fits both levels."""
     choices = [np.array(factorisations(planned_sizes(problem.chain)[axis])) for axis in axes]
     grid = np.meshgrid(*(np.arange(len(choice)) for choice in choices), indexing="ij")
-    picked = {axis: choice[at.ravel()].T for axis, choice, at in zip(axes, choices, grid, strict=True)}
-    near_bytes, far_bytes = _used(problem, picked)
+    picked: dict[str, EveryFactors] = {}
+    for axis, choice, at in zip(axes, choices, grid, strict=True):
+        far, trips, tile = choice[at.ravel()].T
+        picked[axis] = far, trips, tile
+    near_bytes, far_bytes = map(np.asarray, _used(problem, picked))
     fits = (near_bytes <= problem.near.capacity_bytes) & (far_bytes <= problem.far.capacity_bytes)
     if not fits.any():
         raise PlanningError(
@@ -145,7 +155,7 @@ def _fitting(problem: TwoLevelProblem, axes: Sequence[str]) -> dict[str, tuple[A
     return {axis: (far[fits], trips[fits], tile[fits]) for axis, (far, trips, tile) in picked.items()}
 
 
-def _used(problem: TwoLevelProblem, factors: Mapping[str, Any]) -> tuple[Count, Count]:
+def _used(problem: TwoLevelProblem, factors: Mapping[str, FactorCounts]) -> tuple[Count, Count]:
     """Bytes of all tiles in the near and in the far level."""
     (operator,) = problem.chain.operators
     size_bytes = dict(problem.element_bytes)
@@ -157,7 +167,11 @@ def _used(problem: TwoLevelProblem, factors: Mapping[str, Any]) -> tuple[Count, 
 
 
 def _moved(
-    problem: TwoLevelProblem, far_order: Sequence[str], near_order: Sequence[str], factors: Mapping[str, Any], nested: bool
+    problem: TwoLevelProblem,
+    far_order: Sequence[str],
+    near_order: Sequence[str],
+    factors: Mapping[str, FactorCounts],
+    nested: bool,
 ) -> tuple[Count, Count]:
     """Bytes that cross into the near and into the far level."""
     near_tiles = {axis: tile for axis, (_, _, tile) in factors.items()}

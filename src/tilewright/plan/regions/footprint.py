@@ -8,14 +8,14 @@ counted exactly here. Tile sizes may be integers or NumPy arrays that broadcast 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache, reduce
-from itertools import product
+from functools import lru_cache
+from itertools import product as combinations_of
 
 import numpy as np
 
 from tilewright.graph.index import Index
 from tilewright.graph.types import Access
-from tilewright.plan.regions.loop_views import Count
+from tilewright.plan.arrays import Count, as_integer, product
 
 
 def distinct_elements(access: Access, tiles: Mapping[str, Count]) -> Count:
@@ -32,18 +32,18 @@ def distinct_elements(access: Access, tiles: Mapping[str, Count]) -> Count:
     elements: Count = 1
     plain = _plain_axes(access)
     if plain is not None:
-        return as_integer(reduce(lambda total, name: total * tiles[name], plain, elements))
+        return as_integer(product(tiles[name] for name in plain))
     for part, axes in _independent(access):
-        count = reduce(lambda total, index: total * distinct_values(index, tiles), part.indices, 1)
+        count = product(distinct_values(index, tiles) for index in part.indices)
         if len(part.indices) > 1:
-            count = np.minimum(count, reduce(lambda total, name: total * tiles[name], axes, 1))
+            count = np.minimum(count, product(tiles[name] for name in axes))
         elements = elements * count
     return as_integer(elements)
 
 
 def bounding_box(access: Access, tiles: Mapping[str, Count]) -> Count:
     """The footprint as Chimera's getFootprint gives it (Algorithm 1, line 5): the product of `1 + sum(|c| * (s - 1))`."""
-    return reduce(lambda total, index: total * _span(index, tiles), access.indices, 1)
+    return product(_span(index, tiles) for index in access.indices)
 
 
 def swept_elements(access: Access, tiles: Mapping[str, Count], sizes: Mapping[str, Count]) -> Count:
@@ -54,12 +54,12 @@ def swept_elements(access: Access, tiles: Mapping[str, Count], sizes: Mapping[st
     total: Count = 1
     plain = _plain_axes(access)
     if plain is not None:
-        return reduce(lambda product, name: product * sizes[name], plain, 1)
+        return product(sizes[name] for name in plain)
     for part, axes in _independent(access):
         pieces = [_pieces(sizes[name], tiles[name]) for name in axes]
         swept: Count = 0
-        for choice in product(*pieces):
-            blocks = reduce(lambda count, piece: count * piece[0], choice, 1)
+        for choice in combinations_of(*pieces):
+            blocks = product(number for number, _ in choice)
             swept = swept + blocks * distinct_elements(part, dict(zip(axes, (size for _, size in choice), strict=True)))
         total = total * swept
     return as_integer(total)
@@ -78,11 +78,6 @@ def cache_lines(access: Access, tiles: Mapping[str, Count], line_elements: int) 
     last = access.indices[-1]
     lines = np.minimum(distinct_values(last, tiles), -(-_span(last, tiles) // line_elements))
     return as_integer(rows * lines)
-
-
-def as_integer(value: Count) -> Count:
-    """A Python integer in place of a NumPy scalar; arrays stay as they are."""
-    return int(value) if np.ndim(value) == 0 else value
 
 
 @lru_cache(maxsize=4096)
@@ -124,7 +119,7 @@ def _span(index: Index, tiles: Mapping[str, Count]) -> Count:
 def distinct_values(index: Index, tiles: Mapping[str, Count]) -> Count:
     """The number of distinct values that an index takes in a tile: exact where it is affine, else a bound from above."""
     if not index.is_affine():
-        points = reduce(lambda total, name: total * tiles[name], sorted(index.axes()), 1)
+        points = product(tiles[name] for name in sorted(index.axes()))
         return np.minimum(points, _span(index, tiles))
     terms = [(abs(factor), tiles[str(atom)]) for atom, factor in index.terms]
     if len(terms) == 2:
@@ -140,7 +135,7 @@ def _two_progressions(first: int, first_count: Count, second: int, second_count:
     """The distinct values of first*i + second*j. With coprime steps p, q the points (i, j) and (i + q, j - p) coincide."""
     common = np.gcd(first, second)
     p, q = first // common, second // common
-    coinciding = np.maximum(first_count - q, 0) * np.maximum(second_count - p, 0)
+    coinciding: Count = np.maximum(first_count - q, 0) * np.maximum(second_count - p, 0)
     return first_count * second_count - coinciding
 
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 from functools import reduce
 from itertools import pairwise
 
-import numpy as np
-
 from tilewright.graph.types import Chain
+from tilewright.plan.arrays import Condition
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.chains import equal_axes
 from tilewright.plan.regions.epilogues import in_output_place
 from tilewright.plan.regions.live_blocks import in_place_groups
-from tilewright.plan.regions.loop_views import ChainView, Count, OperatorView
+from tilewright.plan.regions.loop_views import ChainView, OperatorView
 
 Group = tuple[str, ...]
 
@@ -43,7 +42,7 @@ def places(view: ChainView) -> tuple[tuple[Group, ...], ...]:
     return tuple(map(tuple, found))
 
 
-def is_lasting(view: ChainView, group: Group) -> Count:
+def is_lasting(view: ChainView, group: Group) -> Condition:
     """Whether a buffer is alive from one block of the shared loops to the next, so that nothing else may lie in its place.
 
     So are rolled results and those of operators that do not run in every block; a loop whose trips a call decides may be one.
@@ -55,7 +54,10 @@ def is_lasting(view: ChainView, group: Group) -> Count:
     if all(loop.axis in equal for loop in users[0].loops):
         return False
     others = [loop for loop in users[0].loops[: _shared(view)] if loop.axis not in equal]
-    return reduce(np.logical_or, ((loop.trips > 1) | _is_open(view.chain, loop.axis) for loop in others), False)
+    lasts: Condition = False
+    for loop in others:
+        lasts = lasts | (loop.trips > 1) | _is_open(view.chain, loop.axis)
+    return lasts
 
 
 @derived_once

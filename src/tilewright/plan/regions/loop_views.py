@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
 
 import numpy as np
 
 from tilewright.graph.types import Chain, Operator
+from tilewright.plan.arrays import Count, expanded
 from tilewright.plan.regions.required_regions import Place, SharedLoop, Walk, carried_elements, follows, shared_loops, walks
 from tilewright.plan.regions.trip_counts import box_sizes, planned_sizes, trip_counts
 from tilewright.plan.schedule import Compute, Schedule, Segment, Storage, Trip, segment_of
-
-Count: TypeAlias = Any
-"""A number of elements or trips: an integer, or an integer array with one value per candidate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,15 +164,3 @@ def view_behind(view: OperatorView, more: int) -> OperatorView:
     tiles = {axis: expanded(tile, more) for axis, tile in view.tiles.items()}
     walked = {axis: walk.each(lambda figure: expanded(figure, more)) for axis, walk in view.walks.items()}
     return replace(view, loops=loops, tiles=tiles, walks=walked, carried=expanded(view.carried, more))
-
-
-def expanded(count: Count, more: int) -> Count:
-    """An array with so many dimensions behind its own; plain values stay plain."""
-    return np.reshape(count, np.shape(count) + (1,) * more) if np.ndim(count) else count
-
-
-def either(condition: Count, this: Count, that: Count) -> Count:
-    """`this` where the condition holds, else `that`; plain values stay plain."""
-    if isinstance(condition, bool | np.bool_):
-        return this if condition else that
-    return np.where(condition, this, that)

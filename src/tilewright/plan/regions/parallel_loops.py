@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from itertools import takewhile
 from math import prod
 
 from tilewright.graph.types import AxisKind, Chain
-from tilewright.plan.regions.loop_views import ChainView, Count
+from tilewright.plan.arrays import Count, product
+from tilewright.plan.regions.loop_views import ChainView
 from tilewright.plan.regions.required_regions import Follows, follows, schedule_follows, shared_loops
 from tilewright.plan.regions.trip_counts import planned_sizes, trip_counts
 from tilewright.plan.schedule import Loop, Node, Pack, Schedule, Storage
@@ -61,4 +61,4 @@ def blocks_in_view(view: ChainView, shared: int) -> Count:
     follow = follows(view.chain, view.storage, [loop.axis for loop in loops])
     rolls = Storage.ROLL in view.storage.values()
     distributed = takewhile(lambda loop: is_parallel(view.chain, loop.axis, follow), loops[: shared - rolls] if shared else ())
-    return reduce(lambda count, loop: count * loop.trips, distributed, 1)
+    return product(loop.trips for loop in distributed)

@@ -14,18 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from tilewright.graph.index import Index
 from tilewright.graph.types import AxisKind, Chain, Operator
+from tilewright.plan.arrays import Count
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, common_path
 
-Count = Any
-"""An integer, or an integer array with one value per candidate."""
 Place = tuple[str, str]
 """(operator, axis)."""
 
@@ -152,8 +150,14 @@ class Walk:
 
     def each(self, change: Callable[[Count], Count]) -> Walk:
         """The same walk with all figures changed alike."""
-        names = ("low", "first_low", "high", "held_low", "total")
-        return replace(self, **{name: change(getattr(self, name)) for name in names})
+        return replace(
+            self,
+            low=change(self.low),
+            first_low=change(self.first_low),
+            high=change(self.high),
+            held_low=change(self.held_low),
+            total=change(self.total),
+        )
 
     @property
     def tile(self) -> Count:
@@ -247,8 +251,9 @@ def _clamped(walk: Walk, extent: int) -> Walk:
 
 def _rolled(walk: Walk, slope: int, loop: SharedLoop) -> Walk:
     """Blocks behind the first add what one step of the loop brings, or their whole image if neighbours do not overlap."""
-    added = np.maximum(walk.low, walk.high - slope * loop.tile)
-    return replace(walk, low=walk.low + (added - walk.low) * np.minimum(loop.trips - 1, 1))
+    added: Count = np.maximum(walk.low, walk.high - slope * loop.tile)
+    low: Count = walk.low + (added - walk.low) * np.minimum(loop.trips - 1, 1)
+    return replace(walk, low=low)
 
 
 def _points(walk: Walk, slopes: Mapping[str, int], loops: Sequence[SharedLoop], sizes: Mapping[str, int]) -> Count:

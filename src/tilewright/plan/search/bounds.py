@@ -8,18 +8,18 @@ the least of every part over the loops that are left to the operator, repeats it
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from functools import reduce
 
 import numpy as np
 
 from tilewright.graph.types import Operator
+from tilewright.plan.arrays import Condition, Count, Quantity, product
 from tilewright.plan.chains import axis_names
 from tilewright.plan.model.cost import Block, Work, arithmetic_work, least_work, measure, seconds, useful_seconds
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.model.masked_work import least_guarded_work
 from tilewright.plan.model.operands_read_once import streamed_read
 from tilewright.plan.model.working_set import live_intermediates
-from tilewright.plan.regions.loop_views import ChainView, Count, OperatorView
+from tilewright.plan.regions.loop_views import ChainView, OperatorView
 from tilewright.plan.regions.masks import is_plain_mask
 from tilewright.plan.schedule import Storage
 from tilewright.plan.space.schedule_space import Choices, Space
@@ -29,7 +29,7 @@ SPILL = 4.0
 """A working set beyond the capacity multiplies the price at least by this; so plans that fit win wherever there are any."""
 
 
-def with_spills(context: CostContext, price: Count, used: Count) -> Count:
+def with_spills(context: CostContext, price: Quantity, used: Quantity) -> Quantity:
     """The price where `used` elements fit the fusion level, and far more where they do not."""
     excess = used / (context.capacity_bytes / ELEMENT_BYTES)
     return np.where(excess > 1, price * (SPILL + excess), price)
@@ -88,26 +88,36 @@ class Bounds:
         key = one.operator.name, tuple(choices.items()), tuple(one.walks), rolling if one.walks else ()
         if key not in self.least:
             axes = self.axes[one.operator.name]
-            repeats = reduce(lambda count, loop: count * (1 if loop.axis in axes else loop.trips), one.loops, 1)
-            arithmetic, functions, packing, overhead, moved, used = self._over_own(one, choices)
+            repeats: Quantity = product(loop.trips for loop in one.loops if loop.axis not in axes)
+            all_arithmetic, all_functions, packing, overhead, moved, used = self._over_own(one, choices)
+            arithmetic, functions = self._of_images(one, all_arithmetic, all_functions)
             if one.walks:
-                arithmetic, functions = self._of_images(one, arithmetic, functions)
                 packing, overhead, moved = (part * self._read_whole(one) for part in (packing, overhead, moved))
             guarded = least_guarded_work(self.context, one.operator.name)
             touches = not is_plain_mask(self.context.chain, one.operator.name)
-            repeats, moved, functions = repeats * guarded.computed, moved * guarded.computed * touches, functions * touches
-            traffic = {level.name: moved for level in self.context.cache_levels}
-            work = Work(arithmetic * repeats, functions * repeats, packing, overhead * repeats, traffic)
+            repeats = repeats * guarded.computed
+            traffic = moved * guarded.computed * touches
+            work = Work(
+                arithmetic * repeats,
+                functions * touches * repeats,
+                packing,
+                overhead * repeats,
+                {level.name: traffic for level in self.context.cache_levels},
+            )
             self.least[key] = np.asarray(seconds(self.context, work)), used * (not one.walks)
         return self.least[key]
 
-    def _of_images(self, one: OperatorView, arithmetic: Count, functions: Count) -> tuple[Count, Count]:
+    def _of_images(self, one: OperatorView, arithmetic: Quantity, functions: Quantity) -> tuple[Quantity, Quantity]:
         """The least arithmetic and functions of all images together, given those of every point once.
 
         Images may have fewer edges than the whole axis: their edges count along rows, only useful work where columns follow.
         """
+        if not one.walks:
+            return arithmetic, functions
         context, operator = self.context.walked(one.walked(self.context.sizes)), one.operator
-        repeated = reduce(lambda times, axis: times * (one.walks[axis].total / self.context.sizes[axis]), one.walks, 1.0)
+        repeated: Quantity = 1.0
+        for axis, walk in one.walks.items():
+            repeated = repeated * (walk.total / self.context.sizes[axis])
         if operator.name not in context.kernels:
             return arithmetic, functions * repeated
         roles = context.roles[operator.name]
@@ -117,9 +127,12 @@ class Bounds:
             return arithmetic_work(context, operator, one.tiles).seconds, functions
         return arithmetic * repeated, functions
 
-    def _read_whole(self, one: OperatorView) -> Count:
+    def _read_whole(self, one: OperatorView) -> Condition:
         """Whether images have every point at least once: where strides skip some, nothing is known of what is left."""
-        return reduce(lambda whole, axis: whole & (one.walks[axis].total >= self.context.sizes[axis]), one.walks, True)
+        whole: Condition = True
+        for axis, walk in one.walks.items():
+            whole = whole & (walk.total >= self.context.sizes[axis])
+        return whole
 
     def _over_own(self, one: OperatorView, choices: Choices) -> Iterator[np.ndarray]:
         """The parts over the tiles of a prefix: the least over own loops; the whole axis where the operator has none.

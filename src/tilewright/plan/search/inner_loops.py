@@ -14,6 +14,7 @@ from math import prod
 
 import numpy as np
 
+from tilewright.plan.arrays import Count
 from tilewright.plan.decisions.packing import with_packs
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
@@ -21,7 +22,7 @@ from tilewright.plan.model.cost import Work, operator_work, seconds
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.packing_cost import may_pack, may_stay, pack_depth, packs_ahead
 from tilewright.plan.model.traffic import ChainFigures, chain_figures, footprints, set_conflict
-from tilewright.plan.regions.loop_views import Count, LoopView, OperatorView, view_schedule
+from tilewright.plan.regions.loop_views import LoopView, OperatorView, view_schedule
 from tilewright.plan.schedule import Compute, Loop, Node
 from tilewright.plan.space.schedule_space import axis_multiple
 from tilewright.plan.space.tile_sizes import best_index, broadcast, candidates
@@ -101,7 +102,7 @@ def _least(context: CostContext, work: Work) -> float:
 def _with_loops(context: CostContext, around: ChainFigures, one: OperatorView, best: _Decision) -> _Decision:
     """The best loops inside an operator's block, if there are any worth it."""
     roles = context.roles[one.operator.name]
-    choices = {axis: _inner_tiles(context, axis, one.tiles[axis]) for axis in (roles.row, roles.column, roles.depth) if axis}
+    choices = {axis: _inner_tiles(context, axis, int(one.tiles[axis])) for axis in (roles.row, roles.column, roles.depth) if axis}
     axes = [axis for axis, tiles in choices.items() if len(tiles) > 1]
     tiles = broadcast(axes, choices)
     volumes = prod(tiles.values(), start=np.ones(tuple(len(choices[axis]) for axis in axes)))

@@ -17,6 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.graph.types import SymbolicExtent
+from tilewright.plan.arrays import Condition, Count, Quantity, expanded
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import Block, measure, operator_work, seconds
 from tilewright.plan.model.cost_context import ELEMENT_BYTES
@@ -24,9 +25,10 @@ from tilewright.plan.model.packing_cost import may_stay
 from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S, imbalance, threads_seconds
 from tilewright.plan.model.traffic import ChainFigures, chain_figures, set_conflict
 from tilewright.plan.model.working_set import live_intermediates, resident
-from tilewright.plan.regions.loop_views import Count, LoopView, OperatorView, expanded, view_behind, view_prefix
+from tilewright.plan.regions.loop_views import LoopView, OperatorView, view_behind, view_prefix
 from tilewright.plan.regions.online_reductions import state_elements
 from tilewright.plan.regions.parallel_loops import blocks_in_view
+from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Segment, Storage, segment_of
 from tilewright.plan.search.bounds import Bounds, tile_elements, with_spills
 from tilewright.plan.space.schedule_space import Choices, Space, Views, are_cut, shared_view
@@ -45,8 +47,8 @@ class _Option:
     """One own order of an operator under a prefix: figures for all tiles of the prefix and, behind them, its own tiles."""
 
     order: tuple[str, ...]
-    seconds: np.ndarray
-    used: np.ndarray
+    seconds: Quantity
+    used: Count
     """Elements of its own tiles."""
     streams: np.ndarray
     """Whether nothing of its tiles stays on chip while others run."""
@@ -115,7 +117,7 @@ class Prefix:
         tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
         blocks = int(np.broadcast_to(self.parallel_blocks, self.shape)[index])
         cores = self.context.machine.cores
-        seconds = float(price[index]) * cores / imbalance(blocks, cores)
+        seconds = float(price[index] * cores / imbalance(blocks, cores))
         cut = tuple(axis for axis in self.prefix if self._cuts(axis, tiles[axis]))
         used_bytes = int(used[index]) * ELEMENT_BYTES
         segments = self._cut_segments(tiles)
@@ -221,7 +223,7 @@ class Prefix:
         blocks = np.broadcast_to(self.parallel_blocks, self.shape)
         too_few = (blocks < min(ENOUGH_BLOCKS, blocks.max())) & (total > LEAST_PARALLEL_S)
         volume = prod((np.minimum(self.tiles[axis], context.sizes[axis]) for axis in self.dims), start=np.ones(self.shape))
-        on_cores = self._on_cores(total)
+        on_cores = np.asarray(self._on_cores(total))
         index = best_index(np.where(too_few, np.inf, on_cores), volume, context.coefficients.equal_within)
         tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
         orders = {name: options[name][int(choice.order[index])].order for name, choice in choices.items()}
@@ -264,7 +266,7 @@ class Prefix:
         own = {axis: np.minimum(tiles[axis], sizes[axis]) for axis in dims}
         return replace(one, loops=(*one.loops, *loops), tiles={**one.tiles, **own})
 
-    def _price(self, around: ChainFigures, view: OperatorView, block: Block) -> Count:
+    def _price(self, around: ChainFigures, view: OperatorView, block: Block) -> Quantity:
         """The price with the right operand packed, or read in place where that gains enough."""
         context, least_gain = self.context, self.context.coefficients.least_gain
         packed = operator_work(context, around, view, block)
@@ -323,10 +325,12 @@ class Prefix:
     def _elsewhere(self, stay: Mapping[str, Staying], streaming: Mapping[str, bool]) -> dict[str, Count]:
         """For every operator what stays of the tiles of all others while it runs, unless they stream through."""
         kept: dict[str, Staying] = {name: (0, 0) if streaming[name] else elements for name, elements in stay.items()}
-        every = sum(outside for outside, _ in kept.values())
+        every: Count = sum(outside for outside, _ in kept.values())
         inside = {segment: [kept[name] for name in segment.operators] for segment in self.segments}
-        more = {segment: sum(within - outside for outside, within in own) for segment, own in inside.items()}
-        found = {}
+        more: dict[Segment, Count] = {
+            segment: sum(within - outside for outside, within in own) for segment, own in inside.items()
+        }
+        found: dict[str, Count] = {}
         for name, own in kept.items():
             segment = segment_of(self.segments, name)
             found[name] = every - own[0] if segment is None else every + more[segment] - own[1]
@@ -347,13 +351,13 @@ class Prefix:
         position = np.unravel_index(index, tuple(len(tiles) for tiles in choices)) if dims else ()
         return {axis: tiles[int(i)] for axis, tiles, i in zip(dims, choices, position, strict=True)}
 
-    def _on_cores(self, seconds: Count) -> Count:
+    def _on_cores(self, seconds: Quantity) -> Quantity:
         """The time on the machine's cores of what takes so long on one thread, for all tiles."""
         machine = self.context.machine
         return threads_seconds(seconds, self.parallel_blocks, machine.cores, machine.parallel_region_s)
 
     def _cuts(self, axis: str, tile: int) -> bool:
-        return isinstance(self.context.chain.extents[axis], SymbolicExtent) or tile < self.context.sizes[axis]
+        return isinstance(self.context.chain.extents[axis], SymbolicExtent) or tile < planned_sizes(self.context.chain)[axis]
 
 
 def _all_single_none(kinds: Sequence[Hashable]) -> Iterator[tuple[bool, ...]]:
@@ -363,7 +367,7 @@ def _all_single_none(kinds: Sequence[Hashable]) -> Iterator[tuple[bool, ...]]:
     yield (True,) * len(kinds)
 
 
-def _content(figures: Count) -> Hashable:
+def _content(figures: Quantity | Condition) -> Hashable:
     """Equal for equal arrays."""
     array = np.asarray(figures)
     return array.shape, array.tobytes()

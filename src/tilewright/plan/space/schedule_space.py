@@ -24,6 +24,7 @@ from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.loop_views import ChainView, reordered, view_prefix
 from tilewright.plan.regions.parallel_loops import is_parallel
 from tilewright.plan.regions.required_regions import follows, rolled_axis
+from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Segment, Storage
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.tile_sizes import candidates, thinned
@@ -242,7 +243,7 @@ def may_lead(chain: Chain, axis: str) -> bool:
 
 def _candidates(context: CostContext) -> dict[str, tuple[int, ...]]:
     """Of every axis: the smallest aligned tile for each number of trips."""
-    return {axis: candidates(size, axis_multiple(context, axis)) for axis, size in context.sizes.items()}
+    return {axis: candidates(size, axis_multiple(context, axis)) for axis, size in planned_sizes(context.chain).items()}
 
 
 def _subsets(groups: Sequence[Group]) -> Iterator[tuple[Group, ...]]:

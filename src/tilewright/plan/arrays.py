@@ -1,0 +1,46 @@
+"""Numbers of one schedule, or of a family of schedules: a plain value, or an array with a value for each schedule.
+
+Arrays broadcast against each other: each choice that a family leaves open has a dimension. Helpers keep plain values plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Count: TypeAlias = int | npt.NDArray[np.int64]
+"""A number of elements, points, trips or calls."""
+Quantity: TypeAlias = float | npt.NDArray[np.int64] | npt.NDArray[np.floating]
+"""A time, a share, or a number that is not whole."""
+Condition: TypeAlias = bool | npt.NDArray[np.bool_]
+"""Whether something holds."""
+
+Value = TypeVar("Value", Count, Quantity, Condition)
+
+
+def either(condition: Condition, this: Value, that: Value) -> Value:
+    """`this` where the condition holds, else `that`; plain values stay plain."""
+    if isinstance(condition, bool | np.bool_):
+        return this if condition else that
+    return np.where(condition, this, that)
+
+
+def as_integer(value: Count) -> Count:
+    """A Python integer in place of a NumPy scalar; arrays stay as they are."""
+    return int(value) if np.ndim(value) == 0 else value
+
+
+def product(counts: Iterable[Count]) -> Count:
+    """The product of some counts, 1 of none."""
+    total: Count = 1
+    for count in counts:
+        total = total * count
+    return total
+
+
+def expanded(count: Value, more: int) -> Value:
+    """An array with so many dimensions behind its own; plain values stay plain."""
+    return np.reshape(count, np.shape(count) + (1,) * more) if np.ndim(count) else count
