@@ -13,7 +13,7 @@ from onnx import helper
 import tilewright as tw
 from tests.support.graphs import random
 from tests.support.onnx_models import info, model
-from tilewright.codegen.emit_c.row_expressions import fall, may_lose_nan
+from tilewright.codegen.emit_c.vectors.row_expressions import fall, may_lose_nan
 from tilewright.graph.builders.softmax import ROW_SOFTMAX
 from tilewright.graph.scalar import Point, State, apply
 from tilewright.graph.types import Reduction, StateVariable

@@ -13,7 +13,7 @@ from tilewright.codegen.emit_c.routines import RUN_ARGUMENTS, Routine
 from tilewright.codegen.emit_c.scalar_loops import emit_exact_loops, scalar_loop_helpers
 from tilewright.codegen.emit_c.tile_loops import tile_loop_helpers, tiles_call
 from tilewright.codegen.emit_c.value_functions import value_helpers
-from tilewright.codegen.emit_c.vector_loops import emit_vector_loops, vector_loop_helpers
+from tilewright.codegen.emit_c.vectors.loops import emit_vector_loops, vector_loop_helpers
 from tilewright.codegen.expressions import (
     Value,
     add,

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
-from tilewright.codegen.emit_c.guarded_windows import is_guarded_window, windows
 from tilewright.codegen.emit_c.lookups import lane_stride, lookups, row_lines
-from tilewright.codegen.emit_c.row_passes import RowPasses
-from tilewright.codegen.emit_c.vector_statements import Lines
+from tilewright.codegen.emit_c.vectors.guarded_windows import is_guarded_window, windows
+from tilewright.codegen.emit_c.vectors.row_passes import RowPasses
+from tilewright.codegen.emit_c.vectors.statements import Lines
 from tilewright.codegen.expressions import to_c
 from tilewright.codegen.loop_nest import Gather, VectorLoops, View
 from tilewright.kernels.dialects.vocabulary import WAYS

@@ -11,10 +11,10 @@ from typing import TypeAlias
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.gathers import gather_lines
-from tilewright.codegen.emit_c.guarded_windows import guarded_lines, is_guarded_window
 from tilewright.codegen.emit_c.lookups import is_of_rows, lane_place, row_place
-from tilewright.codegen.emit_c.row_expressions import fall, long_functions
 from tilewright.codegen.emit_c.scalar_expressions import literal_text, vector_text
+from tilewright.codegen.emit_c.vectors.guarded_windows import guarded_lines, is_guarded_window
+from tilewright.codegen.emit_c.vectors.row_expressions import fall, long_functions
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
 from tilewright.errors import InternalError

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.long_sums import BLOCK, emptied_at_end, in_blocks
-from tilewright.codegen.emit_c.row_expressions import hoist_division, inverses, may_lose_nan, row_values
 from tilewright.codegen.emit_c.scalar_expressions import CARELESS, COMBINE, literal_text
-from tilewright.codegen.emit_c.vector_statements import UNROLLED, Known, Lines, VectorStatements
+from tilewright.codegen.emit_c.vectors.row_expressions import hoist_division, inverses, may_lose_nan, row_values
+from tilewright.codegen.emit_c.vectors.statements import UNROLLED, Known, Lines, VectorStatements
 from tilewright.codegen.expressions import add, multiply, to_c
 from tilewright.codegen.loop_nest import RunningStates, View
 from tilewright.graph.scalar import Literal, Load, Point, Scalar, rewrite, subexpressions
