@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.api.onnx.compiled import planned
-from tilewright.api.onnx.steps import Remainder, Step, Values
+from tilewright.api.onnx.steps import Remainder, Step
+from tilewright.api.onnx.values import Values
 from tilewright.errors import InternalError, ShapeError
 from tilewright.frontend.onnx.model import Array, Declared, Node
 from tilewright.frontend.onnx.stage_types import Stage

@@ -8,22 +8,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from tilewright.api.lengths import Extents
 from tilewright.api.onnx.compiled import Compiled, compiled
+from tilewright.api.onnx.values import Values, as_value, extents_of, frozen, given_of, kind, without_contents
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Signatures
 from tilewright.errors import DTypeError, InternalError, InvalidModel, PlanningError, PositionError, UnsupportedOperation
 from tilewright.frontend.onnx.extents import Symbolic
-from tilewright.frontend.onnx.large_fields import LARGE_BYTES
 from tilewright.frontend.onnx.model import Array, Body, Node
 from tilewright.frontend.onnx.reference import run_reference
 from tilewright.frontend.onnx.stage import import_stage, live_nodes
-from tilewright.frontend.onnx.stage_types import Given, NeedsContents, Question, Stage
+from tilewright.frontend.onnx.stage_types import NeedsContents, Question, Stage
 from tilewright.graph.short_names import short_name
 from tilewright.graph.sums_of_extents import value_of
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
@@ -37,9 +37,6 @@ MOST_VARIANTS = 16
 """Contents for which a stage is made; with more, what depends on them runs as NumPy."""
 MOST_STEPS = 256
 """Of a session. Those that did not run while a third as many were made are let go, and come from the cache on disk again."""
-
-Values: TypeAlias = dict[str, Any]
-"""By unique name: arrays, lists of arrays for sequences, None for an empty optional."""
 
 _log = logging.getLogger("tilewright.onnx")
 
@@ -155,15 +152,15 @@ class Remainder:
             self._contents = Contents((), known.unknowable | set(known.deciding))
 
     def _key(self, values: Values, contents: Contents) -> Any:
-        kinds = tuple([_kind(values[name]) for name in self.needs])
+        kinds = tuple([kind(values[name]) for name in self.needs])
         return (kinds, *[values[name].tobytes() for name in contents.deciding]) if contents.deciding else kinds
 
     def _extents(self, values: Values) -> Extents:
-        return tuple([extent for name in self.needs for extent in _extents_of(values[name])])
+        return tuple([extent for name in self.needs for extent in extents_of(values[name])])
 
     def remember(self, step: Step, values: Values) -> None:
         """Note that a step was made, with values of the call that asked for it: contents only where they decide."""
-        kept = {name: values[name] if name in step.contents.deciding else _without_contents(values[name]) for name in self.needs}
+        kept = {name: values[name] if name in step.contents.deciding else without_contents(values[name]) for name in self.needs}
         with self._lock:
             self._samples[step] = kept
 
@@ -192,7 +189,7 @@ class Remainder:
     def question(self, values: Values, extents: Sequence[Extent], known: Contents) -> Question:
         """What the importer is asked, where all arrays have these extents."""
         rest = iter(extents)
-        given = {name: _given(values[name], [next(rest) for _ in _extents_of(values[name])]) for name in self.needs}
+        given = {name: given_of(values[name], [next(rest) for _ in extents_of(values[name])]) for name in self.needs}
         contents = {name: np.array(values[name]) for name in known.deciding}
         given = {name: one for name, one in given.items() if name not in contents}
         return Question(self.name, self.nodes, given, {**self.known, **contents}, self.wanted, known.unknowable)
@@ -264,7 +261,7 @@ class Step:
                 raise stage.placed(problem) from None
             setting.count_compilation()
         self._runners = [(node, NodeRunner(node, setting)) for node in stage.as_numpy]
-        self._known = {name: _frozen(value) for name, value in stage.known.items()}
+        self._known = {name: frozen(value) for name, value in stage.known.items()}
         known = {**remainder.known, **{name: one for name, one in stage.known.items() if not isinstance(one, Symbolic)}}
         self.following = (
             Remainder(remainder.name, stage.rest, known, _left(remainder.wanted, stage), setting) if stage.rest else None
@@ -350,41 +347,9 @@ class _BodyRunner:
             where = f"{self._name} {self._body.name!r}"
             raise InvalidModel(f"a body of {len(self._body.inputs)} inputs is given {len(inputs)}", where=where)
         values = {name: outer[name] for name in self._body.captured}
-        values.update((one.unique, _as_value(given)) for one, given in zip(self._body.inputs, inputs, strict=True))
+        values.update((one.unique, as_value(given)) for one, given in zip(self._body.inputs, inputs, strict=True))
         self._remainder.run(values)
         return tuple(values[one.unique] for one in self._body.outputs)
-
-
-def _as_value(value: Any) -> Any:
-    return value if value is None or isinstance(value, list) else np.asarray(value)
-
-
-def _frozen(value: Any) -> Any:
-    """What every call gets, and none may change; large ones may lie in a file that does."""
-    if not isinstance(value, np.ndarray):
-        return value
-    own = value.copy() if value.nbytes >= LARGE_BYTES else value.view()
-    own.flags.writeable = False
-    return own
-
-
-def _without_contents(value: Any) -> Any:
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        return np.broadcast_to(np.zeros((), value.dtype), value.shape)
-    return [] if isinstance(value, list) else value
-
-
-def _kind(value: Any) -> Any:
-    return (value.dtype, value.ndim) if isinstance(value, np.ndarray) else type(value)
-
-
-def _extents_of(value: Any) -> tuple[int, ...]:
-    return value.shape if isinstance(value, np.ndarray) and not value.dtype.hasobject else ()
-
-
-def _given(value: Any, extents: Sequence[Extent]) -> Given:
-    is_tensor = isinstance(value, np.ndarray) and not value.dtype.hasobject and value.dtype.kind not in "US"
-    return Given(tuple(extents), value.dtype.name) if is_tensor else Given()
 
 
 def _only_joins(stage: Stage) -> bool:

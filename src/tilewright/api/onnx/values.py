@@ -1,0 +1,52 @@
+"""Values between the stages of a model: arrays, lists of arrays for sequences, None for an empty optional."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright.frontend.onnx.large_fields import LARGE_BYTES
+from tilewright.frontend.onnx.stage_types import Given
+from tilewright.graph.types import Extent
+
+Values: TypeAlias = dict[str, Any]
+"""By unique name."""
+
+
+def as_value(value: Any) -> Any:
+    """An array, unless it is a sequence or an empty optional."""
+    return value if value is None or isinstance(value, list) else np.asarray(value)
+
+
+def frozen(value: Any) -> Any:
+    """What every call gets, and none may change; large ones may lie in a file that does."""
+    if not isinstance(value, np.ndarray):
+        return value
+    own = value.copy() if value.nbytes >= LARGE_BYTES else value.view()
+    own.flags.writeable = False
+    return own
+
+
+def without_contents(value: Any) -> Any:
+    """A value of the same type and shape that takes no memory."""
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return np.broadcast_to(np.zeros((), value.dtype), value.shape)
+    return [] if isinstance(value, list) else value
+
+
+def kind(value: Any) -> Any:
+    """What two values have in common that one signature can stand for, but for their extents."""
+    return (value.dtype, value.ndim) if isinstance(value, np.ndarray) else type(value)
+
+
+def extents_of(value: Any) -> tuple[int, ...]:
+    """The shape of an array of numbers; nothing of other values."""
+    return value.shape if isinstance(value, np.ndarray) and not value.dtype.hasobject else ()
+
+
+def given_of(value: Any, extents: Sequence[Extent]) -> Given:
+    """What the importer is told of a value whose extents are these."""
+    is_tensor = isinstance(value, np.ndarray) and not value.dtype.hasobject and value.dtype.kind not in "US"
+    return Given(tuple(extents), value.dtype.name) if is_tensor else Given()
