@@ -78,7 +78,7 @@ def measure_case(case: Case, count: int, seed: int) -> Document:
 def random_plans(own: Sampled, count: int, seed: int) -> list[Sampled]:
     """As many for every order of shared loops (fewer of those that allow no more); the choice's micro kernels."""
     sampler = Sampler(own, kernels_for(own.plan.machine), seed)
-    found = [one for prefix in sampler.prefixes for one in sampler.uniform(count, (prefix,))]
+    found = [one for prefix in sampler.outer_orders for one in sampler.uniform(count, (prefix,))]
     return list({one.point: one for one in found}.values())
 
 

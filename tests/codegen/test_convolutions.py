@@ -43,7 +43,7 @@ def at_end(value: Floats) -> Floats:
 
 
 def check(name: str, operands: list[Floats], constants: bool, around: bool, options: dict[str, Any]) -> None:
-    """Compare with NumPy; with `around`, between maps that work on images."""
+    """Compare with NumPy; with `around`, between maps that work on required regions."""
     convolution = operator(name, 21, **options)
     builder = Builder(name)
     x = builder.input("x", operands[0].shape, "float32")

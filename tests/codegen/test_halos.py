@@ -15,11 +15,11 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Chain, Graph
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
-from tilewright.plan.loop_orders import prefixed
+from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.schedule import Compute, Loop, Schedule
 from tilewright.plan.space.executability import is_executable
-from tilewright.plan.space.schedule_space import may_roll
+from tilewright.plan.space.schedule_space import may_be_line_buffered
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime.executable import load
 
@@ -50,14 +50,14 @@ def image_axes(chain: Chain) -> tuple[str, str]:
 
 
 def cases(chain: Chain) -> list[tuple[tuple[str, ...], dict[str, int], list[str]]]:
-    """(prefix, tiles, rolled) for every choice of storage."""
+    """(prefix, tiles, line-buffered) for every choice of storage."""
     rows, columns = image_axes(chain)
     found = []
-    for prefix, tall, wide in [((rows,), 1, 1), ((rows,), 2, 1), ((columns, rows), 2, 3), ((rows, columns), 1, 2)]:
-        groups = may_roll(chain, prefix)
+    for outer_loops, tall, wide in [((rows,), 1, 1), ((rows,), 2, 1), ((columns, rows), 2, 3), ((rows, columns), 1, 2)]:
+        groups = may_be_line_buffered(chain, outer_loops)
         for choice in product((False, True), repeat=len(groups)):
-            rolled = [tensor for group, one in zip(groups, choice, strict=True) if one for tensor in group]
-            found.append((prefix, {rows: tall, columns: wide}, rolled))
+            line_buffered = [tensor for group, one in zip(groups, choice, strict=True) if one for tensor in group]
+            found.append((outer_loops, {rows: tall, columns: wide}, line_buffered))
     return found
 
 
@@ -82,10 +82,14 @@ def test_kept_recomputed_and_rolled_images_compute_the_chain(name: str) -> None:
     height, width, channels, stages = CHAINS[name]
     every = cases(halo_chain(height, width, channels, stages))
     plans = []
-    for number, (prefix, tiles, rolled) in enumerate(every):
+    for number, (outer_loops, tiles, line_buffered) in enumerate(every):
         suffix = f"_{number}"
         chain = halo_chain(height, width, channels, stages, suffix=suffix, batch=2)
-        plans.append(planned(prefixed(chain, prefix, {}, tiles, rolled=[tensor + suffix for tensor in rolled]), chain))
+        plans.append(
+            planned(
+                fused_schedule(chain, outer_loops, {}, tiles, line_buffered=[tensor + suffix for tensor in line_buffered]), chain
+            )
+        )
     outputs, expected = results(plans)
     wrong = [case for case, out in zip(every, outputs, strict=True) if not np.allclose(out, expected, 1e-4, 1e-4)]
     assert not wrong, f"{len(wrong)} of {len(plans)} schedules are wrong, the first: {wrong[0]}"
@@ -99,13 +103,14 @@ def special(suffix: str) -> Chain:
 
 @pytest.mark.needs("avx2", "fma")
 def test_loops_below_and_around_images() -> None:
-    """Own loops of every operator over what it follows its consumers along, and a rolled loop inside one over the same axis."""
+    """Inner loops of every operator over what it computes required regions of its consumers along, and a line-buffered loop
+    inside one over the same axis."""
     plans = []
-    for number, rolled in enumerate([(), ("T1_0",), ("T1_1",)]):
+    for number, line_buffered in enumerate([(), ("T1_0",), ("T1_1",)]):
         chain = special(f"_{number}")
         first, second = chain.operators
         leaves = Loop("h", 2, (Loop("w", 5, (Compute(first.name),)),)), Loop("o2", 3, (Compute(second.name),))
-        storage = prefixed(chain, ("h2",), {}, {"h2": 3}, rolled=[f"T1_{number}"] if rolled else []).storage
+        storage = fused_schedule(chain, ("h2",), {}, {"h2": 3}, line_buffered=[f"T1_{number}"] if line_buffered else []).storage
         inner = Loop("h2", 2, leaves)
         plans.append(planned(Schedule((Loop("h2", 4, (inner,)),) if number == 2 else (inner,), storage), chain))
     assert plans[2].parallel_axes == ("h2",)
@@ -115,7 +120,7 @@ def test_loops_below_and_around_images() -> None:
 
 def test_traces_of_rolled_images_read_and_write_the_same_buffer() -> None:
     chain = special("")
-    plan = planned(prefixed(chain, ("w2", "h2"), {}, {"h2": 2, "w2": 3}, rolled=["T1"]), chain)
+    plan = planned(fused_schedule(chain, ("w2", "h2"), {}, {"h2": 2, "w2": 3}, line_buffered=["T1"]), chain)
     graph = Graph("test", chain.tensors, chain.operators, chain.inputs, (chain.output,))
     text = emit_trace(lower_program(ModelPlan(graph, (plan,), ()))).text
     assert "tw_pack_rows(T1, " in text.replace("T1 + in_n * 0", "T1") or "tw_pack_rows(T1 + " in text

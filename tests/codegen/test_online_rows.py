@@ -19,7 +19,7 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Chain, Graph, SymbolicExtent
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
-from tilewright.plan.loop_orders import permuted, prefixed
+from tilewright.plan.loop_orders import fused_schedule, permuted
 from tilewright.plan.regions.online_reductions import cut_axes, divided_by_readers
 from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.schedule import Loop, Schedule, Storage
@@ -84,10 +84,10 @@ def split(schedule: Schedule, part: int) -> Schedule:
 def test_parts_of_the_keys_are_merged_under_every_prefix(part: int) -> None:
     plans = []
     extents, tiles = {"b": 2, **EXTENTS}, {"b": 1, **TILES, "l": 4}
-    for number, (prefix, own) in enumerate(product(SPLIT_PREFIXES, ({}, {"out": "n", "scores": "k"}, {"out": "nl"}))):
+    for number, (outer_loops, own) in enumerate(product(SPLIT_PREFIXES, ({}, {"out": "n", "scores": "k"}, {"out": "nl"}))):
         chain = gemm_chain(extents, batch=True, middle="softmax", suffix=f"_{number}")
-        below = {name: [axis for axis in order if axis not in prefix] for name, order in own.items()}
-        schedule = split(prefixed(chain, prefix, below, tiles), part)
+        below = {name: [axis for axis in order if axis not in outer_loops] for name, order in own.items()}
+        schedule = split(fused_schedule(chain, outer_loops, below, tiles), part)
         assert not why_not_executable(chain, schedule)
         plans.append(hand_plan(chain, schedule, MACHINE, KERNEL, parallel_axes(chain, schedule)))
     assert plans[-1].parallel_axes == ("l", "b")
@@ -108,10 +108,10 @@ def heads_beside_each_other(chain: Chain) -> Chain:
 def test_writes_of_several_axes_along_one_dimension() -> None:
     plans = []
     extents, tiles = {"b": 3, **EXTENTS}, {"b": 1, **TILES, "l": 4}
-    for number, (prefix, part) in enumerate(product(("", "m", "bml", "nbm"), (0, 9))):
+    for number, (outer_loops, part) in enumerate(product(("", "m", "bml", "nbm"), (0, 9))):
         chain = heads_beside_each_other(gemm_chain(extents, batch=True, middle="softmax", suffix=f"_{number}"))
-        schedule = prefixed(chain, prefix, {}, tiles)
-        if part and "n" not in prefix:
+        schedule = fused_schedule(chain, outer_loops, {}, tiles)
+        if part and "n" not in outer_loops:
             schedule = split(schedule, part)
         assert not why_not_executable(chain, schedule)
         plans.append(hand_plan(chain, schedule, MACHINE, KERNEL, parallel_axes(chain, schedule)))
@@ -123,10 +123,10 @@ def test_whole_rows_are_divided_where_they_are_summed() -> None:
     plans = []
     extents, tiles = {"b": 2, **EXTENTS}, {"b": 1, **TILES, "l": 4}
     nests = ({}, {"out": "l"}, {"out": "nl"}, {"out": "lm", "weights": "m"}, {"out": "mn", "scores": "lk"})
-    for number, (prefix, own) in enumerate(product(("", "b", "m", "bm", "nbm"), nests)):
+    for number, (outer_loops, own) in enumerate(product(("", "b", "m", "bm", "nbm"), nests)):
         chain = gemm_chain(extents, batch=True, middle="softmax", suffix=f"_{number}")
-        below = {name: [axis for axis in order if axis not in prefix] for name, order in own.items()}
-        schedule = prefixed(chain, prefix, below, tiles)
+        below = {name: [axis for axis in order if axis not in outer_loops] for name, order in own.items()}
+        schedule = fused_schedule(chain, outer_loops, below, tiles)
         assert not why_not_executable(chain, schedule)
         assert divided_by_readers(chain, "weights")
         assert not is_online(chain, schedule)
@@ -155,12 +155,12 @@ def symbolic_plans() -> tuple[Plan, ...]:
     """Online and split schedules of a chain of any extents, with tiles drawn at random, scores rows first and keys first."""
     generator = np.random.default_rng(7)
     plans = []
-    for number, (prefix, part) in enumerate(product(("bml", "blm", "l", "nbml"), (0, 16, 21))):
+    for number, (outer_loops, part) in enumerate(product(("bml", "blm", "l", "nbml"), (0, 16, 21))):
         tiles = {axis: int(generator.integers(2, 20)) for axis in "mkln"} | {"b": 1}
         chain = gemm_chain(SYMBOLS, batch=True, middle="softmax", suffix=f"_{number}")
         chain = transposed_scores(chain) if number % 3 == 1 else chain
-        schedule = prefixed(chain, prefix, {"out": "n" if number % 2 and prefix != "nbml" else ""}, tiles)
-        schedule = split(schedule, part) if part and prefix != "nbml" else schedule
+        schedule = fused_schedule(chain, outer_loops, {"out": "n" if number % 2 and outer_loops != "nbml" else ""}, tiles)
+        schedule = split(schedule, part) if part and outer_loops != "nbml" else schedule
         assert not why_not_executable(chain, schedule)
         plans.append(hand_plan(chain, schedule, MACHINE, KERNEL, parallel_axes(chain, schedule)))
     return tuple(plans)

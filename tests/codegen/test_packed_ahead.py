@@ -19,7 +19,7 @@ from tilewright.codegen.artifact import Artifact
 from tilewright.errors import DTypeError, PlanningError, ShapeError
 from tilewright.graph.index import axis
 from tilewright.graph.types import Access, Tensor
-from tilewright.plan.loop_orders import prefixed
+from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import Executable, load
@@ -148,9 +148,9 @@ def test_a_part_of_a_constant() -> None:
 def test_weights_of_images_that_are_kept_recomputed_and_rolled() -> None:
     stages = [conv(3, 3), conv((4, 2), COLUMNS + 3, (3, 1))]
     plans = []
-    for number, (prefix, tiles, rolled) in enumerate(cases(halo_chain(11, 7, 2, stages))):
+    for number, (outer_loops, tiles, line_buffered) in enumerate(cases(halo_chain(11, 7, 2, stages))):
         one = halo_chain(11, 7, 2, stages, suffix=f"_{number}", batch=2)
-        schedule = prefixed(one, prefix, {}, tiles, rolled=[f"{tensor}_{number}" for tensor in rolled])
+        schedule = fused_schedule(one, outer_loops, {}, tiles, line_buffered=[f"{tensor}_{number}" for tensor in line_buffered])
         ahead = tuple(Pack(operator.name, 1, Layout.PANELS, COLUMNS) for operator in one.operators)
         plans.append(planned(replace(schedule, ahead=ahead), one))
     inputs = random_inputs(plans[0].chain)

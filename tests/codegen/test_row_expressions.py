@@ -143,7 +143,7 @@ def test_an_extreme_keeps_nan_that_a_sum_of_points_does_not_have() -> None:
 @needs_avx2
 @pytest.mark.parametrize("fuse", [None, True])
 def test_contributions_do_not_wait_where_something_lies_that_the_result_needs(fuse: bool | None) -> None:
-    """The row operator leaves its result in the place of a product that it reads at the end."""
+    """The row-wise reduction leaves its result in the place of a product that it reads at the end."""
 
     def function(x: Any, w: Any) -> Any:
         bent = tw.tanh(x - largest(x))

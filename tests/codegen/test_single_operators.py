@@ -1,4 +1,4 @@
-"""Contractions of every form, maps, row operators and gathers, each alone in a chain, all of a test in one library."""
+"""Contractions of every form, maps, row-wise reductions and gathers, each alone in a chain, all of a test in one library."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_row_operators_over_any_axes() -> None:
 
 @needs_avx2
 def test_row_operators_with_extents_of_one() -> None:
-    """Loops of one trip vanish, also around the passes of a row operator."""
+    """Loops of one trip vanish, also around the passes of a row-wise reduction."""
     shapes = [dict(zip("bmn", sizes, strict=True)) for sizes in product((1, 2, 17), repeat=3)]
     cases = list(product("bmn", shapes))
     plans = [
@@ -215,7 +215,7 @@ def test_quasi_affine_and_guarded_reads() -> None:
     flat = i * 20 + j
     inside = Guard((i * 2 + j - 3, constant(28) - i * 2 - j), otherwise=-7.0)
     chains = [
-        gathered("merge", (8, 15), Access("x_merge", (floordiv(flat, 15), mod(flat, 15))), "ij", sizes),
+        gathered("combine", (8, 15), Access("x_merge", (floordiv(flat, 15), mod(flat, 15))), "ij", sizes),
         gathered("window", (30,), Access("x_window", (i * 2 + j,)), "ij", sizes),
         gathered("padded", (26,), Access("x_padded", (i * 2 + j - 3,), inside), "ij", sizes),
         gathered("every", (50,), Access("x_every", (j * 2 + i + 1,)), "ij", sizes),

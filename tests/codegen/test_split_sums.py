@@ -10,7 +10,7 @@ import pytest
 import tilewright as tw
 from tests.codegen.test_online_rows import KERNEL, MACHINE, check_all, hand_plan
 from tests.plan.cases import chain_of, contraction
-from tilewright.plan.loop_orders import prefixed
+from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.schedule import Loop, Schedule
 from tilewright.plan.space.executability import why_not_executable
@@ -32,9 +32,9 @@ def random(*shape: int) -> np.ndarray:
 def test_parts_of_a_sum_are_added_under_every_prefix(shape: Sequence[int]) -> None:
     extents = dict(zip("mnk", shape, strict=True))
     plans = []
-    for number, (prefix, part) in enumerate((p, q) for p in ("", "m", "n", "mn", "k", "mk", "km") for q in (3, 8)):
+    for number, (outer_loops, part) in enumerate((p, q) for p in ("", "m", "n", "mn", "k", "mk", "km") for q in (3, 8)):
         chain = chain_of([contraction(f"C{number}", "mk,kn->mn", "AB", extents)])
-        inner = prefixed(chain, prefix, {}, {"m": 4, "n": 16, "k": 2})
+        inner = fused_schedule(chain, outer_loops, {}, {"m": 4, "n": 16, "k": 2})
         schedule = Schedule((Loop("k", part, inner.body),), inner.storage, "k")
         assert not why_not_executable(chain, schedule)
         plans.append(hand_plan(chain, schedule, MACHINE, KERNEL, parallel_axes(chain, schedule)))

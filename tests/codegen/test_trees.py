@@ -1,4 +1,4 @@
-"""Trees of loops, compiled and run: segments of operators under shared loops, against the interpreter."""
+"""Trees of loops, compiled and run: fused groups of operators under shared loops, against the interpreter."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Chain, Operator
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.decisions.packing import with_packs
-from tilewright.plan.loop_orders import prefixed
+from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.coefficients import DEFAULT
 from tilewright.plan.model.cost_context import context_of
 from tilewright.plan.model.packing_cost import may_pack
 from tilewright.plan.regions.parallel_loops import parallel_axes
-from tilewright.plan.schedule import Segment
+from tilewright.plan.schedule import FusedGroup
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import load
@@ -29,7 +29,7 @@ RAGGED = [{"m": 4, "h": 16, "n": 8, "g": 16, "p": 8, "k": 2}, {"m": 13, "h": 36,
 RAGGED += [{"m": 1, "h": 38, "n": 17, "g": 5, "p": 19, "k": 4}, {"m": 6, "h": 1, "n": 3, "g": 22, "p": 20, "k": 3}]
 
 
-def layers(suffix: str) -> tuple[Chain, tuple[Segment, ...]]:
+def layers(suffix: str) -> tuple[Chain, tuple[FusedGroup, ...]]:
     """Two pairs of products, a map in the first."""
     relu = apply("maximum", Load(0), apply("subtract", Load(0), Load(0)))
     operators = [
@@ -39,11 +39,11 @@ def layers(suffix: str) -> tuple[Chain, tuple[Segment, ...]]:
         contraction("up2", f"V{suffix}:mn", "C:ng", f"W{suffix}:mg", EXTENTS),
         contraction("down2", f"W{suffix}:mg", "D:gp", f"Y{suffix}:mp", EXTENTS),
     ]
-    segments = Segment(("up", "relu", "down"), ("h",)), Segment(("up2", "down2"), ("g",))
-    return chain(f"layers{suffix}", operators, EXTENTS), segments
+    fused_groups = FusedGroup(("up", "relu", "down"), ("h",)), FusedGroup(("up2", "down2"), ("g",))
+    return chain(f"layers{suffix}", operators, EXTENTS), fused_groups
 
 
-def attention(suffix: str) -> tuple[Chain, tuple[Segment, ...]]:
+def attention(suffix: str) -> tuple[Chain, tuple[FusedGroup, ...]]:
     """Attention over h keys, and a product behind it."""
     operators: list[Operator] = [
         contraction("scores", "Q:mk", "K:kh", f"S{suffix}:mh", EXTENTS),
@@ -51,31 +51,34 @@ def attention(suffix: str) -> tuple[Chain, tuple[Segment, ...]]:
         contraction("out", f"P{suffix}:mh", "V:hn", f"O{suffix}:mn", EXTENTS),
         contraction("project", f"O{suffix}:mn", "W:np", f"Z{suffix}:mp", EXTENTS),
     ]
-    return chain(f"attention{suffix}", operators, EXTENTS), (Segment(("scores", "weights", "out"), ("h",)),)
+    return chain(f"attention{suffix}", operators, EXTENTS), (FusedGroup(("scores", "weights", "out"), ("h",)),)
 
 
-Build = Callable[[str], tuple[Chain, tuple[Segment, ...]]]
+Build = Callable[[str], tuple[Chain, tuple[FusedGroup, ...]]]
 OWN = [{}, {"up": "k", "down": "nm", "down2": "p", "scores": "km", "out": "n", "project": "pn"}]
 
 
 def plans_of(build: Build, packed: bool) -> list[Plan]:
-    """Trees of one chain under several prefixes, with ragged tiles; right operands in place, or packed in the segment's loop.
+    """Trees of one chain under several orders of outer loops, with ragged tiles; right operands in place, or packed in the fused
+    group's loop.
 
     Columns of packed operands are cut into whole panels.
     """
     plans = []
-    for number, (tiles, prefix, own) in enumerate(product(RAGGED, ("", "m"), OWN)):
-        one, segments = build(f"_{number}")
+    for number, (tiles, outer_loops, own) in enumerate(product(RAGGED, ("", "m"), OWN)):
+        one, fused_groups = build(f"_{number}")
         if packed:
             tiles = {axis: tile if axis in "mk" else -(-tile // KERNEL.columns) * KERNEL.columns for axis, tile in tiles.items()}
-        below = {name: [axis for axis in order if axis not in prefix] for name, order in own.items()}
-        schedule = prefixed(one, prefix, {op.name: below.get(op.name, []) for op in one.operators}, tiles, segments=segments)
+        below = {name: [axis for axis in order if axis not in outer_loops] for name, order in own.items()}
+        schedule = fused_schedule(
+            one, outer_loops, {op.name: below.get(op.name, []) for op in one.operators}, tiles, fused_groups=fused_groups
+        )
         assert not why_not_executable(one, schedule)
         if packed:
             products = [op for op in one.operators if op.is_contraction()]
             roles = {op.name: contraction_roles(op) for op in products}
             context = context_of(one, MACHINE, dict.fromkeys(roles, KERNEL), roles, DEFAULT)
-            depths = {op.name: len(prefix) + (number % 2) for op in products if may_pack(context, op)}
+            depths = {op.name: len(outer_loops) + (number % 2) for op in products if may_pack(context, op)}
             inside = {name: min(depth, len(schedule.path(name))) for name, depth in depths.items()}
             schedule = with_packs(context, schedule, inside)
         plans.append(hand_plan(one, schedule, MACHINE, KERNEL, parallel_axes(one, schedule)))

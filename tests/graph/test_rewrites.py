@@ -117,7 +117,7 @@ SCALED: dict[str, tuple[Any, list[str], float]] = {
     ),
     "not before other reductions": (lambda q, k: tw.sum(q @ k * 0.5, axis=-1), ["matmul", "multiply", "sum"], 1.0),
 }
-"""Functions of (5, 4) and (4, 6), the operators that are left, and the factor in the row operator."""
+"""Functions of (5, 4) and (4, 6), the operators that are left, and the factor in the row-wise reduction."""
 CASES |= {f"scaled {name}": (function, [(5, 4), (4, 6)]) for name, (function, _, _) in SCALED.items()}
 
 

@@ -106,7 +106,7 @@ def batch_operators(b: Extent, m: Extent, n: int, k: int, length: Extent, *, wit
 
 
 def without_laws(chain: Chain) -> Chain:
-    """The chain with row operators that nobody may correct."""
+    """The chain with row-wise reductions that nobody may correct."""
     operators = (
         replace(op, reduction=replace(op.reduction, rescales=())) if op.reduction and op.reduction.rescales else op
         for op in chain.operators

@@ -8,7 +8,7 @@ from itertools import combinations, permutations, product
 
 from tilewright.graph.types import Chain
 from tilewright.plan.chains import axis_names
-from tilewright.plan.loop_orders import prefixed
+from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.cost import operator_work, seconds
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.model.packing_cost import may_stay
@@ -16,10 +16,10 @@ from tilewright.plan.model.traffic import chain_figures, set_conflict
 from tilewright.plan.model.working_set import working_set
 from tilewright.plan.regions.loop_views import OperatorView, view_schedule
 from tilewright.plan.regions.parallel_loops import block_count
-from tilewright.plan.regions.required_regions import schedule_follows
-from tilewright.plan.schedule import Schedule, Segment, Storage
+from tilewright.plan.regions.required_regions import schedule_region_axes
+from tilewright.plan.schedule import FusedGroup, Schedule, Storage
 from tilewright.plan.space.executability import is_executable
-from tilewright.plan.space.schedule_space import may_lead, may_roll
+from tilewright.plan.space.schedule_space import may_be_line_buffered, may_lead
 
 
 def cheapest(context: CostContext, multiples: Mapping[str, int]) -> float:
@@ -57,50 +57,54 @@ def price(context: CostContext, schedule: Schedule) -> float:
 
 
 def schedules(context: CostContext, multiples: Mapping[str, int]) -> Iterator[Schedule]:
-    """Every executable prefix of loops, with every nest of every subset of its remaining axes below for each operator.
+    """Every executable order of outer loops, with every nest of every subset of its remaining axes below for each operator.
 
-    Below prefixes that keep every intermediate also every tree: any operators that have an axis in a loop over it together.
+    Below orders of outer loops that keep every intermediate also every tree: any operators that have an axis in a loop over it
+    together.
     """
     chain, sizes = context.chain, context.sizes
     cut = {axis: list(range(step, sizes[axis], step)) for axis, step in multiples.items()}
     sink = [axis.name for axis in chain.operators[-1].axes if axis.name in cut and may_lead(chain, axis.name)]
-    for prefix in orders(tuple(sink)):
-        for tiles, rolled in product(tilings(prefix, cut), rollings(chain, prefix)):
-            bare = prefixed(chain, prefix, {}, tiles, rolled=rolled)
+    for outer_loops in orders(tuple(sink)):
+        for tiles, line_buffered in product(tilings(outer_loops, cut), rollings(chain, outer_loops)):
+            bare = fused_schedule(chain, outer_loops, {}, tiles, line_buffered=line_buffered)
             if not is_executable(chain, bare):
                 continue
-            walked = {axis for _, axis in schedule_follows(chain, bare)}
+            walked = {axis for _, axis in schedule_region_axes(chain, bare)}
             keeps = all(storage is Storage.KEEP for _, storage in bare.storage)
-            for segments in trees(chain, prefix, tuple(cut)) if keeps else ((),):
-                yield from nests(chain, prefix, tiles, cut, walked, rolled, segments)
+            for fused_groups in trees(chain, outer_loops, tuple(cut)) if keeps else ((),):
+                yield from nests(chain, outer_loops, tiles, cut, walked, line_buffered, fused_groups)
 
 
 def nests(
     chain: Chain,
-    prefix: tuple[str, ...],
+    outer_loops: tuple[str, ...],
     tiles: dict[str, int],
     cut: Mapping[str, list[int]],
     walked: set[str],
-    rolled: list[str],
-    segments: tuple[Segment, ...],
+    line_buffered: list[str],
+    fused_groups: tuple[FusedGroup, ...],
 ) -> Iterator[Schedule]:
-    """All nests of all operators' own below a prefix and some segments, with all tiles of both."""
+    """All nests of all operators' own below an order of outer loops and some fused groups, with all tiles of both."""
     names = [operator.name for operator in chain.operators]
-    shared = (*prefix, *(axis for segment in segments for axis in segment.axes))
+    shared = (*outer_loops, *(axis for fused_group in fused_groups for axis in fused_group.axes))
     free = [[a for a in remaining(chain, i, shared) if a in cut and a not in walked] for i in range(len(names))]
     own = [orders(tuple(axes)) for axes in free]
     below = [[(order, inner) for order in group for inner in tilings(order, cut)] for group in own]
-    for within in tilings(shared[len(prefix) :], cut):
+    for within in tilings(shared[len(outer_loops) :], cut):
         for choice in product(*below):
-            own_orders = {name: order for name, (order, _) in zip(names, choice, strict=True)}
-            own_tiles = {name: inner for name, (_, inner) in zip(names, choice, strict=True)}
-            yield prefixed(chain, prefix, own_orders, {**tiles, **within}, own_tiles, rolled, segments)
+            inner_orders = {name: order for name, (order, _) in zip(names, choice, strict=True)}
+            inner_tiles = {name: inner for name, (_, inner) in zip(names, choice, strict=True)}
+            yield fused_schedule(chain, outer_loops, inner_orders, {**tiles, **within}, inner_tiles, line_buffered, fused_groups)
 
 
-def trees(chain: Chain, prefix: tuple[str, ...], axes: tuple[str, ...]) -> list[tuple[Segment, ...]]:
-    """Every choice of segments that makes an executable tree; a segment has one axis, and the operators that have it."""
-    having = {axis: tuple(op.name for op in chain.operators if axis in axis_names((op,))) for axis in axes if axis not in prefix}
-    able = [Segment(names, (axis,)) for axis, names in having.items() if 1 < len(names) < len(chain.operators)]
+def trees(chain: Chain, outer_loops: tuple[str, ...], axes: tuple[str, ...]) -> list[tuple[FusedGroup, ...]]:
+    """Every choice of fused groups that makes an executable tree; a partially fused group has one axis, and the operators that
+    have it."""
+    having = {
+        axis: tuple(op.name for op in chain.operators if axis in axis_names((op,))) for axis in axes if axis not in outer_loops
+    }
+    able = [FusedGroup(names, (axis,)) for axis, names in having.items() if 1 < len(names) < len(chain.operators)]
     names = [operator.name for operator in chain.operators]
     found = []
     for size in range(len(able) + 1):
@@ -109,24 +113,25 @@ def trees(chain: Chain, prefix: tuple[str, ...], axes: tuple[str, ...]) -> list[
             members = [name for one in inside for name in one.operators]
             together = all(one.operators == tuple(names[names.index(one.operators[0]) :][: len(one.operators)]) for one in inside)
             apart = len(set(members)) == len(members)
-            tiles = dict.fromkeys((*prefix, *axes), 1)
-            if together and apart and is_executable(chain, prefixed(chain, prefix, {}, tiles, segments=inside)):
+            tiles = dict.fromkeys((*outer_loops, *axes), 1)
+            if together and apart and is_executable(chain, fused_schedule(chain, outer_loops, {}, tiles, fused_groups=inside)):
                 found.append(tuple(inside))
     return found
 
 
-def rollings(chain: Chain, prefix: tuple[str, ...]) -> list[list[str]]:
-    """Every choice of buffers that are rolled along the last loop."""
-    groups = may_roll(chain, prefix)
+def rollings(chain: Chain, outer_loops: tuple[str, ...]) -> list[list[str]]:
+    """Every choice of buffers that have circular line buffers along the last loop."""
+    groups = may_be_line_buffered(chain, outer_loops)
     choices = product((False, True), repeat=len(groups))
     return [[t for group, chosen in zip(groups, choice, strict=True) if chosen for t in group] for choice in choices]
 
 
-def remaining(chain: Chain, number: int, prefix: tuple[str, ...]) -> tuple[str, ...]:
-    """The axes that an operator may loop over below a prefix; a chain of one operator has all its loops in the prefix."""
+def remaining(chain: Chain, number: int, outer_loops: tuple[str, ...]) -> tuple[str, ...]:
+    """The axes that an operator may loop over below an order of outer loops; a chain of one operator has all its loops in the
+    outer loops."""
     if len(chain.operators) == 1 or not chain.operators[number].is_contraction():
         return ()
-    return tuple(sorted(axis_names((chain.operators[number],)) - set(prefix)))
+    return tuple(sorted(axis_names((chain.operators[number],)) - set(outer_loops)))
 
 
 @cache

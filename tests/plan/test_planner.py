@@ -23,7 +23,7 @@ from tests.plan.walk import walked_movements
 from tilewright.graph.types import SymbolicExtent
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
-from tilewright.plan.loop_orders import prefixed
+from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.coefficients import DEFAULT
 from tilewright.plan.model.cost_context import context_of
 from tilewright.plan.model.threads import imbalance
@@ -243,8 +243,8 @@ def test_maps_alone_run_in_the_order_of_their_dimensions() -> None:
 
 def test_parallel_loops_are_parallel_in_every_operator() -> None:
     chain = gemm_chain(64, 64, 64, 64)
-    assert parallel_axes(chain, prefixed(chain, "ml", {}, {"m": 8, "l": 8})) == ("m",)
-    assert parallel_axes(chain, prefixed(chain, "lm", {}, {"m": 8, "l": 8})) == ()
+    assert parallel_axes(chain, fused_schedule(chain, "ml", {}, {"m": 8, "l": 8})) == ("m",)
+    assert parallel_axes(chain, fused_schedule(chain, "lm", {}, {"m": 8, "l": 8})) == ()
     assert imbalance(8, 4) == 1.0
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from tilewright.graph.types import Access, Chain, Operator
-from tilewright.plan.regions.live_ranges import is_lasting, places
+from tilewright.plan.regions.live_ranges import is_lasting, shared_buffers
 from tilewright.plan.regions.loop_views import view_schedule
-from tilewright.plan.regions.required_regions import schedule_follows, shared_loops
+from tilewright.plan.regions.required_regions import schedule_region_axes, shared_loops
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Storage, Trip
 
@@ -23,20 +23,21 @@ def blocks(chain: Chain, schedule: Schedule) -> Iterator[tuple[Operator, Ranges]
 
 
 class _Walk:
-    """Blocks one by one. Producers that follow their consumers work on the hull of what these touch, or on what is new of it."""
+    """Blocks one by one. Producers that compute required regions of their consumers work on the hull of what these touch, or on
+    what is new of it."""
 
     def __init__(self, chain: Chain, schedule: Schedule) -> None:
         self.chain, self.schedule, self.sizes = chain, schedule, planned_sizes(chain)
-        self.follow = schedule_follows(chain, schedule)
+        self.region_axes = schedule_region_axes(chain, schedule)
         self.shared = shared_loops(schedule)
         self.reached: dict[tuple[str, str], int] = {}
-        """Where the rolled results end, since the innermost shared loop began."""
+        """Where the line-buffered results end, since the innermost shared loop began."""
 
     def blocks(self) -> Iterator[tuple[Operator, Ranges]]:
         yield from self._body(self.schedule.body, {axis: (0, size) for axis, size in self.sizes.items()}, 0)
 
     def _body(self, body: tuple[Node, ...], ranges: Ranges, depth: int) -> Iterator[tuple[Operator, Ranges]]:
-        boxes = self._boxes(ranges) if self.follow and depth == len(self.shared) else {}
+        boxes = self._boxes(ranges) if self.region_axes and depth == len(self.shared) else {}
         for node in body:
             here = {**ranges, **{axis: box for (name, axis), box in boxes.items() if name in _names(node)}}
             if isinstance(node, Loop):
@@ -52,7 +53,7 @@ class _Walk:
 
     def _boxes(self, ranges: Ranges) -> dict[tuple[str, str], tuple[int, int]]:
         boxes: dict[tuple[str, str], tuple[int, int]] = {}
-        for name, axis in self.follow:
+        for name, axis in self.region_axes:
             write = self.chain.operator(name).write
             dimension = next(d for d, index in enumerate(write.indices) if axis in index.axes())
             positions = {
@@ -63,7 +64,10 @@ class _Walk:
                 for element in _real(access, {**ranges, **{a: box for (o, a), box in boxes.items() if o == consumer.name}})
             }
             low, high = (min(positions), max(positions) + 1) if positions else (0, 0)
-            if self.schedule.storage_of(write.tensor) is Storage.ROLL and self.shared[-1].axis in self.follow[name, axis].slopes:
+            if (
+                self.schedule.storage_of(write.tensor) is Storage.LINE_BUFFER
+                and self.shared[-1].axis in self.region_axes[name, axis].slopes
+            ):
                 low = max(low, self.reached.get((name, axis), 0))
                 self.reached[name, axis] = max(high, low)
             boxes[name, axis] = (low, max(high, low))
@@ -197,7 +201,7 @@ def walked_places(chain: Chain, schedule: Schedule) -> list[list[tuple[str, ...]
     """The buffers that share a place, after `live_ranges`; none of them may be alive together."""
     view = view_schedule(chain, schedule)
     found: list[list[tuple[str, ...]]] = []
-    for groups in places(view):
+    for groups in shared_buffers(view):
         lasting = [group for group in groups if is_lasting(view, group)]
         turns = [group for group in groups if group not in lasting]
         runs = [walked_live(chain, schedule, group) for group in turns]
@@ -207,7 +211,7 @@ def walked_places(chain: Chain, schedule: Schedule) -> list[list[tuple[str, ...]
 
 
 def walked_working_set(chain: Chain, schedule: Schedule) -> int:
-    """Buffers of intermediates and states plus the largest sum, over all runs, of own tiles and tiles that are used again next.
+    """Buffers of intermediates and states plus the largest sum, over all runs, of inner tiles and tiles that are used again next.
 
     A buffer keeps the size that its elements need at most: nothing else moves in before all of them are dead.
     """

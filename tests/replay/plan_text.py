@@ -12,8 +12,10 @@ from typing import Any
 from tilewright.graph.index import FloorDiv, Index
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
 from tilewright.graph.types import Access, Graph, Operator, Reduction, SymbolicExtent
-from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
+from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule, Storage
 from tilewright.plan.types import KeyBlocks, ModelPlan, OperatorPlan, Plan, Price
+
+STORED = {Storage.KEEP: "keep", Storage.RECOMPUTE: "recompute", Storage.LINE_BUFFER: "roll"}
 
 Naming = Callable[[str, str], str]
 """How a name of some sort ("tensor", "axis", ...) is written."""
@@ -168,8 +170,8 @@ class _PlanText:
         yield from (f"moves {self.tensor(one.tensor)} {one.level} {one.size_bytes}" for one in plan.movements)
         yield f"scratch {plan.scratch_bytes}, constants {plan.constant_bytes}"
         yield f"thinned {self.axes(plan.thinned_axes)}"
-        yield f"fetched {self.tensors(plan.fetched)} by {self.operators(plan.fetching)}"
-        yield f"streamed {self.operators(plan.streamed)}"
+        yield f"fetched {self.tensors(plan.prefetched_inputs)} by {self.operators(plan.prefetching_operators)}"
+        yield f"streamed {self.operators(plan.non_temporal)}"
         yield from _key_blocks(plan.key_blocks, self.axis)
         yield from _price("price", plan.price)
         yield from _price("apart", plan.unfused_price)
@@ -182,7 +184,7 @@ class _PlanText:
         if schedule.split:
             yield f"  split {self.axis(schedule.split)}"
         yield from (f"  ahead {self.pack(pack)}" for pack in schedule.ahead)
-        yield from (f"  {storage.value} {self.tensor(tensor)}" for tensor, storage in schedule.storage)
+        yield from (f"  {STORED[storage]} {self.tensor(tensor)}" for tensor, storage in schedule.storage)
         yield from _indented(self.nodes(schedule.body))
 
     def nodes(self, nodes: Iterable[Node]) -> Iterator[str]:

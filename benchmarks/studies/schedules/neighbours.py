@@ -11,7 +11,7 @@ from typing import TypeAlias
 from benchmarks.studies.schedules.space import Kernels, Point, inner_choices, shared_loops, with_inner
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.decisions.micro_kernel import can_compute
-from tilewright.plan.loop_orders import prefix_storage
+from tilewright.plan.loop_orders import storage_below
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.packing_cost import may_stay
 from tilewright.plan.regions.loop_views import view_schedule
@@ -74,7 +74,7 @@ def _added_loops(space: Space, point: Point) -> Iterator[Step]:
     """A shared loop more, or one more of a contraction's own, innermost, with the largest tile that cuts."""
     context, outer = space.context, point.outer
     shared = shared_loops(outer)
-    for axis in sorted({axis for prefix in space.prefixes() for axis in prefix} - {loop.axis for loop in shared}):
+    for axis in sorted({axis for outer_loops in space.outer_orders() for axis in outer_loops} - {loop.axis for loop in shared}):
         tile = _largest_cut(space, axis)
         body = shared[-1].body if shared else outer.body
         if tile and axis not in _axes(body):
@@ -83,7 +83,7 @@ def _added_loops(space: Space, point: Point) -> Iterator[Step]:
             yield f"with shared loop {axis} by {tile}", _sound(space, point, new)
     for name in context.kernels if len(context.chain.operators) > 1 else ():
         present = {loop.axis for loop in outer.path(name)}
-        for axis in sorted({axis for axes in space.own_orders(context.chain.operator(name), sorted(present)) for axis in axes}):
+        for axis in sorted({axis for axes in space.inner_orders(context.chain.operator(name), sorted(present)) for axis in axes}):
             tile = _largest_cut(space, axis)
             if tile and axis not in present:
                 yield f"{name} with loop {axis} by {tile}", _sound(space, point, with_inner(outer.body, {name: ((axis, tile),)}))
@@ -126,7 +126,7 @@ def _sound(space: Space, point: Point, body: tuple[Node, ...]) -> Point:
     """The point with other loops outside: intermediates stored as these ask for, loops for L1 only where they still cut."""
     chain = space.context.chain
     shared = [loop.axis for loop in shared_loops(Schedule(body))]
-    outer = Schedule(body, tuple(prefix_storage(chain, shared).items()))
+    outer = Schedule(body, tuple(storage_below(chain, shared).items()))
     return _cut_only(space.context, replace(point, outer=outer))
 
 

@@ -9,7 +9,7 @@ from math import exp, log
 from benchmarks.studies.schedules.neighbours import kernel_steps, nearest, steps
 from benchmarks.studies.schedules.space import Kernels, Point, Sampled, inner_choices, priced
 from tilewright.kernels.contract import MicroKernel
-from tilewright.plan.loop_orders import prefixed
+from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.packing_cost import may_stay
 from tilewright.plan.schedule import Schedule
@@ -27,7 +27,7 @@ class Sampler:
     def __init__(self, choice: Sampled, kernels: Sequence[MicroKernel], seed: int = 0) -> None:
         self.choice = choice
         self.space: Space = space_of(choice.context)
-        self.prefixes = self.space.prefixes()
+        self.outer_orders = self.space.outer_orders()
         self._kernels = {kernel.name: kernel for kernel in kernels}
         self._random = random.Random(seed)
         self._settings: dict[Kernels, CostContext] = {choice.point.kernels: choice.context}
@@ -44,11 +44,11 @@ class Sampler:
         """The plan of a point."""
         return priced(self.choice.plan, self.context(point.kernels), point)
 
-    def uniform(self, count: int, prefixes: Sequence[tuple[str, ...]] | None = None) -> list[Sampled]:
-        """Distinct points (fewer if there are not so many): prefixes and orders alike likely, tiles log-uniform."""
+    def uniform(self, count: int, outer_orders: Sequence[tuple[str, ...]] | None = None) -> list[Sampled]:
+        """Distinct points (fewer if there are not so many): orders of outer loops and orders alike likely, tiles log-uniform."""
         found: dict[Point, None] = {}
         for _ in range(DRAWS_PER_POINT * count):
-            point = random_point(self.space, prefixes or self.prefixes, self.choice.point.kernels, self._random)
+            point = random_point(self.space, outer_orders or self.outer_orders, self.choice.point.kernels, self._random)
             if point is not None and point != self.choice.point:
                 found.setdefault(point)
             if len(found) == count:
@@ -70,20 +70,20 @@ class Sampler:
         return [(what, self.priced(point)) for point, what in found.items()]
 
 
-def random_point(space: Space, prefixes: Sequence[tuple[str, ...]], kernels: Kernels, source: random.Random) -> Point | None:
-    """A point of the space with one of its prefixes, None where the draw cannot be executed."""
+def random_point(space: Space, outer_orders: Sequence[tuple[str, ...]], kernels: Kernels, source: random.Random) -> Point | None:
+    """A point of the space with one of its orders of outer loops, None where the draw cannot be executed."""
     context = space.context
     chain, sizes = context.chain, context.sizes
-    drawn = source.choice(prefixes)
-    tiles = {axis: log_uniform(space.prefix_tiles(axis), source) for axis in drawn}
-    prefix = tuple(axis for axis in drawn if tiles[axis] < sizes[axis])
+    drawn = source.choice(outer_orders)
+    tiles = {axis: log_uniform(space.outer_tiles(axis), source) for axis in drawn}
+    outer_loops = tuple(axis for axis in drawn if tiles[axis] < sizes[axis])
     orders: dict[str, tuple[str, ...]] = {}
-    own_tiles: dict[str, dict[str, int]] = {}
+    inner_tiles: dict[str, dict[str, int]] = {}
     for operator in chain.operators:
-        own = source.choice(space.own_orders(operator, prefix))
-        own_tiles[operator.name] = {axis: log_uniform(space.tiles[axis], source) for axis in own}
-        orders[operator.name] = tuple(axis for axis in own if own_tiles[operator.name][axis] < sizes[axis])
-    outer = prefixed(chain, prefix, orders, tiles, own_tiles)
+        own = source.choice(space.inner_orders(operator, outer_loops))
+        inner_tiles[operator.name] = {axis: log_uniform(space.tiles[axis], source) for axis in own}
+        orders[operator.name] = tuple(axis for axis in own if inner_tiles[operator.name][axis] < sizes[axis])
+    outer = fused_schedule(chain, outer_loops, orders, tiles, inner_tiles)
     if why_not_executable(chain, outer):
         return None
     inner = {name: _random_inner(context, outer, name, source) for name in context.kernels}

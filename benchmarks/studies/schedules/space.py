@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tilewright.plan.decisions.packing import with_packs
-from tilewright.plan.decisions.software_prefetch import fetched_inputs
+from tilewright.plan.decisions.software_prefetch import inputs_to_prefetch
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost_context import CostContext
@@ -114,7 +114,7 @@ def priced(like: Plan, context: CostContext, point: Point) -> Sampled:
         parallel_axes=parallel_axes(chain, blocking.schedule),
         movements=(),
         scratch_bytes=scratch,
-        fetched=fetched_inputs(context, blocking.schedule, scratch),
+        prefetched_inputs=inputs_to_prefetch(context, blocking.schedule, scratch),
         price=price_blocking(context, blocking),
         rejected=(),
     )

@@ -205,21 +205,21 @@ class KernelCall:
 
 @dataclass(frozen=True, slots=True)
 class RunningStates:
-    """Where the states of rows lie that a row operator takes from block to block of its reduction."""
+    """Where the states of rows lie that a row-wise reduction takes from block to block of its reduction."""
 
     states: tuple[tuple[str, View, Scalar | None], ...]
     """(name, place, what the old value is multiplied by) of every state, in order."""
     factor: View
-    """Receives what older shares, and sums of them, are to be multiplied by: the factor of the last state."""
+    """Receives what older weights, and sums of them, are to be multiplied by: the factor of the last state."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorLoops:
-    """A map or a row operator over a box, as vector loops along `vector_axis` inside loops over the other axes.
+    """A map or a row-wise reduction over a box, as vector loops along `vector_axis` inside loops over the other axes.
 
     `box` gives every axis its range. A write may lie in the buffer of a read, element upon element. With `running`, the box is
-    a block of rows: states continue from what they were, and undivided shares are written. With `inverse`, rows are whole, and
-    undivided shares are written too.
+    a block of rows: states continue from what they were, and undivided weights are written. With `inverse`, rows are whole, and
+    undivided weights are written too.
     """
 
     operator: Operator

@@ -9,7 +9,7 @@ needs memory.
 A touch is one 64-bit word: bit 0 for a write, then the line, and from bit `49 - log2(line_bytes)` upwards the buffer, numbered
 from 1. Buffers are told apart by the upper 16 bits of their addresses (`tag`); the lower 48 are where they lie.
 
-What is merged: a touch of the line that was touched last, if it is not the first write to it (this changes no cache); and,
+What is combined: a touch of the line that was touched last, if it is not the first write to it (this changes no cache); and,
 unless `every_step` is asked for, steps of K in which a row of A stays in its line (the line then counts as used when it was
 entered). Stack slots of gathers are left out.
 """

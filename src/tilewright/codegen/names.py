@@ -1,7 +1,7 @@
 """C identifiers for the names of the graph: readable, valid, and free of collisions by their prefixes.
 
 Tensors keep their names. The current block of an axis starts at `at_<axis>`, has `size_<axis>` points, and is
-walked by `in_<axis>`; the image that an operator works on by `at_<axis>_of_<operator>` and `size_<axis>_of_<operator>`. Run-time
+walked by `in_<axis>`; the region that an operator works on by `at_<axis>_of_<operator>` and `size_<axis>_of_<operator>`. Run-time
 extents are `extent_<symbol>`, run-time strides `stride_<tensor>_<dimension>`. States of rows between blocks are
 `running_<tensor>_<state>`, what the parts of a split make of a tensor is `partial_<tensor>`. What lies packed for an axis is of
 its block `last_<axis>`, what is fetched ahead was asked for in the block `fetched_<axis>`. Of what masks let through, the

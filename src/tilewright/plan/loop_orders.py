@@ -1,7 +1,7 @@
 """Schedules from loop orders.
 
-`permuted` gives the paper's schedules (Chimera, section IV-B): one nest of all loops. `prefixed` gives the space that is
-searched: an ordered prefix of loops around all operators, and under it a nest of its own for each. It contains every
+`permuted` gives the paper's schedules (Chimera, section IV-B): one nest of all loops. `fused_schedule` gives the space that is
+searched: ordered outer loops around all operators, and under it a nest of its own for each. It contains every
 executable permutation's movement, and generalises to any number of operators.
 """
 
@@ -12,7 +12,7 @@ from itertools import groupby
 
 from tilewright.graph.types import Chain, Operator
 from tilewright.plan.chains import axis_names, equal_axes, upstream
-from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Segment, Storage, Trip, When, segment_of
+from tilewright.plan.schedule import Compute, FusedGroup, Loop, Node, Schedule, Storage, Trip, When, fused_group_of
 
 
 def permuted(
@@ -31,40 +31,40 @@ def permuted(
     return Schedule(nest(order, tiles, body), tuple(decisions.items()))
 
 
-def prefixed(
+def fused_schedule(
     chain: Chain,
-    prefix: Sequence[str],
-    own_orders: Mapping[str, Sequence[str]],
+    outer_loops: Sequence[str],
+    inner_orders: Mapping[str, Sequence[str]],
     tiles: Mapping[str, int],
-    own_tiles: Mapping[str, Mapping[str, int]] | None = None,
-    rolled: Collection[str] = (),
-    segments: Sequence[Segment] = (),
+    inner_tiles: Mapping[str, Mapping[str, int]] | None = None,
+    line_buffered: Collection[str] = (),
+    fused_groups: Sequence[FusedGroup] = (),
 ) -> Schedule:
-    """Loops of the prefix around everything, then for every operator the nest of its own order (none if not named).
+    """Outer loops around everything, then for every operator the nest of its inner loop order (none if not named).
 
-    The operators of a segment stand together in its loops.
+    The operators of a partially fused group stand together in its loops.
 
-    Intermediates whose producer lacks a loop of the prefix are recomputed, or rolled along the innermost loop, and so is all
-    that they are computed from. `own_tiles` overrides `tiles` for the own loops of an operator.
+    Intermediates whose producer lacks a of the outer loops are recomputed, or line-buffered along the innermost loop, and so is
+    all that they are computed from. `inner_tiles` overrides `tiles` for the inner loops of an operator.
     """
-    own = own_tiles or {}
+    own = inner_tiles or {}
     body: list[Node] = []
-    for segment, members in groupby((op.name for op in chain.operators), lambda name: segment_of(segments, name)):
-        nests = [nest(own_orders.get(name, ()), {**tiles, **own.get(name, {})}, (Compute(name),)) for name in members]
-        body += nest(segment.axes if segment else (), tiles, tuple(node for nodes in nests for node in nodes))
-    return Schedule(nest(prefix, tiles, tuple(body)), tuple(prefix_storage(chain, prefix, rolled).items()))
+    for fused_group, members in groupby((op.name for op in chain.operators), lambda name: fused_group_of(fused_groups, name)):
+        nests = [nest(inner_orders.get(name, ()), {**tiles, **own.get(name, {})}, (Compute(name),)) for name in members]
+        body += nest(fused_group.axes if fused_group else (), tiles, tuple(node for nodes in nests for node in nodes))
+    return Schedule(nest(outer_loops, tiles, tuple(body)), tuple(storage_below(chain, outer_loops, line_buffered).items()))
 
 
-def prefix_storage(chain: Chain, prefix: Sequence[str], rolled: Collection[str] = ()) -> dict[str, Storage]:
-    """What a prefix makes of every intermediate: kept if producer and consumers walk alike along all loops, else recomputed
-    or, where it is named in `rolled`, rolled."""
-    return {tensor: _prefix_storage(chain, prefix, tensor, rolled) for tensor in chain.intermediates}
+def storage_below(chain: Chain, outer_loops: Sequence[str], line_buffered: Collection[str] = ()) -> dict[str, Storage]:
+    """What an order of outer loops makes of every intermediate: kept if producer and consumers walk alike along all loops, else
+    recomputed or, where it is named in `line_buffered`, line-buffered."""
+    return {tensor: _storage_below(chain, outer_loops, tensor, line_buffered) for tensor in chain.intermediates}
 
 
-def _prefix_storage(chain: Chain, prefix: Sequence[str], tensor: str, rolled: Collection[str]) -> Storage:
-    if set(prefix) <= equal_axes(chain, tensor):
+def _storage_below(chain: Chain, outer_loops: Sequence[str], tensor: str, line_buffered: Collection[str]) -> Storage:
+    if set(outer_loops) <= equal_axes(chain, tensor):
         return Storage.KEEP
-    return Storage.ROLL if tensor in rolled else Storage.RECOMPUTE
+    return Storage.LINE_BUFFER if tensor in line_buffered else Storage.RECOMPUTE
 
 
 def nest(order: Sequence[str], tiles: Mapping[str, int], body: tuple[Node, ...]) -> tuple[Node, ...]:

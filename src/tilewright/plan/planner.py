@@ -14,11 +14,11 @@ from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.decisions.micro_kernel import chain_context
-from tilewright.plan.decisions.non_temporal_stores import price_with_stores, streamed_writes
+from tilewright.plan.decisions.non_temporal_stores import non_temporal_writes, price_with_stores
 from tilewright.plan.decisions.prefetching_kernels import PrefetchChoice, choose_prefetches
-from tilewright.plan.decisions.scalar_loop import is_exact, plan_exactly
-from tilewright.plan.decisions.software_prefetch import fetched_inputs, fetching_operators
-from tilewright.plan.decisions.split_reductions import split_of
+from tilewright.plan.decisions.scalar_loop import is_scalar_loop, plan_scalar_loop
+from tilewright.plan.decisions.software_prefetch import inputs_to_prefetch, operators_that_prefetch
+from tilewright.plan.decisions.split_reductions import split_reduction
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.coefficients import Coefficients, coefficients_for
 from tilewright.plan.model.cost import floor
@@ -26,8 +26,8 @@ from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.masked_work import key_blocks
 from tilewright.plan.model.plan_figures import constant_bytes, level_plans, movements_by_level, operator_plans, scratch_bytes
 from tilewright.plan.model.price_check import checked
-from tilewright.plan.model.pricing import price_in_parts
-from tilewright.plan.model.split_price import Split
+from tilewright.plan.model.pricing import price_split
+from tilewright.plan.model.split_price import SplitReduction
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.search.inner_loops import refine
@@ -59,8 +59,8 @@ def plan_chain(
     available = registry.for_machine(machine) if kernels is None else kernels
     known: PlanCache = {} if plan_cache is None else plan_cache
 
-    if is_exact(chain):
-        return plan_exactly(chain, machine, coefficients)
+    if is_scalar_loop(chain):
+        return plan_scalar_loop(chain, machine, coefficients)
     if (plain := without_lookups(chain)) is not chain:
         plan = plan_chain(
             plain, machine, kernels=available, coefficients=coefficients, unfused_price=unfused_price, plan_cache=known
@@ -81,7 +81,7 @@ def plan_chain(
         *prefetches.rejected,
     )
     plan = _plan(prefetches.context, blocking, price, unfused, rejected)
-    split = split_of(context, found, blocking, lambda part: refine(part, cached_search(part, known)))
+    split = split_reduction(context, found, blocking, lambda part: refine(part, cached_search(part, known)))
     if split is not None:
         plan = _split_plan(plan, context, split, choose_prefetches(split.context, split.blocking, available))
     return checked(plan, coefficients)
@@ -91,7 +91,7 @@ def _plan(context: CostContext, blocking: Blocking, price: Price, unfused: Price
     """The plan of a blocked schedule: its figures, and the decisions that change neither loops nor tiles."""
     chain, machine, schedule = context.chain, context.machine, blocking.schedule
     scratch = scratch_bytes(context, schedule)
-    fetched = fetched_inputs(context, schedule, scratch)
+    prefetched = inputs_to_prefetch(context, schedule, scratch)
     return Plan(
         chain=chain,
         machine=machine,
@@ -107,18 +107,18 @@ def _plan(context: CostContext, blocking: Blocking, price: Price, unfused: Price
         floor=floor(chain, machine),
         rejected=rejected,
         thinned_axes=thinned_axes(context),
-        fetched=fetched,
-        fetching=fetching_operators(context, schedule, fetched),
-        streamed=streamed_writes(context, schedule),
+        prefetched_inputs=prefetched,
+        prefetching_operators=operators_that_prefetch(context, schedule, prefetched),
+        non_temporal=non_temporal_writes(context, schedule),
         key_blocks=key_blocks(context, schedule),
     )
 
 
-def _split_plan(plan: Plan, context: CostContext, split: Split, prefetches: PrefetchChoice) -> Plan:
+def _split_plan(plan: Plan, context: CostContext, split: SplitReduction, prefetches: PrefetchChoice) -> Plan:
     """The plan with its reduction split: every part has the figures of the first, and their results are combined."""
     part, blocking, schedule = prefetches.context, split.blocking, split.schedule()
     split = replace(split, context=part)
-    price = price_in_parts(context, split)
+    price = price_split(context, split)
     return replace(
         plan,
         schedule=schedule,
@@ -136,8 +136,8 @@ def _split_plan(plan: Plan, context: CostContext, split: Split, prefetches: Pref
             *lost_fusion(plan.chain, price, plan.unfused_price),
             *prefetches.rejected,
         ),
-        fetched=(),
-        fetching=(),
-        streamed=(),
+        prefetched_inputs=(),
+        prefetching_operators=(),
+        non_temporal=(),
         key_blocks=key_blocks(context, schedule),
     )

@@ -38,7 +38,7 @@ class Compute:
 
 
 class Layout(Enum):
-    """How a packed operand lies: dense (row-major in the tensor's own order of dimensions) or in column panels.
+    """How a packed operand lies: dense (row-major in the tensor's order of dimensions) or in column panels.
 
     Panels are those of the consumer's micro kernel: [outer axes][column panel][depth][panel_columns], zero-padded columns.
     """
@@ -73,7 +73,7 @@ Node: TypeAlias = Loop | Compute | Pack
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class FusedGroup:
     """Consecutive operators, by name, that share loops over some axes inside the loops that all operators share."""
 
     operators: tuple[str, ...]
@@ -81,18 +81,18 @@ class Segment:
     """Of its loops, outermost first."""
 
 
-def segment_of(segments: Sequence[Segment], operator: str) -> Segment | None:
-    """The segment that an operator is in, if it is in one."""
-    return next((segment for segment in segments if operator in segment.operators), None)
+def fused_group_of(fused_groups: Sequence[FusedGroup], operator: str) -> FusedGroup | None:
+    """The fused group that an operator is in, if it is in one."""
+    return next((fused_group for fused_group in fused_groups if operator in fused_group.operators), None)
 
 
 class Storage(Enum):
-    """What becomes of an intermediate: kept until all consumers are done, recomputed for each of them, or rolled
+    """What becomes of an intermediate: kept until all consumers are done, recomputed for each of them, or line-buffered
     through a circular buffer along one axis."""
 
     KEEP = "keep"
     RECOMPUTE = "recompute"
-    ROLL = "roll"
+    LINE_BUFFER = "line buffer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Schedule:
     """A tree of loops, with the storage decision of every intermediate tensor by name.
 
     With `split`, the outermost loop runs over that axis, which the last operator reduces: its blocks are parts that know
-    nothing of each other, and what they make of the output is merged when all are done. How many parts there are follows
+    nothing of each other, and what they make of the output is combined when all are done. How many parts there are follows
     from the tile of the loop.
     """
 

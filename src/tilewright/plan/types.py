@@ -30,7 +30,7 @@ class ContractionRoles:
 
 @dataclass(frozen=True, slots=True)
 class OperatorPlan:
-    """The micro kernel chosen for an operator; maps and row operators have none and run as generated vector loops."""
+    """The micro kernel chosen for an operator; maps and row-wise reductions have none and run as generated vector loops."""
 
     operator: str
     micro_kernel: str | None = None
@@ -167,11 +167,11 @@ class Plan:
     """Constants that are packed ahead: once, for all threads."""
     thinned_axes: tuple[str, ...] = ()
     """Axes of which not every tile that matters was tried, because an operator has too many combinations."""
-    fetched: tuple[str, ...] = ()
-    """Inputs of which micro tiles ask for the next block's part."""
-    fetching: tuple[str, ...] = ()
+    prefetched_inputs: tuple[str, ...] = ()
+    """Inputs of which micro tiles prefetch the next block's part."""
+    prefetching_operators: tuple[str, ...] = ()
     """The contractions whose micro tiles do that."""
-    streamed: tuple[str, ...] = ()
+    non_temporal: tuple[str, ...] = ()
     """Contractions whose micro tiles store past the caches what nobody reads soon."""
     key_blocks: KeyBlocks | None = None
     """Where masks leave out keys."""

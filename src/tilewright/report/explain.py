@@ -16,7 +16,7 @@ MOST_PAGES = 3
 """How many chains have a page each."""
 LEAST_REJECTED = 3
 """How many rejected alternatives are shown even where the page is full."""
-STORED = {Storage.KEEP: "kept", Storage.RECOMPUTE: "recomputed", Storage.ROLL: "rolled"}
+STORED = {Storage.KEEP: "kept", Storage.RECOMPUTE: "recomputed", Storage.LINE_BUFFER: "in a circular line buffer"}
 FEATURES_SHOWN = ("amx_tile", "avx512_bf16", "avx512_vnni", "avx512f", "avx2", "fma", "sve", "asimddp", "asimd", "mma", "vsx")
 
 
@@ -96,11 +96,13 @@ def _schedule(plan: Plan) -> list[str]:
     ahead = f"; constants packed ahead {units.size(plan.constant_bytes)}" if plan.schedule.ahead else ""
     thinned = f"not every tile of {', '.join(plan.thinned_axes)} was tried: an operator has too many combinations"
     searched = wrapped(thinned) if plan.thinned_axes else []
-    asked = f"micro tiles of {', '.join(plan.fetching)} ask for {', '.join(plan.fetched)} of the next block"
-    fetched = wrapped(asked) if plan.fetched else []
-    stores = wrapped(f"{plan.chain.output} goes past the caches") if plan.streamed else []
+    asked = (
+        f"micro tiles of {', '.join(plan.prefetching_operators)} ask for {', '.join(plan.prefetched_inputs)} of the next block"
+    )
+    prefetched = wrapped(asked) if plan.prefetched_inputs else []
+    stores = wrapped(f"{plan.chain.output} goes past the caches") if plan.non_temporal else []
     masked = wrapped(_key_blocks(plan.key_blocks)) if plan.key_blocks is not None else []
-    return [*columns(rows), *masked, *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *fetched, *stores, *searched]
+    return [*columns(rows), *masked, *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *prefetched, *stores, *searched]
 
 
 def _key_blocks(blocks: KeyBlocks) -> str:

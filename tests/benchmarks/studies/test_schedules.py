@@ -135,7 +135,7 @@ def test_all_cases_are_planned_and_repeat_their_plan() -> None:
     assert len(CASES) == 26
     for name in ("R2", "R4", "R9", "R10"):
         (plan,) = case_named(name).model_plan().plans
-        assert space_of(setting_for(plan)).prefixes()
+        assert space_of(setting_for(plan)).outer_orders()
         assert choice(plan).predicted_s == plan.predicted_seconds
 
 

@@ -18,8 +18,8 @@ from tilewright.graph.scalar import Literal, Scalar, apply
 from tilewright.graph.types import Chain, Graph, SymbolicExtent
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
-from tilewright.plan.loop_orders import prefixed
-from tilewright.plan.regions.masks import key_guard
+from tilewright.plan.loop_orders import fused_schedule
+from tilewright.plan.regions.masks import key_mask_of
 from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.schedule import Layout, Loop, Pack, Schedule
 from tilewright.plan.space.executability import why_not_executable
@@ -41,13 +41,13 @@ FORMS = (
     ("bml", "", True, 32),
     ("", "l", True, 0),
 )
-"""Prefix, own loops of the last operator, whether operands are packed outside, keys of a part: whole rows, online, in parts."""
+"""Prefix, inner loops of the last operator, whether operands are packed outside, keys of a part: whole rows, online, in parts."""
 SIZES = st.sampled_from([1, 2, 7, 8, 9, 16, 17, 33, 50])
 
 
-def schedule_of(chain: Chain, prefix: str, own: str, packs: bool, part: int) -> Schedule:
+def schedule_of(chain: Chain, outer_loops: str, own: str, packs: bool, part: int) -> Schedule:
     """A schedule of one form."""
-    schedule = prefixed(chain, prefix, {"out": own}, TILES)
+    schedule = fused_schedule(chain, outer_loops, {"out": own}, TILES)
     if packs:
         panels = (Pack(name, 1, Layout.PANELS, KERNEL.columns) for name in ("scores", "out"))
         schedule = replace(schedule, body=(*panels, *schedule.body))
@@ -59,7 +59,7 @@ def plans_of(condition: Scalar, more: tuple[str, ...] = (), *, extents=EXTENTS, 
     plans = []
     for number, form in enumerate(FORMS if middle else (FORMS[0], FORMS[1], FORMS[2])):
         chain = masked_chain(extents, condition, more, suffix=f"_{number}", safe=safe, middle=middle)
-        assert key_guard(chain) is not None
+        assert key_mask_of(chain) is not None
         schedule = schedule_of(chain, *form)
         assert not why_not_executable(chain, schedule)
         plans.append(hand_plan(chain, schedule, MACHINE, KERNEL, parallel_axes(chain, schedule)))
@@ -156,7 +156,7 @@ def test_keys_that_no_row_of_a_block_needs_are_not_read() -> None:
     inputs["D"][:, 32:] = np.nan
     inputs["B"][:, :, 32:] = np.nan
     found = results(data_library(1), data_plans(), inputs)
-    clipped = [out for out, (prefix, _, _, part) in zip(found, FORMS, strict=True) if "bm" in prefix and not part]
+    clipped = [out for out, (outer_loops, _, _, part) in zip(found, FORMS, strict=True) if "bm" in outer_loops and not part]
     assert len(clipped) == 3
     assert all(np.allclose(out, expected, 1e-5, 1e-5) for out in clipped)
 

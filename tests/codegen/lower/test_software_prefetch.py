@@ -13,7 +13,7 @@ from tests.codegen.test_online_rows import KERNEL, MACHINE, interpreted
 from tests.support.chains import artifact_of, chain, chain_text, contraction, gemm_chain, hand_plan, random_inputs
 from tilewright import compiler
 from tilewright.api.kernel import Kernel
-from tilewright.plan.loop_orders import prefixed
+from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import load
@@ -21,18 +21,18 @@ from tilewright.runtime.executable import load
 EXTENTS = {"b": 3, "m": 29, "k": 7, "l": 37, "n": 18}
 
 
-def _plan(prefix: tuple[str, ...], tiles: dict[str, int]) -> Plan:
+def _plan(outer_loops: tuple[str, ...], tiles: dict[str, int]) -> Plan:
     one = gemm_chain(EXTENTS, batch=True)
-    schedule = prefixed(one, prefix, {}, tiles)
+    schedule = fused_schedule(one, outer_loops, {}, tiles)
     plan = hand_plan(one, schedule, MACHINE, KERNEL, parallel_axes(one, schedule))
-    return replace(plan, fetched=("A", "B", "D"), fetching=tuple(op.name for op in one.operators))
+    return replace(plan, prefetched_inputs=("A", "B", "D"), prefetching_operators=tuple(op.name for op in one.operators))
 
 
 @pytest.mark.parametrize(
-    ("prefix", "tiles"), [(("b",), {"b": 1}), (("b", "m"), {"b": 1, "m": 12}), (("b", "m"), {"b": 1, "m": 8})]
+    ("outer_loops", "tiles"), [(("b",), {"b": 1}), (("b", "m"), {"b": 1, "m": 12}), (("b", "m"), {"b": 1, "m": 8})]
 )
-def test_results_stay_the_same_for_any_strides(prefix: tuple[str, ...], tiles: dict[str, int]) -> None:
-    plan = _plan(prefix, tiles)
+def test_results_stay_the_same_for_any_strides(outer_loops: tuple[str, ...], tiles: dict[str, int]) -> None:
+    plan = _plan(outer_loops, tiles)
     inputs = random_inputs(plan.chain)
     executable = load(artifact_of([plan]), threads=1)
     strided = [np.repeat(array, 2, axis=-1)[..., ::2] for array in inputs.values()]
@@ -64,7 +64,11 @@ def test_panels_packed_ahead_are_fetched_from_where_they_lie() -> None:
     assert len(plan.schedule.ahead) == 2
     fetching = replace(
         lowered.model_plan,
-        plans=(replace(plan, fetched=plan.chain.inputs, fetching=tuple(op.name for op in plan.chain.operators)),),
+        plans=(
+            replace(
+                plan, prefetched_inputs=plan.chain.inputs, prefetching_operators=tuple(op.name for op in plan.chain.operators)
+            ),
+        ),
     )
     kernel = Kernel(lowered, compiler.build(fetching, threads=1))
     assert kernel.source.count("tw_start(&fetches") == 3
@@ -74,8 +78,12 @@ def test_panels_packed_ahead_are_fetched_from_where_they_lie() -> None:
 def test_of_two_reads_of_one_tensor_the_one_that_moves_is_fetched() -> None:
     extents = dict.fromkeys("mkl", 45)
     one = chain("square", [contraction("square", "X:mk", "X:kl", "Y:ml", extents)], extents)
-    schedule = prefixed(one, ("l",), {}, {"l": 16})
-    plan = replace(hand_plan(one, schedule, MACHINE, KERNEL, parallel_axes(one, schedule)), fetched=("X",), fetching=("square",))
+    schedule = fused_schedule(one, ("l",), {}, {"l": 16})
+    plan = replace(
+        hand_plan(one, schedule, MACHINE, KERNEL, parallel_axes(one, schedule)),
+        prefetched_inputs=("X",),
+        prefetching_operators=("square",),
+    )
     inputs, result = random_inputs(one), np.full((45, 45), np.nan, np.float32)
     load(artifact_of([plan]), threads=1).run(list(inputs.values()), (result,))
     np.testing.assert_allclose(result, interpreted(one, inputs), rtol=1e-4, atol=1e-4)

@@ -6,7 +6,7 @@ import tilewright as tw
 from tests.support.chains import gemm_chain
 from tilewright.graph.types import Chain
 from tilewright.machine.machine import Machine
-from tilewright.plan.decisions.non_temporal_stores import STREAMED
+from tilewright.plan.decisions.non_temporal_stores import NON_TEMPORAL
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.types import Plan
 
@@ -24,17 +24,17 @@ def last(chain: Chain) -> str:
 
 def test_outputs_that_no_cache_holds_do() -> None:
     large = plan(131072, 64)
-    assert large.streamed == (last(large.chain),)
-    (term,) = (term for term in large.price.terms if term.name == STREAMED)
+    assert large.non_temporal == (last(large.chain),)
+    (term,) = (term for term in large.price.terms if term.name == NON_TEMPORAL)
     assert term.seconds < 0
 
 
 def test_outputs_that_a_cache_holds_for_their_readers_do_not() -> None:
-    assert plan(16384, 64).streamed == ()
+    assert plan(16384, 64).non_temporal == ()
 
 
 def test_rows_that_are_no_whole_lines_do_not() -> None:
-    assert plan(131072, 63).streamed == ()
+    assert plan(131072, 63).non_temporal == ()
 
 
 def test_the_report_says_so() -> None:

@@ -17,13 +17,13 @@ XEON = Machine.named("cascadelake-6240")
 
 
 def _fetched(chain: Chain) -> tuple[str, ...]:
-    return plan_chain(chain, XEON).fetched
+    return plan_chain(chain, XEON).prefetched_inputs
 
 
 def test_what_every_block_reads_anew_from_behind_the_fusion_level_is_fetched() -> None:
     shapes = ((12, 512, 64), (12, 64, 512), (12, 512, 64))
     plan = tw.jit(written_chain, target="cascadelake-6240").lower(*map(tw.spec, shapes)).plan
-    assert plan.fetched == ("a", "b", "d")
+    assert plan.prefetched_inputs == ("a", "b", "d")
     assert (
         "ask for a, b, d of the next block"
         in tw.jit(written_chain, target="cascadelake-6240").lower(*map(tw.spec, shapes)).explain()
@@ -33,21 +33,21 @@ def test_what_every_block_reads_anew_from_behind_the_fusion_level_is_fetched() -
 def test_nothing_is_fetched_that_the_fusion_level_holds_or_that_all_blocks_share() -> None:
     assert _fetched(gemm_chain(dict.fromkeys("mkln", 64))) == ()
     plan = plan_chain(gemm_chain({"m": 4096, "k": 64, "l": 64, "n": 64}), XEON)
-    assert set(plan.fetched) <= {"A"}
+    assert set(plan.prefetched_inputs) <= {"A"}
 
 
 def test_tiles_that_read_an_input_ask_for_it_alone_if_that_is_few_lines() -> None:
     extents = {"m": 65536, "k": 64, "l": 64, "n": 64}
     plan = plan_chain(gemm_chain(extents), XEON)
     (first, *_) = plan.chain.operators
-    assert (plan.fetched, plan.fetching) == (("A",), (first.name,))
+    assert (plan.prefetched_inputs, plan.prefetching_operators) == (("A",), (first.name,))
 
 
 def test_an_input_is_asked_for_by_the_read_that_blocks_cut() -> None:
     """The product of a matrix with some of its own rows, which all blocks read."""
     plan = tw.jit(lambda x: x @ x[532:958:2].T, target="cascadelake-6240").lower(tw.spec((2100, 129))).plan
     (product,) = plan.chain.operators
-    assert (plan.fetched, plan.fetching) == (("x",), (product.name,))
+    assert (plan.prefetched_inputs, plan.prefetching_operators) == (("x",), (product.name,))
 
 
 @pytest.mark.needs("avx512f", "avx512dq")
@@ -59,4 +59,4 @@ def test_the_product_of_a_matrix_with_some_of_its_rows_is_right() -> None:
 
 def test_long_rows_are_left_to_the_hardware() -> None:
     """A tile of six rows of 1024 steps would ask for 384 lines of the next block's."""
-    assert "A" not in plan_chain(product(1632, 1024, 36548), XEON).fetched
+    assert "A" not in plan_chain(product(1632, 1024, 36548), XEON).prefetched_inputs

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction
 from tilewright.graph.types import Chain
 from tilewright.plan.contraction_roles import contraction_roles
-from tilewright.plan.loop_orders import prefixed
+from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost import floor, least_work, measure, operator_work, seconds, traffic_seconds
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.packing_cost import may_stay
 from tilewright.plan.model.traffic import chain_figures, set_conflict, share_bytes
-from tilewright.plan.regions.loop_views import view_prefix, view_schedule
+from tilewright.plan.regions.loop_views import view_outer_loops, view_schedule
 from tilewright.plan.regions.parallel_loops import block_count, blocks_in_view
 from tilewright.plan.schedule import Storage
 from tilewright.plan.space.schedule_space import space_of, thinned_axes
@@ -36,9 +36,9 @@ def test_no_operator_costs_less_than_its_bound(
 ) -> None:
     context = setting_for(batch_chain(b, m, n, k, length, with_softmax=with_softmax))
     space = space_of(context)
-    prefix = data.draw(st.sampled_from(space.prefixes()))
-    tiles = {axis: data.draw(st.sampled_from(space.prefix_tiles(axis))) for axis in prefix}
-    outer = prefixed(context.chain, prefix, {}, tiles, {})
+    outer_loops = data.draw(st.sampled_from(space.outer_orders()))
+    tiles = {axis: data.draw(st.sampled_from(space.outer_tiles(axis))) for axis in outer_loops}
+    outer = fused_schedule(context.chain, outer_loops, {}, tiles, {})
     view = view_schedule(context.chain, outer)
     around = chain_figures(context, view)
     for one in view.operators:
@@ -65,7 +65,7 @@ def test_tensors_that_a_cache_holds_between_calls_do_not_come_from_memory() -> N
     small, large = (setting_for(batch_chain(b, 512, 64, 64, 512, with_softmax=False)) for b in (2, 64))
     assert [one.machine.levels[one.source_position].name for one in (small, large)] == ["L3", "memory"]
     for one, comes_from_memory in ((small, False), (large, True)):
-        view = view_schedule(one.chain, prefixed(one.chain, "bm", {}, {"b": 1, "m": 48}, {}))
+        view = view_schedule(one.chain, fused_schedule(one.chain, "bm", {}, {"b": 1, "m": 48}, {}))
         work = operator_work(one, chain_figures(one, view), view.operators[0])
         assert (traffic_seconds(one, work)["L3"] > 0) is comes_from_memory
         assert traffic_seconds(one, work)["L2"] > 0
@@ -74,7 +74,9 @@ def test_tensors_that_a_cache_holds_between_calls_do_not_come_from_memory() -> N
 def test_a_cache_is_shared_by_no_more_cores_than_have_a_block() -> None:
     chain = batch_chain(12, 512, 64, 64, 512, with_softmax=False)
     level = CASCADE_LAKE.level("L3")
-    view = view_prefix(chain, ("b", "m"), {}, {"b": np.array([[1], [12], [12]]), "m": np.array([[512, 48]])}, {"C": Storage.KEEP})
+    view = view_outer_loops(
+        chain, ("b", "m"), {}, {"b": np.array([[1], [12], [12]]), "m": np.array([[512, 48]])}, {"C": Storage.KEEP}
+    )
     blocks = blocks_in_view(view, 2)
     assert np.array_equal(blocks, [[12, 132], [1, 11], [1, 11]])
     for cores in (1, 4, CASCADE_LAKE.cores):
@@ -82,9 +84,9 @@ def test_a_cache_is_shared_by_no_more_cores_than_have_a_block() -> None:
         for count in np.ravel(blocks):
             sharing = min(level.shared_by_cores, cores, int(count))
             assert share_bytes(context, level, int(count)) == level.size_bytes // sharing
-        for prefix, tiles in ((("m",), {"m": 48}), (("b", "m"), {"b": 12, "m": 512}), (("b", "m"), {"b": 1, "m": 48})):
-            schedule = prefixed(chain, prefix, {}, tiles, {})
-            assert blocks_in_view(view_schedule(chain, schedule), len(prefix)) == block_count(chain, schedule)
+        for outer_loops, tiles in ((("m",), {"m": 48}), (("b", "m"), {"b": 12, "m": 512}), (("b", "m"), {"b": 1, "m": 48})):
+            schedule = fused_schedule(chain, outer_loops, {}, tiles, {})
+            assert blocks_in_view(view_schedule(chain, schedule), len(outer_loops)) == block_count(chain, schedule)
 
 
 def test_a_plan_on_one_core_has_the_whole_cache() -> None:
@@ -93,7 +95,7 @@ def test_a_plan_on_one_core_has_the_whole_cache() -> None:
     for cores, is_held in ((1, True), (2, False)):
         levels = tuple(replace(one, size_bytes=3 << 18) if one.name == "L3" else one for one in CASCADE_LAKE.levels)
         context = replace(setting_for(chain), machine=replace(CASCADE_LAKE, cores=cores, levels=levels))
-        view = view_schedule(chain, prefixed(chain, ("b",), {}, {"b": 1}, {}))
+        view = view_schedule(chain, fused_schedule(chain, ("b",), {}, {"b": 1}, {}))
         assert chain_figures(context, view).held["L3"] == (False, is_held)
 
 

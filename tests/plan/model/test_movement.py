@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.plan.cases import batch_chain, chain_of, contraction, elementwise, gemm_chain
 from tests.plan.walk import walked_movements
-from tilewright.plan.loop_orders import permuted, prefixed
+from tilewright.plan.loop_orders import fused_schedule, permuted
 from tilewright.plan.model.movement import schedule_movements
 from tilewright.plan.papers.permutations import permutation_movements
 from tilewright.plan.schedule import Loop, Schedule, Storage
@@ -110,12 +110,12 @@ def test_tiles_may_be_arrays() -> None:
 PREFIXES = ["".join(p) for size in range(4) for p in permutations("mln", size)]
 
 
-@pytest.mark.parametrize("prefix", PREFIXES)
-def test_prefixed_schedules_move_what_the_walk_moves(prefix: str) -> None:
+@pytest.mark.parametrize("outer_loops", PREFIXES)
+def test_prefixed_schedules_move_what_the_walk_moves(outer_loops: str) -> None:
     chain = ragged_chain()
     for tiles in tile_choices():
-        first, second = ([x for x in letters if x not in prefix] for letters in ("kml", "lnm"))
-        schedule = prefixed(chain, prefix, {"C": first, "E": second}, tiles)
+        first, second = ([x for x in letters if x not in outer_loops] for letters in ("kml", "lnm"))
+        schedule = fused_schedule(chain, outer_loops, {"C": first, "E": second}, tiles)
         assert is_executable(chain, schedule)
         assert schedule_movements(chain, schedule) == walked_movements(chain, schedule), tiles
 
@@ -145,19 +145,19 @@ def test_four_operators_in_one_nest_move_what_the_walk_moves(storage: Storage) -
     assert executable > 5
 
 
-@pytest.mark.parametrize("prefix", ["l", "ml", "lm", "bml", "blm", "nml"])
-def test_online_schedules_move_what_the_walk_moves(prefix: str) -> None:
+@pytest.mark.parametrize("outer_loops", ["l", "ml", "lm", "bml", "blm", "nml"])
+def test_online_schedules_move_what_the_walk_moves(outer_loops: str) -> None:
     chain = batch_chain(2, 7, 3, 4, 6, with_softmax=True)
     for own in ({}, {"C": "k", "E": "n"}, {"C": "mlk", "E": "nml"}):
-        below = {name: [axis for axis in order if axis not in prefix] for name, order in own.items()}
-        schedule = prefixed(chain, prefix, below, {"b": 1, "m": 3, "n": 2, "k": 3, "l": 2})
+        below = {name: [axis for axis in order if axis not in outer_loops] for name, order in own.items()}
+        schedule = fused_schedule(chain, outer_loops, below, {"b": 1, "m": 3, "n": 2, "k": 3, "l": 2})
         assert is_executable(chain, schedule)
         assert schedule_movements(chain, schedule) == walked_movements(chain, schedule), below
 
 
 def test_loops_nested_on_one_axis_move_what_the_walk_moves() -> None:
     chain = batch_chain(2, 7, 3, 4, 6, with_softmax=True)
-    inner = prefixed(chain, "m", {"C": "lk", "E": "n"}, {"m": 2, "l": 3, "k": 3, "n": 2})
+    inner = fused_schedule(chain, "m", {"C": "lk", "E": "n"}, {"m": 2, "l": 3, "k": 3, "n": 2})
     nested = Schedule((Loop("m", 4, inner.body),), inner.storage)
     assert is_executable(chain, nested)
     assert schedule_movements(chain, nested) == walked_movements(chain, nested)

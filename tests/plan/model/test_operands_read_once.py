@@ -12,7 +12,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.operands_read_once import run_seconds, streamed_read
+from tilewright.plan.model.operands_read_once import operand_read_once, run_seconds
 from tilewright.plan.model.traffic import footprints
 from tilewright.plan.planner import plan_chain
 
@@ -36,7 +36,7 @@ def context(spec: str, sizes: dict[str, int]) -> CostContext:
 )
 def test_what_few_rows_read_once_streams(spec: str, sizes: dict[str, int], streams: bool) -> None:
     one = context(spec, sizes)
-    assert (streamed_read(one, one.chain.operators[0]) is not None) == streams
+    assert (operand_read_once(one, one.chain.operators[0]) is not None) == streams
 
 
 def test_blocks_narrower_than_rows_in_memory_cost_runs() -> None:

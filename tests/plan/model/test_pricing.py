@@ -19,7 +19,7 @@ from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Access, Axis, Graph, Guard, Operator, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.chains import make_chain
-from tilewright.plan.decisions.non_temporal_stores import STREAMED
+from tilewright.plan.decisions.non_temporal_stores import NON_TEMPORAL
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.least_work import needed_sizes
 from tilewright.plan.model.price_check import ROUNDING, checked
@@ -50,7 +50,7 @@ def assert_priced(plan: Plan, what: str) -> None:
     assert price >= floor * (1 - ROUNDING), what
     assert floor > 0, what
     seconds = {term.name: term.seconds for term in plan.price.terms}
-    gained = seconds.pop(STREAMED, 0.0)
+    gained = seconds.pop(NON_TEMPORAL, 0.0)
     assert gained <= 0 <= seconds.get("visible traffic", 0.0) + gained, what
     assert all(time >= 0 for name, time in seconds.items() if name != "prefetches"), what
 
@@ -119,6 +119,6 @@ def test_batch_loops_that_cannot_run_together_are_no_batch() -> None:
     operators = (first, second, third, product)
     tensors = tuple(Tensor(name, (6, 32, 32)) for name in "XTUVWE")
     chain = make_chain(Graph("neighbours", tensors, operators, ("X", "W"), ("E",)), operators)
-    assert why_not(chain, ("b",)) == "T, U share a buffer and must be kept, recomputed or rolled together"
+    assert why_not(chain, ("b",)) == "T, U share a buffer and must be kept, recomputed or line-buffered together"
     assert batch_axes(chain) == ()
     assert_priced(plan_chain(chain, Machine.named("zen5")), "neighbours")

@@ -1,4 +1,5 @@
-"""Images of consumers that read part of a result, or beside it: points of blocks against the walk, and never fewer than none."""
+"""Required regions of consumers that read part of a result, or beside it: points of blocks against the walk, and never fewer than
+none."""
 
 from __future__ import annotations
 
@@ -13,13 +14,13 @@ from tilewright.graph.index import Index, axis, constant
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Chain, Graph, Guard, Operator, Tensor
 from tilewright.plan.chains import make_chain
-from tilewright.plan.loop_orders import prefixed
+from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.working_set import live_intermediates
 from tilewright.plan.regions.loop_views import view_schedule
-from tilewright.plan.regions.required_regions import schedule_follows
+from tilewright.plan.regions.required_regions import schedule_region_axes
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.space.executability import is_executable
-from tilewright.plan.space.schedule_space import may_roll
+from tilewright.plan.space.schedule_space import may_be_line_buffered
 
 
 def reading(extent: int, rows: int, positions: Sequence[Index], taps: int = 1, other: int = 1) -> Chain:
@@ -47,8 +48,8 @@ def _write(tensor: str, letters: str) -> Access:
 )
 def test_blocks_outside_the_tensor_have_no_points(extent: int, rows: int, offset: int, tile: int) -> None:
     chain = reading(extent, rows, [axis("r") + offset])
-    schedule = prefixed(chain, ("r",), {}, {"r": tile})
-    assert schedule_follows(chain, schedule)
+    schedule = fused_schedule(chain, ("r",), {}, {"r": tile})
+    assert schedule_region_axes(chain, schedule)
     assert points(chain, schedule, "T") == max(walked_points(chain, schedule, "T"), 1)
 
 
@@ -59,16 +60,16 @@ def test_blocks_outside_the_tensor_have_no_points(extent: int, rows: int, offset
     taps=st.integers(1, 3),
     steps=st.integers(1, 4),
     offsets=st.lists(st.integers(-20, 20), min_size=1, max_size=2),
-    rolled=st.booleans(),
+    line_buffered=st.booleans(),
 )
 def test_points_are_never_fewer_than_those_of_the_walk(
-    extent: int, rows: int, tile: int, taps: int, steps: int, offsets: list[int], rolled: bool
+    extent: int, rows: int, tile: int, taps: int, steps: int, offsets: list[int], line_buffered: bool
 ) -> None:
     window = axis("t") if taps > 1 else constant(0)
     chain = reading(extent, rows, [axis("r") * steps + window + offset for offset in offsets], taps)
-    chosen = [tensor for group in may_roll(chain, ("r",)) for tensor in group] if rolled else []
-    schedule = prefixed(chain, ("r",), {}, {"r": tile}, rolled=chosen)
-    if not schedule_follows(chain, schedule):
+    chosen = [tensor for group in may_be_line_buffered(chain, ("r",)) for tensor in group] if line_buffered else []
+    schedule = fused_schedule(chain, ("r",), {}, {"r": tile}, line_buffered=chosen)
+    if not schedule_region_axes(chain, schedule):
         return
     assert is_executable(chain, schedule)
     sizes, view = planned_sizes(chain), view_schedule(chain, schedule).of("T")
@@ -90,7 +91,7 @@ def test_images_of_two_loops_are_counted_block_by_block(high: int, wide: int, of
     second = Operator("Y", "map", (Axis("r", 4), Axis("c", 6)), (read,), _write("Y", "rc"), Load(0))
     tensors = (Tensor("X", (extent,)), Tensor("T", (extent,)), Tensor("Y", (4, 6)))
     chain = make_chain(Graph("joined", tensors, (first, second), ("X",), ("Y",)), (first, second))
-    schedule = prefixed(chain, ("r", "c"), {}, {"r": high, "c": wide}, rolled=("T",) if is_rolled else ())
-    assert schedule_follows(chain, schedule)
+    schedule = fused_schedule(chain, ("r", "c"), {}, {"r": high, "c": wide}, line_buffered=("T",) if is_rolled else ())
+    assert schedule_region_axes(chain, schedule)
     counted, walked = points(chain, schedule, "T"), walked_points(chain, schedule, "T")
     assert counted == walked if offset == 0 and (not is_rolled or wide > 1) else counted >= walked

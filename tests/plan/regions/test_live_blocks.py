@@ -9,7 +9,7 @@ import pytest
 from tests.plan.cases import batch_chain, chain_of, contraction, elementwise, gemm_chain
 from tests.plan.walk import walked_live, walked_working_set
 from tilewright.graph.types import SymbolicExtent
-from tilewright.plan.loop_orders import permuted, prefixed
+from tilewright.plan.loop_orders import fused_schedule, permuted
 from tilewright.plan.model.working_set import held_sizes, working_set_elements
 from tilewright.plan.papers.permutations import permutation_movements
 from tilewright.plan.regions.live_blocks import buffer_blocks, in_place_groups, live_blocks, live_elements
@@ -84,11 +84,11 @@ def test_ragged_edges_never_need_more_than_the_formula_says() -> None:
         assert live_elements(ragged, schedule, "C") == max(walked_live(ragged, schedule, ("C",)))
 
 
-@pytest.mark.parametrize("prefix", ["", "m", "l", "ml", "lm", "mn", "nml", "mnl"])
-def test_prefixed_schedules_need_what_the_walk_needs(prefix: str) -> None:
+@pytest.mark.parametrize("outer_loops", ["", "m", "l", "ml", "lm", "mn", "nml", "mnl"])
+def test_prefixed_schedules_need_what_the_walk_needs(outer_loops: str) -> None:
     for pattern in PATTERNS:
-        own = {"C": [x for x in "mlk" if x not in prefix], "E": [x for x in "mnl" if x not in prefix]}
-        schedule = prefixed(chain(), prefix, own, tiles_of(pattern))
+        own = {"C": [x for x in "mlk" if x not in outer_loops], "E": [x for x in "mnl" if x not in outer_loops]}
+        schedule = fused_schedule(chain(), outer_loops, own, tiles_of(pattern))
         assert live_elements(chain(), schedule, "C") == max(walked_live(chain(), schedule, ("C",)))
         assert working_set_elements(chain(), schedule) == walked_working_set(chain(), schedule)
 
@@ -100,12 +100,12 @@ def attention():
 ONLINE = ["l", "ml", "lm", "bml", "blm", "lbm", "nml", "mnl", "bnlm"]
 
 
-@pytest.mark.parametrize("prefix", ONLINE)
-def test_online_schedules_need_what_the_walk_needs(prefix: str) -> None:
+@pytest.mark.parametrize("outer_loops", ONLINE)
+def test_online_schedules_need_what_the_walk_needs(outer_loops: str) -> None:
     for several in product((True, False), repeat=3):
         tiles = {x: EXTENTS[x] if whole else SMALL[x] for x, whole in zip("mnk", several, strict=True)} | {"b": 1, "l": 3}
-        own = {"C": [x for x in "mlk" if x not in prefix], "E": [x for x in "mnl" if x not in prefix]}
-        schedule = prefixed(attention(), prefix, own, tiles)
+        own = {"C": [x for x in "mlk" if x not in outer_loops], "E": [x for x in "mnl" if x not in outer_loops]}
+        schedule = fused_schedule(attention(), outer_loops, own, tiles)
         assert is_executable(attention(), schedule)
         assert working_set_elements(attention(), schedule) == walked_working_set(attention(), schedule), tiles
 
@@ -122,9 +122,9 @@ def test_online_rows_in_the_papers_orders_need_what_the_walk_needs() -> None:
 
 def test_ragged_online_rows_never_need_more_than_the_formula_says() -> None:
     ragged = batch_chain(2, 7, 5, 4, 8, with_softmax=True)
-    for prefix in ONLINE:
-        schedule = prefixed(ragged, prefix, {}, {"b": 1, "m": 3, "n": 2, "l": 3})
-        assert working_set_elements(ragged, schedule) >= walked_working_set(ragged, schedule), prefix
+    for outer_loops in ONLINE:
+        schedule = fused_schedule(ragged, outer_loops, {}, {"b": 1, "m": 3, "n": 2, "l": 3})
+        assert working_set_elements(ragged, schedule) >= walked_working_set(ragged, schedule), outer_loops
 
 
 def longer_chain():
@@ -155,7 +155,7 @@ def test_maps_and_row_operators_share_the_buffer_that_they_overwrite() -> None:
     assert in_place_groups(longer_chain()) == (("C", "R"), ("E",))
     attention = batch_chain(2, 8, 6, 4, 9, with_softmax=True)
     assert in_place_groups(attention) == (("C", "P"),)
-    whole_rows = prefixed(attention, "bm", {"E": "n"}, {"b": 1, "m": 4, "n": 2})
+    whole_rows = fused_schedule(attention, "bm", {"E": "n"}, {"b": 1, "m": 4, "n": 2})
     held = dict(buffer_blocks(attention, whole_rows, "C"))
     assert (held["b"].tile, held["m"].tile, held["l"]) == (1, 4, None)
 

@@ -9,11 +9,11 @@ import pytest
 from tests.plan.cases import batch_operators, chain_of, contraction, elementwise
 from tests.plan.walk import walked_places
 from tilewright.graph.types import Chain, Extent, SymbolicExtent
-from tilewright.plan.loop_orders import permuted, prefixed
+from tilewright.plan.loop_orders import fused_schedule, permuted
 from tilewright.plan.model.working_set import live_intermediates
-from tilewright.plan.regions.live_ranges import is_lasting, places
+from tilewright.plan.regions.live_ranges import is_lasting, shared_buffers
 from tilewright.plan.regions.loop_views import view_schedule
-from tilewright.plan.schedule import Schedule, Segment, Storage
+from tilewright.plan.schedule import FusedGroup, Schedule, Storage
 from tilewright.plan.space.executability import is_executable
 
 EXTENTS: dict[str, Extent] = {"m": 6, "a": 3, "b": 4, "c": 5, "d": 2, "e": 3}
@@ -37,23 +37,23 @@ def layers(m: Extent = 6) -> Chain:
 
 
 def found(chain: Chain, schedule: Schedule) -> list[list[tuple[str, ...]]]:
-    return [list(groups) for groups in places(view_schedule(chain, schedule))]
+    return [list(groups) for groups in shared_buffers(view_schedule(chain, schedule))]
 
 
 def test_layers_take_two_places_in_turns() -> None:
     chain = layers()
-    schedule = prefixed(chain, "m", {}, TILES)
+    schedule = fused_schedule(chain, "m", {}, TILES)
     assert found(chain, schedule) == TURNS == walked_places(chain, schedule)
     assert int(live_intermediates(view_schedule(chain, schedule))) == 2 * max(4, 2) + 2 * 5
 
 
-@pytest.mark.parametrize("prefix", ["", "m", "b", "mb", "cm", "d", "e", "me", "mbd"])
-def test_no_two_are_alive_together_whatever_loops_are_shared(prefix: str) -> None:
+@pytest.mark.parametrize("outer_loops", ["", "m", "b", "mb", "cm", "d", "e", "me", "mbd"])
+def test_no_two_are_alive_together_whatever_loops_are_shared(outer_loops: str) -> None:
     """`walked_places` asserts it."""
     chain = layers()
     for own in ({}, {"P": "a", "S": "cd", "T": "e"}):
-        free = {name: "".join(axis for axis in order if axis not in prefix) for name, order in own.items()}
-        schedule = prefixed(chain, prefix, free, TILES)
+        free = {name: "".join(axis for axis in order if axis not in outer_loops) for name, order in own.items()}
+        schedule = fused_schedule(chain, outer_loops, free, TILES)
         if is_executable(chain, schedule):
             walked_places(chain, schedule)
 
@@ -70,17 +70,17 @@ def test_nor_are_they_in_one_nest(storage: Storage) -> None:
 def test_operators_of_a_segment_run_together() -> None:
     extents: dict[str, Extent] = {"b": 2, "m": 4, "n": 3, "k": 3, "l": 6, "o": 5}
     chain = chain_of([*batch_operators(2, 4, 3, 3, 6, with_softmax=False), contraction("F", "bmn,bno->bmo", "EG", extents)])
-    schedule = prefixed(chain, "bm", {}, {"b": 1, "m": 2, "l": 2}, segments=(Segment(("C", "E"), ("l",)),))
+    schedule = fused_schedule(chain, "bm", {}, {"b": 1, "m": 2, "l": 2}, fused_groups=(FusedGroup(("C", "E"), ("l",)),))
     assert found(chain, schedule) == [[("C",)], [("E",)]] == walked_places(chain, schedule)
 
 
 def test_what_outlives_a_block_of_the_shared_loops_has_a_place_of_its_own() -> None:
     chain = layers()
-    view = view_schedule(chain, prefixed(chain, "b", {}, TILES))
+    view = view_schedule(chain, fused_schedule(chain, "b", {}, TILES))
     assert [bool(is_lasting(view, group)) for group in (("P",), ("Q", "R"))] == [False, True]
 
 
 def test_a_loop_whose_trips_a_call_decides_may_be_a_barrier() -> None:
     chain = layers(SymbolicExtent("rows", 6, 1, 100))
-    view = view_schedule(chain, prefixed(chain, "m", {}, TILES))
-    assert not any(is_lasting(view, group) for groups in places(view) for group in groups)
+    view = view_schedule(chain, fused_schedule(chain, "m", {}, TILES))
+    assert not any(is_lasting(view, group) for groups in shared_buffers(view) for group in groups)

@@ -15,10 +15,10 @@ from tests.support.masked_chains import CAUSAL, L, M, both, by_data, masked_chai
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, SymbolicExtent
 from tilewright.machine import Machine
-from tilewright.plan.loop_orders import prefixed
+from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.masked_work import needed_share, share_of_pairs
 from tilewright.plan.planner import plan_chain
-from tilewright.plan.regions.masks import LANES, clip_loops, key_guard
+from tilewright.plan.regions.masks import LANES, key_mask_of, loops_around_mask
 from tilewright.report.explain import explain_plan
 
 EXTENTS = {"b": 2, "m": 37, "l": 53, "k": 5, "n": 18}
@@ -26,7 +26,7 @@ NOTHING = Literal(float("-inf"))
 
 
 def limits(chain: Chain) -> list[str]:
-    guard = key_guard(chain)
+    guard = key_mask_of(chain)
     return [str(limit) for limit in guard.limits] if guard is not None else []
 
 
@@ -70,7 +70,7 @@ def test_values_of_the_data_limit_keys() -> None:
     ],
 )
 def test_the_body_without_the_mask(body: Scalar, inside: Scalar) -> None:
-    guard = key_guard(masked_chain(EXTENTS, CAUSAL, body=body))
+    guard = key_mask_of(masked_chain(EXTENTS, CAUSAL, body=body))
     assert guard is not None
     assert [mask.inside for mask in guard.masks] == [inside]
     assert guard.operators == {"scores", "mask", "weights", "out"}
@@ -103,8 +103,8 @@ def test_all_masks_limit_keys_where_every_reduction_sees_them() -> None:
 def test_keys_are_bounded_outside_of_their_own_loops() -> None:
     chain = masked_chain(EXTENTS, CAUSAL)
     tiles = {"b": 1, "m": 8, "l": 16, "n": 16, "k": 2}
-    for prefix, around in (("bm", "bm"), ("bml", "bm"), ("blm", "b"), ("", "")):
-        assert "".join(loop.axis for loop in clip_loops(chain, prefixed(chain, prefix, {}, tiles))) == around
+    for outer_loops, around in (("bm", "bm"), ("bml", "bm"), ("blm", "b"), ("", "")):
+        assert "".join(loop.axis for loop in loops_around_mask(chain, fused_schedule(chain, outer_loops, {}, tiles))) == around
 
 
 CONDITIONS = st.sampled_from([CAUSAL, shifted(7), shifted(-20), both(shifted(30), window(9)), window(3), apply("less", L, M)])

@@ -11,11 +11,11 @@ from tests.plan.search.test_exact_search import machine_with
 from tilewright.graph.builders.softmax import ROW_SOFTMAX
 from tilewright.graph.scalar import Point, State, apply
 from tilewright.graph.types import Chain, SymbolicExtent
-from tilewright.plan.loop_orders import permuted, prefixed
+from tilewright.plan.loop_orders import fused_schedule, permuted
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.threads import ENOUGH_BLOCKS
 from tilewright.plan.planner import plan_chain
-from tilewright.plan.regions.online_reductions import cut_axes, divided_by_readers, row_forms, shares_of
+from tilewright.plan.regions.online_reductions import cut_axes, divided_by_readers, row_forms, softmax_weights
 from tilewright.plan.regions.parallel_loops import block_count, parallel_axes
 from tilewright.plan.schedule import Loop, Schedule
 from tilewright.plan.space.executability import is_executable, why_not_executable
@@ -27,13 +27,13 @@ ATTENTION = batch_chain(2, 7, 5, 4, 8, with_softmax=True)
 
 def test_shares_follow_from_the_laws() -> None:
     rows = ATTENTION.operator("P")
-    laws = shares_of(rows)
+    laws = softmax_weights(rows)
     assert laws is not None
     assert (laws.total, [name for name, factor in laws.factors if factor is None]) == ("row_sum", ["row_max"])
     scaled = replace(ROW_SOFTMAX, finish=apply("multiply", ROW_SOFTMAX.finish, State("row_sum")))
     for other in (replace(ROW_SOFTMAX, rescales=ROW_SOFTMAX.rescales[:1]), scaled, replace(ROW_SOFTMAX, finish=Point())):
-        assert shares_of(replace(rows, reduction=other)) is None
-    assert shares_of(ATTENTION.operator("E")) is None
+        assert softmax_weights(replace(rows, reduction=other)) is None
+    assert softmax_weights(ATTENTION.operator("E")) is None
 
 
 def test_readers_divide_where_their_rows_are_shorter() -> None:
@@ -54,13 +54,13 @@ def test_readers_divide_where_their_rows_are_shorter() -> None:
         assert not divided_by_readers(chain, "C")
 
 
-@pytest.mark.parametrize("prefix", ["l", "ml", "lm", "bml", "nml", "nlm"])
-def test_loops_may_cut_rows_whose_shares_are_summed(prefix: str) -> None:
-    assert is_executable(ATTENTION, prefixed(ATTENTION, prefix, {}, SMALL))
+@pytest.mark.parametrize("outer_loops", ["l", "ml", "lm", "bml", "nml", "nlm"])
+def test_loops_may_cut_rows_whose_shares_are_summed(outer_loops: str) -> None:
+    assert is_executable(ATTENTION, fused_schedule(ATTENTION, outer_loops, {}, SMALL))
 
 
 def test_a_loop_that_recomputes_inside_the_keys_is_refused() -> None:
-    reason = why_not_executable(ATTENTION, prefixed(ATTENTION, "mln", {}, SMALL))
+    reason = why_not_executable(ATTENTION, fused_schedule(ATTENTION, "mln", {}, SMALL))
     assert reason.endswith("inside a loop that sums it: n must come first")
 
 
@@ -76,7 +76,7 @@ def test_rows_need_an_operator_that_sums_their_shares() -> None:
     mapped = (elementwise("R", "ml", [("P", "ml")], extents), contraction("E", "ml,ln->mn", "RD", extents))
     for tail in ((), (keeps_keys,), mapped):
         chain = chain_of((*scores, *tail))
-        reason = why_not_executable(chain, prefixed(chain, "l", {}, {"l": 2}))
+        reason = why_not_executable(chain, fused_schedule(chain, "l", {}, {"l": 2}))
         assert reason.startswith("P needs whole rows"), reason
 
 
@@ -90,18 +90,18 @@ def test_a_product_of_two_softmaxes_needs_whole_rows() -> None:
             contraction("E", "ml,nl->mn", "PQ", extents),
         )
     )
-    assert why_not_executable(chain, prefixed(chain, "l", {}, {"l": 2})).startswith("P needs whole rows")
-    assert why_not_executable(chain, Schedule((Loop("l", 3, prefixed(chain, "", {}, {}).body),), split="l"))
+    assert why_not_executable(chain, fused_schedule(chain, "l", {}, {"l": 2})).startswith("P needs whole rows")
+    assert why_not_executable(chain, Schedule((Loop("l", 3, fused_schedule(chain, "", {}, {}).body),), split="l"))
 
 
 def test_parts_need_a_loop_around_everything_and_one_operator_that_sums() -> None:
-    body = prefixed(ATTENTION, "bm", {}, SMALL).body
+    body = fused_schedule(ATTENTION, "bm", {}, SMALL).body
     assert is_executable(ATTENTION, Schedule((Loop("l", 3, body),), split="l"))
     assert parallel_axes(ATTENTION, Schedule((Loop("l", 3, body),), split="l")) == ("l", "b", "m")
     assert "does not stand around" in why_not_executable(ATTENTION, Schedule(body, split="l"))
-    assert "cannot be merged" in why_not_executable(ATTENTION, Schedule((Loop("l", 8, body),), split="l"))
+    assert "cannot be combined" in why_not_executable(ATTENTION, Schedule((Loop("l", 8, body),), split="l"))
     product = batch_chain(2, 7, 5, 4, 8, with_softmax=False)
-    inner = prefixed(product, "bm", {}, SMALL).body
+    inner = fused_schedule(product, "bm", {}, SMALL).body
     assert is_executable(product, Schedule((Loop("l", 3, inner),), split="l")), "parts of a plain sum are added"
     assert "would run again" in why_not_executable(product, Schedule((Loop("k", 2, inner),), split="k"))
 
@@ -135,9 +135,9 @@ def test_one_query_row_splits_its_keys_where_heads_are_few() -> None:
     assert block_count(few.chain, few.schedule) >= ENOUGH_BLOCKS
     assert row_forms(few.chain, few.schedule) == {"P": "l in parts of 1024, merged at the end"}
     assert not many.schedule.split
-    whole = sum(term.seconds for term in many.price.terms if term.name == "merge")
+    whole = sum(term.seconds for term in many.price.terms if term.name == "combine")
     assert whole == 0
-    assert any(term.name == "merge" and term.seconds > 0 for term in few.price.terms)
+    assert any(term.name == "combine" and term.seconds > 0 for term in few.price.terms)
 
 
 def test_symbolic_keys_split_by_their_hint() -> None:
@@ -168,7 +168,7 @@ def test_a_split_plan_tells_its_own_figures() -> None:
     assert of_k == [pytest.approx(4 * 64 * 20_000, rel=1e-6)]
     fused = next(one for one in plan.rejected if one.alternative == "every operator alone")
     assert fused.winner_figure == plan.price.seconds
-    merge = next(term.seconds for term in plan.price.terms if term.name == "merge")
+    merge = next(term.seconds for term in plan.price.terms if term.name == "combine")
     assert merge > 0
-    free = plan_chain(chain, CASCADE_LAKE, kernels=KERNELS, coefficients=coefficients_for(CASCADE_LAKE).without("merge"))
-    assert all(term.seconds == 0 for term in free.price.terms if term.name == "merge")
+    free = plan_chain(chain, CASCADE_LAKE, kernels=KERNELS, coefficients=coefficients_for(CASCADE_LAKE).without("combine"))
+    assert all(term.seconds == 0 for term in free.price.terms if term.name == "combine")

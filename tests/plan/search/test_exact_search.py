@@ -30,7 +30,7 @@ from tilewright.plan.planner import plan_chain
 from tilewright.plan.schedule import Pack
 from tilewright.plan.search.bounds import Bounds
 from tilewright.plan.search.exact_search import search
-from tilewright.plan.search.outer_loops import Prefix
+from tilewright.plan.search.outer_loops import OuterLoops
 from tilewright.plan.search.plan_cache import PlanCache
 from tilewright.plan.space.executability import is_executable
 from tilewright.plan.space.schedule_space import axis_multiple, space_of, why_not
@@ -114,10 +114,10 @@ TREES = {
 
 
 @pytest.mark.parametrize(
-    ("name", "l2", "segments"),
+    ("name", "l2", "fused_groups"),
     [("layers", 16 << 10, 2), ("layers", 32 << 10, 0), ("attention", 16 << 10, 1), ("attention", 32 << 10, 0)],
 )
-def test_the_search_finds_the_cheapest_tree(name: str, l2: int, segments: int) -> None:
+def test_the_search_finds_the_cheapest_tree(name: str, l2: int, fused_groups: int) -> None:
     chain, rows = TREES[name]
     machine = replace(machine_with(l1=2 << 10, l2=l2), cores=2, parallel_region_s=1e-8)
     case = context(chain, machine, columns=16, rows=rows)
@@ -125,7 +125,7 @@ def test_the_search_finds_the_cheapest_tree(name: str, l2: int, segments: int) -
     least = cheapest(case, {axis: axis_multiple(case, axis) for axis in space_of(case).tiles})
     assert winner.cores_s == pytest.approx(least, rel=1e-9)
     assert winner.used_bytes <= case.capacity_bytes
-    assert len(winner.segments) == segments
+    assert len(winner.fused_groups) == fused_groups
 
 
 @pytest.mark.parametrize(("l2", "online"), [(3 << 10, True), (6 << 10, True), (12 << 10, False)])
@@ -135,7 +135,7 @@ def test_the_search_finds_the_cheapest_form_of_a_softmax(l2: int, online: bool) 
     winner = search(case)[0]
     least = cheapest(case, {axis: axis_multiple(case, axis) for axis in space_of(case).tiles})
     assert winner.cores_s == pytest.approx(least, rel=1e-9)
-    assert ("l" in winner.prefix) == online
+    assert ("l" in winner.outer_loops) == online
 
 
 def test_axes_with_one_signature_are_one_group() -> None:
@@ -145,20 +145,22 @@ def test_axes_with_one_signature_are_one_group() -> None:
     space = space_of(context_of(chain, CASCADE_LAKE, kernels, roles, DEFAULT))
     assert len(chain.extents) == 10
     assert space.groups == (("h", "w"), ("o2",), ("o",), ("y", "x"))
-    assert len(space.prefixes()) == 16
+    assert len(space.outer_orders()) == 16
 
 
 @pytest.mark.parametrize("kernels", [(1, 3), (3, 3)])
 def test_what_a_prefix_can_execute_does_not_depend_on_the_order_of_its_loops(kernels: tuple[int, int]) -> None:
     chain = convolution_chain(height=6, width=6, channels=(8, 8, 8), kernels=kernels)
     space = space_of(context(chain, machine_with()))
-    found = set(space.prefixes())
-    assert found == {order for prefix in found for order in group_orders(space.groups, prefix) if not why_not(chain, order)}
+    found = set(space.outer_orders())
+    assert found == {
+        order for outer_loops in found for order in group_orders(space.groups, outer_loops) if not why_not(chain, order)
+    }
 
 
-def group_orders(groups: tuple[tuple[str, ...], ...], prefix: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The prefix with its groups in every order."""
-    inside = [[axis for axis in group if axis in prefix] for group in groups]
+def group_orders(groups: tuple[tuple[str, ...], ...], outer_loops: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The outer loops with its groups in every order."""
+    inside = [[axis for axis in group if axis in outer_loops] for group in groups]
     return [tuple(axis for group in order for axis in group) for order in permutations(group for group in inside if group)]
 
 
@@ -172,22 +174,22 @@ def test_two_convolutions_plan(kernels: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("kernels", [(3, 1), (1, 3), (3, 3)])
 def test_prefixes_that_were_skipped_could_not_have_won(kernels: tuple[int, int]) -> None:
-    """Every prefix of a small pair of convolutions is searched in full and compared with the winner."""
+    """Every order of outer loops of a small pair of convolutions is searched in full and compared with the winner."""
     case = context(convolution_chain(height=6, width=6, channels=(8, 8, 8), kernels=kernels), machine_with(2 << 10, 6 << 10))
     space = space_of(case)
     winner = search(case)[0]
-    every = [Prefix(space, prefix, rolled, {}).best() for prefix, rolled in space.variants()]
+    every = [OuterLoops(space, outer_loops, line_buffered, {}).best() for outer_loops, line_buffered in space.variants()]
     able = [candidate for candidate in every if candidate.used_bytes <= case.capacity_bytes] or every
     assert winner.cores_s == min(candidate.cores_s for candidate in able)
     assert_bounds_hold(case)
 
 
 def assert_bounds_hold(case: CostContext) -> None:
-    """No best schedule of a prefix costs less than the bound of its tiles."""
+    """No best schedule of an order of outer loops cost less than the bound of its tiles."""
     space = space_of(case)
     bounds = Bounds(space)
-    for prefix, rolled in space.variants():
-        every = Prefix(space, prefix, rolled, {})
+    for outer_loops, line_buffered in space.variants():
+        every = OuterLoops(space, outer_loops, line_buffered, {})
         best = every.best()
         index = tuple(every.choices[axis].index(best.tiles[axis]) for axis in every.dims)
         assert every.least(bounds)[0][index] <= best.cores_s * (1 + 1e-9)

@@ -13,7 +13,7 @@ from tests.plan.walk import walked_movements
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
-from tilewright.plan.loop_orders import nest, prefixed
+from tilewright.plan.loop_orders import fused_schedule, nest
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.traffic import chain_figures, elements_into, footprints
 from tilewright.plan.planner import plan_chain
@@ -34,7 +34,7 @@ def context(machine: Machine, chain: Chain = CHAIN, rows: int = 2, columns: int 
     return context_of(chain, machine, kernels, {op.name: contraction_roles(op) for op in contractions}, STRICT)
 
 
-def nested(prefix: str, inner_orders: dict[str, tuple[str, ...]], tiles: dict[str, int] = INNER) -> Schedule:
+def nested(outer_loops: str, inner_orders: dict[str, tuple[str, ...]], tiles: dict[str, int] = INNER) -> Schedule:
     """The prefixed schedule with loops over smaller tiles around every leaf."""
 
     def wrap(node):
@@ -42,7 +42,7 @@ def nested(prefix: str, inner_orders: dict[str, tuple[str, ...]], tiles: dict[st
             return nest(inner_orders[node.operator], tiles, (node,))
         return (replace(node, body=tuple(one for inner in node.body for one in wrap(inner))),)
 
-    outer = prefixed(CHAIN, prefix, OWN, OUTER)
+    outer = fused_schedule(CHAIN, outer_loops, OWN, OUTER)
     return replace(outer, body=tuple(one for node in outer.body for one in wrap(node)))
 
 
@@ -62,11 +62,11 @@ def moved(case: CostContext, outer: Schedule, inner: Schedule | None = None) -> 
     return totals
 
 
-@pytest.mark.parametrize("prefix", ["", "m", "l", "ml", "lm"])
-def test_two_levels_move_what_the_walk_of_each_nest_moves(prefix: str) -> None:
+@pytest.mark.parametrize("outer_loops", ["", "m", "l", "ml", "lm"])
+def test_two_levels_move_what_the_walk_of_each_nest_moves(outer_loops: str) -> None:
     case = context(machine_with(l1=32 << 10))
     for first, second in zip(permutations("mkl"), permutations("nlm"), strict=True):
-        outer, inner = prefixed(CHAIN, prefix, OWN, OUTER), nested(prefix, {"C": first, "E": second})
+        outer, inner = fused_schedule(CHAIN, outer_loops, OWN, OUTER), nested(outer_loops, {"C": first, "E": second})
         assert is_executable(CHAIN, inner)
         levels = moved(case, outer, inner)
         assert levels["L1"] == walked_movements(CHAIN, inner)
@@ -75,7 +75,7 @@ def test_two_levels_move_what_the_walk_of_each_nest_moves(prefix: str) -> None:
 
 def test_a_block_that_does_not_fit_moves_what_the_kernels_own_loops_move() -> None:
     """Column panels outside, rows inside: as if both were loops of the schedule."""
-    outer = prefixed(CHAIN, "m", OWN, OUTER)
+    outer = fused_schedule(CHAIN, "m", OWN, OUTER)
     loops = {"C": ("l", "m"), "E": ("n", "m")}
     panel_fits = context(machine_with(l1=4 * 14 * 2))
     assert 4 * 2 <= panel_fits.nearest_elements < 8 * 4 + 4 * 2
@@ -85,8 +85,8 @@ def test_a_block_that_does_not_fit_moves_what_the_kernels_own_loops_move() -> No
 
 @pytest.mark.parametrize("depth", [0, 1, 2])
 def test_a_cache_behind_moves_what_the_walk_of_the_blocks_that_it_holds_moves(depth: int) -> None:
-    outer = prefixed(CHAIN, "ml", OWN, OUTER)
-    held = prefixed(CHAIN, "ml"[:depth], {}, OUTER)
+    outer = fused_schedule(CHAIN, "ml", OWN, OUTER)
+    held = fused_schedule(CHAIN, "ml"[:depth], {}, OUTER)
     elements = {0: 16 * 8 + 8 * 16 + 16 * 8 + 16 * 8, 1: 8 * 8 + 8 * 16 + 16 * 8 + 8 * 8, 2: 8 * 8 * 4}
     one_core = machine_with(l3=4 * elements[depth])
     levels = tuple(replace(level, shared_by_cores=1) for level in one_core.levels)
@@ -101,11 +101,11 @@ def test_threads_share_what_they_all_read_and_divide_the_rest() -> None:
     """
     whole = 4 * (16 * 8 + 8 * 16 + 16 * 8 + 16 * 8)
     fits, almost, nothing = (context(machine_with(l3=size)) for size in (whole, whole - 4, 4))
-    two_blocks, one_block = prefixed(CHAIN, "ml", OWN, OUTER), prefixed(CHAIN, "lm", OWN, OUTER)
+    two_blocks, one_block = fused_schedule(CHAIN, "ml", OWN, OUTER), fused_schedule(CHAIN, "lm", OWN, OUTER)
     for outer in (two_blocks, one_block):
         assert moved(fits, outer)["L3"]["E"] == 16 * 8
     assert moved(almost, two_blocks)["L3"] == moved(nothing, two_blocks)["L3"]
-    assert moved(almost, one_block)["L3"] == walked_movements(CHAIN, prefixed(CHAIN, "l", {}, OUTER))
+    assert moved(almost, one_block)["L3"] == walked_movements(CHAIN, fused_schedule(CHAIN, "l", {}, OUTER))
     assert moved(almost, one_block)["L3"] != moved(nothing, one_block)["L3"]
 
 

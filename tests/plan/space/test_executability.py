@@ -8,7 +8,7 @@ import pytest
 from tests.plan.cases import batch_chain, chain_of, contraction, elementwise, gemm_chain, without_laws
 from tests.plan.walk import blocks
 from tilewright.graph.types import Chain, SymbolicExtent
-from tilewright.plan.loop_orders import permuted, prefixed
+from tilewright.plan.loop_orders import fused_schedule, permuted
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, Trip, When
 from tilewright.plan.space.executability import is_executable, why_not_executable
 
@@ -31,16 +31,16 @@ def test_recomputation_inside_a_sum_is_refused() -> None:
 
 def test_a_row_operator_without_laws_needs_whole_rows() -> None:
     chain = without_laws(batch_chain(2, 7, 5, 4, 8, with_softmax=True))
-    assert why_not_executable(chain, prefixed(chain, "bml", {}, SMALL)) == "P needs whole rows, and a loop cuts l"
-    assert is_executable(chain, prefixed(chain, "bm", {"C": "l", "E": "l"}, SMALL))
-    assert is_executable(chain, prefixed(chain, "bml", {}, {**SMALL, "l": 8}))
+    assert why_not_executable(chain, fused_schedule(chain, "bml", {}, SMALL)) == "P needs whole rows, and a loop cuts l"
+    assert is_executable(chain, fused_schedule(chain, "bm", {"C": "l", "E": "l"}, SMALL))
+    assert is_executable(chain, fused_schedule(chain, "bml", {}, {**SMALL, "l": 8}))
 
 
 def test_a_symbolic_row_is_whole_only_without_a_loop() -> None:
     rows = SymbolicExtent("s", 1, 100, 8)
     chain = without_laws(batch_chain(2, 7, 5, 4, rows, with_softmax=True))
-    assert not is_executable(chain, prefixed(chain, "bml", {}, {**SMALL, "l": 8}))
-    assert is_executable(chain, prefixed(chain, "bml", {}, {**SMALL, "l": 100}))
+    assert not is_executable(chain, fused_schedule(chain, "bml", {}, {**SMALL, "l": 8}))
+    assert is_executable(chain, fused_schedule(chain, "bml", {}, {**SMALL, "l": 100}))
 
 
 def test_an_operator_that_would_sum_twice_is_refused() -> None:
@@ -51,11 +51,11 @@ def test_an_operator_that_would_sum_twice_is_refused() -> None:
 
 def test_a_consumer_before_its_operand_is_finished_is_refused() -> None:
     chain = gemm_chain(7, 5, 4, 8)
-    assert "E would run again at every block of k" in why_not_executable(chain, prefixed(chain, "k", {}, SMALL))
+    assert "E would run again at every block of k" in why_not_executable(chain, fused_schedule(chain, "k", {}, SMALL))
     late = permuted(chain, "kml", SMALL).body
     hasty = Schedule(tuple(_without_conditions(node) for node in late), (("C", Storage.RECOMPUTE),))
     assert "E would run again at every block of k" in why_not_executable(chain, hasty)
-    partial = prefixed(chain_with_shared_sum(), "k", {}, SMALL)
+    partial = fused_schedule(chain_with_shared_sum(), "k", {}, SMALL)
     assert why_not_executable(chain_with_shared_sum(), partial) == "E would read C before C has finished it along k"
 
 
@@ -85,7 +85,7 @@ def test_operators_out_of_order_are_refused() -> None:
 def test_a_shared_buffer_is_kept_or_recomputed_as_a_whole() -> None:
     chain = batch_chain(2, 7, 5, 4, 8, with_softmax=True)
     mixed = permuted(chain, "bnm", SMALL, storage={"C": Storage.KEEP, "P": Storage.RECOMPUTE})
-    assert why_not_executable(chain, mixed) == "C, P share a buffer and must be kept, recomputed or rolled together"
+    assert why_not_executable(chain, mixed) == "C, P share a buffer and must be kept, recomputed or line-buffered together"
 
 
 def five_operators() -> Chain:
@@ -101,13 +101,13 @@ def five_operators() -> Chain:
     )
 
 
-@pytest.mark.parametrize("prefix", ["", "m", "mp", "pm"])
-def test_longer_chains_compute_the_right_thing_under_a_prefix(prefix: str) -> None:
+@pytest.mark.parametrize("outer_loops", ["", "m", "mp", "pm"])
+def test_longer_chains_compute_the_right_thing_under_a_prefix(outer_loops: str) -> None:
     chain = five_operators()
     tiles = {"m": 2, "k": 3, "l": 4, "n": 2, "p": 3}
-    schedule = prefixed(chain, prefix, {"C": "lk", "E": "ln", "G": "n"}, tiles)
+    schedule = fused_schedule(chain, outer_loops, {"C": "lk", "E": "ln", "G": "n"}, tiles)
     assert is_executable(chain, schedule)
-    assert np.array_equal(executed(chain, schedule), executed(chain, Schedule(prefixed(chain, "", {}, {}).body)))
+    assert np.array_equal(executed(chain, schedule), executed(chain, Schedule(fused_schedule(chain, "", {}, {}).body)))
 
 
 def executed(chain: Chain, schedule: Schedule) -> np.ndarray:

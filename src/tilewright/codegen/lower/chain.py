@@ -13,15 +13,15 @@ from itertools import takewhile
 from tilewright.codegen import names
 from tilewright.codegen.expressions import Value, add, all_of, equal, less, subtract
 from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
-from tilewright.codegen.lower.combine_rows import lower_merge
+from tilewright.codegen.lower.combine_rows import lower_combination
 from tilewright.codegen.lower.combine_sums import lower_addition
 from tilewright.codegen.lower.context import Lowering, Scope, whole_range
 from tilewright.codegen.lower.contraction import lower_constant, lower_contraction, lower_pack, lower_shared_pack
 from tilewright.codegen.lower.guard_pieces import pieces, scope_of
 from tilewright.codegen.lower.iteration_domains import clipped, plain_part
 from tilewright.codegen.lower.long_sums import with_long_sums
-from tilewright.codegen.lower.partial_results import extent_value, sums_shares
-from tilewright.codegen.lower.required_regions import Images
+from tilewright.codegen.lower.partial_results import extent_value, sums_weights
+from tilewright.codegen.lower.required_regions import RequiredRegions
 from tilewright.codegen.lower.row_reductions import correct_sums, is_cut, lower_cut_rows, lower_whole_rows
 from tilewright.codegen.lower.software_prefetch import with_fetches
 from tilewright.codegen.lower.storage import Stored
@@ -34,7 +34,7 @@ from tilewright.plan import schedule as tree
 from tilewright.plan.model.threads import LEAST_PARALLEL_S
 from tilewright.plan.model.vector_work import window_taps
 from tilewright.plan.regions.live_blocks import in_place_groups
-from tilewright.plan.regions.masks import Mask, key_guard, later_need_more
+from tilewright.plan.regions.masks import Mask, key_mask_of, later_need_more
 from tilewright.plan.regions.online_reductions import why_rows_must_be_whole
 from tilewright.plan.regions.required_regions import shared_loops
 from tilewright.plan.types import Plan
@@ -75,8 +75,8 @@ def lower(
     )
     nests = (*together, with_fetches(state, nest, block))
     if plan.schedule.split:
-        merge = lower_merge if sums_shares(plan) else lower_addition
-        nests = (*nests, merge(Lowering(plan, kernels, lanes, arguments)))
+        combine = lower_combination if sums_weights(plan) else lower_addition
+        nests = (*nests, combine(Lowering(plan, kernels, lanes, arguments)))
     return tuple(with_long_sums(one, lanes) for one in nests)
 
 
@@ -129,28 +129,28 @@ def _is_shared_body(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) 
 
 
 def _lower_shared(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> tuple[Node, ...]:
-    """Inside the shared loops operators work on the images of their consumers' blocks, if they follow them."""
-    images = Images(state.chain, state.plan.schedule, scope.ranges, scope.outer_start())
-    if not images.follows:
+    """Inside the shared loops operators work on the required regions of their consumers' blocks, if they follow them."""
+    regions = RequiredRegions(state.chain, state.plan.schedule, scope.ranges, scope.outer_start())
+    if not regions.region_axes:
         return tuple(lowered for node in body for lowered in _lower_node(state, node, scope))
-    state.images = images
-    nodes = list(images.defined())
+    state.regions = regions
+    nodes = list(regions.defined())
     for node in body:
         operators = (node.operator,) if isinstance(node, tree.Pack) else _operators(node)
         for operator in () if isinstance(node, tree.Pack) else operators:
             nodes += _carry(state, operator, scope)
-        nodes += _lower_node(state, node, replace(scope, ranges=images.inside(operators)))
+        nodes += _lower_node(state, node, replace(scope, ranges=regions.inside(operators)))
     return tuple(nodes)
 
 
 def _carry(state: Lowering, operator: str, scope: Scope) -> tuple[Node, ...]:
-    """What has to be moved before an operator that is the first to write to a rolled buffer."""
+    """What has to be moved before an operator that is the first to write to a line buffer."""
     tensor = state.chain.operator(operator).write.tensor
     group = next((group for group in in_place_groups(state.chain) if tensor == group[0]), ())
-    if not group or state.plan.schedule.storage_of(tensor) is not tree.Storage.ROLL or state.images is None:
+    if not group or state.plan.schedule.storage_of(tensor) is not tree.Storage.LINE_BUFFER or state.regions is None:
         return ()
     producers = [one.name for one in state.chain.operators if one.write.tensor in group]
-    return state.images.carry(producers, state.stored(tensor, scope))
+    return state.regions.carry(producers, state.stored(tensor, scope))
 
 
 def _operators(node: tree.Node) -> tuple[str, ...]:
@@ -225,7 +225,7 @@ def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[N
         return correct_sums(state, operator, scope, lower_contraction(state, operator, scope))
     if exact := exact_type(operator, {tensor.name: tensor for tensor in state.chain.tensors}):
         return _in_pieces(state, operator, scope, exact)
-    guard = key_guard(state.chain)
+    guard = key_mask_of(state.chain)
     mask = guard.mask(operator.name) if guard is not None else None
     if mask is not None:
         return _lower_mask(state, operator, mask, scope)

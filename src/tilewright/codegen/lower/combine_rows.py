@@ -1,4 +1,5 @@
-"""The merge of a split: all parts of a row have their states combined, then their sums, by the laws of the row operator.
+"""The combination of a split: all parts of a row have their states combined, then their sums, by the rescaling rule of the
+row-wise reduction.
 
     state = combine over the parts of (state of the part * factor),    output = sum over the parts of (sum * factor) / total
 
@@ -21,18 +22,18 @@ from tilewright.errors import InternalError
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Load, Point, Previous, Scalar, State, apply, rewrite
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable
-from tilewright.plan.regions.online_reductions import Shares, row_axes
+from tilewright.plan.regions.online_reductions import SoftmaxWeights, row_axes
 
 ROWS = 8
-"""Rows along the last row axis that are merged in one block."""
+"""Rows along the last row axis that are combined in one block."""
 
 
-def lower_merge(state: Lowering) -> LoopNest:
+def lower_combination(state: Lowering) -> LoopNest:
     """The loop nest that merges the parts of a split, parallel over rows."""
-    rows, laws = split_rows(state.plan)
+    rows, softmax = split_rows(state.plan)
     parallel, ranges = _row_blocks(state, rows)
-    merge = _Merge(state, rows, laws, Scope(ranges))
-    body = (*merge.states(), merge.weights(), merge.output())
+    combination = _Combination(state, rows, softmax, Scope(ranges))
+    body = (*combination.states(), combination.weights(), combination.output())
     title = f"merges the parts of {state.chain.name}: states of {rows.name}, then {state.chain.output}"
     return LoopNest(f"{names.identifier(state.chain.name)}_merge", (title,), (), parallel, tuple(state.buffers.values()), body)
 
@@ -55,11 +56,11 @@ def _row_blocks(state: Lowering, rows: Operator) -> tuple[tuple[ParallelAxis, ..
     return tuple(parallel), ranges
 
 
-class _Merge:
+class _Combination:
     """What the steps of one merge share: the axis of parts, the current rows, and where everything lies."""
 
-    def __init__(self, state: Lowering, rows: Operator, laws: Shares, scope: Scope) -> None:
-        self.state, self.rows, self.laws, self.scope = state, rows, laws, scope
+    def __init__(self, state: Lowering, rows: Operator, softmax: SoftmaxWeights, scope: Scope) -> None:
+        self.state, self.rows, self.softmax, self.scope = state, rows, softmax, scope
         self.row_axes = tuple(rows.axis(axis) for axis in row_axes(rows))
         self.row_access = tuple(axis_index(axis.name) for axis in self.row_axes)
         self.part = part_axis(state.plan)
@@ -70,19 +71,19 @@ class _Merge:
         """Every state over all parts, in order: later ones are corrected by the merged earlier ones."""
         assert self.rows.reduction is not None
         nodes = []
-        for number, (one, (name, factor)) in enumerate(zip(self.rows.reduction.states, self.laws.factors, strict=True)):
+        for number, (one, (name, factor)) in enumerate(zip(self.rows.reduction.states, self.softmax.factors, strict=True)):
             body: Scalar = Load(number)
             if factor is not None:
                 body = apply("multiply", body, self.over_loads(factor))
             reduction = Reduction((StateVariable(name, one.identity, Point(), one.combine),), State(name))
             axes = (*self.row_axes, Axis(self.part, 1, AxisKind.REDUCTION))
             lanes = self.row_axes[-1].name if self.row_axes else None
-            nodes.append(self.loops(f"{self.rows.name}_{name}", axes, body, self.merged(name), reduction, lanes))
+            nodes.append(self.loops(f"{self.rows.name}_{name}", axes, body, self.combined(name), reduction, lanes))
         return tuple(nodes)
 
     def weights(self) -> Node:
-        """What the sums of every part are multiplied by: the factor of its shares over the merged total."""
-        body = apply("divide", self.over_loads(self.laws.factor), Load(len(self.laws.factors) * 2 - 1))
+        """What the sums of every part are multiplied by: the factor of its weights over the combined total."""
+        body = apply("divide", self.over_loads(self.softmax.factor), Load(len(self.softmax.factors) * 2 - 1))
         axes = (*self.row_axes, Axis(self.part, 1))
         return self.loops(f"{self.rows.name}_weights", axes, body, self.weight_view(), None, self.part)
 
@@ -107,19 +108,19 @@ class _Merge:
         self, name: str, axes: tuple[Axis, ...], body: Scalar, write: View, reduction: Reduction | None, lanes: str | None
     ) -> VectorLoops:
         """A step over rows and parts. Its reads are the states of the parts, then the merged ones."""
-        laws = [state for state, _ in self.laws.factors]
+        softmax = [state for state, _ in self.softmax.factors]
         shape = row_shape(self.state.plan, self.rows)
         tensor = self.rows.write.tensor
         own = Access(name, self.row_access)
-        parts = [self.part_view(stored_part(self.state.plan, tensor, shape, 0, state), own, shape) for state in laws]
-        reads = (*parts, *(self.merged(state) for state in laws))
+        parts = [self.part_view(stored_part(self.state.plan, tensor, shape, 0, state), own, shape) for state in softmax]
+        reads = (*parts, *(self.combined(state) for state in softmax))
         indices = self.row_access if reduction is not None else (*self.row_access, axis_index(self.part))
         operator = Operator(name, "merge", axes, (own,) * len(reads), Access(name, indices), body, reduction)
         return VectorLoops(operator, tuple((axis.name, self.range(axis.name)) for axis in axes), reads, write, lanes)
 
     def over_loads(self, factor: Scalar) -> Scalar:
         """A law in terms of the reads of `loops`."""
-        place = {name: number for number, (name, _) in enumerate(self.laws.factors)}
+        place = {name: number for number, (name, _) in enumerate(self.softmax.factors)}
 
         def load(node: Scalar) -> Scalar | None:
             if isinstance(node, Previous):
@@ -139,7 +140,7 @@ class _Merge:
         step = multiply(1, *map(extent_value, shape))
         return View(found.buffer, found.offset, (*found.strides, (self.part, step)))
 
-    def merged(self, name: str) -> View:
+    def combined(self, name: str) -> View:
         """Scratch for a merged state of the current rows."""
         return self.scratch(name, (), {})
 

@@ -1,4 +1,4 @@
-"""The merge of a split sum: the parts' outputs are added up in their order: results do not depend on who computed them."""
+"""The combination of a split sum: the parts' outputs are added up in their order: results do not depend on who computed them."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from tilewright.codegen import names
 from tilewright.codegen.expressions import Value, add, minimum, multiply, subtract
 from tilewright.codegen.loop_nest import Buffer, Gather, Lookup, PackedConstant, Range, View
 from tilewright.codegen.lower.partial_results import extent_value, stored_part
-from tilewright.codegen.lower.required_regions import Images
+from tilewright.codegen.lower.required_regions import RequiredRegions
 from tilewright.codegen.lower.storage import Stored, elements, spread_strides, view
 from tilewright.graph.index import Index, with_natural_dividends
 from tilewright.graph.index import axis as axis_index
@@ -20,7 +20,7 @@ from tilewright.plan import schedule as tree
 from tilewright.plan.regions.epilogues import in_output_place
 from tilewright.plan.regions.gathered_reads import lookups_of
 from tilewright.plan.regions.live_blocks import buffer_blocks, in_place_groups
-from tilewright.plan.regions.live_ranges import is_lasting, places
+from tilewright.plan.regions.live_ranges import is_lasting, shared_buffers
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.masks import Limit
 from tilewright.plan.types import Plan
@@ -148,8 +148,8 @@ class Lowering:
     """Operands that all threads pack together."""
     turns: dict[tuple[str, ...], str] = field(default_factory=dict)
     """The place of every buffer of intermediates, "" for one of its own."""
-    images: Images | None = None
-    """Inside the shared loops, if operators follow their consumers there."""
+    regions: RequiredRegions | None = None
+    """Inside the shared loops, if operators compute required regions of their consumers there."""
 
     @property
     def chain(self) -> Chain:
@@ -165,7 +165,7 @@ class Lowering:
         """What the buffer of a group shares with others that it is never alive with."""
         if not self.turns:
             view = view_schedule(self.chain, self.plan.schedule)
-            for number, groups in enumerate(places(view)):
+            for number, groups in enumerate(shared_buffers(view)):
                 self.turns |= {one: "" if is_lasting(view, one) else f" {number}" for one in groups}
         return self.turns[group]
 
@@ -179,11 +179,11 @@ class Lowering:
     def _intermediate(self, tensor: str, scope: Scope) -> Stored:
         blocks = dict(buffer_blocks(self.chain, self.plan.schedule, tensor))
         group = next(group for group in in_place_groups(self.chain) if tensor in group)
-        held = [self._image(group, index) or self._held(index, blocks, scope) for index in self._write_indices(tensor)]
+        held = [self._region(group, index) or self._held(index, blocks, scope) for index in self._write_indices(tensor)]
         sizes = tuple(size for _, size in held)
         strides = spread_strides(sizes, self.lanes)
-        images = {axis for axis in blocks if self._image(group, axis_index(axis))}
-        what = {axis: "image" if axis in images else "block" if loop else "whole" for axis, loop in blocks.items()}
+        regions = {axis for axis in blocks if self._region(group, axis_index(axis))}
+        what = {axis: "region" if axis in regions else "block" if loop else "whole" for axis, loop in blocks.items()}
         note = " x ".join(f"{axis} {part}" for axis, part in what.items())
         buffer = self.scratch(names.identifier(group[0]), elements(sizes, strides), note, self._place(group))
         return Stored(buffer, strides, tuple(start for start, _ in held))
@@ -191,12 +191,13 @@ class Lowering:
     def _write_indices(self, tensor: str) -> tuple[Index, ...]:
         return next(operator.write.indices for operator in self.chain.operators if operator.write.tensor == tensor)
 
-    def _image(self, group: tuple[str, ...], index: Index) -> tuple[Value, Value] | None:
-        """(start, capacity) of the image that a buffer holds of a dimension, if all that write to it follow their consumers."""
-        if self.images is None or not index.is_axis():
+    def _region(self, group: tuple[str, ...], index: Index) -> tuple[Value, Value] | None:
+        """(start, capacity) of the region that a buffer holds of a dimension, if all that write to it compute required regions of
+        their consumers."""
+        if self.regions is None or not index.is_axis():
             return None
         producers = [operator.name for operator in self.chain.operators if operator.write.tensor in group]
-        return self.images.held(producers, *index.axes())
+        return self.regions.held(producers, *index.axes())
 
     def _held(self, index: Index, blocks: Mapping[str, tree.Loop | None], scope: Scope) -> tuple[Value, Value]:
         """(start, capacity) of what a buffer holds of a dimension; one that is written at a constant has one element."""

@@ -20,9 +20,9 @@ def with_epilogue(
 ) -> tuple[Node, ...]:
     """The call of a micro kernel; with the contraction's epilogue at the last block of its reduction, if it has one.
 
-    That is made of the maps behind it, or divides its sums of shares, or only stores them past the caches.
+    That is made of the maps behind it, or divides its sums of weights, or only stores them past the caches.
     """
-    streams = operator.name in state.plan.streamed and call.accumulate == 0
+    streams = operator.name in state.plan.non_temporal and call.accumulate == 0
     maps = tuple(one.operator for one in state.plan.operators if one.epilogue_of == operator.name)
     if divides_in_tiles(state, operator, scope):
         ending, last = tile_division(state, operator, roles, scope), adds_no_more(state, operator, scope)
@@ -41,7 +41,7 @@ def _tile_epilogue(state: Lowering, epilogue: Epilogue, roles: ContractionRoles,
         view = state.view(access, scope)
         if isinstance(view, Gather):
             raise InternalError(f"the epilogue of {epilogue.contraction} has an access that is not affine")
-        is_far = access.tensor in state.chain.inputs and access.tensor not in state.plan.fetched
+        is_far = access.tensor in state.chain.inputs and access.tensor not in state.plan.prefetched_inputs
         operands.append(TileOperand(view, view.stride(roles.row), view.stride(roles.column) != 0, is_far))
     return TileEpilogue(epilogue.body(state.chain), tuple(operands))
 

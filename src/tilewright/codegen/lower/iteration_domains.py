@@ -32,7 +32,7 @@ from tilewright.codegen.lower.context import Clip, Lowering, Scope
 from tilewright.graph.conditions import Datum
 from tilewright.graph.scalar import Parameter
 from tilewright.kernels.element_access import suffix
-from tilewright.plan.regions.masks import LANES, KeyGuard, Limit, Mask, clip_loops, key_guard, key_step
+from tilewright.plan.regions.masks import LANES, KeyMask, Limit, Mask, key_mask_of, key_step, loops_around_mask
 
 WHOLE = {False: "tw_whole_below", True: "tw_whole_above"}
 """The function that rounds a value of the data, by whether it rounds up."""
@@ -51,39 +51,39 @@ def clipped(state: Lowering, scope: Scope) -> tuple[tuple[Node, ...], Scope]:
 
     Elsewhere nothing, and the same scope.
     """
-    guard = _guard_here(state, scope)
-    if guard is None:
+    key_mask = _guard_here(state, scope)
+    if key_mask is None:
         return (), scope
-    whole = scope.ranges[guard.axis]
-    defined, data = _data(state, guard, scope)
-    bounds = _bounds(guard.limits, guard.axis, scope, data, largest=True)
-    align, step = _alignment(state, guard)
+    whole = scope.ranges[key_mask.axis]
+    defined, data = _data(state, key_mask, scope)
+    bounds = _bounds(key_mask.limits, key_mask.axis, scope, data, largest=True)
+    align, step = _alignment(state, key_mask)
     nodes: list[Node] = [*defined]
     start: Value = whole.start
     if bounds.starts:
         ahead = maximum(0, minimum(subtract(reduce(maximum, bounds.starts), whole.start), subtract(whole.size, 1)))
-        start = names.first(guard.axis)
+        start = names.first(key_mask.axis)
         nodes.append(Define(start, add(whole.start, round_down(ahead, align))))
     size = subtract(add(whole.start, whole.size), start)
     if bounds.stops:
         wanted = round_up(subtract(reduce(minimum, bounds.stops), start), step)
         size = minimum(maximum(wanted, step), size)
     if not isinstance(size, int | str):
-        nodes.append(Define(names.count(guard.axis), size))
-        size = names.count(guard.axis)
+        nodes.append(Define(names.count(key_mask.axis), size))
+        size = names.count(key_mask.axis)
     sizes = whole.sizes if (start, size) == (whole.start, whole.size) else _sizes(whole, align, step)
     keys = Range(start, size, whole.capacity, sizes, whole.most)
-    clip = Clip(guard.axis, keys, data)
-    return tuple(nodes), replace(scope, ranges={**scope.ranges, guard.axis: keys}, clip=clip)
+    clip = Clip(key_mask.axis, keys, data)
+    return tuple(nodes), replace(scope, ranges={**scope.ranges, key_mask.axis: keys}, clip=clip)
 
 
-def _guard_here(state: Lowering, scope: Scope) -> KeyGuard | None:
+def _guard_here(state: Lowering, scope: Scope) -> KeyMask | None:
     """The masks of a chain, if the walk stands at the place from which on they bound keys."""
-    guard = key_guard(state.chain)
-    if guard is None or scope.clip is not None or state.images is not None:
+    key_mask = key_mask_of(state.chain)
+    if key_mask is None or scope.clip is not None or state.regions is not None:
         return None
-    loops, here = clip_loops(state.chain, state.plan.schedule), [loop for loop, _ in scope.loops]
-    return guard if len(here) == len(loops) and all(one is other for one, other in zip(here, loops, strict=True)) else None
+    loops, here = loops_around_mask(state.chain, state.plan.schedule), [loop for loop, _ in scope.loops]
+    return key_mask if len(here) == len(loops) and all(one is other for one, other in zip(here, loops, strict=True)) else None
 
 
 def plain_part(guarded: Mask, scope: Scope) -> tuple[tuple[Node, ...], Value, Value] | None:
@@ -112,11 +112,11 @@ def plain_part(guarded: Mask, scope: Scope) -> tuple[tuple[Node, ...], Value, Va
     return tuple(nodes), first, last
 
 
-def _data(state: Lowering, guard: KeyGuard, scope: Scope) -> tuple[tuple[Node, ...], dict[Limit, Value]]:
+def _data(state: Lowering, key_mask: KeyMask, scope: Scope) -> tuple[tuple[Node, ...], dict[Limit, Value]]:
     """Variables for the values of the data in limits, as far as they are the same for all rows of a block, and their sums."""
     nodes: list[Node] = []
     values: dict[Limit, Value] = {}
-    for limit in guard.limits:
+    for limit in key_mask.limits:
         access = limit.access
         if access is not None and any(scope.ranges[axis].size != 1 for axis in access.axes()):
             continue
@@ -125,7 +125,7 @@ def _data(state: Lowering, guard: KeyGuard, scope: Scope) -> tuple[tuple[Node, .
             if isinstance(datum.leaf, Parameter):
                 total.append(multiply(names.extent(datum.leaf.name), datum.sign))
             elif access is not None:
-                variable = names.limit(guard.axis, len(nodes))
+                variable = names.limit(key_mask.axis, len(nodes))
                 nodes.append(Define(variable, _rounded(state.view(access, scope), datum)))
                 total.append(multiply(variable, datum.sign))
         values[limit] = add(*total)
@@ -166,12 +166,12 @@ def _rest(limit: Limit, axis: str, scope: Scope, data: Value, *, largest: bool, 
     return add(*parts, multiply(data, sign), limit.index.constant * sign)
 
 
-def _alignment(state: Lowering, guard: KeyGuard) -> tuple[int, int]:
+def _alignment(state: Lowering, key_mask: KeyMask) -> tuple[int, int]:
     """What the first key is a multiple of, counted from where its range starts, and the number of keys."""
-    plans = [plan for plan in state.plan.operators if plan.roles is not None and plan.roles.column == guard.axis]
+    plans = [plan for plan in state.plan.operators if plan.roles is not None and plan.roles.column == key_mask.axis]
     columns = [state.kernels[plan.micro_kernel or ""].columns for plan in plans]
     step = key_step(columns, state.lanes)
-    cuts = [p.cut.tile for p in state.packed.values() if p.cut is not None and p.cut.axis == guard.axis]
+    cuts = [p.cut.tile for p in state.packed.values() if p.cut is not None and p.cut.axis == key_mask.axis]
     return lcm(step, *columns, *cuts), step
 
 

@@ -12,7 +12,7 @@ from tilewright.codegen.expressions import Value, ceil_divide, divide, multiply
 from tilewright.codegen.lower.storage import Stored, dense_strides
 from tilewright.errors import InternalError
 from tilewright.graph.types import Extent, Operator, SymbolicExtent
-from tilewright.plan.regions.online_reductions import Shares, row_axes, shares_of, shares_read
+from tilewright.plan.regions.online_reductions import SoftmaxWeights, row_axes, softmax_weights, weights_read
 from tilewright.plan.schedule import Loop
 from tilewright.plan.types import Plan
 
@@ -22,18 +22,18 @@ def extent_value(extent: Extent) -> Value:
     return names.extent(extent.name) if isinstance(extent, SymbolicExtent) else extent
 
 
-def sums_shares(plan: Plan) -> bool:
-    """Whether the last operator of a split sums shares of rows, not products alone."""
-    return shares_read(plan.chain, plan.chain.operators[-1]) is not None
+def sums_weights(plan: Plan) -> bool:
+    """Whether the last operator of a split sums weights of rows, not products alone."""
+    return weights_read(plan.chain, plan.chain.operators[-1]) is not None
 
 
-def split_rows(plan: Plan) -> tuple[Operator, Shares]:
-    """The row operator whose shares the last operator of a split sums, with its laws."""
-    rows = shares_read(plan.chain, plan.chain.operators[-1])
-    laws = shares_of(rows) if rows is not None else None
-    if rows is None or laws is None:
+def split_rows(plan: Plan) -> tuple[Operator, SoftmaxWeights]:
+    """The row-wise reduction whose weights the last operator of a split sums, with its rescaling rule."""
+    rows = weights_read(plan.chain, plan.chain.operators[-1])
+    weights = softmax_weights(rows) if rows is not None else None
+    if rows is None or weights is None:
         raise InternalError(f"{plan.chain.name} is split, but its last operator sums no shares")
-    return rows, laws
+    return rows, weights
 
 
 def part_tile(plan: Plan) -> int:
@@ -76,8 +76,8 @@ def partial_buffers(plan: Plan) -> Iterator[tuple[str, Value]]:
         return
     count, output = part_count(plan), plan.chain.tensor(plan.chain.output)
     yield names.partial(output.name), multiply(count, *map(extent_value, output.shape))
-    if not sums_shares(plan):
+    if not sums_weights(plan):
         return
-    rows, laws = split_rows(plan)
-    for name, _ in laws.factors:
+    rows, weights = split_rows(plan)
+    for name, _ in weights.factors:
         yield names.partial(rows.write.tensor, name), multiply(count, *map(extent_value, row_shape(plan, rows)))

@@ -16,22 +16,22 @@ from tilewright.codegen.loop_nest import Copy, Define, If, Node, Range, View
 from tilewright.codegen.lower.storage import Stored
 from tilewright.graph.types import Chain, Operator
 from tilewright.plan.regions.required_regions import (
-    Follows,
     Reading,
+    Region,
+    RegionAxes,
     SharedLoop,
-    Walk,
-    rolled_axis,
-    schedule_follows,
+    line_buffer_axis,
+    required_regions,
+    schedule_region_axes,
     shared_loops,
-    walks,
 )
 from tilewright.plan.regions.trip_counts import planned_sizes, trip_counts
 from tilewright.plan.schedule import Schedule, Storage
 
 
 @dataclass(frozen=True)
-class Images:
-    """All images inside the shared loops of a schedule. `ranges` are those of the axes there."""
+class RequiredRegions:
+    """All required regions inside the shared loops of a schedule. `ranges` are those of the axes there."""
 
     chain: Chain
     schedule: Schedule
@@ -40,72 +40,74 @@ class Images:
     """Where the blocks of the innermost shared loop begin."""
 
     @cached_property
-    def follows(self) -> Follows:
-        """The axes along which operators follow their consumers."""
-        return schedule_follows(self.chain, self.schedule)
+    def region_axes(self) -> RegionAxes:
+        """The axes along which operators compute required regions of their consumers."""
+        return schedule_region_axes(self.chain, self.schedule)
 
     def defined(self) -> tuple[Node, ...]:
-        """Names for the starts and sizes of all images, consumers first."""
+        """Names for the starts and sizes of all required regions, consumers first."""
         nodes: list[Node] = []
-        for operator, axis in self.follows:
-            image, named = self._image(operator, axis), self.block(operator, axis)
-            for value, name in ((image.start, named.start), (image.size, named.size)):
+        for operator, axis in self.region_axes:
+            region, named = self._region(operator, axis), self.block(operator, axis)
+            for value, name in ((region.start, named.start), (region.size, named.size)):
                 if isinstance(name, str) and name != value:
                     nodes.append(Define(name, value))
         return tuple(nodes)
 
     def inside(self, operators: Sequence[str]) -> dict[str, Range]:
         """The ranges of all axes for some operators that stand together (more than one only if none follows another)."""
-        return {**self.ranges, **{axis: self.block(name, axis) for name, axis in self.follows if name in operators}}
+        return {**self.ranges, **{axis: self.block(name, axis) for name, axis in self.region_axes if name in operators}}
 
     def block(self, operator: str, axis: str) -> Range:
         """What an operator computes along an axis, by name."""
-        if (operator, axis) not in self.follows:
+        if (operator, axis) not in self.region_axes:
             return self.ranges[axis]
-        image = self._image(operator, axis)
+        region = self._region(operator, axis)
         suffix = f"{axis}_of_{names.identifier(operator)}"
-        start = image.start if isinstance(image.start, int | str) else names.axis_start(suffix)
-        return replace(image, start=start, size=image.size if isinstance(image.size, int) else names.axis_size(suffix))
+        start = region.start if isinstance(region.start, int | str) else names.axis_start(suffix)
+        return replace(region, start=start, size=region.size if isinstance(region.size, int) else names.axis_size(suffix))
 
     def held(self, operators: Sequence[str], axis: str) -> tuple[Value, Value] | None:
         """(start, capacity) of what the shared buffer of these operators' results holds; None if they do not follow anybody."""
-        if any((operator, axis) not in self.follows for operator in operators):
+        if any((operator, axis) not in self.region_axes for operator in operators):
             return None
-        return self.start(operators[-1], axis), int(self._walks[operators[-1], axis].largest)
+        return self.start(operators[-1], axis), int(self._regions[operators[-1], axis].largest)
 
     def carry(self, operators: Sequence[str], stored: Stored) -> tuple[Node, ...]:
-        """Move what the block before has left of a rolled buffer, and this one needs, to where this one expects it."""
+        """Move what the block before has left of a line buffer, and this one needs, to where this one expects it."""
         last = self.chain.operator(operators[-1])
         loop = shared_loops(self.schedule)[-1].axis
-        rolled = rolled_axis(self.chain, self.follows, last.write.tensor, loop)
-        walk = self._walks[last.name, rolled]
-        if int(walk.carried) <= 0 or self._is_first == 1:
+        line_buffered = line_buffer_axis(self.chain, self.region_axes, last.write.tensor, loop)
+        region = self._regions[last.name, line_buffered]
+        if int(region.carried) <= 0 or self._is_first == 1:
             return ()
         block = self.ranges[loop]
-        return (If(unequal(block.start, self.outer_start), (self._move(last, rolled, stored),)),)
+        return (If(unequal(block.start, self.outer_start), (self._move(last, line_buffered, stored),)),)
 
     def start(self, operator: str, axis: str) -> Value:
         """Where what consumers read of an operator's result begins, in the current block."""
-        starts = [self._reached(reading, first=True) for reading in self.follows[operator, axis].readings]
+        starts = [self._reached(reading, first=True) for reading in self.region_axes[operator, axis].readings]
         start = reduce(minimum, starts)
         return maximum(start, 0) if self._is_guarded(operator, axis) else start
 
     def end(self, operator: str, axis: str) -> Value:
         """The position after the last that an operator computes in the current block."""
-        if (operator, axis) not in self.follows:
+        if (operator, axis) not in self.region_axes:
             return add(self.ranges[axis].start, self.ranges[axis].size)
-        end = add(reduce(maximum, [self._reached(reading, first=False) for reading in self.follows[operator, axis].readings]), 1)
+        end = add(
+            reduce(maximum, [self._reached(reading, first=False) for reading in self.region_axes[operator, axis].readings]), 1
+        )
         extent = self.chain.extents[axis]
         assert isinstance(extent, int), f"{axis} is symbolic"
         return maximum(minimum(end, extent), 0) if self._is_guarded(operator, axis) else end
 
     @cached_property
-    def _walks(self) -> Mapping[tuple[str, str], Walk]:
+    def _regions(self) -> Mapping[tuple[str, str], Region]:
         sizes, loops = planned_sizes(self.chain), shared_loops(self.schedule)
         trips = trip_counts(loops, sizes)
         shared = tuple(SharedLoop(loop.axis, loop.tile, count) for loop, count in zip(loops, trips, strict=True))
         storage = {tensor: self.schedule.storage_of(tensor) for tensor in self.chain.intermediates}
-        return walks(self.chain, self.follows, storage, shared, sizes)
+        return required_regions(self.chain, self.region_axes, storage, shared, sizes)
 
     @cached_property
     def _is_first(self) -> Value:
@@ -113,16 +115,16 @@ class Images:
         return equal(self.ranges[shared_loops(self.schedule)[-1].axis].start, self.outer_start)
 
     @cached_property
-    def _before(self) -> Images:
-        """The images of the block before, along the innermost shared loop."""
+    def _before(self) -> RequiredRegions:
+        """The required regions of the block before, along the innermost shared loop."""
         loop = shared_loops(self.schedule)[-1]
         block = self.ranges[loop.axis]
         moved = Range(add(block.start, -loop.tile), loop.tile, loop.tile, frozenset((loop.tile,)))
         return replace(self, ranges={**self.ranges, loop.axis: moved})
 
-    def _image(self, operator: str, axis: str) -> Range:
-        capacity = int(self._walks[operator, axis].largest)
-        if self._is_rolled(operator, axis):
+    def _region(self, operator: str, axis: str) -> Range:
+        capacity = int(self._regions[operator, axis].largest)
+        if self._is_line_buffered(operator, axis):
             start = self._block_start(operator, axis)
             size = subtract(self.end(operator, axis), start)
             return Range(start, maximum(size, 0) if self._may_be_empty(operator, axis) else size, capacity, None)
@@ -133,9 +135,10 @@ class Images:
         return Range(start, size, capacity, sizes)
 
     def _sizes(self, operator: str, axis: str) -> frozenset[int] | None:
-        """All sizes of an image, None where they are not known: unions, clamped images, and images of such."""
-        readings = self.follows[operator, axis].readings
-        if self._is_rolled(operator, axis) or self._is_guarded(operator, axis) or len(readings) > 1:
+        """All sizes of a required region, None where they are not known: unions, clamped required regions, and required regions
+        of such."""
+        readings = self.region_axes[operator, axis].readings
+        if self._is_line_buffered(operator, axis) or self._is_guarded(operator, axis) or len(readings) > 1:
             return None
         spans = {1}
         for atom, factor in readings[0].index.terms:
@@ -146,14 +149,15 @@ class Images:
         return frozenset(spans)
 
     def _sizes_of(self, operator: str, axis: str) -> frozenset[int] | None:
-        return self._sizes(operator, axis) if (operator, axis) in self.follows else self.ranges[axis].sizes
+        return self._sizes(operator, axis) if (operator, axis) in self.region_axes else self.ranges[axis].sizes
 
     def _block_start(self, operator: str, axis: str) -> Value:
-        """Where what an operator computes begins: behind the end of the block before, if its result is rolled."""
-        if (operator, axis) not in self.follows:
+        """Where what an operator computes begins: behind the end of the block before, if its result has a circular line
+        buffer."""
+        if (operator, axis) not in self.region_axes:
             return self.ranges[axis].start
         start = self.start(operator, axis)
-        if not self._is_rolled(operator, axis):
+        if not self._is_line_buffered(operator, axis):
             return start
         return choose(self._is_first, start, maximum(start, self._before.end(operator, axis)))
 
@@ -166,36 +170,36 @@ class Images:
             parts.append(multiply(at, factor))
         return add(*parts)
 
-    def _is_rolled(self, operator: str, axis: str) -> bool:
+    def _is_line_buffered(self, operator: str, axis: str) -> bool:
         tensor = self.chain.operator(operator).write.tensor
         loop = shared_loops(self.schedule)[-1].axis
-        return self.schedule.storage_of(tensor) is Storage.ROLL and loop in self.follows[operator, axis].slopes
+        return self.schedule.storage_of(tensor) is Storage.LINE_BUFFER and loop in self.region_axes[operator, axis].slopes
 
     def _is_guarded(self, operator: str, axis: str) -> bool:
         """Whether the image may reach beyond the tensor."""
-        return any(reading.is_guarded for reading in self.follows[operator, axis].readings)
+        return any(reading.is_guarded for reading in self.region_axes[operator, axis].readings)
 
     def _may_be_empty(self, operator: str, axis: str) -> bool:
         """Whether some block may lie in the padding of this operator's readers, or of theirs."""
-        readings = self.follows[operator, axis].readings
+        readings = self.region_axes[operator, axis].readings
         before = ((one.consumer, str(atom)) for one in readings for atom, _ in one.index.terms)
-        return self._is_guarded(operator, axis) or any(self._may_be_empty(*p) for p in before if p in self.follows)
+        return self._is_guarded(operator, axis) or any(self._may_be_empty(*p) for p in before if p in self.region_axes)
 
-    def _move(self, operator: Operator, rolled: str, stored: Stored) -> Copy:
+    def _move(self, operator: Operator, line_buffered: str, stored: Stored) -> Copy:
         """Rows in increasing order: their places are overwritten when they have been read."""
         dimensions = zip(operator.write.indices, stored.strides, strict=True)
         steps = {str(index.terms[0][0]): stride for index, stride in dimensions if index.is_axis()}
-        shift = subtract(self.start(operator.name, rolled), self._before.start(operator.name, rolled))
-        sizes = {axis: self._held_size(operator, axis, rolled) for axis in steps}
+        shift = subtract(self.start(operator.name, line_buffered), self._before.start(operator.name, line_buffered))
+        sizes = {axis: self._held_size(operator, axis, line_buffered) for axis in steps}
         *outer, depth, column = ("", *steps) if len(steps) < 2 else tuple(steps)
-        source = View(stored.buffer, multiply(shift, steps[rolled]), tuple(steps.items()))
+        source = View(stored.buffer, multiply(shift, steps[line_buffered]), tuple(steps.items()))
         loops = tuple((axis, sizes[axis], steps[axis]) for axis in outer)
         rows, row = sizes.get(depth, 1), steps.get(depth, 0)
         return Copy(source, View(stored.buffer, 0, ()), loops, depth or None, rows, column, sizes[column], 0, 0, row)
 
-    def _held_size(self, operator: Operator, axis: str, rolled: str) -> Value:
-        if axis == rolled:
+    def _held_size(self, operator: Operator, axis: str, line_buffered: str) -> Value:
+        if axis == line_buffered:
             return subtract(self._before.end(operator.name, axis), self.start(operator.name, axis))
-        if (operator.name, axis) in self.follows:
+        if (operator.name, axis) in self.region_axes:
             return self.block(operator.name, axis).size
         return self.ranges[axis].size

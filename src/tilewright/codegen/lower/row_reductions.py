@@ -1,9 +1,9 @@
-"""Lowering of row operators that make shares: states between blocks of their rows, and the sums that they correct.
+"""Lowering of row-wise reductions that make weights: states between blocks of their rows, and the sums that they correct.
 
-A row operator takes its states along: at the first block they start from their identities, at every block they come out with
-the factor that its older shares are to be multiplied by. Who sums the shares multiplies what it has by that factor before it
-adds a block, and divides by the total after the last one. The parts of a split leave both to their merge. Of whole rows only the
-division is left to who sums the shares, where that is less work.
+A row-wise reduction takes its states along: at the first block they start from their identities, at every block they come out
+with the factor that its older weights are to be multiplied by. Who sums the weights multiplies what it has by that factor before
+it adds a block, and divides by the total after the last one. The parts of a split leave both to their merge. Of whole rows only
+the division is left to who sums the weights, where that is less work.
 """
 
 from __future__ import annotations
@@ -32,43 +32,43 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Access, Axis, Operator
 from tilewright.plan.regions.online_reductions import (
-    Shares,
+    SoftmaxWeights,
     cut_axes,
     divided_by_readers,
     row_axes,
-    shares_of,
-    shares_read,
+    softmax_weights,
     state_blocks,
+    weights_read,
 )
 from tilewright.plan.types import ContractionRoles
 
 FACTOR = "factor"
-"""Names the buffer of what older shares of every row are multiplied by."""
+"""Names the buffer of what older weights of every row are multiplied by."""
 INVERSE = "inverse"
-"""Names the buffer of what sums of shares of whole rows are multiplied by."""
+"""Names the buffer of what sums of weights of whole rows are multiplied by."""
 
 
 def is_cut(state: Lowering, operator: Operator) -> bool:
-    """Whether the schedule runs a row operator in blocks of its reduction."""
+    """Whether the schedule runs a row-wise reduction in blocks of its reduction."""
     return bool(cut_axes(state.chain, state.plan.schedule, operator))
 
 
 def lower_cut_rows(state: Lowering, operator: Operator, loops: VectorLoops, scope: Scope) -> tuple[Node, ...]:
-    """One block of a row operator, with its states taken along; the first block starts them."""
-    laws = _laws(operator)
+    """One block of a row-wise reduction, with its states taken along; the first block starts them."""
+    weights = _weights_of(operator)
     assert operator.reduction is not None
-    views = {name: _row_view(state, operator, name, scope) for name in (*(name for name, _ in laws.factors), FACTOR)}
+    views = {name: _row_view(state, operator, name, scope) for name in (*(name for name, _ in weights.factors), FACTOR)}
     starts = tuple(
         _row_map(operator, f"{operator.name}_{one.name}", Literal(one.identity), (), views[one.name], scope)
         for one in operator.reduction.states
     )
-    states = tuple((name, views[name], factor) for name, factor in laws.factors)
+    states = tuple((name, views[name], factor) for name, factor in weights.factors)
     first = all_of(*(equal(scope.ranges[axis].start, scope.origin(axis)) for axis in _reduced(operator)))
     return If(first, starts), replace(loops, running=RunningStates(states, views[FACTOR]))
 
 
 def lower_whole_rows(state: Lowering, operator: Operator, loops: VectorLoops, scope: Scope) -> VectorLoops:
-    """A row operator on whole rows; where its readers divide, it keeps the reciprocals of the totals for them."""
+    """A row-wise reduction on whole rows; where its readers divide, it keeps the reciprocals of the totals for them."""
     if not divided_by_readers(state.chain, operator.name):
         return loops
     return replace(loops, inverse=_row_view(state, operator, INVERSE, scope))
@@ -76,7 +76,7 @@ def lower_whole_rows(state: Lowering, operator: Operator, loops: VectorLoops, sc
 
 def correct_sums(state: Lowering, operator: Operator, scope: Scope, body: tuple[Node, ...]) -> tuple[Node, ...]:
     """A contraction on the current box; if it sums shares, what it has is corrected before, and divided after the last block."""
-    rows = shares_read(state.chain, operator)
+    rows = weights_read(state.chain, operator)
     if rows is None:
         return body
     if not is_cut(state, rows):
@@ -86,7 +86,7 @@ def correct_sums(state: Lowering, operator: Operator, scope: Scope, body: tuple[
     fresh = all_of(*(equal(scope.ranges[axis].start, _block_start(state, rows, axis, scope)) for axis in _reduced(operator)))
     older = any_of(*(unequal(scope.ranges[axis].start, scope.origin(axis)) for axis in _reduced(operator)))
     before = _scaled(state, operator, rows, FACTOR, "multiply", scope)
-    after = _scaled(state, operator, rows, _laws(rows).total, "divide", scope)
+    after = _scaled(state, operator, rows, _weights_of(rows).total, "divide", scope)
     return (
         *_if(all_of(fresh, older), before),
         *body,
@@ -95,8 +95,8 @@ def correct_sums(state: Lowering, operator: Operator, scope: Scope, body: tuple[
 
 
 def divides_in_tiles(state: Lowering, operator: Operator, scope: Scope) -> bool:
-    """Whether the micro tiles of a contraction divide its sums of shares of whole rows, in registers."""
-    rows, plan = shares_read(state.chain, operator), state.plan.operator_plan(operator.name)
+    """Whether the micro tiles of a contraction divide its sums of weights of whole rows, in registers."""
+    rows, plan = weights_read(state.chain, operator), state.plan.operator_plan(operator.name)
     kernel = state.kernels.get(plan.micro_kernel or "")
     if rows is None or plan.roles is None or kernel is None or kernel.emit_with is None or is_cut(state, rows):
         return False
@@ -106,8 +106,8 @@ def divides_in_tiles(state: Lowering, operator: Operator, scope: Scope) -> bool:
 
 
 def tile_division(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> TileEpilogue:
-    """What divides complete sums of shares of whole rows: a factor for each, which are the product's rows, or its columns."""
-    rows = shares_read(state.chain, operator)
+    """What divides complete sums of weights of whole rows: a factor for each, which are the product's rows, or its columns."""
+    rows = weights_read(state.chain, operator)
     assert rows is not None
     factors = _row_view(state, rows, INVERSE, scope)
     operand = TileOperand(factors, factors.stride(roles.row), factors.stride(roles.column) != 0)
@@ -128,7 +128,7 @@ def _scaled(state: Lowering, operator: Operator, rows: Operator, by: str, functi
 
 
 def _row_map(operator: Operator, name: str, body: Scalar, reads: tuple[View, ...], write: View, scope: Scope) -> VectorLoops:
-    """A map over the current rows of a row operator."""
+    """A map over the current rows of a row-wise reduction."""
     rows = tuple(operator.axis(axis) for axis in row_axes(operator))
     access = Access(name, tuple(axis_index(axis.name) for axis in rows))
     mapping = Operator(name, "start", rows, (access,) * len(reads), access, body)
@@ -136,7 +136,7 @@ def _row_map(operator: Operator, name: str, body: Scalar, reads: tuple[View, ...
 
 
 def _row_view(state: Lowering, rows: Operator, name: str, scope: Scope) -> View:
-    """Where a state of a row operator, or its factor, lies for the current rows."""
+    """Where a state of a row-wise reduction, or its factor, lies for the current rows."""
     access = Access(name, tuple(map(axis_index, row_axes(rows))))
     found = view_of(access, _row_buffer(state, rows, name, scope), scope.ranges)
     assert isinstance(found, View)
@@ -159,7 +159,7 @@ def _row_buffer(state: Lowering, rows: Operator, name: str, scope: Scope) -> Sto
 
 
 def _block_start(state: Lowering, rows: Operator, axis: str, scope: Scope) -> Value:
-    """Where the block of an axis starts for which the row operator ran last; the origin if no loop of it cuts the axis."""
+    """Where the block of an axis starts for which the row-wise reduction ran last; the origin if no loop of it cuts the axis."""
     path = state.plan.schedule.path(rows.name)
     blocks = [block for loop, block in scope.loops if any(loop is own for own in path) and loop.axis == axis]
     return blocks[-1].start if blocks else scope.origin(axis)
@@ -182,11 +182,11 @@ def _if(condition: Value, node: Node) -> tuple[Node, ...]:
     return (If(condition, (node,)),) if condition != 0 else ()
 
 
-def _laws(operator: Operator) -> Shares:
-    laws = shares_of(operator)
-    if laws is None:
+def _weights_of(operator: Operator) -> SoftmaxWeights:
+    weights = softmax_weights(operator)
+    if weights is None:
         raise InternalError(f"row operator {operator.name} has no law by which it could run in blocks of its rows")
-    return laws
+    return weights
 
 
 def _reduced(operator: Operator) -> tuple[str, ...]:

@@ -19,8 +19,12 @@ LINE_FLOATS = 16
 def with_fetches(state: Lowering, nest: LoopNest, scope: Scope) -> LoopNest:
     """The nest whose micro tiles ask for the next blocks of the inputs that the plan names; `scope` is that of one block."""
     tiles = sum(_tiles(node, state) for node in nest.body)
-    fetches = tuple(_fetch(state, tensor, nest.parallel, scope, tiles) for tensor in state.plan.fetched if tiles)
-    return replace(nest, fetches=fetches, body=_counting(nest.body, state.plan.fetching, len(fetches))) if fetches else nest
+    fetches = tuple(_fetch(state, tensor, nest.parallel, scope, tiles) for tensor in state.plan.prefetched_inputs if tiles)
+    return (
+        replace(nest, fetches=fetches, body=_counting(nest.body, state.plan.prefetching_operators, len(fetches)))
+        if fetches
+        else nest
+    )
 
 
 def _fetch(state: Lowering, tensor: str, parallel: tuple[ParallelAxis, ...], scope: Scope, tiles: int) -> Fetch:
@@ -83,7 +87,9 @@ def _tiles(node: Node, state: Lowering) -> int:
             return trips * sum(_tiles(inner, state) for inner in body)
         case If(body=body):
             return sum(_tiles(inner, state) for inner in body)
-        case KernelCall(kernel=name, shapes=shapes, operator=operator) if shapes is not None and operator in state.plan.fetching:
+        case KernelCall(kernel=name, shapes=shapes, operator=operator) if (
+            shapes is not None and operator in state.plan.prefetching_operators
+        ):
             kernel = state.kernels[name]
             return max((_tiles_of(kernel, rows, columns) for rows, columns in shapes), default=0)
         case _:

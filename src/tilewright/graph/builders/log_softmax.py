@@ -1,4 +1,5 @@
-"""The logarithm of softmax, as one row operator: x - m - log(sum_j exp(x[j] - m)), m = max_j x[j], which does not overflow."""
+"""The logarithm of softmax, as one row-wise reduction: x - m - log(sum_j exp(x[j] - m)), m = max_j x[j], which does not
+overflow."""
 
 from __future__ import annotations
 

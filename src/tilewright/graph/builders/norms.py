@@ -1,4 +1,4 @@
-"""Layer norm and RMS norm: row operators that write every point, divided by what the whole row deviates.
+"""Layer norm and RMS norm: row-wise reductions that write every point, divided by what the whole row deviates.
 
     layer_norm(x)[i] = (x[i] - mean) / sqrt(variance + eps) * weight[i] + bias[i]
     mean = sum_j x[j] / n,    variance = sum_j (x[j] - mean)^2 / n

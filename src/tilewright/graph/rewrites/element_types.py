@@ -1,4 +1,4 @@
-"""Puts conversions around what kernels compute in float32 alone: contractions and row operators."""
+"""Puts conversions around what kernels compute in float32 alone: contractions and row-wise reductions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tilewright.graph.types import Graph, Operator, Tensor
 
 @dataclass(frozen=True, slots=True)
 class ElementTypes:
-    """A contraction in float32 reads float32: what has another type is converted by a map before it. What it, or a row
-    operator, writes in another type is converted by a map behind it. The body of a map that writes truth values is a condition.
+    """A contraction in float32 reads float32: what has another type is converted by a map before it. What it, or a row-wise
+    reduction, writes in another type is converted by a map behind it. The body of a map that writes truth values is a condition.
 
     Operators that are computed exactly stay as they are.
     """

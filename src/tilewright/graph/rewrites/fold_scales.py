@@ -1,4 +1,4 @@
-"""Moves positive constant factors out of what row operators read and into their reductions, where they cost nothing.
+"""Moves positive constant factors out of what row-wise reductions read and into their reductions, where they cost nothing.
 
 softmax(c * q k^T) takes the exponentials of c * (x - max x); the pass that multiplied is gone. The factor may stand on an operand
 of a contraction, (c * q) k^T, or in front of a mask: where(kept, c * x, -inf) = c * where(kept, x, -inf).
@@ -28,7 +28,7 @@ class FoldScales:
     name: str = "fold-scales"
 
     def run(self, graph: Graph) -> Graph:
-        """The graph in which row operators multiply differences of points by what stood in front of the points."""
+        """The graph in which row-wise reductions multiply differences of points by what stood in front of the points."""
         readers = Counter(access.tensor for operator in graph.operators for access in operator.reads)
         free = {one.name for one in graph.tensors if one.dtype == "float32" and readers[one.name] == 1} - set(graph.outputs)
         operators = {operator.write.tensor: operator for operator in graph.operators}

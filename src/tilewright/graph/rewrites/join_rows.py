@@ -1,4 +1,4 @@
-"""Makes one row operator of the reductions and maps in which a function of whole rows is written out: softmax, norms.
+"""Makes one row-wise reduction of the reductions and maps in which a function of whole rows is written out: softmax, norms.
 
 What matters is the data flow. Reductions along the same axes of one tensor, and maps of their results and of the tensor's
 elements, are states of one reduction, as long as nobody else reads what lies between.
@@ -137,7 +137,7 @@ class _Region:
         return sorted(found, key=lambda value: -value.reductions)
 
     def joined(self, value: _Value) -> Operator:
-        """The row operator that makes a value."""
+        """The row-wise reduction that makes a value."""
         (tensor,) = (name for name, own in self.values.items() if own is value)
         extents = self._extents()
         like_base = [name is None for name in value.dimensions] == [extent == 1 for extent in self.base.shape]

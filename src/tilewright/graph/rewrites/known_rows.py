@@ -42,7 +42,7 @@ def is_known(operator: Operator) -> bool:
 
 
 def as_known_rows(operator: Operator) -> Operator:
-    """A row operator as the softmax or the norm that it is. Others divide by values of the row once a row."""
+    """A row-wise reduction as the softmax or the norm that it is. Others divide by values of the row once a row."""
     assert operator.reduction is not None
     if _is_softmax(operator.reduction):
         return replace(operator, kind="softmax", reduction=ROW_SOFTMAX)

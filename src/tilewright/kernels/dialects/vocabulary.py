@@ -190,8 +190,8 @@ REDUCTIONS = (
 )
 
 WAYS = 4
-"""Rows that a row operator works on at a time. Measured on AVX-512 (Zen 5), softmax of 24 rows of 512: 7.9 cycles a vector with 2
-ways, 6.7 with 4; row by row 11.7."""
+"""Rows that a row-wise reduction works on at a time. Measured on AVX-512 (Zen 5), softmax of 24 rows of 512: 7.9 cycles a vector
+with 2 ways, 6.7 with 4; row by row 11.7."""
 
 TYPES = """\
 #define TW_LANES @LANES@

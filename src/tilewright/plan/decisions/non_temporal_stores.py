@@ -17,14 +17,14 @@ from tilewright.plan.model.pricing import price_blocking
 from tilewright.plan.model.traffic import axis_stride
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.regions.loop_views import view_schedule
-from tilewright.plan.regions.online_reductions import shares_read
+from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.types import Price, PriceTerm
 
-STREAMED = "streamed stores"
+NON_TEMPORAL = "non-temporal stores"
 
 
-def streamed_writes(context: CostContext, schedule: Schedule) -> tuple[str, ...]:
+def non_temporal_writes(context: CostContext, schedule: Schedule) -> tuple[str, ...]:
     """The contraction whose micro tiles store the output past the caches, if one may and the caches do not hold the output.
 
     Its tiles store every element once: no loop cuts its sum or repeats it. Rows of the output are whole cache lines.
@@ -37,15 +37,15 @@ def streamed_writes(context: CostContext, schedule: Schedule) -> tuple[str, ...]
 def price_with_stores(context: CostContext, blocking: Blocking, done: Works) -> Price:
     """The price of a plan whose operators cost what is `done`, with the gain of its non-temporal stores."""
     price = price_blocking(context, blocking, done)
-    return replace(price, terms=(*price.terms, *streaming_term(context, blocking.schedule)))
+    return replace(price, terms=(*price.terms, *non_temporal_term(context, blocking.schedule)))
 
 
-def streaming_term(context: CostContext, schedule: Schedule) -> tuple[PriceTerm, ...]:
+def non_temporal_term(context: CostContext, schedule: Schedule) -> tuple[PriceTerm, ...]:
     """What is gained: lines of the output are not read, of which a part would show as that of all traffic from memory does."""
-    if not streamed_writes(context, schedule):
+    if not non_temporal_writes(context, schedule):
         return ()
     reading_s = _output_bytes(context) / context.machine.levels[-1].bandwidth_bytes_per_s
-    return (PriceTerm(STREAMED, -context.coefficients.visible_traffic * reading_s, note="lines of the output are not read"),)
+    return (PriceTerm(NON_TEMPORAL, -context.coefficients.visible_traffic * reading_s, note="lines of the output are not read"),)
 
 
 def _output_bytes(context: CostContext) -> int:
@@ -55,7 +55,7 @@ def _output_bytes(context: CostContext) -> int:
 
 def _finishes_output(context: CostContext, schedule: Schedule, operator: Operator) -> bool:
     kernel = context.kernels.get(operator.name)
-    if kernel is None or kernel.emit_with is None or shares_read(context.chain, operator) is not None:
+    if kernel is None or kernel.emit_with is None or weights_read(context.chain, operator) is not None:
         return False
     maps = [name for name, one in maps_in_tiles(context.chain, schedule, context.kernels).items() if one == operator.name]
     write = context.chain.operator(maps[-1]).write if maps else operator.write

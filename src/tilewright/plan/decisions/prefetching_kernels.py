@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tilewright.kernels.contract import MicroKernel
-from tilewright.plan.model.blocking import Blocking, Works, walk, works
+from tilewright.plan.model.blocking import Blocking, Works, views_of, works
 from tilewright.plan.model.cost import seconds
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.types import Rejected
@@ -23,8 +23,8 @@ class PrefetchChoice:
 
 def choose_prefetches(plain: CostContext, blocking: Blocking, available: tuple[MicroKernel, ...]) -> PrefetchChoice:
     """Kernels of the same tiles that prefetch, wherever they gain `least_gain` over those of a context."""
-    walked = walk(plain, blocking)
-    done = tuple(works(plain, blocking, walked=walked))
+    views = views_of(plain, blocking)
+    done = tuple(works(plain, blocking, views=views))
     plain_s = _operator_seconds(plain, done)
     best: dict[str, tuple[MicroKernel, float]] = {}
     for prefetch in sorted({kernel.prefetch for kernel in available if kernel.prefetch}):
@@ -32,7 +32,7 @@ def choose_prefetches(plain: CostContext, blocking: Blocking, available: tuple[M
         if not changed:
             continue
         prefetching = _with_kernels(plain, changed)
-        prefetching_s = _operator_seconds(prefetching, works(prefetching, blocking, changed, walked))
+        prefetching_s = _operator_seconds(prefetching, works(prefetching, blocking, changed, views))
         for name, kernel in changed.items():
             if name not in best or prefetching_s[name] < best[name][1]:
                 best[name] = kernel, prefetching_s[name]
@@ -42,7 +42,7 @@ def choose_prefetches(plain: CostContext, blocking: Blocking, available: tuple[M
     if not chosen:
         return PrefetchChoice(plain, done, rejected)
     context = _with_kernels(plain, chosen)
-    return PrefetchChoice(context, tuple(works(context, blocking, walked=walked)), rejected)
+    return PrefetchChoice(context, tuple(works(context, blocking, views=views)), rejected)
 
 
 def _with_kernels(context: CostContext, kernels: Mapping[str, MicroKernel]) -> CostContext:

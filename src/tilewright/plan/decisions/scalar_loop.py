@@ -23,7 +23,7 @@ CYCLES_PER_STEP = 2.0
 """Of one function at one point: a load, an operation and a store of one element, some of which the compiler takes together."""
 
 
-def is_exact(chain: Chain) -> bool:
+def is_scalar_loop(chain: Chain) -> bool:
     """Whether a chain is an operator with an exact type."""
     tensors = {tensor.name: tensor for tensor in chain.tensors}
     return len(chain.operators) == 1 and exact_type(chain.operators[0], tensors) != ""
@@ -38,7 +38,7 @@ def why_stored(tensors: Mapping[str, Tensor], tensor: str, ends: Sequence[Operat
     return f"{exact.name} is computed exactly, in {exact_type(exact, tensors)}" if exact is not None else ""
 
 
-def plan_exactly(chain: Chain, machine: Machine, coefficients: Coefficients) -> Plan:
+def plan_scalar_loop(chain: Chain, machine: Machine, coefficients: Coefficients) -> Plan:
     """The plan of such a chain."""
     (operator,) = chain.operators
     sizes = planned_sizes(chain)

@@ -1,4 +1,4 @@
-"""Software prefetch of the next block: while a block is computed, its micro tiles ask for what the next block reads.
+"""Software prefetch of the next block: while a block is computed, its micro tiles prefetch what the next block reads.
 
 Inputs that no cache up to the fusion level holds come in at the start of every block, rows at a time, and hardware prefetchers
 foresee neither the first lines of a row nor the next matrix of a batch: with everything in L2, chains of Table IV take 4 to 13%
@@ -17,7 +17,7 @@ from tilewright.plan.model.cost import arithmetic_work
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.model.kernel_work import KernelWork
 from tilewright.plan.regions.parallel_loops import parallel_loops
-from tilewright.plan.regions.required_regions import schedule_follows
+from tilewright.plan.regions.required_regions import schedule_region_axes
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Schedule
 
@@ -30,13 +30,13 @@ MOST_DIMENSIONS = 2
 """Of what a block reads, not counting those of one element: rows, and columns side by side."""
 
 
-def fetched_inputs(context: CostContext, schedule: Schedule, scratch_bytes: int) -> tuple[str, ...]:
+def inputs_to_prefetch(context: CostContext, schedule: Schedule, scratch_bytes: int) -> tuple[str, ...]:
     """The inputs whose next block is worth asking for, and fits the fusion level beside all else; in the order of their use.
 
     None where half of that level holds all tensors, where there is one block only, where blocks overlap,
     and where their number is known at run time only.
     """
-    overlaps = schedule.split or schedule_follows(context.chain, schedule)
+    overlaps = schedule.split or schedule_region_axes(context.chain, schedule)
     parallel = parallel_loops(context.chain, schedule)
     if not all(isinstance(context.chain.extents[loop.axis], int) for loop in parallel):
         return ()
@@ -61,7 +61,7 @@ def fetched_inputs(context: CostContext, schedule: Schedule, scratch_bytes: int)
     return fitting if _pays(context, fitting) else ()
 
 
-def fetching_operators(context: CostContext, schedule: Schedule, tensors: tuple[str, ...]) -> tuple[str, ...]:
+def operators_that_prefetch(context: CostContext, schedule: Schedule, tensors: tuple[str, ...]) -> tuple[str, ...]:
     """The contractions whose micro tiles ask: those that read these inputs, where their tiles need not ask for too many lines.
 
     Reads that are the same for all blocks do not count, such as that of y in y @ y[:k].T.

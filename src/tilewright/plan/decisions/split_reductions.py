@@ -15,18 +15,18 @@ from tilewright.graph.types import Axis, Chain
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost_context import CostContext, context_of
-from tilewright.plan.model.split_price import Split, split_seconds
+from tilewright.plan.model.split_price import SplitReduction, split_seconds
 from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S, threads_seconds
-from tilewright.plan.regions.online_reductions import shares_read
+from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.regions.parallel_loops import block_count
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import axis_multiple
 
 
-def split_of(
+def split_reduction(
     context: CostContext, found: Sequence[Candidate], blocking: Blocking, refined: Callable[[CostContext], Blocking]
-) -> Split | None:
+) -> SplitReduction | None:
     """The split of a chain whose best plan has too few blocks for threads; None where none is needed, or possible.
 
     `found` are the plans that the best one was chosen from.
@@ -44,7 +44,7 @@ def split_of(
     part = _part(context, axis, tile)
     if not is_few:
         part = replace(part, machine=replace(context.machine, cores=1), enough_blocks=1)
-    split = Split(axis, tile, -(-size // tile), size, part, refined(part))
+    split = SplitReduction(axis, tile, -(-size // tile), size, part, refined(part))
     if why_not_executable(context.chain, split.schedule()):
         return None
     cores, region_s = context.machine.cores, context.machine.parallel_region_s
@@ -54,9 +54,9 @@ def split_of(
 
 
 def _axis(chain: Chain) -> str | None:
-    """The axis along which the last operator of a chain sums shares of rows, or the only operator its products."""
+    """The axis along which the last operator of a chain sums weights of rows, or the only operator its products."""
     sink = chain.operators[-1]
-    rows = shares_read(chain, sink)
+    rows = weights_read(chain, sink)
     summed = sink.reduction_axes() if len(chain.operators) == 1 and sink.is_contraction() else ()
     reduced = rows.reduction_axes() if rows is not None else summed
     return reduced[0].name if len(reduced) == 1 else None
@@ -64,7 +64,7 @@ def _axis(chain: Chain) -> str | None:
 
 def _is_held_back(context: CostContext, found: Sequence[Candidate]) -> bool:
     """Whether a sum could be cheaper in fewer blocks than threads need; of plans that were not searched the bound counts."""
-    winner, is_sum = found[0], shares_read(context.chain, context.chain.operators[-1]) is None
+    winner, is_sum = found[0], weights_read(context.chain, context.chain.operators[-1]) is None
     fitting = [one for one in found[1:] if one.used_bytes <= context.capacity_bytes]
     cheaper = (one.seconds * context.coefficients.least_gain < winner.seconds for one in fitting if one.blocks < winner.blocks)
     return is_sum and any(cheaper)

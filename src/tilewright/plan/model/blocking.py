@@ -31,7 +31,7 @@ class Blocking:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class BlockingViews:
     """The loops of a blocking, whatever its micro kernels: without those for L1, and with them."""
 
     outer: ChainView
@@ -39,17 +39,17 @@ class Walk:
     around: ChainFigures
 
 
-def walk(context: CostContext, blocking: Blocking) -> Walk:
+def views_of(context: CostContext, blocking: Blocking) -> BlockingViews:
     """How a blocking is walked."""
     outer = view_schedule(context.chain, blocking.outer)
-    return Walk(outer, view_schedule(context.chain, blocking.schedule), chain_figures(context, outer))
+    return BlockingViews(outer, view_schedule(context.chain, blocking.schedule), chain_figures(context, outer))
 
 
 def works(
-    context: CostContext, blocking: Blocking, only: Collection[str] | None = None, walked: Walk | None = None
+    context: CostContext, blocking: Blocking, only: Collection[str] | None = None, views: BlockingViews | None = None
 ) -> Iterator[tuple[Operator, Work]]:
-    """What every operator of a blocking costs, or each of those named; `walked` as `walk` says, where that is known."""
-    known = walked or walk(context, blocking)
+    """What every operator of a blocking costs, or each of those named; `views` as `views_of` says, where that is known."""
+    known = views or views_of(context, blocking)
     for one, inner in zip(known.outer.operators, known.whole.operators, strict=True):
         if only is not None and one.operator.name not in only:
             continue

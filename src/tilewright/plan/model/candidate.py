@@ -1,24 +1,25 @@
-"""Candidates: the best schedule of each prefix, with the figures that it competes by."""
+"""Candidates: the best schedule with each choice of outer loops, with the figures that it competes by."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tilewright.plan.loop_orders import prefixed
+from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.schedule import Schedule, Segment
+from tilewright.plan.schedule import FusedGroup, Schedule
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The best schedule of one prefix, with the figures that it competes by. Loops that always have one trip are left out."""
+    """The best schedule with some outer loops, with the figures that it competes by. Loops that always have one trip are left
+    out."""
 
-    prefix: tuple[str, ...]
+    outer_loops: tuple[str, ...]
     tiles: Mapping[str, int]
-    """Of the loops of the prefix and of all segments."""
-    own_orders: Mapping[str, tuple[str, ...]]
-    own_tiles: Mapping[str, Mapping[str, int]]
+    """Of the outer loops and of all fused groups."""
+    inner_orders: Mapping[str, tuple[str, ...]]
+    inner_tiles: Mapping[str, Mapping[str, int]]
     seconds: float
     """On one thread."""
     cores_s: float
@@ -26,24 +27,34 @@ class Candidate:
     used_bytes: int
     blocks: int
     is_bound: bool = False
-    """Whether the figures are only what the prefix costs at least: enough to lose by."""
-    rolled: tuple[str, ...] = ()
-    """Intermediates that are rolled along the last loop of the prefix."""
-    segments: tuple[Segment, ...] = ()
+    """Whether the figures are only what the outer loops cost at least: enough to lose by."""
+    line_buffered: tuple[str, ...] = ()
+    """Intermediates that have circular line buffers along the last of the outer loops."""
+    fused_groups: tuple[FusedGroup, ...] = ()
     """Operators that share further loops, in the order of the chain."""
 
     def schedule(self, context: CostContext) -> Schedule:
         """The schedule, without packing."""
-        return prefixed(
-            context.chain, self.prefix, self.own_orders, self.tiles, self.own_tiles, rolled=self.rolled, segments=self.segments
+        return fused_schedule(
+            context.chain,
+            self.outer_loops,
+            self.inner_orders,
+            self.tiles,
+            self.inner_tiles,
+            line_buffered=self.line_buffered,
+            fused_groups=self.fused_groups,
         )
 
     def __str__(self) -> str:
-        shared = self._loops(self.prefix) or "no shared loop"
-        around = [f"{self._loops(one.axes)} around {', '.join(one.operators)}" for one in self.segments]
-        below = [f"{name}: {', '.join(order)}" for name, order in self.own_orders.items() if order]
-        rolled = [f"{', '.join(self.rolled)} rolled along {self.prefix[-1]}"] if self.rolled else []
-        return "; ".join([shared, *rolled, *around, *below])
+        shared = self._loops(self.outer_loops) or "no shared loop"
+        around = [f"{self._loops(one.axes)} around {', '.join(one.operators)}" for one in self.fused_groups]
+        below = [f"{name}: {', '.join(order)}" for name, order in self.inner_orders.items() if order]
+        line_buffered = (
+            [f"{', '.join(self.line_buffered)} in a circular line buffer along {self.outer_loops[-1]}"]
+            if self.line_buffered
+            else []
+        )
+        return "; ".join([shared, *line_buffered, *around, *below])
 
     def _loops(self, axes: tuple[str, ...]) -> str:
         return ", ".join(f"{axis} by {self.tiles[axis]}" for axis in axes)

@@ -46,12 +46,12 @@ class Coefficients:
     block_cycles: float = 150.0
     """Loop control and addresses of one run of an operator on one block."""
     pass_cycles_per_vector: float = 1.5
-    """One load, one operation and one store of a vector in a map or row operator."""
+    """One load, one operation and one store of a vector in a map or row-wise reduction."""
     row_cycles: float = 30.0
-    """Of every state of a row operator, once a row: ends of loops, and lanes that become one value."""
+    """Of every state of a row-wise reduction, once a row: ends of loops, and lanes that become one value."""
     visible_later_passes: float = 0.9
-    """Share of the time of traffic into L1 that a row operator shows in passes over rows that its first pass has read, and L1 has
-    lost (softmax of 24 rows of 4096, as a whole and in blocks of 1536, Zen 5: 0.25 to 0.31 of 0.33 ms)."""
+    """Share of the time of traffic into L1 that a row-wise reduction shows in passes over rows that its first pass has read, and
+    L1 has lost (softmax of 24 rows of 4096, as a whole and in blocks of 1536, Zen 5: 0.25 to 0.31 of 0.33 ms)."""
     function_cycles_per_vector: tuple[tuple[str, float], ...] = (
         *((name, function.cycles) for name, function in VECTOR_FUNCTIONS.items()),
         ("sqrt", 8.0),
@@ -81,7 +81,7 @@ class Coefficients:
     """From the user's call to the kernel."""
     spilling: float = 1.0
     """Share of the time of moving what does not fit the fusion level that counts."""
-    merging: float = 1.0
+    combining: float = 1.0
     """Share of the time of merging the parts of split keys that counts."""
     prefetch_hides: float = 0.5
     """Share of the visible traffic of an operand that its prefetch hides: 0.3 to 0.7 on AVX-512 (Zen 5), see docs/kernels.md."""
@@ -126,7 +126,7 @@ TERMS: Mapping[str, tuple[str, ...]] = {
     "block runs": ("block_cycles",),
     "pages": ("page_cycles", "lookup_cycles", "stream_cycles", "run_cycles"),
     "spills": ("spilling",),
-    "merge": ("merging",),
+    "combine": ("combining",),
     "prefetches": ("prefetch_cycles_per_line", "prefetch_hides", "visible_stream"),
     "call": ("call_s",),
 }

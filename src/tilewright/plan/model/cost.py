@@ -27,10 +27,10 @@ from tilewright.plan.model.packing_cost import in_place_seconds, least_packing_s
 from tilewright.plan.model.pages import left_page_seconds, target_page_seconds
 from tilewright.plan.model.prefetch_gain import prefetch_seconds, stream_seconds
 from tilewright.plan.model.traffic import ChainFigures, Footprints, elements_into, footprints
-from tilewright.plan.model.vector_work import epilogue_seconds, function_seconds, share_seconds, vector_seconds
+from tilewright.plan.model.vector_work import epilogue_seconds, function_seconds, vector_seconds, weight_seconds
 from tilewright.plan.regions.loop_views import OperatorView
-from tilewright.plan.regions.masks import is_plain_mask, key_guard
-from tilewright.plan.regions.online_reductions import shares_of
+from tilewright.plan.regions.masks import is_plain_mask, key_mask_of
+from tilewright.plan.regions.online_reductions import softmax_weights
 from tilewright.plan.types import Floor
 
 
@@ -62,8 +62,8 @@ class Work:
     """Prefetch instructions less the visible traffic that they hide: below 0 where prefetching gains."""
     streams_s: Quantity = 0.0
     """What shows of panels packed ahead where they are not prefetched. No price has it: that they are is decided by it."""
-    rolling_s: Quantity = 0.0
-    """Carrying over what neighbouring blocks share of a rolled result."""
+    line_buffer_s: Quantity = 0.0
+    """Carrying over what neighbouring blocks share of a line-buffered result."""
 
 
 def measure(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Block:
@@ -101,7 +101,7 @@ def operator_work(
     """
     if context.is_in_tiles(view.operator.name):
         return Work(0.0, 0.0, 0.0, 0.0, {level.name: 0 for level in context.cache_levels})
-    context = context.walked(view.walked(context.sizes))
+    context = context.with_sizes(view.computed_sizes(context.sizes))
     block = block or measure(context, view.operator, view.tiles)
     nearest = block if inner is None else measure(context, view.operator, inner.tiles)
     running = view.running() if inner is None else inner.running()
@@ -129,15 +129,17 @@ def operator_work(
     prefetching = prefetch_seconds(context, view, moved, nearest.tiles, calls, packed=conflict is None, pages_s=pages)
     streams = stream_seconds(context, view, moved, in_place=conflict is not None)
     packing = packing + pages["left"] + target_page_seconds(context, view.operator, moved, nearest.tiles)
-    rolling = view.carried * coefficients.pass_cycles_per_vector * context.vectors_per_element / hz
-    return Work(nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic, prefetching, streams, rolling)
+    line_buffer_s = view.carried * coefficients.pass_cycles_per_vector * context.vectors_per_element / hz
+    return Work(
+        nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic, prefetching, streams, line_buffer_s
+    )
 
 
 def _guarded_traffic(
     context: CostContext, operator: Operator, moved: Mapping[str, tuple[Count, ...]], guarded: GuardedWork
 ) -> Mapping[str, tuple[Quantity, ...]]:
     """Elements of every operand that move where masks leave out keys."""
-    guard = key_guard(context.chain)
+    guard = key_mask_of(context.chain)
     if guard is None or operator.name not in guard.operators:
         return moved
     share = guarded.masked if is_plain_mask(context.chain, operator.name) else guarded.computed
@@ -153,7 +155,7 @@ def seconds(context: CostContext, work: Work) -> Quantity:
     times = traffic_seconds(context, work)
     overlapped = (context.coefficients.overlapped_traffic * time for time in times.values())
     longest = reduce(np.maximum, overlapped, work.arithmetic_s + work.functions_s)
-    beside = work.packing_s + work.overhead_s + work.prefetch_s + work.rolling_s
+    beside = work.packing_s + work.overhead_s + work.prefetch_s + work.line_buffer_s
     return longest + visible_seconds(context, times) + beside
 
 
@@ -168,8 +170,8 @@ def least_work(context: CostContext, operator: Operator, block: Block) -> Work:
     overhead = block.calls * context.coefficients.tile_end_cycles / context.machine.frequency_hz
     packing = least_packing_seconds(context, operator, block.footprints, block.tiles, block.calls)
     functions = block.functions_s
-    if shares_of(operator) is not None:
-        functions = np.minimum(functions, share_seconds(context, operator))
+    if softmax_weights(operator) is not None:
+        functions = np.minimum(functions, weight_seconds(context, operator))
     return Work(block.arithmetic_s, functions, packing, overhead, traffic)
 
 

@@ -59,7 +59,7 @@ class CostContext:
         """Whether the micro tiles of a contraction apply a map of this name."""
         return any(operator in one.maps for one in self.epilogues.values())
 
-    def walked(self, sizes: Mapping[str, Count]) -> CostContext:
+    def with_sizes(self, sizes: Mapping[str, Count]) -> CostContext:
         """The context of an operator that walks so many points along every axis: more than the extent where blocks overlap."""
         return self if sizes is self.sizes else replace(self, sizes=sizes)
 

@@ -1,7 +1,7 @@
 """Least work: how many points of an operator any schedule computes, counted from what its consumers read, back from the sink.
 
-A producer that follows its consumers (see `required_regions`) leaves out what none of them reads: what slices and strides skip,
-and what lies beyond the guards of a part of a concatenation. All other axes are computed whole.
+A producer that computes required regions of its consumers (see `required_regions`) leaves out what none of them reads: what
+slices and strides skip, and what lies beyond the guards of a part of a concatenation. All other axes are computed whole.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from tilewright.plan.arrays import Condition, Count, Quantity, either, product
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.regions.loop_views import OperatorView
-from tilewright.plan.regions.masks import LANES, KeyGuard, Limit, clip_loops, is_plain_mask, key_guard, key_step
+from tilewright.plan.regions.masks import LANES, KeyMask, Limit, is_plain_mask, key_mask_of, key_step, loops_around_mask
 from tilewright.plan.regions.trip_counts import box_sizes, planned_sizes
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.types import KeyBlocks
@@ -39,75 +39,77 @@ class GuardedWork:
 
 def guarded_work(context: CostContext, view: OperatorView, shared_loops: int) -> GuardedWork:
     """What an operator does of its points inside so many shared loops."""
-    guard = key_guard(context.chain)
-    if guard is None or view.operator.name not in guard.operators:
+    key_mask = key_mask_of(context.chain)
+    if key_mask is None or view.operator.name not in key_mask.operators:
         return GuardedWork()
     is_cut: Condition = False
-    tiles: dict[str, Count] = {axis: context.sizes[axis] for axis in guard.row_axes}
+    tiles: dict[str, Count] = {axis: context.sizes[axis] for axis in key_mask.row_axes}
     for loop in view.loops[:shared_loops]:
-        if loop.axis == guard.axis:
+        if loop.axis == key_mask.axis:
             is_cut = is_cut | (loop.trips > 1)
         elif loop.axis in tiles:
             tiles[loop.axis] = either(is_cut, context.sizes[loop.axis], view.tiles[loop.axis])
-    return _in_blocks(context, guard, tuple(tiles.values()))
+    return _in_blocks(context, key_mask, tuple(tiles.values()))
 
 
 def least_guarded_work(context: CostContext, operator: str) -> GuardedWork:
     """What an operator does at least: in blocks of one row nothing is masked but the last vectors of every row."""
-    guard = key_guard(context.chain)
-    if guard is None or operator not in guard.operators:
+    key_mask = key_mask_of(context.chain)
+    if key_mask is None or operator not in key_mask.operators:
         return GuardedWork()
-    align, step = _alignment(context, guard)
-    return GuardedWork(share_of_pairs(context.chain, (1,) * len(guard.row_axes), align, step)[0], 0.0)
+    align, step = _alignment(context, key_mask)
+    return GuardedWork(share_of_pairs(context.chain, (1,) * len(key_mask.row_axes), align, step)[0], 0.0)
 
 
 def needed_share(chain: Chain, operator: str) -> float:
     """The share of its points that an operator has to compute, whatever the blocks: pairs of a row and a key that it needs."""
-    guard = key_guard(chain)
-    if guard is None or operator not in guard.operators:
+    key_mask = key_mask_of(chain)
+    if key_mask is None or operator not in key_mask.operators:
         return 1.0
-    return share_of_pairs(chain, (1,) * len(guard.row_axes), 1, 1)[0]
+    return share_of_pairs(chain, (1,) * len(key_mask.row_axes), 1, 1)[0]
 
 
 def needed_keys(chain: Chain, operator: str, access: Access) -> float:
     """The share of an operand that an operator has to touch: of the keys those that any row needs; a mask may touch none."""
-    guard = key_guard(chain)
-    if guard is None or operator not in guard.operators or guard.axis not in access.axes():
+    key_mask = key_mask_of(chain)
+    if key_mask is None or operator not in key_mask.operators or key_mask.axis not in access.axes():
         return 1.0
     if is_plain_mask(chain, operator):
         return 0.0
-    rows = tuple(planned_sizes(chain)[axis] for axis in guard.row_axes)
+    rows = tuple(planned_sizes(chain)[axis] for axis in key_mask.row_axes)
     return share_of_pairs(chain, rows, 1, 1)[0]
 
 
 def key_blocks(context: CostContext, schedule: Schedule) -> KeyBlocks | None:
     """What the masks of a chain leave to be computed under a schedule; None without masks."""
-    chain, guard = context.chain, key_guard(context.chain)
-    if guard is None:
+    chain, key_mask = context.chain, key_mask_of(context.chain)
+    if key_mask is None:
         return None
-    box = box_sizes(clip_loops(chain, schedule), planned_sizes(chain))
-    rows = tuple((axis, box[axis]) for axis in guard.row_axes)
-    computed, masked = share_of_pairs(chain, tuple(tile for _, tile in rows), *_alignment(context, guard))
-    is_known = all(_planned_data(chain, limit) is not None for limit in guard.limits)
-    return KeyBlocks(guard.axis, tuple(map(str, guard.limits)), rows, 1 - computed, masked, computed - masked, is_known)
+    box = box_sizes(loops_around_mask(chain, schedule), planned_sizes(chain))
+    rows = tuple((axis, box[axis]) for axis in key_mask.row_axes)
+    computed, masked = share_of_pairs(chain, tuple(tile for _, tile in rows), *_alignment(context, key_mask))
+    is_known = all(_planned_data(chain, limit) is not None for limit in key_mask.limits)
+    return KeyBlocks(key_mask.axis, tuple(map(str, key_mask.limits)), rows, 1 - computed, masked, computed - masked, is_known)
 
 
 @derived_once
 def share_of_pairs(chain: Chain, tiles: tuple[int, ...], align: int, step: int) -> tuple[float, float]:
     """(computed, masked) of all pairs, in blocks of so many rows along each row axis of the masks."""
-    guard, sizes = key_guard(chain), planned_sizes(chain)
-    assert guard is not None
-    extents = [sizes[axis] for axis in guard.row_axes]
+    key_mask, sizes = key_mask_of(chain), planned_sizes(chain)
+    assert key_mask is not None
+    extents = [sizes[axis] for axis in key_mask.row_axes]
     starts, ends = _blocks(extents, tiles)
     rows = product(end - start + 1 for start, end in zip(starts, ends, strict=True))
-    first, stop, plain = _keys(chain, guard, dict(zip(guard.row_axes, zip(starts, ends, strict=True), strict=True)), align, step)
-    pairs = prod(extents) * sizes[guard.axis]
+    first, stop, plain = _keys(
+        chain, key_mask, dict(zip(key_mask.row_axes, zip(starts, ends, strict=True), strict=True)), align, step
+    )
+    pairs = prod(extents) * sizes[key_mask.axis]
     computed = int(np.sum(rows * (stop - first)))
     return computed / pairs, (computed - int(np.sum(rows * plain))) / pairs
 
 
-def _in_blocks(context: CostContext, guard: KeyGuard, tiles: Sequence[Count]) -> GuardedWork:
-    align, step = _alignment(context, guard)
+def _in_blocks(context: CostContext, key_mask: KeyMask, tiles: Sequence[Count]) -> GuardedWork:
+    align, step = _alignment(context, key_mask)
     if not tiles or all(np.ndim(tile) == 0 for tile in tiles):
         return GuardedWork(*share_of_pairs(context.chain, tuple(int(tile) for tile in tiles), align, step))
     together = np.broadcast_arrays(*tiles)
@@ -117,9 +119,9 @@ def _in_blocks(context: CostContext, guard: KeyGuard, tiles: Sequence[Count]) ->
     return GuardedWork(found[..., 0], found[..., 1])
 
 
-def _alignment(context: CostContext, guard: KeyGuard) -> tuple[int, int]:
+def _alignment(context: CostContext, key_mask: KeyMask) -> tuple[int, int]:
     """What the first key is a multiple of, and what the number of keys is a multiple of."""
-    columns = [context.kernels[name].columns for name, roles in context.roles.items() if roles.column == guard.axis]
+    columns = [context.kernels[name].columns for name, roles in context.roles.items() if roles.column == key_mask.axis]
     step = key_step(columns, context.machine.vector_bits // 8 // ELEMENT_BYTES)
     return lcm(step, *columns), step
 
@@ -132,30 +134,30 @@ def _blocks(extents: Sequence[int], tiles: Sequence[int]) -> tuple[Rows, Rows]:
     return starts, [np.minimum(start + tile, extent) - 1 for start, tile, extent in sizes]
 
 
-def _keys(chain: Chain, guard: KeyGuard, box: Mapping[str, tuple[Count, Count]], align: int, step: int) -> tuple[Count, ...]:
+def _keys(chain: Chain, key_mask: KeyMask, box: Mapping[str, tuple[Count, Count]], align: int, step: int) -> tuple[Count, ...]:
     """(first key, the one behind the last, how many of them all rows need) of blocks of rows."""
-    size = planned_sizes(chain)[guard.axis]
-    low, high = _bounds(chain, guard, box, largest=True)
+    size = planned_sizes(chain)[key_mask.axis]
+    low, high = _bounds(chain, key_mask, box, largest=True)
     first = np.minimum(np.maximum(0, low), size - 1) // align * align
     count = np.minimum(np.maximum(-(-(high - first) // step) * step, step), size - first)
-    low, high = _bounds(chain, guard, box, largest=False)
+    low, high = _bounds(chain, key_mask, box, largest=False)
     plain_from = np.minimum(-(-np.maximum(0, low - first) // LANES) * LANES, count)
     plain_to = np.minimum(np.maximum(0, high - first) // LANES * LANES, count)
     return first, first + count, np.maximum(plain_to - plain_from, 0)
 
 
-def _bounds(chain: Chain, guard: KeyGuard, box: Mapping[str, tuple[Count, Count]], *, largest: bool) -> tuple[Count, Count]:
+def _bounds(chain: Chain, key_mask: KeyMask, box: Mapping[str, tuple[Count, Count]], *, largest: bool) -> tuple[Count, Count]:
     """The first key and the one behind the last that some rows of a block need, or that all of them need."""
     low: Count = 0
-    high: Count = planned_sizes(chain)[guard.axis]
-    for limit in guard.limits:
+    high: Count = planned_sizes(chain)[key_mask.axis]
+    for limit in key_mask.limits:
         data = _planned_data(chain, limit)
         if data is None:
             continue
-        factor = limit.index.coefficient(guard.axis)
+        factor = limit.index.coefficient(key_mask.axis)
         rest: Count = limit.index.constant + data
         for atom, slope in limit.index.terms:
-            if atom != guard.axis:
+            if atom != key_mask.axis:
                 rest = rest + slope * box[str(atom)][(slope > 0) == largest]
         if factor < 0:
             high = np.minimum(high, rest // -factor + 1)

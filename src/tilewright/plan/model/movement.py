@@ -63,7 +63,7 @@ def access_movement(view: OperatorView, access: Access, sizes: Mapping[str, int]
     """Elements of one access that one operator moves (corrections 1 to 4)."""
     visits = tile_visits(view.running(), access.axes())
     times = 2 * visits - 1 if is_output else visits
-    return as_integer(swept_elements(access, view.tiles, view.walked(sizes)) * times)
+    return as_integer(swept_elements(access, view.tiles, view.computed_sizes(sizes)) * times)
 
 
 def tile_visits(loops: Sequence[LoopView], axes: frozenset[str]) -> Count:

@@ -15,7 +15,7 @@ FEW_ROWS = 4
 """Kernels of so few rows wait for their right operand, from whatever cache it comes."""
 
 
-def streamed_read(context: CostContext, operator: Operator) -> Access | None:
+def operand_read_once(context: CostContext, operator: Operator) -> Access | None:
     """The right operand of a contraction if it passes by once: all rows fit one tile, and no other loop reads it again."""
     kernel, roles = context.kernels.get(operator.name), context.roles.get(operator.name)
     if kernel is None or roles is None or roles.column is None or kernel.rows > FEW_ROWS:
@@ -27,15 +27,15 @@ def streamed_read(context: CostContext, operator: Operator) -> Access | None:
     return access if once and is_contiguous and rows <= kernel.rows and access.tensor in context.chain.inputs else None
 
 
-def streamed_reads(context: CostContext) -> frozenset[tuple[str, Access]]:
+def operands_read_once(context: CostContext) -> frozenset[tuple[str, Access]]:
     """(operator, read) of all that pass by once."""
-    reads = ((operator.name, streamed_read(context, operator)) for operator in context.chain.operators)
+    reads = ((operator.name, operand_read_once(context, operator)) for operator in context.chain.operators)
     return frozenset((name, access) for name, access in reads if access is not None)
 
 
 def run_seconds(context: CostContext, operator: Operator, block: Footprints, tiles: Mapping[str, Count]) -> Quantity:
     """What it costs that blocks narrower than the rows of such an operand in memory read short pieces of many pages."""
-    access = streamed_read(context, operator)
+    access = operand_read_once(context, operator)
     if access is None or context.source_position < len(context.cache_levels) or context.kernels[operator.name].right_by_columns:
         return 0.0
     place = context.read_number(operator, access)

@@ -52,8 +52,8 @@ def may_pack_ahead(context: CostContext, operator: Operator) -> bool:
 
 
 def packs_ahead(context: CostContext, view: OperatorView) -> bool:
-    """Whether a right operand is packed ahead: blocks of columns must start at panels, which those of images do not."""
-    return may_pack_ahead(context, view.operator) and context.roles[view.operator.name].column not in view.walks
+    """Whether a right operand is packed ahead: blocks of columns must start at panels, which those of required regions do not."""
+    return may_pack_ahead(context, view.operator) and context.roles[view.operator.name].column not in view.regions
 
 
 def packs_now(context: CostContext, view: OperatorView, *, packed: bool) -> bool:

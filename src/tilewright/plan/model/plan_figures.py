@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.model.kernel_work import kernel_work, useful_share
-from tilewright.plan.model.operands_read_once import streamed_reads
+from tilewright.plan.model.operands_read_once import operands_read_once
 from tilewright.plan.model.traffic import chain_figures, elements_into, footprints, kernel_tile, share_bytes
 from tilewright.plan.model.working_set import live_intermediates, working_set
 from tilewright.plan.regions.epilogues import maps_in_tiles
@@ -27,7 +27,7 @@ def operator_plans(context: CostContext, schedule: Schedule) -> tuple[OperatorPl
             plans.append(OperatorPlan(name, epilogue_of=maps.get(name, "")))
             continue
         roles, kernel = context.roles[name], context.kernels[name]
-        work = kernel_work(one.operator, roles, kernel, context.machine, one.walked(context.sizes), one.tiles)
+        work = kernel_work(one.operator, roles, kernel, context.machine, one.computed_sizes(context.sizes), one.tiles)
         share = useful_share(one.operator, work, kernel, context.machine, planned_sizes(context.chain))
         plans.append(OperatorPlan(name, kernel.name, roles, share))
     return tuple(plans)
@@ -47,7 +47,7 @@ def movements_by_level(context: CostContext, blocking: Blocking) -> tuple[Moveme
     around = chain_figures(context, view)
     totals: dict[tuple[str, str], int] = {}
     for one, inner in zip(view.operators, view_schedule(context.chain, blocking.schedule).operators, strict=True):
-        block = footprints(context.walked(one.walked(context.sizes)), one.operator, one.tiles)
+        block = footprints(context.with_sizes(one.computed_sizes(context.sizes)), one.operator, one.tiles)
         conflict = blocking.conflicts.get(one.operator.name, 1.0)
         cut = inner if len(inner.loops) > len(one.loops) else None
         moved = elements_into(context, around, one, block, inner=cut, conflict=conflict)
@@ -77,7 +77,7 @@ def constant_bytes(context: CostContext, schedule: Schedule) -> int:
 def _fusion_level(context: CostContext, view: ChainView) -> LevelPlan:
     tiles = tuple({(loop.axis, int(one.tiles[loop.axis])): None for one in view.operators for loop in one.loops})
     order = tuple(dict.fromkeys(axis for axis, _ in tiles))
-    used = ELEMENT_BYTES * int(working_set(view, streamed_reads(context)))
+    used = ELEMENT_BYTES * int(working_set(view, operands_read_once(context)))
     return LevelPlan(context.fusion_level.name, order, tiles, used, context.capacity_bytes)
 
 

@@ -25,7 +25,7 @@ def features(context: CostContext, blocking: Blocking) -> dict[str, dict[str, fl
     found = {operator.name: _traffic(context, work) for operator, work in works(context, blocking)}
     for name, coefficients in unit_coefficients(context.coefficients).items():
         for operator, work in works(replace(context, coefficients=coefficients), blocking):
-            paid = float(work.arithmetic_s + work.functions_s + work.packing_s + work.overhead_s + work.rolling_s)
+            paid = float(work.arithmetic_s + work.functions_s + work.packing_s + work.overhead_s + work.line_buffer_s)
             if paid:
                 found[operator.name][name] = paid
     found[context.chain.operators[-1].name]["spilled_s"] = spills(context, blocking.outer).seconds

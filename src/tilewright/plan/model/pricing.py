@@ -9,8 +9,8 @@ from tilewright.plan.arrays import product
 from tilewright.plan.model.blocking import Blocking, Works, works
 from tilewright.plan.model.cost import Work, traffic_seconds, visible_seconds
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
-from tilewright.plan.model.operands_read_once import streamed_reads
-from tilewright.plan.model.split_price import Split, merge_seconds
+from tilewright.plan.model.operands_read_once import operands_read_once
+from tilewright.plan.model.split_price import SplitReduction, combine_seconds
 from tilewright.plan.model.threads import imbalance
 from tilewright.plan.model.working_set import working_set
 from tilewright.plan.regions.loop_views import ChainView, LoopView, view_schedule
@@ -29,14 +29,14 @@ def price_blocking(context: CostContext, blocking: Blocking, done: Works | None 
     `done` is what the operators cost, where that is known.
     """
     terms: list[PriceTerm] = []
-    beside = ("packing and pages", "blocks and tile ends", "carried halos", "visible traffic", "prefetches")
+    beside = ("packing and pages", "blocks and tile ends", "line buffers", "visible traffic", "prefetches")
     totals = dict.fromkeys(beside, 0.0)
     for operator, work in works(context, blocking) if done is None else done:
         terms += _overlapping_terms(context, operator.name, work)
         totals["prefetches"] += float(work.prefetch_s)
         totals["packing and pages"] += float(work.packing_s)
         totals["blocks and tile ends"] += float(work.overhead_s)
-        totals["carried halos"] += float(work.rolling_s)
+        totals["line buffers"] += float(work.line_buffer_s)
         totals["visible traffic"] += float(visible_seconds(context, traffic_seconds(context, work)))
     terms += [PriceTerm(name, time) for name, time in totals.items() if time]
     spilled = spills(context, blocking.outer)
@@ -47,14 +47,14 @@ def price_blocking(context: CostContext, blocking: Blocking, done: Works | None 
     return Price((*terms, _region_term(context, blocking.schedule)), blocks, context.machine.parallel_region_s * (blocks > 1))
 
 
-def price_in_parts(context: CostContext, split: Split) -> Price:
+def price_split(context: CostContext, split: SplitReduction) -> Price:
     """The price of a chain whose reduction is split: parts cost what they have of it, then their merge."""
     of_part = [term for term in price_blocking(split.context, split.blocking).terms if term.name != REGION]
     terms = [replace(term, seconds=term.seconds * (1 if term.name == CALL else split.passes)) for term in of_part]
-    merge = merge_seconds(context, split.axis, split.parts)
+    merge = combine_seconds(context, split.axis, split.parts)
     note = f"of {split.parts} parts, in a second parallel region"
     blocks, regions_s = block_count(context.chain, split.schedule()), 2 * context.machine.parallel_region_s
-    return Price((*terms, PriceTerm("merge", merge, note=note), _region_term(context, split.schedule())), blocks, regions_s)
+    return Price((*terms, PriceTerm("combine", merge, note=note), _region_term(context, split.schedule())), blocks, regions_s)
 
 
 def separate_price(prices: Iterable[Price]) -> Price:
@@ -80,7 +80,7 @@ def _renamed_term(term: PriceTerm, operators: Mapping[str, str]) -> PriceTerm:
 def spills(context: CostContext, schedule: Schedule) -> PriceTerm:
     """What does not fit the fusion level goes out and comes back once per block of the shared loops."""
     view = view_schedule(context.chain, schedule)
-    excess = max(0, ELEMENT_BYTES * int(working_set(view, streamed_reads(context))) - context.capacity_bytes)
+    excess = max(0, ELEMENT_BYTES * int(working_set(view, operands_read_once(context))) - context.capacity_bytes)
     shared = int(product(loop.trips for loop in view.operators[0].loops if _is_shared(view, loop)))
     behind = context.machine.levels[context.fusion_position + 1]
     time = context.coefficients.spilling * 2 * excess * shared / behind.bandwidth_bytes_per_s

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from tilewright.plan.arrays import product
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
-from tilewright.plan.regions.online_reductions import row_axes, shares_of, shares_read
+from tilewright.plan.regions.online_reductions import row_axes, softmax_weights, weights_read
 from tilewright.plan.schedule import Loop, Schedule
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitReduction:
     """A reduction cut into parts of `tile` points."""
 
     axis: str
@@ -36,20 +36,20 @@ class Split:
         return Schedule((Loop(self.axis, self.tile, one.body),), one.storage, self.axis, one.ahead)
 
 
-def split_seconds(context: CostContext, split: Split) -> float:
+def split_seconds(context: CostContext, split: SplitReduction) -> float:
     """The price of all parts and of their merge, on one thread."""
-    return split.passes * split.blocking.seconds + merge_seconds(context, split.axis, split.parts)
+    return split.passes * split.blocking.seconds + combine_seconds(context, split.axis, split.parts)
 
 
-def merge_seconds(context: CostContext, axis: str, parts: int) -> float:
+def combine_seconds(context: CostContext, axis: str, parts: int) -> float:
     """Outputs and states of all parts written to memory and read back, and a pass over them."""
     sink = context.chain.operators[-1]
-    rows = shares_read(context.chain, sink)
-    laws = shares_of(rows) if rows is not None else None
+    rows = weights_read(context.chain, sink)
+    weights = softmax_weights(rows) if rows is not None else None
     written = int(product(context.sizes[name] for name in sink.write.axes()))
     per_state = int(product(context.sizes[name] for name in row_axes(rows))) if rows is not None else 0
-    states = len(laws.factors) * per_state if laws else 0
+    states = len(weights.factors) * per_state if weights else 0
     vectors = parts * (written + states) * ELEMENT_BYTES * 8 / context.machine.vector_bits
     moved = 2 * parts * (written + states) * ELEMENT_BYTES / context.machine.levels[-1].bandwidth_bytes_per_s
     passing = vectors * context.coefficients.pass_cycles_per_vector / context.machine.frequency_hz
-    return context.coefficients.merging * (moved + passing)
+    return context.coefficients.combining * (moved + passing)

@@ -140,7 +140,7 @@ def set_conflict(context: CostContext, operator: Operator, level: MemoryLevel) -
 
 
 def passes(operator: Operator) -> int:
-    """How often a map or row operator goes over its operands: once, and once more for every state of its reduction."""
+    """How often a map or row-wise reduction goes over its operands: once, and once more for every state of its reduction."""
     return 1 + (len(operator.reduction.states) if operator.reduction is not None else 0)
 
 

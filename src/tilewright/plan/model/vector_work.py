@@ -1,4 +1,4 @@
-"""Cost of vector loops, of maps and row operators: functions, passes over operands, and the end of every row."""
+"""Cost of vector loops, of maps and row-wise reductions: functions, passes over operands, and the end of every row."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tilewright.plan.arrays import Count, Quantity, either, product
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.model.traffic import Footprints, passes
 from tilewright.plan.regions.loop_views import LoopView
-from tilewright.plan.regions.online_reductions import blocks_of_rows, divided_by_readers, row_axes, shares_of, shares_read
+from tilewright.plan.regions.online_reductions import blocks_of_rows, divided_by_readers, row_axes, softmax_weights, weights_read
 
 
 def function_seconds(context: CostContext, operator: Operator) -> Quantity:
-    """The time of a map or row operator: its distinct scalar functions and its passes."""
+    """The time of a map or row-wise reduction: its distinct scalar functions and its passes."""
     roots = [operator.body]
     if operator.reduction is not None:
         roots += [*(state.contribution for state in operator.reduction.states), operator.reduction.finish]
@@ -37,12 +37,12 @@ def vector_seconds(
 ) -> Quantity:
     """The vector work of an operator inside these shared loops; `functions_s` is that of its functions and passes.
 
-    Every row ends with the lanes of its states folded into one. A row operator whose rows the loops cut makes shares without
-    the last pass, and takes its states along: one vector a row for every state and law. A sum of such shares is corrected at
-    every block but the first, and divided at the last. Shares of whole rows are divided in their sums where that is less work:
-    in registers, if the micro kernel takes an epilogue.
+    Every row ends with the lanes of its states folded into one. A row-wise reduction whose rows the loops cut makes weights
+    without the last pass, and takes its states along: one vector a row for every state and law. A sum of such weights is
+    corrected at every block but the first, and divided at the last. Weights of whole rows are divided in their sums where that is
+    less work: in registers, if the micro kernel takes an epilogue.
     """
-    rows_of = shares_read(context.chain, operator)
+    rows_of = weights_read(context.chain, operator)
     if rows_of is not None:
         blocks = blocks_of_rows(rows_of, shared)
         corrected = block.swept[-1] * _seconds_per_element(context, (), 1)
@@ -54,13 +54,13 @@ def vector_seconds(
     blocks = blocks_of_rows(operator, shared)
     rows = product(context.sizes[axis] for axis in row_axes(operator))
     folding = len(operator.reduction.states) * context.coefficients.row_cycles / context.machine.frequency_hz
-    laws, states = shares_of(operator), len(operator.reduction.states)
-    if laws is None:
+    weights, states = softmax_weights(operator), len(operator.reduction.states)
+    if weights is None:
         return functions_s + rows * folding + later_passes_seconds(context, operator, 1, states)
-    factors = [factor for _, factor in laws.factors if factor is not None]
+    factors = [factor for _, factor in weights.factors if factor is not None]
     lanes = context.machine.vector_bits / 8 / ELEMENT_BYTES
-    taking = lanes * _seconds_per_element(context, factors, 1 + len(laws.factors))
-    shares_s = share_seconds(context, operator)
+    taking = lanes * _seconds_per_element(context, factors, 1 + len(weights.factors))
+    shares_s = weight_seconds(context, operator)
     online = shares_s + rows * blocks * (taking + folding) + later_passes_seconds(context, operator, blocks, states - 1)
     divided_later = divided_by_readers(context.chain, operator.name)
     whole = (shares_s if divided_later else functions_s) + rows * folding
@@ -76,7 +76,7 @@ def window_taps(operator: Operator) -> frozenset[str]:
 
 
 def _divides_in_pass(context: CostContext, contraction: Operator, rows_of: Operator) -> bool:
-    """Whether sums of shares of whole rows are divided in a pass of its own, and not at the end of micro tiles."""
+    """Whether sums of weights of whole rows are divided in a pass of its own, and not at the end of micro tiles."""
     kernel = context.kernels.get(contraction.name)
     return divided_by_readers(context.chain, rows_of.name) and (kernel is None or kernel.emit_with is None)
 
@@ -89,8 +89,8 @@ def later_passes_seconds(context: CostContext, operator: Operator, blocks: Count
     return either(WAYS * row > context.nearest_elements, again_s * context.coefficients.visible_later_passes, 0)
 
 
-def share_seconds(context: CostContext, operator: Operator) -> Quantity:
-    """The time in which a row operator makes undivided shares of all its points: a pass for every state."""
+def weight_seconds(context: CostContext, operator: Operator) -> Quantity:
+    """The time in which a row-wise reduction makes undivided weights of all its points: a pass for every state."""
     assert operator.reduction is not None
     roots = [operator.body, *(state.contribution for state in operator.reduction.states)]
     return _points(context, operator) * _seconds_per_element(context, roots, passes(operator) - 1)

@@ -1,6 +1,6 @@
 """Working set of every operator of a schedule, in elements: Algorithm 1's MU with everything that must stay resident.
 
-An operator needs its own tiles, the live part of every intermediate, and every tile of other operators whose reuse the
+An operator needs its inner tiles, the live part of every intermediate, and every tile of other operators whose reuse the
 movement formula credits across it: a stationary A or E stays while the other operator runs.
 """
 
@@ -16,7 +16,7 @@ from tilewright.plan.arrays import Count, as_integer, product
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
 from tilewright.plan.model.movement import outer_accesses
 from tilewright.plan.regions.footprint import bounding_box, distinct_elements
-from tilewright.plan.regions.live_ranges import is_lasting, places
+from tilewright.plan.regions.live_ranges import is_lasting, shared_buffers
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
 from tilewright.plan.regions.online_reductions import state_elements
 from tilewright.plan.schedule import Schedule, Storage, Trip
@@ -27,10 +27,10 @@ def working_set_elements(chain: Chain, schedule: Schedule) -> int:
     return int(working_set(view_schedule(chain, schedule)))
 
 
-def working_set(view: ChainView, streamed: Collection[tuple[str, Access]] = ()) -> Count:
-    """The largest working set of any operator without reads (operator, access) that are `streamed`; tiles may be arrays."""
+def working_set(view: ChainView, read_once: Collection[tuple[str, Access]] = ()) -> Count:
+    """The largest working set of any operator without reads (operator, access) that are `read_once`; tiles may be arrays."""
     live = live_intermediates(view)
-    accesses = tuple(one for one in outer_accesses(view) if one[2] or (one[0].operator.name, one[1]) not in streamed)
+    accesses = tuple(one for one in outer_accesses(view) if one[2] or (one[0].operator.name, one[1]) not in read_once)
     known: dict[Hashable, Count] = {}
     needs = [live + _resident_elements(view, running, accesses, known) for running in view.operators]
     return as_integer(reduce(np.maximum, needs))
@@ -65,7 +65,7 @@ def live_intermediates(view: ChainView) -> Count:
     Tensors that share a buffer in place, or take a place in turns, count once, at their largest; those that lie where the
     output does need none.
     """
-    return as_integer(sum(_place_elements(view, groups) for groups in places(view)) + state_elements(view))
+    return as_integer(sum(_buffer_elements(view, groups) for groups in shared_buffers(view)) + state_elements(view))
 
 
 def held_sizes(view: ChainView, tensor: str) -> dict[str, Count]:
@@ -81,25 +81,25 @@ def held_sizes(view: ChainView, tensor: str) -> dict[str, Count]:
         loop = loops[0]
         if any(other.node != loop.node for other in loops):
             break
-        if loop.axis in views[0].walks:
+        if loop.axis in views[0].regions:
             continue
         if loop.axis in equal:
             tile = np.minimum(views[0].tiles[loop.axis], view.sizes[loop.axis])
             held[loop.axis] = as_integer(np.where(behind_barrier, held[loop.axis], tile))
         elif _is_barrier(view, tensor, views, loop.axis):
             behind_barrier = behind_barrier | (loop.trips > 1)
-    return {**held, **{axis: walk.largest for axis, walk in views[0].walks.items()}}
+    return {**held, **{axis: region.largest for axis, region in views[0].regions.items()}}
 
 
-def _place_elements(view: ChainView, groups: tuple[tuple[str, ...], ...]) -> Count:
+def _buffer_elements(view: ChainView, groups: tuple[tuple[str, ...], ...]) -> Count:
     """Of the buffers that lie in one place in turns, and of those among them that have to have their own."""
-    turns: Count = 0
+    reused: Count = 0
     own: Count = 0
     for group in groups:
         size, lasts = _group_elements(view, group), is_lasting(view, group) if len(groups) > 1 else False
-        turns = np.maximum(turns, size * np.logical_not(lasts))
+        reused = np.maximum(reused, size * np.logical_not(lasts))
         own = own + size * np.asarray(lasts, int)
-    return turns + own
+    return reused + own
 
 
 def _group_elements(view: ChainView, group: tuple[str, ...]) -> Count:

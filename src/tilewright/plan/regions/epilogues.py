@@ -17,7 +17,7 @@ from tilewright.kernels.element_access import C_TYPES
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.regions.live_blocks import overwritten
-from tilewright.plan.regions.online_reductions import shares_read
+from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import Schedule, Trip
 
 COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
@@ -63,7 +63,7 @@ def _with_values(body: Scalar, values: Sequence[Scalar]) -> Scalar:
 @derived_once
 def epilogues(chain: Chain) -> tuple[Epilogue, ...]:
     """The epilogue of every contraction that has one, if its micro kernel takes it."""
-    contractions = [op for op in chain.operators if op.is_contraction() and shares_read(chain, op) is None]
+    contractions = [op for op in chain.operators if op.is_contraction() and weights_read(chain, op) is None]
     found = (Epilogue(operator.name, _maps_behind(chain, operator)) for operator in contractions)
     return tuple(one for one in found if one.maps)
 
@@ -115,8 +115,8 @@ def _follower(chain: Chain, contraction: Operator, tensor: str, column: str | No
     if len(consumers) != 1 or not consumers[0].is_map() or overwritten(chain, consumers[0]) != tensor:
         return None
     others = [access for access in consumers[0].reads if access.tensor != tensor]
-    joins = _is_light(consumers[0].body) and all(_is_at_hand(chain, contraction, access, column) for access in others)
-    return consumers[0] if joins else None
+    is_fused = _is_light(consumers[0].body) and all(_is_at_hand(chain, contraction, access, column) for access in others)
+    return consumers[0] if is_fused else None
 
 
 def _is_light(body: Scalar) -> bool:

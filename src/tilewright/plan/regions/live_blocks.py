@@ -13,7 +13,7 @@ from math import prod
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.chains import equal_axes, tensor_axes
-from tilewright.plan.regions.required_regions import schedule_follows
+from tilewright.plan.regions.required_regions import schedule_region_axes
 from tilewright.plan.regions.trip_counts import largest_sizes, planned_sizes, trip_counts
 from tilewright.plan.schedule import Loop, Schedule, Storage, common_path
 
@@ -25,17 +25,17 @@ def live_blocks(chain: Chain, schedule: Schedule, tensor: str) -> tuple[tuple[st
     tensor again, or only once, during them: loops of which only one side knows the axis. Recomputation takes the barrier away
     from loops that only consumers have. An axis is held by the block of its innermost common loop outside the first barrier. For
     a GEMM chain C[m, l] = A B, E = C D that is: m, l before k, n: one tile; m first and l inside k or n: T_M x L; k or n
-    outermost: the whole of C. Axes along which the producer follows its consumers hold an image of their block (see
-    `required_regions`), whatever is said here.
+    outermost: the whole of C. Axes along which the producer computes required regions of its consumers hold the region that
+    consumers require (see `required_regions`), whatever is said here.
     """
     producer = chain.producer(tensor)
     assert producer is not None, f"{tensor} is an input"
     equal = equal_axes(chain, tensor)
     common = _common_loops(chain, schedule, tensor)
-    follow = schedule_follows(chain, schedule)
+    region_axes = schedule_region_axes(chain, schedule)
     held: dict[str, Loop] = {}
     for loop, trips in zip(common, trip_counts(common, largest_sizes(chain)), strict=True):
-        if (producer.name, loop.axis) in follow:
+        if (producer.name, loop.axis) in region_axes:
             continue
         if loop.axis in equal:
             held[loop.axis] = loop
@@ -58,7 +58,7 @@ def buffer_blocks(chain: Chain, schedule: Schedule, tensor: str) -> tuple[tuple[
 
 @derived_once
 def in_place_groups(chain: Chain) -> tuple[tuple[str, ...], ...]:
-    """Intermediates that share one buffer: maps and row operators overwrite an input that nothing else reads.
+    """Intermediates that share one buffer: maps and row-wise reductions overwrite an input that nothing else reads.
 
     Input and result must be intermediates of the same type, with equal axes in equal dimensions.
     """

@@ -1,8 +1,9 @@
 """Buffer reuse: intermediates with disjoint live ranges share memory.
 
-Inside the loops that all operators share, the rest of a schedule runs child by child: an operator with its own loops, or a
-segment. A buffer is alive from the child that first writes it to the one that reads it last, and, where a shared loop is a
-barrier for it, from block to block as well. In a chain of layers that are kept in blocks of rows, two places in turns do.
+Inside the loops that all operators share, the rest of a schedule runs child by child: an operator with its inner loops, or a
+partially fused group. A buffer is alive from the child that first writes it to the one that reads it last, and, where a shared
+loop is a barrier for it, from block to block as well. In a chain of layers that are kept in blocks of rows, two places in turns
+do.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tilewright.plan.regions.loop_views import ChainView, OperatorView
 Group = tuple[str, ...]
 
 
-def places(view: ChainView) -> tuple[tuple[Group, ...], ...]:
+def shared_buffers(view: ChainView) -> tuple[tuple[Group, ...], ...]:
     """The groups of intermediates that work in place, by the place that they take in turns: each the first one that is free.
 
     One that lasts (see `is_lasting`) lies in a place of its own all the same.
@@ -32,7 +33,7 @@ def places(view: ChainView) -> tuple[tuple[Group, ...], ...]:
     found: list[list[Group]] = []
     until: list[int] = []
     for group in groups:
-        first, last = _life(view.chain, children, group)
+        first, last = _live_range(view.chain, children, group)
         free = next((i for i, end in enumerate(until) if end < first), len(found))
         if free == len(found):
             found.append([])
@@ -45,10 +46,11 @@ def places(view: ChainView) -> tuple[tuple[Group, ...], ...]:
 def is_lasting(view: ChainView, group: Group) -> Condition:
     """Whether a buffer is alive from one block of the shared loops to the next, so that nothing else may lie in its place.
 
-    So are rolled results and those of operators that do not run in every block; a loop whose trips a call decides may be one.
+    So have circular line buffers results and those of operators that do not run in every block; a loop whose trips a call decides
+    may be one.
     """
     users = [view.of(name) for name in _users(view.chain, group)]
-    if any(one.conditions or one.walks for one in users):
+    if any(one.conditions or one.regions for one in users):
         return True
     equal = reduce(frozenset[str].intersection, (equal_axes(view.chain, tensor) for tensor in group))
     if all(loop.axis in equal for loop in users[0].loops):
@@ -69,7 +71,7 @@ def _users(chain: Chain, group: Group) -> tuple[str, ...]:
     return tuple(operator.name for operator in chain.operators if operator.name in names)
 
 
-def _life(chain: Chain, children: dict[str, int], group: Group) -> tuple[int, int]:
+def _live_range(chain: Chain, children: dict[str, int], group: Group) -> tuple[int, int]:
     used = [children[name] for name in _users(chain, group)]
     return min(used), max(used)
 

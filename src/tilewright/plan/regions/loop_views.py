@@ -13,16 +13,24 @@ import numpy as np
 
 from tilewright.graph.types import Chain, Operator
 from tilewright.plan.arrays import Count, expanded
-from tilewright.plan.regions.required_regions import Place, SharedLoop, Walk, carried_elements, follows, shared_loops, walks
+from tilewright.plan.regions.required_regions import (
+    Place,
+    Region,
+    SharedLoop,
+    carried_elements,
+    region_axes_of,
+    required_regions,
+    shared_loops,
+)
 from tilewright.plan.regions.trip_counts import box_sizes, planned_sizes, trip_counts
-from tilewright.plan.schedule import Compute, Schedule, Segment, Storage, Trip, segment_of
+from tilewright.plan.schedule import Compute, FusedGroup, Schedule, Storage, Trip, fused_group_of
 
 
 @dataclass(frozen=True, slots=True)
 class LoopView:
     """One loop around an operator. Loops with equal `node` are the same loop, shared between operators.
 
-    For an operator that follows its consumers along an axis of its own, that is the axis of the loop.
+    For an operator that computes required regions of its consumers along an axis of its own, that is the axis of the loop.
     """
 
     axis: str
@@ -38,18 +46,18 @@ class OperatorView:
     loops: tuple[LoopView, ...]
     conditions: Mapping[str, Trip]
     tiles: Mapping[str, Count]
-    walks: Mapping[str, Walk] = field(default_factory=dict)
-    """Of the axes along which the operator follows its consumers (see `required_regions`)."""
+    regions: Mapping[str, Region] = field(default_factory=dict)
+    """Of the axes along which the operator computes required regions of its consumers (see `required_regions`)."""
     carried: Count = 0
-    """Elements of its rolled result that are moved to the front of the buffer, in all."""
+    """Elements of its line-buffered result that are moved to the front of the buffer, in all."""
 
-    def walked(self, sizes: Mapping[str, Count]) -> Mapping[str, Count]:
+    def computed_sizes(self, sizes: Mapping[str, Count]) -> Mapping[str, Count]:
         """The points along every axis that all blocks have together: the sizes, but where blocks overlap."""
-        return {**sizes, **{axis: walk.total for axis, walk in self.walks.items()}} if self.walks else sizes
+        return {**sizes, **{axis: region.total for axis, region in self.regions.items()}} if self.regions else sizes
 
     def largest(self) -> Mapping[str, Count]:
-        """The tiles of the largest block: the first one, where a result is rolled."""
-        return {**self.tiles, **{axis: walk.largest for axis, walk in self.walks.items()}} if self.walks else self.tiles
+        """The tiles of the largest block: the first one, where a result has a circular line buffer."""
+        return {**self.tiles, **{axis: region.largest for axis, region in self.regions.items()}} if self.regions else self.tiles
 
     def running(self) -> tuple[LoopView, ...]:
         """The loops at whose every block the operator runs; at the others it runs for one block only."""
@@ -83,59 +91,68 @@ def view_schedule(chain: Chain, schedule: Schedule) -> ChainView:
     shared = shared_loops(schedule)
     outer, box = trip_counts(shared, sizes), box_sizes(shared, sizes)
     cuts = tuple(SharedLoop(loop.axis, loop.tile, trips) for loop, trips in zip(shared, outer, strict=True))
-    found = walks(chain, follows(chain, storage, [loop.axis for loop in shared]), storage, cuts, sizes)
+    found = required_regions(chain, region_axes_of(chain, storage, [loop.axis for loop in shared]), storage, cuts, sizes)
     for path, leaf in schedule.leaves():
         if isinstance(leaf, Compute):
             operator, own = chain.operator(leaf.operator), path[len(shared) :]
-            walked = _of(found, operator)
-            here = {**box, **{axis: int(walk.tile) for axis, walk in walked.items()}}
-            names = (*(_own_name(operator, walked, loop.axis) for loop in shared), *(loop.axis for loop in own))
+            regions = _of(found, operator)
+            here = {**box, **{axis: int(region.tile) for axis, region in regions.items()}}
+            names = (*(_axis_in_operator(operator, regions, loop.axis) for loop in shared), *(loop.axis for loop in own))
             trips = (*outer, *trip_counts(own, here))
             numbers = (nodes.setdefault(id(loop), len(nodes)) for loop in path)
             loops = tuple(LoopView(*one) for one in zip(names, trips, numbers, strict=True))
             conditions = {when.axis: when.trip for when in leaf.when}
-            carried = carried_elements(operator, walked, box, cuts)
-            views.append(OperatorView(operator, loops, conditions, box_sizes(own, here), walked, carried))
+            carried = carried_elements(operator, regions, box, cuts)
+            views.append(OperatorView(operator, loops, conditions, box_sizes(own, here), regions, carried))
     return ChainView(chain, tuple(views), storage, sizes)
 
 
-def view_prefix(
+def view_outer_loops(
     chain: Chain,
-    prefix: Sequence[str],
-    own_orders: Mapping[str, Sequence[str]],
+    outer_loops: Sequence[str],
+    inner_orders: Mapping[str, Sequence[str]],
     tiles: Mapping[str, Count],
     storage: Mapping[str, Storage],
-    segments: Sequence[Segment] = (),
+    fused_groups: Sequence[FusedGroup] = (),
 ) -> ChainView:
-    """The view of `loop_orders.prefixed` schedules without building them; tiles may be arrays.
+    """The view of `loop_orders.fused_schedule` schedules without building them; tiles may be arrays.
 
-    Own orders have no axis along which their operator follows its consumers.
+    Inner loop orders have no axis along which their operator computes required regions of its consumers.
     """
     sizes = planned_sizes(chain)
-    cuts = tuple(SharedLoop(axis, tiles[axis], -(-sizes[axis] // tiles[axis])) for axis in prefix)
-    found = walks(chain, follows(chain, storage, prefix), storage, cuts, sizes)
-    shared = {axis: np.minimum(tiles[axis], size) if axis in prefix else size for axis, size in sizes.items()}
+    cuts = tuple(SharedLoop(axis, tiles[axis], -(-sizes[axis] // tiles[axis])) for axis in outer_loops)
+    found = required_regions(chain, region_axes_of(chain, storage, outer_loops), storage, cuts, sizes)
+    shared = {axis: np.minimum(tiles[axis], size) if axis in outer_loops else size for axis, size in sizes.items()}
     views = []
-    inside = [axis for segment in segments for axis in segment.axes]
-    node = len(prefix) + len(inside)
+    inside = [axis for fused_group in fused_groups for axis in fused_group.axes]
+    node = len(outer_loops) + len(inside)
     for operator in chain.operators:
-        segment, own, walked = segment_of(segments, operator.name), own_orders.get(operator.name, ()), _of(found, operator)
-        together = segment.axes if segment else ()
-        around = tuple(LoopView(_own_name(operator, walked, loop.axis), loop.trips, number) for number, loop in enumerate(cuts))
-        numbers = [*(len(prefix) + inside.index(axis) for axis in together), *range(node, node + len(own))]
+        fused_group, own, regions = (
+            fused_group_of(fused_groups, operator.name),
+            inner_orders.get(operator.name, ()),
+            _of(found, operator),
+        )
+        together = fused_group.axes if fused_group else ()
+        around = tuple(
+            LoopView(_axis_in_operator(operator, regions, loop.axis), loop.trips, number) for number, loop in enumerate(cuts)
+        )
+        numbers = [*(len(outer_loops) + inside.index(axis) for axis in together), *range(node, node + len(own))]
         below = (*together, *own)
         loops = tuple(LoopView(axis, -(-sizes[axis] // tiles[axis]), i) for axis, i in zip(below, numbers, strict=True))
         node += len(own)
         box = {axis: np.minimum(tiles[axis], size) if axis in below else shared[axis] for axis, size in sizes.items()}
-        box |= {axis: walk.tile for axis, walk in walked.items()}
-        views.append(OperatorView(operator, (*around, *loops), {}, box, walked, carried_elements(operator, walked, shared, cuts)))
+        box |= {axis: region.tile for axis, region in regions.items()}
+        views.append(
+            OperatorView(operator, (*around, *loops), {}, box, regions, carried_elements(operator, regions, shared, cuts))
+        )
     return ChainView(chain, tuple(views), storage, sizes)
 
 
 def reordered(view: ChainView, places: Sequence[int]) -> ChainView:
-    """The view of a prefix with its loops in another order: the i-th one stands at `places[i]` in this one.
+    """The view of an order of outer loops with its loops in another order: the i-th one stands at `places[i]` in this one.
 
-    Where an intermediate is rolled the last one stays: all that images are like depends on it, and not on the others' order.
+    Where an intermediate has a circular line buffer the last one stays: all that required regions are like depends on it, and not
+    on the others' order.
     """
 
     def loops(one: OperatorView) -> tuple[LoopView, ...]:
@@ -145,15 +162,15 @@ def reordered(view: ChainView, places: Sequence[int]) -> ChainView:
     return replace(view, operators=operators)
 
 
-def _of(found: Mapping[Place, Walk], operator: Operator) -> dict[str, Walk]:
-    return {axis: walk for (name, axis), walk in found.items() if name == operator.name}
+def _of(found: Mapping[Place, Region], operator: Operator) -> dict[str, Region]:
+    return {axis: region for (name, axis), region in found.items() if name == operator.name}
 
 
-def _own_name(operator: Operator, walked: Mapping[str, Walk], axis: str) -> str:
+def _axis_in_operator(operator: Operator, regions: Mapping[str, Region], axis: str) -> str:
     """The axis of an operator that moves with a shared loop; the loop's own if none of those that follow others does."""
     if any(own.name == axis for own in operator.axes):
         return axis
-    return next((own for own, walk in walked.items() if axis in walk.loops), axis)
+    return next((own for own, region in regions.items() if axis in region.loops), axis)
 
 
 def view_behind(view: OperatorView, more: int) -> OperatorView:
@@ -162,5 +179,5 @@ def view_behind(view: OperatorView, more: int) -> OperatorView:
         return view
     loops = tuple(replace(loop, trips=expanded(loop.trips, more)) for loop in view.loops)
     tiles = {axis: expanded(tile, more) for axis, tile in view.tiles.items()}
-    walked = {axis: walk.each(lambda figure: expanded(figure, more)) for axis, walk in view.walks.items()}
-    return replace(view, loops=loops, tiles=tiles, walks=walked, carried=expanded(view.carried, more))
+    regions = {axis: region.each(lambda figure: expanded(figure, more)) for axis, region in view.regions.items()}
+    return replace(view, loops=loops, tiles=tiles, regions=regions, carried=expanded(view.carried, more))

@@ -1,4 +1,5 @@
-"""Masks of a chain: which points along a reduction matter to which rows, read from the bodies of maps and the laws of reductions.
+"""Masks of a chain: which points along a reduction matter to which rows, read from the bodies of maps and the rescaling rules of
+reductions.
 
 A map `where(condition, x, fill)` is a mask if its condition has affine parts and what reads it makes nothing of `fill`: every
 state of a reduction takes it in as it takes in its identity (the exponential of -inf in a sum, 0 in a product). Then points where
@@ -66,7 +67,7 @@ class Mask:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyGuard:
+class KeyMask:
     """The masks of a chain along one reduction axis."""
 
     axis: str
@@ -90,7 +91,7 @@ class KeyGuard:
 
 
 @derived_once
-def key_guard(chain: Chain) -> KeyGuard | None:
+def key_mask_of(chain: Chain) -> KeyMask | None:
     """The masks of a chain; None if it has none that leave out whole blocks."""
     candidates = {axis.name: None for op in chain.operators for axis in op.reduction_axes()}
     return next((found for axis in candidates if (found := _along(chain, axis)) is not None), None)
@@ -98,25 +99,25 @@ def key_guard(chain: Chain) -> KeyGuard | None:
 
 def is_plain_mask(chain: Chain, operator: str) -> bool:
     """Whether an operator is a mask that does nothing to the points that it lets through."""
-    guard = key_guard(chain)
-    mask = guard.mask(operator) if guard is not None else None
+    key_mask = key_mask_of(chain)
+    mask = key_mask.mask(operator) if key_mask is not None else None
     return mask is not None and mask.is_plain
 
 
 def later_need_more(chain: Chain, axis: str) -> bool:
     """Whether masks let later rows along an axis through to more keys than earlier ones."""
-    guard = key_guard(chain)
-    slopes = [(one.index.coefficient(guard.axis), one.index.coefficient(axis)) for one in guard.limits] if guard else []
+    key_mask = key_mask_of(chain)
+    slopes = [(one.index.coefficient(key_mask.axis), one.index.coefficient(axis)) for one in key_mask.limits] if key_mask else []
     return any(keys < 0 < rows for keys, rows in slopes)
 
 
-def clip_loops(chain: Chain, schedule: Schedule) -> tuple[Loop, ...]:
+def loops_around_mask(chain: Chain, schedule: Schedule) -> tuple[Loop, ...]:
     """The loops around the place from which on masks bound the keys of all operators: the blocks of rows outside all keys."""
-    guard = key_guard(chain)
-    assert guard is not None
-    around = reduce(common_path, (schedule.path(name) for name in sorted(guard.operators)))
+    key_mask = key_mask_of(chain)
+    assert key_mask is not None
+    around = reduce(common_path, (schedule.path(name) for name in sorted(key_mask.operators)))
     trips = trip_counts(around, largest_sizes(chain))
-    keys = (i for i, (loop, count) in enumerate(zip(around, trips, strict=True)) if loop.axis == guard.axis and count > 1)
+    keys = (i for i, (loop, count) in enumerate(zip(around, trips, strict=True)) if loop.axis == key_mask.axis and count > 1)
     return around[: next((i for i in keys if i or not schedule.split), len(around))]
 
 
@@ -125,15 +126,15 @@ def key_step(columns: Sequence[int], lanes: int) -> int:
     return max([lanes, *(wide // 2 // lanes * lanes for wide in columns)])
 
 
-def _along(chain: Chain, axis: str) -> KeyGuard | None:
+def _along(chain: Chain, axis: str) -> KeyMask | None:
     """The masks along one axis: all operators that have it must do without the points that are left out."""
     concerned = frozenset(op.name for op in chain.operators if any(own.name == axis for own in op.axes))
     masks = tuple(mask for op in chain.operators if op.name in concerned for mask in _masks(chain, op, axis))
-    guard = KeyGuard(axis, masks, concerned)
-    rows = {*guard.row_axes, *(name for one in guard.limits if one.access is not None for name in one.access.axes())}
+    key_mask = KeyMask(axis, masks, concerned)
+    rows = {*key_mask.row_axes, *(name for one in key_mask.limits if one.access is not None for name in one.access.axes())}
     if not masks or not all(_walks_alike(chain, name, axis, rows) for name in concerned):
         return None
-    return guard if _is_summed_away(chain, axis, masks, concerned) else None
+    return key_mask if _is_summed_away(chain, axis, masks, concerned) else None
 
 
 def _masks(chain: Chain, operator: Operator, axis: str) -> Iterator[Mask]:

@@ -1,8 +1,8 @@
-"""Online reductions: row operators in blocks of their own reduction, and the part of their rows that is then alive.
+"""Online reductions: row-wise reductions in blocks of their own reduction, and the part of their rows that is then alive.
 
-A loop that cuts the reduction of a row operator makes it run online: its states are kept from block to block and corrected by
-the laws of its reduction, its results are shares that are not yet divided, and the sums that consumers make of them are
-corrected at every block and divided at the last (Milakov and Gimelshein 2018, algorithm 3; FlashAttention, Dao et al. 2022).
+A loop that cuts the reduction of a row-wise reduction makes it run online: its states are kept from block to block and corrected
+by the rescaling rule of its reduction, its results are shares that are not yet divided, and the sums that consumers make of them
+are corrected at every block and divided at the last (Milakov and Gimelshein 2018, algorithm 3; FlashAttention, Dao et al. 2022).
 Nothing in a schedule says so: it follows from the loops.
 """
 
@@ -30,33 +30,35 @@ RESULT = "result"
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
-    """A row operator whose values are shares of a total: `contribution(total) / State(total)`, which the laws correct."""
+class SoftmaxWeights:
+    """A row-wise reduction whose values are shares of a total: `contribution(total) / State(total)`, which the rescaling rules
+    correct."""
 
     total: str
-    """The state that values are divided by; its contributions are the undivided shares."""
+    """The state that values are divided by; its contributions are the undivided weights."""
     factors: tuple[tuple[str, Scalar | None], ...]
-    """For every state, in order, what its old value is multiplied by when earlier states change; the total's is the shares'."""
+    """For every state, in order, what its old value is multiplied by when earlier states change; the total's is the weights'."""
 
     @property
     def factor(self) -> Scalar:
-        """What undivided shares, and sums of them, are multiplied by."""
+        """What undivided weights, and sums of them, are multiplied by."""
         factor = self.factors[-1][1]
         assert factor is not None
         return factor
 
 
-def shares_of(operator: Operator) -> Shares | None:
-    """The laws by which an operator may run in blocks of its reduction; None if it has none, or writes no value per point."""
+def softmax_weights(operator: Operator) -> SoftmaxWeights | None:
+    """The rescaling rules by which an operator may run in blocks of its reduction; None if it has none, or writes no value per
+    point."""
     reduction = operator.reduction
     if reduction is None or not reduction.rescales:
         return None
     pointwise = all(axis.name in operator.write.axes() for axis in operator.reduction_axes())
-    return _shares(reduction) if pointwise else None
+    return _softmax_weights(reduction) if pointwise else None
 
 
 @lru_cache(maxsize=64)
-def _shares(reduction: Reduction) -> Shares | None:
+def _softmax_weights(reduction: Reduction) -> SoftmaxWeights | None:
     laws = {law.target: law.factor for law in reduction.rescales}
     total, factor = reduction.states[-1], laws.get(reduction.states[-1].name)
     if factor is None:
@@ -69,16 +71,16 @@ def _shares(reduction: Reduction) -> Shares | None:
     )
     if not (divided and lawful and reduction.finish == apply("divide", total.contribution, new)):
         return None
-    return Shares(total.name, tuple((state.name, laws.get(state.name)) for state in reduction.states))
+    return SoftmaxWeights(total.name, tuple((state.name, laws.get(state.name)) for state in reduction.states))
 
 
 def row_axes(operator: Operator) -> tuple[str, ...]:
-    """The axes that number the rows of a row operator."""
+    """The axes that number the rows of a row-wise reduction."""
     return tuple(axis.name for axis in operator.axes if axis.kind is AxisKind.PARALLEL)
 
 
 def cut_axes(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[str, ...]:
-    """The reduction axes of a row operator that loops with more than one trip cut; empty if its rows are whole."""
+    """The reduction axes of a row-wise reduction that loops with more than one trip cut; empty if its rows are whole."""
     if not operator.is_row_operator():
         return ()
     path = schedule.path(operator.name)
@@ -87,28 +89,28 @@ def cut_axes(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[str,
     return tuple(axis.name for axis in operator.reduction_axes() if axis.name in cut)
 
 
-def shares_read(chain: Chain, operator: Operator) -> Operator | None:
-    """The row operator with laws whose shares a contraction sums; None for other operators."""
-    return next(_producers_of_shares(chain, operator), None) if operator.is_contraction() else None
+def weights_read(chain: Chain, operator: Operator) -> Operator | None:
+    """The row-wise reduction with laws whose weights a contraction sums; None for other operators."""
+    return next(_producers_of_weights(chain, operator), None) if operator.is_contraction() else None
 
 
-def _producers_of_shares(chain: Chain, operator: Operator) -> Iterator[Operator]:
-    """The row operator behind every read of shares."""
+def _producers_of_weights(chain: Chain, operator: Operator) -> Iterator[Operator]:
+    """The row-wise reduction behind every read of weights."""
     for access in operator.reads:
         producer = chain.producer(access.tensor)
-        if producer is not None and shares_of(producer) is not None:
+        if producer is not None and softmax_weights(producer) is not None:
             yield producer
 
 
 @derived_once
 def divided_by_readers(chain: Chain, name: str) -> bool:
-    """Whether the row operator of this name, if its rows are whole, leaves the division by totals to who sums its shares.
+    """Whether the row-wise reduction of this name, if its rows are whole, leaves the division by totals to who sums its weights.
 
-    All readers must be contractions that sum whole rows of these shares alone, keep the rows apart, and write fewer elements
+    All readers must be contractions that sum whole rows of these weights alone, keep the rows apart, and write fewer elements
     for a row than it has.
     """
     operator = chain.operator(name)
-    if shares_of(operator) is None or operator.write.tensor not in chain.intermediates:
+    if softmax_weights(operator) is None or operator.write.tensor not in chain.intermediates:
         return False
     consumers = chain.consumers(operator.write.tensor)
     return all(_divides_less(chain, operator, consumer) for consumer in consumers)
@@ -118,10 +120,10 @@ def _divides_less(chain: Chain, operator: Operator, consumer: Operator) -> bool:
     rows, keys = set(row_axes(operator)), {axis.name for axis in operator.reduction_axes()}
     sizes = planned_sizes(chain)
     columns = prod(sizes[axis] for axis in consumer.write.axes() - rows)
-    sums_shares = consumer.is_contraction() and tuple(_producers_of_shares(chain, consumer)) == (operator,)
+    sums_weights = consumer.is_contraction() and tuple(_producers_of_weights(chain, consumer)) == (operator,)
     kept_apart = rows <= equal_axes(chain, operator.write.tensor) and rows <= consumer.write.axes()
     return (
-        sums_shares
+        sums_weights
         and kept_apart
         and keys <= {axis.name for axis in consumer.reduction_axes()}
         and columns < prod(sizes[axis] for axis in keys)
@@ -129,29 +131,30 @@ def _divides_less(chain: Chain, operator: Operator, consumer: Operator) -> bool:
 
 
 def why_rows_must_be_whole(chain: Chain, schedule: Schedule, operator: Operator) -> str:
-    """Why a row operator cannot run in the blocks that a schedule cuts its rows into; empty if it can."""
+    """Why a row-wise reduction cannot run in the blocks that a schedule cuts its rows into; empty if it can."""
     cut = cut_axes(chain, schedule, operator)
     consumers = chain.consumers(operator.write.tensor)
     if not cut:
         return ""
-    if shares_of(operator) is None or not consumers:
+    if softmax_weights(operator) is None or not consumers:
         return f"{operator.name} needs whole rows, and a loop cuts {', '.join(cut)}"
     path = schedule.path(operator.name)
     held = dict(live_blocks(chain, schedule, operator.write.tensor))
     for axis in cut:
         if held[axis] is not next(loop for loop in reversed(path) if loop.axis == axis):
             return f"{operator.name} runs in blocks of {axis}, and what it makes of one is read after the next"
-    if not all(_sums_shares(chain, schedule, operator, consumer, cut) for consumer in consumers):
+    if not all(_sums_weights(chain, schedule, operator, consumer, cut) for consumer in consumers):
         return f"{operator.name} needs whole rows, because not all that reads it sums over {', '.join(cut)}"
     return ""
 
 
-def _sums_shares(chain: Chain, schedule: Schedule, operator: Operator, consumer: Operator, cut: tuple[str, ...]) -> bool:
-    """Whether a consumer sums over the cut axes, block after block, is linear in these shares alone, and keeps the rows apart."""
+def _sums_weights(chain: Chain, schedule: Schedule, operator: Operator, consumer: Operator, cut: tuple[str, ...]) -> bool:
+    """Whether a consumer sums over the cut axes, block after block, is linear in these weights alone, and keeps the rows
+    apart."""
     tensor = operator.write.tensor
     summed = {axis.name for axis in consumer.reduction_axes()}
     rows = set(row_axes(operator))
-    if not consumer.is_contraction() or tuple(_producers_of_shares(chain, consumer)) != (operator,):
+    if not consumer.is_contraction() or tuple(_producers_of_weights(chain, consumer)) != (operator,):
         return False
     shared = common_path(schedule.path(operator.name), schedule.path(consumer.name))
     trips = trip_counts(shared, largest_sizes(chain))
@@ -168,16 +171,16 @@ def _run_together(schedule: Schedule, operator: Operator, consumer: Operator, cu
     return all(one.get(axis) == other.get(axis) for axis in cutting[:last])
 
 
-def why_parts_cannot_merge(chain: Chain, schedule: Schedule) -> str:
-    """Why the parts of a split cannot be merged; empty if they can, or without a split.
+def why_parts_cannot_combine(chain: Chain, schedule: Schedule) -> str:
+    """Why the parts of a split cannot be combined; empty if they can, or without a split.
 
-    Parts of a sum are added; parts of shares are merged by the laws of their row operator.
+    Parts of a sum are added; parts of weights are combined by the rescaling rule of their row-wise reduction.
     """
     axis = schedule.split
     if not axis:
         return ""
     sink = chain.operators[-1]
-    rows = shares_read(chain, sink)
+    rows = weights_read(chain, sink)
     outermost = [node for node in schedule.body if isinstance(node, Loop)]
     if len(schedule.body) != 1 or not outermost or outermost[0].axis != axis:
         return f"the loop over {axis} is split, but does not stand around everything else"
@@ -185,7 +188,7 @@ def why_parts_cannot_merge(chain: Chain, schedule: Schedule) -> str:
     if reducing == {sink.name} and sink.is_contraction():
         return ""
     if rows is None or reducing != {rows.name, sink.name} or cut_axes(chain, schedule, rows) != (axis,):
-        return f"parts of {axis} cannot be merged: the last operator sums, alone or shares of rows along {axis} alone"
+        return f"parts of {axis} cannot be combined: the last operator sums, alone or shares of rows along {axis} alone"
     return ""
 
 
@@ -193,7 +196,7 @@ def state_blocks(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[
     """For every row axis the loop whose rows have their states kept, None for all rows.
 
     It is the innermost outside all cuts; the parts of a split have states of their own. Of whole rows it is the loop whose
-    shares wait for their readers.
+    weights wait for their readers.
     """
     if not cut_axes(chain, schedule, operator):
         held_rows = dict(live_blocks(chain, schedule, operator.write.tensor))
@@ -211,11 +214,11 @@ def state_blocks(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[
 
 def state_elements(view: ChainView) -> Count:
     """Elements of all states that are kept between blocks, with the factor of every row; tiles may be arrays."""
-    return sum(_state_elements(view, one) for one in view.operators if shares_of(one.operator) is not None)
+    return sum(_state_elements(view, one) for one in view.operators if softmax_weights(one.operator) is not None)
 
 
 def _state_elements(view: ChainView, one: OperatorView) -> Count:
-    laws = shares_of(one.operator)
+    laws = softmax_weights(one.operator)
     assert laws is not None
     reduced = {axis.name for axis in one.operator.reduction_axes()}
     held: dict[str, Count] = {axis: view.sizes[axis] for axis in row_axes(one.operator)}
@@ -229,13 +232,13 @@ def _state_elements(view: ChainView, one: OperatorView) -> Count:
 
 
 def blocks_of_rows(operator: Operator, loops: tuple[LoopView, ...]) -> Count:
-    """Into how many blocks loops cut each row of a row operator."""
+    """Into how many blocks loops cut each row of a row-wise reduction."""
     reduced = {axis.name for axis in operator.reduction_axes()}
     return prod((loop.trips for loop in loops if loop.axis in reduced), start=1)
 
 
 def row_forms(chain: Chain, schedule: Schedule) -> dict[str, str]:
-    """How every row operator whose rows are cut meets the loops of a schedule, for people."""
+    """How every row-wise reduction whose rows are cut meets the loops of a schedule, for people."""
     leaves = [leaf.operator for _, leaf in schedule.leaves() if isinstance(leaf, Compute)]
     rows = [operator.name for operator in chain.operators if operator.is_row_operator() and operator.name in leaves]
     texts = {name: _form(chain, schedule, name) for name in rows}

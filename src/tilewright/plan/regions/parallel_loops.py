@@ -8,7 +8,7 @@ from math import prod
 from tilewright.graph.types import AxisKind, Chain
 from tilewright.plan.arrays import Count, product
 from tilewright.plan.regions.loop_views import ChainView
-from tilewright.plan.regions.required_regions import Follows, follows, schedule_follows, shared_loops
+from tilewright.plan.regions.required_regions import RegionAxes, region_axes_of, schedule_region_axes, shared_loops
 from tilewright.plan.regions.trip_counts import planned_sizes, trip_counts
 from tilewright.plan.schedule import Loop, Node, Pack, Schedule, Storage
 
@@ -16,8 +16,8 @@ from tilewright.plan.schedule import Loop, Node, Pack, Schedule, Storage
 def parallel_axes(chain: Chain, schedule: Schedule) -> tuple[str, ...]:
     """Axes of the outermost loops whose blocks are independent, with only Packs beside them.
 
-    They are parallel in every operator, but for the axis of a split. A loop along which an intermediate is rolled is not one
-    of them: its blocks need what the ones before have left.
+    They are parallel in every operator, but for the axis of a split. A loop along which an intermediate has a circular line
+    buffer is not one of them: its blocks need what the ones before have left.
     """
     return tuple(loop.axis for loop in parallel_loops(chain, schedule))
 
@@ -25,25 +25,26 @@ def parallel_axes(chain: Chain, schedule: Schedule) -> tuple[str, ...]:
 def parallel_loops(chain: Chain, schedule: Schedule) -> tuple[Loop, ...]:
     """The loops of `parallel_axes`, outermost first."""
     loops: list[Loop] = []
-    follow = schedule_follows(chain, schedule)
-    rolls = any(schedule.storage_of(tensor) is Storage.ROLL for tensor in chain.intermediates)
-    serial = shared_loops(schedule)[-1:] if rolls else ()
+    region_axes = schedule_region_axes(chain, schedule)
+    has_line_buffer = any(schedule.storage_of(tensor) is Storage.LINE_BUFFER for tensor in chain.intermediates)
+    serial = shared_loops(schedule)[-1:] if has_line_buffer else ()
     body: tuple[Node, ...] = schedule.body
     while True:
         others = [node for node in body if not isinstance(node, Pack)]
         if len(others) != 1 or others[0] is not body[-1] or not isinstance(others[0], Loop):
             return tuple(loops)
         loop = others[0]
-        independent = is_parallel(chain, loop.axis, follow) or loop.axis == schedule.split
+        independent = is_parallel(chain, loop.axis, region_axes) or loop.axis == schedule.split
         if not independent or any(loop.axis == other.axis for other in loops) or loop in serial:
             return tuple(loops)
         loops.append(loop)
         body = loop.body
 
 
-def is_parallel(chain: Chain, axis: str, follow: Follows | None = None) -> bool:
-    """Whether every operator of a chain has the axis, or follows its consumers along it, and none reduces it."""
-    moving = {operator for (operator, _), one in (follow or {}).items() if axis in one.slopes}
+def is_parallel(chain: Chain, axis: str, region_axes: RegionAxes | None = None) -> bool:
+    """Whether every operator of a chain has the axis, or computes required regions of its consumers along it, and none reduces
+    it."""
+    moving = {operator for (operator, _), one in (region_axes or {}).items() if axis in one.slopes}
     return all(
         any(own.name == axis and own.kind is AxisKind.PARALLEL for own in operator.axes) or operator.name in moving
         for operator in chain.operators
@@ -58,7 +59,9 @@ def block_count(chain: Chain, schedule: Schedule) -> int:
 def blocks_in_view(view: ChainView, shared: int) -> Count:
     """The independent blocks of the first `shared` loops, which all operators share; an array where tiles are."""
     loops = view.operators[-1].loops[:shared]
-    follow = follows(view.chain, view.storage, [loop.axis for loop in loops])
-    rolls = Storage.ROLL in view.storage.values()
-    distributed = takewhile(lambda loop: is_parallel(view.chain, loop.axis, follow), loops[: shared - rolls] if shared else ())
+    region_axes = region_axes_of(view.chain, view.storage, [loop.axis for loop in loops])
+    has_line_buffer = Storage.LINE_BUFFER in view.storage.values()
+    distributed = takewhile(
+        lambda loop: is_parallel(view.chain, loop.axis, region_axes), loops[: shared - has_line_buffer] if shared else ()
+    )
     return product(loop.trips for loop in distributed)

@@ -1,11 +1,11 @@
 """Required regions: the block that a producer works on while its consumers, reading at affine positions, work on theirs.
 
 A consumer that reads an intermediate at `2*h + y` needs, for a block of h, the rows from twice the block's start up to twice its
-last point plus the largest y. Under loops that all operators share, a producer whose result is not kept works on that image only,
-and so do the producers before it; equal axes are the special case of the identity. Neighbouring images overlap (a halo). An
-intermediate that is recomputed has the overlap computed again by every block, by a factor of `((T - 1) * stride + kernel) /
-(T * stride)` per axis. One that is rolled has every element computed once: its producer adds what the block before did not
-compute, along the innermost shared loop, and the overlap is carried to the front of the buffer.
+last point plus the largest y. Under loops that all operators share, a producer whose result is not kept works on that region
+only, and so do the producers before it; equal axes are the special case of the identity. Neighbouring regions overlap (a halo).
+An intermediate that is recomputed has the overlap computed again by every block, by a factor of `((T - 1) * stride + kernel) / (T
+* stride)` per axis. One that has a circular line buffer has every element computed once: its producer adds what the block before
+did not compute, along the innermost shared loop, and the overlap is carried to the front of the buffer.
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Follow:
-    """An axis along which an operator follows its consumers, and by how much it moves for a step along each loop's axis."""
+class RegionAxis:
+    """An axis along which an operator computes required regions of its consumers, and by how much it moves for a step along each
+    loop's axis."""
 
     readings: tuple[Reading, ...]
     slopes: Mapping[str, int]
 
 
-Follows = Mapping[Place, Follow]
+RegionAxes = Mapping[Place, RegionAxis]
 
 
 def shared_loops(schedule: Schedule) -> tuple[Loop, ...]:
@@ -53,25 +54,25 @@ def shared_loops(schedule: Schedule) -> tuple[Loop, ...]:
     return reduce(common_path, (path for path, leaf in schedule.leaves() if isinstance(leaf, Compute)))
 
 
-def schedule_follows(chain: Chain, schedule: Schedule) -> Follows:
-    """The axes along which operators follow their consumers under a schedule."""
+def schedule_region_axes(chain: Chain, schedule: Schedule) -> RegionAxes:
+    """The axes along which operators compute required regions of their consumers under a schedule."""
     storage = {tensor: schedule.storage_of(tensor) for tensor in chain.intermediates}
-    return follows(chain, storage, [loop.axis for loop in shared_loops(schedule)])
+    return region_axes_of(chain, storage, [loop.axis for loop in shared_loops(schedule)])
 
 
-def follows(chain: Chain, storage: Mapping[str, Storage], loops: Sequence[str]) -> Follows:
-    """The axes along which operators follow their consumers under shared loops over these axes.
+def region_axes_of(chain: Chain, storage: Mapping[str, Storage], loops: Sequence[str]) -> RegionAxes:
+    """The axes along which operators compute required regions of their consumers under shared loops over these axes.
 
     They are the dimensions of results that are not kept which are read at affine positions that depend on the loops.
     """
     moving = tuple(tensor for tensor in chain.intermediates if storage.get(tensor, Storage.KEEP) is not Storage.KEEP)
-    return _follows(chain, moving, frozenset(loops))
+    return _region_axes(chain, moving, frozenset(loops))
 
 
 @derived_once
-def _follows(chain: Chain, moving: tuple[str, ...], loops: frozenset[str]) -> Follows:
+def _region_axes(chain: Chain, moving: tuple[str, ...], loops: frozenset[str]) -> RegionAxes:
     """The same for intermediates that are not kept."""
-    found: dict[Place, Follow] = {}
+    found: dict[Place, RegionAxis] = {}
     for operator in reversed(chain.operators[:-1]):
         if operator.write.tensor not in moving:
             continue
@@ -80,22 +81,24 @@ def _follows(chain: Chain, moving: tuple[str, ...], loops: frozenset[str]) -> Fo
             is_itself = all(r.index.is_axis() and r.index.axes() == {axis} and (r.consumer, axis) not in found for r in ways)
             one_way = all(slope == slopes[0] for slope in slopes) and all(step > 0 for step in slopes[0].values())
             if slopes[0] and one_way and not is_itself:
-                found[operator.name, axis] = Follow(ways, slopes[0])
+                found[operator.name, axis] = RegionAxis(ways, slopes[0])
     return found
 
 
-def rolled_axis(chain: Chain, follow: Follows, tensor: str, loop: str) -> str:
-    """The axis along which an intermediate can be rolled through the innermost shared loop; empty if it cannot."""
+def line_buffer_axis(chain: Chain, region_axes: RegionAxes, tensor: str, loop: str) -> str:
+    """The axis along which an intermediate can have a circular line buffer through the innermost shared loop; empty if it
+    cannot."""
     producer = chain.producer(tensor)
     assert producer is not None, f"{tensor} is an input"
-    moving = [axis for (operator, axis), one in follow.items() if operator == producer.name and loop in one.slopes]
+    moving = [axis for (operator, axis), one in region_axes.items() if operator == producer.name and loop in one.slopes]
     return moving[0] if len(moving) == 1 else ""
 
 
 def readings(chain: Chain, operator: Operator) -> dict[str, tuple[Reading, ...]]:
     """How every independent axis of an operator that is a dimension of its result is read, unless a read is not affine.
 
-    The columns of a product are left out: a packed operand is entered where a panel begins, which images do not care for.
+    The columns of a product are left out: a packed operand is entered where a panel begins, which required regions do not care
+    for.
     """
     found = {}
     column = contraction_roles(operator).column if operator.is_contraction() else None
@@ -117,7 +120,7 @@ def readings(chain: Chain, operator: Operator) -> dict[str, tuple[Reading, ...]]
     return found
 
 
-def _slopes(found: Follows, reading: Reading, loops: frozenset[str]) -> dict[str, int]:
+def _slopes(found: RegionAxes, reading: Reading, loops: frozenset[str]) -> dict[str, int]:
     """How far the position that is read moves for a step along every loop's axis; 0 left out, opposite directions negative."""
     slopes: dict[str, int] = {}
     for atom, factor in reading.index.terms:
@@ -129,7 +132,7 @@ def _slopes(found: Follows, reading: Reading, loops: frozenset[str]) -> dict[str
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class Region:
     """The blocks of an operator along one axis. Positions are those for the first blocks of all loops, without clamping.
 
     Every figure may be an array, with one value per choice of tiles.
@@ -138,17 +141,17 @@ class Walk:
     low: Count
     """Where a block starts that is not the first of the innermost loop, and ..."""
     first_low: Count
-    """... where the first one does: a rolled result has nothing to add to there."""
+    """... where the first one does: a line-buffered result has nothing to add to there."""
     high: Count
     held_low: Count
-    """Where what consumers read of the block starts; before `low` if the result is rolled."""
+    """Where what consumers read of the block starts; before `low` if the result has a circular line buffer."""
     hull: tuple[int, int]
     """From the first point to the one after the last; empty where consumers read nothing but what guards replace."""
     loops: frozenset[str]
     total: Count = 1
     """Points of all blocks together: more than the extent where blocks overlap, less where consumers leave out points."""
 
-    def each(self, change: Callable[[Count], Count]) -> Walk:
+    def each(self, change: Callable[[Count], Count]) -> Region:
         """The same walk with all figures changed alike."""
         return replace(
             self,
@@ -171,7 +174,7 @@ class Walk:
 
     @property
     def carried(self) -> Count:
-        """Points that a rolled result keeps from one block for the next."""
+        """Points that a line-buffered result keeps from one block for the next."""
         return np.minimum(self.low - self.held_low, self.largest)
 
 
@@ -184,91 +187,101 @@ class SharedLoop:
     trips: Count
 
 
-def walks(
-    chain: Chain, follow: Follows, storage: Mapping[str, Storage], loops: Sequence[SharedLoop], sizes: Mapping[str, int]
-) -> dict[Place, Walk]:
-    """The walk of every operator along every axis along which it follows its consumers; loops outermost first.
+def required_regions(
+    chain: Chain, region_axes: RegionAxes, storage: Mapping[str, Storage], loops: Sequence[SharedLoop], sizes: Mapping[str, int]
+) -> dict[Place, Region]:
+    """The walk of every operator along every axis along which it computes required regions of its consumers; loops outermost
+    first.
 
     Blocks move by equal steps, whatever they reach; what lies outside the hull of all points is cut off from every one of them.
     """
-    found: dict[Place, Walk] = {}
-    for place, one in follow.items():
-        walk = _covering([_image(found, reading, loops, sizes) for reading in one.readings])
-        walk = _clamped(walk, sizes[place[1]])
-        if storage[chain.operator(place[0]).write.tensor] is Storage.ROLL and loops[-1].axis in one.slopes:
-            walk = _rolled(walk, one.slopes[loops[-1].axis], loops[-1])
-        found[place] = replace(walk, total=_points(walk, one.slopes, loops, sizes))
+    found: dict[Place, Region] = {}
+    for place, one in region_axes.items():
+        region = _covering([_read_region(found, reading, loops, sizes) for reading in one.readings])
+        region = _clamped(region, sizes[place[1]])
+        if storage[chain.operator(place[0]).write.tensor] is Storage.LINE_BUFFER and loops[-1].axis in one.slopes:
+            region = _line_buffered(region, one.slopes[loops[-1].axis], loops[-1])
+        found[place] = replace(region, total=_points(region, one.slopes, loops, sizes))
     return found
 
 
 def carried_elements(
-    operator: Operator, walked: Mapping[str, Walk], box: Mapping[str, Count], loops: Sequence[SharedLoop]
+    operator: Operator, regions: Mapping[str, Region], box: Mapping[str, Count], loops: Sequence[SharedLoop]
 ) -> Count:
     """Elements of an operator's result that are moved for the next block, in all. `box` has the blocks of the shared loops."""
-    rolled = [axis for axis, walk in walked.items() if np.any(np.asarray(walk.carried) > 0)]
-    if not rolled:
+    line_buffered = [axis for axis, region in regions.items() if np.any(np.asarray(region.carried) > 0)]
+    if not line_buffered:
         return 0
     axes = [axis for index in operator.write.indices for axis in index.axes()]
-    held = [walked[a].carried if a in rolled else walked[a].largest if a in walked else box[a] for a in axes]
+    held = [regions[a].carried if a in line_buffered else regions[a].largest if a in regions else box[a] for a in axes]
     every, first = _blocks(loops), _blocks(loops[:-1])
     return reduce(lambda product, size: product * size, held, every - first)
 
 
-def _consumer_walk(found: Mapping[Place, Walk], place: Place, loops: Sequence[SharedLoop], sizes: Mapping[str, int]) -> Walk:
+def _consumer_region(
+    found: Mapping[Place, Region], place: Place, loops: Sequence[SharedLoop], sizes: Mapping[str, int]
+) -> Region:
     """The walk along an axis of a consumer; one that it does not follow anybody along is cut by loops over it."""
     if place in found:
         return found[place]
     size = sizes[place[1]]
     cutting = [loop for loop in loops if loop.axis == place[1]]
     block = np.minimum(cutting[-1].tile, size) if cutting else size
-    return Walk(0, 0, block, 0, (0, size), frozenset(loop.axis for loop in cutting))
+    return Region(0, 0, block, 0, (0, size), frozenset(loop.axis for loop in cutting))
 
 
-def _image(found: Mapping[Place, Walk], reading: Reading, loops: Sequence[SharedLoop], sizes: Mapping[str, int]) -> Walk:
-    terms = [(factor, _consumer_walk(found, (reading.consumer, str(atom)), loops, sizes)) for atom, factor in reading.index.terms]
+def _read_region(
+    found: Mapping[Place, Region], reading: Reading, loops: Sequence[SharedLoop], sizes: Mapping[str, int]
+) -> Region:
+    terms = [
+        (factor, _consumer_region(found, (reading.consumer, str(atom)), loops, sizes)) for atom, factor in reading.index.terms
+    ]
     start = reading.index.constant
-    along = frozenset().union(*(walk.loops for _, walk in terms))
-    low = start + sum(factor * (walk.low if factor > 0 else walk.high - 1) for factor, walk in terms)
-    first = start + sum(factor * (walk.first_low if factor > 0 else walk.high - 1) for factor, walk in terms)
-    high = start + 1 + sum(factor * (walk.high - 1 if factor > 0 else walk.low) for factor, walk in terms)
-    ends = [[factor * end for end in (walk.hull[0], walk.hull[1] - 1)][:: 1 if factor > 0 else -1] for factor, walk in terms]
+    along = frozenset().union(*(region.loops for _, region in terms))
+    low = start + sum(factor * (region.low if factor > 0 else region.high - 1) for factor, region in terms)
+    first = start + sum(factor * (region.first_low if factor > 0 else region.high - 1) for factor, region in terms)
+    high = start + 1 + sum(factor * (region.high - 1 if factor > 0 else region.low) for factor, region in terms)
+    ends = [
+        [factor * end for end in (region.hull[0], region.hull[1] - 1)][:: 1 if factor > 0 else -1] for factor, region in terms
+    ]
     hull = start + sum(end[0] for end in ends), start + 1 + sum(end[1] for end in ends)
-    return Walk(low, first, high, low, hull, along)
+    return Region(low, first, high, low, hull, along)
 
 
-def _covering(images: Sequence[Walk]) -> Walk:
-    """The smallest blocks that cover all images. All move alike, so that every block grows by as much."""
-    low, first = (reduce(np.minimum, ends) for ends in ([one.low for one in images], [one.first_low for one in images]))
-    high = reduce(np.maximum, [one.high for one in images])
-    hull = min(one.hull[0] for one in images), max(one.hull[1] for one in images)
-    return Walk(low, first, high, low, hull, images[0].loops)
+def _covering(regions: Sequence[Region]) -> Region:
+    """The smallest blocks that cover all required regions. All move alike, so that every block grows by as much."""
+    low, first = (reduce(np.minimum, ends) for ends in ([one.low for one in regions], [one.first_low for one in regions]))
+    high = reduce(np.maximum, [one.high for one in regions])
+    hull = min(one.hull[0] for one in regions), max(one.hull[1] for one in regions)
+    return Region(low, first, high, low, hull, regions[0].loops)
 
 
-def _clamped(walk: Walk, extent: int) -> Walk:
-    low = max(walk.hull[0], 0)
-    return replace(walk, hull=(low, max(low, min(walk.hull[1], extent))))
+def _clamped(region: Region, extent: int) -> Region:
+    low = max(region.hull[0], 0)
+    return replace(region, hull=(low, max(low, min(region.hull[1], extent))))
 
 
-def _rolled(walk: Walk, slope: int, loop: SharedLoop) -> Walk:
-    """Blocks behind the first add what one step of the loop brings, or their whole image if neighbours do not overlap."""
-    added: Count = np.maximum(walk.low, walk.high - slope * loop.tile)
-    low: Count = walk.low + (added - walk.low) * np.minimum(loop.trips - 1, 1)
-    return replace(walk, low=low)
+def _line_buffered(region: Region, slope: int, loop: SharedLoop) -> Region:
+    """Blocks behind the first add what one step of the loop brings, or their whole region if neighbours do not overlap."""
+    added: Count = np.maximum(region.low, region.high - slope * loop.tile)
+    low: Count = region.low + (added - region.low) * np.minimum(loop.trips - 1, 1)
+    return replace(region, low=low)
 
 
-def _points(walk: Walk, slopes: Mapping[str, int], loops: Sequence[SharedLoop], sizes: Mapping[str, int]) -> Count:
+def _points(region: Region, slopes: Mapping[str, int], loops: Sequence[SharedLoop], sizes: Mapping[str, int]) -> Count:
     """The points inside the hull of all blocks together, as if there were one where there is none (as of empty axes).
 
-    Where something is rolled, blocks behind the first of the innermost loop start where the one before has ended.
+    Where something has a circular line buffer, blocks behind the first of the innermost loop start where the one before has
+    ended.
     """
     moving = [loop for loop in loops if loop.axis in slopes]
     highs = [_Steps(slopes[one.axis] * one.tile, one.trips, slopes[one.axis] * _short(one, sizes)) for one in moving]
     starts = [replace(steps, short=0) for steps in highs]
-    if np.array_equal(walk.first_low, walk.low):
-        return np.maximum(_inside(walk.high, walk.hull, highs) - _inside(walk.low, walk.hull, starts), 1)
+    if np.array_equal(region.first_low, region.low):
+        return np.maximum(_inside(region.high, region.hull, highs) - _inside(region.low, region.hull, starts), 1)
     outer = len(moving) - (loops[-1] in moving)
-    total = _inside(walk.high, walk.hull, highs) - _inside(walk.low, walk.hull, [*highs[:outer], *starts[outer:]])
-    total = total + _inside(walk.low, walk.hull, highs[:outer]) - _inside(walk.first_low, walk.hull, starts[:outer])
+    total = _inside(region.high, region.hull, highs) - _inside(region.low, region.hull, [*highs[:outer], *starts[outer:]])
+    total = total + _inside(region.low, region.hull, highs[:outer]) - _inside(region.first_low, region.hull, starts[:outer])
     return np.maximum(total, 1)
 
 

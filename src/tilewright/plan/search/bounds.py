@@ -1,8 +1,10 @@
-"""Lower bounds of the price of all schedules with a prefix, which let the search skip prefixes and tiles that cannot win.
+"""Lower bounds of the price of all schedules with an order of outer loops, which let the search skip orders of outer loops and
+tiles that cannot win.
 
 The parts of an operator's price that no loop order changes (arithmetic with its edges, calls, packing once, every operand once
-into each level, the smallest tiles in memory) are evaluated once, for all combinations of its tiles. The bound of a prefix takes
-the least of every part over the loops that are left to the operator, repeats it where it is recomputed, and adds spills.
+into each level, the smallest tiles in memory) are evaluated once, for all combinations of its tiles. The bound of an order of
+outer loops takes the least of every part over the loops that are left to the operator, repeats it where it is recomputed, and
+adds spills.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from tilewright.plan.chains import axis_names
 from tilewright.plan.model.cost import Block, Work, arithmetic_work, least_work, measure, seconds, useful_seconds
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.model.masked_work import least_guarded_work
-from tilewright.plan.model.operands_read_once import streamed_read
+from tilewright.plan.model.operands_read_once import operand_read_once
 from tilewright.plan.model.working_set import live_intermediates
 from tilewright.plan.regions.loop_views import ChainView, OperatorView
 from tilewright.plan.regions.masks import is_plain_mask
@@ -37,16 +39,16 @@ def with_spills(context: CostContext, price: Quantity, used: Quantity) -> Quanti
 
 def tile_elements(context: CostContext, operator: Operator, block: Block) -> Count:
     """Elements of an operator's tiles of inputs and outputs, but for what passes by once."""
-    operands, streamed = context.operands[operator.name], streamed_read(context, operator)
-    kept = [one.is_write or one.access != streamed for one in operands]
+    operands, read_once = context.operands[operator.name], operand_read_once(context, operator)
+    kept = [one.is_write or one.access != read_once for one in operands]
     tiles = zip(operands, block.footprints.tile, kept, strict=True)
     return sum(tile for one, tile, is_kept in tiles if not one.is_intermediate and is_kept)
 
 
 class Bounds:
-    """Lower bounds of a space; what prefixes have in common is computed once.
+    """Lower bounds of a space; what orders of outer loops have in common is computed once.
 
-    Arrays of a prefix have a dimension for each of its axes, in the chain's order.
+    Arrays of an order of outer loops have a dimension for each of its axes, in the chain's order.
     """
 
     def __init__(self, space: Space) -> None:
@@ -59,39 +61,45 @@ class Bounds:
         self.least: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {}
         self.sums: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {}
 
-    def of_prefix(self, view: ChainView, choices: Choices, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """What the operators cost (seconds, recomputation and spills included) and use (elements) at least under a prefix.
+    def of_outer_loops(self, view: ChainView, choices: Choices, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """What the operators cost (seconds, recomputation and spills included) and use (elements) at least under an order of
+        outer loops.
 
         `choices` are the tiles of its loops, in the chain's order of axes, each along a dimension of its own. `live` is what
         intermediates take at least (default: what they take without further loops).
         """
         live = live_intermediates(view) if live is None else live
-        rolled = tuple(tensor for tensor, storage in view.storage.items() if storage is Storage.ROLL)
-        rolling = (*rolled, view.operators[-1].loops[-1].axis) if rolled else ()
+        line_buffered = tuple(tensor for tensor, storage in view.storage.items() if storage is Storage.LINE_BUFFER)
+        line_buffering = (*line_buffered, view.operators[-1].loops[-1].axis) if line_buffered else ()
         held = np.asarray(live)
-        key = tuple(choices.items()), rolling, held.shape, held.tobytes(), tuple(len(one.loops) for one in view.operators)
+        key = tuple(choices.items()), line_buffering, held.shape, held.tobytes(), tuple(len(one.loops) for one in view.operators)
         if key not in self.sums:
-            self.sums[key] = self._sum(view, choices, rolling, live)
+            self.sums[key] = self._sum(view, choices, line_buffering, live)
         return self.sums[key]
 
-    def _sum(self, view: ChainView, choices: Choices, rolling: tuple[str, ...], live: Count) -> tuple[np.ndarray, np.ndarray]:
+    def _sum(
+        self, view: ChainView, choices: Choices, line_buffering: tuple[str, ...], live: Count
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The price of all operators and the most elements that one uses, where intermediates hold `live` ones."""
         total, most = np.zeros((1,) * len(choices)), np.zeros((1,) * len(choices))
         for one in view.operators:
-            price, used = self._price_and_use(one, choices, rolling)
+            price, used = self._price_and_use(one, choices, line_buffering)
             total = total + with_spills(self.context, price, used + live)
             most = np.maximum(most, used + live)
         return total, most
 
-    def _price_and_use(self, one: OperatorView, choices: Choices, rolling: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """Those of one operator; `rolling` has the tensors that are rolled, and the axis along which they are."""
-        key = one.operator.name, tuple(choices.items()), tuple(one.walks), rolling if one.walks else ()
+    def _price_and_use(
+        self, one: OperatorView, choices: Choices, line_buffering: tuple[str, ...]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Those of one operator; `line_buffering` has the tensors that have circular line buffers, and the axis along which they
+        are."""
+        key = one.operator.name, tuple(choices.items()), tuple(one.regions), line_buffering if one.regions else ()
         if key not in self.least:
             axes = self.axes[one.operator.name]
             repeats: Quantity = product(loop.trips for loop in one.loops if loop.axis not in axes)
-            all_arithmetic, all_functions, packing, overhead, moved, used = self._over_own(one, choices)
-            arithmetic, functions = self._of_images(one, all_arithmetic, all_functions)
-            if one.walks:
+            all_arithmetic, all_functions, packing, overhead, moved, used = self._over_inner(one, choices)
+            arithmetic, functions = self._of_regions(one, all_arithmetic, all_functions)
+            if one.regions:
                 packing, overhead, moved = (part * self._read_whole(one) for part in (packing, overhead, moved))
             guarded = least_guarded_work(self.context, one.operator.name)
             touches = not is_plain_mask(self.context.chain, one.operator.name)
@@ -104,43 +112,45 @@ class Bounds:
                 overhead * repeats,
                 {level.name: traffic for level in self.context.cache_levels},
             )
-            self.least[key] = np.asarray(seconds(self.context, work)), used * (not one.walks)
+            self.least[key] = np.asarray(seconds(self.context, work)), used * (not one.regions)
         return self.least[key]
 
-    def _of_images(self, one: OperatorView, arithmetic: Quantity, functions: Quantity) -> tuple[Quantity, Quantity]:
-        """The least arithmetic and functions of all images together, given those of every point once.
+    def _of_regions(self, one: OperatorView, arithmetic: Quantity, functions: Quantity) -> tuple[Quantity, Quantity]:
+        """The least arithmetic and functions of all required regions together, given those of every point once.
 
-        Images may have fewer edges than the whole axis: their edges count along rows, only useful work where columns follow.
+        Required regions may have fewer edges than the whole axis: their edges count along rows, only useful work where columns
+        follow.
         """
-        if not one.walks:
+        if not one.regions:
             return arithmetic, functions
-        context, operator = self.context.walked(one.walked(self.context.sizes)), one.operator
+        context, operator = self.context.with_sizes(one.computed_sizes(self.context.sizes)), one.operator
         repeated: Quantity = 1.0
-        for axis, walk in one.walks.items():
+        for axis, walk in one.regions.items():
             repeated = repeated * (walk.total / self.context.sizes[axis])
         if operator.name not in context.kernels:
             return arithmetic, functions * repeated
         roles = context.roles[operator.name]
-        if roles.column in one.walks:
+        if roles.column in one.regions:
             return useful_seconds(context, operator), functions
-        if roles.row in one.walks:
+        if roles.row in one.regions:
             return arithmetic_work(context, operator, one.tiles).seconds, functions
         return arithmetic * repeated, functions
 
     def _read_whole(self, one: OperatorView) -> Condition:
-        """Whether images have every point at least once: where strides skip some, nothing is known of what is left."""
+        """Whether required regions have every point at least once: where strides skip some, nothing is known of what is left."""
         whole: Condition = True
-        for axis, walk in one.walks.items():
+        for axis, walk in one.regions.items():
             whole = whole & (walk.total >= self.context.sizes[axis])
         return whole
 
-    def _over_own(self, one: OperatorView, choices: Choices) -> Iterator[np.ndarray]:
-        """The parts over the tiles of a prefix: the least over own loops; the whole axis where the operator has none.
+    def _over_inner(self, one: OperatorView, choices: Choices) -> Iterator[np.ndarray]:
+        """The parts over the tiles of an order of outer loops: the least over inner loops; the whole axis where the operator has
+        none.
 
-        Along axes along which it follows its consumers its blocks are images, of any size.
+        Along axes with required regions its blocks are required regions, of any size.
         """
         axes = self.axes[one.operator.name]
-        has_own = len(self.space.own_orders(one.operator, (*choices, *one.walks))) > 1
+        has_inner = len(self.space.inner_orders(one.operator, (*choices, *one.regions))) > 1
         for part in self.parts[one.operator.name]:
             for position, axis in enumerate(axes):
                 if part.shape[position] == 1:
@@ -148,7 +158,7 @@ class Bounds:
                 if axis in choices:
                     part = part.take([self.space.tiles[axis].index(tile) for tile in choices[axis]], position)
                 else:
-                    least = has_own or axis in one.walks
+                    least = has_inner or axis in one.regions
                     part = part.min(axis=position, keepdims=True) if least else part.take([-1], position)
             sizes = dict(zip(axes, part.shape, strict=True))
             yield part.reshape(tuple(sizes.get(axis, 1) for axis in choices))

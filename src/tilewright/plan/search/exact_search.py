@@ -1,8 +1,9 @@
-"""Exact search of the fusion level: every prefix with every own order and, where memory is short, trees below it.
+"""Exact search of the fusion level: every order of outer loops with every inner loop order and, where memory is short, trees
+below it.
 
-Prefixes are searched in the order of what they cost at least (`bounds`); those that cannot win are skipped. Trees (`loop_trees`)
-follow when the best without them is known. Equal prices go to larger tiles, shorter prefixes and fewer loops. The price of this
-level counts the nearest level inside a block only: `inner_loops` refines the best few plans.
+Orders of outer loops are searched in the order of what they cost at least (`bounds`); those that cannot win are skipped. Trees
+(`loop_trees`) follow when the best without them is known. Equal prices go to larger tiles, fewer outer loops and fewer loops. The
+price of this level counts the nearest level inside a block only: `inner_loops` refines the best few plans.
 """
 
 from __future__ import annotations
@@ -15,92 +16,102 @@ from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.model.price_check import no_price
 from tilewright.plan.model.threads import LEAST_PARALLEL_S
-from tilewright.plan.schedule import Segment
+from tilewright.plan.schedule import FusedGroup
 from tilewright.plan.search.bounds import Bounds
-from tilewright.plan.search.outer_loops import Blocks, Prefix
-from tilewright.plan.space.loop_trees import executable_segments, possible_segments, segmentations, tree_choices
+from tilewright.plan.search.outer_loops import Blocks, OuterLoops
+from tilewright.plan.space.loop_trees import executable_fused_groups, group_choices, possible_fused_groups, tree_choices
 from tilewright.plan.space.schedule_space import Views, space_of
 
 KEPT_BOUNDS = 8
-"""Prefixes that were not searched of which the bound is kept, shortest first."""
+"""Orders of outer loops that were not searched of which the bound is kept, shortest first."""
 
 
 def search(context: CostContext) -> tuple[Candidate, ...]:
-    """The best candidate of every prefix that can compete, the winner first, then by price.
+    """The best candidate of every order of outer loops that can compete, the winner first, then by price.
 
-    Prefixes are searched in the order of their bounds; a longer one must gain `least_gain`.
+    Orders of outer loops are searched in the order of their bounds; a longer one must gain `least_gain`.
     """
     space = space_of(context)
     bounds = Bounds(space)
     blocks, views = Blocks(), Views()
-    prefixes = [Prefix(space, prefix, rolled, blocks, views=views) for prefix, rolled in space.variants()]
-    if not prefixes:
+    outer_orders = [
+        OuterLoops(space, outer_loops, line_buffered, blocks, views=views) for outer_loops, line_buffered in space.variants()
+    ]
+    if not outer_orders:
         raise no_price(context.chain, context.machine, "no order of loops can be executed, not even none")
-    least = [prefix.least(bounds) for prefix in prefixes]
-    enough = min(context.enough_blocks, max(prefix.most_blocks() for prefix in prefixes))
+    least = [outer_loops.least(bounds) for outer_loops in outer_orders]
+    enough = min(context.enough_blocks, max(outer_loops.most_blocks() for outer_loops in outer_orders))
     found: dict[int, Candidate] = {}
-    if segments := possible_segments(space):
-        keeping = [number for number, prefix in enumerate(prefixes) if prefix.keeps_all()]
-        _search(context, prefixes, least, found, keeping, enough)
-        trees = list(_trees(bounds, [prefixes[number] for number in keeping], segments, found, enough))
-        prefixes, least = [*prefixes, *trees], [*least, *(tree.least(bounds) for tree in trees)]
-    _search(context, prefixes, least, found, range(len(prefixes)), enough)
+    if fused_groups := possible_fused_groups(space):
+        keeping = [number for number, outer_loops in enumerate(outer_orders) if outer_loops.keeps_all()]
+        _search(context, outer_orders, least, found, keeping, enough)
+        trees = list(_trees(bounds, [outer_orders[number] for number in keeping], fused_groups, found, enough))
+        outer_orders, least = [*outer_orders, *trees], [*least, *(tree.least(bounds) for tree in trees)]
+    _search(context, outer_orders, least, found, range(len(outer_orders)), enough)
     unlike: dict[str, Candidate] = {}
     for number in sorted(found):
         unlike.setdefault(str(found[number]), found[number])
     candidates = list(unlike.values())
     winner = _winner(context, candidates)
-    skipped = [number for number in range(len(prefixes)) if number not in found][:KEPT_BOUNDS]
-    lost = [*(c for c in candidates if c is not winner), *(prefixes[number].at_least(*least[number]) for number in skipped)]
+    skipped = [number for number in range(len(outer_orders)) if number not in found][:KEPT_BOUNDS]
+    lost = [*(c for c in candidates if c is not winner), *(outer_orders[number].at_least(*least[number]) for number in skipped)]
     return (winner, *sorted(lost, key=lambda candidate: (candidate.is_bound, candidate.cores_s)))
 
 
 def _search(
     context: CostContext,
-    prefixes: Sequence[Prefix],
+    outer_orders: Sequence[OuterLoops],
     least: Sequence[tuple[np.ndarray, np.ndarray]],
     found: dict[int, Candidate],
     numbers: Iterable[int],
     enough: int,
 ) -> None:
-    """Add to `found` what those of some prefixes give that can still win, in the order of their bounds."""
-    for number in sorted(set(numbers) - set(found), key=lambda number: (bool(prefixes[number].rolled), least[number][0].min())):
+    """Add to `found` what those of some orders of outer loops give that can still win, in the order of their bounds."""
+    for number in sorted(
+        set(numbers) - set(found), key=lambda number: (bool(outer_orders[number].line_buffered), least[number][0].min())
+    ):
         price, used = least[number]
         bound, bound_of_spills = (_bound(context, found, number, enough, spills) for spills in (False, True))
         may_fit = used * ELEMENT_BYTES <= context.capacity_bytes
-        here = prefixes[number].restricted((price <= bound) & (may_fit | (price <= bound_of_spills)))
+        here = outer_orders[number].restricted((price <= bound) & (may_fit | (price <= bound_of_spills)))
         if here is not None and not (_is_few(context, here, enough) and bound < np.inf):
             found[number] = here.best()
 
 
 def _trees(
-    bounds: Bounds, prefixes: Sequence[Prefix], segments: Sequence[Segment], found: Mapping[int, Candidate], enough: int
-) -> Iterator[Prefix]:
-    """Every one of some prefixes with segments below it, where the memory that they save can matter.
+    bounds: Bounds,
+    outer_orders: Sequence[OuterLoops],
+    fused_groups: Sequence[FusedGroup],
+    found: Mapping[int, Candidate],
+    enough: int,
+) -> Iterator[OuterLoops]:
+    """Every one of some orders of outer loops with fused groups below it, where the memory that they save can matter.
 
-    No operator gets cheaper by a segment than it is with the best loops of its own and as much memory.
+    No operator gets cheaper by a partially fused group than it is with the best inner loops and as much memory.
     """
     context = bounds.context
     bound = _bound(context, found, max(found, default=0) + 1, enough, spills=False)
-    for prefix in prefixes:
-        free = [segment for segment in segments if not set(segment.axes) & set(prefix.prefix)]
-        here = prefix.restricted(prefix.least(bounds, live=0)[0] <= bound) if free else None
+    for outer_loops in outer_orders:
+        free = [fused_group for fused_group in fused_groups if not set(fused_group.axes) & set(outer_loops.outer_loops)]
+        here = outer_loops.restricted(outer_loops.least(bounds, live=0)[0] <= bound) if free else None
         if here is not None and not (_is_few(context, here, enough) and bound < np.inf):
             yield from _trees_below(here, free, bound)
 
 
-def _trees_below(prefix: Prefix, segments: Sequence[Segment], bound: float) -> Iterator[Prefix]:
-    """The prefix with every choice of segments that can be executed, and the tiles that may cost no more than the bound."""
-    space = prefix.space
-    here = prefix.restricted(prefix.at_best(prefix.least_live(segmentations(segments))) <= bound)
-    able = executable_segments(space, prefix.prefix, segments) if here is not None else ()
+def _trees_below(outer_loops: OuterLoops, fused_groups: Sequence[FusedGroup], bound: float) -> Iterator[OuterLoops]:
+    """The outer loops with every choice of fused groups that can be executed, and the tiles that may cost no more than the
+    bound."""
+    space = outer_loops.space
+    here = outer_loops.restricted(outer_loops.at_best(outer_loops.least_live(group_choices(fused_groups))) <= bound)
+    able = executable_fused_groups(space, outer_loops.outer_loops, fused_groups) if here is not None else ()
     if here is not None and able:
-        for below in segmentations(able):
-            yield Prefix(space, prefix.prefix, (), {}, tree_choices(space, here.choices, below), below)
+        for below in group_choices(able):
+            yield OuterLoops(space, outer_loops.outer_loops, (), {}, tree_choices(space, here.choices, below), below)
 
 
 def _bound(context: CostContext, found: Mapping[int, Candidate], number: int, enough: int, spills: bool) -> float:
-    """The price above which a prefix, or tiles of it, cannot win after those that were found; infinite if there are none.
+    """The price above which an order of outer loops, or tiles of it, cannot win after those that were found; infinite if there
+    are none.
 
     An earlier prefix may be dearer than the best by `least_gain`, a later one must gain as much. What was found but does not fit
     bounds only what cannot fit (`spills`).
@@ -118,9 +129,9 @@ def _bound(context: CostContext, found: Mapping[int, Candidate], number: int, en
     return min([min(able.values()) * coefficients.least_gain * coefficients.equal_within, *before])
 
 
-def _is_few(context: CostContext, prefix: Prefix, enough: int) -> bool:
-    """Whether a prefix can only have fewer blocks than the work is worth."""
-    return prefix.most_blocks() < enough and context.arithmetic_s > LEAST_PARALLEL_S
+def _is_few(context: CostContext, outer_loops: OuterLoops, enough: int) -> bool:
+    """Whether an order of outer loops can only have fewer blocks than the work is worth."""
+    return outer_loops.most_blocks() < enough and context.arithmetic_s > LEAST_PARALLEL_S
 
 
 def _winner(context: CostContext, found: Sequence[Candidate]) -> Candidate:

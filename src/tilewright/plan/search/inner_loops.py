@@ -69,7 +69,7 @@ def _refined(context: CostContext, candidate: Candidate) -> Blocking:
     ahead = [one.operator.name for one in view.operators if packs_ahead(context, one) and one.operator.name not in conflicts]
     depths = {
         one.operator.name: pack_depth(
-            context, around, one, footprints(context.walked(one.walked(context.sizes)), one.operator, one.tiles)
+            context, around, one, footprints(context.with_sizes(one.computed_sizes(context.sizes)), one.operator, one.tiles)
         )
         for one in view.operators
         if may_pack(context, one.operator) and one.operator.name not in (*conflicts, *ahead)

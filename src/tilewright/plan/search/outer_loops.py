@@ -1,8 +1,9 @@
-"""Outer fused loops: all schedules with one prefix, and segments below it, priced as broadcast arrays over all tiles.
+"""Outer fused loops: all schedules with the same outer loops, and fused groups below it, priced as broadcast arrays over all
+tiles.
 
-For every tile of the prefix the operators are independent of each other but for the memory that they leave to each other, so
-that each one's own loops are chosen alone. What one operator keeps on chip while others run (a stationary tile) depends on its
-own loops: it either stays or streams through, and every combination of that is tried where it matters.
+For every tile of the outer loops the operators are independent of each other but for the memory that they leave to each other, so
+that each one's inner loops are chosen alone. What one operator keeps on chip while others run (a stationary tile) depends on its
+inner loops: it either stays or is read again, and every combination of that is tried where it matters.
 """
 
 from __future__ import annotations
@@ -25,38 +26,40 @@ from tilewright.plan.model.packing_cost import may_stay
 from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S, imbalance, threads_seconds
 from tilewright.plan.model.traffic import ChainFigures, chain_figures, set_conflict
 from tilewright.plan.model.working_set import live_intermediates, resident
-from tilewright.plan.regions.loop_views import LoopView, OperatorView, view_behind, view_prefix
+from tilewright.plan.regions.loop_views import LoopView, OperatorView, view_behind, view_outer_loops
 from tilewright.plan.regions.online_reductions import state_elements
 from tilewright.plan.regions.parallel_loops import blocks_in_view
 from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Segment, Storage, segment_of
+from tilewright.plan.schedule import FusedGroup, Storage, fused_group_of
 from tilewright.plan.search.bounds import Bounds, tile_elements, with_spills
 from tilewright.plan.space.schedule_space import Choices, Space, Views, are_cut, shared_view
 from tilewright.plan.space.tile_sizes import best_index, broadcast
 
-MOST_STAYING = 4
-"""Operators of which every combination of stationary and streaming tiles is tried."""
+MOST_RESIDENT = 4
+"""Operators of which every combination of tiles that stay and tiles that are read again is tried."""
 
 Blocks: TypeAlias = dict[Hashable, Block]
-Staying: TypeAlias = tuple[Count, Count]
-"""Elements of an operator's tiles that stay on chip while another runs: outside its segment, and inside it."""
+Resident: TypeAlias = tuple[Count, Count]
+"""Elements of an operator's tiles that stay on chip while another runs: outside its fused group, and inside it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Option:
-    """One own order of an operator under a prefix: figures for all tiles of the prefix and, behind them, its own tiles."""
+    """One inner loop order of an operator under an order of outer loops: figures for all tiles of the outer loops and, behind
+    them, its inner tiles."""
 
     order: tuple[str, ...]
     seconds: Quantity
     used: Count
-    """Elements of its own tiles."""
-    streams: np.ndarray
+    """Elements of its inner tiles."""
+    rereads: np.ndarray
     """Whether nothing of its tiles stays on chip while others run."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """The best own loops of an operator for every tile of the prefix: price, elements used, number of order, place of tiles."""
+    """The best inner loops of an operator for every tile of the outer loops: price, elements used, number of order, place of
+    tiles."""
 
     seconds: np.ndarray
     used: np.ndarray
@@ -64,46 +67,55 @@ class _Choice:
     index: np.ndarray
 
 
-class Prefix:
-    """All schedules with one prefix. Arrays have a dimension for every prefix axis, in the order of the chain's axes."""
+class OuterLoops:
+    """All schedules with the same outer loops. Arrays have a dimension for every axis of the outer loops, in the order of the
+    chain's axes."""
 
     def __init__(
         self,
         space: Space,
-        prefix: tuple[str, ...],
-        rolled: tuple[str, ...],
+        outer_loops: tuple[str, ...],
+        line_buffered: tuple[str, ...],
         blocks: Blocks,
         choices: Choices | None = None,
-        segments: tuple[Segment, ...] = (),
+        fused_groups: tuple[FusedGroup, ...] = (),
         views: Views | None = None,
     ) -> None:
-        self.space, self.prefix, self.rolled, self.blocks, self.segments = space, prefix, rolled, blocks, segments
+        self.space, self.outer_loops, self.line_buffered, self.blocks, self.fused_groups = (
+            space,
+            outer_loops,
+            line_buffered,
+            blocks,
+            fused_groups,
+        )
         self.context = space.context
-        self.shared = (*prefix, *(axis for segment in segments for axis in segment.axes))
+        self.shared = (*outer_loops, *(axis for fused_group in fused_groups for axis in fused_group.axes))
         self.dims = tuple(axis for axis in self.context.sizes if axis in self.shared)
-        self.choices: Choices = choices or {axis: space.prefix_tiles(axis) for axis in self.dims}
+        self.choices: Choices = choices or {axis: space.outer_tiles(axis) for axis in self.dims}
         self.shape = tuple(len(self.choices[axis]) for axis in self.dims)
         self.tiles = broadcast(self.dims, self.choices)
-        self.view = shared_view(space, prefix, rolled, self.tiles, segments, {} if views is None else views)
-        self.parallel_blocks: Count = blocks_in_view(self.view, len(prefix))
+        self.view = shared_view(space, outer_loops, line_buffered, self.tiles, fused_groups, {} if views is None else views)
+        self.parallel_blocks: Count = blocks_in_view(self.view, len(outer_loops))
 
     def least(self, bounds: Bounds, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """What the operators cost (seconds on the cores) and use (elements) at least, for all tiles (see `Bounds.of_prefix`)."""
-        price, used = bounds.of_prefix(self.view, self.choices, live)
+        """What the operators cost (seconds on the cores) and use (elements) at least, for all tiles (see
+        `Bounds.of_outer_loops`)."""
+        price, used = bounds.of_outer_loops(self.view, self.choices, live)
         return np.broadcast_to(self._on_cores(price), self.shape), np.broadcast_to(used, self.shape)
 
-    def least_live(self, able: Iterable[tuple[Segment, ...]]) -> Count:
-        """What intermediates take at least (elements) if one of these choices of segments shares loops below, for all tiles."""
-        space, prefix, live = self.space, self.prefix, live_intermediates(self.view)
-        for segments in able:
-            smallest = {axis: space.tiles[axis][0] for segment in segments for axis in segment.axes}
-            view = view_prefix(self.view.chain, prefix, {}, {**self.tiles, **smallest}, self.view.storage, segments)
+    def least_live(self, able: Iterable[tuple[FusedGroup, ...]]) -> Count:
+        """What intermediates take at least (elements) if one of these choices of fused groups shares loops below, for all
+        tiles."""
+        space, outer_loops, live = self.space, self.outer_loops, live_intermediates(self.view)
+        for fused_groups in able:
+            smallest = {axis: space.tiles[axis][0] for fused_group in fused_groups for axis in fused_group.axes}
+            view = view_outer_loops(self.view.chain, outer_loops, {}, {**self.tiles, **smallest}, self.view.storage, fused_groups)
             live = np.minimum(live, live_intermediates(view) - state_elements(view))
         return live
 
     def is_cut(self) -> np.ndarray:
-        """Where the tiles are no case of a prefix with fewer loops."""
-        return np.broadcast_to(are_cut(self.space, self.prefix, self.rolled, self.tiles), self.shape)
+        """Where the tiles are no case of fewer outer loops."""
+        return np.broadcast_to(are_cut(self.space, self.outer_loops, self.line_buffered, self.tiles), self.shape)
 
     def at_best(self, live: Count) -> np.ndarray:
         """What the operators cost (seconds on the cores) if intermediates took so much and nothing stayed of other operators."""
@@ -112,19 +124,21 @@ class Prefix:
         return self._unhindered(options, live)
 
     def at_least(self, price: np.ndarray, used: np.ndarray) -> Candidate:
-        """The prefix with the tiles of its least bound, for what is told of plans that lost."""
+        """The outer loops with the tiles of its least bound, for what is told of plans that lost."""
         index = tuple(int(i) for i in np.unravel_index(int(np.where(self.is_cut(), price, np.inf).argmin()), self.shape))
         tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
         blocks = int(np.broadcast_to(self.parallel_blocks, self.shape)[index])
         cores = self.context.machine.cores
         seconds = float(price[index] * cores / imbalance(blocks, cores))
-        cut = tuple(axis for axis in self.prefix if self._cuts(axis, tiles[axis]))
+        cut = tuple(axis for axis in self.outer_loops if self._cuts(axis, tiles[axis]))
         used_bytes = int(used[index]) * ELEMENT_BYTES
-        segments = self._cut_segments(tiles)
-        return Candidate(cut, tiles, {}, {}, seconds, float(price[index]), used_bytes, blocks, True, self.rolled, segments)
+        fused_groups = self._cut_fused_groups(tiles)
+        return Candidate(
+            cut, tiles, {}, {}, seconds, float(price[index]), used_bytes, blocks, True, self.line_buffered, fused_groups
+        )
 
-    def restricted(self, able: np.ndarray) -> Prefix | None:
-        """The same prefix with those tiles of its axes that are part of any able combination; None if there are none."""
+    def restricted(self, able: np.ndarray) -> OuterLoops | None:
+        """The same outer loops with those tiles of its axes that are part of any able combination; None if there are none."""
         if not able.any() or not (able := able & self.is_cut()).any():
             return None
         if able.all():
@@ -135,10 +149,10 @@ class Prefix:
             kept[axis] = tuple(
                 tile for tile, any_able in zip(self.choices[axis], np.atleast_1d(able.any(axis=others)), strict=True) if any_able
             )
-        return Prefix(self.space, self.prefix, self.rolled, {}, kept, self.segments)
+        return OuterLoops(self.space, self.outer_loops, self.line_buffered, {}, kept, self.fused_groups)
 
     def keeps_all(self) -> bool:
-        """Whether no intermediate is computed again, or rolled."""
+        """Whether no intermediate is computed again, or line-buffered."""
         return all(storage is Storage.KEEP for storage in self.view.storage.values())
 
     def most_blocks(self) -> int:
@@ -153,10 +167,10 @@ class Prefix:
         alike = self._alike(options, stay)
         best: Candidate | None = None
         least = float("inf")
-        for streaming in self._modes(stay, alike):
-            others = self._elsewhere(stay, streaming)
+        for rereading in self._modes(stay, alike):
+            others = self._elsewhere(stay, rereading)
             elsewhere = {name: around.live_elements + elements for name, elements in others.items()}
-            candidate = self._candidate(options, self._choose(options, elsewhere, streaming, alike))
+            candidate = self._candidate(options, self._choose(options, elsewhere, rereading, alike))
             if best is None or candidate.cores_s < best.cores_s:
                 best = candidate
             if not any(np.any(np.asarray(elements) > 0) for elements in others.values()):
@@ -173,46 +187,46 @@ class Prefix:
         total = sum((choice.seconds for choice in choices.values()), np.zeros(self.shape))
         return np.broadcast_to(self._on_cores(total), self.shape)
 
-    def _alike(self, options: Mapping[str, Sequence[_Option]], stay: Mapping[str, Staying]) -> dict[str, Hashable]:
+    def _alike(self, options: Mapping[str, Sequence[_Option]], stay: Mapping[str, Resident]) -> dict[str, Hashable]:
         """What tells operators of long chains apart: equal layers have equal figures. Nothing in short ones."""
-        if len(options) <= MOST_STAYING:
+        if len(options) <= MOST_RESIDENT:
             return {}
         return {
             name: (
-                tuple(map(_content, (figures for one in own for figures in (one.seconds, one.used, one.streams)))),
+                tuple(map(_content, (figures for one in own for figures in (one.seconds, one.used, one.rereads)))),
                 tuple(map(_content, stay[name])),
-                segment_of(self.segments, name),
+                fused_group_of(self.fused_groups, name),
             )
             for name, own in options.items()
         }
 
-    def _modes(self, stay: Mapping[str, Staying], alike: Mapping[str, Hashable]) -> Iterator[dict[str, bool]]:
-        """Every combination of operators whose tiles stream through; first all that may stay do.
+    def _modes(self, stay: Mapping[str, Resident], alike: Mapping[str, Hashable]) -> Iterator[dict[str, bool]]:
+        """Every combination of operators whose tiles are read again; first all that may stay do.
 
-        In chains where more than `MOST_STAYING` operators could keep a tile: all of them, one of each kind, none.
+        In chains where more than `MOST_RESIDENT` operators could keep a tile: all of them, one of each kind, none.
         """
         able = [name for name, elements in stay.items() if np.any(np.asarray(sum(elements)) > 0)]
-        if len(able) <= MOST_STAYING:
+        if len(able) <= MOST_RESIDENT:
             every: Iterable[tuple[bool, ...]] = product((False, True), repeat=len(able))
         else:
             every = _all_single_none([alike[name] for name in able])
-        for streaming in sorted(every, key=sum):
-            yield {**dict.fromkeys(stay, False), **dict(zip(able, streaming, strict=True))}
+        for rereading in sorted(every, key=sum):
+            yield {**dict.fromkeys(stay, False), **dict(zip(able, rereading, strict=True))}
 
     def _choose(
         self,
         options: Mapping[str, Sequence[_Option]],
         elsewhere: Mapping[str, Count],
-        streaming: Mapping[str, bool],
+        rereading: Mapping[str, bool],
         alike: Mapping[str, Hashable],
     ) -> dict[str, _Choice]:
-        """The best own loops of every operator, found once for those that are alike."""
+        """The best inner loops of every operator, found once for those that are alike."""
         known: dict[Hashable, _Choice] = {}
         found = {}
         for name, own in options.items():
-            key = alike.get(name, name), _content(elsewhere[name]), streaming[name]
+            key = alike.get(name, name), _content(elsewhere[name]), rereading[name]
             if key not in known:
-                known[key] = self._best_own(own, elsewhere[name], streaming[name])
+                known[key] = self._best_inner(own, elsewhere[name], rereading[name])
             found[name] = known[key]
         return found
 
@@ -227,40 +241,42 @@ class Prefix:
         index = best_index(np.where(too_few, np.inf, on_cores), volume, context.coefficients.equal_within)
         tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
         orders = {name: options[name][int(choice.order[index])].order for name, choice in choices.items()}
-        own_tiles = {name: self._own_tiles(order, int(choices[name].index[index])) for name, order in orders.items()}
+        inner_tiles = {name: self._inner_tiles(order, int(choices[name].index[index])) for name, order in orders.items()}
         return Candidate(
-            prefix=tuple(axis for axis in self.prefix if self._cuts(axis, tiles[axis])),
+            outer_loops=tuple(axis for axis in self.outer_loops if self._cuts(axis, tiles[axis])),
             tiles=tiles,
-            own_orders={
-                name: tuple(axis for axis in order if self._cuts(axis, own_tiles[name][axis])) for name, order in orders.items()
+            inner_orders={
+                name: tuple(axis for axis in order if self._cuts(axis, inner_tiles[name][axis])) for name, order in orders.items()
             },
-            own_tiles=own_tiles,
+            inner_tiles=inner_tiles,
             seconds=float(total[index]),
             cores_s=float(on_cores[index]),
             used_bytes=int(used[index]) * ELEMENT_BYTES,
             blocks=int(blocks[index]),
-            rolled=self.rolled if self.rolled and self._cuts(self.prefix[-1], tiles[self.prefix[-1]]) else (),
-            segments=self._cut_segments(tiles),
+            line_buffered=self.line_buffered
+            if self.line_buffered and self._cuts(self.outer_loops[-1], tiles[self.outer_loops[-1]])
+            else (),
+            fused_groups=self._cut_fused_groups(tiles),
         )
 
     def _options(self, around: ChainFigures, shared: OperatorView) -> Iterator[_Option]:
-        """Every own order of an operator, priced for all tiles."""
-        for order in self._own_orders(shared):
-            view = self._with_own(shared, order)
-            here = _behind(around, len(self._own_dims(order)))
+        """Every inner loop order of an operator, priced for all tiles."""
+        for order in self._inner_orders(shared):
+            view = self._with_inner(shared, order)
+            here = _behind(around, len(self._inner_dims(order)))
             block = self._block(shared, order)
             price = self._price(here, view, block)
             yield _Option(
                 order, price, tile_elements(self.context, shared.operator, block), np.asarray(sum(self._left(view))) == 0
             )
 
-    def _own_orders(self, one: OperatorView) -> tuple[tuple[str, ...], ...]:
-        """The orders of an operator's own loops; it has none along axes along which it follows its consumers."""
-        return self.space.own_orders(one.operator, (*self.shared, *one.walks))
+    def _inner_orders(self, one: OperatorView) -> tuple[tuple[str, ...], ...]:
+        """The orders of an operator's inner loops; it has none along axes with required regions."""
+        return self.space.inner_orders(one.operator, (*self.shared, *one.regions))
 
-    def _with_own(self, shared: OperatorView, order: tuple[str, ...]) -> OperatorView:
-        """The view of an operator with loops of its own in this order, of all tiles."""
-        dims, sizes = self._own_dims(order), self.context.sizes
+    def _with_inner(self, shared: OperatorView, order: tuple[str, ...]) -> OperatorView:
+        """The view of an operator with inner loops in this order, of all tiles."""
+        dims, sizes = self._inner_dims(order), self.context.sizes
         tiles, one = self._tiles(dims), view_behind(shared, len(dims))
         loops = (LoopView(axis, -(-sizes[axis] // tiles[axis]), len(self.shared) + i) for i, axis in enumerate(order))
         own = {axis: np.minimum(tiles[axis], sizes[axis]) for axis in dims}
@@ -277,40 +293,40 @@ class Prefix:
         in_place = seconds(context, operator_work(context, around, view, block, conflict=conflict))
         return np.where(in_place * least_gain < price, in_place, price)
 
-    def _best_own(self, options: Sequence[_Option], elsewhere: Count, streams: bool) -> _Choice:
-        """The best own loops if other operators leave this much memory; none at all if more of them gain too little."""
-        none, *orders = (self._best_tiles(number, option, elsewhere, streams) for number, option in enumerate(options))
+    def _best_inner(self, options: Sequence[_Option], elsewhere: Count, rereads: bool) -> _Choice:
+        """The best inner loops if other operators leave this much memory; none at all if more of them gain too little."""
+        none, *orders = (self._best_tiles(number, option, elsewhere, rereads) for number, option in enumerate(options))
         if not orders:
             return none
         best = reduce(lambda one, other: _where(other.seconds < one.seconds, other, one), orders)
         return _where(best.seconds * self.context.coefficients.least_gain < none.seconds, best, none)
 
-    def _best_tiles(self, number: int, option: _Option, elsewhere: Count, streams: bool) -> _Choice:
-        dims = self._own_dims(option.order)
+    def _best_tiles(self, number: int, option: _Option, elsewhere: Count, rereads: bool) -> _Choice:
+        dims = self._inner_dims(option.order)
         used = option.used + expanded(elsewhere, len(dims))
         price = with_spills(self.context, option.seconds, used)
-        price = np.where(option.streams, price, np.inf) if streams else price
+        price = np.where(option.rereads, price, np.inf) if rereads else price
         shape = self.shape + tuple(len(self.space.tiles[axis]) for axis in dims)
         prices, needs = (np.broadcast_to(array, shape).reshape((*self.shape, -1)) for array in (price, used))
         at = prices.argmin(axis=-1)
         return _Choice(_taken(prices, at), _taken(needs, at), np.full(self.shape, number), at)
 
     def _block(self, one: OperatorView, order: tuple[str, ...]) -> Block:
-        along = self.prefix[-1] if self.rolled else ""
-        key = (one.operator.name, self.dims, self.rolled, along, bool(order))
+        along = self.outer_loops[-1] if self.line_buffered else ""
+        key = (one.operator.name, self.dims, self.line_buffered, along, bool(order))
         if key not in self.blocks:
-            view = self._with_own(one, order)
-            self.blocks[key] = measure(self.context.walked(view.walked(self.context.sizes)), one.operator, view.tiles)
+            view = self._with_inner(one, order)
+            self.blocks[key] = measure(self.context.with_sizes(view.computed_sizes(self.context.sizes)), one.operator, view.tiles)
         return self.blocks[key]
 
-    def _own_dims(self, order: Sequence[str]) -> tuple[str, ...]:
+    def _inner_dims(self, order: Sequence[str]) -> tuple[str, ...]:
         return tuple(axis for axis in self.context.sizes if axis in order)
 
     def _tiles(self, own: tuple[str, ...]) -> dict[str, np.ndarray]:
         return broadcast((*self.dims, *own), {**self.choices, **{axis: self.space.tiles[axis] for axis in own}})
 
-    def _left(self, view: OperatorView) -> Staying:
-        """What stays on chip of an operator's tiles while others run: the same for all of its segment, and for all others."""
+    def _left(self, view: OperatorView) -> Resident:
+        """What stays on chip of an operator's tiles while others run: the same for all of its fused group, and for all others."""
         outer = [one.access for one in self.context.operands[view.operator.name] if not one.is_intermediate]
         others = [one for one in self.view.operators if one.operator.name != view.operator.name]
         beside, within = (
@@ -322,31 +338,31 @@ class Prefix:
         )
         return next(stays), next(stays)
 
-    def _elsewhere(self, stay: Mapping[str, Staying], streaming: Mapping[str, bool]) -> dict[str, Count]:
-        """For every operator what stays of the tiles of all others while it runs, unless they stream through."""
-        kept: dict[str, Staying] = {name: (0, 0) if streaming[name] else elements for name, elements in stay.items()}
+    def _elsewhere(self, stay: Mapping[str, Resident], rereading: Mapping[str, bool]) -> dict[str, Count]:
+        """For every operator what stays of the tiles of all others while it runs, unless they are read again."""
+        kept: dict[str, Resident] = {name: (0, 0) if rereading[name] else elements for name, elements in stay.items()}
         every: Count = sum(outside for outside, _ in kept.values())
-        inside = {segment: [kept[name] for name in segment.operators] for segment in self.segments}
-        more: dict[Segment, Count] = {
-            segment: sum(within - outside for outside, within in own) for segment, own in inside.items()
+        inside = {fused_group: [kept[name] for name in fused_group.operators] for fused_group in self.fused_groups}
+        more: dict[FusedGroup, Count] = {
+            fused_group: sum(within - outside for outside, within in own) for fused_group, own in inside.items()
         }
         found: dict[str, Count] = {}
         for name, own in kept.items():
-            segment = segment_of(self.segments, name)
-            found[name] = every - own[0] if segment is None else every + more[segment] - own[1]
+            fused_group = fused_group_of(self.fused_groups, name)
+            found[name] = every - own[0] if fused_group is None else every + more[fused_group] - own[1]
         return found
 
     def _is_beside(self, one: str, other: str) -> bool:
-        """Whether two operators share the loops of the prefix only."""
-        segment = segment_of(self.segments, one)
-        return segment is None or segment != segment_of(self.segments, other)
+        """Whether two operators share the outer loops only."""
+        fused_group = fused_group_of(self.fused_groups, one)
+        return fused_group is None or fused_group != fused_group_of(self.fused_groups, other)
 
-    def _cut_segments(self, tiles: Mapping[str, int]) -> tuple[Segment, ...]:
-        cut = (replace(one, axes=tuple(a for a in one.axes if self._cuts(a, tiles[a]))) for one in self.segments)
-        return tuple(segment for segment in cut if segment.axes)
+    def _cut_fused_groups(self, tiles: Mapping[str, int]) -> tuple[FusedGroup, ...]:
+        cut = (replace(one, axes=tuple(a for a in one.axes if self._cuts(a, tiles[a]))) for one in self.fused_groups)
+        return tuple(fused_group for fused_group in cut if fused_group.axes)
 
-    def _own_tiles(self, order: tuple[str, ...], index: int) -> dict[str, int]:
-        dims = self._own_dims(order)
+    def _inner_tiles(self, order: tuple[str, ...], index: int) -> dict[str, int]:
+        dims = self._inner_dims(order)
         choices = [self.space.tiles[axis] for axis in dims]
         position = np.unravel_index(index, tuple(len(tiles) for tiles in choices)) if dims else ()
         return {axis: tiles[int(i)] for axis, tiles, i in zip(dims, choices, position, strict=True)}
@@ -374,7 +390,7 @@ def _content(figures: Quantity | Condition) -> Hashable:
 
 
 def _behind(around: ChainFigures, more: int) -> ChainFigures:
-    """Figures over prefix tiles with dimensions for own tiles behind."""
+    """Figures over tiles of the outer loops with dimensions for inner tiles behind."""
     held = {level: tuple(expanded(count, more) for count in counts) for level, counts in around.held.items()}
     return ChainFigures(expanded(around.live_elements, more), around.shared_loops, held, ())
 

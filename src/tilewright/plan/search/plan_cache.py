@@ -19,9 +19,9 @@ from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.traffic import passes
 from tilewright.plan.model.vector_work import function_seconds
-from tilewright.plan.regions.masks import is_plain_mask, key_guard
-from tilewright.plan.regions.online_reductions import shares_of
-from tilewright.plan.schedule import Segment
+from tilewright.plan.regions.masks import is_plain_mask, key_mask_of
+from tilewright.plan.regions.online_reductions import softmax_weights
+from tilewright.plan.schedule import FusedGroup
 from tilewright.plan.search.exact_search import search
 
 PlanCache: TypeAlias = dict[Hashable, tuple[CostContext, tuple[Candidate, ...]]]
@@ -68,7 +68,7 @@ def _key(context: CostContext) -> Hashable:
 
 def _mask_key(chain: Chain, axes: Mapping[str, Index]) -> Hashable:
     """What the masks of a chain leave out."""
-    guard = key_guard(chain)
+    guard = key_mask_of(chain)
     if guard is None:
         return None
     limits = tuple((limit.index.substitute(axes), limit.constraint.data) for limit in guard.limits)
@@ -88,8 +88,8 @@ def _operator_key(context: CostContext, operator: Operator, axes: Mapping[str, I
         named = (roles.row, roles.column, roles.depth, *roles.outer)
         numbers = tuple(str(axes[name]) if name else "" for name in named)
         return accesses, own, context.kernels[operator.name], roles.left, numbers
-    laws = shares_of(operator)
-    return accesses, own, function_seconds(context, operator), passes(operator), operator.reduction is None, laws
+    weights = softmax_weights(operator)
+    return accesses, own, function_seconds(context, operator), passes(operator), operator.reduction is None, weights
 
 
 def _access_key(access: Access, axes: Mapping[str, Index], tensors: Mapping[str, str]) -> Hashable:
@@ -104,17 +104,17 @@ def _guard_key(guard: Guard | None, axes: Mapping[str, Index]) -> Hashable:
 def _renamed(
     candidate: Candidate, axes: Mapping[str, str], operators: Mapping[str, str], tensors: Mapping[str, str]
 ) -> Candidate:
-    own_tiles = {operators[name]: _keys(tiles, axes) for name, tiles in candidate.own_tiles.items()}
+    inner_tiles = {operators[name]: _keys(tiles, axes) for name, tiles in candidate.inner_tiles.items()}
     return replace(
         candidate,
-        prefix=tuple(axes[axis] for axis in candidate.prefix),
+        outer_loops=tuple(axes[axis] for axis in candidate.outer_loops),
         tiles=_keys(candidate.tiles, axes),
-        own_orders={operators[name]: tuple(axes[axis] for axis in order) for name, order in candidate.own_orders.items()},
-        own_tiles=own_tiles,
-        rolled=tuple(tensors[tensor] for tensor in candidate.rolled),
-        segments=tuple(
-            Segment(tuple(operators[name] for name in one.operators), tuple(axes[axis] for axis in one.axes))
-            for one in candidate.segments
+        inner_orders={operators[name]: tuple(axes[axis] for axis in order) for name, order in candidate.inner_orders.items()},
+        inner_tiles=inner_tiles,
+        line_buffered=tuple(tensors[tensor] for tensor in candidate.line_buffered),
+        fused_groups=tuple(
+            FusedGroup(tuple(operators[name] for name in one.operators), tuple(axes[axis] for axis in one.axes))
+            for one in candidate.fused_groups
         ),
     )
 

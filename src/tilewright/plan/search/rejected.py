@@ -9,7 +9,7 @@ from tilewright.plan.decisions.micro_kernel import RankedKernels
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import attained
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.split_price import Split
+from tilewright.plan.model.split_price import SplitReduction
 from tilewright.plan.model.threads import ENOUGH_BLOCKS
 from tilewright.plan.regions.parallel_loops import block_count
 from tilewright.plan.space.schedule_space import recomputes
@@ -26,7 +26,7 @@ def lost_fusion(chain: Chain, price: Price, unfused: Price) -> Iterator[Rejected
         yield Rejected("every operator alone", unfused.seconds, price.seconds, "s", reason)
 
 
-def lost_single_part(plan: Plan, split: Split) -> Rejected:
+def lost_single_part(plan: Plan, split: SplitReduction) -> Rejected:
     """The plan of a chain whose reduction is not split."""
     blocks, split_blocks = block_count(plan.chain, plan.schedule), block_count(plan.chain, split.schedule())
     return Rejected(f"{split.axis} in one part", blocks, split_blocks, "blocks", "too few blocks for threads")
@@ -36,7 +36,13 @@ def lost_candidates(context: CostContext, winner: Candidate, found: Sequence[Can
     """The candidates of the search that lost to the winner, by memory, blocks for threads, or time."""
     others = [candidate for candidate in found if candidate is not winner]
     for candidate in others[:KEPT_REJECTIONS]:
-        kind = "roll" if candidate.rolled else "recompute" if recomputes(context.chain, candidate.prefix) else "keep"
+        kind = (
+            "line buffer"
+            if candidate.line_buffered
+            else "recompute"
+            if recomputes(context.chain, candidate.outer_loops)
+            else "keep"
+        )
         name = f"{kind}, {candidate}"
         if candidate.used_bytes > context.capacity_bytes >= winner.used_bytes:
             level = context.fusion_level.name

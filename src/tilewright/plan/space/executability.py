@@ -6,8 +6,8 @@ from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.chains import axis_names, equal_axes
 from tilewright.plan.regions.live_blocks import in_place_groups
-from tilewright.plan.regions.online_reductions import why_parts_cannot_merge, why_rows_must_be_whole
-from tilewright.plan.regions.required_regions import Follows, rolled_axis, schedule_follows, shared_loops
+from tilewright.plan.regions.online_reductions import why_parts_cannot_combine, why_rows_must_be_whole
+from tilewright.plan.regions.required_regions import RegionAxes, line_buffer_axis, schedule_region_axes, shared_loops
 from tilewright.plan.regions.trip_counts import largest_sizes, trip_counts
 from tilewright.plan.schedule import Compute, Schedule, Storage, Trip, common_path
 
@@ -28,10 +28,10 @@ def why_not_executable(chain: Chain, schedule: Schedule) -> str:
     leaves = {leaf.operator: loops for loops, leaf in schedule.leaves() if isinstance(leaf, Compute)}
     if tuple(leaves) != tuple(operator.name for operator in chain.operators):
         return "the operators do not run in topological order, each at one place"
-    follow = schedule_follows(chain, schedule)
-    checks = (_rows_are_whole, _runs_the_right_number_of_times, _operands_are_complete, _images_are_found)
-    problems = (check(chain, schedule, operator, follow) for operator in chain.operators for check in checks)
-    return next(filter(None, problems), "") or _shared_buffers_agree(chain, schedule) or why_parts_cannot_merge(chain, schedule)
+    region_axes = schedule_region_axes(chain, schedule)
+    checks = (_rows_are_whole, _runs_the_right_number_of_times, _operands_are_complete, _required_regions_exist)
+    problems = (check(chain, schedule, operator, region_axes) for operator in chain.operators for check in checks)
+    return next(filter(None, problems), "") or _shared_buffers_agree(chain, schedule) or why_parts_cannot_combine(chain, schedule)
 
 
 def _cutting_axes(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[str, ...]:
@@ -41,11 +41,11 @@ def _cutting_axes(chain: Chain, schedule: Schedule, operator: Operator) -> tuple
     return tuple(loop.axis for loop, count in zip(path, trips, strict=True) if count > 1)
 
 
-def _rows_are_whole(chain: Chain, schedule: Schedule, operator: Operator, _: Follows) -> str:
+def _rows_are_whole(chain: Chain, schedule: Schedule, operator: Operator, _: RegionAxes) -> str:
     return why_rows_must_be_whole(chain, schedule, operator)
 
 
-def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: Operator, _: Follows) -> str:
+def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: Operator, _: RegionAxes) -> str:
     """Along a loop over a foreign axis an operator runs once, or again and again from zero if it is recomputed."""
     conditions = schedule.conditions(operator.name)
     recomputed = schedule.storage_of(operator.write.tensor) is not Storage.KEEP
@@ -61,34 +61,36 @@ def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: 
     return ""
 
 
-def _operands_are_complete(chain: Chain, schedule: Schedule, operator: Operator, follow: Follows) -> str:
+def _operands_are_complete(chain: Chain, schedule: Schedule, operator: Operator, region_axes: RegionAxes) -> str:
     """At every block a consumer finds the block of each intermediate that it reads finished."""
     for tensor in dict.fromkeys(access.tensor for access in operator.reads):
         producer = chain.producer(tensor)
         if producer is None:
             continue
-        alike = {*equal_axes(chain, tensor), *(axis for name, axis in follow if name == producer.name)}
+        alike = {*equal_axes(chain, tensor), *(axis for name, axis in region_axes if name == producer.name)}
         for axis in _shared_cuts(chain, schedule, producer, operator):
             if axis not in alike and not _in_time(chain, schedule, producer, operator, axis):
                 return f"{operator.name} would read {tensor} before {producer.name} has finished it along {axis}"
     return ""
 
 
-def _images_are_found(chain: Chain, schedule: Schedule, operator: Operator, follow: Follows) -> str:
-    """An operator that works on images of its consumers' blocks shares all loops with them but its own."""
+def _required_regions_exist(chain: Chain, schedule: Schedule, operator: Operator, region_axes: RegionAxes) -> str:
+    """An operator that works on required regions of its consumers' blocks shares all loops with them but its own."""
     tensor = operator.write.tensor
-    own = {axis: one for (name, axis), one in follow.items() if name == operator.name}
-    if not own and schedule.storage_of(tensor) is not Storage.ROLL:
+    own = {axis: one for (name, axis), one in region_axes.items() if name == operator.name}
+    if not own and schedule.storage_of(tensor) is not Storage.LINE_BUFFER:
         return ""
     shared = shared_loops(schedule)
     for axis, one in own.items():
         if any(isinstance(chain.extents[other], SymbolicExtent) for other in (axis, *one.slopes)):
-            return f"{operator.name} would follow its consumers along {axis}, whose length is known at run time only"
+            return f"the regions of {operator.name} would move along {axis}, whose length is known at run time only"
     consumers = chain.consumers(tensor)
     if own and any(len(common_path(schedule.path(operator.name), schedule.path(c.name))) > len(shared) for c in consumers):
-        return f"{operator.name} follows its consumers along {', '.join(own)} inside loops that not all operators share"
-    if schedule.storage_of(tensor) is Storage.ROLL and not (shared and rolled_axis(chain, follow, tensor, shared[-1].axis)):
-        return f"{tensor} cannot be rolled along the innermost shared loop"
+        return f"the regions of {operator.name} move along {', '.join(own)} inside loops that not all operators share"
+    if schedule.storage_of(tensor) is Storage.LINE_BUFFER and not (
+        shared and line_buffer_axis(chain, region_axes, tensor, shared[-1].axis)
+    ):
+        return f"{tensor} cannot have a circular line buffer along the innermost shared loop"
     return ""
 
 
@@ -109,5 +111,5 @@ def _in_time(chain: Chain, schedule: Schedule, producer: Operator, consumer: Ope
 def _shared_buffers_agree(chain: Chain, schedule: Schedule) -> str:
     for group in in_place_groups(chain):
         if len({schedule.storage_of(tensor) for tensor in group}) > 1:
-            return f"{', '.join(group)} share a buffer and must be kept, recomputed or rolled together"
+            return f"{', '.join(group)} share a buffer and must be kept, recomputed or line-buffered together"
     return ""

@@ -1,10 +1,10 @@
 """Trees of loops: consecutive operators that share further loops inside those that all operators share.
 
-Under a prefix, an intermediate whose block does not fit the fusion level can be held in smaller blocks still: the operators from
-its producer to the one that sums it away share a loop over the summed axis, and the sum grows from block to block. What reads
-that sum stands behind the loop and finds it complete. So a segment follows from its axes (a group of one signature): it is all
-operators that have them, the last one sums them, and all before it work on them block by block. Segments of one schedule do not
-overlap.
+Under an order of outer loops, an intermediate whose block does not fit the fusion level can be held in smaller blocks still: the
+operators from its producer to the one that sums it away share a loop over the summed axis, and the sum grows from block to block.
+What reads that sum stands behind the loop and finds it complete. So a partially fused group follows from its axes (a group of one
+signature): it is all operators that have them, the last one sums them, and all before it work on them block by block. Fused
+groups of one schedule do not overlap.
 """
 
 from __future__ import annotations
@@ -13,53 +13,60 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from tilewright.plan.chains import axis_names
-from tilewright.plan.loop_orders import prefixed
-from tilewright.plan.schedule import Segment
+from tilewright.plan.loop_orders import fused_schedule
+from tilewright.plan.schedule import FusedGroup
 from tilewright.plan.space.executability import is_executable
 from tilewright.plan.space.schedule_space import Choices, Group, Space
 from tilewright.plan.space.tile_sizes import thinned
 
 MOST_TREE_POINTS = 1 << 14
-"""Combinations of tiles of a prefix and its segments. Beyond them the longest lists are halved, and the search is not exact."""
-MOST_SEGMENTS = 4
-"""Of a chain whose trees are searched: choices of segments, and tiles of each, multiply. Chains of more layers are searched
+"""Combinations of tiles of an order of outer loops and its fused groups. Beyond them the longest lists are halved, and the search
+is not exact."""
+MOST_FUSED_GROUPS = 4
+"""Of a chain whose trees are searched: choices of fused groups, and tiles of each, multiply. Chains of more layers are searched
 without trees; parts of them, which a cut leaves, with trees again."""
 
 
-def possible_segments(space: Space) -> tuple[Segment, ...]:
-    """The segments that the axes of a chain allow, in the order of their operators; none beyond `MOST_SEGMENTS`."""
-    found = [segment for group in space.groups if (segment := _segment(space, group))]
-    if len(found) > MOST_SEGMENTS:
+def possible_fused_groups(space: Space) -> tuple[FusedGroup, ...]:
+    """The fused groups that the axes of a chain allow, in the order of their operators; none beyond `MOST_FUSED_GROUPS`."""
+    found = [fused_group for group in space.groups if (fused_group := _fused_group(space, group))]
+    if len(found) > MOST_FUSED_GROUPS:
         return ()
     names = [operator.name for operator in space.context.chain.operators]
-    return tuple(sorted(found, key=lambda segment: names.index(segment.operators[0])))
+    return tuple(sorted(found, key=lambda fused_group: names.index(fused_group.operators[0])))
 
 
-def executable_segments(space: Space, prefix: tuple[str, ...], segments: Sequence[Segment]) -> tuple[Segment, ...]:
-    """Those of the segments that can be executed below a prefix."""
+def executable_fused_groups(
+    space: Space, outer_loops: tuple[str, ...], fused_groups: Sequence[FusedGroup]
+) -> tuple[FusedGroup, ...]:
+    """Those of the fused groups that can be executed below an order of outer loops."""
     chain = space.context.chain
-    bare = ((one, prefixed(chain, prefix, {}, dict.fromkeys((*prefix, *one.axes), 1), segments=(one,))) for one in segments)
-    return tuple(segment for segment, schedule in bare if is_executable(chain, schedule))
+    bare = (
+        (one, fused_schedule(chain, outer_loops, {}, dict.fromkeys((*outer_loops, *one.axes), 1), fused_groups=(one,)))
+        for one in fused_groups
+    )
+    return tuple(fused_group for fused_group, schedule in bare if is_executable(chain, schedule))
 
 
-def segmentations(segments: Sequence[Segment]) -> Iterator[tuple[Segment, ...]]:
-    """Every choice of segments without common operators to which none can be added: tiles that cover an axis take one away."""
-    for chosen in _apart(segments):
-        if all(one in chosen or any(_overlap(one, other) for other in chosen) for one in segments):
+def group_choices(fused_groups: Sequence[FusedGroup]) -> Iterator[tuple[FusedGroup, ...]]:
+    """Every choice of fused groups without common operators to which none can be added: tiles that cover an axis take one
+    away."""
+    for chosen in _disjoint(fused_groups):
+        if all(one in chosen or any(_overlap(one, other) for other in chosen) for one in fused_groups):
             yield chosen
 
 
-def tree_choices(space: Space, prefix: Choices, segments: Sequence[Segment]) -> Choices:
-    """The tiles to try of a prefix and of the segments below it, in the chain's order of axes."""
-    inside = {axis: space.tiles[axis] for segment in segments for axis in segment.axes}
-    kept = {axis: ({**prefix, **inside})[axis] for axis in space.context.sizes if axis in prefix or axis in inside}
+def tree_choices(space: Space, outer_loops: Choices, fused_groups: Sequence[FusedGroup]) -> Choices:
+    """The tiles to try of an order of outer loops and of the fused groups below it, in the chain's order of axes."""
+    inside = {axis: space.tiles[axis] for fused_group in fused_groups for axis in fused_group.axes}
+    kept = {axis: ({**outer_loops, **inside})[axis] for axis in space.context.sizes if axis in outer_loops or axis in inside}
     while prod(map(len, kept.values())) > MOST_TREE_POINTS:
         longest = max(kept, key=lambda axis: len(kept[axis]))
         kept[longest] = thinned(kept[longest], -(-len(kept[longest]) // 2))
     return kept
 
 
-def _segment(space: Space, axes: Group) -> Segment | None:
+def _fused_group(space: Space, axes: Group) -> FusedGroup | None:
     """All operators that have the axes, if they stand together, are some of several, and the last one alone sums the axes."""
     operators = space.context.chain.operators
     places = [place for place, operator in enumerate(operators) if axis_names((operator,)) & set(axes)]
@@ -67,18 +74,18 @@ def _segment(space: Space, axes: Group) -> Segment | None:
     summed = {axis.name for axis in operators[places[-1]].reduction_axes()}
     if not together or not 1 < len(places) < len(operators) or not summed.issuperset(axes):
         return None
-    return Segment(tuple(operators[place].name for place in places), axes)
+    return FusedGroup(tuple(operators[place].name for place in places), axes)
 
 
-def _apart(segments: Sequence[Segment]) -> Iterator[tuple[Segment, ...]]:
-    """Every choice of segments without common operators."""
-    if not segments:
+def _disjoint(fused_groups: Sequence[FusedGroup]) -> Iterator[tuple[FusedGroup, ...]]:
+    """Every choice of fused groups without common operators."""
+    if not fused_groups:
         yield ()
         return
-    first, *rest = segments
-    yield from ((first, *more) for more in _apart([other for other in rest if not _overlap(first, other)]))
-    yield from _apart(rest)
+    first, *rest = fused_groups
+    yield from ((first, *more) for more in _disjoint([other for other in rest if not _overlap(first, other)]))
+    yield from _disjoint(rest)
 
 
-def _overlap(one: Segment, other: Segment) -> bool:
+def _overlap(one: FusedGroup, other: FusedGroup) -> bool:
     return not set(one.operators).isdisjoint(other.operators)

@@ -1,4 +1,4 @@
-"""Space of schedules of a chain: ordered prefixes of shared loops, and the loops that each operator may have below.
+"""Space of schedules of a chain: ordered outer fused loops, and the loops that each operator may have below.
 
 Axes with the same signature (they index the same accesses) are reused alike: they stand together in every order, in the order
 of the output's dimensions, and the orders of such groups are enumerated, not those of single loops.
@@ -18,31 +18,31 @@ import numpy as np
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
-from tilewright.plan.loop_orders import prefix_storage, prefixed
+from tilewright.plan.loop_orders import fused_schedule, storage_below
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.regions.live_blocks import in_place_groups
-from tilewright.plan.regions.loop_views import ChainView, reordered, view_prefix
+from tilewright.plan.regions.loop_views import ChainView, reordered, view_outer_loops
 from tilewright.plan.regions.parallel_loops import is_parallel
-from tilewright.plan.regions.required_regions import follows, rolled_axis
+from tilewright.plan.regions.required_regions import line_buffer_axis, region_axes_of
 from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Segment, Storage
+from tilewright.plan.schedule import FusedGroup, Storage
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.tile_sizes import candidates, thinned
 
-LONGEST_PREFIX = 4
+MOST_OUTER_GROUPS = 4
 """Shared groups of loops besides those over batch axes. A contraction has at most three; only maps can have more."""
 MOST_POINTS = 1 << 18
 """Combinations of tiles of one operator. Beyond them the longest lists of candidates are thinned, and the search is not exact."""
 SMALLEST_DEPTH = 64
 """Reduction steps below which the ends of tiles outweigh the tiles; blocks of a reduction are multiples of it."""
-MOST_ROLLED = 2
-"""Buffers of which every choice is tried when some of them can be rolled."""
+MOST_LINE_BUFFERED = 2
+"""Buffers of which every choice is tried when some of them can have a circular line buffer."""
 LARGEST_MULTIPLE = 64
 """Rows of different kernels are aligned to their common multiple up to here, else to the larger of them."""
 
 Group = tuple[str, ...]
 Views = dict[Hashable, tuple[tuple[str, ...], ChainView]]
-"""Of prefixes with the same tiles: the first order of the same loops, and its view."""
+"""Of orders of outer loops with the same tiles: the first order of the same loops, and its view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,63 +57,69 @@ class Space:
     tiles: Mapping[str, tuple[int, ...]]
     """Of every axis in `batch` and `groups`; the last one covers the axis."""
 
-    def prefixes(self) -> tuple[tuple[str, ...], ...]:
-        """Every ordered prefix that can be executed, shortest first; batch axes lead all of them.
+    def outer_orders(self) -> tuple[tuple[str, ...], ...]:
+        """All ordered outer loops that can be executed, shortest first; batch axes lead all of them.
 
         Chains without a contraction reuse nothing, so that only the order of the output's dimensions is kept for them.
         """
         chain = self.context.chain
         able = {axis for group in self.groups for axis in group if may_lead(chain, axis) and not why_not(chain, (axis,))}
-        free = [tuple(axis for axis in group if axis in able and self.prefix_tiles(axis)) for group in self.groups]
+        free = [tuple(axis for axis in group if axis in able and self.outer_tiles(axis)) for group in self.groups]
         free = [group for group in free if group]
         found = []
         checked: dict[Hashable, bool] = {}
-        for length in range(min(len(free), LONGEST_PREFIX) + 1):
+        for length in range(min(len(free), MOST_OUTER_GROUPS) + 1):
             for order in permutations(free, length):
                 if self.context.kernels or order == tuple(free[:length]):
-                    found.append((*self.batch, *_joined(order)))
-        return tuple(prefix for prefix in found if len(chain.operators) == 1 or self._is_executable(prefix, checked))
+                    found.append((*self.batch, *_flattened(order)))
+        return tuple(
+            outer_loops for outer_loops in found if len(chain.operators) == 1 or self._is_executable(outer_loops, checked)
+        )
 
-    def _is_executable(self, prefix: tuple[str, ...], checked: dict[Hashable, bool]) -> bool:
-        """Whether a prefix can be executed; the order of its loops matters only where what is recomputed is summed along one."""
+    def _is_executable(self, outer_loops: tuple[str, ...], checked: dict[Hashable, bool]) -> bool:
+        """Whether an order of outer loops can be executed; the order of its loops matters only where what is recomputed is summed
+        along one."""
         chain = self.context.chain
-        sums = any(axis.name in prefix for op in chain.operators[:-1] for axis in op.reduction_axes())
-        key = prefix if sums and recomputes(chain, prefix) else frozenset(prefix)
+        sums = any(axis.name in outer_loops for op in chain.operators[:-1] for axis in op.reduction_axes())
+        key = outer_loops if sums and recomputes(chain, outer_loops) else frozenset(outer_loops)
         if key not in checked:
-            checked[key] = not why_not(chain, prefix)
+            checked[key] = not why_not(chain, outer_loops)
         return checked[key]
 
     def variants(self) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
-        """Every prefix with the intermediates that are rolled along its last loop: none at first, then what may be.
+        """Every order of outer loops with the intermediates that have circular line buffers along its last loop: none at first,
+        then what may be.
 
-        Any axis of the last group may be the one to roll along; of more than `MOST_ROLLED` buffers all are rolled together.
+        Any axis of the last group may be the one of the line buffer; of more than `MOST_LINE_BUFFERED` buffers all have circular
+        line buffers together.
         """
-        chain, prefixes = self.context.chain, self.prefixes()
-        found: list[tuple[tuple[str, ...], tuple[str, ...]]] = [(prefix, ()) for prefix in prefixes]
-        for prefix in prefixes:
-            for turned in self._turned(prefix):
-                for groups in _subsets(may_roll(chain, turned)):
-                    found.append((turned, _joined(groups)))
+        chain, outer_orders = self.context.chain, self.outer_orders()
+        found: list[tuple[tuple[str, ...], tuple[str, ...]]] = [(outer_loops, ()) for outer_loops in outer_orders]
+        for outer_loops in outer_orders:
+            for turned in self._turned(outer_loops):
+                for groups in _subsets(may_be_line_buffered(chain, turned)):
+                    found.append((turned, _flattened(groups)))
         return tuple(found)
 
-    def _turned(self, prefix: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        """The prefix with each axis of its last group at the end."""
-        last = next((group for group in self.groups if prefix and prefix[-1] in group), ())
-        inside = [axis for axis in prefix if axis in last]
+    def _turned(self, outer_loops: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        """The outer loops with each axis of its last group at the end."""
+        last = next((group for group in self.groups if outer_loops and outer_loops[-1] in group), ())
+        inside = [axis for axis in outer_loops if axis in last]
         for axis in inside:
-            yield (*(other for other in prefix if other != axis), axis)
+            yield (*(other for other in outer_loops if other != axis), axis)
 
-    def own_orders(self, operator: Operator, prefix: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-        """The loop orders of one contraction below a prefix: none at first, then all orders of the groups that are left.
+    def inner_orders(self, operator: Operator, outer_loops: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+        """The loop orders of one contraction below an order of outer loops: none at first, then all orders of the groups that are
+        left.
 
-        A chain of one operator has all its loops in the prefix.
+        A chain of one operator has all its loops in the outer loops.
         """
         if operator.name not in self.context.kernels or len(self.context.chain.operators) == 1:
             return ((),)
-        own = axis_names((operator,)) - set(prefix)
+        own = axis_names((operator,)) - set(outer_loops)
         free = [tuple(axis for axis in group if axis in own) for group in self.groups]
         free = self._together(operator, [group for group in free if group])
-        return ((), *map(_joined, permutations(free))) if free else ((),)
+        return ((), *map(_flattened, permutations(free))) if free else ((),)
 
     def _together(self, operator: Operator, groups: Sequence[Group]) -> list[Group]:
         """Groups that an operator's own accesses do not tell apart as one, where all of them index its right operand.
@@ -129,7 +135,7 @@ class Space:
             found[signature] = (*found.get(signature, ()), *group)
         return list(found.values())
 
-    def prefix_tiles(self, axis: str) -> tuple[int, ...]:
+    def outer_tiles(self, axis: str) -> tuple[int, ...]:
         """The tiles of a shared loop. One that covers its axis is no loop, but the rest of its group may be."""
         if axis in self.batch:
             return (1,)
@@ -174,14 +180,14 @@ def _shared_by_contractions(chain: Chain) -> tuple[str, ...]:
 
 
 @derived_once
-def why_not(chain: Chain, prefix: tuple[str, ...]) -> str:
-    """Why the blocks of a prefix cannot be executed; empty if they can."""
-    return why_not_executable(chain, prefixed(chain, prefix, {}, dict.fromkeys(prefix, 1)))
+def why_not(chain: Chain, outer_loops: tuple[str, ...]) -> str:
+    """Why the blocks of an order of outer loops cannot be executed; empty if they can."""
+    return why_not_executable(chain, fused_schedule(chain, outer_loops, {}, dict.fromkeys(outer_loops, 1)))
 
 
-def recomputes(chain: Chain, prefix: tuple[str, ...]) -> bool:
-    """Whether some intermediate is computed more than once under a prefix."""
-    return Storage.RECOMPUTE in prefix_storage(chain, prefix).values()
+def recomputes(chain: Chain, outer_loops: tuple[str, ...]) -> bool:
+    """Whether some intermediate is computed more than once under an order of outer loops."""
+    return Storage.RECOMPUTE in storage_below(chain, outer_loops).values()
 
 
 def axis_multiple(context: CostContext, axis: str) -> int:
@@ -200,11 +206,13 @@ def axis_multiple(context: CostContext, axis: str) -> int:
     return preferred if preferred <= max(LARGEST_MULTIPLE, required) else -(-max(rows) // required) * required
 
 
-def are_cut(space: Space, prefix: Sequence[str], rolled: Sequence[str], tiles: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Where tiles are no case of a prefix with fewer loops: they cut an axis of every group, and the one to roll along."""
-    groups = [[axis for axis in group if axis in prefix] for group in space.groups]
+def are_cut(
+    space: Space, outer_loops: Sequence[str], line_buffered: Sequence[str], tiles: Mapping[str, np.ndarray]
+) -> np.ndarray:
+    """Where tiles are no case of fewer outer loops: they cut an axis of every group, and the one of the line buffer."""
+    groups = [[axis for axis in group if axis in outer_loops] for group in space.groups]
     every = np.array(True)
-    for group in [*(group for group in groups if len(group) > 1), list(prefix[-1:] if rolled else ())]:
+    for group in [*(group for group in groups if len(group) > 1), list(outer_loops[-1:] if line_buffered else ())]:
         loops = [axis for axis in group if not isinstance(space.context.chain.extents[axis], SymbolicExtent)]
         if group and loops == group:
             every = every & reduce(np.logical_or, [tiles[axis] < space.context.sizes[axis] for axis in group])
@@ -213,20 +221,23 @@ def are_cut(space: Space, prefix: Sequence[str], rolled: Sequence[str], tiles: M
 
 def shared_view(
     space: Space,
-    prefix: tuple[str, ...],
-    rolled: tuple[str, ...],
+    outer_loops: tuple[str, ...],
+    line_buffered: tuple[str, ...],
     tiles: Mapping[str, np.ndarray],
-    segments: tuple[Segment, ...],
+    fused_groups: tuple[FusedGroup, ...],
     views: Views,
 ) -> ChainView:
-    """The view of a prefix without own loops; orders of the same loops have one in common, but for trees."""
-    chain, key = space.context.chain, (frozenset(prefix), rolled, prefix[-1] if rolled else "")
-    if segments:
-        return view_prefix(chain, prefix, {}, tiles, prefix_storage(chain, prefix, rolled), segments)
+    """The view of an order of outer loops without inner loops; orders of the same loops have one in common, but for trees."""
+    chain, key = space.context.chain, (frozenset(outer_loops), line_buffered, outer_loops[-1] if line_buffered else "")
+    if fused_groups:
+        return view_outer_loops(chain, outer_loops, {}, tiles, storage_below(chain, outer_loops, line_buffered), fused_groups)
     if key not in views:
-        views[key] = prefix, view_prefix(chain, prefix, {}, tiles, prefix_storage(chain, prefix, rolled))
+        views[key] = (
+            outer_loops,
+            view_outer_loops(chain, outer_loops, {}, tiles, storage_below(chain, outer_loops, line_buffered)),
+        )
     order, view = views[key]
-    return view if order == prefix else reordered(view, [order.index(axis) for axis in prefix])
+    return view if order == outer_loops else reordered(view, [order.index(axis) for axis in outer_loops])
 
 
 def may_lead(chain: Chain, axis: str) -> bool:
@@ -237,8 +248,8 @@ def may_lead(chain: Chain, axis: str) -> bool:
     apart = [op for op in having if axis not in equal_axes(chain, op.write.tensor)]
     if not apart:
         return True
-    follow = follows(chain, prefix_storage(chain, (axis,)), (axis,))
-    return all((op.name, axis) in follow for op in apart)
+    region_axes = region_axes_of(chain, storage_below(chain, (axis,)), (axis,))
+    return all((op.name, axis) in region_axes for op in apart)
 
 
 def _candidates(context: CostContext) -> dict[str, tuple[int, ...]]:
@@ -248,7 +259,7 @@ def _candidates(context: CostContext) -> dict[str, tuple[int, ...]]:
 
 def _subsets(groups: Sequence[Group]) -> Iterator[tuple[Group, ...]]:
     """Every choice of some of the groups, all of them first."""
-    sizes = range(len(groups), 0, -1) if len(groups) <= MOST_ROLLED else [len(groups)]
+    sizes = range(len(groups), 0, -1) if len(groups) <= MOST_LINE_BUFFERED else [len(groups)]
     return (chosen for size in sizes for chosen in combinations(groups, size))
 
 
@@ -280,15 +291,16 @@ def _thinned(context: CostContext, batch: Iterable[str], tiles: Mapping[str, tup
     return kept
 
 
-def _joined(groups: Iterable[Group]) -> tuple[str, ...]:
+def _flattened(groups: Iterable[Group]) -> tuple[str, ...]:
     return reduce(lambda one, other: one + other, groups, ())
 
 
-def may_roll(chain: Chain, prefix: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """The intermediates that can be rolled along the last loop of a prefix; those that share a buffer together."""
-    storage = prefix_storage(chain, prefix)
-    follow = follows(chain, storage, prefix)
-    able = {tensor for tensor in storage if prefix and rolled_axis(chain, follow, tensor, prefix[-1])}
+def may_be_line_buffered(chain: Chain, outer_loops: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The intermediates that can have a circular line buffer along the last loop of an order of outer loops; those that share a
+    buffer together."""
+    storage = storage_below(chain, outer_loops)
+    region_axes = region_axes_of(chain, storage, outer_loops)
+    able = {tensor for tensor in storage if outer_loops and line_buffer_axis(chain, region_axes, tensor, outer_loops[-1])}
     return tuple(group for group in in_place_groups(chain) if able.issuperset(group))
 
 

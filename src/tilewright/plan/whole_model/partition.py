@@ -151,7 +151,7 @@ class _Partition:
         if len(group) == 2 or canonical_form(self._chain(group)) not in self.planned:
             return
         cores = self.machine.cores
-        whole_us, parts_us = self.part(group).price.on(cores) * 1e6, self._apart_s(parts) * 1e6
+        whole_us, parts_us = self.part(group).price.on(cores) * 1e6, self._separate_s(parts) * 1e6
         text = f"; all {len(group)} operators as one chain: {whole_us:.4g} us on {cores} cores, in these parts {parts_us:.4g} us"
         for part in parts:
             if cut := self.cuts.get(part.chain.output):
@@ -163,14 +163,14 @@ class _Partition:
         if is_large and not (self._is_suggested(group) and self._can_pay(group)):
             return None
         try:
-            joined = self.part(group)
+            fused = self.part(group)
         except PlanningError:
             return None
         parts = [self.alone[operator.name] for operator in group]
-        return joined if not self._why_apart(joined, parts) else None
+        return fused if not self._why_separate(fused, parts) else None
 
     def _is_suggested(self, group: Operators) -> bool:
-        """Whether some contraction of a group is better joined to those before it; True where none follows another."""
+        """Whether some contraction of a group is better fused with those before it; True where none follows another."""
         pairs = [pair for pair in self._pairs(group) if len(pair) < len(group)]
         return not pairs or any(self._whole(pair) is not None for pair in pairs)
 
@@ -189,22 +189,22 @@ class _Partition:
         return can_cost(context, self._separate(group).seconds * self.coefficients.least_gain)
 
     def _layers(self, group: Operators) -> list[_Part]:
-        """Contractions, each with those operators behind it that are better joined to it."""
+        """Contractions, each with those operators behind it that are better fused with it."""
         parts: list[_Part] = []
         for operator in group:
-            self._add(parts, self.alone[operator.name], joins=not operator.is_contraction())
+            self._add(parts, self.alone[operator.name], fuses=not operator.is_contraction())
         return parts
 
     def _paired(self, parts: list[_Part]) -> list[_Part]:
-        """Neighbours are joined in rounds, each part with one other at most, until no pair gains.
+        """Neighbours are fused in rounds, each part with one other at most, until no pair gains.
 
         So the length of chains doubles from round to round, and those of equal layers are planned once a round.
         """
         while True:
-            joined = self._round(parts)
-            if len(joined) == len(parts):
+            fused = self._round(parts)
+            if len(fused) == len(parts):
                 return parts
-            parts = joined
+            parts = fused
 
     def _round(self, parts: list[_Part]) -> list[_Part]:
         """Every part joined with the one that makes its operand, where that is wanted and that is joined to no other yet."""
@@ -213,66 +213,66 @@ class _Partition:
         for part in parts:
             for tensor in part.chain.inputs:
                 producer = free.get(tensor) if part.chain.output in free else None
-                if producer is not None and (joined := self._join(producer, part, tensor)) is not None:
+                if producer is not None and (fused := self._fuse(producer, part, tensor)) is not None:
                     done.remove(producer)
                     del free[tensor], free[part.chain.output]
-                    part = joined
+                    part = fused
             done.append(part)
         return done
 
-    def _add(self, parts: list[_Part], current: _Part, joins: bool) -> None:
-        """Add a part to some, joined with those that make its operands, as long as the joined chain is wanted."""
-        for tensor in current.chain.inputs if joins else ():
+    def _add(self, parts: list[_Part], current: _Part, fuses: bool) -> None:
+        """Add a part to some, joined with those that make its operands, as long as the fused chain is wanted."""
+        for tensor in current.chain.inputs if fuses else ():
             producer = next((part for part in parts if part.chain.output == tensor), None)
-            joined = self._join(producer, current, tensor) if producer is not None else None
-            if producer is not None and joined is not None:
+            fused = self._fuse(producer, current, tensor) if producer is not None else None
+            if producer is not None and fused is not None:
                 parts.remove(producer)
-                current = joined
+                current = fused
         parts.append(current)
 
     def _built_up(self, group: Operators) -> list[_Part]:
-        """Each operator joins the chains that produce its operands, as long as the joined chain is wanted."""
+        """Each operator joins the chains that produce its operands, as long as the fused chain is wanted."""
         parts: list[_Part] = []
         for operator in group:
-            self._add(parts, self.alone[operator.name], joins=True)
+            self._add(parts, self.alone[operator.name], fuses=True)
         return parts
 
-    def _join(self, producer: _Part, consumer: _Part, tensor: str) -> _Part | None:
-        """The joined chain if it is wanted; else None, and a cut that says why."""
+    def _fuse(self, producer: _Part, consumer: _Part, tensor: str) -> _Part | None:
+        """The fused chain if it is wanted; else None, and a cut that says why."""
         try:
-            joined = self.part(self._sorted((*producer.operators, *consumer.operators)))
+            fused = self.part(self._sorted((*producer.operators, *consumer.operators)))
         except PlanningError as problem:
             self.cuts[tensor] = self._cut(tensor, problem.why or problem.message)
             return None
-        if reason := self._why_apart(joined, [producer, consumer]):
-            apart = separate_price((producer.price, consumer.price)).seconds
-            self.cuts[tensor] = Cut(tensor, joined.price.seconds, apart, reason)
+        if reason := self._why_separate(fused, [producer, consumer]):
+            separate = separate_price((producer.price, consumer.price)).seconds
+            self.cuts[tensor] = Cut(tensor, fused.price.seconds, separate, reason)
             return None
-        return joined
+        return fused
 
-    def _why_apart(self, joined: _Part, apart: list[_Part]) -> str:
-        """Why a joined chain is not wanted; empty if it is."""
+    def _why_separate(self, fused: _Part, separate: list[_Part]) -> str:
+        """Why a fused chain is not wanted; empty if it is."""
         if self.fuse:
             return ""
-        if not self._is_slower(joined, apart):
+        if not self._is_slower(fused, separate):
             return ""
-        if joined.price.seconds > separate_price(part.price for part in apart).seconds:
+        if fused.price.seconds > separate_price(part.price for part in separate).seconds:
             return "the separate plans are faster"
         cores = self.machine.cores
-        fused_us, apart_us = joined.price.on(cores) * 1e6, self._apart_s(apart) * 1e6
-        return f"fused, it has fewer blocks for threads: {fused_us:.3g} us on {cores} cores, apart {apart_us:.3g} us"
+        fused_us, separate_us = fused.price.on(cores) * 1e6, self._separate_s(separate) * 1e6
+        return f"fused, it has fewer blocks for threads: {fused_us:.3g} us on {cores} cores, apart {separate_us:.3g} us"
 
-    def _is_slower(self, joined: _Part, apart: list[_Part]) -> bool:
+    def _is_slower(self, fused: _Part, separate: list[_Part]) -> bool:
         """Whether apart gains what the price can tell on all cores: equal ones are joined, they need no memory in between.
 
         Several products must gain by it: what the price does not see (operands that are packed in every block, blocks that are
         small in every direction) is on the side of the joined.
         """
-        several = sum(any(operator.is_contraction() for operator in part.operators) for part in apart) > 1
+        several = sum(any(operator.is_contraction() for operator in part.operators) for part in separate) > 1
         tolerance = 1.0 if several else self.coefficients.least_gain
-        return joined.price.on(self.machine.cores) > self._apart_s(apart) * tolerance
+        return fused.price.on(self.machine.cores) > self._separate_s(separate) * tolerance
 
-    def _apart_s(self, parts: list[_Part]) -> float:
+    def _separate_s(self, parts: list[_Part]) -> float:
         """The time of several chains one after the other on all cores, in one call."""
         return sum(part.price.on(self.machine.cores) for part in parts) - (len(parts) - 1) * self.coefficients.call_s
 

@@ -59,9 +59,9 @@ def renamed_plan(plan: Plan, chain: Chain) -> Plan | None:
         rejected=tuple(
             replace(one, alternative=names.in_text(one.alternative), reason=names.in_text(one.reason)) for one in plan.rejected
         ),
-        fetched=tuple(tensors[tensor] for tensor in plan.fetched),
-        fetching=tuple(operators[name] for name in plan.fetching),
-        streamed=tuple(operators[name] for name in plan.streamed),
+        prefetched_inputs=tuple(tensors[tensor] for tensor in plan.prefetched_inputs),
+        prefetching_operators=tuple(operators[name] for name in plan.prefetching_operators),
+        non_temporal=tuple(operators[name] for name in plan.non_temporal),
         key_blocks=plan.key_blocks
         and replace(plan.key_blocks, limits=tuple(names.in_text(limit) for limit in plan.key_blocks.limits)),
     )

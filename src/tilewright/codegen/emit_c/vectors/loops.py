@@ -1,4 +1,5 @@
-"""C text of `VectorLoops`: maps and row operators as vector loops, with whole vectors first and one partial vector at the end.
+"""C text of `VectorLoops`: maps and row-wise reductions as vector loops, with whole vectors first and one partial vector at the
+end.
 
 TW_WAYS rows at a time hide what a row waits for: steps that depend on each other, and its ends.
 """
@@ -24,7 +25,7 @@ from tilewright.kernels.helpers import Helper
 
 
 def emit_vector_loops(loops: VectorLoops) -> Lines:
-    """The lines of a map or a row operator."""
+    """The lines of a map or a row-wise reduction."""
     emitter = _Emitter(loops)
     return [f"/* {loops.operator.name}: {loops.operator.kind} */", *emitter.text()]
 
@@ -52,7 +53,7 @@ def _loads_windows(loops: VectorLoops) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Emitter(RowPasses):
-    """All loops of a map or a row operator."""
+    """All loops of a map or a row-wise reduction."""
 
     def text(self) -> Lines:
         """The whole nest."""

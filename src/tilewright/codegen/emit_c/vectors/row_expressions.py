@@ -1,4 +1,5 @@
-"""What the expressions of a row operator say about its text: divisions that are done once a row, and where NaN goes anyway."""
+"""What the expressions of a row-wise reduction say about its text: divisions that are done once a row, and where NaN goes
+anyway."""
 
 from __future__ import annotations
 

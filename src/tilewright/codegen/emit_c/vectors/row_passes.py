@@ -1,8 +1,8 @@
-"""C text of row operators: the passes over a row that accumulate its states, and the pass that finishes it.
+"""C text of row-wise reductions: the passes over a row that accumulate its states, and the pass that finishes it.
 
-A row operator takes one pass over its row per state variable, then one to finish. Where the finishing value contains the last
-state's contribution (softmax: the exponential), the pass that sums it also stores it, and the last pass only finishes; there is
-none where readers divide.
+A row-wise reduction takes one pass over its row per state variable, then one to finish. Where the finishing value contains the
+last state's contribution (softmax: the exponential), the pass that sums it also stores it, and the last pass only finishes; there
+is none where readers divide.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class RowPasses(VectorStatements):
     """The passes over one row, over TW_WAYS rows together, or over the rows of one vector."""
 
     def row_body(self, reduction: Reduction, *, lanes_are_reduced: bool, part: bool) -> Lines:
-        """All passes of a row operator for one row, or for one vector of rows."""
+        """All passes of a row-wise reduction for one row, or for one vector of rows."""
         if self.loops.running is not None:
             return self.running_body(reduction, self.loops.running, lanes_are_reduced, part)
         stored, divided_later = self.stored_contribution(reduction), self.loops.inverse is not None
@@ -39,7 +39,7 @@ class RowPasses(VectorStatements):
         return [*lines, *self.finish(reduction, stored, lanes_are_reduced, part)]
 
     def running_body(self, reduction: Reduction, running: RunningStates, lanes_are_reduced: bool, part: bool) -> Lines:
-        """All passes over one block of a row, or of one vector of rows; the last one stores undivided shares."""
+        """All passes over one block of a row, or of one vector of rows; the last one stores undivided weights."""
         lines: Lines = []
         for state, (name, place, factor) in zip(reduction.states, running.states, strict=True):
             keep = state is reduction.states[-1]

@@ -43,7 +43,7 @@ Known: TypeAlias = Mapping[Scalar, str]
 
 @dataclass(frozen=True, slots=True)
 class VectorStatements:
-    """The statements of a map or a row operator at one point of its loops."""
+    """The statements of a map or a row-wise reduction at one point of its loops."""
 
     loops: VectorLoops
     ahead: int = 0
