@@ -7,10 +7,10 @@ import pytest
 
 from tilewright import compiler
 from tilewright.errors import UnsupportedOperation
+from tilewright.frontend.onnx.operators.tensor.trilu import Trilu
 from tilewright.graph.builder import Builder
 from tilewright.graph.index import axis
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.operators.triangular import triangle
 from tilewright.graph.rewrites.compose import inlined
 from tilewright.graph.scalar import AxisValue, Literal, apply
 from tilewright.graph.types import Access, Axis, Graph, Operator, Tensor
@@ -58,4 +58,4 @@ def test_positions_that_float32_does_not_count_are_read(columns, is_inlined):
 def test_positions_along_an_axis_that_float32_cannot_count_are_refused():
     builder = Builder("long")
     with pytest.raises(UnsupportedOperation, match="16777217"):
-        builder.record(triangle, builder.input("x", (2, 2**24 + 1), "float32"), 0, True, kind="trilu")
+        Trilu().lower(builder, builder.input("x", (2, 2**24 + 1), "float32"))

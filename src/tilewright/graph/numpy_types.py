@@ -1,9 +1,7 @@
-"""Element types in NumPy meanings: short floating-point numbers are computed in float32, as kernels do, and stored short."""
+"""Short floating-point numbers in NumPy: they are computed in float32, as by kernels, and stored short."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -21,18 +19,3 @@ def is_short_float(dtype: Any) -> bool:
 def widened(x: Any) -> Any:
     """An array of short floating-point numbers as float32, any other as it is."""
     return x.astype(np.float32) if isinstance(x, np.ndarray | np.generic) and is_short_float(x.dtype) else x
-
-
-def in_operand_type(meaning: Callable[..., Any]) -> Callable[..., Any]:
-    """A meaning whose operands are widened, and whose result has the type of its first operand again.
-
-    >>> in_operand_type(lambda x: x / 3)(np.ones(2, np.float16)).dtype
-    dtype('float16')
-    """
-
-    @wraps(meaning)
-    def evaluate(x: Any, *others: Any, **attributes: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return np.asarray(meaning(widened(x), *map(widened, others), **attributes)).astype(x.dtype)
-
-    return evaluate

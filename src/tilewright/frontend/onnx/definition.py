@@ -6,16 +6,13 @@ A file of `operators/<family>/` holds the class of an operator, or of operators 
 
 from __future__ import annotations
 
-import inspect
 import pkgutil
-from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass, make_dataclass
+from dataclasses import KW_ONLY, dataclass, fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from tilewright.errors import InternalError
-from tilewright.graph import definition as graph_definition
 
 OPERATORS = "tilewright.frontend.onnx.operators"
 OUTPUT_COUNT = "output_count"
@@ -105,24 +102,3 @@ def definitions() -> tuple[Definition, ...]:
 def _load() -> None:
     for module in pkgutil.walk_packages(import_module(OPERATORS).__path__, f"{OPERATORS}."):
         import_module(module.name)
-    for old in graph_definition.defined():
-        define(old.name, _adapted(old.meaning, old.lower), since=old.since, domain=old.domain, is_random=old.is_random)
-
-
-def _adapted(meaning: Callable[..., Any], lower: Callable[..., Any] | None) -> type[Any]:
-    """The class of an operator that is still defined in `graph/operators`."""
-    keywords = [p for p in inspect.signature(meaning).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    attributes: list[Any] = [
-        (one.name, Any) if one.default is one.empty else (one.name, Any, field(default=one.default)) for one in keywords
-    ]
-
-    def options(self: Any) -> Mapping[str, Any]:
-        return {one.name: getattr(self, one.name) for one in keywords}
-
-    methods: dict[str, Any] = {
-        "__doc__": meaning.__doc__,
-        "reference": lambda self, *inputs: meaning(*inputs, **options(self)),
-    }
-    if lower is not None:
-        methods["lower"] = lambda self, builder, *inputs: lower(builder, *inputs, **options(self))
-    return make_dataclass("Adapted", attributes, namespace=methods, frozen=True, kw_only=True)

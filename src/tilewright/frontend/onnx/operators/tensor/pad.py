@@ -1,4 +1,4 @@
-"""Pad of ONNX and NumPy: dimensions continued by a constant, by their last elements, mirrored or periodically.
+"""Pad: dimensions continued by a constant, by their last elements, mirrored or periodically.
 
     constant: the elements outside are one value, which a guard gives
     edge:     x[min(max(i, 0), n - 1)]
@@ -11,16 +11,18 @@ All but wrapping are pieces along the axis, in which the index is affine; genera
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.frontend.onnx.definition import define
+from tilewright.graph.builder import Builder
 from tilewright.graph.builders.concatenate import concatenate
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.pad import Pads, pad
-from tilewright.graph.definition import define
 from tilewright.graph.element_types import check_size
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
@@ -28,10 +30,47 @@ from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import normalize_axis, shape_text
 from tilewright.graph.types import Access, Axis, Operator, Tensor
 
-if TYPE_CHECKING:
-    from tilewright.graph.builder import Builder
-
 MODES = ("constant", "reflect", "edge", "wrap")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pad:
+    """By numbers of elements that an operand gives; negative ones are cut off first."""
+
+    mode: str = "constant"
+
+    def reference(self, x: Any, pads: Any, constant_value: Any = None, axes: Any = None) -> Any:
+        chosen = None if axes is None else np.asarray(axes).tolist()
+        return _padded(x, _pads(np.asarray(pads).tolist(), chosen, x.ndim), constant_value, _checked(self.mode))
+
+    def lower(
+        self,
+        builder: Builder,
+        x: Tensor,
+        pads: Tensor,
+        constant_value: Tensor | None = None,
+        axes: Tensor | None = None,
+    ) -> Tensor:
+        mode = _checked(self.mode)
+        own = _pads(_integers(builder, pads), None if axes is None else _integers(builder, axes), len(x.shape))
+        is_needed = mode == "constant" and constant_value is not None and any(map(any, own))
+        value = builder.contents(constant_value).reshape(-1)[0] if is_needed and constant_value is not None else 0
+        return _lowered(builder, x, own, value, mode)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PadBefore11:
+    """By numbers of elements that an attribute gives."""
+
+    pads: Sequence[int]
+    mode: str = "constant"
+    value: float = 0.0
+
+    def reference(self, x: Any) -> Any:
+        return _padded(x, _pads(self.pads, None, x.ndim), np.asarray(self.value, x.dtype), _checked(self.mode))
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        return _lowered(builder, x, _pads(self.pads, None, len(x.shape)), self.value, _checked(self.mode))
 
 
 def _pads(pads: Sequence[int], axes: Sequence[int] | None, rank: int) -> Pads:
@@ -45,14 +84,11 @@ def _pads(pads: Sequence[int], axes: Sequence[int] | None, rank: int) -> Pads:
     return tuple(found)
 
 
-def meaning(x: Any, pads: Any, constant_value: Any = None, axes: Any = None, *, mode: str = "constant") -> Any:
-    """The same by NumPy; what is negative is cut off first."""
-    own = _pads(np.asarray(pads).tolist(), None if axes is None else np.asarray(axes).tolist(), x.ndim)
-    mode = _mode(mode)
+def _padded(x: Any, pads: Pads, constant_value: Any, mode: str) -> Any:
     where = f"Pad of {x.shape}"
-    check_size([extent + sum(ends) for extent, ends in zip(x.shape, own, strict=True)], where)
-    cut = x[tuple(slice(max(0, -a), extent - max(0, -b)) for (a, b), extent in zip(own, x.shape, strict=True))]
-    grown = [(max(0, before), max(0, behind)) for before, behind in own]
+    check_size([extent + sum(ends) for extent, ends in zip(x.shape, pads, strict=True)], where)
+    cut = x[tuple(slice(max(0, -a), extent - max(0, -b)) for (a, b), extent in zip(pads, x.shape, strict=True))]
+    grown = [(max(0, before), max(0, behind)) for before, behind in pads]
     if mode == "constant":
         empty = np.zeros((), x.dtype) if x.dtype != object else ""
         return np.pad(cut, grown, constant_values=empty if constant_value is None else np.asarray(constant_value).reshape(()))
@@ -61,19 +97,13 @@ def meaning(x: Any, pads: Any, constant_value: Any = None, axes: Any = None, *, 
     return np.pad(cut, grown, mode=mode)  # type: ignore[call-overload]
 
 
-def lower(
-    builder: Builder, x: Tensor, pads: Any, constant_value: Any = None, axes: Tensor | None = None, *, mode: str = "constant"
-) -> Tensor:
+def _lowered(builder: Builder, x: Tensor, pads: Pads, value: Any, mode: str) -> Tensor:
     """A guarded map for a constant; else, axis by axis, a concatenation of slices."""
-    mode = _mode(mode)
-    own = _pads(_integers(builder, pads), None if axes is None else _integers(builder, axes), len(x.shape))
-    if not any(before or behind for before, behind in own):
+    if not any(before or behind for before, behind in pads):
         return x
     if mode == "constant":
-        if isinstance(constant_value, Tensor):
-            constant_value = builder.contents(constant_value).reshape(-1)[0]
-        return builder.record(pad, x, own, _fill(0 if constant_value is None else constant_value, x.dtype), kind="pad")
-    for axis, (before, behind) in enumerate(own):
+        return builder.record(pad, x, pads, _fill(value, x.dtype), kind="pad")
+    for axis, (before, behind) in enumerate(pads):
         x = _continued(builder, x, axis, before, behind, mode)
     return x
 
@@ -88,8 +118,8 @@ def _fill(value: Any, dtype: str) -> float:
     return number
 
 
-def _integers(builder: Builder, values: Any) -> list[int]:
-    found = builder.integers(values) if isinstance(values, Tensor) else tuple(values)
+def _integers(builder: Builder, values: Tensor) -> list[int]:
+    found = builder.integers(values)
     if not all(isinstance(one, int) for one in found):
         raise UnsupportedOperation("Pad by extents that are known at run time")
     return [int(one) for one in found if isinstance(one, int)]
@@ -149,21 +179,12 @@ def _runs(extent: int, before: int, behind: int, mode: str) -> list[tuple[int, i
     return runs
 
 
-def _mode(mode: Any) -> str:
+def _checked(mode: Any) -> str:
     name = mode.decode() if isinstance(mode, bytes) else str(mode)
     if name not in MODES:
         raise UnsupportedOperation(f"Pad in mode {name!r}", hint=f"choose from {', '.join(MODES)}")
     return name
 
 
-def _attribute_meaning(x: Any, *, pads: Any, mode: str = "constant", value: float = 0.0) -> Any:
-    """The same by NumPy, with pads and value as attributes."""
-    return meaning(x, pads, np.asarray(value, x.dtype), mode=mode)
-
-
-def _attribute_lower(builder: Builder, x: Tensor, *, pads: Any, mode: str = "constant", value: float = 0.0) -> Tensor:
-    return lower(builder, x, pads, value, mode=mode)
-
-
-define("Pad", _attribute_meaning, _attribute_lower, since=2)
-define("Pad", meaning, lower, since=11)
+define("Pad", PadBefore11, since=2)
+define("Pad", Pad, since=11)

@@ -1,0 +1,92 @@
+"""Constant and ConstantOfShape: tensors of values that attributes give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import InvalidModel, UnsupportedOperation
+from tilewright.frontend.onnx.definition import define
+from tilewright.graph.builder import Builder
+from tilewright.graph.element_types import check_size
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.scalar import Literal
+from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
+
+SMALL = 1024
+"""Elements up to which a constant is stored instead of computed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constant:
+    """The one attribute that is given, as an array."""
+
+    value: Any = None
+    sparse_value: Any = None
+    value_float: float | None = None
+    value_floats: Sequence[float] | None = None
+    value_int: int | None = None
+    value_ints: Sequence[int] | None = None
+    value_string: Any = None
+    value_strings: Any = None
+
+    def reference(self) -> Any:
+        given = (
+            (self.value, None),
+            (self.sparse_value, None),
+            (self.value_float, np.float32),
+            (self.value_floats, np.float32),
+            (self.value_int, np.int64),
+            (self.value_ints, np.int64),
+            (self.value_string, object),
+            (self.value_strings, object),
+        )
+        found = [(one, dtype) for one, dtype in given if one is not None]
+        if len(found) != 1:
+            raise InvalidModel(f"a Constant of {len(found)} values", hint="it has one of value, value_float, value_ints, ...")
+        return np.asarray(found[0][0], found[0][1])
+
+    def lower(self, builder: Builder) -> Tensor:
+        """A constant of the graph."""
+        if self.sparse_value is not None or self.value_string is not None or self.value_strings is not None:
+            raise UnsupportedOperation("a Constant of strings, or a sparse one, in generated code")
+        return builder.constant(self.reference())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantOfShape:
+    """A tensor of one value, float32 zeros without one."""
+
+    value: Any = None
+
+    def reference(self, shape: Any) -> Any:
+        element = self._element()
+        extents = check_size(np.asarray(shape).reshape(-1).tolist(), "ConstantOfShape")
+        return np.full(extents, element.reshape(-1)[0], element.dtype)
+
+    def lower(self, builder: Builder, shape: Tensor) -> Tensor:
+        """A map that reads nothing; a small one of known shape is a constant."""
+        extents = builder.integers(shape)
+        element = self._element()
+        check_size([extent.high if isinstance(extent, SymbolicExtent) else extent for extent in extents], "ConstantOfShape")
+        whole = [extent for extent in extents if isinstance(extent, int)]
+        if len(whole) == len(extents) and math.prod(whole) <= SMALL:
+            return builder.constant(self.reference(whole))
+        return builder.record(_full, extents, float(element.reshape(-1)[0]), element.dtype.name, kind="full")
+
+    def _element(self) -> Any:
+        return np.zeros(1, np.float32) if self.value is None else np.asarray(self.value)
+
+
+def _full(shape: Sequence[Extent], value: float, dtype: str, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
+    write = Access(result, tuple(axis_index(a.name) for a in axes))
+    return Operator(name, "full", axes, (), write, Literal(value), accumulator=dtype), Tensor(result, tuple(shape), dtype)
+
+
+define("Constant", Constant)
+define("ConstantOfShape", ConstantOfShape, since=9)

@@ -1,0 +1,52 @@
+"""EyeLike: ones on a diagonal of a matrix, zeros elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import DTypeError, ShapeError
+from tilewright.frontend.onnx.definition import define
+from tilewright.graph.builder import Builder
+from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.element_types import element_type
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.scalar import AxisValue, Literal, apply
+from tilewright.graph.shapes import shape_text
+from tilewright.graph.types import Access, Axis, Operator, Tensor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EyeLike:
+    """Of the shape of a matrix and, without `dtype`, of its type."""
+
+    dtype: Any = None
+    k: int = 0
+
+    def reference(self, x: Any) -> Any:
+        if x.ndim != 2:
+            raise ShapeError(f"a diagonal of shape {x.shape}", where="EyeLike")
+        return np.eye(x.shape[0], x.shape[1], self.k).astype(x.dtype if self.dtype is None else element_type(self.dtype))
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        """A comparison of positions that reads nothing."""
+        if len(x.shape) != 2:
+            raise ShapeError(f"a diagonal of shape {shape_text(x.shape)}", where="EyeLike")
+        target = x.dtype if self.dtype is None else element_type(self.dtype).name
+        if target == "object":
+            raise DTypeError("a diagonal of strings", where="EyeLike")
+        return builder.record(_eye, x, self.k, target, kind="eye")
+
+
+def _eye(x: Tensor, diagonal: int, dtype: str, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(x.shape))
+    own = tuple(axis_index(a.name) for a in axes)
+    ahead = apply("subtract", AxisValue("d1"), AxisValue("d0"))
+    body = apply("where", apply("equal", ahead, Literal(float(diagonal))), Literal(1.0), Literal(0.0))
+    operator = Operator(name, "eye", axes, (), Access(result, own), body, accumulator=accumulator_of(dtype))
+    return operator, Tensor(result, x.shape, dtype)
+
+
+define("EyeLike", EyeLike, since=9)

@@ -1,0 +1,60 @@
+"""Range: evenly spaced numbers, as many as fit before a limit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.frontend.onnx.definition import define
+from tilewright.graph.builder import Builder
+from tilewright.graph.builders.arange import arange
+from tilewright.graph.element_types import check_size
+from tilewright.graph.scalar import apply
+from tilewright.graph.sums_of_extents import minus, scalar_of
+from tilewright.graph.types import Extent, Operator, SymbolicExtent, Tensor
+
+SMALL = 1024
+"""Numbers up to which they are a constant."""
+
+
+class Range:
+    """start, start + delta, ... before the limit."""
+
+    def reference(self, start: Any, limit: Any, delta: Any) -> Any:
+        first, last, step = (np.asarray(one).reshape(-1)[0] for one in (start, limit, delta))
+        if step == 0:
+            raise ShapeError("a range with steps of 0", where="Range")
+        count = max(0, math.ceil((float(last) - float(first)) / float(step)))
+        check_size((count,), "Range")
+        return (first + np.arange(count) * step).astype(np.asarray(start).dtype)
+
+    def lower(self, builder: Builder, start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
+        """Constants, or the positions along an axis: 0, 1, ... up to an extent that is known at run time, too."""
+        first, last, step = (builder.contents(one).reshape(-1)[0] for one in (start, limit, delta))
+        if isinstance(last, SymbolicExtent) and (first, step) == (0, 1):
+            return builder.record(arange, last, 0, 1, start.dtype, kind="arange")
+        count = minus(last, first) if isinstance(first, SymbolicExtent) and step == 1 else None
+        if count is not None and (count.low if isinstance(count, SymbolicExtent) else count) > 0:
+            return builder.record(_positions, count, first, start.dtype, kind="arange")
+        if any(isinstance(one, SymbolicExtent) for one in (first, last, step)):
+            raise UnsupportedOperation(f"Range from {first} to {last} by {step}", why="its length is known at run time")
+        numbers = self.reference(*(np.asarray(one, start.dtype) for one in (first, last, step)))
+        if numbers.size <= SMALL or not float(step).is_integer() or not float(first).is_integer():
+            return builder.constant(numbers)
+        try:
+            return builder.record(arange, numbers.size, float(first), float(step), start.dtype, kind="arange")
+        except ShapeError:
+            return builder.constant(numbers)
+
+
+def _positions(count: Extent, first: Extent, dtype: str, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """`first`, `first` + 1, ...: as many as `count`."""
+    operator, tensor = arange(count, 0, 1, dtype, name=name, result=result)
+    return replace(operator, body=apply("add", operator.body, scalar_of(first))), tensor
+
+
+define("Range", Range, since=11)

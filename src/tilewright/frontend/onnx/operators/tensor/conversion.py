@@ -1,0 +1,69 @@
+"""Conversions of arrays between element types.
+
+Numbers become truth values where they are not 0; floating-point numbers lose their fraction where they become integers; what a
+float8 type cannot hold becomes its largest number, or what the type makes of it without `saturate`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+POWER = "float8_e8m0fnu"
+"""Powers of two alone."""
+
+
+def converted(x: Any, target: np.dtype[Any], saturate: bool = True, round_mode: str = "up") -> Any:
+    """An array in another element type."""
+    if target.hasobject:
+        return _texts(x)
+    if x.dtype.hasobject:
+        x = np.array([float(text_of(one)) for one in x.reshape(-1)], np.float64).reshape(x.shape)
+    if target.kind == "b":
+        return x.astype(np.float32) != 0 if x.dtype.kind not in "biufc" else x.astype(bool)
+    if target.name == POWER:
+        return _powers(x.astype(np.float32), round_mode, saturate)
+    if saturate and target.name.startswith("float8"):
+        most = float(ml_dtypes.finfo(target).max)  # type: ignore[no-untyped-call]
+        x = np.clip(x.astype(np.float32), -most, most)
+    if target.kind not in "biufc" or x.dtype.kind not in "biufc":
+        x = _in_range(x.astype(np.float32) if x.dtype.kind not in "biufc" else x, target)
+    with np.errstate(all="ignore"):
+        return x.astype(target)
+
+
+def _in_range(x: Any, target: np.dtype[Any]) -> Any:
+    """Values as a narrow type takes them: floating-point ones wide enough, integers by their lowest bits."""
+    if target.name in ("int4", "int2") and x.dtype.kind in "iu":
+        bits = int(target.name[3:])
+        low = x.astype(np.int64) & ((1 << bits) - 1)
+        return np.where(low >> (bits - 1), low - (1 << bits), low)
+    if target.name in ("uint4", "uint2") and x.dtype.kind in "iu":
+        return x.astype(np.int64) & ((1 << int(target.name[4:])) - 1)
+    return x
+
+
+def _powers(x: Any, round_mode: str, saturate: bool) -> Any:
+    """The power of two above, below, or nearest to a positive number; 0 becomes the least one."""
+    bits = np.abs(x).view(np.uint32)
+    exponent, rest = (bits >> 23).astype(np.int64), bits & 0x7FFFFF
+    up = rest > 0 if round_mode == "up" else rest >= 0x400000 if round_mode == "nearest" else np.zeros(x.shape, bool)
+    codes = exponent + up
+    most = 254 if saturate else 255
+    codes = np.where(np.isnan(x), 255, np.minimum(codes, most))
+    return codes.astype(np.uint8).view(ml_dtypes.float8_e8m0fnu)
+
+
+def text_of(value: Any) -> str:
+    """A text, decoded."""
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _texts(x: Any) -> Any:
+    """Numbers as the shortest text that says which one it is."""
+    if x.dtype == object:
+        return x
+    texts = [str(one) for one in x.reshape(-1)]
+    return np.array(texts, object).reshape(x.shape)

@@ -1,0 +1,61 @@
+"""Trilu: the part of matrices above or below a diagonal, zeros elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError
+from tilewright.frontend.onnx.definition import define
+from tilewright.graph.builder import Builder
+from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.scalar import AxisValue, Literal, Load, apply
+from tilewright.graph.shapes import shape_text
+from tilewright.graph.types import Access, Axis, Operator, Tensor
+
+SPREAD = 1 << 24
+"""Diagonals further out than any matrix reaches are all the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trilu:
+    """The triangle with the diagonal k."""
+
+    upper: int = 1
+
+    def reference(self, x: Any, k: Any = None) -> Any:
+        if x.ndim < 2:
+            raise ShapeError(f"a triangle of shape {x.shape}", where="Trilu")
+        diagonal = 0 if k is None else int(np.asarray(k).reshape(-1)[0])
+        diagonal = max(-SPREAD, min(diagonal, SPREAD))
+        return np.triu(x, diagonal) if self.upper else np.tril(x, diagonal)
+
+    def lower(self, builder: Builder, x: Tensor, k: Tensor | None = None) -> Tensor:
+        """A comparison of positions."""
+        if len(x.shape) < 2:
+            raise ShapeError(f"a triangle of shape {shape_text(x.shape)}", where="Trilu")
+        diagonal = 0 if k is None else int(builder.contents(k).reshape(-1)[0])
+        return builder.record(_triangle, x, diagonal, bool(self.upper), kind="trilu")
+
+
+def _triangle(x: Tensor, diagonal: int, upper: bool, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """`x` with zeros below, or above, a diagonal of its last two dimensions.
+
+    >>> _triangle(Tensor("x", (3, 4)), 0, True, name="trilu", result="y")[1].shape
+    (3, 4)
+    """
+    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(x.shape))
+    own = tuple(axis_index(a.name) for a in axes)
+    ahead = apply("subtract", AxisValue(axes[-1].name), AxisValue(axes[-2].name))
+    is_kept = apply("greater_equal" if upper else "less_equal", ahead, Literal(float(max(-SPREAD, min(diagonal, SPREAD)))))
+    body = apply("where", is_kept, Load(0), Literal(0.0))
+    operator = Operator(
+        name, "trilu", axes, (Access(x.name, own),), Access(result, own), body, accumulator=accumulator_of(x.dtype)
+    )
+    return operator, Tensor(result, x.shape, x.dtype)
+
+
+define("Trilu", Trilu, since=14)
