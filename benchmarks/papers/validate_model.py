@@ -37,7 +37,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.chains import chain, contraction, gemm_chain, hand_plan
+from tests.support.chains import chain, gemm_chain, hand_plan
+from tests.support.operators import contraction
 from tilewright.codegen.lower.storage import spread_strides
 from tilewright.codegen.program import Program, lower_program
 from tilewright.graph.types import Chain, Graph
@@ -120,8 +121,8 @@ def stages(setting: Setting, tiles: Tiles, rows: int) -> list[Stage]:
     if setting.case == "e":
         body = (*_nest("k", tiles, first), *of_out, Compute("out"))
         return [(gemm_chain(extents), Schedule((*around, *_nest("mln", tiles, body)), (("C", Storage.RECOMPUTE),)))]
-    product = chain("first", [contraction("scores", "A:mk", "B:kl", "C:ml", extents)], extents)
-    second = chain("second", [contraction("out", "C:ml", "D:ln", "E:mn", extents)], extents)
+    product = chain("first", [contraction("scores", "A:mk", "B:kl", "C:ml", extents)])
+    second = chain("second", [contraction("out", "C:ml", "D:ln", "E:mn", extents)])
     left = () if is_ahead else (Pack("out", 0, Layout.DENSE),)
     inner = (*left, *_nest("n", tiles, (*of_out, Compute("out"))))
     return [

@@ -18,8 +18,9 @@ from functools import partial
 from itertools import pairwise
 from string import ascii_letters
 
-from tests.plan.cases import TABLE_IV, batch_chain, contraction, elementwise, graph_of
-from tests.plan.convolutions import convolution_chain
+from tests.plan.cases import TABLE_IV, batch_chain, contraction, elementwise
+from tests.support.halo_chains import convolution_chain
+from tests.support.operators import graph_of
 from tilewright.graph.types import Chain, Extent, Graph, Operator
 from tilewright.machine import Machine
 from tilewright.plan.planner import plan_chain

@@ -9,7 +9,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tests.support.chains import artifact_of, chain, contraction, hand_plan, mapping, random_inputs
+from tests.support.chains import artifact_of, chain, hand_plan, random_inputs
+from tests.support.operators import contraction, mapping
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, Extent, Graph, SymbolicExtent
@@ -64,7 +65,7 @@ def build(form: tuple[str, str, str], steps: Steps, number: int, extents: Mappin
         reads = [f"t{step - 1}_{number}:{out}", *(f"x{step}_{letters}:{letters}" for letters in kept)]
         target = f"y_{number}" if step == len(steps) else f"t{step}_{number}"
         operators.append(mapping(f"map{step}", body, reads, f"{target}:{out}", extents))
-    return chain(f"chain_{number}", operators, extents)
+    return chain(f"chain_{number}", operators)
 
 
 def planned(one: Chain, target: str, tiles: Mapping[str, int]) -> Plan:

@@ -11,10 +11,11 @@ import pytest
 
 from tests.codegen.test_halos import cases, interpreted, planned
 from tests.codegen.test_single_operators import KERNEL, MACHINE
-from tests.support.chains import artifact_of, chain, contraction, hand_plan, random_inputs
+from tests.support.chains import artifact_of, chain, hand_plan, random_inputs
 from tests.support.expected import EPS
 from tests.support.guarded import GuardedMemory, in_child
 from tests.support.halo_chains import conv, halo_chain
+from tests.support.operators import contraction
 from tilewright.codegen.artifact import Artifact
 from tilewright.errors import DTypeError, PlanningError, ShapeError
 from tilewright.graph.index import axis
@@ -48,7 +49,7 @@ def random_plan(random: np.random.Generator, number: int, right: str) -> Plan:
     operator = contraction(f"f{number}", f"x{number}:bmk", f"y{number}:{right}", f"z{number}:bmn", extents)
     body = random_loops(random, (Compute(operator.name),))
     schedule = Schedule(body, ahead=(Pack(operator.name, 1, Layout.PANELS, COLUMNS),))
-    return hand_plan(chain(f"chain_{number}", [operator], extents), schedule, MACHINE, KERNEL)
+    return hand_plan(chain(f"chain_{number}", [operator]), schedule, MACHINE, KERNEL)
 
 
 def loaded(plans: list[Plan], constants: dict[str, np.ndarray], threads: int = 1) -> Executable:
@@ -81,7 +82,7 @@ def products(*rights: str, extents: dict[str, int], kept: bool = False) -> list[
         operator = contraction(f"f{number}", f"x{number}:mk", f"y:{right}", f"z{number}:mn", extents)
         ahead = () if kept and not number else (Pack(operator.name, 1, Layout.PANELS, COLUMNS),)
         schedule = Schedule((Compute(operator.name),), ahead=ahead)
-        plans.append(hand_plan(chain(f"chain_{number}", [operator], extents), schedule, MACHINE, KERNEL))
+        plans.append(hand_plan(chain(f"chain_{number}", [operator]), schedule, MACHINE, KERNEL))
     return plans
 
 

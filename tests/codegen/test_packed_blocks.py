@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from tests.codegen.test_single_operators import KERNEL, MACHINE, artifact_of, run_all
-from tests.support.chains import chain, contraction, hand_plan
+from tests.support.chains import chain, hand_plan
 from tests.support.expected import EPS
+from tests.support.operators import contraction
 from tilewright.errors import PlanningError
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Plan
@@ -31,7 +32,7 @@ def plan_of(number: int, loops: list[tuple[str, int]], right: str) -> Plan:
         body = (Loop(letter, tile, body),)
     body = (Pack(operator.name, 1, Layout.PANELS, KERNEL.columns), *body)
     outer = (Loop("b", 1, body),) if number % 2 else body
-    return hand_plan(chain(f"chain_{number}", [operator], EXTENTS), Schedule(outer), MACHINE, KERNEL)
+    return hand_plan(chain(f"chain_{number}", [operator]), Schedule(outer), MACHINE, KERNEL)
 
 
 @pytest.mark.needs("avx2", "fma")

@@ -8,8 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tests.support.chains import artifact_of, chain, contraction, hand_plan, mapping, random_inputs, reduction, softmax
+from tests.support.chains import artifact_of, chain, hand_plan, random_inputs
 from tests.support.expected import EPS, softmax64
+from tests.support.operators import contraction, mapping, reduction, softmax
 from tilewright.errors import PlanningError
 from tilewright.graph.builders.softmax import ROW_SOFTMAX
 from tilewright.graph.index import axis, constant, floordiv, mod
@@ -53,7 +54,7 @@ CONTRACTIONS = [
 
 
 def alone(operator: Operator, extents: Mapping[str, int], number: int, tiles: Mapping[str, int], packs: bool = False) -> Plan:
-    one = chain(f"chain_{number}", [operator], extents)
+    one = chain(f"chain_{number}", [operator])
     body: tuple[Loop | Compute | Pack, ...] = (Compute(operator.name),)
     plan = hand_plan(one, Schedule(body), MACHINE, KERNEL)
     roles = plan.operators[0].roles
@@ -181,7 +182,7 @@ def test_two_row_operators_without_a_loop_around_them() -> None:
     sizes = {"l": 19, "n": 21}
     reductions = [reduction(f"sum_{axis}", f"x_{axis}:{axis}", f"s_{axis}:", sizes) for axis in sizes]
     total = mapping("total", apply("add", Load(0), Load(1)), ["s_l:", "s_n:"], "z:", sizes)
-    one = chain("totals", [*reductions, total], sizes)
+    one = chain("totals", [*reductions, total])
     schedule = Schedule(tuple(Compute(operator.name) for operator in one.operators))
     inputs, (got,) = run_all([hand_plan(one, schedule, MACHINE, KERNEL)])
     np.testing.assert_allclose(got, inputs["x_l"].astype("f8").sum() + inputs["x_n"].sum(), rtol=1e-5)

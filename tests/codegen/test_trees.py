@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tests.codegen.test_online_rows import KERNEL, MACHINE, interpreted
-from tests.support.chains import artifact_of, chain, contraction, hand_plan, mapping, random_inputs, softmax
+from tests.support.chains import artifact_of, chain, hand_plan, random_inputs
+from tests.support.operators import contraction, mapping, softmax
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Chain, Operator
 from tilewright.plan.contraction_roles import contraction_roles
@@ -40,7 +41,7 @@ def layers(suffix: str) -> tuple[Chain, tuple[FusedGroup, ...]]:
         contraction("down2", f"W{suffix}:mg", "D:gp", f"Y{suffix}:mp", EXTENTS),
     ]
     fused_groups = FusedGroup(("up", "relu", "down"), ("h",)), FusedGroup(("up2", "down2"), ("g",))
-    return chain(f"layers{suffix}", operators, EXTENTS), fused_groups
+    return chain(f"layers{suffix}", operators), fused_groups
 
 
 def attention(suffix: str) -> tuple[Chain, tuple[FusedGroup, ...]]:
@@ -51,7 +52,7 @@ def attention(suffix: str) -> tuple[Chain, tuple[FusedGroup, ...]]:
         contraction("out", f"P{suffix}:mh", "V:hn", f"O{suffix}:mn", EXTENTS),
         contraction("project", f"O{suffix}:mn", "W:np", f"Z{suffix}:mp", EXTENTS),
     ]
-    return chain(f"attention{suffix}", operators, EXTENTS), (FusedGroup(("scores", "weights", "out"), ("h",)),)
+    return chain(f"attention{suffix}", operators), (FusedGroup(("scores", "weights", "out"), ("h",)),)
 
 
 Build = Callable[[str], tuple[Chain, tuple[FusedGroup, ...]]]

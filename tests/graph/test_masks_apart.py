@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.support.chains import mapping, softmax
 from tests.support.masked_chains import CAUSAL
+from tests.support.operators import mapping, softmax
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.masks_apart import MasksApart
 from tilewright.graph.scalar import Literal, Load, Scalar, apply

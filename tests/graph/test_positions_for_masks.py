@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.chains import mapping
+from tests.support.operators import mapping
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.chains import artifact_of, chain, contraction, hand_plan, mapping
+from tests.support.chains import artifact_of, chain, hand_plan
 from tests.support.kernel_build import COMPILERS, build, command
+from tests.support.operators import contraction, mapping
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.types import Operator
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, dialect_for, registered
@@ -170,7 +171,7 @@ def with_epilogue(product: Operator, extents: Mapping[str, int], plain: Plan, ke
     body = apply("maximum", apply("add", apply("multiply", apply("add", Load(0), Load(1)), Load(2)), Load(3)), Literal(0.0))
     maps = mapping("maps", body, ["t:mn", "columns:n", "rows:m", "all:mn"], "ended:mn", extents)
     schedule = Schedule((*plain.schedule.body, Compute("maps")))
-    return [hand_plan(chain("ended", [sums, maps], extents), schedule, plain.machine, kernel)]
+    return [hand_plan(chain("ended", [sums, maps]), schedule, plain.machine, kernel)]
 
 
 @pytest.mark.parametrize(("kernel", "compiler"), _cases(registered()))
@@ -185,7 +186,7 @@ def test_no_vector_goes_through_the_stack_in_generated_code(kernel: MicroKernel,
     schedule = Schedule((*packs, Compute("product")))
     machine = Machine.named(MACHINES[kernel.vector_bits])
     machine = replace(machine, features=machine.features | kernel.features)
-    plain = hand_plan(chain("product", [operator], extents), schedule, machine, kernel)
+    plain = hand_plan(chain("product", [operator]), schedule, machine, kernel)
     artifact = artifact_of([plain, *with_epilogue(operator, extents, plain, kernel)])
     found = functions(build([KernelSource(SourceKind.C, artifact.text)], artifact.features, compiler, FLAGS))
     codes = [code for name, code in found.items() if "_strided" not in name]

@@ -1,24 +1,14 @@
-"""Small chains for planning tests, built from index maps by hand so that they depend on no other room."""
+"""Small chains for planning tests, built from index maps so that they depend on no other room."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tilewright.graph.builders.softmax import ROW_SOFTMAX
-from tilewright.graph.index import axis
+from tests.support import operators
+from tests.support.operators import graph_of, mapping, softmax
 from tilewright.graph.scalar import Load, apply
-from tilewright.graph.types import (
-    SUM,
-    Access,
-    Axis,
-    AxisKind,
-    Chain,
-    Extent,
-    Graph,
-    Operator,
-    Tensor,
-)
+from tilewright.graph.types import Chain, Extent, Operator
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
 from tilewright.machine import Machine
 from tilewright.plan.chains import make_chain
@@ -40,46 +30,27 @@ TABLE_IV = {
 """batch, M, N, K, L (Chimera, Table IV)."""
 
 
-def access(tensor: str, letters: str) -> Access:
-    return Access(tensor, tuple(axis(letter) for letter in letters))
+RELU = apply("maximum", Load(0), Load(0))
+ADD = apply("add", Load(0), Load(1))
 
 
-def contraction(name: str, spec: str, reads: Sequence[str], extents: dict[str, Extent], write: str | None = None) -> Operator:
+def contraction(name: str, spec: str, reads: Sequence[str], extents: Mapping[str, Extent], write: str = "") -> Operator:
+    """`contraction("C", "mk,kl->ml", "AB", extents)`: its axes in the order of the reads."""
     inputs, output = spec.split("->")
     left, right = inputs.split(",")
-    letters = dict.fromkeys(left + right)
-    axes = tuple(Axis(x, extents[x], AxisKind.PARALLEL if x in output else AxisKind.REDUCTION) for x in letters)
-    accesses = (access(reads[0], left), access(reads[1], right))
-    return Operator(name, "einsum", axes, accesses, access(write or name, output), apply("multiply", Load(0), Load(1)), SUM)
+    order = "".join(dict.fromkeys(left + right))
+    out = f"{write or name}:{output}"
+    return operators.contraction(name, f"{reads[0]}:{left}", f"{reads[1]}:{right}", out, extents, order=order)
 
 
-def elementwise(name: str, letters: str, reads: Sequence[tuple[str, str]], extents: dict[str, Extent]) -> Operator:
-    axes = tuple(Axis(x, extents[x]) for x in letters)
-    accesses = tuple(access(tensor, own) for tensor, own in reads)
-    body = apply("maximum", Load(0), Load(0)) if len(reads) == 1 else apply("add", Load(0), Load(1))
-    return Operator(name, "elementwise", axes, accesses, access(name, letters), body)
+def elementwise(name: str, letters: str, reads: Sequence[tuple[str, str]], extents: Mapping[str, Extent]) -> Operator:
+    """A map of one tensor, or the sum of two, of its own name."""
+    body = RELU if len(reads) == 1 else ADD
+    return mapping(name, body, [f"{tensor}:{own}" for tensor, own in reads], f"{name}:{letters}", extents)
 
 
-def softmax(name: str, letters: str, read: str, extents: dict[str, Extent], reduced: str) -> Operator:
-    axes = tuple(Axis(x, extents[x], AxisKind.REDUCTION if x == reduced else AxisKind.PARALLEL) for x in letters)
-    return Operator(name, "softmax", axes, (access(read, letters),), access(name, letters), Load(0), ROW_SOFTMAX)
-
-
-def graph_of(operators: Sequence[Operator]) -> Graph:
-    """The graph of some operators: tensors by their accesses, outputs are what nothing reads."""
-    shapes: dict[str, tuple[Extent, ...]] = {}
-    for op in operators:
-        for one in (*op.reads, op.write):
-            shapes[one.tensor] = tuple(op.axis(next(iter(index.axes()))).extent for index in one.indices)
-    written = [op.write.tensor for op in operators]
-    read = {one.tensor for op in operators for one in op.reads}
-    tensors = tuple(Tensor(name, shape) for name, shape in shapes.items())
-    inputs = tuple(name for name in shapes if name not in written)
-    return Graph("test", tensors, tuple(operators), inputs, tuple(name for name in written if name not in read))
-
-
-def chain_of(operators: Sequence[Operator]) -> Chain:
-    return make_chain(graph_of(operators), operators)
+def chain_of(some: Sequence[Operator]) -> Chain:
+    return make_chain(graph_of(some), some)
 
 
 def gemm_chain(m: int, n: int, k: int, length: int) -> Chain:
@@ -100,18 +71,18 @@ def batch_operators(b: Extent, m: Extent, n: int, k: int, length: Extent, *, wit
         return first, contraction("E", "bml,bln->bmn", "CD", extents)
     return (
         first,
-        softmax("P", "bml", "C", extents, "l"),
+        softmax("P", "C:bml", "P:bml", "l", extents),
         contraction("E", "bml,bln->bmn", "PD", extents),
     )
 
 
 def without_laws(chain: Chain) -> Chain:
     """The chain with row-wise reductions that nobody may correct."""
-    operators = (
+    changed = (
         replace(op, reduction=replace(op.reduction, rescales=())) if op.reduction and op.reduction.rescales else op
         for op in chain.operators
     )
-    return replace(chain, operators=tuple(operators))
+    return replace(chain, operators=tuple(changed))
 
 
 def kernel(rows: int, columns: int, vector_bits: int = 512, peak_share: float = 0.97) -> MicroKernel:

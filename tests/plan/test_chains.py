@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plan.cases import access, batch_operators, chain_of, contraction, elementwise, graph_of
+from tests.plan.cases import batch_operators, chain_of, contraction, elementwise
+from tests.support.operators import access, graph_of
 from tilewright.errors import PlanningError
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load
@@ -41,7 +42,7 @@ def test_two_axes_of_one_operator_stay_apart_even_if_they_read_one_dimension() -
 
 def test_a_slice_of_a_dimension_is_not_the_whole_axis() -> None:
     first = contraction("C", "mk,kl->ml", "AB", {"m": 4, "k": 5, "l": 6})
-    part = Operator("S", "slice", (Axis("m", 4), Axis("l", 3)), (access("C", "ml"),), access("S", "ml"), Load(0))
+    part = Operator("S", "slice", (Axis("m", 4), Axis("l", 3)), (access("C:ml"),), access("S:ml"), Load(0))
     chain = chain_of((first, part))
     assert equal_axes(chain, "C") == {"m"}
     assert names(chain.operators[1]) == "m l2"
@@ -50,13 +51,13 @@ def test_a_slice_of_a_dimension_is_not_the_whole_axis() -> None:
 def test_a_strided_read_is_not_an_equal_axis() -> None:
     first = contraction("C", "mk,kl->ml", "AB", {"m": 4, "k": 5, "l": 6})
     read = Access("C", (axis("m"), axis("l") * 2))
-    chain = chain_of((first, Operator("S", "slice", (Axis("m", 4), Axis("l", 3)), (read,), access("S", "ml"), Load(0))))
+    chain = chain_of((first, Operator("S", "slice", (Axis("m", 4), Axis("l", 3)), (read,), access("S:ml"), Load(0))))
     assert equal_axes(chain, "C") == {"m"}
 
 
 def test_a_transposed_read_keeps_its_axes_equal() -> None:
     extents = {"m": 4, "k": 5, "l": 6}
-    moved = Operator("T", "transpose", (Axis("p", 6), Axis("q", 4)), (access("C", "qp"),), access("T", "pq"), Load(0))
+    moved = Operator("T", "transpose", (Axis("p", 6), Axis("q", 4)), (access("C:qp"),), access("T:pq"), Load(0))
     chain = chain_of((contraction("C", "mk,kl->ml", "AB", extents), moved))
     assert names(chain.operators[1]) == "l m"
 

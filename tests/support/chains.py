@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
+from tests.support.operators import contraction, mapping, softmax, tensors_of
 from tilewright.codegen.artifact import Artifact
 from tilewright.codegen.program import emit_program, lower_program
-from tilewright.graph.builders.softmax import ROW_SOFTMAX
-from tilewright.graph.index import axis
-from tilewright.graph.scalar import Load, Scalar, apply
-from tilewright.graph.types import (
-    SUM,
-    Access,
-    Axis,
-    AxisKind,
-    Chain,
-    Constant,
-    Extent,
-    Graph,
-    Operator,
-    Reduction,
-    Tensor,
-)
+from tilewright.graph.scalar import Load, apply
+from tilewright.graph.types import Chain, Constant, Extent, Graph, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
@@ -32,30 +18,6 @@ from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Floor, ModelPlan, OperatorPlan, Plan, Price
-
-
-def contraction(name: str, left: str, right: str, out: str, extents: Mapping[str, Extent]) -> Operator:
-    """`contraction("scores", "a:mk", "b:kl", "c:ml", extents)`: one letter per axis."""
-    reads = (_access(left), _access(right))
-    write = _access(out)
-    return _operator(name, "einsum", reads, write, apply("multiply", Load(0), Load(1)), extents, SUM)
-
-
-def mapping(name: str, body: Scalar, reads: Sequence[str], out: str, extents: Mapping[str, Extent]) -> Operator:
-    """An elementwise operator."""
-    return _operator(name, "map", tuple(map(_access, reads)), _access(out), body, extents, None)
-
-
-def softmax(name: str, read: str, out: str, over: str, extents: Mapping[str, Extent]) -> Operator:
-    """Softmax along one axis."""
-    operator = _operator(name, "softmax", (_access(read),), _access(out), Load(0), extents, ROW_SOFTMAX)
-    axes = tuple(replace(a, kind=AxisKind.REDUCTION) if a.name == over else a for a in operator.axes)
-    return replace(operator, axes=axes)
-
-
-def reduction(name: str, read: str, out: str, extents: Mapping[str, Extent], how: Reduction = SUM) -> Operator:
-    """A reduction over the axes that the result lacks."""
-    return _operator(name, "reduce", (_access(read),), _access(out), Load(0), extents, how)
 
 
 def gemm_chain(extents: Mapping[str, Extent], *, batch: bool = False, middle: str = "", suffix: str = "") -> Chain:
@@ -72,17 +34,12 @@ def gemm_chain(extents: Mapping[str, Extent], *, batch: bool = False, middle: st
         relu = apply("maximum", Load(0), apply("subtract", Load(0), Load(0)))
         operators.append(mapping("weights", relu, [f"C{suffix}:{b}ml"], f"{weights}:{b}ml", extents))
     operators.append(contraction("out", f"{weights}:{b}ml", f"D:{b}ln", f"E{suffix}:{b}mn", extents))
-    return chain(f"chain{suffix}", operators, extents)
+    return chain(f"chain{suffix}", operators)
 
 
-def chain(name: str, operators: Sequence[Operator], extents: Mapping[str, Extent]) -> Chain:
+def chain(name: str, operators: Sequence[Operator]) -> Chain:
     """A chain with its tensors, from operators that read each dimension by one axis."""
-    tensors: dict[str, Tensor] = {}
-    for operator in operators:
-        for access in (*operator.reads, operator.write):
-            shape = tuple(extents[str(index.terms[0][0])] for index in access.indices)
-            tensors[access.tensor] = Tensor(access.tensor, shape)
-    return Chain(name, tuple(tensors.values()), tuple(operators))
+    return Chain(name, tensors_of(operators), tuple(operators))
 
 
 def hand_plan(one: Chain, schedule: Schedule, machine: Machine, kernel: MicroKernel, parallel_axes: tuple[str, ...] = ()) -> Plan:
@@ -149,24 +106,3 @@ def random_inputs(one: Chain, sizes: Mapping[str, int] | None = None, seed: int 
         name: tuple(e if isinstance(e, int) else (sizes or {})[e.name] for e in one.tensor(name).shape) for name in one.inputs
     }
     return {name: generator.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
-
-
-def _access(text: str) -> Access:
-    tensor, _, letters = text.partition(":")
-    return Access(tensor, tuple(axis(letter) for letter in letters))
-
-
-def _operator(
-    name: str,
-    kind: str,
-    reads: tuple[Access, ...],
-    write: Access,
-    body: Scalar,
-    extents: Mapping[str, Extent],
-    how: Reduction | None,
-) -> Operator:
-    letters = dict.fromkeys(str(i.terms[0][0]) for access in (write, *reads) for i in access.indices)
-    kept = write.axes()
-    kinds = {letter: AxisKind.PARALLEL if letter in kept else AxisKind.REDUCTION for letter in letters}
-    axes = tuple(Axis(letter, extents[letter], kinds[letter]) for letter in letters)
-    return Operator(name, kind, axes, reads, write, body, how)

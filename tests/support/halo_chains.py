@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tests.support.operators import PRODUCT, access, graph_of, operator
 from tilewright.graph.index import Index, axis, constant
-from tilewright.graph.scalar import Literal, Load, apply
-from tilewright.graph.types import SUM, Access, Axis, AxisKind, Chain, Graph, Guard, Operator, Tensor
+from tilewright.graph.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.types import SUM, Access, Chain, Guard, Operator, Reduction, Tensor
 from tilewright.plan.chains import make_chain
 
 
@@ -44,15 +45,20 @@ def halo_chain(height: int, width: int, channels: int, stages: Sequence[Stage], 
     for number, stage in enumerate(stages, 1):
         source, name = tensors[-1].name if number == 1 else f"T{number - 1}{suffix}", f"T{number}{suffix}"
         weights = f"F{number}"
-        operator, result = _BUILDERS[stage.kind](name, source, weights, shape, stage)
+        made, result = _BUILDERS[stage.kind](name, source, weights, shape, stage)
         if stage.kind == "conv":
             tensors.append(Tensor(weights, (*stage.kernel, shape[3], stage.channels)))
-        operators.append(operator)
+        operators.append(made)
         tensors.append(Tensor(name, result))
         shape = result
-    inputs = tuple(tensor.name for tensor in tensors if tensor.name[0] in "XF")
-    graph = Graph(f"halos{suffix}", tuple(tensors), tuple(operators), inputs, (f"T{len(stages)}{suffix}",))
-    return make_chain(graph, graph.operators)
+    return make_chain(graph_of(operators, tensors, f"halos{suffix}"), operators)
+
+
+def convolution_chain(height: int, width: int, channels: tuple[int, int, int], kernels: tuple[int, int]) -> Chain:
+    """Two convolutions without padding, whose results are `height` and `width` pixels at the end."""
+    edge = sum(kernels) - 2
+    stages = [conv(kernel, count) for kernel, count in zip(kernels, channels[1:], strict=True)]
+    return halo_chain(height + edge, width + edge, channels[0], stages)
 
 
 Shape = tuple[int, int, int, int]
@@ -71,28 +77,18 @@ def _window(shape: Shape, stage: Stage) -> tuple[tuple[int, int], tuple[Index, I
     return (sizes[0], sizes[1]), (steps[0], steps[1])
 
 
-def _axes(sizes: dict[str, int], sums: str = "") -> tuple[Axis, ...]:
-    return tuple(Axis(a, size, AxisKind.REDUCTION if a in sums else AxisKind.PARALLEL) for a, size in sizes.items())
-
-
-def _letters(tensor: str, letters: str) -> Access:
-    return Access(tensor, tuple(axis(letter) for letter in letters))
-
-
 def _conv(name: str, source: str, weights: str, shape: Shape, stage: Stage) -> tuple[Operator, Shape]:
     (h, w), window = _window(shape, stage)
     sizes = {"n": shape[0], "h": h, "w": w, "o": stage.channels, "y": stage.kernel[0], "x": stage.kernel[1], "c": shape[3]}
-    image = Access(source, (axis("n"), *window, axis("c")))
-    body = apply("multiply", Load(0), Load(1))
-    reads = (image, _letters(weights, "yxco"))
-    return Operator(name, "conv", _axes(sizes, "yxc"), reads, _letters(name, "nhwo"), body, SUM), (shape[0], h, w, stage.channels)
+    reads = (Access(source, (axis("n"), *window, axis("c"))), access(f"{weights}:yxco"))
+    return _over(sizes, name, stage, reads, access(f"{name}:nhwo"), PRODUCT, SUM), (shape[0], h, w, stage.channels)
 
 
 def _pool(name: str, source: str, weights: str, shape: Shape, stage: Stage) -> tuple[Operator, Shape]:
     (h, w), window = _window(shape, stage)
     sizes = {"n": shape[0], "h": h, "w": w, "c": shape[3], "y": stage.kernel[0], "x": stage.kernel[1]}
-    read = Access(source, (axis("n"), *window, axis("c")))
-    return Operator(name, "pool", _axes(sizes, "yx"), (read,), _letters(name, "nhwc"), Load(0), SUM), (shape[0], h, w, shape[3])
+    reads = (Access(source, (axis("n"), *window, axis("c"))),)
+    return _over(sizes, name, stage, reads, access(f"{name}:nhwc"), Load(0), SUM), (shape[0], h, w, shape[3])
 
 
 def _pad(name: str, source: str, weights: str, shape: Shape, stage: Stage) -> tuple[Operator, Shape]:
@@ -100,15 +96,27 @@ def _pad(name: str, source: str, weights: str, shape: Shape, stage: Stage) -> tu
     up, left = stage.kernel
     row, column = axis("h") + -up, axis("w") + -left
     inside = (row, row * -1 + (h - 1), column, column * -1 + (w - 1))
-    read = Access(source, (axis("n"), row, column, axis("c")), Guard(inside, 0.0))
+    reads = (Access(source, (axis("n"), row, column, axis("c")), Guard(inside, 0.0)),)
     sizes = {"n": n, "h": h + 2 * up, "w": w + 2 * left, "c": c}
-    return Operator(name, "pad", _axes(sizes), (read,), _letters(name, "nhwc"), Load(0)), (n, h + 2 * up, w + 2 * left, c)
+    return _over(sizes, name, stage, reads, access(f"{name}:nhwc"), Load(0)), (n, h + 2 * up, w + 2 * left, c)
 
 
 def _relu(name: str, source: str, weights: str, shape: Shape, stage: Stage) -> tuple[Operator, Shape]:
-    body = apply("maximum", Load(0), Literal(0.0))
     sizes = dict(zip("nhwc", shape, strict=True))
-    return Operator(name, "relu", _axes(sizes), (_letters(source, "nhwc"),), _letters(name, "nhwc"), body), shape
+    body = apply("maximum", Load(0), Literal(0.0))
+    return _over(sizes, name, stage, (access(f"{source}:nhwc"),), access(f"{name}:nhwc"), body), shape
+
+
+def _over(
+    sizes: dict[str, int],
+    name: str,
+    stage: Stage,
+    reads: tuple[Access, ...],
+    write: Access,
+    body: Scalar,
+    how: Reduction | None = None,
+) -> Operator:
+    return operator(name, stage.kind, reads, write, body, sizes, how, order="".join(sizes))
 
 
 _BUILDERS = {"conv": _conv, "pool": _pool, "pad": _pad, "relu": _relu}

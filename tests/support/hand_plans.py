@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tilewright.graph.index import axis
-from tilewright.graph.scalar import Load, Point, State, apply
-from tilewright.graph.types import SUM, Access, Axis, AxisKind, Chain, Graph, Operator, Reduction, StateVariable, Tensor
+from tests.support.chains import chain
+from tests.support.operators import contraction, softmax
+from tilewright.graph.scalar import Point, State, apply
+from tilewright.graph.types import Chain, Graph, Reduction, StateVariable
 from tilewright.machine.description import MemoryLevel, Source
 from tilewright.machine.machine import Machine
 from tilewright.plan.schedule import Compute, Layout, Loop, Pack, Schedule
@@ -80,31 +81,14 @@ def attention_plan(rejected: tuple[Rejected, ...] = ()) -> Plan:
 
 def attention_chain() -> Chain:
     """softmax(q k) v, as the builders would make it."""
-    scores = _contraction("scores", "q", "k", "bml", "k")
     maximum = StateVariable("maximum", float("-inf"), Point(), "maximum")
     exponential = apply("exp", apply("subtract", Point(), State("maximum")))
     total = StateVariable("total", 0.0, exponential, "add")
-    softmax = Operator(
-        "weights",
-        "softmax",
-        (_axis("b"), _axis("m"), _axis("l", AxisKind.REDUCTION)),
-        (_access("scores", "bml"),),
-        _access("weights", "bml"),
-        Load(0),
-        Reduction((maximum, total), apply("divide", exponential, State("total"))),
-    )
-    out = Operator(
-        "out",
-        "einsum",
-        (_axis("b"), _axis("m"), _axis("n"), _axis("l", AxisKind.REDUCTION)),
-        (_access("weights", "bml"), _access("v", "bln")),
-        _access("out", "bmn"),
-        apply("multiply", Load(0), Load(1)),
-        SUM,
-    )
-    shapes = {"q": "bmk", "k": "bkl", "scores": "bml", "weights": "bml", "v": "bln", "out": "bmn"}
-    tensors = tuple(Tensor(name, tuple(EXTENTS[letter] for letter in letters)) for name, letters in shapes.items())
-    return Chain("attention", tensors, (scores, softmax, out))
+    how = Reduction((maximum, total), apply("divide", exponential, State("total")))
+    scores = contraction("scores", "q:bmk", "k:bkl", "scores:bml", EXTENTS)
+    weights = softmax("weights", "scores:bml", "weights:bml", "l", EXTENTS, how)
+    out = contraction("out", "weights:bml", "v:bln", "out:bmn", EXTENTS)
+    return chain("attention", [scores, weights, out])
 
 
 def model_plan(*plans: Plan, cuts: tuple[Cut, ...] = ()) -> ModelPlan:
@@ -123,17 +107,3 @@ def _schedule() -> Schedule:
     rows = Loop("m", 24, (Compute("scores"), Compute("weights"), Compute("out")))
     packs = (Pack("scores", 1, Layout.PANELS, 64), Pack("out", 1, Layout.DENSE))
     return Schedule((Loop("b", 1, (*packs, rows)),))
-
-
-def _contraction(name: str, left: str, right: str, parallel: str, reduced: str) -> Operator:
-    axes = (*(_axis(letter) for letter in parallel), *(_axis(letter, AxisKind.REDUCTION) for letter in reduced))
-    reads = (_access(left, "bmk"), _access(right, "bkl"))
-    return Operator(name, "einsum", axes, reads, _access(name, parallel), apply("multiply", Load(0), Load(1)), SUM)
-
-
-def _axis(name: str, kind: AxisKind = AxisKind.PARALLEL) -> Axis:
-    return Axis(name, EXTENTS[name], kind)
-
-
-def _access(tensor: str, letters: str) -> Access:
-    return Access(tensor, tuple(axis(letter) for letter in letters))

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
-from tests.support.chains import chain, contraction, mapping, softmax
+from tests.support.chains import chain
+from tests.support.operators import contraction, mapping, softmax
 from tilewright.graph.builders.softmax import ROW_SOFTMAX, SAFE_ROW_SOFTMAX
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, Extent
@@ -56,7 +57,7 @@ def masked_chain(
         rows = softmax("weights", f"{masked}:bml", f"{weights}:bml", "l", extents)
         operators.append(replace(rows, reduction=SAFE_ROW_SOFTMAX if safe else ROW_SOFTMAX))
     operators.append(contraction("out", f"{weights}:bml", "D:bln", f"E{suffix}:bmn", extents))
-    return chain(f"masked{suffix}", operators, extents)
+    return chain(f"masked{suffix}", operators)
 
 
 def by_data() -> tuple[Scalar, tuple[str, ...]]:

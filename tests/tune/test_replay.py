@@ -8,7 +8,8 @@ from math import prod
 import numpy as np
 import pytest
 
-from tests.support.chains import chain, gemm_chain, mapping
+from tests.support.chains import chain, gemm_chain
+from tests.support.operators import mapping
 from tests.tune.literal_walk import Touch, Walker, fused_chain
 from tests.tune.lru import counted, slow_counts
 from tests.tune.programs import KERNEL, fused, nest, program
@@ -178,7 +179,7 @@ def test_gathers_and_broadcasts_are_traced() -> None:
     extents = {"m": 5, "n": 40}
     add = mapping("sum", apply("add", Load(0), Load(1)), ["x:mn", "bias:m"], "y:mn", extents)
     schedule = Schedule(nest("m", {"m": 2}, Compute("sum")))
-    touches = record(program(chain("sum", [add], extents), schedule))
+    touches = record(program(chain("sum", [add]), schedule))
     assert len(np.unique(touches.lines[touches.owners == touches.buffers.index("bias")])) == 1
     assert (touches.owners == touches.buffers.index("y")).sum() == touches.writes.sum()
 

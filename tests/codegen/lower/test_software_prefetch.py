@@ -10,7 +10,8 @@ import pytest
 
 import tilewright as tw
 from tests.codegen.test_online_rows import KERNEL, MACHINE, interpreted
-from tests.support.chains import artifact_of, chain, chain_text, contraction, gemm_chain, hand_plan, random_inputs
+from tests.support.chains import artifact_of, chain, chain_text, gemm_chain, hand_plan, random_inputs
+from tests.support.operators import contraction
 from tilewright import compiler
 from tilewright.api.kernel import Kernel
 from tilewright.plan.loop_orders import fused_schedule
@@ -77,7 +78,7 @@ def test_panels_packed_ahead_are_fetched_from_where_they_lie() -> None:
 
 def test_of_two_reads_of_one_tensor_the_one_that_moves_is_fetched() -> None:
     extents = dict.fromkeys("mkl", 45)
-    one = chain("square", [contraction("square", "X:mk", "X:kl", "Y:ml", extents)], extents)
+    one = chain("square", [contraction("square", "X:mk", "X:kl", "Y:ml", extents)])
     schedule = fused_schedule(one, ("l",), {}, {"l": 16})
     plan = replace(
         hand_plan(one, schedule, MACHINE, KERNEL, parallel_axes(one, schedule)),

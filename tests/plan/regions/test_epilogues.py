@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.plan.cases import CASCADE_LAKE
-from tests.support.chains import chain, contraction, mapping, softmax
+from tests.support.chains import chain
+from tests.support.operators import contraction, mapping, softmax
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel
@@ -27,7 +28,7 @@ PRODUCT = contraction("product", "x:mk", "w:kn", "t:mn", EXTENTS)
 
 
 def made(*maps: Operator, first: Operator = PRODUCT) -> Chain:
-    return chain("chain", [first, *maps], EXTENTS)
+    return chain("chain", [first, *maps])
 
 
 def joining(one: Chain) -> dict[str, tuple[str, ...]]:

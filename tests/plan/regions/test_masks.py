@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.chains import chain as make
-from tests.support.chains import contraction, mapping
 from tests.support.masked_chains import CAUSAL, L, M, both, by_data, masked_chain, shifted, window
+from tests.support.operators import contraction, mapping
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, SymbolicExtent
 from tilewright.machine import Machine
@@ -90,14 +90,14 @@ def test_keys_that_something_else_needs_are_computed() -> None:
     other = contraction("other", "C:bml", "D:bln", "F:bmn", EXTENTS)
     both_sums = mapping("sink", apply("add", Load(0), Load(1)), ["E:bmn", "F:bmn"], "G:bmn", EXTENTS)
     assert limits(chain)
-    assert not limits(make("more", (*chain.operators, other, both_sums), EXTENTS))
+    assert not limits(make("more", (*chain.operators, other, both_sums)))
 
 
 def test_all_masks_limit_keys_where_every_reduction_sees_them() -> None:
     first, mask, *rest = masked_chain(EXTENTS, CAUSAL).operators
     near = mapping("near", apply("where", window(4), Load(0), NOTHING), ["T:bml"], "U:bml", EXTENTS)
     rows = replace(rest[0], reads=(replace(rest[0].reads[0], tensor="U"),))
-    assert limits(make("twice", (first, mask, near, rows, rest[1]), EXTENTS)) == ["-1*l + m >= 0", "l + -1*m + 4 >= 0"]
+    assert limits(make("twice", (first, mask, near, rows, rest[1]))) == ["-1*l + m >= 0", "l + -1*m + 4 >= 0"]
 
 
 def test_keys_are_bounded_outside_of_their_own_loops() -> None:

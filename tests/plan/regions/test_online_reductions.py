@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction, elementwise, softmax
+from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction, elementwise
 from tests.plan.search.test_exact_search import machine_with
+from tests.support.operators import softmax
 from tilewright.graph.builders.softmax import ROW_SOFTMAX
 from tilewright.graph.scalar import Point, State, apply
 from tilewright.graph.types import Chain, SymbolicExtent
@@ -38,7 +39,7 @@ def test_shares_follow_from_the_laws() -> None:
 
 def test_readers_divide_where_their_rows_are_shorter() -> None:
     extents = {"m": 5, "k": 4, "l": 6, "n": 3}
-    scores = (contraction("C", "mk,kl->ml", "AB", extents), softmax("P", "ml", "C", extents, "l"))
+    scores = (contraction("C", "mk,kl->ml", "AB", extents), softmax("P", "C:ml", "P:ml", "l", extents))
     assert divided_by_readers(chain_of((*scores, contraction("E", "ml,ln->mn", "PD", extents))), "P")
     assert divided_by_readers(chain_of((*scores, contraction("E", "ml,ln->nm", "PD", extents))), "P")
     wide = {**extents, "n": 6}
@@ -71,7 +72,7 @@ def test_shares_that_are_read_in_a_later_sweep_are_refused() -> None:
 
 def test_rows_need_an_operator_that_sums_their_shares() -> None:
     extents = {"m": 5, "k": 4, "l": 6, "n": 3}
-    scores = (contraction("C", "mk,kl->ml", "AB", extents), softmax("P", "ml", "C", extents, "l"))
+    scores = (contraction("C", "mk,kl->ml", "AB", extents), softmax("P", "C:ml", "P:ml", "l", extents))
     keeps_keys = contraction("E", "ml,mn->ln", "PD", extents)
     mapped = (elementwise("R", "ml", [("P", "ml")], extents), contraction("E", "ml,ln->mn", "RD", extents))
     for tail in ((), (keeps_keys,), mapped):
@@ -85,8 +86,8 @@ def test_a_product_of_two_softmaxes_needs_whole_rows() -> None:
     chain = chain_of(
         (
             contraction("C", "mk,kl->ml", "AB", extents),
-            softmax("P", "ml", "C", extents, "l"),
-            softmax("Q", "nl", "D", extents, "l"),
+            softmax("P", "C:ml", "P:ml", "l", extents),
+            softmax("Q", "D:nl", "Q:nl", "l", extents),
             contraction("E", "ml,nl->mn", "PQ", extents),
         )
     )
@@ -152,7 +153,7 @@ def test_a_chain_with_a_scale_and_a_bias_before_the_softmax_is_taken_online() ->
         (
             contraction("C", "bmk,bkl->bml", "AB", extents),
             elementwise("R", "bml", [("C", "bml"), ("bias", "bl")], extents),
-            softmax("P", "bml", "R", extents, "l"),
+            softmax("P", "R:bml", "P:bml", "l", extents),
             contraction("E", "bml,bln->bmn", "PD", extents),
         )
     )

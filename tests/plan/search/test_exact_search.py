@@ -18,9 +18,8 @@ from tests.plan.cases import (
     gemm_chain,
     kernel,
 )
-from tests.plan.convolutions import convolution_chain
 from tests.plan.exhaustive import cheapest
-from tests.support.halo_chains import conv, halo_chain
+from tests.support.halo_chains import conv, convolution_chain, halo_chain
 from tilewright.graph.types import Chain, Extent
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles

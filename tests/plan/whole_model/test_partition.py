@@ -9,7 +9,8 @@ import pytest
 
 import tilewright as tw
 from benchmarks.studies.planning_time import mlp
-from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_operators, contraction, elementwise, graph_of, softmax
+from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_operators, contraction, elementwise
+from tests.support.operators import graph_of, softmax
 from tilewright.kernels import registry
 from tilewright.machine import Machine
 from tilewright.plan.chains import make_chain
@@ -99,7 +100,7 @@ def test_every_operator_is_in_exactly_one_chain_and_chains_are_in_order(fuse: bo
     operators = (
         contraction("C", "mk,kl->ml", "AB", extents),
         elementwise("R", "ml", [("C", "ml"), ("bias", "l")], extents),
-        softmax("P", "ml", "R", extents, "l"),
+        softmax("P", "R:ml", "P:ml", "l", extents),
         contraction("E", "ml,ln->mn", "PD", extents),
         elementwise("Z", "mn", [("E", "mn"), ("residual", "mn")], extents),
     )
