@@ -19,7 +19,7 @@ import numpy as np
 import tilewright as tw
 from benchmarks.studies.schedules.timing import Runnable, ratios
 from tilewright.api.kernel import Kernel
-from tilewright.api.lengths import bucket
+from tilewright.api.lengths import shape_bucket
 
 BUDGET_S = 0.5
 Shapes = tuple[tuple[Any, ...], ...]
@@ -93,7 +93,7 @@ def runnable(one: Kernel, inputs: Sequence[Any], result: Any) -> Runnable:
 
 def compared(name: str, length: int, hints: Sequence[float]) -> list[float]:
     """The time of the kernel of the length's bucket over that of the specialised one, for every hint."""
-    case, (low, high) = CASES[name], bucket(length)
+    case, (low, high) = CASES[name], shape_bucket(length)
     inputs = [_random(shape, seed) for seed, shape in enumerate(case.shapes(length))]
     static = kernel(name, length)
     result = static(*inputs)

@@ -38,13 +38,13 @@ from tilewright.graph.rewrites.fold_index_maps import FoldIndexMaps
 from tilewright.graph.rewrites.fold_scales import FoldScales
 from tilewright.graph.rewrites.fold_writes import FoldWrites
 from tilewright.graph.rewrites.fuse_maps import FuseMaps
+from tilewright.graph.rewrites.fuse_row_reductions import FuseRowReductions
+from tilewright.graph.rewrites.hoist_masks import HoistMasks
 from tilewright.graph.rewrites.inline_conditions import InlineConditions
-from tilewright.graph.rewrites.join_rows import JoinRows
 from tilewright.graph.rewrites.literals import Literals
-from tilewright.graph.rewrites.masks_apart import MasksApart
-from tilewright.graph.rewrites.outputs_apart import OutputsApart
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
+from tilewright.graph.rewrites.separate_outputs import SeparateOutputs
 from tilewright.graph.rewrites.split_axes import SplitAxes
 from tilewright.graph.short_names import file_name
 from tilewright.graph.types import Graph
@@ -59,7 +59,7 @@ STAGES = ("trace", "rewrite", "plan", "lower", "emit")
 
 REWRITES: tuple[Rewrite, ...] = (
     # Data flow: who reads what, without copies, repetitions and index changes in between.
-    OutputsApart(),  # first: every output is then the result of an operator, and no pass has to ask
+    SeparateOutputs(),  # first: every output is then the result of an operator, and no pass has to ask
     FoldIndexMaps(),  # readers see the tensor behind a transpose or a slice, whose values the next passes ask for
     DeadCode(),  # changes that were folded count as readers no more
     FoldConstants(),  # before Literals, which puts numbers that are computed here into formulas
@@ -74,19 +74,19 @@ REWRITES: tuple[Rewrite, ...] = (
     PositionsForMasks(),  # before InlineConditions: a mask that is computed moves to where it is used
     InlineConditions(),  # before JoinRows: a masked softmax is known with its condition inside
     CanonicalBodies(),  # before anything that compares formulas
-    JoinRows(known_only=True),  # before FuseMaps, which would take the maps of a softmax or a norm into their neighbours
+    FuseRowReductions(matches_only=True),  # before FuseMaps, which would take maps of softmax or norms into their neighbours
     FuseMaps(),  # before passes that look for a formula in one body
     RecogniseFunctions(),  # before JoinRows takes the maps around rows: gelu is a function of a point, not of a row
     FoldAffineIntoWeights(),  # when scale and shift behind a product are one map
     FoldWrites(),  # again: an index change may now stand right behind the product whose factors went into its weights
-    JoinRows(),  # all other functions of rows, of maps that are as few as they get
+    FuseRowReductions(),  # all other functions of rows, of maps that are as few as they get
     DeadCode(),  # before FoldScales, which asks who reads a tensor
     FoldScales(),  # needs the reductions of rows: their factor takes the scale in
     DeadCode(),  # the maps that only scaled
     CommonSubexpressions(),  # again: formulas that were spelled in different ways are equal now
     # Shapes that planning wants. Earlier passes would undo them.
     SplitAxes(),  # after all fusion, for which operators need the same axes
-    MasksApart(),  # last: FuseMaps would put a mask back into the map that it is taken from
+    HoistMasks(),  # last: FuseMaps would put a mask back into the map that it is taken from
 )
 """In this order; each with the reason for its position."""
 

@@ -6,25 +6,25 @@ import random
 
 import pytest
 
-from tilewright.api.lengths import Lengths, bucket, described, symbols
+from tilewright.api.lengths import DynamicDimensions, described, shape_bucket, symbols
 from tilewright.graph.types import SymbolicExtent
 
 
-def learned(*calls: tuple[int, ...], dynamic: bool | None = None) -> Lengths:
-    lengths = Lengths(dynamic)
+def learned(*calls: tuple[int, ...], dynamic: bool | None = None) -> DynamicDimensions:
+    lengths = DynamicDimensions(dynamic)
     for extents in calls:
         lengths.learn(extents)
     return lengths
 
 
-def shared(lengths: Lengths, extents: tuple[int, ...]) -> list[list[int]]:
+def shared(lengths: DynamicDimensions, extents: tuple[int, ...]) -> list[list[int]]:
     """The positions of each symbol."""
     return list(symbols(lengths.key(extents)).values())
 
 
 def test_every_length_has_one_bucket_of_a_factor_of_four() -> None:
-    assert all(bucket(n)[0] <= n <= bucket(n)[1] for n in range(2, 5000))
-    found = sorted({bucket(n) for n in range(2, 4097)})
+    assert all(shape_bucket(n)[0] <= n <= shape_bucket(n)[1] for n in range(2, 5000))
+    found = sorted({shape_bucket(n) for n in range(2, 4097)})
     assert found == [(2, 4), (5, 16), (17, 64), (65, 256), (257, 1024), (1025, 4096)]
 
 
@@ -56,7 +56,7 @@ def test_zero_and_one_stay_what_they_are_and_tell_nothing_of_equality() -> None:
 
 def test_pinned_buckets_are_specialised() -> None:
     lengths = learned((8, 8), (9, 9))
-    lengths.pin([1], (10, 10))
+    lengths.specialise([1], (10, 10))
     assert shared(lengths, (10, 10)) == [[0]]
     assert lengths.key((10, 10)) != lengths.key((10, 11))
     assert shared(lengths, (20, 20)) == [[0, 1]]
@@ -78,7 +78,7 @@ def test_described_extents_are_symbols_with_the_bucket() -> None:
 def test_a_key_never_joins_calls_that_differ_in_more_than_lengths_of_a_bucket(seed: int) -> None:
     choice = random.Random(seed)
     calls = [tuple(choice.choice((0, 1, 2, 3, 5, 16, 17)) for _ in range(4)) for _ in range(30)]
-    lengths, by_key = Lengths(None), {}
+    lengths, by_key = DynamicDimensions(None), {}
     for extents in calls:
         lengths.learn(extents)
     for extents in calls:
@@ -95,7 +95,7 @@ def test_a_key_never_joins_calls_that_differ_in_more_than_lengths_of_a_bucket(se
 
 def test_orders_of_lengths_need_eight_kernels_at_most() -> None:
     for order in (range(1, 4097), range(4096, 0, -1), random.Random(0).sample(range(1, 4097), 4096)):
-        lengths, keys = Lengths(None), set()
+        lengths, keys = DynamicDimensions(None), set()
         for n in order:
             extents = (2, n, 64, n)
             if lengths.key(extents) not in keys:

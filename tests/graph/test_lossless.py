@@ -12,7 +12,7 @@ from tilewright.compiler import rewrite
 from tilewright.graph.builders.elementwise import accumulator_of, body_of, elementwise
 from tilewright.graph.builders.matmul import matmul
 from tilewright.graph.rewrites.lossless import is_as_read
-from tilewright.graph.rewrites.outputs_apart import OutputsApart
+from tilewright.graph.rewrites.separate_outputs import SeparateOutputs
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.types import Graph, Tensor
 from tilewright.graph.verifier import verify
@@ -77,7 +77,7 @@ def test_products_of_integers_and_doubles_stay() -> None:
 
 def test_every_output_has_an_operator() -> None:
     x = Tensor("x", (3,))
-    graph = OutputsApart().run(Graph("test", (x,), (), ("x",), ("x", "x")))
+    graph = SeparateOutputs().run(Graph("test", (x,), (), ("x",), ("x", "x")))
     verify(graph)
     assert graph.outputs == ("x_copy", "x_copy_")
     assert [operator.write.tensor for operator in graph.operators] == list(graph.outputs)

@@ -17,7 +17,7 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.canonical_bodies import CanonicalBodies
 from tilewright.graph.rewrites.compose import consumer_positions
-from tilewright.graph.rewrites.join_rows import JoinRows
+from tilewright.graph.rewrites.fuse_row_reductions import FuseRowReductions
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.scaled_points import point_factor
 from tilewright.graph.types import Graph
@@ -30,7 +30,7 @@ from tilewright.plan.whole_model.partition import partition
 EXACT = tuple(one for one in REWRITES if not isinstance(one, CanonicalBodies))
 """What rounds no literals: these change nothing but the order of float64 operations."""
 
-IN_PIECES = tuple(one for one in REWRITES if not isinstance(one, JoinRows))
+IN_PIECES = tuple(one for one in REWRITES if not isinstance(one, FuseRowReductions))
 """What leaves formulas of rows in the pieces in which they are written."""
 
 

@@ -16,7 +16,7 @@ from benchmarks.onnx_models.cases import ModelCase  # noqa: E402
 from benchmarks.onnx_models.exporting import expand  # noqa: E402
 from tests.support.whole_models import exported  # noqa: E402
 from tilewright import compiler  # noqa: E402
-from tilewright.api.onnx.steps import Remainder, Setting  # noqa: E402
+from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext  # noqa: E402
 from tilewright.frontend.onnx.loading import load  # noqa: E402
 from tilewright.machine import Machine  # noqa: E402
 
@@ -86,8 +86,8 @@ def _chains(path):
     """The chains of the plan: of every operator its points, what it is, and its functions."""
     body = load(path).body
     values = {one.unique: np.zeros(one.shape, np.float32) for one in body.inputs if one.unique not in body.constants}
-    remainder = Remainder("model", body.nodes, body.constants, [one.unique for one in body.outputs], Setting())
-    stage = remainder.first_stage(values)
+    remaining = RemainingSubgraph("model", body.nodes, body.constants, [one.unique for one in body.outputs], SessionContext())
+    stage = remaining.first_stage(values)
     assert not stage.as_numpy
     return [sorted(map(_described, plan.chain.operators)) for plan in compiler.plan(stage.graph, Machine.named("zen4")).plans]
 

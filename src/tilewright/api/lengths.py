@@ -21,10 +21,10 @@ Extents = tuple[int, ...]
 """Of all arrays of a call, one after the other."""
 
 
-def bucket(length: int) -> tuple[int, int]:
+def shape_bucket(length: int) -> tuple[int, int]:
     """The smallest and the largest length of the bucket of a length above 1.
 
-    >>> [bucket(length) for length in (2, 4, 5, 16, 17, 4096)]
+    >>> [shape_bucket(length) for length in (2, 4, 5, 16, 17, 4096)]
     [(2, 4), (2, 4), (5, 16), (5, 16), (17, 64), (1025, 4096)]
     """
     return _range(_number(length))
@@ -38,15 +38,15 @@ def _range(number: int) -> tuple[int, int]:
     return (1 << FACTOR_BITS * (number - 1)) + 1, 1 << FACTOR_BITS * number
 
 
-class Lengths:
-    """What the calls of one structure have shown. `key` may run while another thread learns; `learn` and `pin` may not."""
+class DynamicDimensions:
+    """What the calls of one structure have shown. `key` may run while another thread learns; `learn` and `specialise` may not."""
 
     def __init__(self, dynamic: bool | None) -> None:
         """`dynamic`: None learns from calls, True takes every extent above 1 for a length, False none."""
         self._dynamic = dynamic
         self.seen: list[Extents] = []
         """The calls that showed something."""
-        self._pinned: frozenset[tuple[int, int]] = frozenset()
+        self._specialised: frozenset[tuple[int, int]] = frozenset()
         """Positions and numbers of buckets."""
         self._varying: tuple[tuple[int, tuple[int, ...]], ...] = ()
         """The positions of lengths, each with the earlier ones that it has been equal to so far."""
@@ -56,10 +56,10 @@ class Lengths:
         the first position with the same symbol."""
         if not self._varying:
             return extents
-        key, pinned = list(extents), self._pinned
+        key, specialised = list(extents), self._specialised
         for position, mates in self._varying:
             length = extents[position]
-            if length <= 1 or (pinned and (position, _number(length)) in pinned):
+            if length <= 1 or (specialised and (position, _number(length)) in specialised):
                 continue
             first = position
             for mate in mates:
@@ -79,9 +79,9 @@ class Lengths:
         if self._varying == known and not is_first:
             self.seen.pop()
 
-    def pin(self, positions: Sequence[int], extents: Extents) -> None:
+    def specialise(self, positions: Sequence[int], extents: Extents) -> None:
         """Specialise these positions for every value in the buckets of a call."""
-        self._pinned |= {(position, _number(extents[position])) for position in positions}
+        self._specialised |= {(position, _number(extents[position])) for position in positions}
 
     def _is_first_above_one(self, extents: Extents) -> bool:
         """Whether some position has its first extent above 1."""
@@ -115,7 +115,7 @@ def described(key: Extents, extents: Extents, chosen: Collection[int]) -> list[E
     result: list[Extent] = list(extents)
     for number, (first, positions) in enumerate(symbols(key).items()):
         if first in chosen:
-            low, high = bucket(extents[first])
+            low, high = shape_bucket(extents[first])
             for position in positions:
                 result[position] = SymbolicExtent(f"s{number}", low, high, high)
     return result

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
 from tilewright.api.calling import Array
-from tilewright.api.lengths import Extents, Lengths, described, symbols
+from tilewright.api.lengths import DynamicDimensions, Extents, described, symbols
 from tilewright.api.recent import Recent
 from tilewright.errors import CacheError, InternalError, ToolchainError, bug, is_bug
 from tilewright.frontend.tracing.trace import TensorSpec
@@ -79,7 +79,7 @@ class Signatures(Generic[TracedT, MadeT]):
         """
         self._kernels = kernels
         self._passing = (*NOT_ABOUT_LENGTHS, *passing)
-        self._lengths = Lengths(dynamic)
+        self._lengths = DynamicDimensions(dynamic)
         self._must_be_symbolic = dynamic is True
         self._begun: dict[Extents, Making] = {}
         self._lock = threading.Lock()
@@ -144,7 +144,7 @@ class Signatures(Generic[TracedT, MadeT]):
             _log.info("lengths are specialised: %s", problem)
         failing = [first for first in lengths if not _can_trace(maker, described(key, extents, (first,)))]
         with self._lock:
-            self._lengths.pin([position for first in failing or lengths for position in lengths[first]], extents)
+            self._lengths.specialise([position for first in failing or lengths for position in lengths[first]], extents)
         return None
 
 

@@ -35,7 +35,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Previous:
-    """A state variable before the update; only inside a rescaling law."""
+    """A state variable before the update; only inside a rescaling rule."""
 
     name: str
 

@@ -96,11 +96,11 @@ def joined(outputs: Sequence[Array]) -> Array:
 
 def in_numpy(path: Path, feeds: dict[str, Array]) -> list[Array]:
     """A model's outputs with no node compiled."""
-    from tilewright.api.onnx.steps import NodeRunner, Setting
+    from tilewright.api.onnx.steps import NodeRunner, SessionContext
     from tilewright.frontend.onnx.loading import load
 
-    body, setting = load(path).body, Setting()
+    body, context = load(path).body, SessionContext()
     values: dict[str, Any] = {**body.constants, **{one.unique: feeds[one.name] for one in body.inputs if one.name in feeds}}
     for node in body.nodes:
-        values.update(zip(node.outputs, NodeRunner(node, setting).run(values), strict=True))
+        values.update(zip(node.outputs, NodeRunner(node, context).run(values), strict=True))
     return [values[one.unique] for one in body.outputs]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.api.onnx.compiled import planned
-from tilewright.api.onnx.steps import Remainder, Step
+from tilewright.api.onnx.steps import RemainingSubgraph, Step
 from tilewright.api.onnx.values import Values
 from tilewright.errors import InternalError, ShapeError
 from tilewright.frontend.onnx.model import Array, Declared, Node
@@ -46,8 +46,8 @@ class StepClock:
         if step.compiled is None:
             raise InternalError("a step without a graph has nothing to measure")
         outputs, measured = step.compiled.profile(inputs)
-        graph = step.remainder.graph_of(step, values)
-        plan = planned(graph, step.remainder.setting.chosen_machine())
+        graph = step.remaining.graph_of(step, values)
+        plan = planned(graph, step.remaining.context.chosen_machine())
         self.times += chain_times(measured, plan)
         return outputs
 
@@ -56,19 +56,19 @@ class StepClock:
         self.times.append(ChainTime(node.label, seconds, is_numpy=True))
 
 
-def explained(remainder: Remainder, values: Values) -> str:
+def explained(remaining: RemainingSubgraph, values: Values) -> str:
     """The plan of the first stage for these values, and what comes behind it."""
-    stage = remainder.first_stage(values)
-    return "\n".join(_stage_lines(stage, remainder.setting.chosen_machine(), stage.graph))
+    stage = remaining.first_stage(values)
+    return "\n".join(_stage_lines(stage, remaining.context.chosen_machine(), stage.graph))
 
 
-def explained_runs(remainder: Remainder) -> str:
+def explained_runs(remaining: RemainingSubgraph) -> str:
     """The plan of every step that was made so far, behind the shapes of the call that asked for it, and of those behind it."""
     parts: list[str] = []
-    for step, values in remainder.samples():
-        graph = remainder.graph_of(step, values) if step.compiled is not None else None
+    for step, values in remaining.samples():
+        graph = remaining.graph_of(step, values) if step.compiled is not None else None
         shapes = ", ".join(f"{name} {np.shape(value)}" for name, value in values.items())
-        parts.append("\n".join([f"for {shapes}:", *_stage_lines(step.stage, remainder.setting.chosen_machine(), graph)]))
+        parts.append("\n".join([f"for {shapes}:", *_stage_lines(step.stage, remaining.context.chosen_machine(), graph)]))
         if step.following is not None and step.following.samples():
             parts.append(explained_runs(step.following))
     return "\n\n".join(parts)

@@ -13,7 +13,7 @@ from tilewright.api import logs
 from tilewright.api.onnx.feeds import Feeds
 from tilewright.api.onnx.options import PROVIDER, SessionOptions
 from tilewright.api.onnx.ort_value import IOBinding, OrtValue
-from tilewright.api.onnx.steps import Remainder, Setting
+from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext
 from tilewright.api.tracebacks import shorten
 from tilewright.errors import DTypeError, InvalidModel, ShapeError, TilewrightError
 from tilewright.frontend.onnx.loading import load
@@ -85,8 +85,8 @@ class InferenceSession:
         self._all_outputs = [one.unique for one in body.outputs]
         self._feeds = Feeds(self._inputs, self._optional)
         machine = Machine.named(target) if isinstance(target, str) else target
-        self._setting = Setting(self._options.threads(), machine, check_files=self._model.check_files)
-        self._remainders: dict[Any, Remainder] = {}
+        self._context = SessionContext(self._options.threads(), machine, check_files=self._model.check_files)
+        self._subgraphs: dict[Any, RemainingSubgraph] = {}
         self._lock = threading.Lock()
         if prepare:
             self._prepare()
@@ -109,7 +109,7 @@ class InferenceSession:
         wanted = [self._declared_output(name).unique for name in output_names] if output_names else self._all_outputs
         values = self._feeds(input_feed)
         taken = list(values.values())
-        self._remainder_for(values).run(values)
+        self._remaining_for(values).run(values)
         return [_own(values[name], taken) for name in wanted]
 
     def run_with_ort_values(
@@ -175,12 +175,12 @@ class InferenceSession:
         """
         from tilewright.api.onnx import reports
 
-        ran = [one for one in [*self._remainders.values()] if one.samples()]
+        ran = [one for one in [*self._subgraphs.values()] if one.samples()]
         if ran and not shapes and not reports.has_fixed_shapes(self._inputs):
             return "\n\n".join(map(reports.explained_runs, ran))
         known = reports.checked_shapes(self._inputs, shapes)
         values = {one.unique: _zeros(one, known[one.unique]) for one in self._inputs}
-        return reports.explained(self._remainder(frozenset()), values)
+        return reports.explained(self._remaining(frozenset()), values)
 
     def profile(self, input_feed: Mapping[str, Any]) -> Profile:
         """Run once with a clock: for every chain its time, what was predicted, its floor, its share of the peak and its bytes."""
@@ -189,43 +189,43 @@ class InferenceSession:
         self.run(None, input_feed)
         values = self._feeds(input_feed)
         clock = reports.StepClock()
-        self._remainder_for(values).step(values).run(values, clock)
+        self._remaining_for(values).step(values).run(values, clock)
         return reports.Profile(tuple(clock.times))
 
     @property
     def numpy_operators(self) -> dict[str, str]:
         """The operators that ran as NumPy so far, with the first node of each."""
-        return dict(self._setting.told)
+        return dict(self._context.reported)
 
     @property
     def compilation_count(self) -> int:
         """How many graphs were compiled so far: one for a model of fixed shapes, one for each bucket of lengths."""
-        return self._setting.compilations
+        return self._context.compilations
 
-    def _remainder_for(self, values: Mapping[str, Any]) -> Remainder:
+    def _remaining_for(self, values: Mapping[str, Any]) -> RemainingSubgraph:
         """What runs on the values of a call."""
         given = frozenset(one.unique for one in self._optional if one.unique in values) if self._optional else frozenset()
-        return self._remainders.get(given) or self._remainder(given)
+        return self._subgraphs.get(given) or self._remaining(given)
 
-    def _remainder(self, given: frozenset[str]) -> Remainder:
+    def _remaining(self, given: frozenset[str]) -> RemainingSubgraph:
         """The whole model, where these of its defaults are overridden."""
         with self._lock:
-            if given not in self._remainders:
+            if given not in self._subgraphs:
                 body = self._model.body
                 known = {name: array for name, array in body.constants.items() if name not in given}
                 wanted = [one.unique for one in body.outputs]
-                self._remainders[given] = Remainder(body.name or "model", body.nodes, known, wanted, self._setting)
-            return self._remainders[given]
+                self._subgraphs[given] = RemainingSubgraph(body.name or "model", body.nodes, known, wanted, self._context)
+            return self._subgraphs[given]
 
     def _prepare(self) -> None:
         """Compile a model of known shapes."""
-        remainder = self._remainder(frozenset())
+        remaining = self._remaining(frozenset())
         described = {one.unique: _stand_in(one) for one in self._inputs}
-        needed = {name: described.get(name) for name in remainder.needs}
+        needed = {name: described.get(name) for name in remaining.needs}
         if any(value is None for value in needed.values()):
             return
         try:
-            remainder.prepare(needed)
+            remaining.prepare(needed)
         except (ShapeError, DTypeError) as problem:
             raise InvalidModel(problem.message, where=problem.where, why=problem.why, hint=problem.hint) from problem
 

@@ -23,7 +23,7 @@ from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.model import Array, Body, Node
 from tilewright.frontend.onnx.reference import run_reference
 from tilewright.frontend.onnx.stage import import_stage, live_nodes
-from tilewright.frontend.onnx.stage_types import NeedsContents, Question, Stage
+from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Stage
 from tilewright.graph.short_names import short_name
 from tilewright.graph.sums_of_extents import value_of
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
@@ -31,7 +31,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.supported import obstacle
 from tilewright.runtime import calibration
 
-MOST_CONTENTS = 1024
+MOST_VALUE_ELEMENTS = 1024
 """Elements of the largest input whose contents become part of a signature."""
 MOST_VARIANTS = 16
 """Contents for which a stage is made; with more, what depends on them runs as NumPy."""
@@ -42,12 +42,12 @@ _log = logging.getLogger("tilewright.onnx")
 
 
 @dataclass(slots=True)
-class Setting:
+class SessionContext:
     """What all stages of a session share."""
 
     threads: int | None = None
     machine: Machine | None = None
-    told: dict[str, str] = field(default_factory=dict)
+    reported: dict[str, str] = field(default_factory=dict)
     """Operators that run as NumPy, and the first node of each."""
     compilations: int = 0
     check_files: Callable[[], None] = lambda: None
@@ -67,34 +67,34 @@ class Setting:
             self.machine = calibration.ensure()
         return self.machine
 
-    def tell(self, node: Node) -> None:
+    def report_numpy(self, node: Node) -> None:
         """Warn, once for each operator, that it runs as NumPy."""
-        if node.operator not in self.told:
-            self.told[node.operator] = node.label
+        if node.operator not in self.reported:
+            self.reported[node.operator] = node.label
             _log.warning("%s runs as NumPy: it is not compiled", node.label)
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class ConstantValues:
     """What is known of the contents of inputs: which are part of the signature, and which cannot be."""
 
     deciding: tuple[str, ...] = ()
     unknowable: frozenset[str] = frozenset()
 
 
-class Remainder:
+class RemainingSubgraph:
     """The nodes of a model from some point on, and the steps made for them so far. Safe from several threads."""
 
     def __init__(
-        self, name: str, nodes: Sequence[Node], known: Mapping[str, Any], wanted: Sequence[str], setting: Setting
+        self, name: str, nodes: Sequence[Node], known: Mapping[str, Any], wanted: Sequence[str], context: SessionContext
     ) -> None:
-        self.name, self.wanted, self.known, self.setting = short_name(name), tuple(wanted), dict(known), setting
+        self.name, self.wanted, self.known, self.context = short_name(name), tuple(wanted), dict(known), context
         self.nodes = live_nodes(nodes, wanted)
         made = {output for node in self.nodes for output in node.outputs}
         read = {value for node in self.nodes for value in node.reads()} | set(wanted)
         self.needs = tuple(sorted(read - made - set(known)))
         """The values that it must be given."""
-        self._contents = Contents()
+        self._contents = ConstantValues()
         """Steps are made with what was known when their signature was looked up: it may grow meanwhile."""
         self._variants: dict[Any, Signatures[Stage, Step]] = {}
         self._samples: WeakKeyDictionary[Step, Values] = WeakKeyDictionary()
@@ -112,46 +112,46 @@ class Remainder:
 
     def prepare(self, values: Values) -> Step | None:
         """The step for values of these shapes and types, whose contents mean nothing; None where contents decide."""
-        self.setting.check_files()
+        self.context.check_files()
         signatures, contents = self._signatures(values)
         try:
             return signatures.find_or_make(self._extents(values), _Maker(self, values, contents))
-        except NeedsContents:
+        except NeedsValues:
             return None
 
     def _made(self, values: Values) -> Step:
-        self.setting.check_files()
+        self.context.check_files()
         while True:
             signatures, contents = self._signatures(values)
             try:
                 return signatures.find_or_make(self._extents(values), _Maker(self, values, contents))
-            except NeedsContents as problem:
+            except NeedsValues as problem:
                 self._learn(problem.name, values)
 
-    def _signatures(self, values: Values) -> tuple[Signatures[Stage, Step], Contents]:
+    def _signatures(self, values: Values) -> tuple[Signatures[Stage, Step], ConstantValues]:
         """Where to look for the step of a call, and what of its contents that has taken into account."""
         with self._lock:
-            self._forget_contents(self._key(values, self._contents))
+            self._forget_values(self._key(values, self._contents))
             key = self._key(values, self._contents)
             if key not in self._variants:
-                self._variants[key] = Signatures(None, self.setting.steps, passing=(NeedsContents,))
+                self._variants[key] = Signatures(None, self.context.steps, passing=(NeedsValues,))
             return self._variants[key], self._contents
 
     def _learn(self, name: str, values: Values) -> None:
         with self._lock:
             known = self._contents
-            if np.size(values[name]) > MOST_CONTENTS:
+            if np.size(values[name]) > MOST_VALUE_ELEMENTS:
                 self._contents = replace(known, unknowable=known.unknowable | {name})
             elif name not in known.deciding:
                 self._contents = replace(known, deciding=(*known.deciding, name))
 
-    def _forget_contents(self, key: Any) -> None:
+    def _forget_values(self, key: Any) -> None:
         """Contents that differ from call to call are no part of a signature."""
         known = self._contents
         if known.deciding and key not in self._variants and len(self._variants) > MOST_VARIANTS:
-            self._contents = Contents((), known.unknowable | set(known.deciding))
+            self._contents = ConstantValues((), known.unknowable | set(known.deciding))
 
-    def _key(self, values: Values, contents: Contents) -> Any:
+    def _key(self, values: Values, contents: ConstantValues) -> Any:
         kinds = tuple([kind(values[name]) for name in self.needs])
         return (kinds, *[values[name].tobytes() for name in contents.deciding]) if contents.deciding else kinds
 
@@ -171,69 +171,69 @@ class Remainder:
 
     def first_stage(self, values: Values) -> Stage:
         """The stage for values of these shapes, whose contents mean nothing; nothing is compiled."""
-        asked = self.question(values, self._extents(values), self._contents)
+        asked = self.import_request(values, self._extents(values), self._contents)
         while True:
             try:
                 return import_stage(asked, obstacle)
-            except NeedsContents as problem:
+            except NeedsValues as problem:
                 asked = replace(asked, unknowable=asked.unknowable | {problem.name})
 
     def graph_of(self, step: Step, values: Values) -> Graph:
         """The graph of a step again, with the contents of its constants, which compiled steps do not keep."""
-        asked = self.question(values, self._extents(values), step.contents)
+        asked = self.import_request(values, self._extents(values), step.contents)
         graph = import_stage(replace(asked, given=step.stage.given), obstacle).graph
         if graph is None:
             raise InternalError(f"a stage of {self.name} has no graph any more")
         return graph
 
-    def question(self, values: Values, extents: Sequence[Extent], known: Contents) -> Question:
+    def import_request(self, values: Values, extents: Sequence[Extent], known: ConstantValues) -> ImportRequest:
         """What the importer is asked, where all arrays have these extents."""
         rest = iter(extents)
         given = {name: given_of(values[name], [next(rest) for _ in extents_of(values[name])]) for name in self.needs}
         contents = {name: np.array(values[name]) for name in known.deciding}
         given = {name: one for name, one in given.items() if name not in contents}
-        return Question(self.name, self.nodes, given, {**self.known, **contents}, self.wanted, known.unknowable)
+        return ImportRequest(self.name, self.nodes, given, {**self.known, **contents}, self.wanted, known.unknowable)
 
 
 @dataclass(frozen=True, slots=True)
 class _Maker:
     """Makes the steps of a remainder for the values of a call."""
 
-    remainder: Remainder
+    remaining: RemainingSubgraph
     values: Values
-    contents: Contents
+    contents: ConstantValues
 
     def trace(self, extents: Sequence[Extent]) -> Stage:
         """The stage for these extents. Raises `UnsupportedOperation` where lengths would cost compiled operators.
 
         A join of lengths is done by NumPy, and what follows is a stage of its own: else every step of decoding were compiled.
         """
-        stage = import_stage(self.remainder.question(self.values, extents, self.contents), obstacle)
+        stage = import_stage(self.remaining.import_request(self.values, extents, self.contents), obstacle)
         if any(isinstance(extent, SymbolicExtent) for extent in extents):
-            fixed = import_stage(self._question(), obstacle)
+            fixed = import_stage(self._import_request(), obstacle)
             if _apart(stage) > _apart(fixed) and not _only_joins(stage):
-                raise UnsupportedOperation(f"{self.remainder.name} is not compiled as a whole with lengths")
+                raise UnsupportedOperation(f"{self.remaining.name} is not compiled as a whole with lengths")
         return stage
 
     def compile(self, stage: Stage) -> Step:
         """The step of a stage, which is remembered with the values of its call."""
         step = self._step(stage)
-        self.remainder.remember(step, self.values)
+        self.remaining.remember(step, self.values)
         return step
 
-    def _question(self) -> Question:
+    def _import_request(self) -> ImportRequest:
         """With the extents of the call."""
-        return self.remainder.question(self.values, self.remainder._extents(self.values), self.contents)
+        return self.remaining.import_request(self.values, self.remaining._extents(self.values), self.contents)
 
     def _step(self, stage: Stage) -> Step:
         """Where a graph of fixed extents cannot be planned, all of it runs as NumPy."""
         try:
-            return Step(self.remainder, stage, self.contents)
+            return Step(self.remaining, stage, self.contents)
         except (PlanningError, UnsupportedOperation, DTypeError) as problem:
             if stage.graph is None or any(isinstance(e, SymbolicExtent) for t in stage.graph.tensors for e in t.shape):
                 raise
-            _log.warning("%s is not compiled: %s", self.remainder.name, problem)
-            return Step(self.remainder, import_stage(self._question(), _refuse), self.contents)
+            _log.warning("%s is not compiled: %s", self.remaining.name, problem)
+            return Step(self.remaining, import_stage(self._import_request(), _refuse), self.contents)
 
 
 class Clock(Protocol):
@@ -249,25 +249,25 @@ class Clock(Protocol):
 class Step:
     """A stage that runs, and what comes after it."""
 
-    def __init__(self, remainder: Remainder, stage: Stage, contents: Contents) -> None:
-        self.remainder, self.contents = remainder, contents
-        setting = remainder.setting
+    def __init__(self, remaining: RemainingSubgraph, stage: Stage, contents: ConstantValues) -> None:
+        self.remaining, self.contents = remaining, contents
+        context = remaining.context
         self.stage = stage
         self.compiled: Compiled | None = None
         if stage.graph is not None:
             try:
-                self.compiled = compiled(stage.graph, setting.chosen_machine(), setting.threads)
+                self.compiled = compiled(stage.graph, context.chosen_machine(), context.threads)
             except PositionError as problem:  # of constants
                 raise stage.placed(problem) from None
-            setting.count_compilation()
-        self._runners = [(node, NodeRunner(node, setting)) for node in stage.as_numpy]
+            context.count_compilation()
+        self._runners = [(node, NodeRunner(node, context)) for node in stage.as_numpy]
         self._known = {name: frozen(value) for name, value in stage.known.items()}
-        known = {**remainder.known, **{name: one for name, one in stage.known.items() if not isinstance(one, Symbolic)}}
+        known = {**remaining.known, **{name: one for name, one in stage.known.items() if not isinstance(one, Symbolic)}}
         self.following = (
-            Remainder(remainder.name, stage.rest, known, _left(remainder.wanted, stage), setting) if stage.rest else None
+            RemainingSubgraph(remaining.name, stage.rest, known, _left(remaining.wanted, stage), context) if stage.rest else None
         )
         for node in stage.as_numpy:
-            setting.tell(node)
+            context.report_numpy(node)
 
     def run(self, values: Values, clock: Clock | None = None) -> None:
         """Add the values that are left to those that are given. A `clock` is told what every part took."""
@@ -294,8 +294,8 @@ class Step:
         if not self.stage.lengths:
             return [values[name] for name in self.stage.inputs]
         symbols = self._symbols(values)
-        told = {name: np.empty(value_of(extent, symbols), np.uint8) for name, extent in self.stage.lengths.items()}
-        return [told[name] if name in told else values[name] for name in self.stage.inputs]
+        lengths = {name: np.empty(value_of(extent, symbols), np.uint8) for name, extent in self.stage.lengths.items()}
+        return [lengths[name] if name in lengths else values[name] for name in self.stage.inputs]
 
     def _symbols(self, values: Values) -> dict[str, int]:
         return {symbol: values[name].shape[dimension] for symbol, (name, dimension) in self.stage.places().items()}
@@ -304,9 +304,9 @@ class Step:
 class NodeRunner:
     """A node as its reference implementation; its graphs are compiled on their own."""
 
-    def __init__(self, node: Node, setting: Setting) -> None:
+    def __init__(self, node: Node, context: SessionContext) -> None:
         self.node = node
-        self._bodies = {name: _BodyRunner(f"{node.operator}_{name}", body, setting) for name, body in node.bodies.items()}
+        self._bodies = {name: _BodyRunner(f"{node.operator}_{name}", body, context) for name, body in node.bodies.items()}
 
     def run(self, values: Values) -> tuple[Any, ...]:
         """The results for the values that the node reads."""
@@ -329,13 +329,13 @@ class NodeRunner:
 class _BodyRunner:
     """A graph inside a node."""
 
-    def __init__(self, name: str, body: Body, setting: Setting) -> None:
-        self._name, self._body, self._setting = name, body, setting
+    def __init__(self, name: str, body: Body, context: SessionContext) -> None:
+        self._name, self._body, self._context = name, body, context
 
     @cached_property
-    def _remainder(self) -> Remainder:
+    def _remaining(self) -> RemainingSubgraph:
         wanted = [one.unique for one in self._body.outputs]
-        return Remainder(self._name, self._body.nodes, self._body.constants, wanted, self._setting)
+        return RemainingSubgraph(self._name, self._body.nodes, self._body.constants, wanted, self._context)
 
     def bound(self, outer: Values) -> Any:
         """A callable: arrays to a tuple of arrays, with the outer values that the graph captures."""
@@ -348,7 +348,7 @@ class _BodyRunner:
             raise InvalidModel(f"a body of {len(self._body.inputs)} inputs is given {len(inputs)}", where=where)
         values = {name: outer[name] for name in self._body.captured}
         values.update((one.unique, as_value(given)) for one, given in zip(self._body.inputs, inputs, strict=True))
-        self._remainder.run(values)
+        self._remaining.run(values)
         return tuple(values[one.unique] for one in self._body.outputs)
 
 

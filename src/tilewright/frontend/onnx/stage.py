@@ -23,7 +23,7 @@ from tilewright.frontend.onnx.model import Array, Node
 from tilewright.frontend.onnx.recorded import Mark, needed_operators, that_bind_symbols
 from tilewright.frontend.onnx.reference import described, grown_elements, placed, run_reference
 from tilewright.frontend.onnx.sizes import check_shape
-from tilewright.frontend.onnx.stage_types import NeedsContents, Obstacle, Question, Stage
+from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Obstacle, Stage
 from tilewright.graph.builder import Builder, NotKnown
 from tilewright.graph.sums_of_extents import SumOfExtents
 from tilewright.graph.types import Extent, Graph, SymbolicExtent, Tensor
@@ -37,15 +37,15 @@ MOST_SAMPLED = 1 << 22
 _log = logging.getLogger("tilewright.plan")
 
 
-def import_stage(question: Question, obstacle: Obstacle) -> Stage:
+def import_stage(import_request: ImportRequest, obstacle: Obstacle) -> Stage:
     """The stage with which these nodes begin.
 
-    Raises `NeedsContents` for an input that must be known, `ShapeError`, `InvalidModel` or `DTypeError` with the node where
+    Raises `NeedsValues` for an input that must be known, `ShapeError`, `InvalidModel` or `DTypeError` with the node where
     operands make no sense, and `UnsupportedOperation` where something cannot be done with a symbolic extent.
     """
-    walk = _Walk(question, obstacle)
-    walk.run()
-    return walk.stage()
+    traversal = _Traversal(import_request, obstacle)
+    traversal.run()
+    return traversal.stage()
 
 
 def live_nodes(nodes: Sequence[Node], wanted: Iterable[str]) -> list[Node]:
@@ -59,8 +59,8 @@ def live_nodes(nodes: Sequence[Node], wanted: Iterable[str]) -> list[Node]:
 
 
 @dataclass(slots=True)
-class _Walk:
-    question: Question
+class _Traversal:
+    import_request: ImportRequest
     obstacle: Obstacle
     builder: Builder = field(init=False)
     tensors: dict[str, Tensor] = field(default_factory=dict)
@@ -80,16 +80,16 @@ class _Walk:
     """By operator that reads at positions that data gives, the label of its node."""
 
     def __post_init__(self) -> None:
-        self.builder = Builder(self.question.name)
+        self.builder = Builder(self.import_request.name)
 
     def run(self) -> None:
-        self.known.update(self.question.known)
-        for name, given in self.question.given.items():
+        self.known.update(self.import_request.known)
+        for name, given in self.import_request.given.items():
             if given.dtype:
                 self.tensors[name] = self.builder.input(name, given.shape, given.dtype)
             else:
                 self.opaque[name] = name
-        self.work.extend(live_nodes(self.question.nodes, self.question.wanted))
+        self.work.extend(live_nodes(self.import_request.nodes, self.import_request.wanted))
         while self.work:
             node = self.work.popleft()
             try:
@@ -122,9 +122,11 @@ class _Walk:
 
     def _needs(self, node: Node, tensor: str) -> None:
         """An operator asked for the contents of a tensor."""
-        given = next((name for name in self.question.given if name in self.tensors and self.tensors[name].name == tensor), None)
-        if given is not None and given not in self.question.unknowable:
-            raise NeedsContents(given)
+        given = next(
+            (name for name in self.import_request.given if name in self.tensors and self.tensors[name].name == tensor), None
+        )
+        if given is not None and given not in self.import_request.unknowable:
+            raise NeedsValues(given)
         computed = any(operator.write.tensor == tensor for operator in self.builder.operators)
         self._postpone(node, as_numpy=given is not None or not computed)
 
@@ -274,7 +276,7 @@ class _Walk:
 
     def stage(self) -> Stage:
         as_numpy, rest = self._divided()
-        needed = {name for node, _ in self.waiting for name in node.reads()} | set(self.question.wanted)
+        needed = {name for node, _ in self.waiting for name in node.reads()} | set(self.import_request.wanted)
         written = {operator.write.tensor for operator in self.builder.operators}
         computed: dict[str, str] = {}
         same = {name: self.opaque[name] for name in sorted(needed) if self.opaque.get(name, name) != name}
@@ -293,11 +295,11 @@ class _Walk:
         graph_inputs = tuple(inputs.get(name, name) for name in used)
         made = {name: extent for name in used if name not in inputs for extent in self.builder.tensors[name].shape}
         lengths = {name: extent for name, extent in made.items() if isinstance(extent, SumOfExtents)}
-        outputs, given = tuple(computed.values()), self.question.given
+        outputs, given = tuple(computed.values()), self.import_request.given
         return Stage(graph, graph_inputs, outputs, same, known, as_numpy, rest, given, lengths, self.looking_up)
 
     def _given_tensors(self) -> Iterable[tuple[str, Tensor]]:
-        return ((name, self.tensors[name]) for name in self.question.given if name in self.tensors)
+        return ((name, self.tensors[name]) for name in self.import_request.given if name in self.tensors)
 
     def _divided(self) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
         """The nodes that run as NumPy, and those of the next stage."""
@@ -344,49 +346,49 @@ def _is_large(node: Node, inputs: Sequence[Any]) -> bool:
     return max([*sizes, grown_elements(node, inputs) or 0], default=0) > MOST_FOLDED
 
 
-def _identity(walk: _Walk, node: Node) -> None:
-    walk.alias(node.outputs[0], node.inputs[0])
+def _identity(traversal: _Traversal, node: Node) -> None:
+    traversal.alias(node.outputs[0], node.inputs[0])
 
 
-def _shape(walk: _Walk, node: Node) -> None:
-    shape = walk.shape_of(node.inputs[0])
+def _shape(traversal: _Traversal, node: Node) -> None:
+    shape = traversal.shape_of(node.inputs[0])
     if shape is None:
-        walk._as_numpy(node)
+        traversal._as_numpy(node)
         return
     start, end = node.attributes.get("start", 0), node.attributes.get("end", None)
-    walk.known[node.outputs[0]] = extents.of_extents(shape[start:end])
+    traversal.known[node.outputs[0]] = extents.of_extents(shape[start:end])
 
 
-def _size(walk: _Walk, node: Node) -> None:
-    shape = walk.shape_of(node.inputs[0])
+def _size(traversal: _Traversal, node: Node) -> None:
+    shape = traversal.shape_of(node.inputs[0])
     if shape is None:
-        walk._as_numpy(node)
+        traversal._as_numpy(node)
         return
     symbolic = [extent for extent in shape if isinstance(extent, SymbolicExtent)]
     if symbolic and not (len(symbolic) == 1 and all(extent in (1, symbolic[0]) for extent in shape)):
         raise UnsupportedOperation("a product of lengths has no value while a model is imported", where=node.label)
     fixed = [extent for extent in shape if isinstance(extent, int)]
     known = extents.of_extents(symbolic or (int(np.prod(fixed, dtype=np.int64)),))
-    walk.known[node.outputs[0]] = Symbolic(known.array.reshape(())) if isinstance(known, Symbolic) else known.reshape(())
+    traversal.known[node.outputs[0]] = Symbolic(known.array.reshape(())) if isinstance(known, Symbolic) else known.reshape(())
 
 
-def _if(walk: _Walk, node: Node) -> None:
+def _if(traversal: _Traversal, node: Node) -> None:
     """The branch that is taken stands in the node's place."""
-    condition = walk.known_value(node.inputs[0])
-    if condition is _UNKNOWN and node.inputs[0] not in walk.tensors:
-        walk._as_numpy(node)
+    condition = traversal.known_value(node.inputs[0])
+    if condition is _UNKNOWN and node.inputs[0] not in traversal.tensors:
+        traversal._as_numpy(node)
         return
     if condition is _UNKNOWN:
-        raise NotKnown(walk.tensors[node.inputs[0]].name)
+        raise NotKnown(traversal.tensors[node.inputs[0]].name)
     body = node.bodies["then_branch" if np.asarray(condition).reshape(-1)[:1].any() else "else_branch"]
     if len(body.outputs) != len(node.outputs):
         raise InvalidModel(f"{node.label} has {len(node.outputs)} outputs, its branch {len(body.outputs)}", where=node.label)
-    walk.known.update(body.constants)
+    traversal.known.update(body.constants)
     results = [
         Node(node.name, "Identity", "", None, (inner.unique,), (outer,))
         for inner, outer in zip(body.outputs, node.outputs, strict=True)
     ]
-    walk.work.extendleft(reversed([*body.nodes, *results]))
+    traversal.work.extendleft(reversed([*body.nodes, *results]))
 
 
-_OWN: Mapping[str, Callable[[_Walk, Node], None]] = {"Identity": _identity, "Shape": _shape, "Size": _size, "If": _if}
+_OWN: Mapping[str, Callable[[_Traversal, Node], None]] = {"Identity": _identity, "Shape": _shape, "Size": _size, "If": _if}

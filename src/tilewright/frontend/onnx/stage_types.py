@@ -15,7 +15,7 @@ Obstacle: TypeAlias = Callable[[Operator, Mapping[str, Tensor]], str]
 """Why generated code cannot compute an operator; "" if it can."""
 
 
-class NeedsContents(Exception):
+class NeedsValues(Exception):
     """The contents of an input of the stage decide on shapes: it must be imported for these contents."""
 
     def __init__(self, name: str) -> None:
@@ -70,7 +70,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ImportRequest:
     """What to import: nodes, the values that are given and those that are known, and the values that are wanted in the end."""
 
     name: str

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from tilewright.graph.exactness import exact_type
 from tilewright.graph.rewrites.lossless import is_condition
-from tilewright.graph.rewrites.outputs_apart import copy_of
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.rewrites.rename import unused
+from tilewright.graph.rewrites.separate_outputs import copy_of
 from tilewright.graph.scalar import Literal, apply
 from tilewright.graph.types import Graph, Operator, Tensor
 

@@ -243,7 +243,7 @@ def _is_joint(index: Index, pair: Pair, extent: int) -> bool:
 def _with_one_axis(operator: Operator, pair: Pair) -> Operator:
     """The operator with the combination of two axes in place of the outer one."""
     outer, inner = operator.axis(pair[0]), operator.axis(pair[1])
-    joined = replace(outer, extent=planned_extent(outer.extent) * planned_extent(inner.extent))
+    fused = replace(outer, extent=planned_extent(outer.extent) * planned_extent(inner.extent))
 
     def changed(index: Index) -> Index:
         factors: Mapping[object, int] = dict(index.terms)
@@ -251,6 +251,6 @@ def _with_one_axis(operator: Operator, pair: Pair) -> Operator:
         kept = tuple((atom, own) for atom, own in index.terms if atom not in pair)
         return Index(kept, index.constant) + Index(((outer.name, factor),) if factor else ())
 
-    axes = tuple(joined if axis is outer else axis for axis in operator.axes if axis is not inner)
+    axes = tuple(fused if axis is outer else axis for axis in operator.axes if axis is not inner)
     reads = tuple(access.mapped(changed) for access in operator.reads)
     return replace(operator, axes=axes, reads=reads, write=operator.write.mapped(changed))

@@ -64,8 +64,8 @@ def _written(producer: Operator, change: Operator) -> Access | None:
     single = [written for index, written in pairs if index == Index()]
     if any(producer.axis(str(written)).extent != 1 for written in single) or (single and not change.write.indices):
         return None
-    joined = [_joined([part for part in known if index.axes() == {part.axis}]) for index in change.write.indices]
-    indices = _with_single(joined, single, change)
+    fused = [_joined([part for part in known if index.axes() == {part.axis}]) for index in change.write.indices]
+    indices = _with_single(fused, single, change)
     return Access(change.write.tensor, tuple(indices)) if _covers(producer, change, indices) else None
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from tests.support.masked_chains import CAUSAL
 from tests.support.operators import mapping, softmax
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.rewrites.masks_apart import MasksApart
+from tilewright.graph.rewrites.hoist_masks import HoistMasks
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Graph, Tensor
 from tilewright.graph.verifier import verify
@@ -29,7 +29,7 @@ def masked(body: Scalar, *, is_read: bool = True) -> Graph:
 
 def test_a_map_and_a_mask() -> None:
     before = masked(apply("where", CAUSAL, SUM, Literal(float("-inf"))))
-    after = MasksApart().run(before)
+    after = HoistMasks().run(before)
     verify(after)
     assert [operator.body for operator in after.operators[:2]] == [SUM, apply("where", CAUSAL, Load(0), Literal(float("-inf")))]
     generator = np.random.default_rng(0)
@@ -46,4 +46,4 @@ def test_other_maps_stay_whole() -> None:
         masked(apply("where", CAUSAL, SUM, Load(0))),
         masked(apply("where", CAUSAL, SUM, fill), is_read=False),
     ):
-        assert MasksApart().run(graph) == graph
+        assert HoistMasks().run(graph) == graph

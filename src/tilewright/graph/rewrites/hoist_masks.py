@@ -13,7 +13,7 @@ from tilewright.graph.types import Access, Graph, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True)
-class MasksApart:
+class HoistMasks:
     """`where(row >= column, a * x + b, -inf)` becomes a map `a * x + b`, which can end a product in registers, and the mask.
 
     Only where a reduction reads the mask, which may then be left out of whole blocks.
@@ -29,7 +29,7 @@ class MasksApart:
         operators: list[Operator] = []
         tensors = list(graph.tensors)
         for operator in graph.operators:
-            parts = tuple(_apart(operator, {tensor.name for tensor in tensors})) if operator.write.tensor in able else ()
+            parts = tuple(_hoisted(operator, {tensor.name for tensor in tensors})) if operator.write.tensor in able else ()
             if parts:
                 result = graph.tensor(operator.write.tensor)
                 tensors.append(Tensor(parts[0].write.tensor, result.shape, result.dtype))
@@ -37,7 +37,7 @@ class MasksApart:
         return with_operators(replace(graph, tensors=tuple(tensors)), operators)
 
 
-def _apart(operator: Operator, taken: set[str]) -> Iterator[Operator]:
+def _hoisted(operator: Operator, taken: set[str]) -> Iterator[Operator]:
     """What a mask lets through, and the mask; nothing of other operators."""
     match operator.body:
         case Apply("where", (condition, Apply() as kept, Literal() as fill)) if operator.is_map() and _is_of_positions(condition):

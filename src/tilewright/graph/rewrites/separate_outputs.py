@@ -12,7 +12,7 @@ from tilewright.graph.types import Access, Axis, Graph, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True)
-class OutputsApart:
+class SeparateOutputs:
     """An output that is an input, a constant, or an output already is a copy, under another name, in the same place."""
 
     name: str = "outputs-apart"

@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.rewrites.known_rows import as_known_rows, is_known
+from tilewright.graph.rewrites.match_softmax_and_norms import as_known_rows, is_known
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import AxisValue, Literal, Load, Point, Scalar, State, rewrite, subexpressions
 from tilewright.graph.types import Access, Axis, AxisKind, Extent, Graph, Guard, Operator, Reduction, StateVariable, Tensor
@@ -26,14 +26,14 @@ MOST_STEPS_BACK = 2
 
 
 @dataclass(frozen=True, slots=True)
-class JoinRows:
+class FuseRowReductions:
     """A map of a tensor's elements and of reductions of its rows is computed with these reductions, row by row.
 
     Formulas that are known (softmax, layer norm, RMS norm) become those operators. Others are computed as they are written, but
     for the division by a value of the row, which is a product with its reciprocal.
     """
 
-    known_only: bool = False
+    matches_only: bool = False
     """Whether other formulas stay as they are."""
     name: str = "join-rows"
 
@@ -42,8 +42,8 @@ class JoinRows:
         flow = _Flow(graph)
         for operator in graph.operators:
             if flow.can_begin(operator):
-                flow.join(operator, known_only=self.known_only)
-        return with_operators(graph, flow.operators.values()) if flow.joined else graph
+                flow.join(operator, matches_only=self.matches_only)
+        return with_operators(graph, flow.operators.values()) if flow.fused else graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class _Flow:
     tensors: dict[str, Tensor] = field(default_factory=dict)
     readers: dict[str, list[str]] = field(default_factory=dict)
     positions: dict[str, int] = field(default_factory=dict)
-    joined: bool = False
+    fused: bool = False
 
     def __post_init__(self) -> None:
         self.tensors = {tensor.name: tensor for tensor in self.graph.tensors}
@@ -83,12 +83,12 @@ class _Flow:
         """Whether an operator that is still there reduces rows."""
         return self.operators.get(operator.write.tensor) is operator and _is_plain_reduction(operator)
 
-    def join(self, operator: Operator, *, known_only: bool) -> None:
+    def join(self, operator: Operator, *, matches_only: bool) -> None:
         """Join the formula that an operator's reduction belongs to, if there is one."""
         for base in self._bases(operator, MOST_STEPS_BACK):
             region = _Region(self, base)
-            joined = ((region.joined(end), end) for end in region.ends())
-            found = next((pair for pair in joined if is_known(pair[0]) or not known_only), None)
+            fused = ((region.fused(end), end) for end in region.ends())
+            found = next((pair for pair in fused if is_known(pair[0]) or not matches_only), None)
             if found is not None:
                 self._replace(found[0], found[1].made)
                 return
@@ -110,7 +110,7 @@ class _Flow:
         for tensor in made - {operator.write.tensor}:
             del self.operators[tensor]
         self.operators[operator.write.tensor] = operator
-        self.joined = True
+        self.fused = True
 
 
 class _Region:
@@ -136,7 +136,7 @@ class _Region:
                     found.insert(0, value)
         return sorted(found, key=lambda value: -value.reductions)
 
-    def joined(self, value: _Value) -> Operator:
+    def fused(self, value: _Value) -> Operator:
         """The row-wise reduction that makes a value."""
         (tensor,) = (name for name, own in self.values.items() if own is value)
         extents = self._extents()
