@@ -30,12 +30,16 @@ from typing import Any, TypeAlias, TypeVar, Union
 import ml_dtypes
 import numpy as np
 
-from tilewright.graph.element_types import NAMES
-
 T = TypeVar("T")
 Encoded: TypeAlias = Any
 """What `json` reads and writes."""
-ARRAY_TYPES = frozenset(NAMES.values()) - {"object"}
+ARRAY_TYPES = frozenset(
+    (
+        *("bool", "complex64", "complex128", "float16", "bfloat16", "float32", "float64"),
+        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (2, 4, 8, 16, 32, 64)),
+        *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn"),
+    )
+)
 NOT_READABLE = (ValueError, RecursionError, OverflowError, MemoryError)
 """What damaged or hostile content can raise on its way through `json`, `base64`, NumPy and the checks here."""
 

@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tilewright.errors import InvalidModel
+from tilewright.errors import DTypeError, InvalidModel
 
 STRING = 8
 
@@ -46,7 +46,7 @@ BITS = {"uint4": 4, "int4": 4, "float4_e2m1fn": 4, "uint2": 2, "int2": 2}
 
 
 def dtype_of(number: int, where: str) -> np.dtype[Any]:
-    """The NumPy type of an element type; strings are objects. Raises `InvalidModel` for a number without meaning.
+    """The NumPy type of an element type; strings are objects. Raises `InvalidModel` for a number that no type has.
 
     >>> dtype_of(16, "x").name
     'bfloat16'
@@ -54,6 +54,18 @@ def dtype_of(number: int, where: str) -> np.dtype[Any]:
     if number not in _NAMES:
         raise InvalidModel(f"there is no element type {number}", where=where)
     name = _NAMES[number][0]
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def element_type(code: Any) -> np.dtype[Any]:
+    """The NumPy type for an ONNX number (strings are objects); a type or its name stays. Raises `DTypeError` for others.
+
+    >>> element_type(10), element_type("int8")
+    (dtype('float16'), dtype('int8'))
+    """
+    name = _NAMES.get(int(code), ("", ""))[0] if isinstance(code, int | np.integer) else np.dtype(code).name
+    if not name or (not hasattr(np, name) and not hasattr(ml_dtypes, name)):
+        raise DTypeError(f"element type {code} is not known here", hint="ONNX numbers its element types from 1 to 26")
     return np.dtype(getattr(ml_dtypes, name, name))
 
 

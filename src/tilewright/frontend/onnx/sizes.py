@@ -7,8 +7,11 @@ import os
 from collections.abc import Sequence
 from functools import cache
 
-from tilewright.errors import InvalidModel
+from tilewright.errors import InvalidModel, ShapeError
 from tilewright.graph.types import Extent, SymbolicExtent
+
+MOST_ELEMENTS = 2**31
+"""Results with more elements than this are refused before memory is asked for them."""
 
 
 @cache
@@ -32,3 +35,12 @@ def check_bytes(size_bytes: int, where: str) -> None:
     if not 0 <= size_bytes <= most_bytes():
         why = f"it would have {size_bytes} bytes, and this machine has {most_bytes()}"
         raise InvalidModel("a tensor does not fit into memory", where=where, why=why)
+
+
+def check_size(shape: Sequence[int], where: str) -> tuple[int, ...]:
+    """The shape of a result as integers; raises `ShapeError` for negative extents and for more than MOST_ELEMENTS elements."""
+    extents = tuple(int(extent) for extent in shape)
+    if any(extent < 0 for extent in extents) or math.prod(extents) > MOST_ELEMENTS:
+        why = f"extents are 0 or more, elements at most {MOST_ELEMENTS}"
+        raise ShapeError(f"a result of shape {extents}", where=where, why=why)
+    return extents

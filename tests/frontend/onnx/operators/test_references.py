@@ -7,7 +7,8 @@ from tests.support.onnx_operators import operator
 from tests.support.onnx_references import cases_of, check, missing_operators
 from tilewright.errors import TilewrightError
 from tilewright.frontend.onnx.definition import definitions
-from tilewright.graph.element_types import check_size, element_type
+from tilewright.frontend.onnx.element_types import element_type
+from tilewright.frontend.onnx.sizes import check_size
 
 OPERATORS = [
     "SequenceConstruct",

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.generator.seeds import generator_of
-from tilewright.graph.element_types import element_type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

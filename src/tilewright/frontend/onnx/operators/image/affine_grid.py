@@ -13,7 +13,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
-from tilewright.graph.element_types import MOST_ELEMENTS
+from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.shapes import shape_text
 
 

@@ -12,7 +12,7 @@ from tilewright.errors import InvalidModel, ShapeError
 from tilewright.frontend.onnx.operators.ml.scores import (
     DOMAIN,
 )
-from tilewright.graph.element_types import check_size
+from tilewright.frontend.onnx.sizes import check_size
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
 _COMPARISONS: tuple[Callable[[Any, Any], Any], ...] = (

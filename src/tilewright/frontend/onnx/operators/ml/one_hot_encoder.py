@@ -14,7 +14,7 @@ from tilewright.frontend.onnx.operators.ml.scores import (
     DOMAIN,
     labels_of,
 )
-from tilewright.graph.element_types import check_size
+from tilewright.frontend.onnx.sizes import check_size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,11 +16,11 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import Sliding
+from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builder import Builder
 from tilewright.graph.builders.convolution import convolved, product
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.windows import Window
-from tilewright.graph.element_types import MOST_ELEMENTS
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Load

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.element_types import element_type
 from tilewright.graph.builder import Builder
 from tilewright.graph.builders.norms import layer_norm
-from tilewright.graph.element_types import element_type
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.shapes import normalize_axis

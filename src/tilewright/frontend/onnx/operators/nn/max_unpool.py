@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
-from tilewright.graph.element_types import MOST_ELEMENTS
+from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import shape_text
 

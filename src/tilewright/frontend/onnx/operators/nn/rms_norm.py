@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.nn.layer_norm import normalized
 from tilewright.graph.builder import Builder
 from tilewright.graph.builders.norms import rms_norm
-from tilewright.graph.element_types import element_type
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.shapes import normalize_axis
 from tilewright.graph.types import Tensor

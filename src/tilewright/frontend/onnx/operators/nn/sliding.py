@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.windows import Window
-from tilewright.graph.element_types import MOST_ELEMENTS
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, SymbolicExtent
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.quantization.quantized import (
     SMALL,
     lowered_quantized,
@@ -20,7 +21,6 @@ from tilewright.frontend.onnx.operators.quantization.quantized import (
     spread,
 )
 from tilewright.graph.builder import Builder, Operand
-from tilewright.graph.element_types import element_type
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.types import Tensor
 

@@ -19,7 +19,7 @@ from tilewright.frontend.onnx.operators.signal.spectra import (
     positive_integer,
     real_numbers,
 )
-from tilewright.graph.element_types import check_size
+from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.shapes import normalize_axis
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.graph.element_types import check_size
+from tilewright.frontend.onnx.sizes import check_size
 
 
 def check_parts(x: Any, where: str) -> None:

@@ -13,7 +13,8 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
-from tilewright.graph.element_types import check_size, element_type
+from tilewright.frontend.onnx.element_types import element_type
+from tilewright.frontend.onnx.sizes import check_size
 
 
 @dataclass(frozen=True, slots=True)

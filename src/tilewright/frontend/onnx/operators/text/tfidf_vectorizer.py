@@ -10,7 +10,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
-from tilewright.graph.element_types import check_size
+from tilewright.frontend.onnx.sizes import check_size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
