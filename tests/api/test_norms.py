@@ -19,6 +19,11 @@ X, Y, WEIGHT, BIAS, LAYER = random(13, 37) + 1, random(13, 37, seed=1), random(3
 CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "plain": (tw.layer_norm, (X,)),
     "weight and bias": (lambda x, w, b: tw.layer_norm(x, 37, w, b), (X, WEIGHT, BIAS)),
+    "weight and bias are the same tensor": (lambda x, w: tw.layer_norm(x, 37, w, w), (X, WEIGHT)),
+    "of conditions, with weight and bias": (
+        lambda x, w, b: tw.layer_norm(tw.where(x > 1.0, x, 0.5), 37, w, b),
+        (X, WEIGHT, BIAS),
+    ),
     "bias alone": (lambda x, b: tw.layer_norm(x, (37,), bias=b), (X, BIAS)),
     "several dimensions": (lambda x, w: tw.layer_norm(x, (5, 7), w), (random(6, 5, 7), random(5, 7))),
     "bias of rows": (lambda x, b: tw.layer_norm(x, bias=b, axis=0), (X, random(13))),

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tilewright.errors import InternalError
 from tilewright_bench import benchmarks, peers
+from tilewright_bench.measurement.contender import Peer
 
 PEER = """
 from tilewright_bench.measurement.contender import Peer
@@ -32,3 +34,10 @@ def test_a_file_among_the_peers_is_a_peer(tmp_path: Path, monkeypatch: pytest.Mo
     finally:
         benchmarks.offered.cache_clear()
         sys.modules.pop("tilewright_bench.peers.mine")
+
+
+def test_peers_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    twice: dict[str, Peer[object]] = {"gemm": Peer("mine", (), lambda case, threads: (), "")}
+    monkeypatch.setattr(benchmarks, "offered", lambda: (twice, twice))
+    with pytest.raises(InternalError, match="two peers of the benchmark gemm are called 'mine'"):
+        benchmarks.peers_of("gemm")

@@ -9,10 +9,11 @@ from tilewright import compiler
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.operators.tensor.trilu import Trilu
 from tilewright.graph.builder import Builder
+from tilewright.graph.builders.norms import layer_norm
 from tilewright.graph.index import axis
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.compose import inlined
-from tilewright.graph.scalar import AxisValue, Literal, apply
+from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.types import Access, Axis, Graph, Operator, Tensor
 from tilewright.machine import Machine
 
@@ -59,3 +60,14 @@ def test_positions_along_an_axis_that_float32_cannot_count_are_refused():
     builder = Builder("long")
     with pytest.raises(UnsupportedOperation, match="16777217"):
         Trilu().lower(builder, builder.input("x", (2, 2**24 + 1), "float32"))
+
+
+def test_finishes_of_reductions_follow_reads_that_become_one():
+    """Weight and bias of a norm are read by its finish: equal ones are one read, for the finish as for the body."""
+    builder = Builder("norm")
+    x, weight = builder.input("x", (4, 6), "float32"), builder.input("weight", (6,), "float32")
+    operator, _ = layer_norm([x, weight, weight], -1, 1e-5, has_bias=True, name="norm", result="y")
+    merged = inlined(operator, {})
+    assert len(merged.reads) == 2
+    loads = {node.read for node in merged.scalars() if isinstance(node, Load)}
+    assert loads == {0, 1}

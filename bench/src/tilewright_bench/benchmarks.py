@@ -11,6 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from tilewright.errors import InternalError
 from tilewright_bench import peers
 from tilewright_bench.cases.attention import AttentionCase
 from tilewright_bench.cases.chains import ChainCase
@@ -30,9 +31,13 @@ def offered() -> tuple[Mapping[str, Peer[Any]], ...]:
 
 
 def peers_of(benchmark: str) -> dict[str, Peer[Any]]:
-    """The peers that take part in a benchmark, by name."""
-    taking_part = (mapping[benchmark] for mapping in offered() if benchmark in mapping)
-    return {peer.name: peer for peer in taking_part}
+    """The peers that take part in a benchmark, by name. Raises `InternalError` for a name that two peers have."""
+    found: dict[str, Peer[Any]] = {}
+    for peer in (mapping[benchmark] for mapping in offered() if benchmark in mapping):
+        if peer.name in found:
+            raise InternalError(f"two peers of the benchmark {benchmark} are called {peer.name!r}")
+        found[peer.name] = peer
+    return found
 
 
 CHAINS: Benchmark[ChainCase] = Benchmark("chains", chains.PEER, peers_of("chains"))

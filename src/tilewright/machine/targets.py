@@ -116,9 +116,10 @@ def _features(isa_level: Any, document: Mapping[str, Any], name: str) -> frozens
     if document["architecture"] not in isa.INSTRUCTIONS:
         _refuse(name, f"architecture is {document['architecture']!r}, not one of {', '.join(isa.INSTRUCTIONS)}")
     listed = frozenset(map(str, document["features"]))
-    unknown = sorted(listed - isa.INSTRUCTIONS[document["architecture"]])
+    known = isa.INSTRUCTIONS[document["architecture"]]
+    unknown = sorted(listed - known)
     if unknown:
-        _refuse(name, f"features has unknown names: {', '.join(unknown)}")
+        _refuse(name, f"features has unknown names: {', '.join(unknown)}; known are {', '.join(sorted(known))}")
     return listed | (isa.LEVELS[isa_level] if isa_level is not None else frozenset())
 
 

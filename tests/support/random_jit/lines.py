@@ -140,6 +140,7 @@ def norm_with_weights(g: Growing) -> None:
     x = g.pick(least_rank=1)
     shape = g.shape(x)[-int(g.random.integers(1, g.rank(x) + 1)) :]
     w, b = (g.given(g.random.standard_normal(shape), is_constant=bool(g.random.integers(2))) for _ in range(2))
+    b = w if g.random.random() < 0.2 else b
     text = g.choose(("F.layer_norm({0}, {3}, {1}, {2})", "F.rms_norm({0}, {3}, {1}, 1e-5)"))
     g.add(text.format(x, w, b, shape), x, w, b)
 

@@ -9,6 +9,7 @@ from functools import reduce
 from tilewright.errors import InternalError
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import FloorDiv, Index, Mod, with_natural_dividends
+from tilewright.graph.rewrites.rebuild import with_scalars
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, rewrite, subexpressions
 from tilewright.graph.types import Access, Operator, largest_extent
 
@@ -49,7 +50,7 @@ def inlined(operator: Operator, producers: Mapping[str, Operator]) -> Operator:
     """An operator that computes, wherever it reads without a guard what one of these maps writes, the map's body itself.
 
     The maps have no lookups. What lookups read, and what they look in, stays a tensor; so does what is made of positions that
-    the operator's own axes do not give exactly.
+    the operator's own axes do not give exactly. Finishes of reductions load, too: norms read gain and shift there.
     """
     reads: list[Access] = []
     values: dict[int, Scalar] = {}
@@ -67,7 +68,7 @@ def inlined(operator: Operator, producers: Mapping[str, Operator]) -> Operator:
             continue
         inner = [_number_of(composed(read, positions, extents), reads) for read in producer.reads]
         values[number] = _renumbered(body, {old: Load(new) for old, new in enumerate(inner)})
-    return replace(operator, reads=tuple(reads), body=_renumbered(operator.body, values))
+    return with_scalars(replace(operator, reads=tuple(reads)), lambda scalar: _renumbered(scalar, values))
 
 
 def _at(body: Scalar, positions: Mapping[str, Index], extents: Mapping[str, int]) -> Scalar | None:
