@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -276,7 +276,7 @@ class Graph:
         return self.found[name]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Chain:
     """Operators in topological order with one sink, planned and fused as one; axes are named consistently across them."""
 
@@ -285,8 +285,22 @@ class Chain:
     operators: tuple[Operator, ...]
     constants: tuple[str, ...] = ()
     """Inputs that do not change between calls."""
-    facts: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """Answers about the chain that do not change, by question: see `plan.chain_analysis`."""
+    extents: Mapping[str, Extent] = field(init=False, repr=False, compare=False)
+    """The extent of every axis."""
+    _by_name: Mapping[str, Operator] = field(init=False, repr=False, compare=False)
+    _by_result: Mapping[str, Operator] = field(init=False, repr=False, compare=False)
+    _by_operand: Mapping[str, tuple[Operator, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        readers: dict[str, tuple[Operator, ...]] = {}
+        for operator in self.operators:
+            for tensor in dict.fromkeys(access.tensor for access in operator.reads):
+                readers[tensor] = (*readers.get(tensor, ()), operator)
+        extents = {axis.name: axis.extent for operator in self.operators for axis in operator.axes}
+        object.__setattr__(self, "extents", extents)
+        object.__setattr__(self, "_by_name", {operator.name: operator for operator in self.operators})
+        object.__setattr__(self, "_by_result", {operator.write.tensor: operator for operator in self.operators})
+        object.__setattr__(self, "_by_operand", readers)
 
     @property
     def output(self) -> str:
@@ -311,45 +325,15 @@ class Chain:
 
     def operator(self, name: str) -> Operator:
         """The operator of that name."""
-        return self._by_name()[name]
+        return self._by_name[name]
 
     def producer(self, tensor: str) -> Operator | None:
         """The operator that writes a tensor, None for an input."""
-        return self._by_result().get(tensor)
+        return self._by_result.get(tensor)
 
     def consumers(self, tensor: str) -> tuple[Operator, ...]:
         """The operators that read a tensor."""
-        return self._by_operand().get(tensor, ())
-
-    def _by_name(self) -> dict[str, Operator]:
-        if "by name" not in self.facts:
-            self.facts["by name"] = {operator.name: operator for operator in self.operators}
-        found: dict[str, Operator] = self.facts["by name"]
-        return found
-
-    def _by_result(self) -> dict[str, Operator]:
-        if "by result" not in self.facts:
-            self.facts["by result"] = {operator.write.tensor: operator for operator in self.operators}
-        found: dict[str, Operator] = self.facts["by result"]
-        return found
-
-    def _by_operand(self) -> dict[str, tuple[Operator, ...]]:
-        if "by operand" not in self.facts:
-            readers: dict[str, tuple[Operator, ...]] = {}
-            for operator in self.operators:
-                for tensor in dict.fromkeys(access.tensor for access in operator.reads):
-                    readers[tensor] = (*readers.get(tensor, ()), operator)
-            self.facts["by operand"] = readers
-        found: dict[str, tuple[Operator, ...]] = self.facts["by operand"]
-        return found
-
-    @property
-    def extents(self) -> Mapping[str, Extent]:
-        """The extent of every axis."""
-        if "extents" not in self.facts:
-            self.facts["extents"] = {axis.name: axis.extent for operator in self.operators for axis in operator.axes}
-        found: Mapping[str, Extent] = self.facts["extents"]
-        return found
+        return self._by_operand.get(tensor, ())
 
     @property
     def shared_axes(self) -> tuple[str, ...]:

@@ -1,13 +1,12 @@
-"""Chain analysis: facts of a chain that planning asks for thousands of times, each derived once per chain.
-
-The answers live in the chain, and as long as it does. Nobody may change an answer.
-"""
+"""Chain analysis: facts of a chain that planning asks for thousands of times, each derived once per chain."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar, cast
+from weakref import ref
 
 from tilewright.graph.types import Chain
 
@@ -15,12 +14,31 @@ Answer = TypeVar("Answer")
 Arguments = ParamSpec("Arguments")
 
 
+@dataclass(frozen=True, slots=True)
+class ChainAnalysis:
+    """The facts of one chain, by question and arguments. Nobody may change a fact, and none may refer to the chain itself."""
+
+    chain: ref[Chain]
+    facts: dict[Hashable, object] = field(default_factory=dict)
+
+
+_analyses: dict[int, ChainAnalysis] = {}
+"""Of the chains that are alive, by identity: comparing chains would take longer than most answers."""
+
+
+def analysis_of(chain: Chain) -> ChainAnalysis:
+    """The analysis of a chain, which lives as long as the chain does."""
+    key, forget = id(chain), _analyses.pop
+    if key not in _analyses:
+        _analyses[key] = ChainAnalysis(ref(chain, lambda _: forget(key, None)))
+    return _analyses[key]
+
+
 def derived_once(question: Callable[Concatenate[Chain, Arguments], Answer]) -> Callable[Concatenate[Chain, Arguments], Answer]:
     """A function of a chain, and of hashable arguments, that is evaluated once for each of them.
 
-    >>> from tilewright.graph.types import Chain
     >>> asked = []
-    >>> count = fact(lambda chain, factor: asked.append(factor) or factor * len(chain.operators))
+    >>> count = derived_once(lambda chain, factor: asked.append(factor) or factor * len(chain.operators))
     >>> chain = Chain("empty", (), ())
     >>> count(chain, 2), count(chain, 2), count(chain, 3), asked
     (0, 0, 0, [2, 3])
@@ -28,10 +46,10 @@ def derived_once(question: Callable[Concatenate[Chain, Arguments], Answer]) -> C
 
     @wraps(question)
     def answer(chain: Chain, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Answer:
+        facts = analysis_of(chain).facts
         key = question, arguments, tuple(named.items())
-        if key not in chain.facts:
-            chain.facts[key] = question(chain, *arguments, **named)
-        known: Answer = chain.facts[key]
-        return known
+        if key not in facts:
+            facts[key] = question(chain, *arguments, **named)
+        return cast(Answer, facts[key])
 
     return answer
