@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 
 from tilewright.kernels.element_access import C_TYPES
 
@@ -55,8 +55,14 @@ ASKED, ASKED_PARAMETERS = ("next", "lines"), ("const float *next", "long lines")
 
 COLUMNS, DEPTH = "columns", "depth"
 """What the lanes of a kernel's vectors run along."""
-PREFETCHABLE = ("left", "right", "target")
-"""Operands that a kernel may prefetch: A, B and C."""
+
+
+class OperandRole(StrEnum):
+    """An operand of C += A B, which a kernel may prefetch."""
+
+    LEFT = "left"
+    RIGHT = "right"
+    TARGET = "target"
 
 
 class SourceKind(Enum):

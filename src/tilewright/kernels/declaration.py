@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tilewright.errors import TilewrightError
-from tilewright.kernels.contract import COLUMNS, DEPTH, PREFETCHABLE, MicroKernel
+from tilewright.kernels.contract import COLUMNS, DEPTH, MicroKernel, OperandRole
 
 OPERATIONS = ("matmul",)
 LANE_BITS = 32
@@ -36,8 +36,8 @@ def _problems(kernel: MicroKernel) -> Iterator[tuple[str, str, str]]:
         yield "peak_share", "is not a share", "measure it, between 0 and 1: of the peak of vectors of vector_bits"
     if kernel.lanes_along not in (COLUMNS, DEPTH):
         yield "lanes_along", "is neither columns nor depth", f"choose from {COLUMNS}, {DEPTH}"
-    if not set(kernel.prefetch) <= set(PREFETCHABLE):
-        yield "prefetch", "names something else than operands", f"choose from {', '.join(PREFETCHABLE)}"
+    if not set(kernel.prefetch) <= set(OperandRole):
+        yield "prefetch", "names something else than operands", f"choose from {', '.join(OperandRole)}"
     if not callable(emit):
         yield "emit", "cannot be called", "give a function of (name, variants) that returns a KernelSource"
 

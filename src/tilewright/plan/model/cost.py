@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from tilewright.graph.types import Chain, Operator
-from tilewright.kernels.contract import MicroKernel
+from tilewright.kernels.contract import MicroKernel, OperandRole
 from tilewright.machine.machine import Machine
 from tilewright.plan.arrays import Count, Quantity, product
 from tilewright.plan.chains import axis_names
@@ -124,11 +124,11 @@ def operator_work(
     traffic = {level: ELEMENT_BYTES * sum(elements) for level, elements in moved.items()}
     functions = vector_seconds(context, view.operator, view.loops[:shared_count], block.functions_s, block.footprints)
     functions = functions * (guarded.masked / guarded.computed if is_plain_mask(context.chain, view.operator.name) else 1)
-    pages = {"right": 0.0 if conflict is None else packing}
-    pages["left"] = left_page_seconds(context, view.operator, moved, nearest.tiles)
+    left_pages = left_page_seconds(context, view.operator, moved, nearest.tiles)
+    pages = {OperandRole.LEFT: left_pages, OperandRole.RIGHT: 0.0 if conflict is None else packing}
     prefetching = prefetch_seconds(context, view, moved, nearest.tiles, calls, packed=conflict is None, pages_s=pages)
     streams = stream_seconds(context, view, moved, in_place=conflict is not None)
-    packing = packing + pages["left"] + target_page_seconds(context, view.operator, moved, nearest.tiles)
+    packing = packing + left_pages + target_page_seconds(context, view.operator, moved, nearest.tiles)
     line_buffer_s = view.carried * coefficients.pass_cycles_per_vector * context.vectors_per_element / hz
     return Work(
         nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic, prefetching, streams, line_buffer_s

@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 
 from tilewright.graph.types import Operator
-from tilewright.kernels.contract import MicroKernel
+from tilewright.kernels.contract import MicroKernel, OperandRole
 from tilewright.plan.arrays import Count, Quantity
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, PAGE_BYTES, CostContext
 from tilewright.plan.model.operands_read_once import FEW_ROWS
@@ -36,7 +36,7 @@ def prefetch_seconds(
     calls: Quantity,
     *,
     packed: bool,
-    pages_s: Mapping[str, Quantity],
+    pages_s: Mapping[OperandRole, Quantity],
 ) -> Quantity:
     """The price of an operator's prefetches less what they hide; 0 for kernels without.
 
@@ -48,12 +48,13 @@ def prefetch_seconds(
     if kernel is None or not kernel.prefetch:
         return 0.0
     _, _, depth = kernel_tile(context, operator, tiles)
-    cost = calls * sum(_cycles_per_call(context, kernel, one, depth) for one in kernel.prefetch) / context.machine.frequency_hz
+    roles = [OperandRole(name) for name in kernel.prefetch]
+    cost = calls * sum(_cycles_per_call(context, kernel, role, depth) for role in roles) / context.machine.frequency_hz
     followed = packs_now(context, view, packed=packed) or _is_followed(context, view, kernel)
-    hiding = [one for one in kernel.prefetch if one != "right" or not followed]
-    hidden = sum(_hidden_seconds(context, operator, one, moved) for one in hiding)
+    hiding = [role for role in roles if role is not OperandRole.RIGHT or not followed]
+    hidden = sum(_hidden_seconds(context, operator, role, moved) for role in hiding)
     in_memory = context.source_position == len(context.cache_levels)
-    pages = sum(pages_s.get(one, 0.0) for one in hiding) if in_memory else 0.0
+    pages = sum(pages_s.get(role, 0.0) for role in hiding) if in_memory else 0.0
     return cost - hidden - context.coefficients.prefetch_hides * pages
 
 
@@ -65,12 +66,12 @@ def stream_seconds(
     That it shows, and that prefetches hide it, is measured (docs/kernels.md), not derived.
     """
     kernel = context.kernels.get(view.operator.name)
-    if kernel is None or "right" in kernel.prefetch or _is_followed(context, view, kernel):
+    if kernel is None or OperandRole.RIGHT in kernel.prefetch or _is_followed(context, view, kernel):
         return 0.0
     if kernel.rows > FEW_ROWS and (in_place or not packs_ahead(context, view)):
         return 0.0
-    moving = _moving_seconds(context, view.operator, "right", moved, context.fusion_position)
-    return moving * context.coefficients.visible_stream * _near(context, view.operator, "right")
+    moving = _moving_seconds(context, view.operator, OperandRole.RIGHT, moved, context.fusion_position)
+    return moving * context.coefficients.visible_stream * _near(context, view.operator, OperandRole.RIGHT)
 
 
 def _is_followed(context: CostContext, view: OperatorView, kernel: MicroKernel) -> bool:
@@ -86,27 +87,27 @@ def _is_followed(context: CostContext, view: OperatorView, kernel: MicroKernel) 
     return packs_ahead(context, view) or (is_one_row and is_long)
 
 
-def _cycles_per_call(context: CostContext, kernel: MicroKernel, operand: str, depth: Count) -> Quantity:
-    sides: dict[str, tuple[Count, Count]] = {
-        "left": (kernel.rows, depth),
-        "right": (depth, kernel.columns),
-        "target": (kernel.rows, kernel.columns),
+def _cycles_per_call(context: CostContext, kernel: MicroKernel, operand: OperandRole, depth: Count) -> Quantity:
+    sides: dict[OperandRole, tuple[Count, Count]] = {
+        OperandRole.LEFT: (kernel.rows, depth),
+        OperandRole.RIGHT: (depth, kernel.columns),
+        OperandRole.TARGET: (kernel.rows, kernel.columns),
     }
     lines = prod(sides[operand]) * ELEMENT_BYTES / context.cache_levels[0].line_bytes
     return lines * dict(context.coefficients.prefetch_cycles_per_line)[operand]
 
 
 def _hidden_seconds(
-    context: CostContext, operator: Operator, operand: str, moved: Mapping[str, tuple[Quantity, ...]]
+    context: CostContext, operator: Operator, operand: OperandRole, moved: Mapping[str, tuple[Quantity, ...]]
 ) -> Quantity:
-    served = len(context.cache_levels) - 1 if operand != "target" else context.fusion_position
+    served = len(context.cache_levels) - 1 if operand is not OperandRole.TARGET else context.fusion_position
     seconds = _moving_seconds(context, operator, operand, moved, served)
     hidden = context.coefficients.visible_traffic * context.coefficients.prefetch_hides
     return seconds * hidden * _near(context, operator, operand)
 
 
 def _moving_seconds(
-    context: CostContext, operator: Operator, operand: str, moved: Mapping[str, tuple[Quantity, ...]], served: int
+    context: CostContext, operator: Operator, operand: OperandRole, moved: Mapping[str, tuple[Quantity, ...]], served: int
 ) -> Quantity:
     """The time of an operand's traffic into the caches from number `served` on."""
     place = _place(context, operator, operand)
@@ -116,25 +117,25 @@ def _moving_seconds(
     return seconds
 
 
-def _near(context: CostContext, operator: Operator, operand: str) -> float:
+def _near(context: CostContext, operator: Operator, operand: OperandRole) -> float:
     """The share of an operand's rows that lie on the same page as the row before: prefetches of others gained nothing.
 
     Of the target, and of the columns of a right operand where the kernel reads those.
     """
     roles = context.roles[operator.name]
     apart = 0
-    if operand == "target":
+    if operand is OperandRole.TARGET:
         apart = axis_stride(context, operator.write, roles.row)
-    elif operand == "right" and context.kernels[operator.name].right_by_columns:
+    elif operand is OperandRole.RIGHT and context.kernels[operator.name].right_by_columns:
         apart = int(np.max(context.sizes[roles.depth])) if roles.depth is not None else 1
     return max(0.0, 1.0 - apart * ELEMENT_BYTES / PAGE_BYTES)
 
 
-def _place(context: CostContext, operator: Operator, operand: str) -> int:
+def _place(context: CostContext, operator: Operator, operand: OperandRole) -> int:
     """The number of an operand among `context.operands` of its operator."""
     roles = context.roles[operator.name]
     operands = context.operands[operator.name]
-    if operand == "target":
+    if operand is OperandRole.TARGET:
         return len(operands) - 1
-    access = operator.reads[roles.left if operand == "left" else roles.right]
+    access = operator.reads[roles.left if operand is OperandRole.LEFT else roles.right]
     return context.read_number(operator, access)
