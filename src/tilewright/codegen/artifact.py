@@ -1,4 +1,4 @@
-"""What code generation hands to the runtime: C text, what to link with it, and how to call it.
+"""The interface between code generation and the runtime: C text, what to link with it, and how to call it.
 
 The ABI of an entry point `NAME`:
 

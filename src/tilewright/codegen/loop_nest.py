@@ -1,4 +1,4 @@
-"""LoopNest: what code generation walks, between a plan and its text.
+"""LoopNest: loops, buffers, copies, kernel calls and vector loops, between a plan and its text.
 
 All coordinates are explicit here: a `View` says where the elements of a box lie, so that emitters know nothing of schedules.
 """

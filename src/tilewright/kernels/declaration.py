@@ -1,4 +1,4 @@
-"""What a declaration must satisfy to be registered; each refusal says which field, why, and what to write instead."""
+"""Validation of micro kernel declarations; each refusal says which field, why, and what to write instead."""
 
 from __future__ import annotations
 

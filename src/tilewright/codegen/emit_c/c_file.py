@@ -1,4 +1,4 @@
-"""What one C file is made of: kernels, loop nests with their arguments, run-time sizes, constants that are packed ahead."""
+"""Content of one C file: kernels, loop nests with their arguments, run-time sizes, constants that are packed ahead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""C text of what packs constants, once for all calls: a function for every way of packing, and one that chooses by number."""
+"""C text of constant packing, once for all calls: a function for every way of packing, and one that chooses by number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""C text of loops whose sums are long: the innermost loop runs in blocks, and full accumulators are emptied into a total."""
+"""C text of long sums: the innermost loop runs in blocks, and full accumulators are emptied into a total."""
 
 from __future__ import annotations
 

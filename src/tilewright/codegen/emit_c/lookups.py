@@ -1,4 +1,4 @@
-"""C text of reads at positions that other reads give: rows copied whole, or elements collected one by one.
+"""C text of lookups, reads at positions that other reads give: rows copied whole, or elements collected one by one.
 
 A position counts from the end if it is negative. One outside of its dimension is reported to the caller, and the first element
 is read in its place: no foreign memory is touched, whatever the data.

@@ -1,4 +1,4 @@
-"""C text of operators that are computed exactly: plain loops in one element type, point by point."""
+"""C text of scalar loops (the fallback): plain loops in one element type, point by point."""
 
 from __future__ import annotations
 

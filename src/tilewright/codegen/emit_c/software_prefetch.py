@@ -1,4 +1,4 @@
-"""C text of fetching ahead: a cursor for every input, set where blocks begin, and advanced by the micro tiles."""
+"""C text of software prefetch: a cursor for every input, set where blocks begin, and advanced by the micro tiles."""
 
 from __future__ import annotations
 

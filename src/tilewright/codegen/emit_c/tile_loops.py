@@ -1,4 +1,4 @@
-"""C text of the loops that tile a block by a micro kernel: one function for each way in which a nest calls it.
+"""C text of loops over micro tiles: one function for each way in which a nest calls a micro kernel.
 
 Whatever of a call is known (extents, strides, whether to accumulate) stands in the function as a constant. A kernel in C is
 inlined there, so that its addresses become displacements, its last rows and columns are chosen at compile time, and a tile's

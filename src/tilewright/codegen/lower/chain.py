@@ -1,4 +1,4 @@
-"""From a Plan to a LoopNest: any schedule of the space, not only winners.
+"""Lowering of a plan to a loop nest: any schedule of the space, not only winners.
 
 The tree is walked once, from the outside in, with the current range of every axis. Loops with one trip vanish, conditions that
 are decided are folded, and every access becomes a view with explicit offset and strides.

@@ -1,4 +1,4 @@
-"""The state of lowering one chain: current ranges, scratch buffers, and where every tensor lies."""
+"""Lowering context of one chain: current ranges, scratch buffers, and where every tensor lies."""
 
 from __future__ import annotations
 

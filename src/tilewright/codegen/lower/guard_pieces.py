@@ -1,4 +1,4 @@
-"""Maps with guards in pieces: cut where a guard begins or ends to hold, so that no piece asks for every element.
+"""Guarded maps in pieces: cut where a guard begins or ends to hold, so that no piece evaluates it for every element.
 
 A constraint of one axis, c * i + b >= 0, holds from a point on or up to one. Below and above it the guard is decided: a read
 is plain, or it is the number that is said elsewhere. What joins arrays, or pads them, becomes plain copies and fills.

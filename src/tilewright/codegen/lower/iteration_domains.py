@@ -1,4 +1,4 @@
-"""What masks make of ranges: a block of rows walks from the first to the last key that it needs, and masks only where it must.
+"""Iteration-domain restriction by masks: a block of rows walks from the first to the last key that it needs.
 
 For a limit `c * l + rest >= 0` the rows of a block need keys up to `floor(rest / -c)` for the largest `rest` of the block
 (c < 0), or from `-floor(rest / c)` on (c > 0); the smallest `rest` says in the same way where all rows need all keys. The first

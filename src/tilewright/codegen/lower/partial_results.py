@@ -1,4 +1,4 @@
-"""Where the parts of a split leave what they made: for every part the output, undivided, and the states of all rows.
+"""Buffers of partial results of a split: for every part the output, undivided, and the states of all rows.
 
 Parts of a plain sum have no states.
 """

@@ -1,4 +1,4 @@
-"""Lowering of what is fetched ahead: where the next block's part of an input lies, and how much of it a micro tile asks for."""
+"""Lowering of software prefetch: where the next block's part of an input lies, and how much of it a micro tile asks for."""
 
 from __future__ import annotations
 

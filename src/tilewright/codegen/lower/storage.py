@@ -1,4 +1,4 @@
-"""Where tensors lie while a chain runs: arguments with run-time strides, and scratch buffers of blocks or whole extents."""
+"""Storage of tensors while a chain runs: arguments with run-time strides, and scratch buffers of blocks or whole extents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to write in place of a function that is not here."""
+"""Hints: what to write in place of a function that does not trace."""
 
 from __future__ import annotations
 

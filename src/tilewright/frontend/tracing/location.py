@@ -1,4 +1,4 @@
-"""Where in the user's source a traced operation stands, and errors that say so."""
+"""Places in the user's source: where a traced operation stands, and errors that say so."""
 
 from __future__ import annotations
 

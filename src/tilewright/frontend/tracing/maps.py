@@ -1,4 +1,4 @@
-"""How elementwise functions of traced values are recorded: scalars become literals, arrays become reads."""
+"""Maps of traced values: scalars become literals, arrays become reads."""
 
 from __future__ import annotations
 

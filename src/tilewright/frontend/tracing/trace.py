@@ -1,4 +1,4 @@
-"""From a NumPy-style function to a graph: the function runs once on stand-ins that record what it does."""
+"""Tracing of a NumPy-style function: it runs once on stand-ins that record a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The C of totals of long sums, of vectors and of doubles: what an addition rounds away goes into the next one.
+"""C of compensated sums, of vectors and of doubles: what an addition rounds away goes into the next one.
 
 The rest of an addition is exact (two-sum: Knuth, The Art of Computer Programming 2, section 4.2.2, theorem B), so that a total is
 wrong by 2u of the sum of absolute values, up to terms of n * u^2 (Higham, Accuracy and Stability of Numerical Algorithms, section

@@ -1,4 +1,4 @@
-"""C text of reads of windows: a vector of which some lanes lie in the padding, and every other element of a row.
+"""C text of guarded windows: a vector of which some lanes lie in the padding, and every other element of a row.
 
 A guard says of which lanes an access is real. Every constraint is affine, so that along the lanes it holds from some lane on or
 up to some lane; those that do not move with the lanes hold for all of them or for none.
