@@ -7,16 +7,16 @@ import pytest
 
 from tilewright.cli.main import main
 from tilewright_bench.benchmarks import CHAINS
-from tilewright_bench.command import CHAIN_NAMES, GEMM_NAMES, _names
+from tilewright_bench.command import CHAIN_NAMES, GEMM_NAMES, names_of
 from tilewright_bench.measurement.contender import OWN
 
 
 def test_names_are_known_and_in_any_case() -> None:
     context, parameter = click.Context(click.Command("x")), click.Option(["--cases"])
-    assert _names(CHAIN_NAMES)(context, parameter, "g2, G10") == ("G2", "G10")
-    assert _names(CHAIN_NAMES)(context, parameter, None) is None
+    assert names_of(CHAIN_NAMES)(context, parameter, "g2, G10") == ("G2", "G10")
+    assert names_of(CHAIN_NAMES)(context, parameter, None) is None
     with pytest.raises(click.BadParameter, match="mkl: choose from"):
-        _names(tuple(CHAINS.peers))(context, parameter, "mkl")
+        names_of(tuple(CHAINS.peers))(context, parameter, "mkl")
 
 
 @pytest.mark.parametrize("file", ["/nonexistent/x.json", "/"])

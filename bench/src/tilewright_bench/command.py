@@ -34,7 +34,7 @@ ATTENTION_NAMES = tuple(shape.name for shape in attention_shapes.SHAPES)
 MLP_NAMES = tuple(shape.name for shape in mlp_shapes.SHAPES)
 
 
-def _names(known: tuple[str, ...]) -> Callable[[click.Context, click.Parameter, str | None], tuple[str, ...] | None]:
+def names_of(known: tuple[str, ...]) -> Callable[[click.Context, click.Parameter, str | None], tuple[str, ...] | None]:
     """A comma-separated list of known names."""
 
     def parse(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[str, ...] | None:
@@ -74,7 +74,7 @@ def _common(benchmark: Benchmark[Any]) -> Callable[[Any], Any]:
     peers = tuple(benchmark.peers)
     options = (
         click.option(
-            "--peers", callback=_names(peers), metavar="NAMES", help=f"Of {', '.join(peers)}; by default those installed."
+            "--peers", callback=names_of(peers), metavar="NAMES", help=f"Of {', '.join(peers)}; by default those installed."
         ),
         click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="For everyone alike."),
         click.option(
@@ -97,7 +97,7 @@ def _common(benchmark: Benchmark[Any]) -> Callable[[Any], Any]:
 def _family(benchmark: Benchmark[Any], names: tuple[str, ...]) -> Callable[[Any], Any]:
     """The options of benchmarks that may be measured with odd sizes."""
     options = (
-        click.option("--cases", callback=_names(names), metavar="NAME,...", help=f"By default all: {', '.join(names)}."),
+        click.option("--cases", callback=names_of(names), metavar="NAME,...", help=f"By default all: {', '.join(names)}."),
         click.option("--odd", is_flag=True, help="The same again with random odd sizes."),
         click.option("--seed", type=int, default=None, help="Of the odd sizes, which a table prints; a random one by default."),
     )
@@ -114,7 +114,7 @@ def bench() -> None:
 
 
 @bench.command()
-@click.option("--cases", callback=_names(CHAIN_NAMES), metavar="G1,G2,...", help="Which chains; all of Table IV by default.")
+@click.option("--cases", callback=names_of(CHAIN_NAMES), metavar="G1,G2,...", help="Which chains; all of Table IV by default.")
 @click.option("--softmax", "kind", flag_value="softmax", help="Only with a softmax between the two products.")
 @click.option("--plain", "kind", flag_value="plain", help="Only without one.")
 @click.option("--both", "kind", flag_value="both", default="both", help="With and without (the default).")
@@ -128,7 +128,7 @@ def chains(json_file: str | None, **options: Any) -> None:
 @bench.command()
 @click.option(
     "--cases",
-    callback=_names(GEMM_NAMES),
+    callback=names_of(GEMM_NAMES),
     metavar="MxNxK,...",
     help=f"Which products; by default all: {', '.join(GEMM_NAMES)}.",
 )

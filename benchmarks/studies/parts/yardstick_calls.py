@@ -54,12 +54,12 @@ def decode(library: ctypes.CDLL, case: AttentionCase, out: FloatArray) -> Callab
 
 def mlp(library: ctypes.CDLL, case: MlpCase, out: FloatArray) -> Callable[[], object]:
     """`void mlp(long rows, x, w, b, y)`: the weights of all layers behind each other, and so the biases."""
-    return _call(library.mlp, case.shape.rows, [case.rows, _joined(case.weights), _joined(case.biases), out])
+    return _call(library.mlp, case.shape.rows, [case.rows, joined(case.weights), joined(case.biases), out])
 
 
 def feed_forward(library: ctypes.CDLL, case: MlpCase, out: FloatArray) -> Callable[[], object]:
     """`void ffn(long rows, x, w1, b1, w2, b2, y)`: the weights in blocks of `PANEL` columns, all rows of a block together."""
-    packed = [_joined([_blocked(weight)]) for weight in case.weights]
+    packed = [joined([blocked(weight)]) for weight in case.weights]
     operands = [case.rows, packed[0], case.biases[0], packed[1], case.biases[1], out]
     return _call(library.ffn, case.shape.rows, operands)
 
@@ -95,13 +95,14 @@ def _call(function: Any, count: int, arrays: Sequence[FloatArray]) -> Callable[[
     return lambda: (function(number, *pointers), arrays)[0]
 
 
-def _joined(arrays: Sequence[FloatArray]) -> FloatArray:
+def joined(arrays: Sequence[FloatArray]) -> FloatArray:
+    """All elements behind each other."""
     whole = aligned((sum(array.size for array in arrays),))
     np.concatenate([array.ravel() for array in arrays], out=whole)
     return whole
 
 
-def _blocked(weight: FloatArray) -> FloatArray:
+def blocked(weight: FloatArray) -> FloatArray:
     """(in, out) as (out / PANEL, in, PANEL)."""
     inner, outer = weight.shape
     return weight.reshape(inner, outer // PANEL, PANEL).swapaxes(0, 1)

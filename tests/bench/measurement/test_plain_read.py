@@ -11,7 +11,7 @@ from tilewright_bench.measurement import plain_read
 def test_a_plain_read_reads_every_element_once(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     array, read = aligned((130, 10)), list[float]()
     array[:] = np.arange(1300).reshape(130, 10)
-    monkeypatch.setattr(plain_read, "_read", lambda parts, count: read.extend(parts[0]))
+    monkeypatch.setattr(plain_read, "read", lambda parts, count: read.extend(parts[0]))
     (reader,) = plain_read.prepare([array], array.astype(np.float64), threads)
     reader.call()
     assert sorted(read) == list(range(1300))
@@ -21,4 +21,4 @@ def test_a_plain_read_reads_every_element_once(threads: int, monkeypatch: pytest
 def test_a_plain_read_loads_what_it_says() -> None:
     array = aligned((4, 64))
     array[:] = np.arange(256).reshape(4, 64)
-    assert plain_read._read([array[:2].ravel(), array[2:].ravel()], 3) == 3 * array.ravel()[::16].sum()
+    assert plain_read.read([array[:2].ravel(), array[2:].ravel()], 3) == 3 * array.ravel()[::16].sum()

@@ -137,7 +137,7 @@ def test_help_and_wrong_usage_of_scripts_end_them(arguments: list[str], status: 
 
 def test_weights_of_a_yardstick_are_in_blocks_of_columns() -> None:
     weight = np.arange(2 * 96, dtype=np.float32).reshape(2, 96)
-    blocked = yardstick_calls._joined([yardstick_calls._blocked(weight)]).reshape(2, 2, 48)
+    blocked = yardstick_calls.joined([yardstick_calls.blocked(weight)]).reshape(2, 2, 48)
     for block in range(2):
         np.testing.assert_array_equal(blocked[block], weight[:, 48 * block : 48 * (block + 1)])
 
