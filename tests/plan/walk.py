@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import product
+from math import prod
 
+import numpy as np
+
+from tilewright.graph.index import Index
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.plan.regions.live_ranges import is_lasting, shared_buffers
 from tilewright.plan.regions.loop_views import view_schedule
@@ -15,6 +20,8 @@ from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Storage, Tri
 
 Ranges = dict[str, tuple[int, int]]
 Element = tuple[int, ...]
+Box = tuple[tuple[str, int, int], ...]
+"""Axes with the ends of their ranges."""
 
 
 def blocks(chain: Chain, schedule: Schedule) -> Iterator[tuple[Operator, Ranges]]:
@@ -82,21 +89,31 @@ def _names(node: Node) -> set[str]:
 
 def _real(access: Access, ranges: Ranges) -> frozenset[Element]:
     """The elements that an access touches where its guard holds."""
-    names = sorted(access.axes())
-    points = (dict(zip(names, point, strict=True)) for point in product(*(range(*ranges[name]) for name in names)))
-    guards = access.guard.constraints if access.guard else ()
-    return frozenset(
-        tuple(index.evaluate(point) for index in access.indices)
-        for point in points
-        if all(guard.evaluate(point) >= 0 for guard in guards)
-    )
+    return _elements(access, _box(access, ranges), access.guard.constraints if access.guard else ())
 
 
 def touched(access: Access, ranges: Ranges) -> frozenset[Element]:
     """The elements that an access touches in a box."""
-    names = sorted(access.axes())
-    points = product(*(range(*ranges[name]) for name in names))
-    return frozenset(tuple(index.evaluate(dict(zip(names, point, strict=True))) for index in access.indices) for point in points)
+    return _elements(access, _box(access, ranges), ())
+
+
+def _box(access: Access, ranges: Ranges) -> Box:
+    return tuple((name, *ranges[name]) for name in sorted(access.axes()))
+
+
+@lru_cache(maxsize=2048)
+def _elements(access: Access, box: Box, guards: tuple[Index, ...]) -> frozenset[Element]:
+    """Every point of the box is looked at, all of them in one array for each axis."""
+    if not access.indices:
+        return frozenset({()})
+    grid = np.meshgrid(*(np.arange(low, high) for _, low, high in box), indexing="ij")
+    points = {name: axis.ravel() for (name, _, _), axis in zip(box, grid, strict=True)}
+    shape = (prod(high - low for _, low, high in box),)
+    is_real = np.ones(shape, bool)
+    for guard in guards:
+        is_real &= guard.evaluate(points) >= 0
+    dimensions = (np.broadcast_to(index.evaluate(points), shape)[is_real].tolist() for index in access.indices)
+    return frozenset(zip(*dimensions, strict=True))
 
 
 def walked_movements(chain: Chain, schedule: Schedule) -> dict[str, int]:
