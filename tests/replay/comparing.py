@@ -63,7 +63,7 @@ def compare(revision: str, machines: Sequence[str], only: str = "", *, with_code
 
     Raises `RuntimeError` where there is no such revision, or where it cannot be replayed.
     """
-    with TemporaryDirectory(outer_loops="tilewright-replay-") as directory, _checked_out(revision, Path(directory)) as tree:
+    with TemporaryDirectory(prefix="tilewright-replay-") as directory, _checked_out(revision, Path(directory)) as tree:
         for machine in machines:
             sides = Path(directory) / "before", Path(directory) / "after"
             _collect_both({sides[0]: tree, sides[1]: ROOT}, machine, only)
