@@ -13,7 +13,7 @@ from tests.support.expected import EPS
 from tilewright.plan.model.threads import LEAST_PARALLEL_S
 from tilewright.plan.regions.parallel_loops import block_count, parallel_axes
 from tilewright.plan.schedule import Loop, Schedule
-from tilewright.plan.types import Plan, Price, PriceTerm
+from tilewright.plan.types import Plan, Price, PriceTerm, TermKind
 from tilewright.runtime.executable import load
 
 pytestmark = pytest.mark.needs("avx2", "fma")
@@ -28,7 +28,7 @@ def packed_by_each(plan: Plan) -> Plan:
 
 def packed_together(plan: Plan) -> Plan:
     """As if the work were worth a region of its own."""
-    term = PriceTerm("much", 2 * LEAST_PARALLEL_S)
+    term = PriceTerm(TermKind.SPILLS, 2 * LEAST_PARALLEL_S)
     return replace(plan, price=Price((term,), block_count(plan.chain, plan.schedule)))
 
 

@@ -33,7 +33,7 @@ from tilewright.plan.regions.online_reductions import cut_axes
 from tilewright.plan.regions.parallel_loops import block_count, parallel_axes
 from tilewright.plan.schedule import Compute, Layout, Loop, Pack
 from tilewright.plan.space.executability import is_executable
-from tilewright.plan.types import Plan, Price, PriceTerm
+from tilewright.plan.types import Plan, Price, PriceTerm, TermKind
 
 CASES = [(name, with_softmax) for name in TABLE_IV for with_softmax in (False, True)]
 
@@ -164,7 +164,7 @@ def test_blocks_divide_evenly_among_the_cores(cores: int) -> None:
 
 
 def test_the_price_on_threads_is_that_of_the_thread_with_most_blocks() -> None:
-    price = Price((PriceTerm("x: arithmetic", 10.0), PriceTerm("call", 1.0)), blocks=10, region_s=0.5)
+    price = Price((PriceTerm(TermKind.ARITHMETIC, 10.0, "x"), PriceTerm(TermKind.CALL, 1.0)), blocks=10, region_s=0.5)
     for threads in range(2, 14):
         hands = [0.0] * threads
         for block in range(10):
@@ -213,7 +213,7 @@ def test_rows_that_fit_nowhere_are_planned_and_priced_as_spills() -> None:
     chain = without_laws(batch_chain(1, 64, 64, 64, 200_000, with_softmax=True))
     plan = plan_chain(chain, CASCADE_LAKE, kernels=KERNELS)
     assert is_executable(plan.chain, plan.schedule)
-    assert any(term.name == "spills" and term.seconds > 0 for term in plan.price.terms)
+    assert any(term.kind is TermKind.SPILLS and term.seconds > 0 for term in plan.price.terms)
 
 
 def test_symbolic_rows_are_planned_with_the_hint_and_right_for_any_size() -> None:
@@ -249,7 +249,9 @@ def test_parallel_loops_are_parallel_in_every_operator() -> None:
 
 
 def test_overlapping_terms_count_the_longest_only() -> None:
-    price = Price((PriceTerm("a", 2.0, "g"), PriceTerm("b", 3.0, "g"), PriceTerm("c", 1.0)))
+    price = Price(
+        (PriceTerm(TermKind.ARITHMETIC, 2.0, "x"), PriceTerm(TermKind.TRAFFIC, 3.0, "x", "L1"), PriceTerm(TermKind.CALL, 1.0))
+    )
     assert price.seconds == 4.0
 
 

@@ -223,9 +223,9 @@ def _key_blocks(blocks: KeyBlocks | None, axis: Callable[[str], str]) -> Iterato
 def _price(title: str, price: Price) -> Iterator[str]:
     """Overlap groups are numbered: terms with a number overlap those with the same."""
     yield f"{title} {_figure(price.seconds)}, {price.blocks} blocks, {_figure(price.region_s)}"
-    groups = list(dict.fromkeys(term.overlap for term in price.terms if term.overlap))
+    groups = list(dict.fromkeys(term.operator for term in price.terms if term.kind.overlaps))
     for term in price.terms:
-        yield f"  {_figure(term.seconds)}{f' overlaps {groups.index(term.overlap)}' if term.overlap else ''}"
+        yield f"  {_figure(term.seconds)}{f' overlaps {groups.index(term.operator)}' if term.kind.overlaps else ''}"
 
 
 def _figure(value: float) -> str:

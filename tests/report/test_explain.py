@@ -64,7 +64,8 @@ def test_what_was_not_fused_is_named_with_both_prices() -> None:
 
 def test_only_the_hidden_terms_of_a_price_say_so() -> None:
     lines = explain_plan(attention_plan()).splitlines()
-    assert [line.split()[0] for line in lines if "hidden behind arithmetic" in line] == ["L2"]
+    (hidden,) = (line for line in lines if "hidden behind" in line)
+    assert hidden.split() == ["out:", "traffic", "into", "L2", "200", "us", "hidden", "behind", "out:", "arithmetic"]
 
 
 def test_conditions_and_storage_are_spelt_out() -> None:

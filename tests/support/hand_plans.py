@@ -21,6 +21,7 @@ from tilewright.plan.types import (
     Price,
     PriceTerm,
     Rejected,
+    TermKind,
 )
 
 MACHINE = Machine(
@@ -68,12 +69,12 @@ def attention_plan(rejected: tuple[Rejected, ...] = ()) -> Plan:
         scratch_bytes=311296,
         price=Price(
             (
-                PriceTerm("arithmetic", 4.1e-3, "compute and traffic", "at 98% of peak"),
-                PriceTerm("L2 traffic", 2.0e-4, "compute and traffic"),
-                PriceTerm("exp", 3.0e-4),
+                PriceTerm(TermKind.ARITHMETIC, 4.1e-3, "out", note="at 98% of peak"),
+                PriceTerm(TermKind.TRAFFIC, 2.0e-4, "out", "L2"),
+                PriceTerm(TermKind.PACKING, 3.0e-4),
             )
         ),
-        unfused_price=Price((PriceTerm("arithmetic", 4.1e-3), PriceTerm("intermediates", 2.5e-3))),
+        unfused_price=Price((PriceTerm(TermKind.ARITHMETIC, 4.1e-3, "out"), PriceTerm(TermKind.VISIBLE_TRAFFIC, 2.5e-3))),
         floor=Floor(402653184, 402653184 / 1e11, 6291456, 6291456 / 1e10),
         rejected=rejected,
     )

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from tilewright.graph.types import Chain, Constant, Graph
 from tilewright.machine.machine import Machine
 from tilewright.plan.schedule import Schedule
-
-CALL = "call"
-"""The term of a price that no thread takes a share of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +59,54 @@ class Movement:
     size_bytes: int
 
 
+class TermKind(StrEnum):
+    """What a term of a price pays for; the value is the text that `explain` prints."""
+
+    ARITHMETIC = "arithmetic"
+    FUNCTIONS = "functions"
+    ARITHMETIC_AND_FUNCTIONS = "arithmetic and functions"
+    TRAFFIC = "traffic"
+    SCALAR_LOOP = "exact loops"
+    PREFETCHES = "prefetches"
+    PACKING = "packing and pages"
+    BLOCKS = "blocks and tile ends"
+    LINE_BUFFERS = "line buffers"
+    VISIBLE_TRAFFIC = "visible traffic"
+    NON_TEMPORAL_STORES = "non-temporal stores"
+    SPILLS = "spills"
+    COMBINE = "combine"
+    CALL = "call"
+    REGION = "parallel region"
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether a core pays for it while it pays for the same operator's other terms of such kinds."""
+        return self in _OVERLAPPING
+
+
+_OVERLAPPING = (TermKind.ARITHMETIC, TermKind.FUNCTIONS, TermKind.ARITHMETIC_AND_FUNCTIONS, TermKind.TRAFFIC)
+
+
 @dataclass(frozen=True, slots=True)
 class PriceTerm:
-    """One named part of a price. Terms with the same `overlap` group overlap: only the largest of a group counts."""
+    """A part of a price: of an operator, or of the whole chain. Of an operator's overlapping terms only the largest counts."""
 
-    name: str
+    kind: TermKind
     seconds: float
-    overlap: str = ""
+    operator: str = ""
+    level: str = ""
+    """Into which traffic goes."""
     note: str = ""
+
+    @property
+    def name(self) -> str:
+        """As `explain` prints it.
+
+        >>> PriceTerm(TermKind.TRAFFIC, 1e-6, "scores", "L1").name
+        'scores: traffic into L1'
+        """
+        text = f"{self.kind} into {self.level}" if self.level else str(self.kind)
+        return f"{self.operator}: {text}" if self.operator else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +121,22 @@ class Price:
 
     @property
     def seconds(self) -> float:
-        """The largest term of every overlap group, plus all others."""
-        groups: dict[str, float] = {}
+        """The largest of every operator's overlapping terms, plus all others."""
+        longest: dict[str, float] = {}
         for term in self.terms:
-            if term.overlap:
-                groups[term.overlap] = max(groups.get(term.overlap, 0.0), term.seconds)
-        return sum(groups.values()) + sum(term.seconds for term in self.terms if not term.overlap)
+            if term.kind.overlaps:
+                longest[term.operator] = max(longest.get(term.operator, 0.0), term.seconds)
+        return sum(longest.values()) + sum(term.seconds for term in self.terms if not term.kind.overlaps)
 
     def on(self, threads: int) -> float:
         """The time on several threads: whole blocks are dealt out, the call itself stays on one.
 
-        >>> Price((PriceTerm("x: arithmetic", 8.0), PriceTerm("call", 1.0)), blocks=6).on(4)
+        >>> Price((PriceTerm(TermKind.ARITHMETIC, 8.0, "x"), PriceTerm(TermKind.CALL, 1.0)), blocks=6).on(4)
         3.6666666666666665
         """
         if threads <= 1 or self.blocks <= 1:
             return self.seconds
-        call = sum(term.seconds for term in self.terms if term.name == CALL)
+        call = sum(term.seconds for term in self.terms if term.kind is TermKind.CALL)
         return call + (self.seconds - call) * -(-self.blocks // threads) / self.blocks + self.region_s
 
 
@@ -212,5 +250,5 @@ class ModelPlan:
     @property
     def predicted_seconds(self) -> float:
         """Of one call on one thread: the chains one after the other, the cost of the call itself once."""
-        calls = [term.seconds for plan in self.plans for term in plan.price.terms if term.name == CALL]
+        calls = [term.seconds for plan in self.plans for term in plan.price.terms if term.kind is TermKind.CALL]
         return sum(plan.predicted_seconds for plan in self.plans) - sum(calls[1:])

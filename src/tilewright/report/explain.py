@@ -180,9 +180,11 @@ def _price(price: Price, cores: int) -> list[str]:
 
 
 def _remark(term: PriceTerm, price: Price) -> str:
-    group = (other for other in price.terms if other.overlap == term.overlap)
-    longest = max(group, key=lambda other: other.seconds)
-    hidden = f"hidden behind {longest.name}" if term.overlap and term is not longest else ""
+    if not term.kind.overlaps:
+        return term.note
+    overlapping = (other for other in price.terms if other.kind.overlaps and other.operator == term.operator)
+    longest = max(overlapping, key=lambda other: other.seconds)
+    hidden = f"hidden behind {longest.name}" if term is not longest else ""
     return "; ".join(part for part in (hidden, term.note) if part)
 
 

@@ -6,9 +6,8 @@ import tilewright as tw
 from tests.support.chains import gemm_chain
 from tilewright.graph.types import Chain
 from tilewright.machine.machine import Machine
-from tilewright.plan.decisions.non_temporal_stores import NON_TEMPORAL
 from tilewright.plan.planner import plan_chain
-from tilewright.plan.types import Plan
+from tilewright.plan.types import Plan, TermKind
 
 XEON = Machine.named("cascadelake-6240")
 """With a last cache of 24.75 MiB."""
@@ -25,7 +24,7 @@ def last(chain: Chain) -> str:
 def test_outputs_that_no_cache_holds_do() -> None:
     large = plan(131072, 64)
     assert large.non_temporal == (last(large.chain),)
-    (term,) = (term for term in large.price.terms if term.name == NON_TEMPORAL)
+    (term,) = (term for term in large.price.terms if term.kind is TermKind.NON_TEMPORAL_STORES)
     assert term.seconds < 0
 
 

@@ -7,6 +7,7 @@ import pytest
 from tests.plan.model.test_prefetch_gain import ZEN5, kernel_of, product
 from tilewright.plan.model.coefficients import DEFAULT
 from tilewright.plan.planner import plan_chain
+from tilewright.plan.types import TermKind
 
 
 def test_a_long_sum_is_split_rather_than_read_again_for_every_block_of_the_output() -> None:
@@ -14,7 +15,7 @@ def test_a_long_sum_is_split_rather_than_read_again_for_every_block_of_the_outpu
     assert plan.schedule.split == "k"
     assert plan.parallel_axes[0] == "k"
     assert plan.price.blocks >= 16
-    assert any(term.name == "combine" for term in plan.price.terms)
+    assert any(term.kind is TermKind.COMBINE for term in plan.price.terms)
     assert any("in one part" in one.alternative for one in plan.rejected)
 
 

@@ -14,7 +14,7 @@ from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
 from tilewright.plan.model.coefficients import DEFAULT
 from tilewright.plan.planner import plan_chain
-from tilewright.plan.types import Plan
+from tilewright.plan.types import Plan, TermKind
 
 ZEN5 = Machine.named("zen5")
 NOTHING_HIDDEN = replace(DEFAULT, prefetch_hides=0.0)
@@ -37,7 +37,7 @@ def test_rows_that_stream_through_are_prefetched_and_the_plain_kernel_is_kept_as
     assert kernel_of(plan).endswith("_prefetch_left_target")
     plain = kernel_of(plan).removesuffix("_prefetch_left_target")
     assert lost(plan) == [f"micro kernel {plain} for C"]
-    term = next(term for term in plan.price.terms if term.name == "prefetches")
+    term = next(term for term in plan.price.terms if term.kind is TermKind.PREFETCHES)
     assert term.seconds < 0
 
 

@@ -19,13 +19,12 @@ from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Access, Axis, Graph, Guard, Operator, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.chains import make_chain
-from tilewright.plan.decisions.non_temporal_stores import NON_TEMPORAL
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.least_work import needed_sizes
 from tilewright.plan.model.price_check import ROUNDING, checked
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.space.schedule_space import batch_axes, why_not
-from tilewright.plan.types import Plan, Price, PriceTerm
+from tilewright.plan.types import Plan, Price, PriceTerm, TermKind
 from tilewright.plan.whole_model.partition import partition
 
 TARGETS = ("x86-64-v2", "x86-64-v3", "x86-64-v4", "zen5", "cascadelake-6240", "neoverse-v2")
@@ -50,7 +49,7 @@ def assert_priced(plan: Plan, what: str) -> None:
     assert price >= floor * (1 - ROUNDING), what
     assert floor > 0, what
     seconds = {term.name: term.seconds for term in plan.price.terms}
-    gained = seconds.pop(NON_TEMPORAL, 0.0)
+    gained = seconds.pop(TermKind.NON_TEMPORAL_STORES, 0.0)
     assert gained <= 0 <= seconds.get("visible traffic", 0.0) + gained, what
     assert all(time >= 0 for name, time in seconds.items() if name != "prefetches"), what
 
@@ -90,7 +89,7 @@ def test_the_floor_counts_no_point_that_nobody_reads() -> None:
 def test_a_price_below_its_floor_is_a_bug_with_a_dump() -> None:
     plan = plan_chain(gemm_chain(64, 64, 64, 64), Machine.named("zen5"))
     for seconds in (-1.7e-4, plan.floor.seconds / 2, nan, inf):
-        broken = replace(plan, price=Price((PriceTerm("x", seconds),)))
+        broken = replace(plan, price=Price((PriceTerm(TermKind.CALL, seconds),)))
         with pytest.raises(InternalError, match=f"plan of {plan.chain.name} ") as found:
             checked(broken, Coefficients())
         assert "sum over" in found.value.dump

@@ -20,7 +20,7 @@ from tilewright.plan.regions.online_reductions import cut_axes, divided_by_reade
 from tilewright.plan.regions.parallel_loops import block_count, parallel_axes
 from tilewright.plan.schedule import Loop, Schedule
 from tilewright.plan.space.executability import is_executable, why_not_executable
-from tilewright.plan.types import Plan
+from tilewright.plan.types import Plan, TermKind
 
 SMALL = {"m": 3, "n": 2, "k": 2, "l": 3, "b": 1}
 ATTENTION = batch_chain(2, 7, 5, 4, 8, with_softmax=True)
@@ -136,9 +136,9 @@ def test_one_query_row_splits_its_keys_where_heads_are_few() -> None:
     assert block_count(few.chain, few.schedule) >= ENOUGH_BLOCKS
     assert row_forms(few.chain, few.schedule) == {"P": "l in parts of 1024, merged at the end"}
     assert not many.schedule.split
-    whole = sum(term.seconds for term in many.price.terms if term.name == "combine")
+    whole = sum(term.seconds for term in many.price.terms if term.kind is TermKind.COMBINE)
     assert whole == 0
-    assert any(term.name == "combine" and term.seconds > 0 for term in few.price.terms)
+    assert any(term.kind is TermKind.COMBINE and term.seconds > 0 for term in few.price.terms)
 
 
 def test_symbolic_keys_split_by_their_hint() -> None:
@@ -169,7 +169,7 @@ def test_a_split_plan_tells_its_own_figures() -> None:
     assert of_k == [pytest.approx(4 * 64 * 20_000, rel=1e-6)]
     fused = next(one for one in plan.rejected if one.alternative == "every operator alone")
     assert fused.winner_figure == plan.price.seconds
-    merge = next(term.seconds for term in plan.price.terms if term.name == "combine")
+    merge = next(term.seconds for term in plan.price.terms if term.kind is TermKind.COMBINE)
     assert merge > 0
     free = plan_chain(chain, CASCADE_LAKE, kernels=KERNELS, coefficients=coefficients_for(CASCADE_LAKE).without("combine"))
-    assert all(term.seconds == 0 for term in free.price.terms if term.name == "combine")
+    assert all(term.seconds == 0 for term in free.price.terms if term.kind is TermKind.COMBINE)

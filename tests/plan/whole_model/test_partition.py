@@ -19,6 +19,7 @@ from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.search.plan_cache import canonical_form
 from tilewright.plan.search.profitability import can_cost
+from tilewright.plan.types import TermKind
 from tilewright.plan.whole_model.partition import partition
 
 ATTENTION = batch_operators(12, 512, 64, 64, 512, with_softmax=True)
@@ -121,7 +122,7 @@ def test_a_chain_that_cannot_pay_is_found_without_a_search(rows: int, widths: tu
     chain = make_chain(graph, graph.operators)
     plan = plan_chain(chain, CASCADE_LAKE)
     context, _ = chain_context(chain, CASCADE_LAKE, registry.for_machine(CASCADE_LAKE), coefficients_for(CASCADE_LAKE))
-    assert not any(term.name == "spills" for term in plan.price.terms)
+    assert not any(term.kind is TermKind.SPILLS for term in plan.price.terms)
     assert can_cost(context, plan.predicted_seconds)
     assert not can_cost(context, plan.floor.compute_s / 2)
 

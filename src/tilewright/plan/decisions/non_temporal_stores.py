@@ -19,9 +19,7 @@ from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import Schedule
-from tilewright.plan.types import Price, PriceTerm
-
-NON_TEMPORAL = "non-temporal stores"
+from tilewright.plan.types import Price, PriceTerm, TermKind
 
 
 def non_temporal_writes(context: CostContext, schedule: Schedule) -> tuple[str, ...]:
@@ -45,7 +43,13 @@ def non_temporal_term(context: CostContext, schedule: Schedule) -> tuple[PriceTe
     if not non_temporal_writes(context, schedule):
         return ()
     reading_s = _output_bytes(context) / context.machine.levels[-1].bandwidth_bytes_per_s
-    return (PriceTerm(NON_TEMPORAL, -context.coefficients.visible_traffic * reading_s, note="lines of the output are not read"),)
+    return (
+        PriceTerm(
+            TermKind.NON_TEMPORAL_STORES,
+            -context.coefficients.visible_traffic * reading_s,
+            note="lines of the output are not read",
+        ),
+    )
 
 
 def _output_bytes(context: CostContext) -> int:

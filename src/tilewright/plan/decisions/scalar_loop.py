@@ -17,7 +17,7 @@ from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S
 from tilewright.plan.regions.parallel_loops import block_count, parallel_axes
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
-from tilewright.plan.types import CALL, OperatorPlan, Plan, Price, PriceTerm
+from tilewright.plan.types import OperatorPlan, Plan, Price, PriceTerm, TermKind
 
 CYCLES_PER_STEP = 2.0
 """Of one function at one point: a load, an operation and a store of one element, some of which the compiler takes together."""
@@ -48,7 +48,7 @@ def plan_scalar_loop(chain: Chain, machine: Machine, coefficients: Coefficients)
     schedule = Schedule(_blocks(operator, sizes, ENOUGH_BLOCKS if seconds > LEAST_PARALLEL_S else 1))
     blocks = block_count(chain, schedule)
     price = Price(
-        (PriceTerm(f"{operator.name}: exact loops", seconds), PriceTerm(CALL, coefficients.call_s)),
+        (PriceTerm(TermKind.SCALAR_LOOP, seconds, operator.name), PriceTerm(TermKind.CALL, coefficients.call_s)),
         blocks,
         machine.parallel_region_s * (blocks > 1),
     )

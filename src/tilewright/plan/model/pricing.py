@@ -16,11 +16,7 @@ from tilewright.plan.model.working_set import working_set
 from tilewright.plan.regions.loop_views import ChainView, LoopView, view_schedule
 from tilewright.plan.regions.parallel_loops import block_count
 from tilewright.plan.schedule import Schedule
-from tilewright.plan.types import CALL, Price, PriceTerm
-
-REGION = "parallel region"
-_GROUP = "time of "
-"""Before the operator whose terms overlap."""
+from tilewright.plan.types import Price, PriceTerm, TermKind
 
 
 def price_blocking(context: CostContext, blocking: Blocking, done: Works | None = None) -> Price:
@@ -29,52 +25,51 @@ def price_blocking(context: CostContext, blocking: Blocking, done: Works | None 
     `done` is what the operators cost, where that is known.
     """
     terms: list[PriceTerm] = []
-    beside = ("packing and pages", "blocks and tile ends", "line buffers", "visible traffic", "prefetches")
+    beside = (TermKind.PACKING, TermKind.BLOCKS, TermKind.LINE_BUFFERS, TermKind.VISIBLE_TRAFFIC, TermKind.PREFETCHES)
     totals = dict.fromkeys(beside, 0.0)
     for operator, work in works(context, blocking) if done is None else done:
         terms += _overlapping_terms(context, operator.name, work)
-        totals["prefetches"] += float(work.prefetch_s)
-        totals["packing and pages"] += float(work.packing_s)
-        totals["blocks and tile ends"] += float(work.overhead_s)
-        totals["line buffers"] += float(work.line_buffer_s)
-        totals["visible traffic"] += float(visible_seconds(context, traffic_seconds(context, work)))
-    terms += [PriceTerm(name, time) for name, time in totals.items() if time]
+        totals[TermKind.PREFETCHES] += float(work.prefetch_s)
+        totals[TermKind.PACKING] += float(work.packing_s)
+        totals[TermKind.BLOCKS] += float(work.overhead_s)
+        totals[TermKind.LINE_BUFFERS] += float(work.line_buffer_s)
+        totals[TermKind.VISIBLE_TRAFFIC] += float(visible_seconds(context, traffic_seconds(context, work)))
+    terms += [PriceTerm(kind, time) for kind, time in totals.items() if time]
     spilled = spills(context, blocking.outer)
     if spilled.seconds:
         terms.append(spilled)
-    terms.append(PriceTerm(CALL, context.coefficients.call_s))
+    terms.append(PriceTerm(TermKind.CALL, context.coefficients.call_s))
     blocks = block_count(context.chain, blocking.schedule)
     return Price((*terms, _region_term(context, blocking.schedule)), blocks, context.machine.parallel_region_s * (blocks > 1))
 
 
 def price_split(context: CostContext, split: SplitReduction) -> Price:
     """The price of a chain whose reduction is split: parts cost what they have of it, then their merge."""
-    of_part = [term for term in price_blocking(split.context, split.blocking).terms if term.name != REGION]
-    terms = [replace(term, seconds=term.seconds * (1 if term.name == CALL else split.passes)) for term in of_part]
+    of_part = [term for term in price_blocking(split.context, split.blocking).terms if term.kind is not TermKind.REGION]
+    terms = [replace(term, seconds=term.seconds * (1 if term.kind is TermKind.CALL else split.passes)) for term in of_part]
     merge = combine_seconds(context, split.axis, split.parts)
     note = f"of {split.parts} parts, in a second parallel region"
     blocks, regions_s = block_count(context.chain, split.schedule()), 2 * context.machine.parallel_region_s
-    return Price((*terms, PriceTerm("combine", merge, note=note), _region_term(context, split.schedule())), blocks, regions_s)
+    return Price(
+        (*terms, PriceTerm(TermKind.COMBINE, merge, note=note), _region_term(context, split.schedule())), blocks, regions_s
+    )
 
 
 def separate_price(prices: Iterable[Price]) -> Price:
     """Several chains one after the other in one call: the cost of the call itself counts once."""
     every = tuple(prices)
     terms = [term for price in every for term in price.terms]
-    calls = [term for term in terms if term.name == CALL]
+    calls = [term for term in terms if term.kind is TermKind.CALL]
     fewest = min((price.blocks for price in every), default=1)
-    return Price((*(term for term in terms if term.name != CALL), *calls[:1]), fewest, sum(price.region_s for price in every))
+    return Price(
+        (*(term for term in terms if term.kind is not TermKind.CALL), *calls[:1]), fewest, sum(price.region_s for price in every)
+    )
 
 
 def renamed_price(price: Price, operators: Mapping[str, str]) -> Price:
     """The price of a chain that differs from another in the names of its operators only."""
-    return replace(price, terms=tuple(_renamed_term(term, operators) if term.overlap else term for term in price.terms))
-
-
-def _renamed_term(term: PriceTerm, operators: Mapping[str, str]) -> PriceTerm:
-    old = term.overlap.removeprefix(_GROUP)
-    new = operators[old]
-    return replace(term, name=new + term.name.removeprefix(old), overlap=_GROUP + new)
+    terms = (replace(term, operator=operators[term.operator]) if term.operator else term for term in price.terms)
+    return replace(price, terms=tuple(terms))
 
 
 def spills(context: CostContext, schedule: Schedule) -> PriceTerm:
@@ -84,19 +79,18 @@ def spills(context: CostContext, schedule: Schedule) -> PriceTerm:
     shared = int(product(loop.trips for loop in view.operators[0].loops if _is_shared(view, loop)))
     behind = context.machine.levels[context.fusion_position + 1]
     time = context.coefficients.spilling * 2 * excess * shared / behind.bandwidth_bytes_per_s
-    return PriceTerm("spills", time, note=f"{excess} bytes beyond the share of {context.fusion_level.name}")
+    return PriceTerm(TermKind.SPILLS, time, note=f"{excess} bytes beyond the share of {context.fusion_level.name}")
 
 
 def _overlapping_terms(context: CostContext, operator: str, work: Work) -> Iterator[PriceTerm]:
-    group = f"{_GROUP}{operator}"
-    named = {"arithmetic": work.arithmetic_s, "functions": work.functions_s}
-    busy = " and ".join(name for name, time in named.items() if time)
-    if busy:
-        yield PriceTerm(f"{operator}: {busy}", float(work.arithmetic_s + work.functions_s), group)
+    if work.arithmetic_s or work.functions_s:
+        kind = TermKind.ARITHMETIC_AND_FUNCTIONS if work.arithmetic_s and work.functions_s else TermKind.ARITHMETIC
+        kind = kind if work.arithmetic_s else TermKind.FUNCTIONS
+        yield PriceTerm(kind, float(work.arithmetic_s + work.functions_s), operator)
     for level, time in traffic_seconds(context, work).items():
         overlapped = context.coefficients.overlapped_traffic * float(time)
         if overlapped:
-            yield PriceTerm(f"{operator}: traffic into {level}", overlapped, group)
+            yield PriceTerm(TermKind.TRAFFIC, overlapped, operator, level)
 
 
 def _region_term(context: CostContext, schedule: Schedule) -> PriceTerm:
@@ -105,7 +99,7 @@ def _region_term(context: CostContext, schedule: Schedule) -> PriceTerm:
     uneven = imbalance(blocks, cores)
     region_us = context.machine.parallel_region_s * 1e6
     note = f"{blocks} blocks; on {cores} cores {uneven:.2f} x an even share, {region_us:.1f} us more"
-    return PriceTerm(REGION, 0.0, note=note)
+    return PriceTerm(TermKind.REGION, 0.0, note=note)
 
 
 def _is_shared(view: ChainView, loop: LoopView) -> bool:
