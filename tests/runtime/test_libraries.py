@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import platform
 import shutil
 import subprocess
@@ -141,6 +142,18 @@ def test_a_library_is_unloaded_with_its_last_kernel(cache: KernelCache) -> None:
     assert mapped(path)
     kernels.pop()
     assert not mapped(path)
+
+
+def test_a_forked_child_unloads_nothing_of_its_parent(cache: KernelCache) -> None:
+    """A thread of the parent may hold the loader's lock at the fork: the child would wait for it for ever."""
+    kernels = [executable.load(dot(), threads=1, cache=cache)]
+    path = kernels[0].path
+    child = os.fork()
+    if child == 0:
+        kernels.clear()
+        os._exit(0 if mapped(path) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert mapped(path)
 
 
 def test_a_running_call_keeps_its_library(cache: KernelCache) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
+import gc
 import mmap
 import multiprocessing
 import traceback
@@ -41,7 +42,9 @@ def in_child(check: Callable[..., None], *arguments: Any) -> None:
     context = multiprocessing.get_context("fork")
     reader, writer = context.Pipe(duplex=False)
     child = context.Process(target=_report, args=(writer, check, arguments))
+    gc.freeze()  # the child must not collect objects of the parent, whose threads it does not have
     child.start()
+    gc.unfreeze()
     writer.close()
     try:
         problem = reader.recv()

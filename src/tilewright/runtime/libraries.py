@@ -6,6 +6,7 @@ import _ctypes
 import ctypes
 import hashlib
 import logging
+import os
 import shlex
 import weakref
 from collections.abc import Sequence
@@ -80,8 +81,16 @@ def unload(library: ctypes.CDLL) -> None:
 
 
 def unload_when_unused(library: ctypes.CDLL) -> None:
-    """Unload a library with its object: who keeps addresses in it keeps the object, too. At the end of the process it stays."""
-    weakref.finalize(library, _ctypes.dlclose, library._handle).atexit = False
+    """Unload a library with its object: who keeps addresses in it keeps the object, too. At the end of the process it stays.
+
+    A forked child keeps what its parent loaded: another thread of the parent may have held the loader's lock at the fork.
+    """
+    weakref.finalize(library, _unload_in, os.getpid(), library._handle).atexit = False
+
+
+def _unload_in(process: int, handle: int) -> None:
+    if os.getpid() == process:
+        _ctypes.dlclose(handle)
 
 
 def _loaded(path: Path, exported: Sequence[str], kind: type[Library]) -> Library:

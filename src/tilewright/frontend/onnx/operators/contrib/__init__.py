@@ -1,0 +1,1 @@
+"""Operators of domains outside the ONNX standard, such as com.microsoft."""
