@@ -23,7 +23,7 @@ TW_INLINE tw_vec ending(tw_vec sum, tw_vec x_0, tw_vec x_1, tw_vec x_2, tw_vec x
 """
 """Of one number, one per column, one per row, one per element."""
 ENDING = Epilogue("ending", TEXT, tuple(KINDS))
-STREAMED = Epilogue("ending", TEXT, tuple(KINDS), streams=True)
+STREAMED = Epilogue("ending", TEXT, tuple(KINDS), non_temporal=True)
 TYPES = ("uint8", "int32", "int16", "bool")
 CONVERTED = replace(ENDING, operands=tuple(replace(kind, element_type=one) for kind, one in zip(KINDS, TYPES, strict=True)))
 DEPTHS = (0, 1, 7, 33)

@@ -166,7 +166,7 @@ class TileEpilogue:
 
     body: Scalar
     operands: tuple[TileOperand, ...]
-    streams: bool = False
+    non_temporal: bool = False
     """Whether C is stored past the caches where its lines are whole."""
 
 
@@ -196,10 +196,10 @@ class KernelCall:
     """Of rows and columns."""
     operator: str = ""
     """The contraction that is computed."""
-    fetches: int = 0
+    software_prefetches: int = 0
     """How many of the nest's fetches every micro tile advances."""
     epilogue: TileEpilogue | None = None
-    asks: bool = False
+    prefetching: bool = False
     """Whether B lies in panels, and every tile asks for a share of what comes next: it is then read in slices that L1 holds."""
 
 
@@ -230,7 +230,7 @@ class VectorLoops:
     running: RunningStates | None = None
     inverse: View | None = None
     """Receives what every row's shares, or sums of them, are to be multiplied by."""
-    exact_type: str = ""
+    scalar_loop_type: str = ""
     """The element type that is computed in, point by point in plain loops; "" for vectors of float32."""
     block_steps: int = 0
     """Steps after which what an accumulator has summed goes into a compensated total; 0 where sums are short."""
@@ -269,7 +269,7 @@ class ParallelAxis:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetch:
+class SoftwarePrefetch:
     """What a later block reads of an input: rows that the micro tiles of the current one ask for, some cache lines each."""
 
     tensor: str
@@ -310,7 +310,7 @@ class LoopNest:
     """Which all threads read."""
     block_ns: int = 0
     """What one block is expected to take."""
-    fetches: tuple[Fetch, ...] = ()
+    software_prefetches: tuple[SoftwarePrefetch, ...] = ()
     shared: tuple[Buffer, ...] = ()
     """In the workspace of the call: what a nest of its own packs for all threads of the chain."""
     lookups_before: int = 0

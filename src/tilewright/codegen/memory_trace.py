@@ -27,7 +27,7 @@ from tilewright.codegen.emit_c.prelude import DECLARATIONS
 from tilewright.codegen.emit_c.tile_loops import by_kernel, tiles_functions
 from tilewright.codegen.program import Program, c_file
 from tilewright.kernels.contract import Along, Epilogue, MicroKernel, matrix_abi
-from tilewright.kernels.dialects.vocabulary import lanes_text, ways_text
+from tilewright.kernels.dialects.vocabulary import lanes_text, row_unroll_text
 from tilewright.kernels.element_access import suffix
 from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
 from tilewright.kernels.helpers import texts, traced
@@ -100,7 +100,9 @@ def _kernels(program: Program, every_step: bool) -> Iterator[str]:
     calls = [call for nest in program.nests for call in kernel_calls(nest)]
     for name, own in by_kernel(calls).items():
         kernel = program.kernels[own[0].kernel]
-        yield _kernel(kernel, matrix_abi(name, kernel_epilogue(own[0]), asks=own[0].asks), kernel_epilogue(own[0]), every_step)
+        yield _kernel(
+            kernel, matrix_abi(name, kernel_epilogue(own[0]), prefetching=own[0].prefetching), kernel_epilogue(own[0]), every_step
+        )
         yield from tiles_functions(kernel, [call for call in own if call in calls])
 
 
@@ -119,9 +121,9 @@ def _operand_touches(name: str, along: Along) -> str:
 
 
 def _vocabulary(lanes: int, line_bytes: int) -> str:
-    functions = " ".join(f"TW_ONE(tw_{name}) TW_WAYS_OF(tw_{name})" for name in (*VECTOR_FUNCTIONS, "exp2_down"))
+    functions = " ".join(f"TW_ONE(tw_{name}) TW_ROWS_OF(tw_{name})" for name in (*VECTOR_FUNCTIONS, "exp2_down"))
     text = VOCABULARY.replace("@LANES@", str(lanes)).replace("@SHIFT@", str(_shift(line_bytes)))
-    return ways_text() + lanes_text(lanes) + text.replace("@FUNCTIONS@", functions)
+    return row_unroll_text() + lanes_text(lanes) + text.replace("@FUNCTIONS@", functions)
 
 
 def _shift(line_bytes: int) -> int:
@@ -191,9 +193,9 @@ TW_INLINE void tw_store_strided(float *p, long stride, tw_vec v, long n) {
 TW_ONE(tw_splat) TW_ONE(tw_sqrt) TW_ONE(tw_abs) TW_ONE(tw_floor)
 TW_ONE(tw_reduce_add) TW_ONE(tw_reduce_multiply) TW_ONE(tw_reduce_maximum) TW_ONE(tw_reduce_minimum)
 TW_ONE(tw_reduce_larger) TW_ONE(tw_reduce_smaller)
-#define TW_WAYS_OF(name) TW_INLINE void name##_ways(tw_vec *v) { (void)v; }
-TW_WAYS_OF(tw_reduce_add) TW_WAYS_OF(tw_reduce_multiply) TW_WAYS_OF(tw_reduce_maximum) TW_WAYS_OF(tw_reduce_minimum)
-TW_WAYS_OF(tw_reduce_larger) TW_WAYS_OF(tw_reduce_smaller)
+#define TW_ROWS_OF(name) TW_INLINE void name##_rows(tw_vec *v) { (void)v; }
+TW_ROWS_OF(tw_reduce_add) TW_ROWS_OF(tw_reduce_multiply) TW_ROWS_OF(tw_reduce_maximum) TW_ROWS_OF(tw_reduce_minimum)
+TW_ROWS_OF(tw_reduce_larger) TW_ROWS_OF(tw_reduce_smaller)
 @FUNCTIONS@
 TW_TWO(tw_maximum) TW_TWO(tw_minimum) TW_TWO(tw_larger) TW_TWO(tw_smaller)
 TW_COMPARISON(tw_less) TW_COMPARISON(tw_less_equal) TW_COMPARISON(tw_greater)

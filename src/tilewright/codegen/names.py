@@ -4,7 +4,7 @@ Tensors keep their names. The current block of an axis starts at `at_<axis>`, ha
 walked by `in_<axis>`; the region that an operator works on by `at_<axis>_of_<operator>` and `size_<axis>_of_<operator>`. Run-time
 extents are `extent_<symbol>`, run-time strides `stride_<tensor>_<dimension>`. States of rows between blocks are
 `running_<tensor>_<state>`, what the parts of a split make of a tensor is `partial_<tensor>`. What lies packed for an axis is of
-its block `last_<axis>`, what is fetched ahead was asked for in the block `fetched_<axis>`. Of what masks let through, the
+its block `last_<axis>`, the prefetched data was asked for in the block `fetched_<axis>`. Of what masks let through, the
 points along an axis are `count_<axis>` from `first_<axis>` on, and `limit_<axis>_<number>` is a value of the data that says so;
 a mask does nothing from `plain_from_<operator>` to `plain_to_<operator>`.
 """
@@ -56,7 +56,7 @@ def last_block(axis: str) -> str:
     return "last_" + _suffixed(axis, 0)
 
 
-def fetched_block(axis: str) -> str:
+def prefetched_block(axis: str) -> str:
     """The variable that holds the number of the block of a parallel axis in which the next one was asked for."""
     return "fetched_" + _suffixed(axis, 0)
 

@@ -18,7 +18,7 @@ from tilewright.codegen.lower.chain import lower
 from tilewright.codegen.lower.partial_results import extent_value, partial_buffers
 from tilewright.codegen.lower.plan_comment import header
 from tilewright.codegen.lower.storage import Stored, spread_strides
-from tilewright.codegen.workspace import Workspace, arranged, hints, shared_name, tenants
+from tilewright.codegen.workspace import Workspace, allocations, arranged, hints, shared_name
 from tilewright.errors import DTypeError
 from tilewright.graph.types import Access, SymbolicExtent, Tensor
 from tilewright.kernels.contract import MicroKernel
@@ -67,7 +67,7 @@ def lower_program(model_plan: ModelPlan) -> Program:
         for nest in lower(plan, kernels, dialect.lanes, _of_chain(plan, stored), header(plan))
     ]
     nests, plans = _with_unique_names(tuple(nest for nest, _ in lowered)), tuple(plan for _, plan in lowered)
-    workspace = arranged(tuple(tenants(model_plan, zip(nests, plans, strict=True))), hints(graph))
+    workspace = arranged(tuple(allocations(model_plan, zip(nests, plans, strict=True))), hints(graph))
     constants, constant_elements = _constant_places(nests)
     signature = replace(signature, packed=tuple(_packed_slots(signature, constants)))
     return Program(model_plan, signature, dialect, kernels, nests, plans, workspace, constants, constant_elements)

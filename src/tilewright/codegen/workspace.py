@@ -19,7 +19,7 @@ FLOAT_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Tenant:
+class Allocation:
     """Something in the workspace: the floats that it takes, and the first and the last chain that need it.
 
     It has several names where chains write over what they read.
@@ -43,12 +43,12 @@ class Workspace:
     live_elements: int
 
 
-def arranged(tenants: Sequence[Tenant], hints: Mapping[str, int]) -> Workspace:
+def arranged(allocations: Sequence[Allocation], hints: Mapping[str, int]) -> Workspace:
     """The places of all tenants, each on cache lines of its own. `hints` are the planned values of run-time extents."""
-    sizes = [round_up(one.elements, CACHE_LINE_FLOATS) for one in tenants]
-    intervals = [Interval(evaluated(size, hints), one.first, one.last) for size, one in zip(sizes, tenants, strict=True)]
+    sizes = [round_up(one.elements, CACHE_LINE_FLOATS) for one in allocations]
+    intervals = [Interval(evaluated(size, hints), one.first, one.last) for size, one in zip(sizes, allocations, strict=True)]
     offsets, total = _offsets(intervals, sizes)
-    places = ((name, offset) for one, offset in zip(tenants, offsets, strict=True) for name in one.names)
+    places = ((name, offset) for one, offset in zip(allocations, offsets, strict=True) for name in one.names)
     return Workspace(tuple(places), total, most_alive(intervals))
 
 
@@ -80,27 +80,27 @@ def arena_bytes(model_plan: ModelPlan) -> tuple[int, int]:
     With symbolic extents both hold for the values that are planned with.
     """
     known = hints(model_plan.graph)
-    arena = arranged(tuple(tenants(model_plan)), known)
+    arena = arranged(tuple(allocations(model_plan)), known)
     return evaluated(arena.elements, known) * FLOAT_BYTES, arena.live_elements * FLOAT_BYTES
 
 
-def tenants(model_plan: ModelPlan, nests: Iterable[tuple[LoopNest, Plan]] = ()) -> Iterator[Tenant]:
+def allocations(model_plan: ModelPlan, nests: Iterable[tuple[LoopNest, Plan]] = ()) -> Iterator[Allocation]:
     """All that lives in the workspace; operands that are packed for all threads are known of lowered chains only."""
     yield from _between_chains(model_plan)
     for number, plan in enumerate(model_plan.plans):
-        yield from (Tenant((name,), size, number, number) for name, size in partial_buffers(plan))
+        yield from (Allocation((name,), size, number, number) for name, size in partial_buffers(plan))
     numbers = {id(plan): number for number, plan in enumerate(model_plan.plans)}
     shared = {
         shared_name(numbers[id(plan)], one): (numbers[id(plan)], one.elements) for nest, plan in nests for one in nest.shared
     }
-    yield from (Tenant((name,), size, number, number) for name, (number, size) in shared.items())
+    yield from (Allocation((name,), size, number, number) for name, (number, size) in shared.items())
 
 
-def _between_chains(model_plan: ModelPlan) -> list[Tenant]:
+def _between_chains(model_plan: ModelPlan) -> list[Allocation]:
     """What chains leave to later ones, until the last of these has read it."""
     tensors = {tensor.name: tensor for tensor in model_plan.graph.tensors}
     last = {tensor: number for number, plan in enumerate(model_plan.plans) for tensor in plan.chain.inputs}
-    found: list[Tenant] = []
+    found: list[Allocation] = []
     home: dict[str, int] = {}
     for number, plan in enumerate(model_plan.plans):
         output = plan.chain.output
@@ -110,7 +110,7 @@ def _between_chains(model_plan: ModelPlan) -> list[Tenant]:
         over = next((home[t] for t in overwritable(plan.chain) if t in home and found[home[t]].last == number), None)
         home[output] = len(found) if over is None else over
         if over is None:
-            found.append(Tenant((output,), _floats(tensors[output]), number, end))
+            found.append(Allocation((output,), _floats(tensors[output]), number, end))
         else:
             found[over] = replace(found[over], names=(*found[over].names, output), last=end)
     return found

@@ -19,7 +19,8 @@ through a C function of this type (the ABI; `float` stands for the declared elem
   has them; C is added last. Where lanes run along the depth (`MicroKernel.lanes_along`), every lane sums its own steps so, and
   lanes are folded by halves. So an element's value depends neither on its place in the tile nor on the size of the tile.
 - Prefetches (see `MicroKernel.prefetch`) may name any address: they read nothing, and never fault.
-- A kernel that asks (`MicroKernel.emit_asking`) prefetches `lines` lines of 64 bytes from `next` on, or some more, evenly over
+- A kernel that prefetches the next panel (`MicroKernel.emit_prefetching`) prefetches `lines` lines of 64 bytes from `next` on, or
+  some more, evenly over
   its steps of k, of which there is at least one: the caller gives every tile its share of what the tiles after it read.
 - A kernel that takes an epilogue (see `Epilogue`) applies it to every element of C after all else, also where `k` is 0.
 - No symbol is imported, no memory is allocated, the floating-point environment is left alone.
@@ -39,18 +40,18 @@ MATRIX_ABI = (
 )
 
 
-def matrix_abi(name: str, epilogue: Epilogue | None = None, *, asks: bool = False) -> str:
+def matrix_abi(name: str, epilogue: Epilogue | None = None, *, prefetching: bool = False) -> str:
     """The C signature of a kernel, with the operands of its epilogue behind those of the product, then what it asks for.
 
-    >>> matrix_abi("product", asks=True)
+    >>> matrix_abi("product", prefetching=True)
     'void product(long k, ... long accumulate, const float *next, long lines)'
     """
-    more = (*(epilogue.parameters() if epilogue is not None else ()), *(ASKED_PARAMETERS if asks else ()))
+    more = (*(epilogue.parameters() if epilogue is not None else ()), *(PREFETCH_PARAMETERS if prefetching else ()))
     return MATRIX_ABI.format(name=name).removesuffix(")") + "".join(f", {one}" for one in more) + ")"
 
 
-ASKED, ASKED_PARAMETERS = ("next", "lines"), ("const float *next", "long lines")
-"""Of a kernel that asks (`MicroKernel.emit_asking`): where the lines begin, and how many."""
+PREFETCH_ARGUMENTS, PREFETCH_PARAMETERS = ("next", "lines"), ("const float *next", "long lines")
+"""Of a kernel that prefetches the next panel (`MicroKernel.emit_prefetching`): where the lines begin, and how many."""
 
 
 COLUMNS, DEPTH = "columns", "depth"
@@ -110,7 +111,7 @@ class Epilogue:
     name: str
     text: str
     operands: tuple[Along, ...] = ()
-    streams: bool = False
+    non_temporal: bool = False
     """Whether C is stored past the caches, as nobody reads it soon: whole lines of it, where it lies so. Others see it after a
     `tw_fence()` of the same thread."""
 
@@ -168,7 +169,7 @@ class MicroKernel:
     """Whether fewer vectors of columns may come with more rows, up to the number of accumulators that the whole tile has."""
     emit_with: Callable[[str, frozenset[tuple[int, int]] | None, Epilogue], KernelSource] | None = None
     """As `emit`, of the kernel that ends with an epilogue; None if it takes none: then C is gone over once more."""
-    emit_asking: Callable[[str, frozenset[tuple[int, int]] | None, Epilogue | None], KernelSource] | None = None
+    emit_prefetching: Callable[[str, frozenset[tuple[int, int]] | None, Epilogue | None], KernelSource] | None = None
     """As `emit_with`, of the kernel that prefetches what its caller names instead of later rows of B; None if there is none."""
 
     of_shape: Callable[[str, int, int], tuple[str, tuple[str, ...]]] | None = None
@@ -198,11 +199,16 @@ class MicroKernel:
         return own == others
 
     def source(
-        self, name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None = None, *, asks: bool = False
+        self,
+        name: str,
+        variants: frozenset[tuple[int, int]] | None,
+        epilogue: Epilogue | None = None,
+        *,
+        prefetching: bool = False,
     ) -> KernelSource:
-        """The source of the function called `name`, with an epilogue or without; `asks` of the form that asks."""
-        if asks and self.emit_asking is not None:
-            return self.emit_asking(name, variants, epilogue)
+        """The source of the function called `name`, with an epilogue or without; `prefetching` of the form that prefetches."""
+        if prefetching and self.emit_prefetching is not None:
+            return self.emit_prefetching(name, variants, epilogue)
         if epilogue is None or self.emit_with is None:
             return self.emit(name, variants)
         return self.emit_with(name, variants, epilogue)

@@ -97,10 +97,10 @@ def _schedule(plan: Plan) -> list[str]:
     thinned = f"not every tile of {', '.join(plan.thinned_axes)} was tried: an operator has too many combinations"
     searched = wrapped(thinned) if plan.thinned_axes else []
     asked = (
-        f"micro tiles of {', '.join(plan.prefetching_operators)} ask for {', '.join(plan.prefetched_inputs)} of the next block"
+        f"micro tiles of {', '.join(plan.prefetching_operators)} prefetch {', '.join(plan.prefetched_inputs)} for the next block"
     )
     prefetched = wrapped(asked) if plan.prefetched_inputs else []
-    stores = wrapped(f"{plan.chain.output} goes past the caches") if plan.non_temporal else []
+    stores = wrapped(f"{plan.chain.output} is stored past the caches") if plan.non_temporal else []
     masked = wrapped(_key_blocks(plan.key_blocks)) if plan.key_blocks is not None else []
     return [*columns(rows), *masked, *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *prefetched, *stores, *searched]
 

@@ -14,8 +14,8 @@ import tilewright as tw
 from tilewright import compiler
 from tilewright.codegen.artifact import Artifact
 from tilewright.codegen.emit_c import library
-from tilewright.codegen.emit_c.routines import nameless
-from tilewright.codegen.workspace import arena_bytes, tenants
+from tilewright.codegen.emit_c.routines import without_names
+from tilewright.codegen.workspace import allocations, arena_bytes
 from tilewright.errors import TilewrightError
 from tilewright.plan.types import ModelPlan
 from tilewright.runtime.executable import Executable, load
@@ -109,7 +109,7 @@ def test_maps_write_over_what_they_read_last(rows: object, threads: int) -> None
         return tw.softmax(third * 2 + second, axis=-1)
 
     model_plan = planned(maps, rows, 40)
-    assert any(len(tenant.names) > 1 for tenant in tenants(model_plan))
+    assert any(len(tenant.names) > 1 for tenant in allocations(model_plan))
     executable, held = loaded(model_plan, threads=threads)
     x = RNG.standard_normal((40, 40)).astype(np.float32)
     np.testing.assert_allclose(result(executable, x, held), maps(x), rtol=1e-4, atol=1e-5)
@@ -157,7 +157,7 @@ def test_local_names_do_not_count(names: list[str]) -> None:
     def text(x: str, y: str, z: str) -> str:
         return f"const long {x} = 1; float *const {y} = call->tensors[0]; for (long {z} = {x}; {z} < n; {z}++) f({y}, 1.0f);"
 
-    assert nameless(text(*names)) == nameless(text("a", "b", "c"))
+    assert without_names(text(*names)) == without_names(text("a", "b", "c"))
 
 
 @pytest.mark.parametrize(
@@ -171,4 +171,4 @@ def test_local_names_do_not_count(names: list[str]) -> None:
     ],
 )
 def test_everything_else_counts(other: str) -> None:
-    assert nameless("const long a = 1; long b = a; f(a, b);") != nameless(other)
+    assert without_names("const long a = 1; long b = a; f(a, b);") != without_names(other)

@@ -156,9 +156,9 @@ def test_keys_that_no_row_of_a_block_needs_are_not_read() -> None:
     inputs["D"][:, 32:] = np.nan
     inputs["B"][:, :, 32:] = np.nan
     found = results(data_library(1), data_plans(), inputs)
-    clipped = [out for out, (outer_loops, _, _, part) in zip(found, FORMS, strict=True) if "bm" in outer_loops and not part]
-    assert len(clipped) == 3
-    assert all(np.allclose(out, expected, 1e-5, 1e-5) for out in clipped)
+    restricted = [out for out, (outer_loops, _, _, part) in zip(found, FORMS, strict=True) if "bm" in outer_loops and not part]
+    assert len(restricted) == 3
+    assert all(np.allclose(out, expected, 1e-5, 1e-5) for out in restricted)
 
 
 def test_products_leave_out_what_counts_nothing() -> None:

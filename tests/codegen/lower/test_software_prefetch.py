@@ -1,4 +1,4 @@
-"""Fetching ahead changes no result, whatever the strides, and asks for all that the next block reads."""
+"""Software prefetch changes no result, whatever the strides, and asks for all that the next block reads."""
 
 from __future__ import annotations
 

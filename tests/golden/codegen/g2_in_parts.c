@@ -10,7 +10,7 @@
  *       for m in blocks of 24
  *         for l in blocks of 64
  *           scores
- *           weights (l in parts of 128, merged at the end; online over l by 64)
+ *           weights (l in parts of 128, combined at the end; online over l by 64)
  *           out
  *
  * predicted 0.0 us on one thread (floor 0.0 us, operator by operator 0.0 us)
@@ -71,82 +71,82 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
       /* weights: softmax */
       {
         long in_m = 0;
-        for (; in_m + TW_WAYS <= size_m; in_m += TW_WAYS) {
+        for (; in_m + TW_ROWS <= size_m; in_m += TW_ROWS) {
           {
-            tw_vec state_row_max_lanes[TW_WAYS];
-            TW_EACH_WAY(state_row_max_lanes[way] = tw_splat(-3.4028234663852886e+38f);)
+            tw_vec state_row_max_lanes[TW_ROWS];
+            TW_EACH_ROW(state_row_max_lanes[way] = tw_splat(-3.4028234663852886e+38f);)
             {
               long in_l = 0;
               for (; in_l + TW_LANES <= 64; in_l += TW_LANES) {
-                tw_vec load_0[TW_WAYS];
-                TW_EACH_WAY(load_0[way] = tw_load(C + (in_m + way) * 80 + in_l);)
-                tw_vec point[TW_WAYS];
-                TW_EACH_WAY(point[way] = load_0[way];)
-                tw_vec contribution[TW_WAYS];
-                TW_EACH_WAY(contribution[way] = point[way];)
-                TW_EACH_WAY(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], contribution[way]);)
+                tw_vec load_0[TW_ROWS];
+                TW_EACH_ROW(load_0[way] = tw_load(C + (in_m + way) * 80 + in_l);)
+                tw_vec point[TW_ROWS];
+                TW_EACH_ROW(point[way] = load_0[way];)
+                tw_vec contribution[TW_ROWS];
+                TW_EACH_ROW(contribution[way] = point[way];)
+                TW_EACH_ROW(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], contribution[way]);)
               }
               if (in_l < 64) {
                 const long lanes = 64 - in_l;
-                tw_vec load_0[TW_WAYS];
-                TW_EACH_WAY(load_0[way] = tw_load_part(C + (in_m + way) * 80 + in_l, lanes);)
-                tw_vec point[TW_WAYS];
-                TW_EACH_WAY(point[way] = load_0[way];)
-                tw_vec contribution[TW_WAYS];
-                TW_EACH_WAY(contribution[way] = point[way];)
-                TW_EACH_WAY(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], tw_first(contribution[way], tw_splat(-3.4028234663852886e+38f), lanes));)
+                tw_vec load_0[TW_ROWS];
+                TW_EACH_ROW(load_0[way] = tw_load_part(C + (in_m + way) * 80 + in_l, lanes);)
+                tw_vec point[TW_ROWS];
+                TW_EACH_ROW(point[way] = load_0[way];)
+                tw_vec contribution[TW_ROWS];
+                TW_EACH_ROW(contribution[way] = point[way];)
+                TW_EACH_ROW(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], tw_first(contribution[way], tw_splat(-3.4028234663852886e+38f), lanes));)
               }
             }
-            tw_reduce_larger_ways(state_row_max_lanes);
-            tw_vec gained_row_max[TW_WAYS];
-            TW_EACH_WAY(gained_row_max[way] = state_row_max_lanes[way];)
-            tw_vec previous_row_max[TW_WAYS];
-            TW_EACH_WAY(previous_row_max[way] = tw_splat(tw_read(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way));)
-            tw_vec state_row_max[TW_WAYS];
-            TW_EACH_WAY(state_row_max[way] = tw_larger(previous_row_max[way], gained_row_max[way]);)
-            TW_EACH_WAY(tw_store_part(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way, state_row_max[way], 1);)
-            tw_vec state_row_sum_lanes[TW_WAYS];
-            TW_EACH_WAY(state_row_sum_lanes[way] = tw_splat(0.0f);)
+            tw_reduce_larger_rows(state_row_max_lanes);
+            tw_vec gained_row_max[TW_ROWS];
+            TW_EACH_ROW(gained_row_max[way] = state_row_max_lanes[way];)
+            tw_vec previous_row_max[TW_ROWS];
+            TW_EACH_ROW(previous_row_max[way] = tw_splat(tw_read(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way));)
+            tw_vec state_row_max[TW_ROWS];
+            TW_EACH_ROW(state_row_max[way] = tw_larger(previous_row_max[way], gained_row_max[way]);)
+            TW_EACH_ROW(tw_store_part(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way, state_row_max[way], 1);)
+            tw_vec state_row_sum_lanes[TW_ROWS];
+            TW_EACH_ROW(state_row_sum_lanes[way] = tw_splat(0.0f);)
             {
               long in_l = 0;
               for (; in_l + TW_LANES <= 64; in_l += TW_LANES) {
-                TW_EACH_WAY(tw_prefetch(C + (in_m + way) * 80 + in_l + TW_WAYS * 80);)
-                tw_vec load_0[TW_WAYS];
-                TW_EACH_WAY(load_0[way] = tw_load(C + (in_m + way) * 80 + in_l);)
-                tw_vec point[TW_WAYS];
-                TW_EACH_WAY(point[way] = load_0[way];)
-                tw_vec contribution[TW_WAYS];
-                TW_EACH_WAY(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
-                tw_exp2_down_ways(contribution);
-                TW_EACH_WAY(tw_store(C + (in_m + way) * 80 + in_l, contribution[way]);)
-                TW_EACH_WAY(state_row_sum_lanes[way] = state_row_sum_lanes[way] + contribution[way];)
+                TW_EACH_ROW(tw_prefetch(C + (in_m + way) * 80 + in_l + TW_ROWS * 80);)
+                tw_vec load_0[TW_ROWS];
+                TW_EACH_ROW(load_0[way] = tw_load(C + (in_m + way) * 80 + in_l);)
+                tw_vec point[TW_ROWS];
+                TW_EACH_ROW(point[way] = load_0[way];)
+                tw_vec contribution[TW_ROWS];
+                TW_EACH_ROW(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
+                tw_exp2_down_rows(contribution);
+                TW_EACH_ROW(tw_store(C + (in_m + way) * 80 + in_l, contribution[way]);)
+                TW_EACH_ROW(state_row_sum_lanes[way] = state_row_sum_lanes[way] + contribution[way];)
               }
               if (in_l < 64) {
                 const long lanes = 64 - in_l;
-                TW_EACH_WAY(tw_prefetch(C + (in_m + way) * 80 + in_l + TW_WAYS * 80);)
-                tw_vec load_0[TW_WAYS];
-                TW_EACH_WAY(load_0[way] = tw_load_part(C + (in_m + way) * 80 + in_l, lanes);)
-                tw_vec point[TW_WAYS];
-                TW_EACH_WAY(point[way] = load_0[way];)
-                tw_vec contribution[TW_WAYS];
-                TW_EACH_WAY(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
-                tw_exp2_down_ways(contribution);
-                TW_EACH_WAY(tw_store_part(C + (in_m + way) * 80 + in_l, contribution[way], lanes);)
-                TW_EACH_WAY(state_row_sum_lanes[way] = state_row_sum_lanes[way] + tw_first(contribution[way], tw_splat(0.0f), lanes);)
+                TW_EACH_ROW(tw_prefetch(C + (in_m + way) * 80 + in_l + TW_ROWS * 80);)
+                tw_vec load_0[TW_ROWS];
+                TW_EACH_ROW(load_0[way] = tw_load_part(C + (in_m + way) * 80 + in_l, lanes);)
+                tw_vec point[TW_ROWS];
+                TW_EACH_ROW(point[way] = load_0[way];)
+                tw_vec contribution[TW_ROWS];
+                TW_EACH_ROW(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
+                tw_exp2_down_rows(contribution);
+                TW_EACH_ROW(tw_store_part(C + (in_m + way) * 80 + in_l, contribution[way], lanes);)
+                TW_EACH_ROW(state_row_sum_lanes[way] = state_row_sum_lanes[way] + tw_first(contribution[way], tw_splat(0.0f), lanes);)
               }
             }
-            tw_reduce_add_ways(state_row_sum_lanes);
-            tw_vec gained_row_sum[TW_WAYS];
-            TW_EACH_WAY(gained_row_sum[way] = state_row_sum_lanes[way];)
-            tw_vec previous_row_sum[TW_WAYS];
-            TW_EACH_WAY(previous_row_sum[way] = tw_splat(tw_read(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way));)
-            tw_vec factor_row_sum[TW_WAYS];
-            TW_EACH_WAY(factor_row_sum[way] = (previous_row_max[way] - state_row_max[way]);)
-            tw_exp_ways(factor_row_sum);
-            tw_vec state_row_sum[TW_WAYS];
-            TW_EACH_WAY(state_row_sum[way] = (previous_row_sum[way] * factor_row_sum[way]) + gained_row_sum[way];)
-            TW_EACH_WAY(tw_store_part(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way, state_row_sum[way], 1);)
-            TW_EACH_WAY(tw_store_part(running_P_factor + in_m + way, factor_row_sum[way], 1);)
+            tw_reduce_add_rows(state_row_sum_lanes);
+            tw_vec gained_row_sum[TW_ROWS];
+            TW_EACH_ROW(gained_row_sum[way] = state_row_sum_lanes[way];)
+            tw_vec previous_row_sum[TW_ROWS];
+            TW_EACH_ROW(previous_row_sum[way] = tw_splat(tw_read(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way));)
+            tw_vec factor_row_sum[TW_ROWS];
+            TW_EACH_ROW(factor_row_sum[way] = (previous_row_max[way] - state_row_max[way]);)
+            tw_exp_rows(factor_row_sum);
+            tw_vec state_row_sum[TW_ROWS];
+            TW_EACH_ROW(state_row_sum[way] = (previous_row_sum[way] * factor_row_sum[way]) + gained_row_sum[way];)
+            TW_EACH_ROW(tw_store_part(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way, state_row_sum[way], 1);)
+            TW_EACH_ROW(tw_store_part(running_P_factor + in_m + way, factor_row_sum[way], 1);)
           }
         }
       }
@@ -154,27 +154,27 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
         /* out_multiply: correct */
         {
           long in_m = 0;
-          for (; in_m + TW_WAYS <= size_m; in_m += TW_WAYS) {
+          for (; in_m + TW_ROWS <= size_m; in_m += TW_ROWS) {
             {
               long in_n = 0;
               for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
-                tw_vec load_0[TW_WAYS];
-                TW_EACH_WAY(load_0[way] = tw_load(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + (in_m + way) * 64 + in_n);)
-                tw_vec load_1[TW_WAYS];
-                TW_EACH_WAY(load_1[way] = tw_splat(tw_read(running_P_factor + in_m + way));)
-                tw_vec result[TW_WAYS];
-                TW_EACH_WAY(result[way] = (load_0[way] * load_1[way]);)
-                TW_EACH_WAY(tw_store(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + (in_m + way) * 64 + in_n, result[way]);)
+                tw_vec load_0[TW_ROWS];
+                TW_EACH_ROW(load_0[way] = tw_load(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + (in_m + way) * 64 + in_n);)
+                tw_vec load_1[TW_ROWS];
+                TW_EACH_ROW(load_1[way] = tw_splat(tw_read(running_P_factor + in_m + way));)
+                tw_vec result[TW_ROWS];
+                TW_EACH_ROW(result[way] = (load_0[way] * load_1[way]);)
+                TW_EACH_ROW(tw_store(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + (in_m + way) * 64 + in_n, result[way]);)
               }
               if (in_n < 64) {
                 const long lanes = 64 - in_n;
-                tw_vec load_0[TW_WAYS];
-                TW_EACH_WAY(load_0[way] = tw_load_part(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + (in_m + way) * 64 + in_n, lanes);)
-                tw_vec load_1[TW_WAYS];
-                TW_EACH_WAY(load_1[way] = tw_splat(tw_read(running_P_factor + in_m + way));)
-                tw_vec result[TW_WAYS];
-                TW_EACH_WAY(result[way] = (load_0[way] * load_1[way]);)
-                TW_EACH_WAY(tw_store_part(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + (in_m + way) * 64 + in_n, result[way], lanes);)
+                tw_vec load_0[TW_ROWS];
+                TW_EACH_ROW(load_0[way] = tw_load_part(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + (in_m + way) * 64 + in_n, lanes);)
+                tw_vec load_1[TW_ROWS];
+                TW_EACH_ROW(load_1[way] = tw_splat(tw_read(running_P_factor + in_m + way));)
+                tw_vec result[TW_ROWS];
+                TW_EACH_ROW(result[way] = (load_0[way] * load_1[way]);)
+                TW_EACH_ROW(tw_store_part(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + (in_m + way) * 64 + in_n, result[way], lanes);)
               }
             }
           }
@@ -275,37 +275,37 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
     /* weights_weights: merge */
     {
       long in_m = 0;
-      for (; in_m + TW_WAYS <= 8; in_m += TW_WAYS) {
+      for (; in_m + TW_ROWS <= 8; in_m += TW_ROWS) {
         {
           long in_l_part = 0;
           for (; in_l_part + TW_LANES <= 4; in_l_part += TW_LANES) {
-            tw_vec load_0[TW_WAYS];
-            TW_EACH_WAY(load_0[way] = tw_load_strided(partial_P_row_max + at_b * 512 + at_m + in_m + way + in_l_part * 6144, 6144, TW_LANES);)
-            tw_vec load_2[TW_WAYS];
-            TW_EACH_WAY(load_2[way] = tw_splat(tw_read(running_P_row_max + in_m + way));)
-            tw_vec load_3[TW_WAYS];
-            TW_EACH_WAY(load_3[way] = tw_splat(tw_read(running_P_row_sum + in_m + way));)
-            tw_vec result_part_0[TW_WAYS];
-            TW_EACH_WAY(result_part_0[way] = (load_0[way] - load_2[way]);)
-            tw_exp_ways(result_part_0);
-            tw_vec result[TW_WAYS];
-            TW_EACH_WAY(result[way] = (result_part_0[way] / load_3[way]);)
-            TW_EACH_WAY(tw_store(running_P_weights + (in_m + way) * 4 + in_l_part, result[way]);)
+            tw_vec load_0[TW_ROWS];
+            TW_EACH_ROW(load_0[way] = tw_load_strided(partial_P_row_max + at_b * 512 + at_m + in_m + way + in_l_part * 6144, 6144, TW_LANES);)
+            tw_vec load_2[TW_ROWS];
+            TW_EACH_ROW(load_2[way] = tw_splat(tw_read(running_P_row_max + in_m + way));)
+            tw_vec load_3[TW_ROWS];
+            TW_EACH_ROW(load_3[way] = tw_splat(tw_read(running_P_row_sum + in_m + way));)
+            tw_vec result_part_0[TW_ROWS];
+            TW_EACH_ROW(result_part_0[way] = (load_0[way] - load_2[way]);)
+            tw_exp_rows(result_part_0);
+            tw_vec result[TW_ROWS];
+            TW_EACH_ROW(result[way] = (result_part_0[way] / load_3[way]);)
+            TW_EACH_ROW(tw_store(running_P_weights + (in_m + way) * 4 + in_l_part, result[way]);)
           }
           if (in_l_part < 4) {
             const long lanes = 4 - in_l_part;
-            tw_vec load_0[TW_WAYS];
-            TW_EACH_WAY(load_0[way] = tw_load_strided(partial_P_row_max + at_b * 512 + at_m + in_m + way + in_l_part * 6144, 6144, lanes);)
-            tw_vec load_2[TW_WAYS];
-            TW_EACH_WAY(load_2[way] = tw_splat(tw_read(running_P_row_max + in_m + way));)
-            tw_vec load_3[TW_WAYS];
-            TW_EACH_WAY(load_3[way] = tw_splat(tw_read(running_P_row_sum + in_m + way));)
-            tw_vec result_part_0[TW_WAYS];
-            TW_EACH_WAY(result_part_0[way] = (load_0[way] - load_2[way]);)
-            tw_exp_ways(result_part_0);
-            tw_vec result[TW_WAYS];
-            TW_EACH_WAY(result[way] = (result_part_0[way] / load_3[way]);)
-            TW_EACH_WAY(tw_store_part(running_P_weights + (in_m + way) * 4 + in_l_part, result[way], lanes);)
+            tw_vec load_0[TW_ROWS];
+            TW_EACH_ROW(load_0[way] = tw_load_strided(partial_P_row_max + at_b * 512 + at_m + in_m + way + in_l_part * 6144, 6144, lanes);)
+            tw_vec load_2[TW_ROWS];
+            TW_EACH_ROW(load_2[way] = tw_splat(tw_read(running_P_row_max + in_m + way));)
+            tw_vec load_3[TW_ROWS];
+            TW_EACH_ROW(load_3[way] = tw_splat(tw_read(running_P_row_sum + in_m + way));)
+            tw_vec result_part_0[TW_ROWS];
+            TW_EACH_ROW(result_part_0[way] = (load_0[way] - load_2[way]);)
+            tw_exp_rows(result_part_0);
+            tw_vec result[TW_ROWS];
+            TW_EACH_ROW(result[way] = (result_part_0[way] / load_3[way]);)
+            TW_EACH_ROW(tw_store_part(running_P_weights + (in_m + way) * 4 + in_l_part, result[way], lanes);)
           }
         }
       }

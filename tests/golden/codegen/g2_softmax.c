@@ -51,70 +51,70 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
     /* weights: softmax */
     {
       long in_m = 0;
-      for (; in_m + TW_WAYS <= size_m; in_m += TW_WAYS) {
-        tw_vec state_row_max_lanes[TW_WAYS];
-        TW_EACH_WAY(state_row_max_lanes[way] = tw_splat(-3.4028234663852886e+38f);)
+      for (; in_m + TW_ROWS <= size_m; in_m += TW_ROWS) {
+        tw_vec state_row_max_lanes[TW_ROWS];
+        TW_EACH_ROW(state_row_max_lanes[way] = tw_splat(-3.4028234663852886e+38f);)
         {
           long in_l = 0;
           for (; in_l + TW_LANES <= 512; in_l += TW_LANES) {
-            tw_vec load_0[TW_WAYS];
-            TW_EACH_WAY(load_0[way] = tw_load(C + (in_m + way) * 528 + in_l);)
-            tw_vec point[TW_WAYS];
-            TW_EACH_WAY(point[way] = load_0[way];)
-            tw_vec contribution[TW_WAYS];
-            TW_EACH_WAY(contribution[way] = point[way];)
-            TW_EACH_WAY(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], contribution[way]);)
+            tw_vec load_0[TW_ROWS];
+            TW_EACH_ROW(load_0[way] = tw_load(C + (in_m + way) * 528 + in_l);)
+            tw_vec point[TW_ROWS];
+            TW_EACH_ROW(point[way] = load_0[way];)
+            tw_vec contribution[TW_ROWS];
+            TW_EACH_ROW(contribution[way] = point[way];)
+            TW_EACH_ROW(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], contribution[way]);)
           }
           if (in_l < 512) {
             const long lanes = 512 - in_l;
-            tw_vec load_0[TW_WAYS];
-            TW_EACH_WAY(load_0[way] = tw_load_part(C + (in_m + way) * 528 + in_l, lanes);)
-            tw_vec point[TW_WAYS];
-            TW_EACH_WAY(point[way] = load_0[way];)
-            tw_vec contribution[TW_WAYS];
-            TW_EACH_WAY(contribution[way] = point[way];)
-            TW_EACH_WAY(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], tw_first(contribution[way], tw_splat(-3.4028234663852886e+38f), lanes));)
+            tw_vec load_0[TW_ROWS];
+            TW_EACH_ROW(load_0[way] = tw_load_part(C + (in_m + way) * 528 + in_l, lanes);)
+            tw_vec point[TW_ROWS];
+            TW_EACH_ROW(point[way] = load_0[way];)
+            tw_vec contribution[TW_ROWS];
+            TW_EACH_ROW(contribution[way] = point[way];)
+            TW_EACH_ROW(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], tw_first(contribution[way], tw_splat(-3.4028234663852886e+38f), lanes));)
           }
         }
-        tw_reduce_larger_ways(state_row_max_lanes);
-        tw_vec state_row_max[TW_WAYS];
-        TW_EACH_WAY(state_row_max[way] = state_row_max_lanes[way];)
-        tw_vec state_row_sum_lanes[TW_WAYS];
-        TW_EACH_WAY(state_row_sum_lanes[way] = tw_splat(0.0f);)
+        tw_reduce_larger_rows(state_row_max_lanes);
+        tw_vec state_row_max[TW_ROWS];
+        TW_EACH_ROW(state_row_max[way] = state_row_max_lanes[way];)
+        tw_vec state_row_sum_lanes[TW_ROWS];
+        TW_EACH_ROW(state_row_sum_lanes[way] = tw_splat(0.0f);)
         {
           long in_l = 0;
           for (; in_l + TW_LANES <= 512; in_l += TW_LANES) {
-            TW_EACH_WAY(tw_prefetch(C + (in_m + way) * 528 + in_l + TW_WAYS * 528);)
-            tw_vec load_0[TW_WAYS];
-            TW_EACH_WAY(load_0[way] = tw_load(C + (in_m + way) * 528 + in_l);)
-            tw_vec point[TW_WAYS];
-            TW_EACH_WAY(point[way] = load_0[way];)
-            tw_vec contribution[TW_WAYS];
-            TW_EACH_WAY(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
-            tw_exp2_down_ways(contribution);
-            TW_EACH_WAY(tw_store(C + (in_m + way) * 528 + in_l, contribution[way]);)
-            TW_EACH_WAY(state_row_sum_lanes[way] = state_row_sum_lanes[way] + contribution[way];)
+            TW_EACH_ROW(tw_prefetch(C + (in_m + way) * 528 + in_l + TW_ROWS * 528);)
+            tw_vec load_0[TW_ROWS];
+            TW_EACH_ROW(load_0[way] = tw_load(C + (in_m + way) * 528 + in_l);)
+            tw_vec point[TW_ROWS];
+            TW_EACH_ROW(point[way] = load_0[way];)
+            tw_vec contribution[TW_ROWS];
+            TW_EACH_ROW(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
+            tw_exp2_down_rows(contribution);
+            TW_EACH_ROW(tw_store(C + (in_m + way) * 528 + in_l, contribution[way]);)
+            TW_EACH_ROW(state_row_sum_lanes[way] = state_row_sum_lanes[way] + contribution[way];)
           }
           if (in_l < 512) {
             const long lanes = 512 - in_l;
-            TW_EACH_WAY(tw_prefetch(C + (in_m + way) * 528 + in_l + TW_WAYS * 528);)
-            tw_vec load_0[TW_WAYS];
-            TW_EACH_WAY(load_0[way] = tw_load_part(C + (in_m + way) * 528 + in_l, lanes);)
-            tw_vec point[TW_WAYS];
-            TW_EACH_WAY(point[way] = load_0[way];)
-            tw_vec contribution[TW_WAYS];
-            TW_EACH_WAY(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
-            tw_exp2_down_ways(contribution);
-            TW_EACH_WAY(tw_store_part(C + (in_m + way) * 528 + in_l, contribution[way], lanes);)
-            TW_EACH_WAY(state_row_sum_lanes[way] = state_row_sum_lanes[way] + tw_first(contribution[way], tw_splat(0.0f), lanes);)
+            TW_EACH_ROW(tw_prefetch(C + (in_m + way) * 528 + in_l + TW_ROWS * 528);)
+            tw_vec load_0[TW_ROWS];
+            TW_EACH_ROW(load_0[way] = tw_load_part(C + (in_m + way) * 528 + in_l, lanes);)
+            tw_vec point[TW_ROWS];
+            TW_EACH_ROW(point[way] = load_0[way];)
+            tw_vec contribution[TW_ROWS];
+            TW_EACH_ROW(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
+            tw_exp2_down_rows(contribution);
+            TW_EACH_ROW(tw_store_part(C + (in_m + way) * 528 + in_l, contribution[way], lanes);)
+            TW_EACH_ROW(state_row_sum_lanes[way] = state_row_sum_lanes[way] + tw_first(contribution[way], tw_splat(0.0f), lanes);)
           }
         }
-        tw_reduce_add_ways(state_row_sum_lanes);
-        tw_vec state_row_sum[TW_WAYS];
-        TW_EACH_WAY(state_row_sum[way] = state_row_sum_lanes[way];)
-        tw_vec state_row_sum_inverse[TW_WAYS];
-        TW_EACH_WAY(state_row_sum_inverse[way] = (tw_splat(1.0f) / state_row_sum[way]);)
-        TW_EACH_WAY(tw_store_part(running_P_inverse + in_m + way, state_row_sum_inverse[way], 1);)
+        tw_reduce_add_rows(state_row_sum_lanes);
+        tw_vec state_row_sum[TW_ROWS];
+        TW_EACH_ROW(state_row_sum[way] = state_row_sum_lanes[way];)
+        tw_vec state_row_sum_inverse[TW_ROWS];
+        TW_EACH_ROW(state_row_sum_inverse[way] = (tw_splat(1.0f) / state_row_sum[way]);)
+        TW_EACH_ROW(tw_store_part(running_P_inverse + in_m + way, state_row_sum_inverse[way], 1);)
       }
     }
     matmul_avx512_f32_6x64_multiply_e73b57_tiles_8_24x64_n64_k512_ar528_ac1_bp32768_br64_a0_er1(size_m, C, packed_D, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, running_P_inverse);

@@ -1,7 +1,7 @@
 #ifndef TW_DIALECT_AVX512
 #define TW_DIALECT_AVX512
-#define TW_WAYS 4
-#define TW_EACH_WAY(...) { { enum { way = 0 }; __VA_ARGS__ } { enum { way = 1 }; __VA_ARGS__ } { enum { way = 2 }; __VA_ARGS__ } { enum { way = 3 }; __VA_ARGS__ } }
+#define TW_ROWS 4
+#define TW_EACH_ROW(...) { { enum { way = 0 }; __VA_ARGS__ } { enum { way = 1 }; __VA_ARGS__ } { enum { way = 2 }; __VA_ARGS__ } { enum { way = 3 }; __VA_ARGS__ } }
 #define TW_EACH_LANE(...) { { enum { lane = 0 }; __VA_ARGS__ } { enum { lane = 1 }; __VA_ARGS__ } { enum { lane = 2 }; __VA_ARGS__ } { enum { lane = 3 }; __VA_ARGS__ } { enum { lane = 4 }; __VA_ARGS__ } { enum { lane = 5 }; __VA_ARGS__ } { enum { lane = 6 }; __VA_ARGS__ } { enum { lane = 7 }; __VA_ARGS__ } { enum { lane = 8 }; __VA_ARGS__ } { enum { lane = 9 }; __VA_ARGS__ } { enum { lane = 10 }; __VA_ARGS__ } { enum { lane = 11 }; __VA_ARGS__ } { enum { lane = 12 }; __VA_ARGS__ } { enum { lane = 13 }; __VA_ARGS__ } { enum { lane = 14 }; __VA_ARGS__ } { enum { lane = 15 }; __VA_ARGS__ } }
 #define TW_LANES 16
 #define TW_INLINE static inline __attribute__((always_inline, unused))
@@ -138,20 +138,20 @@ TW_INLINE tw_vec tw_exp(tw_vec x) {
   x = tw_scale(e, n);
   return x;
 }
-TW_INLINE void tw_exp_ways(tw_vec *x) {
-  tw_vec n[TW_WAYS];
-  tw_vec e[TW_WAYS];
-  TW_EACH_WAY(x[way] = tw_larger(tw_splat(-105.0f), x[way]);)
-  TW_EACH_WAY(x[way] = tw_smaller(tw_splat(89.0f), x[way]);)
-  TW_EACH_WAY(n[way] = tw_round(x[way] * 1.44269504f);)
-  TW_EACH_WAY(x[way] = x[way] - n[way] * 0.693145752f;)
-  TW_EACH_WAY(x[way] = x[way] - n[way] * 1.42860677e-06f;)
-  TW_EACH_WAY(e[way] = x[way] * 0.00828949921f + 0.0418981761f;)
-  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.166676506f;)
-  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.499991477f;)
-  TW_EACH_WAY(e[way] = e[way] * x[way] + 0.999999702f;)
-  TW_EACH_WAY(e[way] = e[way] * x[way] + 1.0f;)
-  TW_EACH_WAY(x[way] = tw_scale(e[way], n[way]);)
+TW_INLINE void tw_exp_rows(tw_vec *x) {
+  tw_vec n[TW_ROWS];
+  tw_vec e[TW_ROWS];
+  TW_EACH_ROW(x[way] = tw_larger(tw_splat(-105.0f), x[way]);)
+  TW_EACH_ROW(x[way] = tw_smaller(tw_splat(89.0f), x[way]);)
+  TW_EACH_ROW(n[way] = tw_round(x[way] * 1.44269504f);)
+  TW_EACH_ROW(x[way] = x[way] - n[way] * 0.693145752f;)
+  TW_EACH_ROW(x[way] = x[way] - n[way] * 1.42860677e-06f;)
+  TW_EACH_ROW(e[way] = x[way] * 0.00828949921f + 0.0418981761f;)
+  TW_EACH_ROW(e[way] = e[way] * x[way] + 0.166676506f;)
+  TW_EACH_ROW(e[way] = e[way] * x[way] + 0.499991477f;)
+  TW_EACH_ROW(e[way] = e[way] * x[way] + 0.999999702f;)
+  TW_EACH_ROW(e[way] = e[way] * x[way] + 1.0f;)
+  TW_EACH_ROW(x[way] = tw_scale(e[way], n[way]);)
 }
 TW_INLINE tw_vec tw_log(tw_vec x) {
   tw_vec n;
@@ -175,26 +175,26 @@ TW_INLINE tw_vec tw_log(tw_vec x) {
   x = tw_where(tw_equal(x, tw_splat(__builtin_inff())), x, f);
   return x;
 }
-TW_INLINE void tw_log_ways(tw_vec *x) {
-  tw_vec n[TW_WAYS];
-  tw_vec f[TW_WAYS];
-  tw_vec e[TW_WAYS];
-  TW_EACH_WAY(n[way] = tw_where(tw_less(x[way], tw_splat(0x1p-126f)), tw_splat(-25.0f), tw_splat(0.0f));)
-  TW_EACH_WAY(f[way] = tw_where(tw_less(x[way], tw_splat(0x1p-126f)), x[way] * 0x1p25f, x[way]);)
-  TW_EACH_WAY(n[way] = n[way] + __builtin_convertvector(((tw_int)f[way] - 0x3f3504f3) >> 23, tw_vec);)
-  TW_EACH_WAY(f[way] = (tw_vec)((((tw_int)f[way] - 0x3f3504f3) & 0x7fffff) + 0x3f3504f3) - 1.0f;)
-  TW_EACH_WAY(e[way] = f[way] * 0.087015282f + -0.14269144f;)
-  TW_EACH_WAY(e[way] = e[way] * f[way] + 0.14915132f;)
-  TW_EACH_WAY(e[way] = e[way] * f[way] + -0.1657741f;)
-  TW_EACH_WAY(e[way] = e[way] * f[way] + 0.19963017f;)
-  TW_EACH_WAY(e[way] = e[way] * f[way] + -0.25001341f;)
-  TW_EACH_WAY(e[way] = e[way] * f[way] + 0.33333912f;)
-  TW_EACH_WAY(e[way] = e[way] * f[way] + -0.5f;)
-  TW_EACH_WAY(e[way] = e[way] * (f[way] * f[way]) + n[way] * 1.42860677e-06f;)
-  TW_EACH_WAY(e[way] = n[way] * 0.693145752f + (e[way] + f[way]);)
-  TW_EACH_WAY(f[way] = tw_where(tw_equal(x[way], tw_splat(0.0f)), tw_splat(-__builtin_inff()), tw_splat(__builtin_nanf("")));)
-  TW_EACH_WAY(f[way] = tw_where(tw_greater(x[way], tw_splat(0.0f)), e[way], f[way]);)
-  TW_EACH_WAY(x[way] = tw_where(tw_equal(x[way], tw_splat(__builtin_inff())), x[way], f[way]);)
+TW_INLINE void tw_log_rows(tw_vec *x) {
+  tw_vec n[TW_ROWS];
+  tw_vec f[TW_ROWS];
+  tw_vec e[TW_ROWS];
+  TW_EACH_ROW(n[way] = tw_where(tw_less(x[way], tw_splat(0x1p-126f)), tw_splat(-25.0f), tw_splat(0.0f));)
+  TW_EACH_ROW(f[way] = tw_where(tw_less(x[way], tw_splat(0x1p-126f)), x[way] * 0x1p25f, x[way]);)
+  TW_EACH_ROW(n[way] = n[way] + __builtin_convertvector(((tw_int)f[way] - 0x3f3504f3) >> 23, tw_vec);)
+  TW_EACH_ROW(f[way] = (tw_vec)((((tw_int)f[way] - 0x3f3504f3) & 0x7fffff) + 0x3f3504f3) - 1.0f;)
+  TW_EACH_ROW(e[way] = f[way] * 0.087015282f + -0.14269144f;)
+  TW_EACH_ROW(e[way] = e[way] * f[way] + 0.14915132f;)
+  TW_EACH_ROW(e[way] = e[way] * f[way] + -0.1657741f;)
+  TW_EACH_ROW(e[way] = e[way] * f[way] + 0.19963017f;)
+  TW_EACH_ROW(e[way] = e[way] * f[way] + -0.25001341f;)
+  TW_EACH_ROW(e[way] = e[way] * f[way] + 0.33333912f;)
+  TW_EACH_ROW(e[way] = e[way] * f[way] + -0.5f;)
+  TW_EACH_ROW(e[way] = e[way] * (f[way] * f[way]) + n[way] * 1.42860677e-06f;)
+  TW_EACH_ROW(e[way] = n[way] * 0.693145752f + (e[way] + f[way]);)
+  TW_EACH_ROW(f[way] = tw_where(tw_equal(x[way], tw_splat(0.0f)), tw_splat(-__builtin_inff()), tw_splat(__builtin_nanf("")));)
+  TW_EACH_ROW(f[way] = tw_where(tw_greater(x[way], tw_splat(0.0f)), e[way], f[way]);)
+  TW_EACH_ROW(x[way] = tw_where(tw_equal(x[way], tw_splat(__builtin_inff())), x[way], f[way]);)
 }
 TW_INLINE tw_vec tw_tanh(tw_vec x) {
   tw_vec w;
@@ -213,21 +213,21 @@ TW_INLINE tw_vec tw_tanh(tw_vec x) {
   x = tw_smaller(tw_splat(1.0f), tw_larger(tw_splat(-1.0f), x));
   return x;
 }
-TW_INLINE void tw_tanh_ways(tw_vec *x) {
-  tw_vec w[TW_WAYS];
-  tw_vec p[TW_WAYS];
-  tw_vec q[TW_WAYS];
-  TW_EACH_WAY(w[way] = tw_smaller(tw_splat(81.3604f), x[way] * x[way]);)
-  TW_EACH_WAY(p[way] = w[way] * 1.3319071e-08f + 2.058348e-05f;)
-  TW_EACH_WAY(p[way] = p[way] * w[way] + 0.0034940345f;)
-  TW_EACH_WAY(p[way] = p[way] * w[way] + 0.13379718f;)
-  TW_EACH_WAY(p[way] = p[way] * w[way] + 1.0f;)
-  TW_EACH_WAY(q[way] = w[way] * 7.762019e-07f + 0.00032830927f;)
-  TW_EACH_WAY(q[way] = q[way] * w[way] + 0.025871073f;)
-  TW_EACH_WAY(q[way] = q[way] * w[way] + 0.46713033f;)
-  TW_EACH_WAY(q[way] = q[way] * w[way] + 1.0f;)
-  TW_EACH_WAY(x[way] = x[way] * (p[way] * tw_inverse(q[way]));)
-  TW_EACH_WAY(x[way] = tw_smaller(tw_splat(1.0f), tw_larger(tw_splat(-1.0f), x[way]));)
+TW_INLINE void tw_tanh_rows(tw_vec *x) {
+  tw_vec w[TW_ROWS];
+  tw_vec p[TW_ROWS];
+  tw_vec q[TW_ROWS];
+  TW_EACH_ROW(w[way] = tw_smaller(tw_splat(81.3604f), x[way] * x[way]);)
+  TW_EACH_ROW(p[way] = w[way] * 1.3319071e-08f + 2.058348e-05f;)
+  TW_EACH_ROW(p[way] = p[way] * w[way] + 0.0034940345f;)
+  TW_EACH_ROW(p[way] = p[way] * w[way] + 0.13379718f;)
+  TW_EACH_ROW(p[way] = p[way] * w[way] + 1.0f;)
+  TW_EACH_ROW(q[way] = w[way] * 7.762019e-07f + 0.00032830927f;)
+  TW_EACH_ROW(q[way] = q[way] * w[way] + 0.025871073f;)
+  TW_EACH_ROW(q[way] = q[way] * w[way] + 0.46713033f;)
+  TW_EACH_ROW(q[way] = q[way] * w[way] + 1.0f;)
+  TW_EACH_ROW(x[way] = x[way] * (p[way] * tw_inverse(q[way]));)
+  TW_EACH_ROW(x[way] = tw_smaller(tw_splat(1.0f), tw_larger(tw_splat(-1.0f), x[way]));)
 }
 TW_INLINE tw_vec tw_erf(tw_vec x) {
   tw_vec w;
@@ -248,23 +248,23 @@ TW_INLINE tw_vec tw_erf(tw_vec x) {
   x = tw_smaller(tw_splat(1.0f), tw_larger(tw_splat(-1.0f), x));
   return x;
 }
-TW_INLINE void tw_erf_ways(tw_vec *x) {
-  tw_vec w[TW_WAYS];
-  tw_vec p[TW_WAYS];
-  tw_vec q[TW_WAYS];
-  TW_EACH_WAY(w[way] = tw_smaller(tw_splat(15.4449f), x[way] * x[way]);)
-  TW_EACH_WAY(p[way] = w[way] * 1.9815332e-08f + -1.955383e-06f;)
-  TW_EACH_WAY(p[way] = p[way] * w[way] + 0.00014249458f;)
-  TW_EACH_WAY(p[way] = p[way] * w[way] + 0.0037368066f;)
-  TW_EACH_WAY(p[way] = p[way] * w[way] + 0.050689265f;)
-  TW_EACH_WAY(p[way] = p[way] * w[way] + 0.20080667f;)
-  TW_EACH_WAY(p[way] = p[way] * w[way] + 1.1283791f;)
-  TW_EACH_WAY(q[way] = w[way] * 0.00096391302f + 0.014426954f;)
-  TW_EACH_WAY(q[way] = q[way] * w[way] + 0.11536197f;)
-  TW_EACH_WAY(q[way] = q[way] * w[way] + 0.51129188f;)
-  TW_EACH_WAY(q[way] = q[way] * w[way] + 1.0f;)
-  TW_EACH_WAY(x[way] = x[way] * (p[way] * tw_inverse(q[way]));)
-  TW_EACH_WAY(x[way] = tw_smaller(tw_splat(1.0f), tw_larger(tw_splat(-1.0f), x[way]));)
+TW_INLINE void tw_erf_rows(tw_vec *x) {
+  tw_vec w[TW_ROWS];
+  tw_vec p[TW_ROWS];
+  tw_vec q[TW_ROWS];
+  TW_EACH_ROW(w[way] = tw_smaller(tw_splat(15.4449f), x[way] * x[way]);)
+  TW_EACH_ROW(p[way] = w[way] * 1.9815332e-08f + -1.955383e-06f;)
+  TW_EACH_ROW(p[way] = p[way] * w[way] + 0.00014249458f;)
+  TW_EACH_ROW(p[way] = p[way] * w[way] + 0.0037368066f;)
+  TW_EACH_ROW(p[way] = p[way] * w[way] + 0.050689265f;)
+  TW_EACH_ROW(p[way] = p[way] * w[way] + 0.20080667f;)
+  TW_EACH_ROW(p[way] = p[way] * w[way] + 1.1283791f;)
+  TW_EACH_ROW(q[way] = w[way] * 0.00096391302f + 0.014426954f;)
+  TW_EACH_ROW(q[way] = q[way] * w[way] + 0.11536197f;)
+  TW_EACH_ROW(q[way] = q[way] * w[way] + 0.51129188f;)
+  TW_EACH_ROW(q[way] = q[way] * w[way] + 1.0f;)
+  TW_EACH_ROW(x[way] = x[way] * (p[way] * tw_inverse(q[way]));)
+  TW_EACH_ROW(x[way] = tw_smaller(tw_splat(1.0f), tw_larger(tw_splat(-1.0f), x[way]));)
 }
 TW_INLINE tw_vec tw_sigmoid(tw_vec x) {
   tw_vec r;
@@ -283,21 +283,21 @@ TW_INLINE tw_vec tw_sigmoid(tw_vec x) {
   x = tw_where(tw_less(x, tw_splat(0.0f)), tw_scale(r * e, n), r);
   return x;
 }
-TW_INLINE void tw_sigmoid_ways(tw_vec *x) {
-  tw_vec r[TW_WAYS];
-  tw_vec n[TW_WAYS];
-  tw_vec e[TW_WAYS];
-  TW_EACH_WAY(r[way] = tw_smaller(tw_splat(112.0f), tw_abs(x[way]));)
-  TW_EACH_WAY(n[way] = tw_round(r[way] * -1.44269504f);)
-  TW_EACH_WAY(r[way] = r[way] + n[way] * 0.693145752f;)
-  TW_EACH_WAY(r[way] = r[way] + n[way] * 1.42860677e-06f;)
-  TW_EACH_WAY(e[way] = r[way] * -0.00828949921f + 0.0418981761f;)
-  TW_EACH_WAY(e[way] = e[way] * r[way] + -0.166676506f;)
-  TW_EACH_WAY(e[way] = e[way] * r[way] + 0.499991477f;)
-  TW_EACH_WAY(e[way] = e[way] * r[way] + -0.999999702f;)
-  TW_EACH_WAY(e[way] = e[way] * r[way] + 1.0f;)
-  TW_EACH_WAY(r[way] = tw_inverse(tw_scale(e[way], n[way]) + 1.0f);)
-  TW_EACH_WAY(x[way] = tw_where(tw_less(x[way], tw_splat(0.0f)), tw_scale(r[way] * e[way], n[way]), r[way]);)
+TW_INLINE void tw_sigmoid_rows(tw_vec *x) {
+  tw_vec r[TW_ROWS];
+  tw_vec n[TW_ROWS];
+  tw_vec e[TW_ROWS];
+  TW_EACH_ROW(r[way] = tw_smaller(tw_splat(112.0f), tw_abs(x[way]));)
+  TW_EACH_ROW(n[way] = tw_round(r[way] * -1.44269504f);)
+  TW_EACH_ROW(r[way] = r[way] + n[way] * 0.693145752f;)
+  TW_EACH_ROW(r[way] = r[way] + n[way] * 1.42860677e-06f;)
+  TW_EACH_ROW(e[way] = r[way] * -0.00828949921f + 0.0418981761f;)
+  TW_EACH_ROW(e[way] = e[way] * r[way] + -0.166676506f;)
+  TW_EACH_ROW(e[way] = e[way] * r[way] + 0.499991477f;)
+  TW_EACH_ROW(e[way] = e[way] * r[way] + -0.999999702f;)
+  TW_EACH_ROW(e[way] = e[way] * r[way] + 1.0f;)
+  TW_EACH_ROW(r[way] = tw_inverse(tw_scale(e[way], n[way]) + 1.0f);)
+  TW_EACH_ROW(x[way] = tw_where(tw_less(x[way], tw_splat(0.0f)), tw_scale(r[way] * e[way], n[way]), r[way]);)
 }
 TW_INLINE tw_vec tw_silu(tw_vec x) {
   tw_vec r;
@@ -318,23 +318,23 @@ TW_INLINE tw_vec tw_silu(tw_vec x) {
   x = tw_where(tw_less(x, tw_splat(0.0f)), tw_scale(z * r * e, n), z * r);
   return x;
 }
-TW_INLINE void tw_silu_ways(tw_vec *x) {
-  tw_vec r[TW_WAYS];
-  tw_vec n[TW_WAYS];
-  tw_vec e[TW_WAYS];
-  tw_vec z[TW_WAYS];
-  TW_EACH_WAY(r[way] = tw_size_below(tw_splat(112.0f), x[way]);)
-  TW_EACH_WAY(n[way] = tw_round(r[way] * -1.44269504f);)
-  TW_EACH_WAY(r[way] = r[way] + n[way] * 0.693145752f;)
-  TW_EACH_WAY(r[way] = r[way] + n[way] * 1.42860677e-06f;)
-  TW_EACH_WAY(e[way] = r[way] * -0.00828949921f + 0.0418981761f;)
-  TW_EACH_WAY(e[way] = e[way] * r[way] + -0.166676506f;)
-  TW_EACH_WAY(e[way] = e[way] * r[way] + 0.499991477f;)
-  TW_EACH_WAY(e[way] = e[way] * r[way] + -0.999999702f;)
-  TW_EACH_WAY(e[way] = e[way] * r[way] + 1.0f;)
-  TW_EACH_WAY(z[way] = tw_nan_below(tw_larger(tw_splat(-112.0f), x[way]), x[way]);)
-  TW_EACH_WAY(r[way] = tw_inverse(tw_scale(e[way], n[way]) + 1.0f);)
-  TW_EACH_WAY(x[way] = tw_where(tw_less(x[way], tw_splat(0.0f)), tw_scale(z[way] * r[way] * e[way], n[way]), z[way] * r[way]);)
+TW_INLINE void tw_silu_rows(tw_vec *x) {
+  tw_vec r[TW_ROWS];
+  tw_vec n[TW_ROWS];
+  tw_vec e[TW_ROWS];
+  tw_vec z[TW_ROWS];
+  TW_EACH_ROW(r[way] = tw_size_below(tw_splat(112.0f), x[way]);)
+  TW_EACH_ROW(n[way] = tw_round(r[way] * -1.44269504f);)
+  TW_EACH_ROW(r[way] = r[way] + n[way] * 0.693145752f;)
+  TW_EACH_ROW(r[way] = r[way] + n[way] * 1.42860677e-06f;)
+  TW_EACH_ROW(e[way] = r[way] * -0.00828949921f + 0.0418981761f;)
+  TW_EACH_ROW(e[way] = e[way] * r[way] + -0.166676506f;)
+  TW_EACH_ROW(e[way] = e[way] * r[way] + 0.499991477f;)
+  TW_EACH_ROW(e[way] = e[way] * r[way] + -0.999999702f;)
+  TW_EACH_ROW(e[way] = e[way] * r[way] + 1.0f;)
+  TW_EACH_ROW(z[way] = tw_nan_below(tw_larger(tw_splat(-112.0f), x[way]), x[way]);)
+  TW_EACH_ROW(r[way] = tw_inverse(tw_scale(e[way], n[way]) + 1.0f);)
+  TW_EACH_ROW(x[way] = tw_where(tw_less(x[way], tw_splat(0.0f)), tw_scale(z[way] * r[way] * e[way], n[way]), z[way] * r[way]);)
 }
 TW_INLINE tw_vec tw_gelu(tw_vec x) {
   tw_vec a;
@@ -367,35 +367,35 @@ TW_INLINE tw_vec tw_gelu(tw_vec x) {
   x = tw_nan_below(tw_larger(tw_splat(-0.0f), x), x) - tw_scale(a * e, n);
   return x;
 }
-TW_INLINE void tw_gelu_ways(tw_vec *x) {
-  tw_vec a[TW_WAYS];
-  tw_vec w[TW_WAYS];
-  tw_vec r[TW_WAYS];
-  tw_vec n[TW_WAYS];
-  tw_vec e[TW_WAYS];
-  tw_vec p[TW_WAYS];
-  tw_vec q[TW_WAYS];
-  TW_EACH_WAY(a[way] = tw_size_below(tw_splat(16.0f), x[way]);)
-  TW_EACH_WAY(w[way] = a[way] * a[way];)
-  TW_EACH_WAY(r[way] = tw_rest(a[way], a[way], w[way]);)
-  TW_EACH_WAY(n[way] = tw_round(w[way] * -0.721347520f);)
-  TW_EACH_WAY(w[way] = w[way] + n[way] * 1.386291504f;)
-  TW_EACH_WAY(w[way] = w[way] + (n[way] * 2.85721354e-06f + r[way]);)
-  TW_EACH_WAY(e[way] = w[way] * -0.00025904685f + 0.00261863601f;)
-  TW_EACH_WAY(e[way] = e[way] * w[way] + -0.0208345633f;)
-  TW_EACH_WAY(e[way] = e[way] * w[way] + 0.124997869f;)
-  TW_EACH_WAY(e[way] = e[way] * w[way] + -0.499999851f;)
-  TW_EACH_WAY(e[way] = e[way] * w[way] + 1.0f;)
-  TW_EACH_WAY(p[way] = a[way] * 1.9296731e-07f + 0.014738515f;)
-  TW_EACH_WAY(p[way] = p[way] * a[way] + 0.1093059f;)
-  TW_EACH_WAY(p[way] = p[way] * a[way] + 0.3430792f;)
-  TW_EACH_WAY(p[way] = p[way] * a[way] + 0.49999992f;)
-  TW_EACH_WAY(q[way] = a[way] * 0.036967982f + 0.27348904f;)
-  TW_EACH_WAY(q[way] = q[way] * a[way] + 0.90277069f;)
-  TW_EACH_WAY(q[way] = q[way] * a[way] + 1.4840347f;)
-  TW_EACH_WAY(q[way] = q[way] * a[way] + 1.0f;)
-  TW_EACH_WAY(e[way] = e[way] * (p[way] * tw_inverse(q[way]));)
-  TW_EACH_WAY(x[way] = tw_nan_below(tw_larger(tw_splat(-0.0f), x[way]), x[way]) - tw_scale(a[way] * e[way], n[way]);)
+TW_INLINE void tw_gelu_rows(tw_vec *x) {
+  tw_vec a[TW_ROWS];
+  tw_vec w[TW_ROWS];
+  tw_vec r[TW_ROWS];
+  tw_vec n[TW_ROWS];
+  tw_vec e[TW_ROWS];
+  tw_vec p[TW_ROWS];
+  tw_vec q[TW_ROWS];
+  TW_EACH_ROW(a[way] = tw_size_below(tw_splat(16.0f), x[way]);)
+  TW_EACH_ROW(w[way] = a[way] * a[way];)
+  TW_EACH_ROW(r[way] = tw_rest(a[way], a[way], w[way]);)
+  TW_EACH_ROW(n[way] = tw_round(w[way] * -0.721347520f);)
+  TW_EACH_ROW(w[way] = w[way] + n[way] * 1.386291504f;)
+  TW_EACH_ROW(w[way] = w[way] + (n[way] * 2.85721354e-06f + r[way]);)
+  TW_EACH_ROW(e[way] = w[way] * -0.00025904685f + 0.00261863601f;)
+  TW_EACH_ROW(e[way] = e[way] * w[way] + -0.0208345633f;)
+  TW_EACH_ROW(e[way] = e[way] * w[way] + 0.124997869f;)
+  TW_EACH_ROW(e[way] = e[way] * w[way] + -0.499999851f;)
+  TW_EACH_ROW(e[way] = e[way] * w[way] + 1.0f;)
+  TW_EACH_ROW(p[way] = a[way] * 1.9296731e-07f + 0.014738515f;)
+  TW_EACH_ROW(p[way] = p[way] * a[way] + 0.1093059f;)
+  TW_EACH_ROW(p[way] = p[way] * a[way] + 0.3430792f;)
+  TW_EACH_ROW(p[way] = p[way] * a[way] + 0.49999992f;)
+  TW_EACH_ROW(q[way] = a[way] * 0.036967982f + 0.27348904f;)
+  TW_EACH_ROW(q[way] = q[way] * a[way] + 0.90277069f;)
+  TW_EACH_ROW(q[way] = q[way] * a[way] + 1.4840347f;)
+  TW_EACH_ROW(q[way] = q[way] * a[way] + 1.0f;)
+  TW_EACH_ROW(e[way] = e[way] * (p[way] * tw_inverse(q[way]));)
+  TW_EACH_ROW(x[way] = tw_nan_below(tw_larger(tw_splat(-0.0f), x[way]), x[way]) - tw_scale(a[way] * e[way], n[way]);)
 }
 TW_INLINE tw_vec tw_gelu_tanh(tw_vec x) {
   tw_vec a;
@@ -425,32 +425,32 @@ TW_INLINE tw_vec tw_gelu_tanh(tw_vec x) {
   x = tw_where(tw_less(x, tw_splat(0.0f)), tw_scale(z * r * e, n), z * r);
   return x;
 }
-TW_INLINE void tw_gelu_tanh_ways(tw_vec *x) {
-  tw_vec a[TW_WAYS];
-  tw_vec w[TW_WAYS];
-  tw_vec v[TW_WAYS];
-  tw_vec r[TW_WAYS];
-  tw_vec p[TW_WAYS];
-  tw_vec n[TW_WAYS];
-  tw_vec e[TW_WAYS];
-  tw_vec z[TW_WAYS];
-  TW_EACH_WAY(a[way] = tw_size_below(tw_splat(11.0f), x[way]);)
-  TW_EACH_WAY(w[way] = a[way] * a[way];)
-  TW_EACH_WAY(v[way] = w[way] + 22.375f;)
-  TW_EACH_WAY(r[way] = (w[way] - (v[way] - 22.375f)) + (tw_rest(a[way], a[way], w[way]) - 0.0111399978f);)
-  TW_EACH_WAY(p[way] = a[way] * v[way];)
-  TW_EACH_WAY(r[way] = tw_rest(a[way], v[way], p[way]) + a[way] * r[way];)
-  TW_EACH_WAY(n[way] = tw_round(p[way] * -0.102943239f);)
-  TW_EACH_WAY(p[way] = p[way] + n[way] * 9.7138671875f;)
-  TW_EACH_WAY(p[way] = p[way] + (n[way] * 0.000223840524f + r[way]);)
-  TW_EACH_WAY(e[way] = p[way] * -1.53336221e-08f + 1.0861462e-06f;)
-  TW_EACH_WAY(e[way] = e[way] * p[way] + -6.05541991e-05f;)
-  TW_EACH_WAY(e[way] = e[way] * p[way] + 0.00254571151f;)
-  TW_EACH_WAY(e[way] = e[way] * p[way] + -0.071354795f;)
-  TW_EACH_WAY(e[way] = e[way] * p[way] + 1.0f;)
-  TW_EACH_WAY(z[way] = tw_nan_below(tw_larger(tw_splat(-11.0f), x[way]), x[way]);)
-  TW_EACH_WAY(r[way] = tw_inverse(tw_scale(e[way], n[way]) + 1.0f);)
-  TW_EACH_WAY(x[way] = tw_where(tw_less(x[way], tw_splat(0.0f)), tw_scale(z[way] * r[way] * e[way], n[way]), z[way] * r[way]);)
+TW_INLINE void tw_gelu_tanh_rows(tw_vec *x) {
+  tw_vec a[TW_ROWS];
+  tw_vec w[TW_ROWS];
+  tw_vec v[TW_ROWS];
+  tw_vec r[TW_ROWS];
+  tw_vec p[TW_ROWS];
+  tw_vec n[TW_ROWS];
+  tw_vec e[TW_ROWS];
+  tw_vec z[TW_ROWS];
+  TW_EACH_ROW(a[way] = tw_size_below(tw_splat(11.0f), x[way]);)
+  TW_EACH_ROW(w[way] = a[way] * a[way];)
+  TW_EACH_ROW(v[way] = w[way] + 22.375f;)
+  TW_EACH_ROW(r[way] = (w[way] - (v[way] - 22.375f)) + (tw_rest(a[way], a[way], w[way]) - 0.0111399978f);)
+  TW_EACH_ROW(p[way] = a[way] * v[way];)
+  TW_EACH_ROW(r[way] = tw_rest(a[way], v[way], p[way]) + a[way] * r[way];)
+  TW_EACH_ROW(n[way] = tw_round(p[way] * -0.102943239f);)
+  TW_EACH_ROW(p[way] = p[way] + n[way] * 9.7138671875f;)
+  TW_EACH_ROW(p[way] = p[way] + (n[way] * 0.000223840524f + r[way]);)
+  TW_EACH_ROW(e[way] = p[way] * -1.53336221e-08f + 1.0861462e-06f;)
+  TW_EACH_ROW(e[way] = e[way] * p[way] + -6.05541991e-05f;)
+  TW_EACH_ROW(e[way] = e[way] * p[way] + 0.00254571151f;)
+  TW_EACH_ROW(e[way] = e[way] * p[way] + -0.071354795f;)
+  TW_EACH_ROW(e[way] = e[way] * p[way] + 1.0f;)
+  TW_EACH_ROW(z[way] = tw_nan_below(tw_larger(tw_splat(-11.0f), x[way]), x[way]);)
+  TW_EACH_ROW(r[way] = tw_inverse(tw_scale(e[way], n[way]) + 1.0f);)
+  TW_EACH_ROW(x[way] = tw_where(tw_less(x[way], tw_splat(0.0f)), tw_scale(z[way] * r[way] * e[way], n[way]), z[way] * r[way]);)
 }
 TW_INLINE tw_vec tw_exp2_down(tw_vec x) {
   tw_vec n;
@@ -464,16 +464,16 @@ TW_INLINE tw_vec tw_exp2_down(tw_vec x) {
   x = tw_scale(e, x);
   return x;
 }
-TW_INLINE void tw_exp2_down_ways(tw_vec *x) {
-  tw_vec n[TW_WAYS];
-  tw_vec e[TW_WAYS];
-  TW_EACH_WAY(n[way] = tw_fraction(x[way]);)
-  TW_EACH_WAY(e[way] = n[way] * 0.00186712993f + 0.00901703071f;)
-  TW_EACH_WAY(e[way] = e[way] * n[way] + 0.0557999052f;)
-  TW_EACH_WAY(e[way] = e[way] * n[way] + 0.240164489f;)
-  TW_EACH_WAY(e[way] = e[way] * n[way] + 0.693151295f;)
-  TW_EACH_WAY(e[way] = e[way] * n[way] + 1.0f;)
-  TW_EACH_WAY(x[way] = tw_scale(e[way], x[way]);)
+TW_INLINE void tw_exp2_down_rows(tw_vec *x) {
+  tw_vec n[TW_ROWS];
+  tw_vec e[TW_ROWS];
+  TW_EACH_ROW(n[way] = tw_fraction(x[way]);)
+  TW_EACH_ROW(e[way] = n[way] * 0.00186712993f + 0.00901703071f;)
+  TW_EACH_ROW(e[way] = e[way] * n[way] + 0.0557999052f;)
+  TW_EACH_ROW(e[way] = e[way] * n[way] + 0.240164489f;)
+  TW_EACH_ROW(e[way] = e[way] * n[way] + 0.693151295f;)
+  TW_EACH_ROW(e[way] = e[way] * n[way] + 1.0f;)
+  TW_EACH_ROW(x[way] = tw_scale(e[way], x[way]);)
 }
 TW_INLINE float tw_reduce_add(tw_vec v) {
   tw_vec upper;
@@ -487,7 +487,7 @@ TW_INLINE float tw_reduce_add(tw_vec v) {
   v = v + upper;
   return v[0];
 }
-TW_INLINE void tw_reduce_add_ways(tw_vec *all) {
+TW_INLINE void tw_reduce_add_rows(tw_vec *all) {
   tw_vec v;
   tw_vec upper;
   v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
@@ -521,7 +521,7 @@ TW_INLINE float tw_reduce_multiply(tw_vec v) {
   v = v * upper;
   return v[0];
 }
-TW_INLINE void tw_reduce_multiply_ways(tw_vec *all) {
+TW_INLINE void tw_reduce_multiply_rows(tw_vec *all) {
   tw_vec v;
   tw_vec upper;
   v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
@@ -555,7 +555,7 @@ TW_INLINE float tw_reduce_maximum(tw_vec v) {
   v = tw_maximum(v, upper);
   return v[0];
 }
-TW_INLINE void tw_reduce_maximum_ways(tw_vec *all) {
+TW_INLINE void tw_reduce_maximum_rows(tw_vec *all) {
   tw_vec v;
   tw_vec upper;
   v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
@@ -589,7 +589,7 @@ TW_INLINE float tw_reduce_minimum(tw_vec v) {
   v = tw_minimum(v, upper);
   return v[0];
 }
-TW_INLINE void tw_reduce_minimum_ways(tw_vec *all) {
+TW_INLINE void tw_reduce_minimum_rows(tw_vec *all) {
   tw_vec v;
   tw_vec upper;
   v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
@@ -623,7 +623,7 @@ TW_INLINE float tw_reduce_larger(tw_vec v) {
   v = tw_larger(v, upper);
   return v[0];
 }
-TW_INLINE void tw_reduce_larger_ways(tw_vec *all) {
+TW_INLINE void tw_reduce_larger_rows(tw_vec *all) {
   tw_vec v;
   tw_vec upper;
   v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
@@ -657,7 +657,7 @@ TW_INLINE float tw_reduce_smaller(tw_vec v) {
   v = tw_smaller(v, upper);
   return v[0];
 }
-TW_INLINE void tw_reduce_smaller_ways(tw_vec *all) {
+TW_INLINE void tw_reduce_smaller_rows(tw_vec *all) {
   tw_vec v;
   tw_vec upper;
   v = TW_SHUFFLE_TWO(all[0], all[1], 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);

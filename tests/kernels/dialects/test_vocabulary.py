@@ -12,7 +12,7 @@ from tests.support.functions import exact, largest_error
 from tests.support.guarded import Floats, GuardedMemory, in_child
 from tests.support.kernel_build import COMPILERS, command, dialect_library
 from tilewright.kernels import VectorDialect, dialect_for
-from tilewright.kernels.dialects.vocabulary import WAYS
+from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 
 AVX512 = frozenset({"avx512f", "avx512dq"})
 AVX2 = frozenset({"avx2", "fma"})
@@ -43,7 +43,7 @@ BINARY = {
     "arithmetic": ("(a + b) * (a - b) / (tw_abs(b) + 1.0f)", None),
 }
 REDUCTIONS = {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
-CARELESS = {"larger": np.maximum, "smaller": np.minimum}
+NAN_IGNORING = {"larger": np.maximum, "smaller": np.minimum}
 """Which do not say what they make of NaN."""
 SPECIALS = np.array(
     [
@@ -62,13 +62,13 @@ BODY = (
     + "\n".join(
         f"EXPORT void reduce_{name}(const float *p, const float *q, float *out) {{\n"
         f"  (void)q;\n  out[0] = tw_reduce_{name}(tw_load(p));\n}}"
-        for name in (*REDUCTIONS, *CARELESS)
+        for name in (*REDUCTIONS, *NAN_IGNORING)
     )
     + "\n".join(
-        f"EXPORT void reduce_ways_{name}(const float *p, float *out) {{\n"
-        f"  tw_vec v[TW_WAYS];\n  TW_EACH_WAY(v[way] = tw_load(p + way * TW_LANES);)\n  tw_reduce_{name}_ways(v);\n"
-        f"  TW_EACH_WAY(tw_store(out + way * TW_LANES, v[way]);)\n}}"
-        for name in (*REDUCTIONS, *CARELESS)
+        f"EXPORT void reduce_rows_{name}(const float *p, float *out) {{\n"
+        f"  tw_vec v[TW_ROWS];\n  TW_EACH_ROW(v[way] = tw_load(p + way * TW_LANES);)\n  tw_reduce_{name}_rows(v);\n"
+        f"  TW_EACH_ROW(tw_store(out + way * TW_LANES, v[way]);)\n}}"
+        for name in (*REDUCTIONS, *NAN_IGNORING)
     )
     + """
 EXPORT void copy_part(const float *p, float *out, long n) { tw_store_part(out, tw_load_part(p, n), n); }
@@ -93,11 +93,11 @@ EXPORT void powers_down(const float *p, float *out, long count) {
                   count - i < TW_LANES ? count - i : TW_LANES);
 }
 EXPORT void ways(const float *p, float *out, float *down) {
-  tw_vec x[TW_WAYS], y[TW_WAYS];
-  TW_EACH_WAY(x[way] = y[way] = tw_load(p + way * TW_LANES);)
-  tw_exp_ways(x);
-  tw_exp2_down_ways(y);
-  TW_EACH_WAY(tw_store(out + way * TW_LANES, x[way]); tw_store(down + way * TW_LANES, y[way]);)
+  tw_vec x[TW_ROWS], y[TW_ROWS];
+  TW_EACH_ROW(x[way] = y[way] = tw_load(p + way * TW_LANES);)
+  tw_exp_rows(x);
+  tw_exp2_down_rows(y);
+  TW_EACH_ROW(tw_store(out + way * TW_LANES, x[way]); tw_store(down + way * TW_LANES, y[way]);)
 }
 """
 )
@@ -227,23 +227,23 @@ def test_transpose(dialect: VectorDialect, compiler: str) -> None:
 
 
 @every_dialect
-@pytest.mark.parametrize("name", CARELESS)
+@pytest.mark.parametrize("name", NAN_IGNORING)
 def test_careless_reductions_fold_numbers(dialect: VectorDialect, compiler: str, name: str) -> None:
     function = getattr(library(dialect, compiler), f"reduce_{name}")
     for left, right in pairs(dialect.lanes):
         if not np.isnan(left).any():
             out = np.empty(1, np.float32)
             function(pointer(left), pointer(right), pointer(out))
-            assert out[0] == CARELESS[name].reduce(left)
+            assert out[0] == NAN_IGNORING[name].reduce(left)
 
 
 @every_dialect
-@pytest.mark.parametrize("name", [*REDUCTIONS, *CARELESS])
+@pytest.mark.parametrize("name", [*REDUCTIONS, *NAN_IGNORING])
 def test_reductions_of_all_ways_are_those_of_each(dialect: VectorDialect, compiler: str, name: str) -> None:
     found = library(dialect, compiler)
-    rows = np.random.default_rng(2).standard_normal((WAYS, dialect.lanes), np.float32)
+    rows = np.random.default_rng(2).standard_normal((ROW_UNROLL, dialect.lanes), np.float32)
     together, alone = np.empty_like(rows), np.empty(1, np.float32)
-    getattr(found, f"reduce_ways_{name}")(pointer(rows), pointer(together))
+    getattr(found, f"reduce_rows_{name}")(pointer(rows), pointer(together))
     for row, result in zip(rows, together, strict=True):
         getattr(found, f"reduce_{name}")(pointer(row), pointer(row), pointer(alone))
         np.testing.assert_array_equal(result, alone[0])
@@ -287,7 +287,7 @@ def test_powers_of_differences(dialect: VectorDialect, compiler: str) -> None:
 
 @every_dialect
 def test_ways_are_taken_alike(dialect: VectorDialect, compiler: str) -> None:
-    x = -20 * np.random.default_rng(1).random(WAYS * dialect.lanes, np.float32)
+    x = -20 * np.random.default_rng(1).random(ROW_UNROLL * dialect.lanes, np.float32)
     results = np.empty((2, x.size), np.float32)
     library(dialect, compiler).ways(pointer(x), pointer(results[0]), pointer(results[1]))
     for result, function in zip(results, ("exponentials", "powers_down"), strict=True):

@@ -21,9 +21,9 @@ DIALECTS = tuple(dialect_for("x86_64", frozenset(names)) for names in FEATURES)
 BODY = "\n".join(
     f"EXPORT void {name}(const float *p, float *out, long count) {{\n"
     f"  for (long i = 0; i < count; i += TW_LANES)\n    tw_store(out + i, tw_{name}(tw_load(p + i)));\n}}\n"
-    f"EXPORT void {name}_ways(const float *p, float *out) {{\n"
-    f"  tw_vec v[TW_WAYS];\n  TW_EACH_WAY(v[way] = tw_load(p + way * TW_LANES);)\n  tw_{name}_ways(v);\n"
-    f"  TW_EACH_WAY(tw_store(out + way * TW_LANES, v[way]);)\n}}"
+    f"EXPORT void {name}_rows(const float *p, float *out) {{\n"
+    f"  tw_vec v[TW_ROWS];\n  TW_EACH_ROW(v[way] = tw_load(p + way * TW_LANES);)\n  tw_{name}_rows(v);\n"
+    f"  TW_EACH_ROW(tw_store(out + way * TW_LANES, v[way]);)\n}}"
     for name in VECTOR_FUNCTIONS
 )
 SPECIALS = np.array([0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3e38, -3e38, 88, -104, -14.4, 9.1, -150], np.float32)
@@ -92,7 +92,7 @@ def test_signs_of_zeros(dialect: VectorDialect, compiler: str) -> None:
 @pytest.mark.parametrize("function", VECTOR_FUNCTIONS)
 def test_ways_are_taken_alike(dialect: VectorDialect, compiler: str, function: str) -> None:
     x = every_exponent()[-4 * dialect.lanes :].copy()
-    np.testing.assert_array_equal(computed(dialect, compiler, f"{function}_ways", x), computed(dialect, compiler, function, x))
+    np.testing.assert_array_equal(computed(dialect, compiler, f"{function}_rows", x), computed(dialect, compiler, function, x))
 
 
 @pytest.mark.parametrize("function", VECTOR_FUNCTIONS)

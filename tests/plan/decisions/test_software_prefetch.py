@@ -25,7 +25,7 @@ def test_what_every_block_reads_anew_from_behind_the_fusion_level_is_fetched() -
     plan = tw.jit(written_chain, target="cascadelake-6240").lower(*map(tw.spec, shapes)).plan
     assert plan.prefetched_inputs == ("a", "b", "d")
     assert (
-        "ask for a, b, d of the next block"
+        "prefetch a, b, d for the next block"
         in tw.jit(written_chain, target="cascadelake-6240").lower(*map(tw.spec, shapes)).explain()
     )
 

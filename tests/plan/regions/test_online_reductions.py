@@ -134,7 +134,7 @@ def test_one_query_row_splits_its_keys_where_heads_are_few() -> None:
     few, many = planned(4, 1, 64, 64, 4096), planned(32, 1, 64, 64, 4096)
     assert few.parallel_axes == ("l", "b")
     assert block_count(few.chain, few.schedule) >= ENOUGH_BLOCKS
-    assert row_forms(few.chain, few.schedule) == {"P": "l in parts of 1024, merged at the end"}
+    assert row_forms(few.chain, few.schedule) == {"P": "l in parts of 1024, combined at the end"}
     assert not many.schedule.split
     whole = sum(term.seconds for term in many.price.terms if term.kind is TermKind.COMBINE)
     assert whole == 0

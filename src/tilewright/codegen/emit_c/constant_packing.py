@@ -7,7 +7,7 @@ import hashlib
 from tilewright.codegen.emit_c.c_file import File, Prepared
 from tilewright.codegen.emit_c.c_text import COMMENT, function
 from tilewright.codegen.emit_c.nest import FLOAT_BYTES, node_helpers, node_lines
-from tilewright.codegen.emit_c.routines import nameless
+from tilewright.codegen.emit_c.routines import without_names
 from tilewright.codegen.expressions import multiply
 from tilewright.codegen.loop_nest import PackedConstant, walk
 from tilewright.kernels.helpers import Helper
@@ -50,7 +50,7 @@ def packed_bytes(constant: PackedConstant) -> int:
 
 def way_of_packing(one: Prepared) -> str:
     """What two constants have in common that are packed alike: a digest of the text without names."""
-    return hashlib.sha256(nameless(COMMENT.sub("", _way("tw_pack", one))).encode()).hexdigest()
+    return hashlib.sha256(without_names(COMMENT.sub("", _way("tw_pack", one))).encode()).hexdigest()
 
 
 def _way(name: str, one: Prepared) -> str:

@@ -19,13 +19,13 @@ def kernel_name(call: KernelCall) -> str:
 
     Equal epilogues have equal names, whatever tensors they read.
     """
-    symbol = f"{call.symbol}_asking" if call.asks else call.symbol
+    symbol = f"{call.symbol}_asking" if call.prefetching else call.symbol
     if call.epilogue is None:
         return symbol
     functions = [node.function for node in subexpressions(call.epilogue.body) if isinstance(node, Apply)]
     content = f"{call.epilogue.body}{_operands(call)}"
-    streams = ["streams"] if call.epilogue.streams else []
-    return "_".join([symbol, *reversed(functions), *streams, hashlib.sha256(content.encode()).hexdigest()[:DIGITS]])
+    non_temporal = ["streams"] if call.epilogue.non_temporal else []
+    return "_".join([symbol, *reversed(functions), *non_temporal, hashlib.sha256(content.encode()).hexdigest()[:DIGITS]])
 
 
 def kernel_epilogue(call: KernelCall) -> Epilogue | None:
@@ -36,7 +36,7 @@ def kernel_epilogue(call: KernelCall) -> Epilogue | None:
     name = f"{kernel_name(call)}_end"
     given = ", ".join(["tw_vec sum", *(f"tw_vec x_{i}" for i in range(len(operands)))])
     text = f"TW_INLINE tw_vec {name}({given}) {{\n  return {vector_text(call.epilogue.body, _leaf)};\n}}\n"
-    return Epilogue(name, text, operands, call.epilogue.streams)
+    return Epilogue(name, text, operands, call.epilogue.non_temporal)
 
 
 def _operands(call: KernelCall) -> tuple[Along, ...]:

@@ -103,12 +103,12 @@ def _kernels(file: File, calls: list[KernelCall]) -> tuple[list[str], tuple[Kern
     tiles: list[str] = []
     linked: list[KernelSource] = []
     for name, own in by_kernel(calls).items():
-        kernel, epilogue, asks = file.kernels[own[0].kernel], kernel_epilogue(own[0]), own[0].asks
-        source = kernel.source(name, _variants(kernel, own), epilogue, asks=asks)
+        kernel, epilogue, prefetching = file.kernels[own[0].kernel], kernel_epilogue(own[0]), own[0].prefetching
+        source = kernel.source(name, _variants(kernel, own), epilogue, prefetching=prefetching)
         is_here = source.kind is SourceKind.C and str(source.content).startswith(file.dialect.prelude)
         if is_here:
             declaration = inlined_declaration if may_inline(kernel, own) else function_declaration
-            text.append(declaration(name, epilogue, asks))
+            text.append(declaration(name, epilogue, prefetching))
             text.append(str(source.content).removeprefix(file.dialect.prelude))
         else:
             text.append(kernel.declaration(name, epilogue))

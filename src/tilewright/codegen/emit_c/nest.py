@@ -10,7 +10,7 @@ from tilewright.codegen.emit_c.c_file import Argument, File
 from tilewright.codegen.emit_c.c_text import comment, function, indent, words
 from tilewright.codegen.emit_c.packing import PACKING, copy_lines
 from tilewright.codegen.emit_c.routines import RUN_ARGUMENTS, Routine
-from tilewright.codegen.emit_c.scalar_loops import emit_exact_loops, scalar_loop_helpers
+from tilewright.codegen.emit_c.scalar_loops import emit_scalar_loops, scalar_loop_helpers
 from tilewright.codegen.emit_c.tile_loops import tile_loop_helpers, tiles_call
 from tilewright.codegen.emit_c.value_functions import value_helpers
 from tilewright.codegen.emit_c.vectors.loops import emit_vector_loops, vector_loop_helpers
@@ -77,7 +77,7 @@ def routine(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> Rout
 
 def nest_helpers(nest: LoopNest, lanes: int) -> frozenset[Helper]:
     """The helpers that the functions of a chain call, in vectors of so many lanes."""
-    return frozenset((*node_helpers(nest.nodes(), lanes), *([software_prefetch.CURSORS] if nest.fetches else [])))
+    return frozenset((*node_helpers(nest.nodes(), lanes), *([software_prefetch.CURSORS] if nest.software_prefetches else [])))
 
 
 def node_helpers(nodes: Iterable[Node], lanes: int) -> Iterator[Helper]:
@@ -95,7 +95,7 @@ def node_helpers(nodes: Iterable[Node], lanes: int) -> Iterator[Helper]:
             case KernelCall():
                 yield from tile_loop_helpers(node)
             case VectorLoops():
-                yield from scalar_loop_helpers(node) if node.exact_type else vector_loop_helpers(node, lanes)
+                yield from scalar_loop_helpers(node) if node.scalar_loop_type else vector_loop_helpers(node, lanes)
 
 
 def kernel_calls(nest: LoopNest) -> list[KernelCall]:
@@ -103,21 +103,21 @@ def kernel_calls(nest: LoopNest) -> list[KernelCall]:
     return [node for node in nest.nodes() if isinstance(node, KernelCall)]
 
 
-def _streams(nest: LoopNest) -> bool:
+def _has_non_temporal_stores(nest: LoopNest) -> bool:
     """Whether micro tiles store past the caches: other threads see it once this one has passed a fence."""
-    return any(call.epilogue is not None and call.epilogue.streams for call in kernel_calls(nest))
+    return any(call.epilogue is not None and call.epilogue.non_temporal for call in kernel_calls(nest))
 
 
 def _task_lines(file: File, nest: LoopNest) -> list[str]:
     """All that a thread does, behind its pointers and sizes."""
     last = [f"long {names.last_block(axis.axis)} = -1;" for axis, inner in _with_inner_blocks(nest) if _repacks(axis, inner)]
     last += [
-        f"long {names.fetched_block(axis.axis)} = -1;"
+        f"long {names.prefetched_block(axis.axis)} = -1;"
         for axis, inner in _with_inner_blocks(nest)
         if _refetches(nest, axis, inner)
     ]
-    last += software_prefetch.declaration(nest.fetches)
-    fence = ["tw_fence();"] if _streams(nest) else []
+    last += software_prefetch.declaration(nest.software_prefetches)
+    fence = ["tw_fence();"] if _has_non_temporal_stores(nest) else []
     return [*_buffers(file, nest), *node_lines(nest.setup), *last, *_blocks(nest), *fence]
 
 
@@ -171,17 +171,21 @@ def _block(nest: LoopNest) -> list[str]:
         if _repacks(axis, inner):
             body = [f"if ({to_c(unequal(number, last))}) {{", *indent([f"{last} = {to_c(number)};", *body]), "}"]
         lines += body
-    fetches = [line for axis, inner in _with_inner_blocks(nest) for line in _fetches(nest, axis, inner)]
-    return [*lines, *fetches, *node_lines(nest.body)]
+    software_prefetches = [line for axis, inner in _with_inner_blocks(nest) for line in _software_prefetches(nest, axis, inner)]
+    return [*lines, *software_prefetches, *node_lines(nest.body)]
 
 
-def _fetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> list[str]:
+def _software_prefetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> list[str]:
     """Where blocks begin that read something else of an axis: from now on ask for what the blocks after these read."""
     position = nest.parallel.index(axis)
-    starts = [software_prefetch.start(i, fetch) for i, fetch in enumerate(nest.fetches) if fetch.position == position]
+    starts = [
+        software_prefetch.start(i, prefetch)
+        for i, prefetch in enumerate(nest.software_prefetches)
+        if prefetch.position == position
+    ]
     if not starts:
         return []
-    number, fetched = divide("block", inner), names.fetched_block(axis.axis)
+    number, fetched = divide("block", inner), names.prefetched_block(axis.axis)
     following = multiply(add(number, 1), inner)
     lines = [f"{fetched} = {to_c(number)};"] if _refetches(nest, axis, inner) else []
     lines.append(f"const long next = {to_c(following)};")
@@ -193,8 +197,8 @@ def _fetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> list[str]:
 
 
 def _refetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> bool:
-    """Whether several blocks in a row read the same of what is fetched ahead."""
-    return inner != 1 and any(nest.parallel[fetch.position] is axis for fetch in nest.fetches)
+    """Whether several blocks in a row read the same of the prefetched data."""
+    return inner != 1 and any(nest.parallel[prefetch.position] is axis for prefetch in nest.software_prefetches)
 
 
 def _with_inner_blocks(nest: LoopNest) -> Iterator[tuple[ParallelAxis, Value]]:
@@ -242,7 +246,7 @@ def _node(node: Node) -> list[str]:
         case KernelCall():
             return [tiles_call(node)]
         case VectorLoops():
-            return emit_exact_loops(node) if node.exact_type else emit_vector_loops(node)
+            return emit_scalar_loops(node) if node.scalar_loop_type else emit_vector_loops(node)
 
 
 def _loop(loop: BlockLoop) -> list[str]:

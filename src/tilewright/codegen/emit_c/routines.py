@@ -44,15 +44,15 @@ class Routine:
 
     def structure(self) -> str:
         """The text without comments and without the names that are its own."""
-        return nameless(COMMENT.sub("", self.text), [f"{self.name}_{suffix}" for suffix in OWN_SUFFIXES])
+        return without_names(COMMENT.sub("", self.text), [f"{self.name}_{suffix}" for suffix in OWN_SUFFIXES])
 
 
-def nameless(text: str, names: Iterable[str] = ()) -> str:
+def without_names(text: str, names: Iterable[str] = ()) -> str:
     """The text with numbers for these names and for those of variables that it declares.
 
-    >>> nameless("const long at_m = 1; f(at_m, n);") == nameless("const long at_k = 1; f(at_k, n);")
+    >>> without_names("const long at_m = 1; f(at_m, n);") == without_names("const long at_k = 1; f(at_k, n);")
     True
-    >>> nameless("const long m = 1; f(m, n);") == nameless("const long m = 1; f(n, n);")
+    >>> without_names("const long m = 1; f(m, n);") == without_names("const long m = 1; f(n, n);")
     False
     """
     own = {*names, *DECLARED.findall(text)}

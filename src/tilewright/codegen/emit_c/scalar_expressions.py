@@ -31,9 +31,9 @@ def vector_text(scalar: Scalar, leaf: Leaf, known: Mapping[Scalar, str] = Mappin
         condition, yes, no = scalar.operands
         chosen = (vector_text(value, leaf, known) for value in (yes, no))
         return f"tw_where({', '.join((_mask_text(condition, leaf, known), *chosen))})"
-    if scalar.function in CARELESS and any(_is_number(operand) for operand in scalar.operands):
+    if scalar.function in NAN_IGNORING and any(_is_number(operand) for operand in scalar.operands):
         number, other = sorted(scalar.operands, key=lambda operand: not _is_number(operand))
-        return f"tw_{CARELESS[scalar.function]}({', '.join(vector_text(one, leaf, known) for one in (number, other))})"
+        return f"tw_{NAN_IGNORING[scalar.function]}({', '.join(vector_text(one, leaf, known) for one in (number, other))})"
     if scalar.function in CONDITIONS or scalar.function in CONNECTIVES:
         return f"tw_where({_mask_text(scalar, leaf, known)}, tw_splat(1.0f), tw_splat(0.0f))"
     if scalar.function not in VALUES:
@@ -76,5 +76,5 @@ COMBINE: Mapping[str, str] = {
     **{name: f"tw_{name}({{}}, {{}})" for name in ("maximum", "minimum", "larger", "smaller")},
 }
 """The associative functions of reductions, on vectors; `tw_reduce_<name>` folds the lanes of one."""
-CARELESS: Mapping[str, str] = {"maximum": "larger", "minimum": "smaller"}
+NAN_IGNORING: Mapping[str, str] = {"maximum": "larger", "minimum": "smaller"}
 """What takes their place where it does not matter what becomes of NaN: one instruction instead of three."""

@@ -31,18 +31,18 @@ CONNECTIVES = {"logical_and": "({} && {})", "logical_or": "({} || {})", "logical
 FLOATS = frozenset(("float32", "float64")) | HALVES
 
 
-def emit_exact_loops(loops: VectorLoops) -> Lines:
-    """The lines of an operator with an `exact_type`."""
-    return [f"/* {loops.operator.name}: {loops.operator.kind}, in {loops.exact_type} */", *_Emitter(loops).text()]
+def emit_scalar_loops(loops: VectorLoops) -> Lines:
+    """The lines of an operator with an `scalar_loop_type`."""
+    return [f"/* {loops.operator.name}: {loops.operator.kind}, in {loops.scalar_loop_type} */", *_Emitter(loops).text()]
 
 
 def scalar_loop_helpers(loops: VectorLoops) -> list[Helper]:
     """The helpers that these lines call."""
     return [
-        *scalar_functions(loops.exact_type, loops.functions()),
+        *scalar_functions(loops.scalar_loop_type, loops.functions()),
         *element_memory(one.dtype for one in (*loops.reads, loops.write)),
         *lookups(loops.reads),
-        *([compensated_sum(loops.exact_type)] if loops.block_steps else []),
+        *([compensated_sum(loops.scalar_loop_type)] if loops.block_steps else []),
     ]
 
 
@@ -58,7 +58,7 @@ class _Emitter:
     @property
     def c_type(self) -> str:
         """Of the accumulator."""
-        return C_TYPES[self.loops.exact_type]
+        return C_TYPES[self.loops.scalar_loop_type]
 
     def text(self) -> Lines:
         """The whole nest; the axis along which neighbours lie side by side is the innermost one."""
@@ -89,7 +89,10 @@ class _Emitter:
         lines: Lines = []
         for state in reduction.states:
             name, value = f"state_{state.name}", self.whole(self.value(state.contribution))
-            step = [*self.point(state.contribution), f"{name} = tw_{state.combine}_{self.loops.exact_type}({name}, {value});"]
+            step = [
+                *self.point(state.contribution),
+                f"{name} = tw_{state.combine}_{self.loops.scalar_loop_type}({name}, {value});",
+            ]
             lines.append(f"{self.c_type} {name} = {self.literal(state.identity, clamps=True)[0]};")
             is_long = self.loops.block_steps and state.combine == "add"
             lines += self.long_sum(name, reduced, step) if is_long else self.scope(reduced, step)
@@ -101,7 +104,7 @@ class _Emitter:
     def long_sum(self, name: str, reduced: list[str], step: Lines) -> Lines:
         """A sum in blocks, with a compensated total."""
         axis = next(axis for axis in reversed(reduced) if self.ranges[axis].size != 1)
-        emptying = [f"tw_take_in_{self.loops.exact_type}(&{name}_sum, &{name}_rest, {name});", f"{name} = 0;"]
+        emptying = [f"tw_take_in_{self.loops.scalar_loop_type}(&{name}_sum, &{name}_rest, {name});", f"{name} = 0;"]
         size, steps = to_c(self.ranges[axis].size), str(self.loops.block_steps)
         blocks = in_blocks(size, steps, steps, _loop(axis, *BLOCK, step), emptying)
         loops = self.nest((other for other in reduced if other != axis), blocks)
@@ -135,8 +138,8 @@ class _Emitter:
 
     def converted(self, element: str, dtype: str) -> str:
         """An element of a type in that of the accumulator."""
-        if self.loops.exact_type != REAL and dtype in FLOATS:
-            return f"tw_{self.loops.exact_type}_of({element})"
+        if self.loops.scalar_loop_type != REAL and dtype in FLOATS:
+            return f"tw_{self.loops.scalar_loop_type}_of({element})"
         return f"({self.c_type}){element}" if dtype != "bool" else f"({element} != 0)"
 
     def store(self, value: Typed) -> str:
@@ -148,7 +151,7 @@ class _Emitter:
         """A value of the accumulator's type as an element of a type."""
         if dtype == "bool":
             return f"{value} != 0"
-        is_plain = self.loops.exact_type != REAL or dtype in ("float32", "float64")
+        is_plain = self.loops.scalar_loop_type != REAL or dtype in ("float32", "float64")
         return f"({C_TYPES[dtype]})({value})" if is_plain and dtype not in HALVES else f"tw_{dtype}_of({value})"
 
     def address(self, view: View) -> str:
@@ -168,7 +171,7 @@ class _Emitter:
     def whole(self, value: Typed) -> str:
         """A value in the accumulator's type."""
         text, kind = value
-        return f"tw_{self.loops.exact_type}_of({text})" if kind == REAL and self.loops.exact_type != REAL else text
+        return f"tw_{self.loops.scalar_loop_type}_of({text})" if kind == REAL and self.loops.scalar_loop_type != REAL else text
 
     def value(self, scalar: Scalar) -> Typed:
         """The text of an expression."""
@@ -193,7 +196,7 @@ class _Emitter:
     @property
     def own(self) -> str:
         """What numbers of the accumulator's type are."""
-        return REAL if self.loops.exact_type == REAL else WHOLE
+        return REAL if self.loops.scalar_loop_type == REAL else WHOLE
 
     def applied(self, scalar: Apply) -> Typed:
         """A function of values: of integers where all are and the function has such a form, else of doubles."""
@@ -203,13 +206,13 @@ class _Emitter:
         if function == "where":
             return self.chosen(operands)
         is_real = self.own == REAL or any(kind == REAL for _, kind in operands) or function not in WHOLE_FUNCTIONS
-        name = REAL if is_real else self.loops.exact_type
+        name = REAL if is_real else self.loops.scalar_loop_type
         text = f"tw_{function}_{name}({', '.join(text for text, _ in operands)})"
         if FUNCTIONS[function].is_condition:
             return text, TRUTH
         if self.own == REAL or not is_real:
             return text, self.own
-        return f"tw_{self.loops.exact_type}_of({text})", WHOLE
+        return f"tw_{self.loops.scalar_loop_type}_of({text})", WHOLE
 
     def chosen(self, operands: list[Typed]) -> Typed:
         """One of two values, in the accumulator's type."""
@@ -218,10 +221,10 @@ class _Emitter:
 
     def literal(self, value: float, clamps: bool = False) -> Typed:
         """A constant; `clamps` one that integers of the accumulator's type stand for by their extremes."""
-        if self.loops.exact_type == REAL:
+        if self.loops.scalar_loop_type == REAL:
             return _double(value), REAL
         is_whole = clamps or (not isnan(value) and not isinf(value) and value == int(value))
-        return (_integer(self.loops.exact_type, value), WHOLE) if is_whole else (_double(value), REAL)
+        return (_integer(self.loops.scalar_loop_type, value), WHOLE) if is_whole else (_double(value), REAL)
 
 
 def _loop(axis: str, start: str, end: str, body: Lines) -> Lines:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.codegen.expressions import pointer, to_c
-from tilewright.codegen.loop_nest import Fetch
+from tilewright.codegen.loop_nest import SoftwarePrefetch
 from tilewright.kernels.helpers import Helper
 
 CURSORS = Helper(
@@ -37,13 +37,13 @@ TW_INLINE void tw_advance(struct tw_fetch *fetches, long count) {
 )
 
 
-def declaration(fetches: tuple[Fetch, ...]) -> list[str]:
+def declaration(software_prefetches: tuple[SoftwarePrefetch, ...]) -> list[str]:
     """The cursors of a task."""
-    return [f"struct tw_fetch fetches[{len(fetches)}] = {{0}};"] if fetches else []
+    return [f"struct tw_fetch fetches[{len(software_prefetches)}] = {{0}};"] if software_prefetches else []
 
 
-def start(number: int, fetch: Fetch) -> str:
+def start(number: int, prefetch: SoftwarePrefetch) -> str:
     """The statement that sets a cursor; the block's variables are those of the block that it is for."""
-    place = pointer(fetch.view.buffer, fetch.view.offset)
-    sizes = ", ".join(map(to_c, (fetch.rows, fetch.row_stride, fetch.columns, fetch.column_stride, fetch.lines)))
+    place = pointer(prefetch.view.buffer, prefetch.view.offset)
+    sizes = ", ".join(map(to_c, (prefetch.rows, prefetch.row_stride, prefetch.columns, prefetch.column_stride, prefetch.lines)))
     return f"tw_start(&fetches[{number}], {place}, {sizes});"

@@ -50,7 +50,7 @@ def by_kernel(calls: Iterable[KernelCall]) -> dict[str, list[KernelCall]]:
     """The calls of every function that computes tiles, by its name; slices of a panel before the last only add up."""
     found: dict[str, list[KernelCall]] = {}
     for call in calls:
-        for one in (replace(call, epilogue=None), call) if call.asks and _slices(call) > 1 else (call,):
+        for one in (replace(call, epilogue=None), call) if call.prefetching and _slices(call) > 1 else (call,):
             found.setdefault(kernel_name(one), []).append(one)
     return found
 
@@ -59,15 +59,15 @@ def tiles_name(call: KernelCall) -> str:
     """The function that a call needs; its name says what it takes for granted."""
     tags = [f"{_tag(name)}{value}".replace("-", "m") for name, value in _constants(call).items()]
     shapes = "x".join("_".join(map(str, sizes)) for sizes in map(sorted, _sizes(call)))
-    fetches = [f"fetch{call.fetches}"] if call.fetches else []
-    return "_".join([kernel_name(call), "tiles", *([shapes] if shapes != "x" else []), *tags, *fetches])
+    software_prefetches = [f"fetch{call.software_prefetches}"] if call.software_prefetches else []
+    return "_".join([kernel_name(call), "tiles", *([shapes] if shapes != "x" else []), *tags, *software_prefetches])
 
 
 def tiles_call(call: KernelCall) -> str:
     """The statement that runs a block."""
     constants = _constants(call)
     given = [text for name, text in _arguments(call).items() if name not in constants]
-    given += ["fetches"] if call.fetches else []
+    given += ["fetches"] if call.software_prefetches else []
     return f"{tiles_name(call)}({', '.join(given)});"
 
 
@@ -77,7 +77,7 @@ def tiles_functions(kernel: MicroKernel, calls: Iterable[KernelCall], *, by_shap
     for name, call in {tiles_name(call): call for call in calls}.items():
         constants = _constants(call)
         free = [f"{_type(call, argument)}{argument}" for argument in _arguments(call) if argument not in constants]
-        free += ["struct tw_fetch *fetches"] if call.fetches else []
+        free += ["struct tw_fetch *fetches"] if call.software_prefetches else []
         known = [f"  const long {', '.join(f'{one} = {value}' for one, value in constants.items())};"] if constants else []
         yield "\n".join(
             [
@@ -94,7 +94,7 @@ def tiles_functions(kernel: MicroKernel, calls: Iterable[KernelCall], *, by_shap
 def tile_loop_helpers(call: KernelCall) -> list[Helper]:
     """The helpers that the function of a call needs."""
     operands = call.epilogue.operands if call.epilogue is not None else ()
-    return [*reading(operand.view.dtype for operand in operands), *([CURSORS] if call.fetches else [])]
+    return [*reading(operand.view.dtype for operand in operands), *([CURSORS] if call.software_prefetches else [])]
 
 
 def tiles_weights(kernels: Mapping[str, MicroKernel], calls: Collection[KernelCall]) -> dict[str, int]:
@@ -103,16 +103,15 @@ def tiles_weights(kernels: Mapping[str, MicroKernel], calls: Collection[KernelCa
     return {name: COPY_CHARACTERS * min(_copies(kernels[call.kernel], call), MOST_INLINED) for name, call in by_name.items()}
 
 
-def inlined_declaration(name: str, epilogue: Epilogue | None, asks: bool = False) -> str:
+def inlined_declaration(name: str, epilogue: Epilogue | None, prefetching: bool = False) -> str:
     """What stands in front of a kernel's text to have it inlined wherever it is called."""
-    return f"#undef TW_VARIANT\n#define TW_VARIANT TW_INLINE\nTW_INLINE {matrix_abi(name, epilogue, asks=asks)};"
+    return f"#undef TW_VARIANT\n#define TW_VARIANT TW_INLINE\nTW_INLINE {matrix_abi(name, epilogue, prefetching=prefetching)};"
 
 
-def function_declaration(name: str, epilogue: Epilogue | None, asks: bool = False) -> str:
+def function_declaration(name: str, epilogue: Epilogue | None, prefetching: bool = False) -> str:
     """What stands in front of a kernel's text to keep it a function of the file."""
-    return (
-        f"#undef TW_VARIANT\n#define TW_VARIANT static __attribute__((noinline))\nstatic {matrix_abi(name, epilogue, asks=asks)};"
-    )
+    signature = matrix_abi(name, epilogue, prefetching=prefetching)
+    return f"#undef TW_VARIANT\n#define TW_VARIANT static __attribute__((noinline))\nstatic {signature};"
 
 
 def _arguments(call: KernelCall) -> dict[str, str]:
@@ -186,7 +185,7 @@ def _columns(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
 
 def _panel(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int) -> Iterator[str]:
     """All rows over a panel; where tiles ask for what comes next, over one slice of it after the other."""
-    if not call.asks:
+    if not call.prefetching:
         yield from _rows(kernel, call, pieces, columns)
         return
     assert isinstance(call.depth, int)
@@ -215,11 +214,11 @@ def _rows(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int
     yield "long i = 0;"
     for piece in pieces:
         whole = piece == kernel.rows_for(columns)
-        tile = _asking_tile(kernel, call, piece, columns, steps) if steps else _tile_of(kernel, call, piece, columns)
+        tile = _prefetching_tile(kernel, call, piece, columns, steps) if steps else _tile_of(kernel, call, piece, columns)
         head = f"for (; i + {piece} <= m; i += {piece})" if whole else f"if (m - i == {piece})"
-        yield f"{head} {{" if call.fetches else head
+        yield f"{head} {{" if call.software_prefetches else head
         yield f"  {tile}"
-        yield from [f"  tw_advance(fetches, {call.fetches});", "}"] if call.fetches else []
+        yield from [f"  tw_advance(fetches, {call.software_prefetches});", "}"] if call.software_prefetches else []
 
 
 def _row_step(kernel: MicroKernel, call: KernelCall, columns: int) -> int:
@@ -267,7 +266,7 @@ def _shaped(
     return f"{own}({', '.join([product, accumulate, *more, *last])});"
 
 
-def _asking_tile(kernel: MicroKernel, call: KernelCall, rows: int, columns: int, steps: int) -> str:
+def _prefetching_tile(kernel: MicroKernel, call: KernelCall, rows: int, columns: int, steps: int) -> str:
     """A tile over a slice, which asks for its share of the next one: what lies behind a panel is the next panel."""
     step = kernel.rows_for(columns)
     tiles = -(-max(_sizes(call)[0]) // step)

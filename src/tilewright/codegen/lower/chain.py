@@ -18,15 +18,15 @@ from tilewright.codegen.lower.combine_sums import lower_addition
 from tilewright.codegen.lower.context import Lowering, Scope, whole_range
 from tilewright.codegen.lower.contraction import lower_constant, lower_contraction, lower_pack, lower_shared_pack
 from tilewright.codegen.lower.guard_pieces import pieces, scope_of
-from tilewright.codegen.lower.iteration_domains import clipped, plain_part
+from tilewright.codegen.lower.iteration_domains import plain_part, restricted
 from tilewright.codegen.lower.long_sums import with_long_sums
 from tilewright.codegen.lower.partial_results import extent_value, sums_weights
 from tilewright.codegen.lower.required_regions import RequiredRegions
 from tilewright.codegen.lower.row_reductions import correct_sums, is_cut, lower_cut_rows, lower_whole_rows
-from tilewright.codegen.lower.software_prefetch import with_fetches
+from tilewright.codegen.lower.software_prefetch import with_software_prefetches
 from tilewright.codegen.lower.storage import Stored
 from tilewright.errors import InternalError, PlanningError
-from tilewright.graph.exactness import exact_type
+from tilewright.graph.exactness import scalar_loop_type
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
@@ -73,7 +73,7 @@ def lower(
         round(plan.price.seconds / plan.price.blocks * 1e9),
         shared=tuple(state.shared.values()),
     )
-    nests = (*together, with_fetches(state, nest, block))
+    nests = (*together, with_software_prefetches(state, nest, block))
     if plan.schedule.split:
         combine = lower_combination if sums_weights(plan) else lower_addition
         nests = (*nests, combine(Lowering(plan, kernels, lanes, arguments)))
@@ -105,7 +105,7 @@ def _lower_parallel(
     inner = _block(loop, outer, scope.nesting(loop.axis))
     if loop.tile == 1 and inner is not outer:
         inner = Range(inner.start, 1, 1, frozenset((1,)))
-    clips, inside = clipped(state, scope.enter(loop, inner))
+    clips, inside = restricted(state, scope.enter(loop, inner))
     packs, rest = _split_packs(loop.body)
     prologue = (*clips, *_lower_body(state, packs, inside))
     deeper, innermost, block = _lower_parallel(state, axes[1:], rest, inside)
@@ -116,7 +116,7 @@ def _lower_parallel(
 
 
 def _lower_body(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> tuple[Node, ...]:
-    clips, scope = clipped(state, scope)
+    clips, scope = restricted(state, scope)
     if _is_shared_body(state, body, scope):
         return (*clips, *_lower_shared(state, body, scope))
     return (*clips, *(lowered for node in body for lowered in _lower_node(state, node, scope)))
@@ -223,7 +223,7 @@ def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[N
         return ()
     if state.plan.operator_plan(leaf.operator).roles is not None:
         return correct_sums(state, operator, scope, lower_contraction(state, operator, scope))
-    if exact := exact_type(operator, {tensor.name: tensor for tensor in state.chain.tensors}):
+    if exact := scalar_loop_type(operator, {tensor.name: tensor for tensor in state.chain.tensors}):
         return _in_pieces(state, operator, scope, exact)
     guard = key_mask_of(state.chain)
     mask = guard.mask(operator.name) if guard is not None else None
@@ -244,7 +244,7 @@ def _in_pieces(state: Lowering, operator: Operator, scope: Scope, exact: str = "
     nodes: list[Node] = []
     for piece in pieces(operator):
         inside = scope_of(piece, scope)
-        loops = replace(_vector_loops(state, piece.operator, inside), exact_type=exact)
+        loops = replace(_vector_loops(state, piece.operator, inside), scalar_loop_type=exact)
         changed = [inside.ranges[axis.name] for axis in operator.axes if inside.ranges[axis.name] is not scope.ranges[axis.name]]
         nodes += _guarded(all_of(*(less(0, block.size) for block in changed)), (loops,))
     return tuple(nodes)
@@ -253,10 +253,10 @@ def _in_pieces(state: Lowering, operator: Operator, scope: Scope, exact: str = "
 def _lower_mask(state: Lowering, operator: Operator, mask: Mask, scope: Scope) -> tuple[Node, ...]:
     """A mask on the current box: what it does inside of its limits where they hold for all rows, all of it elsewhere."""
     found = plain_part(mask, scope)
-    if found is None or scope.clip is None:
+    if found is None or scope.domain is None:
         return (_vector_loops(state, operator, scope),)
     nodes, first, last = found
-    axis = scope.clip.axis
+    axis = scope.domain.axis
     keys = scope.ranges[axis]
     parts: list[Node] = []
     for start, stop, body in ((0, first, operator.body), (first, last, mask.inside), (last, keys.size, operator.body)):
@@ -278,7 +278,7 @@ def _vector_loops(state: Lowering, operator: Operator, scope: Scope) -> VectorLo
 
 def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) -> None:
     block = scope.ranges[axis]
-    if scope.clip is not None and block is scope.clip.range:
+    if scope.domain is not None and block is scope.domain.range:
         return
     if block.start != 0 or block.size != extent_value(extent):
         raise PlanningError(

@@ -33,7 +33,7 @@ def whole_range(extent: Extent) -> Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Clip:
+class IterationDomain:
     """The points along an axis that masks let through, of the current block of rows."""
 
     axis: str
@@ -50,7 +50,7 @@ class Scope:
     loops: tuple[tuple[tree.Loop, Range], ...] = ()
     split: str = ""
     """The axis whose outermost blocks are parts of their own."""
-    clip: Clip | None = None
+    domain: IterationDomain | None = None
 
     def enter(self, loop: tree.Loop, inner: Range) -> Scope:
         """The scope inside a loop."""
@@ -62,14 +62,14 @@ class Scope:
 
     def origin(self, axis: str) -> Value:
         """Where the reduction along an axis begins."""
-        if self.clip is not None and axis == self.clip.axis:
-            return self.clip.range.start
+        if self.domain is not None and axis == self.domain.axis:
+            return self.domain.range.start
         return self.part_start() if axis == self.split else 0
 
     def end(self, axis: str, extent: Extent) -> Value:
         """Where the reduction along an axis ends, but for that of a part."""
-        if self.clip is not None and axis == self.clip.axis:
-            return add(self.clip.range.start, self.clip.range.size)
+        if self.domain is not None and axis == self.domain.axis:
+            return add(self.domain.range.start, self.domain.range.size)
         return extent_value(extent)
 
     def part_start(self) -> Value:
@@ -127,8 +127,8 @@ class Packed:
     def _panel_rows(self, scope: Scope) -> Value:
         if self.cut is None:
             return self.rows
-        block, clip = scope.ranges[self.cut.axis], scope.clip
-        if self.end is None or clip is None or clip.axis != self.cut.axis:
+        block, domain = scope.ranges[self.cut.axis], scope.domain
+        if self.end is None or domain is None or domain.axis != self.cut.axis:
             return block.size
         return minimum(self.cut.tile, subtract(self.end, block.start))
 

@@ -149,7 +149,7 @@ def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, Val
     buffer = _packed_name(state, pack.operator, access)
     starts = {own.name: scope.ranges[own.name].start for own in operator.axes if own.name in access.axes()}
     column = minor if minor in steps else None
-    end = add(rows.start, rows.size) if scope.clip is None else None
+    end = add(rows.start, rows.size) if scope.domain is None else None
     return Packed(buffer, starts, steps, row, rows.capacity, width, column, cut, end), total
 
 
@@ -251,7 +251,7 @@ def _steps_of_call(state: Lowering, operator: Operator, roles: ContractionRoles,
         return 0
     kernel, depth = _kernel(state, operator), scope.ranges[roles.depth]
     is_sliced = _may_slice(state, operator, roles, scope)
-    if planned_extent(operator.axis(roles.depth).extent) <= LONG_DEPTH or _asks(state, operator, roles, kernel, depth):
+    if planned_extent(operator.axis(roles.depth).extent) <= LONG_DEPTH or _is_prefetching(state, operator, roles, kernel, depth):
         return SLICE_ROWS if is_sliced else 0
     most = CALL_DEPTH * (kernel.lanes if kernel.lanes_along == DEPTH else 1)
     if not isinstance(depth.capacity, int):
@@ -309,18 +309,18 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
         shapes=_shapes(rows, columns),
         ranges=(rows, columns),
         operator=operator.name,
-        asks=_asks(state, operator, roles, kernel, depth) and _shapes(rows, columns) is not None,
+        prefetching=_is_prefetching(state, operator, roles, kernel, depth) and _shapes(rows, columns) is not None,
     )
     if roles.column is None or target.stride(roles.column) == 1:
         return (*packing, *with_epilogue(state, operator, roles, scope, call))
     return (*packing, *_staged(state, operator, roles, scope, call))
 
 
-def _asks(state: Lowering, operator: Operator, roles: ContractionRoles, kernel: MicroKernel, depth: Range) -> bool:
+def _is_prefetching(state: Lowering, operator: Operator, roles: ContractionRoles, kernel: MicroKernel, depth: Range) -> bool:
     """Whether tiles ask for what follows in packed panels: a kernel that prefetches them is told where and how much."""
     packed = state.packed.get((operator.name, roles.right))
     is_in_panels = packed is not None and packed.width == kernel.columns and packed.row_step(roles.depth) == packed.width
-    return kernel.emit_asking is not None and is_in_panels and isinstance(depth.size, int) and depth.size > 0
+    return kernel.emit_prefetching is not None and is_in_panels and isinstance(depth.size, int) and depth.size > 0
 
 
 def _shapes(rows: Range, columns: Range) -> frozenset[tuple[int, int]] | None:

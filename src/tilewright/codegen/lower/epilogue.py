@@ -22,16 +22,16 @@ def with_epilogue(
 
     That is made of the maps behind it, or divides its sums of weights, or only stores them past the caches.
     """
-    streams = operator.name in state.plan.non_temporal and call.accumulate == 0
+    non_temporal = operator.name in state.plan.non_temporal and call.accumulate == 0
     maps = tuple(one.operator for one in state.plan.operators if one.epilogue_of == operator.name)
     if divides_in_tiles(state, operator, scope):
         ending, last = tile_division(state, operator, roles, scope), adds_no_more(state, operator, scope)
     elif maps:
         ending, last = _tile_epilogue(state, Epilogue(operator.name, maps), roles, scope), _is_last(operator, scope)
     else:
-        return (replace(call, epilogue=TileEpilogue(Load(0), (), streams=True)) if streams else call,)
+        return (replace(call, epilogue=TileEpilogue(Load(0), (), non_temporal=True)) if non_temporal else call,)
     if last == 1:
-        return (replace(call, epilogue=replace(ending, streams=streams)),)
+        return (replace(call, epilogue=replace(ending, non_temporal=non_temporal)),)
     return (If(last, (replace(call, epilogue=ending),)), If(equal(last, 0), (call,)))
 
 

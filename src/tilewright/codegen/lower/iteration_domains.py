@@ -28,7 +28,7 @@ from tilewright.codegen.expressions import (
     subtract,
 )
 from tilewright.codegen.loop_nest import Define, Gather, Node, Range, View
-from tilewright.codegen.lower.context import Clip, Lowering, Scope
+from tilewright.codegen.lower.context import IterationDomain, Lowering, Scope
 from tilewright.graph.conditions import Datum
 from tilewright.graph.scalar import Parameter
 from tilewright.kernels.element_access import suffix
@@ -46,12 +46,12 @@ class _Bounds:
     stops: tuple[Value, ...]
 
 
-def clipped(state: Lowering, scope: Scope) -> tuple[tuple[Node, ...], Scope]:
+def restricted(state: Lowering, scope: Scope) -> tuple[tuple[Node, ...], Scope]:
     """Where masks bound the keys of all operators: definitions of the first key and of how many there are, and the scope inside.
 
     Elsewhere nothing, and the same scope.
     """
-    key_mask = _guard_here(state, scope)
+    key_mask = _key_mask_here(state, scope)
     if key_mask is None:
         return (), scope
     whole = scope.ranges[key_mask.axis]
@@ -73,14 +73,14 @@ def clipped(state: Lowering, scope: Scope) -> tuple[tuple[Node, ...], Scope]:
         size = names.count(key_mask.axis)
     sizes = whole.sizes if (start, size) == (whole.start, whole.size) else _sizes(whole, align, step)
     keys = Range(start, size, whole.capacity, sizes, whole.most)
-    clip = Clip(key_mask.axis, keys, data)
-    return tuple(nodes), replace(scope, ranges={**scope.ranges, key_mask.axis: keys}, clip=clip)
+    domain = IterationDomain(key_mask.axis, keys, data)
+    return tuple(nodes), replace(scope, ranges={**scope.ranges, key_mask.axis: keys}, domain=domain)
 
 
-def _guard_here(state: Lowering, scope: Scope) -> KeyMask | None:
+def _key_mask_here(state: Lowering, scope: Scope) -> KeyMask | None:
     """The masks of a chain, if the walk stands at the place from which on they bound keys."""
     key_mask = key_mask_of(state.chain)
-    if key_mask is None or scope.clip is not None or state.regions is not None:
+    if key_mask is None or scope.domain is not None or state.regions is not None:
         return None
     loops, here = loops_around_mask(state.chain, state.plan.schedule), [loop for loop, _ in scope.loops]
     return key_mask if len(here) == len(loops) and all(one is other for one, other in zip(here, loops, strict=True)) else None
@@ -91,11 +91,11 @@ def plain_part(guarded: Mask, scope: Scope) -> tuple[tuple[Node, ...], Value, Va
 
     They count from the first of the current keys. None if nothing is known of where the limits hold.
     """
-    clip = scope.clip
-    if clip is None or any(limit not in clip.data for limit in guarded.limits):
+    domain = scope.domain
+    if domain is None or any(limit not in domain.data for limit in guarded.limits):
         return None
-    keys = scope.ranges[clip.axis]
-    bounds = _bounds(guarded.limits, clip.axis, scope, clip.data, largest=False)
+    keys = scope.ranges[domain.axis]
+    bounds = _bounds(guarded.limits, domain.axis, scope, domain.data, largest=False)
     start, stop = names.plain(guarded.operator)
     first: Value = 0
     last = keys.size

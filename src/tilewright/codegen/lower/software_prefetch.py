@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 
 from tilewright.codegen.expressions import Value, multiply
-from tilewright.codegen.loop_nest import BlockLoop, Fetch, Gather, If, KernelCall, LoopNest, Node, ParallelAxis, Range
+from tilewright.codegen.loop_nest import BlockLoop, Gather, If, KernelCall, LoopNest, Node, ParallelAxis, Range, SoftwarePrefetch
 from tilewright.codegen.lower.context import Lowering, Packed, Scope
 from tilewright.graph.types import Access, Operator
 from tilewright.kernels.contract import MicroKernel
@@ -16,18 +16,26 @@ from tilewright.plan.chains import tensor_axes
 LINE_FLOATS = 16
 
 
-def with_fetches(state: Lowering, nest: LoopNest, scope: Scope) -> LoopNest:
+def with_software_prefetches(state: Lowering, nest: LoopNest, scope: Scope) -> LoopNest:
     """The nest whose micro tiles ask for the next blocks of the inputs that the plan names; `scope` is that of one block."""
     tiles = sum(_tiles(node, state) for node in nest.body)
-    fetches = tuple(_fetch(state, tensor, nest.parallel, scope, tiles) for tensor in state.plan.prefetched_inputs if tiles)
+    software_prefetches = tuple(
+        _software_prefetch(state, tensor, nest.parallel, scope, tiles) for tensor in state.plan.prefetched_inputs if tiles
+    )
     return (
-        replace(nest, fetches=fetches, body=_counting(nest.body, state.plan.prefetching_operators, len(fetches)))
-        if fetches
+        replace(
+            nest,
+            software_prefetches=software_prefetches,
+            body=_counting(nest.body, state.plan.prefetching_operators, len(software_prefetches)),
+        )
+        if software_prefetches
         else nest
     )
 
 
-def _fetch(state: Lowering, tensor: str, parallel: tuple[ParallelAxis, ...], scope: Scope, tiles: int) -> Fetch:
+def _software_prefetch(
+    state: Lowering, tensor: str, parallel: tuple[ParallelAxis, ...], scope: Scope, tiles: int
+) -> SoftwarePrefetch:
     """Blocks that read the same part share the work of fetching the next one."""
     operator, number = _reader(state, tensor, frozenset(axis.axis for axis in parallel))
     access = operator.reads[number]
@@ -49,20 +57,20 @@ def _reader(state: Lowering, tensor: str, moving: frozenset[str]) -> tuple[Opera
     )
 
 
-def _matrix(state: Lowering, access: Access, scope: Scope) -> Fetch:
+def _matrix(state: Lowering, access: Access, scope: Scope) -> SoftwarePrefetch:
     """All lines that a block reads of a tensor as the caller laid it out."""
     view = state.view(access, scope)
     assert not isinstance(view, Gather), f"{access.tensor} is fetched ahead by an index that is not affine"
     rows, columns = _sides(access, scope.ranges)
     lines = _capacity(scope.ranges, rows) * -(-_capacity(scope.ranges, columns) // LINE_FLOATS)
     row_size, column_size = _size(scope.ranges, rows), _size(scope.ranges, columns)
-    return Fetch(access.tensor, view, row_size, view.stride(rows), column_size, view.stride(columns), lines)
+    return SoftwarePrefetch(access.tensor, view, row_size, view.stride(rows), column_size, view.stride(columns), lines)
 
 
-def _packed(tensor: str, packed: Packed, axis: str, scope: Scope) -> Fetch:
+def _packed(tensor: str, packed: Packed, axis: str, scope: Scope) -> SoftwarePrefetch:
     """All lines of a constant that was packed ahead: the panels of a block of `axis` lie one after the other."""
     elements = _number(multiply(packed.steps[axis], scope.ranges[axis].capacity))
-    return Fetch(tensor, packed.view(scope), 1, 0, elements, 1, -(-elements // LINE_FLOATS))
+    return SoftwarePrefetch(tensor, packed.view(scope), 1, 0, elements, 1, -(-elements // LINE_FLOATS))
 
 
 def _sides(access: Access, ranges: Mapping[str, Range]) -> tuple[str | None, str | None]:
@@ -102,17 +110,17 @@ def _tiles_of(kernel: MicroKernel, rows: int, columns: int) -> int:
     return panels * -(-rows // kernel.rows) + (-(-rows // kernel.rows_for(rest)) if rest else 0)
 
 
-def _counting(body: tuple[Node, ...], operators: tuple[str, ...], fetches: int) -> tuple[Node, ...]:
+def _counting(body: tuple[Node, ...], operators: tuple[str, ...], software_prefetches: int) -> tuple[Node, ...]:
     """The same nodes, whose kernel calls for these operators know of so many fetches."""
-    return tuple(_told(node, operators, fetches) for node in body)
+    return tuple(_with_count(node, operators, software_prefetches) for node in body)
 
 
-def _told(node: Node, operators: tuple[str, ...], fetches: int) -> Node:
+def _with_count(node: Node, operators: tuple[str, ...], software_prefetches: int) -> Node:
     match node:
         case BlockLoop() | If():
-            return replace(node, body=_counting(node.body, operators, fetches))
+            return replace(node, body=_counting(node.body, operators, software_prefetches))
         case KernelCall(shapes=shapes, operator=operator) if shapes is not None and operator in operators:
-            return replace(node, fetches=fetches)
+            return replace(node, software_prefetches=software_prefetches)
         case _:
             return node
 

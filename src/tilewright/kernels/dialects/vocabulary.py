@@ -24,11 +24,11 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
     tw_larger tw_smaller                            the same without care for NaN: one operand, if either is NaN
     tw_reduce_add tw_reduce_multiply tw_reduce_maximum tw_reduce_minimum        -> float, by halves: lane i with i + lanes/2
     tw_reduce_larger tw_reduce_smaller
-    tw_reduce_<name>_ways(v)                        v[way] = tw_splat(tw_reduce_<name>(v[way])), bit for bit
-    TW_WAYS  TW_EACH_WAY(statement)                 the statement TW_WAYS times, with the constant way = 0, 1, ... in each
+    tw_reduce_<name>_rows(v)                        v[way] = tw_splat(tw_reduce_<name>(v[way])), bit for bit
+    TW_ROWS  TW_EACH_ROW(statement)                 the statement TW_ROWS times, with the constant way = 0, 1, ... in each
     tw_exp2_down                                    2^x of x that is not above 0 (softmax), to 2.4e-7, relative; below 2^-125.5
                                                     perhaps 0; NaN for NaN
-    tw_<name>_ways(v)                               v[way] = tw_<name>(v[way]) for these functions, step by step for all ways
+    tw_<name>_rows(v)                               v[way] = tw_<name>(v[way]) for these functions, step by step for all ways
     TW_KEEP(v)  TW_OPAQUE(p)                        keep a vector, or a pointer, in a register (compiles to nothing)
 
 Nothing outside the lanes named is read or written. The compiler's flags must include -fno-math-errno and -ffp-contract=fast
@@ -103,12 +103,12 @@ def vector_dialect(
 
 def _types(vector_bits: int) -> str:
     lanes, size_bytes = vector_bits // 32, vector_bits // 8
-    return ways_text() + lanes_text(lanes) + TYPES.replace("@LANES@", str(lanes)).replace("@BYTES@", str(size_bytes))
+    return row_unroll_text() + lanes_text(lanes) + TYPES.replace("@LANES@", str(lanes)).replace("@BYTES@", str(size_bytes))
 
 
-def ways_text() -> str:
-    """The definitions of TW_WAYS and TW_EACH_WAY."""
-    return f"#define TW_WAYS {WAYS}\n{_each_text('way', 'WAY', WAYS)}"
+def row_unroll_text() -> str:
+    """The definitions of TW_ROWS and TW_EACH_ROW."""
+    return f"#define TW_ROWS {ROW_UNROLL}\n{_each_text('way', 'ROW', ROW_UNROLL)}"
 
 
 def lanes_text(lanes: int) -> str:
@@ -125,8 +125,8 @@ def _shared(lanes: int, functions: Mapping[str, str]) -> str:
     every = range(lanes)
     text = MEMORY.replace("@STRIDED@", ", ".join(f"p[{i} * stride]" if i else "p[0]" for i in every))
     text += VALUES.replace("@IOTA@", ", ".join(f"{i}.0f" for i in every))
-    text += "".join(_one(name, steps) + _for_ways(name, steps) for name, steps in functions.items())
-    folds = (fold(*one, lanes) for one in REDUCTIONS for fold in (_reduction, _reduction_of_ways))
+    text += "".join(_one(name, steps) + _for_rows(name, steps) for name, steps in functions.items())
+    folds = (fold(*one, lanes) for one in REDUCTIONS for fold in (_reduction, _reduction_of_rows))
     return text + "".join(folds) + transposition_text(lanes)
 
 
@@ -135,10 +135,10 @@ def _one(name: str, steps: str) -> str:
     return f"TW_INLINE tw_vec {name}(tw_vec x) {{\n{_declared(steps, '')}{lines}  return x;\n}}\n"
 
 
-def _for_ways(name: str, steps: str) -> str:
+def _for_rows(name: str, steps: str) -> str:
     """For all ways step by step: one chain of dependent steps leaves the units idle."""
-    lines = "".join(f"  TW_EACH_WAY({line})\n" for line in re.sub(r"\$(\w)", r"\1[way]", steps).splitlines())
-    return f"TW_INLINE void {name}_ways(tw_vec *x) {{\n{_declared(steps, '[TW_WAYS]')}{lines}}}\n"
+    lines = "".join(f"  TW_EACH_ROW({line})\n" for line in re.sub(r"\$(\w)", r"\1[way]", steps).splitlines())
+    return f"TW_INLINE void {name}_rows(tw_vec *x) {{\n{_declared(steps, '[TW_ROWS]')}{lines}}}\n"
 
 
 def _declared(steps: str, each: str) -> str:
@@ -157,11 +157,11 @@ def _reduction(name: str, expression: str, lanes: int) -> str:
     return "\n".join([*lines, "  return v[0];", "}", ""])
 
 
-def _reduction_of_ways(name: str, expression: str, lanes: int) -> str:
+def _reduction_of_rows(name: str, expression: str, lanes: int) -> str:
     """The same for all ways at a time: halves, then quarters of two vectors meet in one, until every way has its part of one."""
-    lines = [f"TW_INLINE void tw_reduce_{name}_ways(tw_vec *all) {{", "  tw_vec v;", "  tw_vec upper;"]
+    lines = [f"TW_INLINE void tw_reduce_{name}_rows(tw_vec *all) {{", "  tw_vec v;", "  tw_vec upper;"]
     part = lanes
-    count = WAYS
+    count = ROW_UNROLL
     while count > 1:
         part //= 2
         count //= 2
@@ -175,8 +175,8 @@ def _reduction_of_ways(name: str, expression: str, lanes: int) -> str:
     while part > 1:
         part //= 2
         lines += [f"  upper = TW_SHUFFLE(v, {', '.join(str(i ^ part) for i in range(lanes))});", f"  v = {expression};"]
-    whole = lanes // WAYS
-    lines += [f"  all[{way}] = TW_SHUFFLE(v, {', '.join([str(way * whole)] * lanes)});" for way in range(WAYS)]
+    whole = lanes // ROW_UNROLL
+    lines += [f"  all[{way}] = TW_SHUFFLE(v, {', '.join([str(way * whole)] * lanes)});" for way in range(ROW_UNROLL)]
     return "\n".join([*lines, "}", ""])
 
 
@@ -189,7 +189,7 @@ REDUCTIONS = (
     ("smaller", "tw_smaller(v, upper)"),
 )
 
-WAYS = 4
+ROW_UNROLL = 4
 """Rows that a row-wise reduction works on at a time. Measured on AVX-512 (Zen 5), softmax of 24 rows of 512: 7.9 cycles a vector
 with 2 ways, 6.7 with 4; row by row 11.7."""
 

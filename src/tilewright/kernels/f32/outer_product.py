@@ -19,8 +19,8 @@ from itertools import product
 
 from tilewright.errors import TilewrightError
 from tilewright.kernels.contract import (
-    ASKED,
-    ASKED_PARAMETERS,
+    PREFETCH_ARGUMENTS,
+    PREFETCH_PARAMETERS,
     Along,
     Epilogue,
     KernelSource,
@@ -57,7 +57,7 @@ FEW_PANELS, RIGHT_ROWS_AHEAD = 4, 16
 WIDE_VECTORS, WIDE_VECTORS_AHEAD = 8, 64
 """Tiles so wide are for few rows: rows of B are prefetched so many vectors ahead (32 x 4096 rows of 8 vectors from memory, Zen 5:
 32 and 128 vectors took 2% longer), of a B in place with many panels one panel."""
-ASKING_STEPS, ASKING_UNROLL, MOST_ASKED = 4, 2, 16
+PREFETCH_STEPS, PREFETCH_UNROLL, MOST_PREFETCHED = 4, 2, 16
 """A tile asks for lines before every so many steps, of which so many are unrolled (4 make GCC 12 spill sums). Loops over so many
 lines are unrolled."""
 RIGHT_PANELS_AHEAD = 2
@@ -87,8 +87,8 @@ def outer_product_kernel(
         text = outer_product_text(dialect, rows, vectors, name, variants, prefetch, unroll, epilogue)
         return KernelSource(SourceKind.C, text)
 
-    def emit_asking(name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None) -> KernelSource:
-        text = outer_product_text(dialect, rows, vectors, name, variants, (), unroll, epilogue, asks=True)
+    def emit_prefetching(name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None) -> KernelSource:
+        text = outer_product_text(dialect, rows, vectors, name, variants, (), unroll, epilogue, prefetching=True)
         return KernelSource(SourceKind.C, text)
 
     def of_shape(name: str, m: int, n: int) -> tuple[str, tuple[str, ...]]:
@@ -110,7 +110,7 @@ def outer_product_kernel(
         peak_share=peak_share,
         emit=emit,
         emit_with=emit,
-        emit_asking=emit_asking if prefetch == ("right",) and vectors < WIDE_VECTORS else None,
+        emit_prefetching=emit_prefetching if prefetch == ("right",) and vectors < WIDE_VECTORS else None,
         prefetch=prefetch,
         shares_accumulators=dialect.registers >= TALL_REGISTERS,
         of_shape=of_shape,
@@ -127,7 +127,7 @@ def outer_product_text(
     unroll: int = UNROLL,
     epilogue: Epilogue | None = None,
     *,
-    asks: bool = False,
+    prefetching: bool = False,
 ) -> str:
     """The C of the function `name`, self-contained, with code for `variants` only (None: every shape of the tile).
 
@@ -144,14 +144,19 @@ def outer_product_text(
     ordered = sorted(wanted, reverse=True)
     wide = vectors >= WIDE_VECTORS
     shapes = ((m, v, edge) for m, v in ordered for edge in (False, True))
-    functions = [_variant(name, Tile(m, v, edge, prefetch, unroll, wide, epilogue, dialect.lanes, asks)) for m, v, edge in shapes]
+    functions = [
+        _variant(name, Tile(m, v, edge, prefetch, unroll, wide, epilogue, dialect.lanes, prefetching)) for m, v, edge in shapes
+    ]
     ending = [*texts(reading(one.element_type for one in epilogue.operands)), epilogue.text] if epilogue is not None else []
-    return "\n".join([dialect.prelude, VARIANT, *ending, *functions, _dispatch(name, ordered, epilogue, asks)])
+    return "\n".join([dialect.prelude, VARIANT, *ending, *functions, _dispatch(name, ordered, epilogue, prefetching)])
 
 
 def _variant(name: str, tile: Tile) -> str:
     """One shape: everything in registers. `last` is the number of columns in the last vector of an edge."""
-    more = (*(tile.epilogue.parameters() if tile.epilogue is not None else ()), *(ASKED_PARAMETERS if tile.asks else ()))
+    more = (
+        *(tile.epilogue.parameters() if tile.epilogue is not None else ()),
+        *(PREFETCH_PARAMETERS if tile.prefetching else ()),
+    )
     last = "".join(f", {one}" for one in (*more, *(["long last"] if tile.edge else [])))
     return "\n".join(
         [
@@ -180,7 +185,7 @@ class Tile:
         wide: bool = False,
         epilogue: Epilogue | None = None,
         lanes: int = 1,
-        asks: bool = False,
+        prefetching: bool = False,
     ) -> None:
         self.rows = rows
         self.vectors = vectors
@@ -190,7 +195,7 @@ class Tile:
         self.wide = wide
         self.epilogue = epilogue
         self.lanes = lanes
-        self.asks = asks
+        self.prefetching = prefetching
 
     @property
     def suffix(self) -> str:
@@ -215,7 +220,7 @@ class Tile:
         """All steps of K; where A of the next rows is prefetched, in groups of the steps that use up one line of a row."""
         unroll = [] if self.edge else [f"#pragma GCC unroll {self.unroll}"]
         if "left" not in self.prefetch:
-            yield from self.asking_loop() if self.asks else self.plain_loop()
+            yield from self.prefetching_loop() if self.prefetching else self.plain_loop()
             return
         yield f"  for (long group = 0; group < k; group += {LINE_FLOATS}) {{"
         yield f"    const long end = group + {LINE_FLOATS} < k ? group + {LINE_FLOATS} : k;"
@@ -235,17 +240,17 @@ class Tile:
         yield from (f"#pragma GCC unroll {self.unroll}", "  for (long p = 0; p < whole; p++) {", *self.step(), "  }")
         yield from ("#pragma GCC unroll 1", "  for (long p = whole; p < k; p++) {", *self.step(), "  }")
 
-    def asking_loop(self) -> Iterator[str]:
+    def prefetching_loop(self) -> Iterator[str]:
         """As the plain loop, asking for some lines before every group of steps."""
-        unroll = 1 if self.edge else ASKING_UNROLL
-        yield f"  const long whole = k - k % {ASKING_STEPS}, asked = ({ASKING_STEPS} * lines + k - 1) / k;"
-        yield f"  for (long group = 0; group < whole; group += {ASKING_STEPS}) {{"
-        yield from (f"#pragma GCC unroll {MOST_ASKED}", "    for (long line = 0; line < asked; line++)")
+        unroll = 1 if self.edge else PREFETCH_UNROLL
+        yield f"  const long whole = k - k % {PREFETCH_STEPS}, asked = ({PREFETCH_STEPS} * lines + k - 1) / k;"
+        yield f"  for (long group = 0; group < whole; group += {PREFETCH_STEPS}) {{"
+        yield from (f"#pragma GCC unroll {MOST_PREFETCHED}", "    for (long line = 0; line < asked; line++)")
         yield f"      __builtin_prefetch(next + line * {LINE_FLOATS});"
         yield f"    next += asked * {LINE_FLOATS};"
         yield from (
             f"#pragma GCC unroll {unroll}",
-            f"    for (long p = 0; p < {ASKING_STEPS}; p++) {{",
+            f"    for (long p = 0; p < {PREFETCH_STEPS}; p++) {{",
             *self.step(),
             "    }",
             "  }",
@@ -276,17 +281,17 @@ class Tile:
             yield f"    sum_{i}_{j} = {self._load(f'c + {i} * c_row', j)} + sum_{i}_{j};"
         yield "  }"
         yield from self._columns_of_epilogue()
-        if self._may_stream():
+        if self._may_bypass_caches():
             yield "  if (tw_whole_lines(c, c_row)) {"
             yield from self._stores("tw_stream")
             yield "    return;"
             yield "  }"
         yield from self._stores("tw_store")
 
-    def _may_stream(self) -> bool:
+    def _may_bypass_caches(self) -> bool:
         """Whether rows of the tile are whole lines, to be stored past the caches."""
-        streams = self.epilogue is not None and self.epilogue.streams
-        return streams and not self.edge and self.vectors * self.lanes % LINE_FLOATS == 0
+        non_temporal = self.epilogue is not None and self.epilogue.non_temporal
+        return non_temporal and not self.edge and self.vectors * self.lanes % LINE_FLOATS == 0
 
     def _stores(self, store: str) -> Iterator[str]:
         for i, j in self._places():
@@ -365,16 +370,16 @@ class Tile:
         return f"tw_store_part({address}, {value}, last)" if self._in_part(vector) else f"{store}({address}, {value})"
 
 
-def _dispatch(name: str, variants: list[tuple[int, int]], epilogue: Epilogue | None, asks: bool = False) -> str:
+def _dispatch(name: str, variants: list[tuple[int, int]], epilogue: Epilogue | None, prefetching: bool = False) -> str:
     """The function of the ABI: choose by m, by the number of vectors that n needs, and by whether they are whole."""
     lines = [
-        matrix_abi(name, epilogue, asks=asks) + " {",
+        matrix_abi(name, epilogue, prefetching=prefetching) + " {",
         "  const long vectors = (n + TW_LANES - 1) / TW_LANES, last = n - (vectors - 1) * TW_LANES;",
         "  switch ((m * 256 + vectors) * 2 + (last < TW_LANES)) {",
     ]
     for rows, vectors in variants:
         for edge in (False, True):
-            more = (*(epilogue.arguments() if epilogue is not None else ()), *(ASKED if asks else ()))
+            more = (*(epilogue.arguments() if epilogue is not None else ()), *(PREFETCH_ARGUMENTS if prefetching else ()))
             arguments = ", ".join([*PRODUCT, *more, *(["last"] if edge else [])])
             call = f"{name}_{Tile(rows, vectors, edge).suffix}({arguments})"
             lines += [f"  case ({rows} * 256 + {vectors}) * 2 + {int(edge)}:", f"    {call};", "    return;"]

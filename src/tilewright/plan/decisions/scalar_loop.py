@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from tilewright.graph.exactness import exact_type
+from tilewright.graph.exactness import scalar_loop_type
 from tilewright.graph.types import AxisKind, Chain, Operator, Tensor
 from tilewright.machine.machine import Machine
 from tilewright.plan.model.coefficients import Coefficients
@@ -26,7 +26,7 @@ CYCLES_PER_STEP = 2.0
 def is_scalar_loop(chain: Chain) -> bool:
     """Whether a chain is an operator with an exact type."""
     tensors = {tensor.name: tensor for tensor in chain.tensors}
-    return len(chain.operators) == 1 and exact_type(chain.operators[0], tensors) != ""
+    return len(chain.operators) == 1 and scalar_loop_type(chain.operators[0], tensors) != ""
 
 
 def why_stored(tensors: Mapping[str, Tensor], tensor: str, ends: Sequence[Operator]) -> str:
@@ -34,8 +34,8 @@ def why_stored(tensors: Mapping[str, Tensor], tensor: str, ends: Sequence[Operat
     dtype = tensors[tensor].dtype
     if dtype not in ("float32", "bool"):
         return f"its elements are stored as {dtype}"
-    exact = next((operator for operator in ends if exact_type(operator, tensors)), None)
-    return f"{exact.name} is computed exactly, in {exact_type(exact, tensors)}" if exact is not None else ""
+    exact = next((operator for operator in ends if scalar_loop_type(operator, tensors)), None)
+    return f"{exact.name} is computed exactly, in {scalar_loop_type(exact, tensors)}" if exact is not None else ""
 
 
 def plan_scalar_loop(chain: Chain, machine: Machine, coefficients: Coefficients) -> Plan:

@@ -7,7 +7,7 @@ from math import prod
 
 from tilewright.graph.scalar import Apply, Scalar, State, is_of_row, subexpressions
 from tilewright.graph.types import Operator
-from tilewright.kernels.dialects.vocabulary import WAYS
+from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.plan.arrays import Count, Quantity, either, product
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.model.traffic import Footprints, passes
@@ -86,7 +86,7 @@ def later_passes_seconds(context: CostContext, operator: Operator, blocks: Count
     row = prod(context.sizes[axis.name] for axis in operator.reduction_axes()) / blocks
     bandwidth = context.machine.levels[min(1, len(context.machine.levels) - 1)].bandwidth_bytes_per_s
     again_s = passes_after * ELEMENT_BYTES * _points(context, operator) / bandwidth
-    return either(WAYS * row > context.nearest_elements, again_s * context.coefficients.visible_later_passes, 0)
+    return either(ROW_UNROLL * row > context.nearest_elements, again_s * context.coefficients.visible_later_passes, 0)
 
 
 def weight_seconds(context: CostContext, operator: Operator) -> Quantity:

@@ -250,5 +250,5 @@ def _form(chain: Chain, schedule: Schedule, operator: str) -> str:
     parts = schedule.path(operator)[:1] if schedule.split else ()
     tiles = {loop.axis: loop.tile for loop in schedule.path(operator)[len(parts) :]}
     online = ", ".join(f"{axis} by {tiles[axis]}" for axis in cut if axis in tiles)
-    texts = [f"{loop.axis} in parts of {loop.tile}, merged at the end" for loop in parts if cut]
+    texts = [f"{loop.axis} in parts of {loop.tile}, combined at the end" for loop in parts if cut]
     return "; ".join([*texts, *([f"online over {online}"] if online else [])])

@@ -1,7 +1,7 @@
 """C text of `VectorLoops`: maps and row-wise reductions as vector loops, with whole vectors first and one partial vector at the
 end.
 
-TW_WAYS rows at a time hide what a row waits for: steps that depend on each other, and its ends.
+TW_ROWS rows at a time hide what a row waits for: steps that depend on each other, and its ends.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tilewright.codegen.emit_c.vectors.row_passes import RowPasses
 from tilewright.codegen.emit_c.vectors.statements import Lines
 from tilewright.codegen.expressions import to_c
 from tilewright.codegen.loop_nest import Gather, VectorLoops, View
-from tilewright.kernels.dialects.vocabulary import WAYS
+from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.kernels.element_access import reading, writing
 from tilewright.kernels.functions.compensated_sums import compensated_sum
 from tilewright.kernels.functions.lane_functions import lane_functions
@@ -62,15 +62,15 @@ class _Emitter(RowPasses):
         reduction = self.loops.operator.reduction
         if reduction is None:
             rows = row_lines(self.loops.reads, vector, self.address, self.first_position)
-            around, body = self.by_ways(around, lambda one: [*rows, *one.over(vector, one.map_body)])
+            around, body = self.by_rows(around, lambda one: [*rows, *one.over(vector, one.map_body)])
         elif vector in self.reduced:
-            around, body = self.by_ways(around, lambda one: one.row_body(reduction, lanes_are_reduced=True, part=False))
+            around, body = self.by_rows(around, lambda one: one.row_body(reduction, lanes_are_reduced=True, part=False))
         else:
             body = self.over(vector, lambda part: self.row_body(reduction, lanes_are_reduced=False, part=part))
         nested = self.nest(around, body)
         return ["{", *indent(nested), "}"] if nested is body and body[0] != "{" else nested
 
-    def by_ways(self, around: list[str], body: Callable[[_Emitter], Lines]) -> tuple[list[str], Lines]:
+    def by_rows(self, around: list[str], body: Callable[[_Emitter], Lines]) -> tuple[list[str], Lines]:
         """The axes that are left, and the loop over the innermost: some rows at a time, then the rest one by one."""
         several = [axis for axis in around if self.ranges[axis].size != 1]
         if not several or not all(isinstance(read, View) for read in self.loops.reads):
@@ -78,10 +78,10 @@ class _Emitter(RowPasses):
         *left, rows = several
         index, size, sizes = names.axis_offset(rows), to_c(self.ranges[rows].size), self.ranges[rows].sizes
         lines = [f"long {index} = 0;"]
-        if sizes is None or max(sizes) >= WAYS:
+        if sizes is None or max(sizes) >= ROW_UNROLL:
             ways = body(replace(self, rows=rows))
-            lines += [f"for (; {index} + TW_WAYS <= {size}; {index} += TW_WAYS) {{", *indent(ways), "}"]
-        if sizes is None or any(known % WAYS for known in sizes):
+            lines += [f"for (; {index} + TW_ROWS <= {size}; {index} += TW_ROWS) {{", *indent(ways), "}"]
+        if sizes is None or any(known % ROW_UNROLL for known in sizes):
             lines += [f"for (; {index} < {size}; {index}++) {{", *indent(body(self)), "}"]
         return left, ["{", *indent(lines), "}"]
 

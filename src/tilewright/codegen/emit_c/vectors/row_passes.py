@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.long_sums import BLOCK, emptied_at_end, in_blocks
-from tilewright.codegen.emit_c.scalar_expressions import CARELESS, COMBINE, literal_text
+from tilewright.codegen.emit_c.scalar_expressions import COMBINE, NAN_IGNORING, literal_text
 from tilewright.codegen.emit_c.vectors.row_expressions import hoist_division, inverses, may_lose_nan, row_values
 from tilewright.codegen.emit_c.vectors.statements import UNROLLED, Known, Lines, VectorStatements
 from tilewright.codegen.expressions import add, multiply, to_c
@@ -25,7 +25,7 @@ from tilewright.kernels.element_access import suffix
 
 @dataclass(frozen=True, slots=True)
 class RowPasses(VectorStatements):
-    """The passes over one row, over TW_WAYS rows together, or over the rows of one vector."""
+    """The passes over one row, over TW_ROWS rows together, or over the rows of one vector."""
 
     def row_body(self, reduction: Reduction, *, lanes_are_reduced: bool, part: bool) -> Lines:
         """All passes of a row-wise reduction for one row, or for one vector of rows."""
@@ -103,7 +103,7 @@ class RowPasses(VectorStatements):
             lines += [*self.over_reduction(step, lanes_are_reduced, part, several), *together]
         reduce, result = f"tw_reduce_{self.combine(state)}", into or f"state_{state.name}"
         if self.rows:
-            return [*lines, f"{reduce}_ways({total});", *self.define(result, self.var(total))]
+            return [*lines, f"{reduce}_rows({total});", *self.define(result, self.var(total))]
         return [*lines, *self.define(result, f"tw_splat({reduce}({total}))" if lanes_are_reduced else total)]
 
     def in_blocks(
@@ -148,7 +148,7 @@ class RowPasses(VectorStatements):
         if not self.rows or len(states) == 1 or state is not states[-1]:
             return []
         steps = {
-            to_c(add(self.address(read), multiply("TW_WAYS", read.stride(self.rows))))
+            to_c(add(self.address(read), multiply("TW_ROWS", read.stride(self.rows))))
             for read in self.loops.reads
             if isinstance(read, View)
             and read.dtype == "float32"
@@ -164,8 +164,8 @@ class RowPasses(VectorStatements):
     def combine(self, state: StateVariable) -> str:
         """What a state is combined by; NaN may get lost where results are NaN in any case."""
         reduction = self.loops.operator.reduction
-        careless = reduction is not None and may_lose_nan(reduction, state)
-        return CARELESS.get(state.combine, state.combine) if careless else state.combine
+        ignores_nan = reduction is not None and may_lose_nan(reduction, state)
+        return NAN_IGNORING.get(state.combine, state.combine) if ignores_nan else state.combine
 
     def over_reduction(
         self, step: Callable[[bool], Lines], lanes_are_reduced: bool, part: bool, several: Lines | None = None

@@ -49,7 +49,7 @@ class VectorStatements:
     ahead: int = 0
     """Vectors between the loop's position and what is emitted, in unrolled loops."""
     rows: str = ""
-    """The axis of which `TW_WAYS` rows are emitted together, each statement for all of them."""
+    """The axis of which `TW_ROWS` rows are emitted together, each statement for all of them."""
 
     @property
     def reduced(self) -> tuple[str, ...]:
@@ -142,12 +142,12 @@ class VectorStatements:
 
     def each(self, statement: str) -> str:
         """A statement for the current row, or for every way."""
-        return f"TW_EACH_WAY({statement})" if self.rows else statement
+        return f"TW_EACH_ROW({statement})" if self.rows else statement
 
     def define(self, name: str, value: str, constant: str = "const ") -> Lines:
         """A new variable."""
         if self.rows:
-            return [f"tw_vec {name}[TW_WAYS];", self.each(f"{name}[way] = {value};")]
+            return [f"tw_vec {name}[TW_ROWS];", self.each(f"{name}[way] = {value};")]
         return [f"{constant}tw_vec {name} = {value};"]
 
     def compute(self, name: str, scalar: Scalar, known: Known = MappingProxyType({})) -> Lines:
@@ -168,7 +168,7 @@ class VectorStatements:
             function = "tw_exp2_down"
             operand = f"({self.value(difference, known)} * tw_splat({literal_text(factor * math.log2(math.e))}))"
         if self.rows:
-            return [*self.define(name, operand), f"{function}_ways({name});"]
+            return [*self.define(name, operand), f"{function}_rows({name});"]
         return self.define(name, f"{function}({operand})")
 
     def address(self, view: View) -> str:
