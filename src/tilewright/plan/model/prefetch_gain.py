@@ -75,7 +75,7 @@ def stream_seconds(
 
 
 def _is_followed(context: CostContext, view: OperatorView, kernel: MicroKernel) -> bool:
-    """Whether few rows pass over a right operand whose reads hardware prefetchers follow: asking as well only delays them.
+    """Whether few rows pass over a right operand whose reads hardware prefetchers follow: prefetching as well only delays them.
 
     Panels packed ahead are read end to end; one row reads a few long rows in place side by side (docs/kernels.md, few rows).
     """

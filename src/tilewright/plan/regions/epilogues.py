@@ -1,8 +1,8 @@
 """Epilogues of contractions: maps applied in registers at the end of a micro tile, so that they cost no pass.
 
-A map joins where the element that it makes lies where the sum was, and all else that it reads is there before the sum: inputs
+A map is fused where the element that it makes lies where the sum was, and all else that it reads is there before the sum: inputs
 and earlier results, addressed by the axes of the tile, with unit stride along its columns or the same for all of them. Maps that
-follow it join as well. Nothing depends on names: it follows from the accesses.
+follow it are fused as well. Nothing depends on names: it follows from the accesses.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _maps_behind(chain: Chain, contraction: Operator) -> tuple[str, ...]:
 
 
 def _follower(chain: Chain, contraction: Operator, tensor: str, column: str | None) -> Operator | None:
-    """The map that is all that reads a tensor, if it joins."""
+    """The map that is all that reads a tensor, if it can be fused."""
     consumers = chain.consumers(tensor)
     if len(consumers) != 1 or not consumers[0].is_map() or overwritten(chain, consumers[0]) != tensor:
         return None

@@ -167,7 +167,7 @@ def _of(found: Mapping[Place, Region], operator: Operator) -> dict[str, Region]:
 
 
 def _axis_in_operator(operator: Operator, regions: Mapping[str, Region], axis: str) -> str:
-    """The axis of an operator that moves with a shared loop; the loop's own if none of those that follow others does."""
+    """The axis of an operator that moves with a shared loop; the loop's axis if no required region moves with it."""
     if any(own.name == axis for own in operator.axes):
         return axis
     return next((own for own, region in regions.items() if axis in region.loops), axis)

@@ -1,7 +1,7 @@
 """Online reductions: row-wise reductions in blocks of their own reduction, and the part of their rows that is then alive.
 
 A loop that cuts the reduction of a row-wise reduction makes it run online: its states are kept from block to block and corrected
-by the rescaling rule of its reduction, its results are shares that are not yet divided, and the sums that consumers make of them
+by the rescaling rule of its reduction, its results are weights that are not yet divided, and the sums that consumers make of them
 are corrected at every block and divided at the last (Milakov and Gimelshein 2018, algorithm 3; FlashAttention, Dao et al. 2022).
 Nothing in a schedule says so: it follows from the loops.
 """
@@ -188,7 +188,7 @@ def why_parts_cannot_combine(chain: Chain, schedule: Schedule) -> str:
     if reducing == {sink.name} and sink.is_contraction():
         return ""
     if rows is None or reducing != {rows.name, sink.name} or cut_axes(chain, schedule, rows) != (axis,):
-        return f"parts of {axis} cannot be combined: the last operator sums, alone or shares of rows along {axis} alone"
+        return f"parts of {axis} cannot be combined: the last operator sums, alone or weights of rows along {axis} alone"
     return ""
 
 

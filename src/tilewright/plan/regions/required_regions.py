@@ -190,7 +190,7 @@ class SharedLoop:
 def required_regions(
     chain: Chain, region_axes: RegionAxes, storage: Mapping[str, Storage], loops: Sequence[SharedLoop], sizes: Mapping[str, int]
 ) -> dict[Place, Region]:
-    """The walk of every operator along every axis along which it computes required regions of its consumers; loops outermost
+    """The region of every operator along every axis along which it computes required regions of its consumers; loops outermost
     first.
 
     Blocks move by equal steps, whatever they reach; what lies outside the hull of all points is cut off from every one of them.
@@ -221,7 +221,7 @@ def carried_elements(
 def _consumer_region(
     found: Mapping[Place, Region], place: Place, loops: Sequence[SharedLoop], sizes: Mapping[str, int]
 ) -> Region:
-    """The walk along an axis of a consumer; one that it does not follow anybody along is cut by loops over it."""
+    """The region of a consumer along an axis; without required regions its loops cut the axis."""
     if place in found:
         return found[place]
     size = sizes[place[1]]

@@ -113,7 +113,7 @@ def _bound(context: CostContext, found: Mapping[int, Candidate], number: int, en
     """The price above which an order of outer loops, or tiles of it, cannot win after those that were found; infinite if there
     are none.
 
-    An earlier prefix may be dearer than the best by `least_gain`, a later one must gain as much. What was found but does not fit
+    An earlier order may be dearer than the best by `least_gain`, a later one must gain as much. What was found but does not fit
     bounds only what cannot fit (`spills`).
     """
     coefficients = context.coefficients

@@ -13,7 +13,7 @@ from tilewright.plan.types import Price
 
 
 def price_unfused(context: CostContext, available: tuple[MicroKernel, ...]) -> Price:
-    """The price of the operators one after the other in one call, each with the micro kernel of the chain's setting."""
+    """The price of the operators one after the other in one call, each with the micro kernel of the chain's context."""
     prices = []
     for alone in single_operator_chains(context.chain):
         (operator,) = alone.operators

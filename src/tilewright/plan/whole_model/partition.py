@@ -2,7 +2,7 @@
 
 Edges that can be fused at all (the tensor has one reader and is no output of the graph) connect operators to groups. A group is
 planned as a whole, one plan, however many operators it has, and built from its operators up: a small one edge by edge, a large
-one in rounds that join neighbours, so that the number of plans grows with the logarithm of its length where layers are alike.
+one in rounds that fuse neighbours, so that the number of plans grows with the logarithm of its length where layers are alike.
 The best partition may lie between whole and apart. A large one is planned as a whole only where some contraction in it, planned
 as one chain with what leads to it from the contractions before, is better than its operators alone. A whole that no such pair
 suggests is not looked for, though it might pay over all edges. Groups and chains that differ in names only are planned once.
@@ -46,7 +46,7 @@ def partition(
 ) -> ModelPlan:
     """Cut a graph into chains and plan each of them.
 
-    `fuse=None` lets the prices decide, `fuse=True` joins whatever can be executed, `fuse=False` nothing. Graph outputs and
+    `fuse=None` lets the prices decide, `fuse=True` fuses whatever can be executed, `fuse=False` nothing. Graph outputs and
     tensors with several readers end a chain. Every operator can be planned alone. `coefficients` are those of the price (default:
     as fitted for such machines).
     """
@@ -207,7 +207,7 @@ class _Partition:
             parts = fused
 
     def _round(self, parts: list[_Part]) -> list[_Part]:
-        """Every part joined with the one that makes its operand, where that is wanted and that is joined to no other yet."""
+        """Every part fused with the part that makes its operand, where that is wanted and that part is free."""
         free = {part.chain.output: part for part in parts}
         done: list[_Part] = []
         for part in parts:
@@ -221,7 +221,7 @@ class _Partition:
         return done
 
     def _add(self, parts: list[_Part], current: _Part, fuses: bool) -> None:
-        """Add a part to some, joined with those that make its operands, as long as the fused chain is wanted."""
+        """Add a part to some, fused with those that make its operands, as long as the fused chain is wanted."""
         for tensor in current.chain.inputs if fuses else ():
             producer = next((part for part in parts if part.chain.output == tensor), None)
             fused = self._fuse(producer, current, tensor) if producer is not None else None
@@ -231,7 +231,7 @@ class _Partition:
         parts.append(current)
 
     def _built_up(self, group: Operators) -> list[_Part]:
-        """Each operator joins the chains that produce its operands, as long as the fused chain is wanted."""
+        """Each operator is fused with the chains that produce its operands, as long as the fused chain is wanted."""
         parts: list[_Part] = []
         for operator in group:
             self._add(parts, self.alone[operator.name], fuses=True)
@@ -263,10 +263,10 @@ class _Partition:
         return f"fused, it has fewer blocks for threads: {fused_us:.3g} us on {cores} cores, apart {separate_us:.3g} us"
 
     def _is_slower(self, fused: _Part, separate: list[_Part]) -> bool:
-        """Whether apart gains what the price can tell on all cores: equal ones are joined, they need no memory in between.
+        """Whether apart gains what the price can tell on all cores: equal ones are fused, they need no memory in between.
 
         Several products must gain by it: what the price does not see (operands that are packed in every block, blocks that are
-        small in every direction) is on the side of the joined.
+        small in every direction) is on the side of fusion.
         """
         several = sum(any(operator.is_contraction() for operator in part.operators) for part in separate) > 1
         tolerance = 1.0 if several else self.coefficients.least_gain
