@@ -229,7 +229,7 @@ class VectorLoops:
     vector_axis: str | None
     running: RunningStates | None = None
     inverse: View | None = None
-    """Receives what every row's shares, or sums of them, are to be multiplied by."""
+    """Receives what every row's weights, or sums of them, are to be multiplied by."""
     scalar_loop_type: str = ""
     """The element type that is computed in, point by point in plain loops; "" for vectors of float32."""
     block_steps: int = 0

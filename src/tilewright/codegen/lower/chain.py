@@ -129,7 +129,7 @@ def _is_shared_body(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) 
 
 
 def _lower_shared(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> tuple[Node, ...]:
-    """Inside the shared loops operators work on the required regions of their consumers' blocks, if they follow them."""
+    """Inside the shared loops operators work on the required regions of their consumers' blocks, if there are any."""
     regions = RequiredRegions(state.chain, state.plan.schedule, scope.ranges, scope.outer_start())
     if not regions.region_axes:
         return tuple(lowered for node in body for lowered in _lower_node(state, node, scope))

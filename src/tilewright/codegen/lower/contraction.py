@@ -317,7 +317,7 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
 
 
 def _is_prefetching(state: Lowering, operator: Operator, roles: ContractionRoles, kernel: MicroKernel, depth: Range) -> bool:
-    """Whether tiles ask for what follows in packed panels: a kernel that prefetches them is told where and how much."""
+    """Whether tiles prefetch the next packed panels: the kernel gets the place and the number of lines as arguments."""
     packed = state.packed.get((operator.name, roles.right))
     is_in_panels = packed is not None and packed.width == kernel.columns and packed.row_step(roles.depth) == packed.width
     return kernel.emit_prefetching is not None and is_in_panels and isinstance(depth.size, int) and depth.size > 0

@@ -32,7 +32,7 @@ def split_rows(plan: Plan) -> tuple[Operator, SoftmaxWeights]:
     rows = weights_read(plan.chain, plan.chain.operators[-1])
     weights = softmax_weights(rows) if rows is not None else None
     if rows is None or weights is None:
-        raise InternalError(f"{plan.chain.name} is split, but its last operator sums no shares")
+        raise InternalError(f"{plan.chain.name} is split, but its last operator sums no weights")
     return rows, weights
 
 

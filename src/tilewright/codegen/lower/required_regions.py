@@ -55,7 +55,7 @@ class RequiredRegions:
         return tuple(nodes)
 
     def inside(self, operators: Sequence[str]) -> dict[str, Range]:
-        """The ranges of all axes for some operators that stand together (more than one only if none follows another)."""
+        """The ranges of all axes for some operators that stand together (more than one only if none reads another's result)."""
         return {**self.ranges, **{axis: self.block(name, axis) for name, axis in self.region_axes if name in operators}}
 
     def block(self, operator: str, axis: str) -> Range:
@@ -68,7 +68,7 @@ class RequiredRegions:
         return replace(region, start=start, size=region.size if isinstance(region.size, int) else names.axis_size(suffix))
 
     def held(self, operators: Sequence[str], axis: str) -> tuple[Value, Value] | None:
-        """(start, capacity) of what the shared buffer of these operators' results holds; None if they do not follow anybody."""
+        """(start, capacity) of what the shared buffer of these operators' results holds; None without required regions."""
         if any((operator, axis) not in self.region_axes for operator in operators):
             return None
         return self.start(operators[-1], axis), int(self._regions[operators[-1], axis].largest)

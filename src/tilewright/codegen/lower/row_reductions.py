@@ -75,7 +75,7 @@ def lower_whole_rows(state: Lowering, operator: Operator, loops: VectorLoops, sc
 
 
 def correct_sums(state: Lowering, operator: Operator, scope: Scope, body: tuple[Node, ...]) -> tuple[Node, ...]:
-    """A contraction on the current box; if it sums shares, what it has is corrected before, and divided after the last block."""
+    """A contraction on the current box; if it sums weights, its sums are corrected before, and divided after the last block."""
     rows = weights_read(state.chain, operator)
     if rows is None:
         return body
