@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tests.support.random_graphs import random_function, random_inputs
+from tests.support.random.graphs import random_function, random_inputs
 
 FORCED = (None, True, False)
 

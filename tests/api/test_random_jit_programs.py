@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.support.random_jit.judging import difference, outcome
-from tests.support.random_jit.lines import KINDS
-from tests.support.random_jit.program import Program, in_layout
-from tests.support.random_jit.shrinking import shrunk
-from tests.support.random_jit.styles import LAYOUTS, program
+from tests.support.random.jit.judging import difference, outcome
+from tests.support.random.jit.lines import KINDS
+from tests.support.random.jit.program import Program, in_layout
+from tests.support.random.jit.shrinking import shrunk
+from tests.support.random.jit.styles import LAYOUTS, program
 from tests.support.sweeps import EQUAL, WRONG, Outcome
 from tilewright.frontend.tracing.functions import FUNCTION_NAMES
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tilewright as tw
-from tests.support.random_moves import RandomMoves
+from tests.support.random.moves import RandomMoves
 
 View = Callable[[Any], Any]
 

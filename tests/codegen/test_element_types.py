@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tests.support.random_types import random_graph
+from tests.support.random.types import random_graph
 from tests.support.typed import FLOATS, INTEGERS, TYPES, Graphs, assert_same, meanings, run, sample
 from tilewright import compiler
 from tilewright.graph.builders.elementwise import body_of, elementwise

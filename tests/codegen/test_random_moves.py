@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support.guarded import GuardedMemory, in_child
-from tests.support.random_moves import RandomMoves
+from tests.support.random.moves import RandomMoves
 from tilewright import compiler
 from tilewright.machine import Machine
 

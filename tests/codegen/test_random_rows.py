@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tests.support.random_rows import SHAPES, random_formula
+from tests.support.random.rows import SHAPES, random_formula
 
 TOGETHER = 12
 """Formulas in one kernel, each of an argument of its own."""

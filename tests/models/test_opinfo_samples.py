@@ -13,7 +13,7 @@ onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
 from tests.support.opinfo.stored import read, stored  # noqa: E402
-from tests.support.random_onnx.judging import outcome  # noqa: E402
+from tests.support.random.onnx.judging import outcome  # noqa: E402
 from tests.support.sweeps import EQUAL  # noqa: E402
 
 NEEDS = {"x86-64-v2": ("ssse3", "sse4_1"), "x86-64-v3": ("avx2", "fma")}

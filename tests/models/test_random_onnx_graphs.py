@@ -8,11 +8,11 @@ import pytest
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 
-from tests.support.random_onnx.growing import Growing, Unfit, plain_options  # noqa: E402
-from tests.support.random_onnx.judging import difference, outcome  # noqa: E402
-from tests.support.random_onnx.program import Program  # noqa: E402
-from tests.support.random_onnx.shrinking import shrunk  # noqa: E402
-from tests.support.random_onnx.styles import program  # noqa: E402
+from tests.support.random.onnx.growing import Growing, Unfit, plain_options  # noqa: E402
+from tests.support.random.onnx.judging import difference, outcome  # noqa: E402
+from tests.support.random.onnx.program import Program  # noqa: E402
+from tests.support.random.onnx.shrinking import shrunk  # noqa: E402
+from tests.support.random.onnx.styles import program  # noqa: E402
 from tests.support.sweeps import EQUAL, WRONG, Outcome  # noqa: E402
 
 MOST_NODES = 10

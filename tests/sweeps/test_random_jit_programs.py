@@ -10,6 +10,6 @@ from tests.support.sweeps import run_module, seeds
 @pytest.mark.sweep
 @pytest.mark.needs("avx512f", "avx512vl", "avx512bw", "avx512dq")
 def test_many_programs() -> None:
-    printed = run_module("tests.support.random_jit", seeds(2000))
+    printed = run_module("tests.support.random.jit", seeds(2000))
     print(printed)
     assert " 0 wrong, 0 internal error, 0 crashed" in printed

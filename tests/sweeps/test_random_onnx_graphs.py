@@ -13,6 +13,6 @@ from tests.support.sweeps import run_module, seeds
 @pytest.mark.sweep
 @pytest.mark.needs("ssse3", "sse4_1")
 def test_random_onnx_graphs() -> None:
-    told = run_module("tests.support.random_onnx", seeds(1000))
+    told = run_module("tests.support.random.onnx", seeds(1000))
     print(f"\n{told}")
     assert " 0 wrong, 0 internal error, 0 crashed" in told

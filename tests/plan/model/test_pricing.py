@@ -10,7 +10,7 @@ import pytest
 
 from tests.plan.cases import contraction, gemm_chain
 from tests.plan.regions.test_guarded_regions import reading
-from tests.support.random_chains import random_graph
+from tests.support.random.chains import random_graph
 from tilewright import compiler
 from tilewright.errors import InternalError
 from tilewright.graph.index import axis

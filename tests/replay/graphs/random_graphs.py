@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import tilewright as tw
 from tests.replay.planning import Planned, built, traced
-from tests.support import random_chains, random_graphs
+from tests.support.random import chains as random_chains
+from tests.support.random import graphs as random_graphs
 
 FUNCTIONS, CHAINS = range(20), range(100, 140)
 

@@ -3,5 +3,5 @@
     python -m tests.support.opinfo 0 100                                       # samples 0 to 99, and what becomes of them
     python -m tests.support.opinfo 0 400 --store tests/models/opinfo_samples   # files of the samples that tests compare
 
-Failing programs are shrunk, as those of `random_onnx` are.
+Failing programs are shrunk, as those of `random.onnx` are.
 """

@@ -10,9 +10,9 @@ from pathlib import Path
 from tests.support.opinfo.exporting import exported, load_exporters, operators
 from tests.support.opinfo.sample import Sample, Skipped
 from tests.support.opinfo.stored import content, file_name
-from tests.support.random_onnx.judging import explained, outcome
-from tests.support.random_onnx.program import Program
-from tests.support.random_onnx.shrinking import shrunk
+from tests.support.random.onnx.judging import explained, outcome
+from tests.support.random.onnx.program import Program
+from tests.support.random.onnx.shrinking import shrunk
 from tests.support.sweeps import EQUAL, SKIPPED, Crashed, Outcome, in_child, judged_in_child, seeds_parser, swept, tried_program
 
 MOST_STORED = 100

@@ -10,8 +10,8 @@ import onnx
 import onnxruntime
 from onnx import numpy_helper
 
-from tests.support.random_onnx.growing import TWINS, UNIT_ROUNDOFF, plain_options
-from tests.support.random_onnx.program import Program, Value
+from tests.support.random.onnx.growing import TWINS, UNIT_ROUNDOFF, plain_options
+from tests.support.random.onnx.program import Program, Value
 
 NOISE = 64 * UNIT_ROUNDOFF
 """Relative change of a twin's inputs, which stands for all roundings on the way to the outputs."""

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from tests.support.random_onnx.growing import Growing, Unfit
-from tests.support.random_onnx.program import Value
+from tests.support.random.onnx.growing import Growing, Unfit
+from tests.support.random.onnx.program import Value
 
 
 def weights(g: Growing, *shape: int, terms: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from tests.support.random_jit.program import Program
+from tests.support.random.jit.program import Program
 from tests.support.sweeps import Outcome
 
 

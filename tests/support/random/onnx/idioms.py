@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto
 
-from tests.support.random_onnx.growing import Growing
-from tests.support.random_onnx.layers import weights
+from onnx import TensorProto
+from tests.support.random.onnx.growing import Growing
+from tests.support.random.onnx.layers import weights
 
 
 def expected_bin(g: Growing) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import tilewright as tw
-from tests.support.random_jit.program import Program, Value
+from tests.support.random.jit.program import Program, Value
 from tests.support.sweeps import EQUAL, WRONG, Outcome, judged
 
 SPREADS = 16.0

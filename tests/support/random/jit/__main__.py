@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.random_jit.judging import outcome
-from tests.support.random_jit.shrinking import shrunk
-from tests.support.random_jit.styles import MOST_LINES, program
+from tests.support.random.jit.judging import outcome
+from tests.support.random.jit.shrinking import shrunk
+from tests.support.random.jit.styles import MOST_LINES, program
 from tests.support.sweeps import seeds_parser, swept, tried_program
 
 

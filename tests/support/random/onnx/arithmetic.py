@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto
 
-from tests.support.random_onnx.growing import Growing, Unfit
-from tests.support.random_onnx.program import Value
+from onnx import TensorProto
+from tests.support.random.onnx.growing import Growing, Unfit
+from tests.support.random.onnx.program import Value
 
 FUNCTIONS = (
     "Sigmoid", "Tanh", "Erf", "Gelu", "Softplus", "Softsign", "Sin", "Cos", "Atan", "Elu", "Selu", "Celu", "HardSigmoid",

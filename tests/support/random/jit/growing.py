@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.random_jit.program import Line, Program, Value, evaluate
+from tests.support.random.jit.program import Line, Program, Value, evaluate
 
 MOST_ELEMENTS = 30_000
 LARGEST = 1e3

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-import onnx
 import onnxruntime
-from onnx import helper, numpy_helper
 
-from tests.support.random_onnx.program import IR_VERSION, OPSET, Value
+import onnx
+from onnx import helper, numpy_helper
+from tests.support.random.onnx.program import IR_VERSION, OPSET, Value
 
 T = TypeVar("T")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from onnx.reference import ReferenceEvaluator
 
 import tilewright.onnx as ort
-from tests.support.random_onnx.growing import UNIT_ROUNDOFF
-from tests.support.random_onnx.program import Program, Value
+from onnx.reference import ReferenceEvaluator
+from tests.support.random.onnx.growing import UNIT_ROUNDOFF
+from tests.support.random.onnx.program import Program, Value
 from tests.support.sweeps import EQUAL, SKIPPED, WRONG, Outcome, described, judged
 from tilewright.machine import Machine
 

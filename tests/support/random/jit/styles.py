@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.support.random_jit.growing import Growing, Unfit
-from tests.support.random_jit.lines import KINDS
-from tests.support.random_jit.program import Program
+from tests.support.random.jit.growing import Growing, Unfit
+from tests.support.random.jit.lines import KINDS
+from tests.support.random.jit.program import Program
 
 MOST_LINES = 14
 EXTENTS = (1, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 17, 31, 33, 64, 65)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.indices import by_natural_division
-from tests.support.random_moves import VIEWS, Array, RandomMoves
+from tests.support.random.moves import VIEWS, Array, RandomMoves
 from tilewright.graph.index import with_natural_dividends
 from tilewright.graph.rewrites.compose import largest_extents
 from tilewright.graph.rewrites.dead_code import DeadCode

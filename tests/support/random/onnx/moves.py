@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from onnx.numpy_helper import from_array
 
-from tests.support.random_onnx.growing import Growing, Unfit
-from tests.support.random_onnx.program import Value
+from onnx.numpy_helper import from_array
+from tests.support.random.onnx.growing import Growing, Unfit
+from tests.support.random.onnx.program import Value
 
 EVERYTHING = "fib"
 FAR = 2**31 - 1

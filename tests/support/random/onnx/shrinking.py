@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import onnx
-
-from tests.support.random_onnx.program import Program, reads
+from tests.support.random.onnx.program import Program, reads
 from tests.support.sweeps import Outcome
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tests.support.random_jit.growing import Growing, Unfit
+from tests.support.random.jit.growing import Growing, Unfit
 
 UNARY = (
     *("F.exp({} * 0.5)", "F.log(F.abs({}) + 0.5)", "F.sqrt(F.abs({}) + 0.1)", "F.tanh({})", "F.erf({})", "F.sigmoid({})"),

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.random_moves import RandomMoves
+from tests.support.random.moves import RandomMoves
 from tilewright.compiler import REWRITES
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph

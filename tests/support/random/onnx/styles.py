@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.support.random_onnx.arithmetic import ARITHMETIC
-from tests.support.random_onnx.growing import MOST_ELEMENTS, MOST_ELEMENTS_OF_LARGE, Growing, Unfit
-from tests.support.random_onnx.idioms import IDIOMS
-from tests.support.random_onnx.layers import LAYERS
-from tests.support.random_onnx.moves import MOVES
-from tests.support.random_onnx.program import Program
+from tests.support.random.onnx.arithmetic import ARITHMETIC
+from tests.support.random.onnx.growing import MOST_ELEMENTS, MOST_ELEMENTS_OF_LARGE, Growing, Unfit
+from tests.support.random.onnx.idioms import IDIOMS
+from tests.support.random.onnx.layers import LAYERS
+from tests.support.random.onnx.moves import MOVES
+from tests.support.random.onnx.program import Program
 
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17)
 LEAST_NODES, MOST_NODES = 3, 60

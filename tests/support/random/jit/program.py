@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.random_jit import reference
+from tests.support.random.jit import reference
 
 
 @dataclass(frozen=True)

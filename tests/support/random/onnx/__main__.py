@@ -6,10 +6,9 @@ import logging
 from pathlib import Path
 
 import onnx
-
-from tests.support.random_onnx.judging import explained, outcome
-from tests.support.random_onnx.shrinking import shrunk
-from tests.support.random_onnx.styles import MOST_NODES, program
+from tests.support.random.onnx.judging import explained, outcome
+from tests.support.random.onnx.shrinking import shrunk
+from tests.support.random.onnx.styles import MOST_NODES, program
 from tests.support.sweeps import seeds_parser, swept, tried_program
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+
 import onnx
 from onnx import helper, numpy_helper
 
