@@ -14,7 +14,7 @@ from tests.support.onnx_operators import operator
 from tilewright import compiler
 from tilewright.codegen.lower.guard_pieces import pieces
 from tilewright.errors import PositionError
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import concatenate
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.pad import pad

@@ -14,7 +14,7 @@ from tests.conformance.cases import DRAWN, cases
 from tilewright import compiler
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import Definition, definition
-from tilewright.graph.builder import Builder, NotKnown
+from tilewright.graph.builders.builder import Builder, NotKnown
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Graph, Tensor

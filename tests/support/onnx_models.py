@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define, definition
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Tensor
 
 DOMAIN = "tests"

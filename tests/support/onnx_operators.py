@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.frontend.onnx.definition import definition
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.interpreter import evaluate
 
 

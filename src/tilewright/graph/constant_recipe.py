@@ -45,7 +45,7 @@ NO_CONSTANTS = Recipe(Graph("no_constants", (), (), (), ()), ())
 def recipe(graph: Graph, names: Iterable[str], given: Named) -> Recipe:
     """How to make these tensors, which depend on constants alone, where constants of the graph are views of those given.
 
-    >>> from tilewright.graph.builder import Builder
+    >>> from tilewright.graph.builders.builder import Builder
     >>> builder = Builder("f")
     >>> weight = builder.constant(np.arange(100.0), "weight")
     >>> shifted = builder.map("add", weight, 1.0)

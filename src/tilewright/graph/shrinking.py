@@ -23,7 +23,7 @@ def shrunken(graph: Graph, most_points: int) -> Graph:
     multiples, divisions or lookups, and over the whole dimension. Other extents, and symbolic ones, stay: the result may still
     have more points than asked for.
 
-    >>> from tilewright.graph.builder import Builder
+    >>> from tilewright.graph.builders.builder import Builder
     >>> builder = Builder("f")
     >>> result = builder.map("exp", builder.input("x", (10_000, 3), "float32"))
     >>> graph = builder.graph((result.name,))

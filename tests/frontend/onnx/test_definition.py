@@ -7,7 +7,7 @@ import pytest
 
 from tilewright.errors import InternalError
 from tilewright.frontend.onnx.definition import define, definition, definitions
-from tilewright.graph.builder import Builder, NotKnown
+from tilewright.graph.builders.builder import Builder, NotKnown
 
 
 @pytest.mark.parametrize("one", definitions(), ids=lambda one: f"{one.domain}{one.name}-{one.since}")

@@ -12,7 +12,7 @@ from tilewright.frontend.onnx.definition import definition
 from tilewright.frontend.onnx.extents import Symbolic, fold
 from tilewright.frontend.onnx.model import Node
 from tilewright.frontend.onnx.operators.tensor.concat import Concat
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.sums_of_extents import SumOfExtents, minus, plus, value_of
 from tilewright.graph.types import SymbolicExtent

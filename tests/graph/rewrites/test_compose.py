@@ -8,7 +8,7 @@ import pytest
 from tilewright import compiler
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.operators.tensor.trilu import Trilu
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.norms import layer_norm
 from tilewright.graph.index import axis
 from tilewright.graph.interpreter import evaluate

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tilewright import compiler
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.common_subexpressions import CommonSubexpressions
 from tilewright.graph.rewrites.constant_part import evaluated, split

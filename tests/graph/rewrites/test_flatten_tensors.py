@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.onnx_operators import operator
 from tilewright.compiler import rewrite
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.gather import gather
 from tilewright.graph.index import axis, floordiv, mod
 from tilewright.graph.interpreter import evaluate

@@ -14,7 +14,7 @@ from tests.support.graphs import random
 from tests.support.halo_chains import convolution_chain
 from tilewright.compiler import rewrite
 from tilewright.frontend.tracing.trace import TensorSpec, trace
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.constant_part import split
 from tilewright.graph.types import Graph, Operator, Tensor

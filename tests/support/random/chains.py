@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 
 from tests.support.onnx_operators import operator
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import concatenate
 from tilewright.graph.builders.pad import pad
 from tilewright.graph.types import Graph, Tensor

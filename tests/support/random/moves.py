@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tests.support.onnx_operators import operator
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Graph, Tensor
 
 VERSION = 21

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Parameter
 from tilewright.graph.sums_of_extents import SumOfExtents
 from tilewright.graph.types import Operator, SymbolicExtent, Tensor

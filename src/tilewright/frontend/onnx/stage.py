@@ -24,7 +24,7 @@ from tilewright.frontend.onnx.recorded import Mark, needed_operators, that_bind_
 from tilewright.frontend.onnx.reference import described, grown_elements, placed, run_reference
 from tilewright.frontend.onnx.sizes import check_shape
 from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Obstacle, Stage
-from tilewright.graph.builder import Builder, NotKnown
+from tilewright.graph.builders.builder import Builder, NotKnown
 from tilewright.graph.sums_of_extents import SumOfExtents
 from tilewright.graph.types import Extent, Graph, SymbolicExtent, Tensor
 from tilewright.graph.verifier import verify

@@ -22,8 +22,8 @@ from tilewright.frontend.tracing.location import located, user_location
 from tilewright.frontend.tracing.maps import converted, recorder_of, tensor_of
 from tilewright.frontend.tracing.promotion import float_type
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.graph.builder import Builder
 from tilewright.graph.builders.attention import AttentionShape, Participation, attend, attention_shape, check_mask
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Tensor

@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing.location import located, user_location
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.constant_values import can_change
 from tilewright.graph.short_names import short_name
 from tilewright.graph.types import Constant, Extent, Operator, Tensor

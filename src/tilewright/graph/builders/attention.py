@@ -10,16 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from tilewright.errors import ShapeError
 from tilewright.graph.builders import arange, extent, softmax
+from tilewright.graph.builders.builder import Builder, Operand
 from tilewright.graph.numpy_types import is_short_float
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Extent, SymbolicExtent, Tensor
-
-if TYPE_CHECKING:
-    from tilewright.graph.builder import Builder, Operand
 
 LETTERS = "uvwxybh"
 """Of the dimensions in front, the heads last."""

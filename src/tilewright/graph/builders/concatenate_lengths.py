@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
 from tilewright.graph.builders.arange import arange
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import axis as axis_index
@@ -20,9 +20,6 @@ from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.sums_of_extents import plus, scalar_of
 from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
-
-if TYPE_CHECKING:
-    from tilewright.graph.builder import Builder
 
 
 def concatenate_lengths(builder: Builder, parts: Sequence[Tensor], axis: int) -> Tensor:

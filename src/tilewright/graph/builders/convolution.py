@@ -16,19 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.windows import Window, inside, position
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Guard, Operator, Tensor
-
-if TYPE_CHECKING:
-    from tilewright.graph.builder import Builder
 
 FEW_CHANNELS = 8
 """Below so many input channels windows are copied: the product's depth would be no more than them."""

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Access, Axis, AxisKind, Guard, Operator, Reduction, Tensor
-
-if TYPE_CHECKING:
-    from tilewright.graph.builder import Builder
 
 
 @dataclass(frozen=True, slots=True)

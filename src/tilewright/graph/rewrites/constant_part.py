@@ -37,7 +37,7 @@ def split(graph: Graph) -> tuple[Graph, Graph]:
     The outputs of the first are what the second reads of it. Those constants have a shape and an element type; their values are
     those that `evaluated` gives.
 
-    >>> from tilewright.graph.builder import Builder
+    >>> from tilewright.graph.builders.builder import Builder
     >>> builder = Builder("f")
     >>> x, w = builder.input("x", (2, 3), "float32"), builder.constant(np.ones((3, 4), np.float32))
     >>> y = builder.matmul(x, builder.map("exp", w))

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.onnx_operators import agree, lowered, operator
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.interpreter import evaluate
 
 

@@ -11,7 +11,7 @@ from math import prod
 from typing import Any
 
 from tilewright.errors import UnsupportedOperation
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.shapes import Shape, normalize_axis
 from tilewright.graph.types import Tensor
 

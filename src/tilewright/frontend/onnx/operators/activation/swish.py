@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.precision import in_operand_type
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Load, Scalar, apply, times
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.special_functions import sigmoid

@@ -12,7 +12,7 @@ import numpy as np
 from tilewright.errors import InvalidModel, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.sizes import check_size
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Literal
 from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor

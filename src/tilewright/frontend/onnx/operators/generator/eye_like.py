@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.errors import DTypeError, ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import AxisValue, Literal, apply

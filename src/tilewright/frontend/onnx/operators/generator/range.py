@@ -11,8 +11,8 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.sizes import check_size
-from tilewright.graph.builder import Builder
 from tilewright.graph.builders.arange import arange
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import apply
 from tilewright.graph.sums_of_extents import minus, scalar_of
 from tilewright.graph.types import Extent, Operator, SymbolicExtent, Tensor

@@ -12,7 +12,7 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.windows import inside
 from tilewright.graph.index import axis as axis_index

@@ -16,7 +16,7 @@ from tilewright.frontend.onnx.operators.image.interpolation import (
     positions,
     taps,
 )
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.gather import gather
 from tilewright.graph.index import Index, axis, constant, floordiv

@@ -14,7 +14,7 @@ from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.image.interpolation import Mode, Resampling
 from tilewright.frontend.onnx.operators.image.resampling import lowered, resized
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.shapes import normalize_axis, shape_text
 from tilewright.graph.types import Tensor
 

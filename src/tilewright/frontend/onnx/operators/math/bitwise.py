@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.math.element_function import define_functions
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.types import Tensor
 

@@ -15,7 +15,7 @@ import numpy as np
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.precision import in_operand_type
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.einsum import Subscripts, einsum, pairwise, parse
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import axis

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.frontend.onnx.definition import define
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import body_of
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import Tensor

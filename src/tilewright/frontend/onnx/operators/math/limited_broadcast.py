@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from tilewright.errors import InternalError, ShapeError
 from tilewright.frontend.onnx.definition import define, definition
 from tilewright.frontend.onnx.operators.math.element_function import BROADCASTING
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, Tensor
 

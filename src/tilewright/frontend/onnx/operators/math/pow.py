@@ -10,7 +10,7 @@ from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.math.division import is_integer
 from tilewright.frontend.onnx.operators.math.element_function import BROADCASTING
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import has_simple_power, power_body
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.types import Tensor

@@ -13,7 +13,7 @@ from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.ml.scores import (
     DOMAIN,
 )
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Tensor
 
 

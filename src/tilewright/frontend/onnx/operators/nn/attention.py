@@ -15,8 +15,8 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.tensor.concat import Concat
-from tilewright.graph.builder import Builder
 from tilewright.graph.builders.attention import Participation, attend, attention_shape, check_mask
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.softmax import numpy_reference as softmax
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.shapes import Shape, shape_text

@@ -11,7 +11,7 @@ import numpy as np
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import Sliding, window_of, windows
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolution import convolved
 from tilewright.graph.builders.windows import Window
 from tilewright.graph.shapes import shape_text

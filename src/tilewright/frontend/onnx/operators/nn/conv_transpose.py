@@ -17,7 +17,7 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import Sliding
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolution import convolved, product
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.windows import Window

@@ -16,7 +16,7 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.softmax import numpy_reference as softmax
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Tensor

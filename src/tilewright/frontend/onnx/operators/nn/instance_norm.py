@@ -15,7 +15,7 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.batch_norm import check_channels
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.norms import layer_norm
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, SymbolicExtent, Tensor

@@ -12,7 +12,7 @@ import numpy as np
 
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.norms import layer_norm
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.scalar import Literal, Load, apply

@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling, windows
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.reduce import REDUCTIONS
 from tilewright.graph.builders.windows import windowed
 from tilewright.graph.scalar import Literal, Load, Scalar, apply

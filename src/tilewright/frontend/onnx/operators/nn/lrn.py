@@ -14,7 +14,7 @@ import numpy as np
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import window_of, windows
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.reduce import REDUCTIONS
 from tilewright.graph.builders.windows import Window, window_reduction
 from tilewright.graph.scalar import Literal, Load, apply

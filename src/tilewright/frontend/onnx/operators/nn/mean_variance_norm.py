@@ -10,7 +10,7 @@ import numpy as np
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.shapes import normalize_axes, normalize_axis
 from tilewright.graph.types import Tensor

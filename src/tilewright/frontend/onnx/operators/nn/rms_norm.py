@@ -13,7 +13,7 @@ import numpy as np
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.nn.layer_norm import normalized
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.norms import rms_norm
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.shapes import normalize_axis

@@ -15,7 +15,7 @@ from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.tensor.concat import Concat
 from tilewright.frontend.onnx.operators.tensor.gather import Gather
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import Index, axis
 from tilewright.graph.index import constant as number

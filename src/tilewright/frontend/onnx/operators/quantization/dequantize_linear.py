@@ -14,7 +14,7 @@ from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.quantization.quantized import SMALL, lowered_spread, spread
-from tilewright.graph.builder import Builder, Operand
+from tilewright.graph.builders.builder import Builder, Operand
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Tensor
 

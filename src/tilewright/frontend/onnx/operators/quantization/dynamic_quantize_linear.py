@@ -8,7 +8,7 @@ import numpy as np
 
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.quantization.quantized import lowered_quantized, quantized
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.types import Tensor
 

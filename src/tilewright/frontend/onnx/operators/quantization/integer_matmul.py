@@ -12,7 +12,7 @@ import numpy as np
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.quantization.quantized import SMALL, lowered_quantized, quantized
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Tensor

@@ -20,7 +20,7 @@ from tilewright.frontend.onnx.operators.quantization.quantized import (
     quantized,
     spread,
 )
-from tilewright.graph.builder import Builder, Operand
+from tilewright.graph.builders.builder import Builder, Operand
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.types import Tensor
 

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 
 from tilewright.errors import ShapeError
-from tilewright.graph.builder import Builder, Operand
+from tilewright.graph.builders.builder import Builder, Operand
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.shapes import normalize_axis, shape_text
 from tilewright.graph.types import Extent, Tensor

@@ -14,8 +14,8 @@ import numpy as np
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
-from tilewright.graph.builder import Builder
 from tilewright.graph.builders import reduce as reduce_operator
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Literal, Point, State, apply
 from tilewright.graph.shapes import normalize_axes
 from tilewright.graph.types import Operator, Reduction, StateVariable, Tensor

@@ -9,7 +9,7 @@ import numpy as np
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.sizes import check_size
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import broadcast
 from tilewright.graph.shapes import broadcast_shapes
 from tilewright.graph.types import SymbolicExtent, Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.frontend.onnx.definition import define
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Tensor
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.sizes import check_size
-from tilewright.graph.builder import Builder
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import concatenate
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.pad import Pads, pad
