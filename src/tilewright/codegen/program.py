@@ -44,7 +44,7 @@ class Program:
     plans: tuple[Plan, ...]
     """Of every nest: a plan that splits a reduction has two."""
     workspace: Workspace
-    """Tensors between chains, what parts leave to their merge, and shared operands."""
+    """Tensors between chains, what parts leave to their combination, and shared operands."""
     constants: tuple[tuple[PackedConstant, int], ...] = ()
     """With their offsets in floats. Constants that several chains pack alike lie there once."""
     constant_elements: int = 0

@@ -341,7 +341,7 @@ def _value(scalar: Scalar, environment: _Environment) -> Any:
             result = np.asarray(FUNCTIONS[function].numpy(*(_value(operand, environment) for operand in operands)))
             return result.astype(environment.dtype, copy=False) if np.issubdtype(result.dtype, np.number) else result
         case Previous(name):
-            raise InternalError(f"the previous value of {name!r} has no meaning outside a rescaling law")
+            raise InternalError(f"the previous value of {name!r} has no meaning outside a rescaling rule")
 
 
 def _store(operator: Operator, output: Array, box: _Box, block: Array) -> None:

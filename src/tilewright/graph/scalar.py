@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -87,6 +87,11 @@ def rewrite(scalar: Scalar, replace: Callable[[Scalar], Scalar | None]) -> Scala
     if isinstance(scalar, Apply):
         return Apply(scalar.function, tuple(rewrite(operand, replace) for operand in scalar.operands))
     return scalar
+
+
+def with_loads(body: Scalar, values: Mapping[int, Scalar]) -> Scalar:
+    """A body with an expression in the place of every read, by the number of the read."""
+    return rewrite(body, lambda node: values[node.read] if isinstance(node, Load) else None)
 
 
 def subexpressions(scalar: Scalar) -> tuple[Scalar, ...]:

@@ -340,8 +340,3 @@ class Chain:
         """Axes that every operator has, in order of first appearance."""
         first, *rest = self.operators
         return tuple(a.name for a in first.axes if all(any(b.name == a.name for b in op.axes) for op in rest))
-
-    def private_axes(self, operator: Operator) -> tuple[str, ...]:
-        """Axes of an operator that no other operator has."""
-        others = {axis.name for other in self.operators if other.name != operator.name for axis in other.axes}
-        return tuple(axis.name for axis in operator.axes if axis.name not in others)

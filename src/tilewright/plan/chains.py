@@ -25,7 +25,7 @@ def make_chain(graph: Graph, operators: Sequence[Operator]) -> Chain:
     operator stay apart even if both read the same dimension. Raises `PlanningError` unless there is exactly one sink.
     """
     _check_one_sink(operators)
-    names = _names(operators, _merged(operators))
+    names = _names(_merged(operators))
     renamed = tuple(
         with_axes(operator, {axis.name: names[position, axis.name] for axis in operator.axes})
         for position, operator in enumerate(operators)
@@ -141,7 +141,7 @@ def _would_clash(parent: dict[Place, Place], first: Place, second: Place) -> boo
     return len(roots) > 1 and len({operator for operator, _ in members}) < len(members)
 
 
-def _names(operators: Sequence[Operator], merged: dict[Place, Place]) -> dict[Place, str]:
+def _names(merged: dict[Place, Place]) -> dict[Place, str]:
     """A unique name for every class of equal axes: the user's name in the first operator that has it, if free."""
     chosen: dict[Place, str] = {}
     taken: set[str] = set()

@@ -38,7 +38,7 @@ def _problems(operator: Operator, tensors: Mapping[str, Tensor]) -> Iterator[str
     for function in dict.fromkeys(operator.functions()):
         yield "" if _is_known(function, exact) else f"the function {function} in {exact or 'float32'}"
     for scalar in _parts(operator) if exact else ():
-        yield "a rescaling law" if any(isinstance(node, Previous) for node in subexpressions(scalar)) else ""
+        yield "a rescaling rule" if any(isinstance(node, Previous) for node in subexpressions(scalar)) else ""
 
 
 def _is_known(function: str, exact: str) -> bool:

@@ -175,7 +175,9 @@ def _traffic(plan: Plan) -> list[str]:
 
 def _price(price: Price, cores: int) -> list[str]:
     rows = [[term.name, units.seconds(term.seconds), _remark(term, price)] for term in price.terms]
-    on_cores = [[f"on {cores} cores", units.seconds(price.on(cores)), f"{price.blocks} blocks"]] if cores > 1 else []
+    on_cores = (
+        [[f"on {cores} cores", units.seconds(price.on(cores)), units.quantity(price.blocks, "blocks")]] if cores > 1 else []
+    )
     return columns([*rows, ["total", units.seconds(price.seconds), ""], *on_cores], right=(1,))
 
 

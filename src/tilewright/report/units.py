@@ -73,16 +73,19 @@ def percent(share: float) -> str:
 def quantity(value: float, unit: str) -> str:
     """A figure in the unit that it was given in: times and sizes are scaled, anything else is printed as it is.
 
-    >>> quantity(0.004, "s"), quantity(2048, "bytes"), quantity(3.25, "columns")
-    ('4.00 ms', '2.00 KiB', '3.25 columns')
+    >>> quantity(0.004, "s"), quantity(2048, "B"), quantity(3.25, "columns"), quantity(1, "blocks"), quantity(18e3, "blocks")
+    ('4.00 ms', '2.00 KiB', '3.25 columns', '1 block', '18000 blocks')
     """
     match unit:
         case "s" | "seconds":
             return seconds(value)
         case "bytes" | "B":
             return "none" if math.isinf(value) else size(value)
+        case _ if math.isinf(value):
+            return "none"
         case _:
-            return "none" if math.isinf(value) else f"{value:.4g} {unit}".rstrip()
+            number = f"{value:.0f}" if value == int(value) else f"{value:.4g}"
+            return f"{number} {unit.removesuffix('s') if value == 1 else unit}".rstrip()
 
 
 def three_digits(value: float) -> str:

@@ -191,7 +191,7 @@ static void chain_run(const struct tw_context *context, void *const *tensors, co
 }
 
 /*
- * merges the parts of chain: states of weights, then E
+ * combines the partial results of chain: states of weights, then E
  */
 static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scratch) {
   const struct tw_call *call = argument;

@@ -33,7 +33,7 @@ from tilewright.kernels.helpers import Helper
 EXPORTED = '__attribute__((visibility("default")))'
 ENTRY_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"
 FILE_CHARACTERS = 48_000
-"""Of chains in one C file, tiles counted as `emit_tiles.tiles_weights` says: 0.3 s of a compiler, whose start and vocabulary
+"""Of chains in one C file, tiles counted as `tile_loops.tiles_weights` says: 0.3 s of a compiler, whose start and vocabulary
 take 0.04 s. Files are as small as that so that any number of cores gets a like share of them."""
 LEAST_FILES = 2
 """What fills fewer is one file, for readers: it takes half a second."""

@@ -191,7 +191,7 @@ class _Emitter:
             case Apply():
                 return self.applied(scalar)
             case _:
-                raise InternalError(f"{scalar} has no place in an exact operator")
+                raise InternalError(f"{scalar} has no place in a scalar loop")
 
     @property
     def own(self) -> str:

@@ -46,7 +46,7 @@ MANY_BLOCKS = 128
 def lower(
     plan: Plan, kernels: Mapping[str, MicroKernel], lanes: int, arguments: Mapping[str, Stored], header: tuple[str, ...] = ()
 ) -> tuple[LoopNest, ...]:
-    """The loop nest of a plan, behind those that pack for all threads, and that of the merge if the plan splits a reduction.
+    """The loop nests of a plan: those that pack for all threads, the chain's, and the combination of a split reduction.
 
     `arguments` says where the chain's inputs and its output lie, but for constants that are only packed ahead; `lanes` is the
     vector length. Raises PlanningError where the schedule cannot be executed.

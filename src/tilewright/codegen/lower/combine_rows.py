@@ -29,12 +29,12 @@ ROWS = 8
 
 
 def lower_combination(state: Lowering) -> LoopNest:
-    """The loop nest that merges the parts of a split, parallel over rows."""
+    """The loop nest that combines the partial results of a split, parallel over rows."""
     rows, softmax = split_rows(state.plan)
     parallel, ranges = _row_blocks(state, rows)
     combination = _Combination(state, rows, softmax, Scope(ranges))
     body = (*combination.states(), combination.weights(), combination.output())
-    title = f"merges the parts of {state.chain.name}: states of {rows.name}, then {state.chain.output}"
+    title = f"combines the partial results of {state.chain.name}: states of {rows.name}, then {state.chain.output}"
     return LoopNest(f"{names.identifier(state.chain.name)}_merge", (title,), (), parallel, tuple(state.buffers.values()), body)
 
 
@@ -57,7 +57,7 @@ def _row_blocks(state: Lowering, rows: Operator) -> tuple[tuple[ParallelAxis, ..
 
 
 class _Combination:
-    """What the steps of one merge share: the axis of parts, the current rows, and where everything lies."""
+    """What the steps of one combination share: the axis of parts, the current rows, and where everything lies."""
 
     def __init__(self, state: Lowering, rows: Operator, softmax: SoftmaxWeights, scope: Scope) -> None:
         self.state, self.rows, self.softmax, self.scope = state, rows, softmax, scope

@@ -16,7 +16,7 @@ from tilewright.graph.conditions import constraint_of
 from tilewright.graph.index import Index
 from tilewright.graph.rewrites.rebuild import with_used_reads
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, rewrite
-from tilewright.graph.types import Access, Extent, Guard, Operator, SymbolicExtent
+from tilewright.graph.types import Access, Guard, Operator, largest_extent
 
 MOST_PIECES = 128
 
@@ -34,7 +34,7 @@ class Piece:
 
 def pieces(operator: Operator) -> tuple[Piece, ...]:
     """The pieces of a map, in order; the map itself where nothing can be decided, or too much."""
-    bounds = {axis.name: (0, _highest(axis.extent)) for axis in operator.axes}
+    bounds = {axis.name: (0, largest_extent(axis.extent)) for axis in operator.axes}
     whole = Piece(operator, bounds)
     if operator.reduction is not None or all(access.guard is None for access in operator.reads):
         return (whole,)
@@ -50,13 +50,9 @@ def scope_of(piece: Piece, scope: Scope) -> Scope:
     """The part of the current ranges that lies in a piece. A size that is not above 0 says that there is none."""
     for axis in piece.operator.axes:
         first, end = piece.bounds[axis.name]
-        if (first, end) != (0, _highest(axis.extent)):
+        if (first, end) != (0, largest_extent(axis.extent)):
             scope = scope.at(axis.name, _within(scope.ranges[axis.name], first, end))
     return scope
-
-
-def _highest(extent: Extent) -> int:
-    return extent.high if isinstance(extent, SymbolicExtent) else extent
 
 
 def _within(block: Range, first: int, end: int) -> Range:

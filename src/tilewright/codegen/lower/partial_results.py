@@ -71,7 +71,7 @@ def row_shape(plan: Plan, rows: Operator) -> tuple[Extent, ...]:
 
 
 def partial_buffers(plan: Plan) -> Iterator[tuple[str, Value]]:
-    """(name, elements) of every buffer between the parts and their merge; none without a split."""
+    """(name, elements) of every buffer between the parts and their combination; none without a split."""
     if not plan.schedule.split:
         return
     count, output = part_count(plan), plan.chain.tensor(plan.chain.output)

@@ -2,8 +2,8 @@
 
 A row-wise reduction takes its states along: at the first block they start from their identities, at every block they come out
 with the factor that its older weights are to be multiplied by. Who sums the weights multiplies what it has by that factor before
-it adds a block, and divides by the total after the last one. The parts of a split leave both to their merge. Of whole rows only
-the division is left to who sums the weights, where that is less work.
+it adds a block, and divides by the total after the last one. The parts of a split leave both to their combination. Of whole
+rows only the division is left to who sums the weights, where that is less work.
 """
 
 from __future__ import annotations
@@ -185,7 +185,9 @@ def _if(condition: Value, node: Node) -> tuple[Node, ...]:
 def _weights_of(operator: Operator) -> SoftmaxWeights:
     weights = softmax_weights(operator)
     if weights is None:
-        raise InternalError(f"row operator {operator.name} has no law by which it could run in blocks of its rows")
+        raise InternalError(
+            f"row-wise reduction {operator.name} has no rescaling rule by which it could run in blocks of its rows"
+        )
     return weights
 
 

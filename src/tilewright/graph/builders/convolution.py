@@ -42,7 +42,7 @@ def convolved(builder: Builder, x: Tensor, w: Tensor, window: Window, group: int
         return builder.record(_taps, _padded(builder, x, window), w, window, group, kind="conv")
     if set(window.strides) <= {1} and isinstance(channels, int) and channels >= FEW_CHANNELS:
         return _shifted(builder, x, w, window, group)
-    columns = builder.record(_unfolded, x, window, group, kind="unfold")
+    columns = builder.record(_unfolded, x, window, kind="unfold")
     taps = builder.reshape(w, (w.shape[0], prod(w.shape[1:])))  # type: ignore[arg-type]
     sums = builder.record(product, columns, taps, group, kind="conv")
     return builder.reshape(sums, (*sums.shape[:2], *window.outputs))
@@ -157,7 +157,7 @@ def _pad(x: Tensor, window: Window, *, name: str, result: str) -> tuple[Operator
     )
 
 
-def _unfolded(x: Tensor, window: Window, group: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
+def _unfolded(x: Tensor, window: Window, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """One column for every window: t[n, (c, k), o], rows by channel and tap."""
     rank, channels = window.rank, x.shape[1]
     assert isinstance(channels, int)

@@ -45,10 +45,6 @@ class Window:
         """Elements from the first of the first window to the last of the last one, padding included."""
         return (self.outputs[dimension] - 1) * self.strides[dimension] + self.span(dimension)
 
-    def is_padded(self, dimension: int) -> bool:
-        """Whether some window sees more than the input."""
-        return self.begins[dimension] > 0 or self.seen(dimension) - self.begins[dimension] > self.extents[dimension]
-
     def is_pointwise(self) -> bool:
         """Whether every window is the element of the same position."""
         is_whole = not any(self.begins) and self.outputs == self.extents

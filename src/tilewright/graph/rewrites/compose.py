@@ -10,7 +10,7 @@ from tilewright.errors import InternalError
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import FloorDiv, Index, Mod, with_natural_dividends
 from tilewright.graph.rewrites.rebuild import with_scalars
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, rewrite, subexpressions
+from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, rewrite, subexpressions, with_loads
 from tilewright.graph.types import Access, Operator, largest_extent
 
 
@@ -67,8 +67,8 @@ def inlined(operator: Operator, producers: Mapping[str, Operator]) -> Operator:
             values[number] = Load(_number_of(access, reads))
             continue
         inner = [_number_of(composed(read, positions, extents), reads) for read in producer.reads]
-        values[number] = _renumbered(body, {old: Load(new) for old, new in enumerate(inner)})
-    return with_scalars(replace(operator, reads=tuple(reads)), lambda scalar: _renumbered(scalar, values))
+        values[number] = with_loads(body, {old: Load(new) for old, new in enumerate(inner)})
+    return with_scalars(replace(operator, reads=tuple(reads)), lambda scalar: with_loads(scalar, values))
 
 
 def _at(body: Scalar, positions: Mapping[str, Index], extents: Mapping[str, int]) -> Scalar | None:
@@ -101,10 +101,6 @@ def _looking_up(access: Access, values: Mapping[int, Scalar]) -> Access:
     """An access whose lookups are made by the reads that stand for the old ones."""
     new = {number: value.read for number, value in values.items() if isinstance(value, Load)}
     return replace(access, lookups=tuple((dimension, new[number]) for dimension, number in access.lookups))
-
-
-def _renumbered(body: Scalar, values: Mapping[int, Scalar]) -> Scalar:
-    return rewrite(body, lambda node: values[node.read] if isinstance(node, Load) else None)
 
 
 def position_value(index: Index) -> Scalar:

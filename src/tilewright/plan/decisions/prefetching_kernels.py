@@ -50,7 +50,7 @@ def _with_kernels(context: CostContext, kernels: Mapping[str, MicroKernel]) -> C
 
 
 def _operator_seconds(context: CostContext, done: Works) -> dict[str, float]:
-    return {operator.name: float(seconds(context, work) + work.streams_s) for operator, work in done}
+    return {operator.name: float(seconds(context, work) + work.non_temporal_s) for operator, work in done}
 
 
 def _prefetching(context: CostContext, available: tuple[MicroKernel, ...], prefetch: tuple[str, ...]) -> dict[str, MicroKernel]:

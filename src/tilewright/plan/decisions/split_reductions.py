@@ -1,7 +1,7 @@
 """Split reductions: with few blocks left to distribute, a long reduction is cut into parts, combined afterwards.
 
 A part is a chain of its own with a shorter reduction: it is searched and priced like any other. What comes on top are the
-undivided outputs that all parts write and the merge reads, and a second parallel region (flash decoding, Dao et al. 2023).
+undivided outputs that all parts write and the combination reads, and a second parallel region (flash decoding, Dao et al. 2023).
 Parts of a plain sum are added up. There the parts may also be all the blocks that threads need, where smaller blocks of the
 output would read operands again and again.
 """

@@ -60,7 +60,7 @@ class Work:
     """Into each cache level, from the one behind it."""
     prefetch_s: Quantity = 0.0
     """Prefetch instructions less the visible traffic that they hide: below 0 where prefetching gains."""
-    streams_s: Quantity = 0.0
+    non_temporal_s: Quantity = 0.0
     """What shows of panels packed ahead where they are not prefetched. No price has it: that they are is decided by it."""
     line_buffer_s: Quantity = 0.0
     """Carrying over what neighbouring blocks share of a line-buffered result."""
@@ -117,7 +117,7 @@ def operator_work(
     if conflict is None:
         packing = packing_seconds(context, around, view, block.footprints)
     else:
-        packing = in_place_seconds(context, view.operator, block.footprints, nearest.tiles, calls)
+        packing = in_place_seconds(context, view.operator, nearest.tiles, calls)
         packing = packing + run_seconds(context, view.operator, block.footprints, view.tiles)
     unmasked = elements_into(context, around, view, block.footprints, inner=inner, conflict=conflict or 1.0)
     moved = _guarded_traffic(context, view.operator, unmasked, guarded)

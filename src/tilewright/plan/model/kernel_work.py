@@ -63,6 +63,11 @@ def pieces(size: Count, tile: Count, step: Count) -> Pieces:
     )
 
 
+def _pieces_along(sizes: Mapping[str, Count], tiles: Mapping[str, Count], axis: str | None, step: Count) -> Pieces:
+    """The pieces of an axis; a single piece for an axis that the contraction lacks."""
+    return pieces(sizes[axis], tiles[axis], step) if axis is not None else ((1, 1),)
+
+
 def kernel_work(
     operator: Operator,
     roles: ContractionRoles,
@@ -72,21 +77,17 @@ def kernel_work(
     tiles: Mapping[str, Count],
 ) -> KernelWork:
     """Seconds and calls for one full pass over the contraction when its axes are cut into these tiles (arrays allowed)."""
-
     if kernel.lanes_along == DEPTH:
         return _dot_work(operator, roles, kernel, machine, sizes, tiles)
-
-    def cut(axis: str | None, step: Count) -> Pieces:
-        return pieces(sizes[axis], tiles[axis], step) if axis is not None else ((1, 1),)
 
     vectors_of = lanes(kernel)
     full = _step_cycles(kernel.rows, kernel.columns // vectors_of, machine.fma_per_cycle)
     steps: Quantity = 0
     calls: Quantity = 0
     added: Count = 0
-    for column_count, columns in cut(roles.column, kernel.columns):
+    for column_count, columns in _pieces_along(sizes, tiles, roles.column, kernel.columns):
         vectors = np.maximum(-(-columns // vectors_of), 1)
-        for row_count, rows in cut(roles.row, _rows_for(kernel, vectors)):
+        for row_count, rows in _pieces_along(sizes, tiles, roles.row, _rows_for(kernel, vectors)):
             count = row_count * column_count
             steps = steps + count * _step_cycles(rows, vectors, machine.fma_per_cycle) / full
             calls = calls + count
@@ -119,13 +120,9 @@ def _dot_work(
 
     Strided operands are gathered: a load and an insertion for each element.
     """
-
-    def cut(axis: str | None, step: int) -> Pieces:
-        return pieces(sizes[axis], tiles[axis], step) if axis is not None else ((1, 1),)
-
     if kernel.right_by_columns:
         return _inner_work(roles, kernel, machine, sizes, tiles)
-    depths = cut(roles.depth, kernel.lanes)
+    depths = _pieces_along(sizes, tiles, roles.depth, kernel.lanes)
     vectors = sum(number * -(-length // kernel.lanes) for number, length in depths)
     blocks = -(-sizes[roles.depth] // np.maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
     gathered = [read for read in (roles.left, roles.right) if not is_contiguous(operator.reads[read], roles.depth, sizes)]
@@ -135,7 +132,7 @@ def _dot_work(
         others = others * sizes[axis]
     cycles: Quantity = 0
     calls: Quantity = 0
-    for number, rows in cut(roles.row, kernel.rows):
+    for number, rows in _pieces_along(sizes, tiles, roles.row, kernel.rows):
         step = _step_cycles(rows, 1, machine.fma_per_cycle) * slower
         cycles = cycles + number * (vectors * step + blocks * FOLD_CYCLES)
         calls = calls + number
@@ -147,18 +144,17 @@ def _inner_work(
 ) -> KernelWork:
     """As `kernel_work`, of a kernel whose lanes run along the depth of several columns: sums are folded row by row."""
 
-    def cut(axis: str | None, step: int) -> Pieces:
-        return pieces(sizes[axis], tiles[axis], step) if axis is not None else ((1, 1),)
-
-    vectors = sum(number * -(-length // kernel.lanes) for number, length in cut(roles.depth, kernel.lanes))
+    depths = _pieces_along(sizes, tiles, roles.depth, kernel.lanes)
+    vectors = sum(number * -(-length // kernel.lanes) for number, length in depths)
     blocks = -(-sizes[roles.depth] // np.maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
-    column_tiles = sum(number * np.minimum(length, 1) for number, length in cut(roles.column, kernel.columns))
+    columns = _pieces_along(sizes, tiles, roles.column, kernel.columns)
+    column_tiles = sum(number * np.minimum(length, 1) for number, length in columns)
     outer: Count = 1
     for axis in roles.outer:
         outer = outer * sizes[axis]
     cycles: Quantity = 0
     calls: Quantity = 0
-    for number, rows in cut(roles.row, kernel.rows):
+    for number, rows in _pieces_along(sizes, tiles, roles.row, kernel.rows):
         loads = kernel.columns + rows * kernel.rows
         step = np.maximum(rows * kernel.columns / machine.fma_per_cycle, loads / LOADS_PER_CYCLE)
         cycles = cycles + number * (vectors * step + blocks * rows * FOLD_CYCLES)

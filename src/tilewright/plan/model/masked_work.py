@@ -1,7 +1,8 @@
 """Masked work: pairs of a row and a key that a masked chain computes, by blocks of rows, as generated code bounds them.
 
-A block of rows computes the keys from its first to its last, counted as `codegen.clipping` counts them: the first rounded down to
-panels, their number up to half a panel. Of these a mask touches what lies outside the keys that all rows of the block need.
+A block of rows computes the keys from its first to its last, counted as `codegen.lower.iteration_domains` counts them: the first
+rounded down to panels, their number up to half a panel. Of these a mask touches what lies outside the keys that all rows of the
+block need.
 Limits by values of the data are not known here, those by run-time extents are taken at their hints.
 """
 

@@ -70,9 +70,7 @@ def _is_copied_once(chain: Chain, access: Access) -> bool:
     return int(distinct_elements(access, sizes)) == prod(sizes[axis] for axis in axes)
 
 
-def in_place_seconds(
-    context: CostContext, operator: Operator, block: Footprints, tiles: Mapping[str, Count], calls: Quantity
-) -> Quantity:
+def in_place_seconds(context: CostContext, operator: Operator, tiles: Mapping[str, Count], calls: Quantity) -> Quantity:
     """What reading a right operand in place costs: its rows on other pages, once a panel; many are looked up at every call."""
     rows, _, depth = kernel_tile(context, operator, tiles)
     pages = depth * _page_share(context, operator)
@@ -90,7 +88,7 @@ def least_packing_seconds(
         return 0.0
     swept = block.swept[context.operands[operator.name].index(_right(context, operator))]
     once = swept * _seconds_per_element(context, operator)
-    return np.minimum(once, in_place_seconds(context, operator, block, tiles, calls)) if may_stay(context, operator) else once
+    return np.minimum(once, in_place_seconds(context, operator, tiles, calls)) if may_stay(context, operator) else once
 
 
 def transposing_seconds(

@@ -44,14 +44,14 @@ def price_blocking(context: CostContext, blocking: Blocking, done: Works | None 
 
 
 def price_split(context: CostContext, split: SplitReduction) -> Price:
-    """The price of a chain whose reduction is split: parts cost what they have of it, then their merge."""
+    """The price of a chain whose reduction is split: parts cost what they have of it, then their combination."""
     of_part = [term for term in price_blocking(split.context, split.blocking).terms if term.kind is not TermKind.REGION]
     terms = [replace(term, seconds=term.seconds * (1 if term.kind is TermKind.CALL else split.passes)) for term in of_part]
-    merge = combine_seconds(context, split.axis, split.parts)
+    combining_s = combine_seconds(context, split.parts)
     note = f"of {split.parts} parts, in a second parallel region"
     blocks, regions_s = block_count(context.chain, split.schedule()), 2 * context.machine.parallel_region_s
     return Price(
-        (*terms, PriceTerm(TermKind.COMBINE, merge, note=note), _region_term(context, split.schedule())), blocks, regions_s
+        (*terms, PriceTerm(TermKind.COMBINE, combining_s, note=note), _region_term(context, split.schedule())), blocks, regions_s
     )
 
 
@@ -98,7 +98,9 @@ def _region_term(context: CostContext, schedule: Schedule) -> PriceTerm:
     blocks, cores = block_count(context.chain, schedule), context.machine.cores
     uneven = imbalance(blocks, cores)
     region_us = context.machine.parallel_region_s * 1e6
-    note = f"{blocks} blocks; on {cores} cores {uneven:.2f} x an even share, {region_us:.1f} us more"
+    note = (
+        f"{blocks} {'block' if blocks == 1 else 'blocks'}; on {cores} cores {uneven:.2f} x an even share, {region_us:.1f} us more"
+    )
     return PriceTerm(TermKind.REGION, 0.0, note=note)
 
 

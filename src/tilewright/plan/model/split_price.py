@@ -37,11 +37,11 @@ class SplitReduction:
 
 
 def split_seconds(context: CostContext, split: SplitReduction) -> float:
-    """The price of all parts and of their merge, on one thread."""
-    return split.passes * split.blocking.seconds + combine_seconds(context, split.axis, split.parts)
+    """The price of all parts and of their combination, on one thread."""
+    return split.passes * split.blocking.seconds + combine_seconds(context, split.parts)
 
 
-def combine_seconds(context: CostContext, axis: str, parts: int) -> float:
+def combine_seconds(context: CostContext, parts: int) -> float:
     """Outputs and states of all parts written to memory and read back, and a pass over them."""
     sink = context.chain.operators[-1]
     rows = weights_read(context.chain, sink)

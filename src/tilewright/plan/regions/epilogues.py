@@ -7,10 +7,10 @@ follow it are fused as well. Nothing depends on names: it follows from the acces
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tilewright.graph.scalar import Apply, Literal, Load, Scalar, rewrite, subexpressions
+from tilewright.graph.scalar import Apply, Literal, Load, Scalar, subexpressions, with_loads
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.element_access import C_TYPES
@@ -46,18 +46,13 @@ class Epilogue:
         value: Scalar = Load(0)
         for name in self.maps:
             operator = chain.operator(name)
-            values = [numbers.get(access, value) for access in operator.reads]
-            value = _with_values(operator.body, values)
+            values = {read: numbers.get(access, value) for read, access in enumerate(operator.reads)}
+            value = with_loads(operator.body, values)
         return value
 
     def write(self, chain: Chain) -> Access:
         """Where the last map leaves its result."""
         return chain.operator(self.maps[-1]).write
-
-
-def _with_values(body: Scalar, values: Sequence[Scalar]) -> Scalar:
-    """A map's body with an expression in the place of every read."""
-    return rewrite(body, lambda node: values[node.read] if isinstance(node, Load) else None)
 
 
 @derived_once

@@ -69,7 +69,7 @@ def _operands_are_complete(chain: Chain, schedule: Schedule, operator: Operator,
             continue
         alike = {*equal_axes(chain, tensor), *(axis for name, axis in region_axes if name == producer.name)}
         for axis in _shared_cuts(chain, schedule, producer, operator):
-            if axis not in alike and not _in_time(chain, schedule, producer, operator, axis):
+            if axis not in alike and not _in_time(schedule, producer, operator, axis):
                 return f"{operator.name} would read {tensor} before {producer.name} has finished it along {axis}"
     return ""
 
@@ -101,7 +101,7 @@ def _shared_cuts(chain: Chain, schedule: Schedule, producer: Operator, consumer:
     return tuple(loop.axis for loop, count in zip(first[:shared], trips, strict=True) if count > 1)
 
 
-def _in_time(chain: Chain, schedule: Schedule, producer: Operator, consumer: Operator, axis: str) -> bool:
+def _in_time(schedule: Schedule, producer: Operator, consumer: Operator, axis: str) -> bool:
     made, used = schedule.conditions(producer.name).get(axis), schedule.conditions(consumer.name).get(axis)
     if axis in axis_names((producer,)) or made is Trip.LAST:
         return used is Trip.LAST

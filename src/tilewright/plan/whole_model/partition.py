@@ -151,8 +151,8 @@ class _Partition:
         if len(group) == 2 or canonical_form(self._chain(group)) not in self.planned:
             return
         cores = self.machine.cores
-        whole_us, parts_us = self.part(group).price.on(cores) * 1e6, self._separate_s(parts) * 1e6
-        text = f"; all {len(group)} operators as one chain: {whole_us:.4g} us on {cores} cores, in these parts {parts_us:.4g} us"
+        whole, separate = _microseconds(self.part(group).price.on(cores)), _microseconds(self._separate_s(parts))
+        text = f"; all {len(group)} operators as one chain: {whole} on {cores} cores, in these parts {separate}"
         for part in parts:
             if cut := self.cuts.get(part.chain.output):
                 self.cuts[cut.tensor] = replace(cut, reason=cut.reason + text)
@@ -259,8 +259,8 @@ class _Partition:
         if fused.price.seconds > separate_price(part.price for part in separate).seconds:
             return "the separate plans are faster"
         cores = self.machine.cores
-        fused_us, separate_us = fused.price.on(cores) * 1e6, self._separate_s(separate) * 1e6
-        return f"fused, it has fewer blocks for threads: {fused_us:.3g} us on {cores} cores, apart {separate_us:.3g} us"
+        together, apart = _microseconds(fused.price.on(cores)), _microseconds(self._separate_s(separate))
+        return f"fused, it has fewer blocks for threads: {together} on {cores} cores, apart {apart}"
 
     def _is_slower(self, fused: _Part, separate: list[_Part]) -> bool:
         """Whether apart gains what the price can tell on all cores: equal ones are fused, they need no memory in between.
@@ -332,6 +332,10 @@ class _Partition:
 
     def _sorted(self, operators: tuple[Operator, ...] | list[Operator]) -> Operators:
         return tuple(sorted(operators, key=lambda operator: self.positions[operator.name]))
+
+
+def _microseconds(seconds: float) -> str:
+    return f"{seconds * 1e6:.1f} us"
 
 
 def _leading_to(operator: Operator, producers: Mapping[str, Operator]) -> Iterator[Operator]:

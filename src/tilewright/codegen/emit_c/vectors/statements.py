@@ -216,7 +216,7 @@ class VectorStatements:
             case Previous(name) if self.loops.running is not None:
                 return self.var(f"previous_{name}")
             case Previous():
-                raise InternalError("a rescaling law was asked for outside an online schedule")
+                raise InternalError("a rescaling rule was used outside an online schedule")
             case _:
                 raise InternalError(f"{scalar} is not a leaf")
 
