@@ -1,0 +1,1 @@
+"""Frontends: traced Python functions and ONNX models become graphs."""

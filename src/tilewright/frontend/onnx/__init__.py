@@ -1,0 +1,1 @@
+"""ONNX frontend: reading models, operator definitions, and import of stages into graphs."""

@@ -43,7 +43,9 @@ def value_of(attribute: Any, kind: int, files: ExternalFiles, where: str) -> Any
     place = f"attribute {attribute.name!r} of {where}"
     content = getattr(attribute, _FIELDS[kind])
     if kind in (AttributeProto.STRING, AttributeProto.STRINGS):
-        return _decoded(content, place) if kind == AttributeProto.STRING else tuple(_decoded(one, place) for one in content)
+        return (
+            _decoded(content, place) if kind == AttributeProto.STRING else tuple(_decoded(element, place) for element in content)
+        )
     if kind in _SCALARS:
         return content
     if kind in _LISTS:
@@ -52,7 +54,7 @@ def value_of(attribute: Any, kind: int, files: ExternalFiles, where: str) -> Any
     if kind in (AttributeProto.TENSOR, AttributeProto.SPARSE_TENSOR):
         return convert(content, files, place)
     if kind in (AttributeProto.TENSORS, AttributeProto.SPARSE_TENSORS):
-        return tuple(convert(one, files, place) for one in content)
+        return tuple(convert(element, files, place) for element in content)
     return content
 
 
@@ -75,17 +77,17 @@ def check_against(schema: Any, node: Any, where: str) -> None:
         kind = kind_of(attribute, where) if not attribute.ref_attr_name else int(declared.type.value)
         if kind != int(declared.type.value):
             raise InvalidModel(f"attribute {name!r} has the wrong type", where=where, why=f"expected {declared.type.name}")
-    missing = [name for name, one in schema.attributes.items() if one.required and name not in given]
+    missing = [name for name, expected in schema.attributes.items() if expected.required and name not in given]
     if missing:
         raise InvalidModel(f"{node.op_type} lacks the attribute {missing[0]!r}", where=where)
     counts = (
         ("inputs", node.input, schema.min_input, schema.max_input),
         ("outputs", node.output, schema.min_output, schema.max_output),
     )
-    for what, names, least, most in counts:
+    for role, names, least, most in counts:
         if not least <= len(names) <= most:
             why = f"{node.op_type} has {least} to {most}" if least != most else f"{node.op_type} has {least}"
-            raise InvalidModel(f"{len(names)} {what} are wrong", where=where, why=why)
+            raise InvalidModel(f"{len(names)} {role} are wrong", where=where, why=why)
 
 
 def _is_filled(attribute: Any, field: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a model says of its inputs and outputs."""
+"""Declarations of inputs and outputs: name, kind, element type and shape of a `ValueInfoProto`."""
 
 from __future__ import annotations
 

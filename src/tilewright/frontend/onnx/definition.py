@@ -65,7 +65,7 @@ class Definition:
 def _keyword_fields(implementation: type[Any]) -> frozenset[str]:
     if not is_dataclass(implementation):
         return frozenset()
-    return frozenset(one.name for one in fields(implementation) if one.kw_only)
+    return frozenset(field.name for field in fields(implementation) if field.kw_only)
 
 
 _definitions: dict[tuple[str, str], dict[int, Definition]] = {}

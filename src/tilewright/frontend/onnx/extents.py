@@ -33,7 +33,10 @@ class Symbolic:
 
     def evaluate(self, symbols: Mapping[str, int]) -> Array:
         """The contents, where symbols have values."""
-        flat = [value_of(one, symbols) if isinstance(one, SymbolicExtent) else one for one in self.array.reshape(-1).tolist()]
+        flat = [
+            value_of(element, symbols) if isinstance(element, SymbolicExtent) else element
+            for element in self.array.reshape(-1).tolist()
+        ]
         return np.array(flat, self.dtype).reshape(self.array.shape)
 
 
@@ -50,8 +53,8 @@ def of_extents(extents: Sequence[Extent]) -> Array | Symbolic:
 
 def fold(node: Node, inputs: Sequence[Any]) -> Array | Symbolic | None:
     """The result of a node of which some operands are `Symbolic` and all others known; None where that cannot be said."""
-    arrays = [one.array if isinstance(one, Symbolic) else one for one in inputs]
-    dtype = next(one.dtype for one in inputs if isinstance(one, Symbolic))
+    arrays = [value.array if isinstance(value, Symbolic) else value for value in inputs]
+    dtype = next(value.dtype for value in inputs if isinstance(value, Symbolic))
     if node.domain:
         return None
     if node.operator == "Cast":
@@ -70,7 +73,7 @@ def fold(node: Node, inputs: Sequence[Any]) -> Array | Symbolic | None:
 def _moved(node: Node, inputs: Sequence[Any], arrays: Sequence[Any], dtype: str) -> Array | Symbolic | None:
     """Only data is symbolic, not where it goes to."""
     data = len(inputs) if node.operator == "Concat" else 1
-    if node.definition is None or any(isinstance(one, Symbolic) for one in inputs[data:]) or len(node.outputs) != 1:
+    if node.definition is None or any(isinstance(value, Symbolic) for value in inputs[data:]) or len(node.outputs) != 1:
         return None
     try:
         return _array(np.asarray(node.definition.operator(**node.attributes).reference(*arrays), object), dtype)
@@ -83,7 +86,7 @@ def _cast(array: Array, to: Any) -> Symbolic | None:
 
 
 def _array(array: Array, dtype: str) -> Array | Symbolic:
-    if any(isinstance(one, SymbolicExtent) for one in array.reshape(-1).tolist()):
+    if any(isinstance(element, SymbolicExtent) for element in array.reshape(-1).tolist()):
         return Symbolic(array, dtype)
     return array.astype(dtype)
 

@@ -48,8 +48,8 @@ class _Derivation:
 
     def nodes(self, before: Sequence[Node]) -> list[Node]:
         """The nodes that compute the derivatives, from those before."""
-        ones = self._new("ConstantOfShape", [self._new("Shape", [self._y])], value=np.ones(1, np.float32))
-        self._adjoints[self._y] = self._new("CastLike", [ones, self._y])
+        seed = self._new("ConstantOfShape", [self._new("Shape", [self._y])], value=np.ones(1, np.float32))
+        self._adjoints[self._y] = self._new("CastLike", [seed, self._y])
         for node in reversed(before):
             if node.outputs and node.outputs[0] in self._adjoints:
                 for operand, share in self._shares(node, self._adjoints[node.outputs[0]]):
@@ -65,9 +65,9 @@ class _Derivation:
         yield from rule(self, node, adjoint)
 
     def _add(self, operand: str, share: str) -> None:
-        own = self._new("SumTo", [share, operand], domain="tilewright")
+        reduced = self._new("SumTo", [share, operand], domain="tilewright")
         known = self._adjoints.get(operand)
-        self._adjoints[operand] = own if known is None else self._new("Add", [known, own])
+        self._adjoints[operand] = reduced if known is None else self._new("Add", [known, reduced])
 
     def _result(self, x: str, output: str) -> list[Node]:
         if not output:

@@ -31,10 +31,12 @@ def free_names(node: Any) -> Iterator[str]:
 
 
 def _free_names_of_graph(graph: Any) -> Iterator[str]:
-    own = {one.name for one in (*graph.input, *graph.initializer)} | {one.values.name for one in graph.sparse_initializer}
-    own |= {name for node in graph.node for name in node.output}
-    yield from (name for node in graph.node for name in free_names(node) if name not in own)
-    yield from (output.name for output in graph.output if output.name not in own)
+    defined = {tensor.name for tensor in (*graph.input, *graph.initializer)} | {
+        tensor.values.name for tensor in graph.sparse_initializer
+    }
+    defined |= {name for node in graph.node for name in node.output}
+    yield from (name for node in graph.node for name in free_names(node) if name not in defined)
+    yield from (output.name for output in graph.output if output.name not in defined)
 
 
 def _visit(start: int, needs: list[set[int]], state: list[int], order: list[int], nodes: Sequence[Any], where: str) -> None:
@@ -44,7 +46,7 @@ def _visit(start: int, needs: list[set[int]], state: list[int], order: list[int]
         state[start] = 1
     while stack:
         number, rest = stack[-1]
-        following = next((one for one in rest if state[one] != 2), None)
+        following = next((needed for needed in rest if state[needed] != 2), None)
         if following is None:
             stack.pop()
             state[number] = 2

@@ -44,9 +44,9 @@ def read(proto: Any, files: ExternalFiles, large: Sequence[memoryview | None] = 
         raise InvalidModel("the model has no graph", where="model")
     opsets = _opsets(proto.opset_import) or {"": 1}
     functions: dict[tuple[str, str, str], Any] = {}
-    for one in proto.functions:
-        if functions.setdefault((_domain(one.domain), one.name, one.overload), one) is not one:
-            raise InvalidModel(f"two functions are named {one.name!r}", where="model")
+    for function in proto.functions:
+        if functions.setdefault((_domain(function.domain), function.name, function.overload), function) is not function:
+            raise InvalidModel(f"two functions are named {function.name!r}", where="model")
     reader = _Reader(files, functions, large)
     body = reader.body(proto.graph, _Context(opsets), Scope(reader.names), "the model's graph")
     reader.check_known()
@@ -58,7 +58,7 @@ def read(proto: Any, files: ExternalFiles, large: Sequence[memoryview | None] = 
         domain=proto.domain,
         description=proto.doc_string,
         version=proto.model_version,
-        metadata={one.key: one.value for one in proto.metadata_props},
+        metadata={entry.key: entry.value for entry in proto.metadata_props},
         ir_version=proto.ir_version,
     )
 
@@ -88,13 +88,13 @@ class _Reader:
         """A graph, in a scope of its own."""
         if context.depth > MOST_DEPTH:
             raise InvalidModel("graphs are nested too deeply", where=where)
-        inputs = tuple(self._input(one, scope, where) for one in graph.input)
+        inputs = tuple(self._input(value, scope, where) for value in graph.input)
         known = {
             scope.find(name, where) if scope.owns(name) else scope.define(name, where): array
             for name, array in self._constants(graph, where, self.large if context.depth == 0 else ())
         }
         nodes = without_gradients(self._nodes(graph.node, context, scope, where, known), self.names, scope)
-        outputs = tuple(self._output(one, scope, where) for one in graph.output)
+        outputs = tuple(self._output(value, scope, where) for value in graph.output)
         return Body(graph.name, inputs, outputs, nodes, known, _captured(inputs, outputs, nodes, known))
 
     def check_known(self) -> None:
@@ -107,15 +107,15 @@ class _Reader:
 
     def _constants(self, graph: Any, where: str, large: Sequence[memoryview | None]) -> Iterator[tuple[str, Array]]:
         seen: set[str] = set()
-        names = [*(one.name for one in graph.initializer), *(one.values.name for one in graph.sparse_initializer)]
+        names = [*(tensor.name for tensor in graph.initializer), *(tensor.values.name for tensor in graph.sparse_initializer)]
         for name in names:
             if not name or name in seen:
                 raise InvalidModel(f"two initializers are named {name!r}" if name else "an initializer has no name", where=where)
             seen.add(name)
-        for one, content in zip_longest(graph.initializer, large):
-            yield one.name, array_of(one, self.files, f"initializer {one.name!r}", content)
-        for one in graph.sparse_initializer:
-            yield one.values.name, sparse_array_of(one, self.files, f"initializer {one.values.name!r}")
+        for tensor, content in zip_longest(graph.initializer, large):
+            yield tensor.name, array_of(tensor, self.files, f"initializer {tensor.name!r}", content)
+        for tensor in graph.sparse_initializer:
+            yield tensor.values.name, sparse_array_of(tensor, self.files, f"initializer {tensor.values.name!r}")
 
     def _input(self, info: Any, scope: Scope, where: str) -> Declared:
         if not info.name:
@@ -229,9 +229,9 @@ class _Reader:
 def _captured(
     inputs: tuple[Declared, ...], outputs: tuple[Declared, ...], nodes: tuple[Node, ...], constants: Mapping[str, Array]
 ) -> frozenset[str]:
-    own = {one.unique for one in inputs} | set(constants) | {name for node in nodes for name in node.outputs}
-    read = {name for node in nodes for name in node.reads()} | {one.unique for one in outputs}
-    return frozenset(read - own)
+    defined = {value.unique for value in inputs} | set(constants) | {name for node in nodes for name in node.outputs}
+    read = {name for node in nodes for name in node.reads()} | {value.unique for value in outputs}
+    return frozenset(read - defined)
 
 
 def _bound(attributes: Any, context: _Context, where: str) -> Iterator[Any]:
@@ -277,10 +277,10 @@ def _constant(attributes: Mapping[str, Any], where: str) -> Array:
 
 
 def _opsets(imports: Any) -> dict[str, int]:
-    for one in imports:
-        if not 1 <= one.version <= NEWEST:
-            raise InvalidModel(f"the domain {one.domain!r} has no version {one.version}", where="opset_import")
-    return {_domain(one.domain): one.version for one in imports}
+    for imported in imports:
+        if not 1 <= imported.version <= NEWEST:
+            raise InvalidModel(f"the domain {imported.domain!r} has no version {imported.version}", where="opset_import")
+    return {_domain(imported.domain): imported.version for imported in imports}
 
 
 def _domain(domain: str) -> str:
@@ -288,7 +288,7 @@ def _domain(domain: str) -> str:
 
 
 def _is_made_twice(name: str, number: int, protos: Any) -> bool:
-    return any(name in other.output for other in protos[:number])
+    return any(name in proto.output for proto in protos[:number])
 
 
 def _label(proto: Any, number: int, context: _Context) -> str:

@@ -1,4 +1,4 @@
-"""What a builder has recorded: taking back what was refused, and cutting out what outputs need."""
+"""Operators recorded by a builder: rollback after a refused lowering, and the subset that outputs need."""
 
 from __future__ import annotations
 
@@ -62,4 +62,4 @@ def that_bind_symbols(builder: Builder, used: Sequence[str], touched: set[str], 
 
 def _parameters(operators: Sequence[Operator]) -> set[str]:
     """The run-time scalars that expressions speak of."""
-    return {node.name for one in operators for node in one.scalars() if isinstance(node, Parameter)}
+    return {node.name for operator in operators for node in operator.scalars() if isinstance(node, Parameter)}

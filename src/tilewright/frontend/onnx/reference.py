@@ -51,7 +51,7 @@ def placed(problem: TilewrightError, node: Node) -> TilewrightError:
 
 def described(node: Node, inputs: Sequence[Any]) -> str:
     """A node with its attributes and the shapes and types of its operands: enough to build it again."""
-    operands = ", ".join(_operand_text(one) for one in inputs)
+    operands = ", ".join(_operand_text(value) for value in inputs)
     attributes = ", ".join(f"{name}={value!r}" for name, value in node.attributes.items())
     return f"{node.label} ({node.domain or 'ai.onnx'})\n  operands: {operands}\n  attributes: {attributes}"
 
@@ -89,9 +89,9 @@ def _product(extents: Any) -> int:
 
 def _expanded(x: Any, shape: Any) -> int:
     wanted = [int(extent) for extent in np.asarray(shape).reshape(-1).tolist()]
-    own = [1] * max(0, len(wanted) - x.ndim) + list(x.shape)
-    wanted = [1] * (len(own) - len(wanted)) + wanted
-    return math.prod(max(pair) for pair in zip(own, wanted, strict=True))
+    extents = [1] * max(0, len(wanted) - x.ndim) + list(x.shape)
+    wanted = [1] * (len(extents) - len(wanted)) + wanted
+    return math.prod(max(pair) for pair in zip(extents, wanted, strict=True))
 
 
 def _range(start: Any, limit: Any, delta: Any) -> int:

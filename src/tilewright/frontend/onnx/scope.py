@@ -33,24 +33,24 @@ class Scope:
     def __init__(self, names: Names, outer: Scope | None = None) -> None:
         self._names = names
         self._outer = outer
-        self._own: dict[str, str] = {}
+        self._defined: dict[str, str] = {}
 
     def define(self, name: str, where: str) -> str:
         """A new value. Raises `InvalidModel` where the graph has one of that name."""
         if not isinstance(name, str):  # protobuf gives the bytes of what is no UTF-8
             raise InvalidModel(f"{name!r} is no name", where=where, why="it is not UTF-8")
-        if name in self._own:
+        if name in self._defined:
             raise InvalidModel(f"two values are named {name!r}", where=where)
-        self._own[name] = self._names.unique(name)
-        return self._own[name]
+        self._defined[name] = self._names.unique(name)
+        return self._defined[name]
 
     def bind(self, name: str, unique: str) -> None:
         """Another name, inside, of a value that exists outside."""
-        self._own[name] = unique
+        self._defined[name] = unique
 
     def owns(self, name: str) -> bool:
         """Whether the graph itself defines it."""
-        return name in self._own
+        return name in self._defined
 
     def find(self, name: str, where: str) -> str:
         """The unique name of a value; "" stays. Raises `InvalidModel` if there is no such value."""
@@ -58,7 +58,7 @@ class Scope:
             return ""
         scope: Scope | None = self
         while scope is not None:
-            if name in scope._own:
-                return scope._own[name]
+            if name in scope._defined:
+                return scope._defined[name]
             scope = scope._outer
         raise InvalidModel(f"{where} reads {name!r}, which nothing defines", where=where)

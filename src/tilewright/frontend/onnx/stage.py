@@ -103,11 +103,11 @@ class _Traversal:
 
     def _visit(self, node: Node) -> None:
         reads = node.reads()
-        own = _OWN.get(node.operator) if node.domain == "" else None
+        import_node = _STRUCTURAL.get(node.operator) if node.domain == "" else None
         if reads & self.later:
             self._postpone(node)
-        elif own is not None:
-            own(self, node)
+        elif import_node is not None:
+            import_node(self, node)
         elif reads & self.opaque.keys() or node.bodies:
             self._as_numpy(node)
         elif not self._fold(node):
@@ -189,7 +189,7 @@ class _Traversal:
     def _lowered(self, node: Node, operands: Sequence[Tensor | None], mark: Mark) -> tuple[Tensor, ...]:
         results = _call_lowering(node, self.builder, operands)
         results = results if isinstance(results, tuple) else (results,)
-        if sum(bool(name) for name in node.outputs) > sum(one is not None for one in results):
+        if sum(bool(name) for name in node.outputs) > sum(result is not None for result in results):
             raise UnsupportedOperation(f"{node.label} has results that are not compiled")
         for operator in self.builder.operators[mark.operators :]:
             written = self.builder.tensors[operator.write.tensor]
@@ -212,7 +212,7 @@ class _Traversal:
 
     def _broken(self, node: Node, operands: Sequence[Tensor | None], problem: Exception) -> Exception:
         """The error of a lowering that failed: the model's if the reference implementation cannot compute the node either."""
-        samples = [None if one is None else self._sample(one) for one in operands]
+        samples = [None if operand is None else self._sample(operand) for operand in operands]
         if sum(sample.size for sample in samples if sample is not None) <= MOST_SAMPLED:
             try:
                 run_reference(node, samples)
@@ -391,4 +391,4 @@ def _if(traversal: _Traversal, node: Node) -> None:
     traversal.work.extendleft(reversed([*body.nodes, *results]))
 
 
-_OWN: Mapping[str, Callable[[_Traversal, Node], None]] = {"Identity": _identity, "Shape": _shape, "Size": _size, "If": _if}
+_STRUCTURAL: Mapping[str, Callable[[_Traversal, Node], None]] = {"Identity": _identity, "Shape": _shape, "Size": _size, "If": _if}

@@ -1,4 +1,4 @@
-"""What the importer of a stage is asked, and what it answers."""
+"""Import of a stage: the request, the result, and the reasons for stopping."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ def in_operand_type(reference: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @wraps(reference)
-    def evaluate(self: Any, x: Any, *others: Any) -> Any:
+    def evaluate(self: Any, x: Any, *operands: Any) -> Any:
         with np.errstate(all="ignore"):
-            return np.asarray(reference(self, widened(x), *map(widened, others))).astype(x.dtype)
+            return np.asarray(reference(self, widened(x), *map(widened, operands))).astype(x.dtype)
 
     return evaluate

@@ -18,14 +18,14 @@ class SequenceMap:
     body: Body
     output_count: int = 1
 
-    def reference(self, sequence: Any, *others: Any) -> Any:
+    def reference(self, sequence: Any, *operands: Any) -> Any:
         elements = elements_of(sequence, "SequenceMap")
-        if any(isinstance(other, list) and len(other) != len(elements) for other in others):
+        if any(isinstance(operand, list) and len(operand) != len(elements) for operand in operands):
             raise ShapeError("sequences of different lengths", where="SequenceMap")
         results: list[list[Any]] = [[] for _ in range(self.output_count)]
         for number, element in enumerate(elements):
-            operands = (other[number] if isinstance(other, list) else other for other in others)
-            for collected, result in zip(results, self.body(element, *operands), strict=True):
+            arguments = (operand[number] if isinstance(operand, list) else operand for operand in operands)
+            for collected, result in zip(results, self.body(element, *arguments), strict=True):
                 collected.append(result)
         return results[0] if self.output_count == 1 else tuple(results)
 

@@ -45,7 +45,7 @@ class Constant:
             (self.value_string, object),
             (self.value_strings, object),
         )
-        found = [(one, dtype) for one, dtype in given if one is not None]
+        found = [(value, dtype) for value, dtype in given if value is not None]
         if len(found) != 1:
             raise InvalidModel(f"a Constant of {len(found)} values", hint="it has one of value, value_float, value_ints, ...")
         return np.asarray(found[0][0], found[0][1])

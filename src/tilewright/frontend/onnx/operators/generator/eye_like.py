@@ -42,10 +42,10 @@ class EyeLike:
 
 def _eye(x: Tensor, diagonal: int, dtype: str, *, name: str, result: str) -> tuple[Operator, Tensor]:
     axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(x.shape))
-    own = tuple(axis_index(a.name) for a in axes)
+    indices = tuple(axis_index(a.name) for a in axes)
     ahead = apply("subtract", AxisValue("d1"), AxisValue("d0"))
     body = apply("where", apply("equal", ahead, Literal(float(diagonal))), Literal(1.0), Literal(0.0))
-    operator = Operator(name, "eye", axes, (), Access(result, own), body, accumulator=accumulator_of(dtype))
+    operator = Operator(name, "eye", axes, (), Access(result, indices), body, accumulator=accumulator_of(dtype))
     return operator, Tensor(result, x.shape, dtype)
 
 

@@ -25,7 +25,7 @@ class Range:
     """start, start + delta, ... before the limit."""
 
     def reference(self, start: Any, limit: Any, delta: Any) -> Any:
-        first, last, step = (np.asarray(one).reshape(-1)[0] for one in (start, limit, delta))
+        first, last, step = (np.asarray(operand).reshape(-1)[0] for operand in (start, limit, delta))
         if step == 0:
             raise ShapeError("a range with steps of 0", where="Range")
         count = max(0, math.ceil((float(last) - float(first)) / float(step)))
@@ -34,15 +34,15 @@ class Range:
 
     def lower(self, builder: Builder, start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
         """Constants, or the positions along an axis: 0, 1, ... up to an extent that is known at run time, too."""
-        first, last, step = (builder.contents(one).reshape(-1)[0] for one in (start, limit, delta))
+        first, last, step = (builder.contents(operand).reshape(-1)[0] for operand in (start, limit, delta))
         if isinstance(last, SymbolicExtent) and (first, step) == (0, 1):
             return builder.record(arange, last, 0, 1, start.dtype, kind="arange")
         count = minus(last, first) if isinstance(first, SymbolicExtent) and step == 1 else None
         if count is not None and (count.low if isinstance(count, SymbolicExtent) else count) > 0:
             return builder.record(_positions, count, first, start.dtype, kind="arange")
-        if any(isinstance(one, SymbolicExtent) for one in (first, last, step)):
+        if any(isinstance(number, SymbolicExtent) for number in (first, last, step)):
             raise UnsupportedOperation(f"Range from {first} to {last} by {step}", why="its length is known at run time")
-        numbers = self.reference(*(np.asarray(one, start.dtype) for one in (first, last, step)))
+        numbers = self.reference(*(np.asarray(number, start.dtype) for number in (first, last, step)))
         if numbers.size <= SMALL or not float(step).is_integer() or not float(first).is_integer():
             return builder.constant(numbers)
         try:

@@ -99,10 +99,10 @@ def _gathered(x: Any, taps: list[list[tuple[Any, Any]]], padding: str, align_cor
         weight: Any = 1.0
         inside: Any = True
         index = []
-        for d, (element, own) in enumerate(combination):
+        for d, (element, factor) in enumerate(combination):
             extent = x.shape[d + 2]
             at = _moved_inside(element, extent, padding, align_corners)
-            weight = weight * own
+            weight = weight * factor
             inside = inside & ((at >= 0) & (at <= extent - 1) | (padding != "zeros"))
             index.append(np.clip(np.rint(np.nan_to_num(at)), 0, extent - 1).astype(np.int64))
         values = np.moveaxis(x, 1, -1)[(batch, *index)]

@@ -40,41 +40,43 @@ class Mode:
     antialias: bool = False
 
 
-def is_identity(one: Resampling) -> bool:
+def is_identity(resampling: Resampling) -> bool:
     """Whether results are the elements themselves."""
-    return one.extent == one.output and one.scale == 1.0
+    return resampling.extent == resampling.output and resampling.scale == 1.0
 
 
-def positions(one: Resampling, transformation: str) -> Any:
+def positions(resampling: Resampling, transformation: str) -> Any:
     """Where every output lies in the input, in float32 as scales are: 0.7 * 5 is 3.5 there, half way between two elements."""
-    outputs, scale = np.arange(one.output, dtype=np.float32), np.float32(one.scale)
+    outputs, scale = np.arange(resampling.output, dtype=np.float32), np.float32(resampling.scale)
     half = np.float32(0.5)
-    first, last = one.crop
+    first, last = resampling.crop
     match transformation:
         case "align_corners":
-            last_output = one.scale * one.extent - 1
-            return outputs * (one.extent - 1) / np.float32(last_output) if last_output > 0 else outputs * 0
+            last_output = resampling.scale * resampling.extent - 1
+            return outputs * (resampling.extent - 1) / np.float32(last_output) if last_output > 0 else outputs * 0
         case "asymmetric":
             return outputs / scale
         case "tf_half_pixel_for_nn":
             return (outputs + half) / scale
         case "pytorch_half_pixel":
-            return (outputs + half) / scale - half if one.output > 1 else outputs
+            return (outputs + half) / scale - half if resampling.output > 1 else outputs
         case "half_pixel":
             return (outputs + half) / scale - half
         case "half_pixel_symmetric":
-            shift = np.float32(one.extent / 2) * (1 - np.float32(one.output) / (scale * np.float32(one.extent)))
+            shift = np.float32(resampling.extent / 2) * (
+                1 - np.float32(resampling.output) / (scale * np.float32(resampling.extent))
+            )
             return shift + (outputs + half) / scale - half
         case "tf_crop_and_resize":
-            if one.output == 1:
-                return outputs + 0.5 * (first + last) * (one.extent - 1)
-            return first * (one.extent - 1) + outputs * (last - first) * (one.extent - 1) / (one.output - 1)
+            if resampling.output == 1:
+                return outputs + 0.5 * (first + last) * (resampling.extent - 1)
+            return first * (resampling.extent - 1) + outputs * (last - first) * (resampling.extent - 1) / (resampling.output - 1)
     raise UnsupportedOperation(f"Resize by {transformation!r}", where="Resize", why="there is no such transformation")
 
 
-def nearest_positions(one: Resampling, how: Mode) -> Any:
+def nearest_positions(resampling: Resampling, how: Mode) -> Any:
     """The element that is nearest to every output."""
-    places = positions(one, how.transformation)
+    places = positions(resampling, how.transformation)
     rounded = {
         "round_prefer_floor": np.ceil(places - 0.5),
         "round_prefer_ceil": np.floor(places + 0.5),
@@ -83,10 +85,10 @@ def nearest_positions(one: Resampling, how: Mode) -> Any:
     }
     if how.nearest not in rounded:
         raise UnsupportedOperation(f"Resize with nearest_mode {how.nearest!r}", where="Resize")
-    return np.clip(rounded[how.nearest], 0, one.extent - 1).astype(np.int64)
+    return np.clip(rounded[how.nearest], 0, resampling.extent - 1).astype(np.int64)
 
 
-def taps(one: Resampling, how: Mode) -> tuple[Any, Any]:
+def taps(resampling: Resampling, how: Mode) -> tuple[Any, Any]:
     """The elements that every output is made of, and their weights, both (taps, outputs). The last element inside stands for
     those outside.
 
@@ -96,18 +98,18 @@ def taps(one: Resampling, how: Mode) -> tuple[Any, Any]:
     """
     if how.mode not in ("linear", "cubic"):
         raise UnsupportedOperation(f"Resize by {how.mode!r}", where="Resize", hint="nearest, linear or cubic")
-    step = min(one.scale, 1.0) if how.antialias else 1.0
+    step = min(resampling.scale, 1.0) if how.antialias else 1.0
     reach = (1 if how.mode == "linear" else 2) / step
-    centres = np.asarray(positions(one, how.transformation), np.float64)
+    centres = np.asarray(positions(resampling, how.transformation), np.float64)
     if how.mode == "linear" and not how.antialias:
-        centres = np.clip(centres, 0, one.extent - 1)
+        centres = np.clip(centres, 0, resampling.extent - 1)
     places = np.floor(centres) + np.arange(1 - ceil(reach), 1 + ceil(reach))[:, None]
     weights = _kernel((places - centres) * step, how)
-    weights = weights * ((places >= 0) & (places < one.extent)) if how.exclude_outside else weights
+    weights = weights * ((places >= 0) & (places < resampling.extent)) if how.exclude_outside else weights
     if how.antialias:  # what is beyond the reach is no tap
         is_tap = (places > centres - reach) & (places <= centres + reach)
         places = np.where(is_tap, places, np.floor(centres))
-    return np.clip(places, 0, one.extent - 1).astype(np.int64), weights / weights.sum(axis=0)
+    return np.clip(places, 0, resampling.extent - 1).astype(np.int64), weights / weights.sum(axis=0)
 
 
 def _kernel(distance: Any, how: Mode) -> Any:

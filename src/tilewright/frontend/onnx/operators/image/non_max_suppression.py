@@ -49,11 +49,11 @@ def _corners(boxes: Any, center_point_box: int) -> Any:
     return np.concatenate([np.minimum(first, second), np.maximum(first, second)], axis=1)
 
 
-def _overlaps(box: Any, others: Any) -> Any:
+def _overlaps(box: Any, boxes: Any) -> Any:
     """The area of the intersection over that of the union."""
-    sides = np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2])
+    sides = np.minimum(box[2:], boxes[:, 2:]) - np.maximum(box[:2], boxes[:, :2])
     common = np.prod(np.maximum(sides, 0), axis=1)
-    union = np.prod(box[2:] - box[:2]) + np.prod(others[:, 2:] - others[:, :2], axis=1) - common
+    union = np.prod(box[2:] - box[:2]) + np.prod(boxes[:, 2:] - boxes[:, :2], axis=1) - common
     return np.divide(common, union, out=np.zeros_like(common), where=union > 0)
 
 

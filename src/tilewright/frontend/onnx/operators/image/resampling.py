@@ -27,15 +27,15 @@ from tilewright.graph.types import Access, Axis, Operator, Tensor
 def resized(x: Any, found: dict[int, Resampling], how: Mode, outside: float) -> Any:
     """The resized array; elements outside a part that is resized are `outside`."""
     y = x
-    for d, one in found.items():
+    for d, resampling in found.items():
         if how.mode == "nearest":
-            y = np.take(y, nearest_positions(one, how), axis=d)
-        elif how.transformation == "tf_crop_and_resize" or not is_identity(one):
-            y = _interpolated(y, d, *taps(one, how))
+            y = np.take(y, nearest_positions(resampling, how), axis=d)
+        elif how.transformation == "tf_crop_and_resize" or not is_identity(resampling):
+            y = _interpolated(y, d, *taps(resampling, how))
     if how.transformation == "tf_crop_and_resize":
-        for d, one in found.items():
-            places = positions(one, how.transformation)
-            beyond = (places < 0) | (places > one.extent - 1)
+        for d, resampling in found.items():
+            places = positions(resampling, how.transformation)
+            beyond = (places < 0) | (places > resampling.extent - 1)
             y = np.where(beyond.reshape(-1, *(1,) * (y.ndim - 1 - d)), outside, y)
     if x.dtype.kind in "iu" and how.mode != "nearest":
         y = np.clip(np.trunc(y), np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
@@ -45,12 +45,12 @@ def resized(x: Any, found: dict[int, Resampling], how: Mode, outside: float) -> 
 def _interpolated(x: Any, d: int, places: Any, weights: Any) -> Any:
     along = (-1, *(1,) * (x.ndim - 1 - d))
     with np.errstate(invalid="ignore"):
-        return sum(np.take(x, own, axis=d) * weight.reshape(along) for own, weight in zip(places, weights, strict=True))
+        return sum(np.take(x, place, axis=d) * weight.reshape(along) for place, weight in zip(places, weights, strict=True))
 
 
 def lowered(builder: Builder, x: Tensor, found: dict[int, Resampling], how: Mode) -> Tensor:
     """The resized tensor: index changes and gathers for the nearest elements, else a map of the taps per axis."""
-    changed = {d: one for d, one in found.items() if not is_identity(one)}
+    changed = {d: resampling for d, resampling in found.items() if not is_identity(resampling)}
     if how.mode == "nearest":
         return _lowered_nearest(builder, x, changed, how)
     if "float" not in x.dtype:
@@ -62,26 +62,26 @@ def lowered(builder: Builder, x: Tensor, found: dict[int, Resampling], how: Mode
     return x
 
 
-def _turn(d: int, one: Resampling) -> tuple[int, int]:
+def _turn(d: int, resampling: Resampling) -> tuple[int, int]:
     """The order of the axes: the inner ones, whose taps do not lie side by side, while there are fewest elements."""
-    return (0, d) if one.output < one.extent else (1, -d)
+    return (0, d) if resampling.output < resampling.extent else (1, -d)
 
 
 def _weighted(x: Tensor, places: Tensor, weights: Tensor, d: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """The sum over k of `weights[k, o] x[.., places[k, o], ..]` at every output o of dimension d."""
     count, output = weights.shape
     shape = (*x.shape[:d], output, *x.shape[d + 1 :])
-    own = axis(f"d{d}")
-    indices = tuple(constant(0) if one == d else axis(f"d{one}") for one in range(len(shape)))
+    along = axis(f"d{d}")
+    indices = tuple(constant(0) if dimension == d else axis(f"d{dimension}") for dimension in range(len(shape)))
     reads: list[Access] = []
     terms: list[Scalar] = []
     for k in range(int(str(count))):
         place, weight, element = (len(reads) + i for i in range(3))
-        reads += [Access(places.name, (constant(k), own)), Access(weights.name, (constant(k), own))]
+        reads += [Access(places.name, (constant(k), along)), Access(weights.name, (constant(k), along))]
         reads.append(Access(x.name, indices, lookups=((d, place),)))
         terms.append(apply("multiply", Load(weight), Load(element)))
-    axes = tuple(Axis(f"d{one}", extent) for one, extent in enumerate(shape))
-    write = Access(result, tuple(axis(one.name) for one in axes))
+    axes = tuple(Axis(f"d{dimension}", extent) for dimension, extent in enumerate(shape))
+    write = Access(result, tuple(axis(a.name) for a in axes))
     body = reduce(lambda left, right: apply("add", left, right), terms)
     operator = Operator(name, "resize", axes, tuple(reads), write, body, accumulator=accumulator_of(x.dtype))
     return operator, Tensor(result, shape, x.dtype)
@@ -89,7 +89,7 @@ def _weighted(x: Tensor, places: Tensor, weights: Tensor, d: int, *, name: str, 
 
 def _lowered_nearest(builder: Builder, x: Tensor, found: dict[int, Resampling], how: Mode) -> Tensor:
     """Positions at irregular steps are looked up."""
-    regular = {d: one for d, one in found.items() if _step(axis(f"d{d}"), one, how) is not None}
+    regular = {d: resampling for d, resampling in found.items() if _step(axis(f"d{d}"), resampling, how) is not None}
     x = builder.record(_nearest, x, regular, how, kind="resize")
     for d in sorted(found.keys() - regular.keys()):
         x = builder.record(gather, x, builder.constant(nearest_positions(found[d], how), "nearest"), d, kind="gather")
@@ -98,24 +98,24 @@ def _lowered_nearest(builder: Builder, x: Tensor, found: dict[int, Resampling], 
 
 def _nearest(x: Tensor, found: dict[int, Resampling], how: Mode, *, name: str, result: str) -> tuple[Operator, Tensor]:
     shape = tuple(found[d].output if d in found else extent for d, extent in enumerate(x.shape))
-    steps = {d: _step(axis(f"d{d}"), one, how) for d, one in found.items()}
+    steps = {d: _step(axis(f"d{d}"), resampling, how) for d, resampling in found.items()}
     indices = tuple(steps.get(d) or axis(f"d{d}") for d in range(len(shape)))
     axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
-    write = Access(result, tuple(axis(one.name) for one in axes))
+    write = Access(result, tuple(axis(a.name) for a in axes))
     operator = Operator(name, "resize", axes, (Access(x.name, indices),), write, Load(0), accumulator=accumulator_of(x.dtype))
     return operator, Tensor(result, shape, x.dtype)
 
 
-def _step(place: Index, one: Resampling, how: Mode) -> Index | None:
+def _step(place: Index, resampling: Resampling, how: Mode) -> Index | None:
     """The nearest element as an index: a quotient, or a multiple and an offset; None if it is neither."""
-    nearest = nearest_positions(one, how)
-    if one.output == 0:
+    nearest = nearest_positions(resampling, how)
+    if resampling.output == 0:
         return place
-    places, first = np.arange(one.output), int(nearest[0])
-    factor = one.output // one.extent
-    if factor and one.output == factor * one.extent and np.array_equal(nearest, places // factor):
+    places, first = np.arange(resampling.output), int(nearest[0])
+    factor = resampling.output // resampling.extent
+    if factor and resampling.output == factor * resampling.extent and np.array_equal(nearest, places // factor):
         return floordiv(place, factor)
-    step = int(nearest[1]) - first if one.output > 1 else 1
+    step = int(nearest[1]) - first if resampling.output > 1 else 1
     if np.array_equal(nearest, places * step + first):
         return place * step + first
     return None

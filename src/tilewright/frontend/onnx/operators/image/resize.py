@@ -35,7 +35,10 @@ class Resize:
 
     def reference(self, x: Any, roi: Any = None, scales: Any = None, sizes: Any = None) -> Any:
         how = self._mode()
-        given = tuple(None if one is None or not np.size(one) else np.reshape(one, -1).tolist() for one in (scales, sizes, roi))
+        given = tuple(
+            None if operand is None or not np.size(operand) else np.reshape(operand, -1).tolist()
+            for operand in (scales, sizes, roi)
+        )
         found = resamplings(x.shape, self.axes, given, self.keep_aspect_ratio_policy, how)
         return resized(x, found, how, self.extrapolation_value)
 
@@ -44,7 +47,9 @@ class Resize:
     ) -> Tensor:
         """Index changes and look-ups where the nearest elements are wanted, else one map of the taps per axis."""
         how = self._mode()
-        known = (None if one is None else builder.contents(one).reshape(-1).tolist() or None for one in (scales, sizes))
+        known = (
+            None if operand is None else builder.contents(operand).reshape(-1).tolist() or None for operand in (scales, sizes)
+        )
         if self.coordinate_transformation_mode == "tf_crop_and_resize":
             raise UnsupportedOperation(
                 "Resize of a part of a tensor", where="Resize", why="elements outside have a value of their own"
@@ -68,7 +73,7 @@ def resamplings(
     """How every axis is resized that is named, by `given` scales or sizes, and regions; raises `ShapeError`."""
     scales, sizes, roi = given
     rank = len(shape)
-    along = list(range(rank)) if axes is None else [normalize_axis(one, rank, where="Resize") for one in axes]
+    along = list(range(rank)) if axes is None else [normalize_axis(axis, rank, where="Resize") for axis in axes]
     wanted = sizes if scales is None else scales
     text = f"Resize of {shape_text(shape)} to {wanted}"
     if wanted is None or len(wanted) != len(along) or (scales is not None and sizes is not None):
@@ -93,8 +98,8 @@ def _factors(extents: Sequence[int], scales: Any, sizes: Any, policy: str) -> tu
     factors = [int(s) / e for e, s in zip(extents, sizes, strict=True)]
     if policy == "stretch":
         return factors, [int(s) for s in sizes]
-    one = min(factors) if policy == "not_larger" else max(factors)
-    return [one] * len(factors), [floor(one * e + 0.5) for e in extents]
+    common = min(factors) if policy == "not_larger" else max(factors)
+    return [common] * len(factors), [floor(common * e + 0.5) for e in extents]
 
 
 define("Resize", Resize, since=11)

@@ -37,11 +37,11 @@ class Einsum:
         """Diagonals, sums of single operands, and contractions from left to right."""
         equation, taken = _without_diagonals(builder, self.equation.replace(" ", ""), operands)
         subscripts = parse(equation, [len(tensor.shape) for tensor in taken])
-        subscripts, (first, *others) = _summed_alone(builder, subscripts, taken)
+        subscripts, (first, *rest) = _summed_alone(builder, subscripts, taken)
         steps = pairwise(subscripts)
-        result = builder.record(einsum, steps[0], [first, *others[:1]], kind="einsum")
-        for step, other in zip(steps[1:], others[1:], strict=True):
-            result = builder.record(einsum, step, [result, other], kind="einsum")
+        result = builder.record(einsum, steps[0], [first, *rest[:1]], kind="einsum")
+        for step, operand in zip(steps[1:], rest[1:], strict=True):
+            result = builder.record(einsum, step, [result, operand], kind="einsum")
         return result
 
 
@@ -57,7 +57,7 @@ def _diagonal(x: Tensor, labels: Sequence[str], *, name: str, result: str) -> tu
             raise ShapeError(f"index {label!r} has extents {extents[label]} and {extent}", where="Einsum")
     axes = tuple(Axis(label, extent) for label, extent in extents.items())
     reads = (Access(x.name, tuple(axis(label) for label in labels)),)
-    write = Access(result, tuple(axis(one.name) for one in axes))
+    write = Access(result, tuple(axis(a.name) for a in axes))
     operator = Operator(name, "diagonal", axes, reads, write, Load(0), accumulator=accumulator_of(x.dtype))
     return operator, Tensor(result, tuple(extents.values()), x.dtype)
 
@@ -68,8 +68,8 @@ def _without_diagonals(builder: Builder, equation: str, operands: Sequence[Tenso
     parts, taken = left.split(","), list(operands)
     letters = [part.replace("...", "") for part in parts]
     right = right if arrow else _implicit(letters, "..." in left)
-    for number, (part, own) in enumerate(zip(parts, letters, strict=True)):
-        if number < len(taken) and len(set(own)) < len(own):
+    for number, (part, used) in enumerate(zip(parts, letters, strict=True)):
+        if number < len(taken) and len(set(used)) < len(used):
             labels = _labels(part, len(taken[number].shape))
             taken[number] = builder.record(_diagonal, taken[number], labels, kind="diagonal")
             kept = dict.fromkeys(labels)
@@ -96,12 +96,12 @@ def _summed_alone(builder: Builder, subscripts: Subscripts, operands: Sequence[T
     if len(operands) == 1:
         return subscripts, list(operands)
     labels, taken = list(subscripts.operands), list(operands)
-    for number, own in enumerate(labels):
-        others = {label for position, one in enumerate(labels) if position != number for label in one}
-        alone = [d for d, label in enumerate(own) if label not in others and label not in subscripts.result]
+    for number, letters in enumerate(labels):
+        shared = {label for position, group in enumerate(labels) if position != number for label in group}
+        alone = [d for d, label in enumerate(letters) if label not in shared and label not in subscripts.result]
         if alone:
             taken[number] = builder.reduce("sum", taken[number], alone)
-            labels[number] = tuple(label for d, label in enumerate(own) if d not in alone)
+            labels[number] = tuple(label for d, label in enumerate(letters) if d not in alone)
     return Subscripts(tuple(labels), subscripts.result), taken
 
 

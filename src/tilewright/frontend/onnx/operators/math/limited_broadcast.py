@@ -38,8 +38,8 @@ class LimitedBroadcast:
         result: Tensor = self._later().lower(builder, x, y)
         return result
 
-    def _aligned(self, shape: Shape, other: Shape) -> tuple[Extent, ...]:
-        return aligned_shape(shape, other, self.axis, self.name)
+    def _aligned(self, shape: Shape, target: Shape) -> tuple[Extent, ...]:
+        return aligned_shape(shape, target, self.axis, self.name)
 
     def _later(self) -> Any:
         found = definition(self.name, BROADCASTING)
@@ -48,17 +48,17 @@ class LimitedBroadcast:
         return found.operator()
 
 
-def aligned_shape(shape: Shape, other: Shape, axis: int | None, where: str) -> tuple[Extent, ...]:
+def aligned_shape(shape: Shape, target: Shape, axis: int | None, where: str) -> tuple[Extent, ...]:
     """The shape of a second operand with as many dimensions behind it as broadcasting as in NumPy needs.
 
     >>> aligned_shape((3, 4), (2, 3, 4, 5), 1, "Add")
     (3, 4, 1)
     """
-    begin = len(other) - len(shape) if axis is None else axis + len(other) * (axis < 0)
-    if not 0 <= begin <= len(other) - len(shape):
-        text = f"{where} of shapes {shape_text(other)} and {shape_text(shape)} from axis {axis} on"
+    begin = len(target) - len(shape) if axis is None else axis + len(target) * (axis < 0)
+    if not 0 <= begin <= len(target) - len(shape):
+        text = f"{where} of shapes {shape_text(target)} and {shape_text(shape)} from axis {axis} on"
         raise ShapeError(text, where=where, why="the second one reaches over the end of the first")
-    return (*shape, *(1,) * (len(other) - len(shape) - begin))
+    return (*shape, *(1,) * (len(target) - len(shape) - begin))
 
 
 for _name in ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Greater", "Less", "Equal"):

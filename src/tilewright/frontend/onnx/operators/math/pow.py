@@ -21,7 +21,7 @@ class Pow:
 
     def reference(self, x: Any, y: Any) -> Any:
         with np.errstate(all="ignore"):
-            if all(np.issubdtype(one.dtype, np.integer) for one in (x, y)):
+            if all(np.issubdtype(operand.dtype, np.integer) for operand in (x, y)):
                 return np.where(y < 0, np.power(x.astype(np.float64), y), np.power(x, np.maximum(y, 0))).astype(x.dtype)
             return np.asarray(np.power(widened(x), widened(y))).astype(x.dtype)
 

@@ -23,26 +23,26 @@ class Variadic:
     function: str
     numpy: Callable[[Any, Any], Any]
 
-    def reference(self, first: Any, *others: Any) -> Any:
+    def reference(self, first: Any, *rest: Any) -> Any:
         with np.errstate(all="ignore"):
-            return np.asarray(reduce(self.numpy, others, first))
+            return np.asarray(reduce(self.numpy, rest, first))
 
-    def lower(self, builder: Builder, first: Tensor, *others: Tensor) -> Tensor:
-        body = _folded(self.function, 1 + len(others))
-        return builder.body(body, first, *others, kind=self.function) if others else first
+    def lower(self, builder: Builder, first: Tensor, *rest: Tensor) -> Tensor:
+        body = _folded(self.function, 1 + len(rest))
+        return builder.body(body, first, *rest, kind=self.function) if rest else first
 
 
 class Mean:
     """The mean of the operands."""
 
     @in_operand_type
-    def reference(self, first: Any, *others: Any) -> Any:
-        return reduce(np.add, others, first) / (1 + len(others))
+    def reference(self, first: Any, *rest: Any) -> Any:
+        return reduce(np.add, rest, first) / (1 + len(rest))
 
-    def lower(self, builder: Builder, first: Tensor, *others: Tensor) -> Tensor:
+    def lower(self, builder: Builder, first: Tensor, *rest: Tensor) -> Tensor:
         """One map: a sum and a quotient."""
-        count = 1 + len(others)
-        return builder.body(apply("divide", _folded("add", count), Literal(float(count))), first, *others, kind="mean")
+        count = 1 + len(rest)
+        return builder.body(apply("divide", _folded("add", count), Literal(float(count))), first, *rest, kind="mean")
 
 
 def _folded(function: str, count: int) -> Scalar:

@@ -22,10 +22,10 @@ class FeatureVectorizer:
     inputdimensions: Sequence[int] = ()
 
     def reference(self, *features: Any) -> Any:
-        rows = [np.asarray(one, np.float32) for one in features]
-        rows = [one[None] if one.ndim == 1 else one.reshape(len(one), -1) for one in rows if one.ndim]
-        if len(rows) != len(features) or len({len(one) for one in rows}) != 1:
-            raise ShapeError(f"features of shapes {[np.shape(one) for one in features]}", where="FeatureVectorizer")
+        rows = [np.asarray(feature, np.float32) for feature in features]
+        rows = [row[None] if row.ndim == 1 else row.reshape(len(row), -1) for row in rows if row.ndim]
+        if len(rows) != len(features) or len({len(row) for row in rows}) != 1:
+            raise ShapeError(f"features of shapes {[np.shape(feature) for feature in features]}", where="FeatureVectorizer")
         return np.concatenate(rows, axis=1)
 
 

@@ -49,7 +49,7 @@ class Forest:
             raise InvalidModel("a tree has a child that does not exist", where=DOMAIN)
         if self.features.size and not 0 <= self.features.min() <= self.features.max() < features:
             raise InvalidModel(f"a tree asks for a feature outside 0..{features - 1}", where=DOMAIN)
-        if any(len(one) and not 0 <= one.min() <= one.max() < targets for one, _ in self.votes):
+        if any(len(indices) and not 0 <= indices.min() <= indices.max() < targets for indices, _ in self.votes):
             raise InvalidModel(f"a leaf votes for a target outside 0..{targets - 1}", where=DOMAIN)
 
     def leaf_of(self, x: Any, root: int) -> Any:

@@ -29,10 +29,10 @@ class OneHotEncoder:
         categories = labels_of(self.cats_int64s, self.cats_strings, "OneHotEncoder")
         elements = np.asarray(x) if len(self.cats_strings) else np.asarray(x).astype(np.int64)
         check_size((*elements.shape, len(categories)), "OneHotEncoder")
-        ones = (elements[..., None] == categories).astype(np.float32)
-        if not self.zeros and not ones.any(axis=-1).all():
+        encoded = (elements[..., None] == categories).astype(np.float32)
+        if not self.zeros and not encoded.any(axis=-1).all():
             raise ShapeError("an element is in no category", where="OneHotEncoder")
-        return ones
+        return encoded
 
 
 define("OneHotEncoder", OneHotEncoder, domain=DOMAIN)

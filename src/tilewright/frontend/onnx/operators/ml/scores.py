@@ -1,4 +1,4 @@
-"""What the classifiers and regressors of ai.onnx.ml share: transforms of scores, and labels of the best ones."""
+"""Scores of the classifiers and regressors of ai.onnx.ml: transforms, and labels of the best scores."""
 
 from __future__ import annotations
 

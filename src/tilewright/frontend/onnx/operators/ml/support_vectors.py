@@ -133,7 +133,7 @@ def _coupled(scores: Any, prob_a: Sequence[float], prob_b: Sequence[float], clas
     for number, (i, j) in enumerate(combinations(range(classes), 2)):
         pairwise[:, i, j] = np.clip(sigmoid(-(scores[:, number] * prob_a[number] + prob_b[number])), 1e-7, 1 - 1e-7)
         pairwise[:, j, i] = 1 - pairwise[:, i, j]
-    return np.stack([_one_coupled(one) for one in pairwise]) if len(scores) else np.zeros((0, classes))
+    return np.stack([_one_coupled(probabilities) for probabilities in pairwise]) if len(scores) else np.zeros((0, classes))
 
 
 def _one_coupled(r: Any) -> Any:

@@ -84,7 +84,7 @@ def _members(modes: Any, values: Any) -> dict[int, Any]:
     sets = np.split(numbers, np.flatnonzero(np.isnan(numbers)) + 1)
     if len(sets) < len(nodes):
         raise ShapeError(f"{len(sets)} sets for {len(nodes)} nodes", where="TreeEnsemble")
-    return {node: one[~np.isnan(one)] for node, one in zip(nodes, sets, strict=False)}
+    return {node: members[~np.isnan(members)] for node, members in zip(nodes, sets, strict=False)}
 
 
 def _children(numbers: Sequence[int], is_leaf: Sequence[int]) -> Any:

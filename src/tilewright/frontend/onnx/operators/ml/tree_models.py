@@ -150,7 +150,7 @@ def _votes(places: dict[tuple[int, int], int], votes: Sequence[Any], count: int)
         if place >= 0:
             raise InvalidModel(f"node {number} of tree {tree} votes, but is no leaf", where=DOMAIN)
         found[~place].append((target, weight))
-    return [(np.array([t for t, _ in one], np.int64), np.array([w for _, w in one])) for one in found]
+    return [(np.array([t for t, _ in pairs], np.int64), np.array([w for _, w in pairs])) for pairs in found]
 
 
 def _either(values: Sequence[float], tensor: Any) -> Any:

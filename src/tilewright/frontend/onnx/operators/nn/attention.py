@@ -58,7 +58,7 @@ class Attention:
         k = k if past_key is None else np.concatenate([past_key, k], axis=2)
         v = v if past_value is None else np.concatenate([past_value, v], axis=2)
         attention_shape(q.shape, k.shape, v.shape, grouped=True, name="Attention")
-        keys, values = (np.repeat(widened(one), q.shape[1] // one.shape[1], axis=1) for one in (k, v))
+        keys, values = (np.repeat(widened(x), q.shape[1] // x.shape[1], axis=1) for x in (k, v))
         factor = 1 / math.sqrt(q.shape[-1]) if self.scale is None else self.scale
         scores = np.matmul(widened(q), keys.swapaxes(2, 3)) * keys.dtype.type(factor)
         capped = self.softcap * np.tanh(scores / self.softcap) if self.softcap else scores
@@ -131,11 +131,11 @@ def _takes_part(queries: int, keys: int, lengths: Any, window: tuple[int | None,
     """Whether a query takes a key, as far as positions say, as an array that broadcasts to (batch, heads, queries, keys)."""
     counts = np.full((1, 1, 1, 1), keys) if lengths is None else lengths.reshape(-1, 1, 1, 1)
     position = np.arange(keys)
-    own = np.arange(queries)[:, None] + (counts - queries if first is None else first)
+    aligned = np.arange(queries)[:, None] + (counts - queries if first is None else first)
     taken = position < counts
     left, right = window
-    taken = taken if left is None else taken & (position >= own - left)
-    return taken if right is None else taken & (position <= own + right)
+    taken = taken if left is None else taken & (position >= aligned - left)
+    return taken if right is None else taken & (position <= aligned + right)
 
 
 def _biased(scores: Any, mask: Any) -> Any:

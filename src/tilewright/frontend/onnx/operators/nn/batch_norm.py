@@ -46,7 +46,7 @@ class BatchNormalization:
         check_channels("BatchNormalization", x, scale, bias, mean, var)
         if not self.training_mode:
             return _lowered(builder, x, scale, bias, mean, var, self.epsilon)
-        if any(one.dtype != "float32" for one in (x, mean, var)):
+        if any(operand.dtype != "float32" for operand in (x, mean, var)):
             text = "BatchNormalization in training in another type than float32"
             raise UnsupportedOperation(text, where="BatchNormalization")
         over = (0, *range(2, len(x.shape)))
@@ -93,10 +93,10 @@ def _lowered(builder: Builder, x: Tensor, scale: Tensor, bias: Tensor, mean: Ten
     return builder.map("add", scaled, builder.reshape(summand, shape))
 
 
-def check_channels(where: str, x: Tensor, *others: Tensor) -> None:
+def check_channels(where: str, x: Tensor, *parameters: Tensor) -> None:
     """Raises `ShapeError` unless x has channels and the others one element for each."""
-    if len(x.shape) < 2 or any(other.shape != (x.shape[1],) for other in others):
-        shapes = ", ".join(shape_text(tensor.shape) for tensor in (x, *others))
+    if len(x.shape) < 2 or any(parameter.shape != (x.shape[1],) for parameter in parameters):
+        shapes = ", ".join(shape_text(tensor.shape) for tensor in (x, *parameters))
         raise ShapeError(f"{where} of {shapes}", where=where, why="every channel takes one element")
 
 

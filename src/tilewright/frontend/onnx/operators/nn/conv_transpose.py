@@ -167,9 +167,9 @@ def _put_apart(sums: Tensor, found: Spread, filters: Extent, *, name: str, resul
 def _stuffed(builder: Builder, x: Tensor, w: Tensor, found: Spread, group: int) -> Tensor:
     stuffed = x if set(found.strides) == {1} else builder.record(_with_zeros, x, found, kind="stuff")
     extents = tuple(e * s for e, s in zip(found.extents, found.strides, strict=True))
-    ones = (1,) * len(extents)
+    strides = (1,) * len(extents)
     begins = tuple(found.span(d) - 1 - begin for d, begin in enumerate(found.begins))
-    window = Window(extents, found.kernel, ones, found.dilations, begins, begins, found.outputs)
+    window = Window(extents, found.kernel, strides, found.dilations, begins, begins, found.outputs)
     return convolved(builder, stuffed, builder.record(_reversed, w, group, kind="reverse"), window, group)
 
 

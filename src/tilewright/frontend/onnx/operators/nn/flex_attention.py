@@ -37,7 +37,7 @@ class FlexAttention:
         group = _group(q.shape, k.shape, v.shape)
         default = np.result_type(q.dtype, np.float32)
         precise = default if self.softmax_precision is None else element_type(self.softmax_precision)
-        keys, values = (np.repeat(np.asarray(one, default), group, axis=1) for one in (k, v))
+        keys, values = (np.repeat(np.asarray(x, default), group, axis=1) for x in (k, v))
         factor = 1 / math.sqrt(q.shape[-1]) if self.scale is None else self.scale
         scores = (np.asarray(q, default) @ keys.swapaxes(-1, -2) * default.type(factor)).astype(precise)
         shares = softmax(_modified(self.score_mod, scores))

@@ -59,15 +59,15 @@ def normalized(
 ) -> Tensor:
     """The norm of x with its weights: inside the reduction if they have the extents of the axes, else by maps behind it."""
     taken = x if stash == "float32" and x.dtype in ("float16", "bfloat16") else builder.cast(x, stash)
-    given = [one for one in weights if one is not None]
+    given = [weight for weight in weights if weight is not None]
     options = {"has_bias": len(weights) > 1 and weights[1] is not None} if norm is layer_norm else {}
     row = tuple(x.shape[d] for d in axes)
-    if all(one.shape == row and one.dtype == taken.dtype for one in given):
+    if all(weight.shape == row and weight.dtype == taken.dtype for weight in given):
         return builder.cast(builder.record(norm, [taken, *given], axes, epsilon, kind="norm", **options), x.dtype)
     options = dict.fromkeys(options, False)
     result = builder.cast(builder.record(norm, [taken], axes, epsilon, kind="norm", **options), x.dtype)
-    for function, one in zip(("multiply", "add"), weights, strict=False):
-        result = result if one is None else builder.map(function, result, one)
+    for function, weight in zip(("multiply", "add"), weights, strict=False):
+        result = result if weight is None else builder.map(function, result, weight)
     return result
 
 

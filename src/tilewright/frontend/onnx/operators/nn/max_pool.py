@@ -80,8 +80,8 @@ def _positions(shape: tuple[int, ...], window: Window, flat: Any, storage_order:
     place = planes
     for d in range(rank):
         outputs = np.arange(window.outputs[d]).reshape(-1, *(1,) * (rank - 1 - d))
-        own = outputs * window.strides[d] + taps[d] * window.dilations[d] - window.begins[d]
-        place = place + own * steps[d]
+        coordinate = outputs * window.strides[d] + taps[d] * window.dilations[d] - window.begins[d]
+        place = place + coordinate * steps[d]
     return np.asarray(place, np.int64)
 
 
@@ -91,18 +91,18 @@ def _first_places(x: Tensor, largest: Tensor, window: Window, *, name: str, resu
     taps = [Axis(f"k{d}", extent, AxisKind.REDUCTION) for d, extent in enumerate(window.kernel)]
     extents = {
         f"{letter}{d + first}": extent
-        for letter, first, own in (("d", 2, window.outputs), ("k", 0, window.kernel))
-        for d, extent in enumerate(own)
+        for letter, first, sizes in (("d", 2, window.outputs), ("k", 0, window.kernel))
+        for d, extent in enumerate(sizes)
     }
     places = [position(window, d, axis_index(f"d{d + 2}"), axis_index(f"k{d}")) for d in range(window.rank)]
-    constraints = tuple(one for d, place in enumerate(places) for one in inside(place, window.extents[d], extents))
-    own = tuple(axis_index(axis.name) for axis in outputs)
+    constraints = tuple(constraint for d, place in enumerate(places) for constraint in inside(place, window.extents[d], extents))
+    indices = tuple(axis_index(axis.name) for axis in outputs)
     guard = Guard(constraints, float("nan")) if constraints else None
-    reads = (Access(x.name, (*own[:2], *places), guard), Access(largest.name, own))
+    reads = (Access(x.name, (*indices[:2], *places), guard), Access(largest.name, indices))
     number = sum((place * prod(window.extents[d + 1 :]) for d, place in enumerate(places)), Index())
     body = apply("where", apply("equal", Load(0), Load(1)), _value(number), Literal(float(prod(window.extents))))
     accumulator = "float64" if x.dtype == "float64" else "float32"
-    operator = Operator(name, "window", (*outputs, *taps), reads, Access(result, own), body, REDUCTIONS["min"], accumulator)
+    operator = Operator(name, "window", (*outputs, *taps), reads, Access(result, indices), body, REDUCTIONS["min"], accumulator)
     return operator, Tensor(result, largest.shape, "float32")
 
 
@@ -113,7 +113,7 @@ def _value(index: Index) -> Scalar:
 
 
 def _sum(parts: Sequence[Scalar]) -> Scalar:
-    return reduce(lambda one, other: apply("add", one, other), parts)
+    return reduce(lambda left, right: apply("add", left, right), parts)
 
 
 def _numbered(window: Window, channels: int, storage_order: int) -> Scalar:
@@ -123,8 +123,8 @@ def _numbered(window: Window, channels: int, storage_order: int) -> Scalar:
         parts: list[Scalar] = []
         for d, extent in enumerate(window.extents):
             row = apply("floor_divide", place, Literal(float(prod(window.extents[d + 1 :]))))
-            own = apply("mod", row, Literal(float(extent)))
-            parts.append(apply("multiply", own, Literal(float(prod(window.extents[:d])))))
+            coordinate = apply("mod", row, Literal(float(extent)))
+            parts.append(apply("multiply", coordinate, Literal(float(prod(window.extents[:d])))))
         place = _sum(parts)
     image = apply("add", apply("multiply", AxisValue("d0"), Literal(float(channels))), AxisValue("d1"))
     return apply("add", apply("multiply", image, Literal(float(prod(window.extents)))), place)

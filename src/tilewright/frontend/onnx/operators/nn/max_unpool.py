@@ -47,8 +47,8 @@ def _places(positions: Any, pooled: tuple[int, ...], shape: tuple[int, ...]) -> 
     where = f"MaxUnpool of {shape_text(pooled)} into {shape_text(shape)}"
     check_positions(positions, prod(pooled), where, least=0)
     places = np.unravel_index(positions, pooled)
-    for own, extent in zip(places, shape, strict=True):
-        check_positions(own, extent, where, least=0)
+    for coordinates, extent in zip(places, shape, strict=True):
+        check_positions(coordinates, extent, where, least=0)
     return places
 
 

@@ -38,8 +38,8 @@ class RotaryEmbedding:
         heads = widened(x).reshape(*x.shape[:2], -1, width) if x.ndim == 3 else widened(x).swapaxes(1, 2)
         _check_caches(x.shape, cos_cache.shape, sin_cache.shape, position_ids is not None, turned)
         if position_ids is not None:
-            cos_cache, sin_cache = (Gather().reference(one, position_ids) for one in (cos_cache, sin_cache))
-        cos, sin = (widened(one)[:, :, None] for one in (cos_cache, sin_cache))
+            cos_cache, sin_cache = (Gather().reference(cache, position_ids) for cache in (cos_cache, sin_cache))
+        cos, sin = (widened(cache)[:, :, None] for cache in (cos_cache, sin_cache))
         first, second = _pairs(turned, bool(self.interleaved))
         result = heads.copy()
         result[..., first] = heads[..., first] * cos - heads[..., second] * sin
@@ -53,7 +53,7 @@ class RotaryEmbedding:
         heads, width, turned = self._extents(x.shape)
         _check_caches(x.shape, cos_cache.shape, sin_cache.shape, position_ids is not None, turned)
         if position_ids is not None:
-            cos_cache, sin_cache = (Gather().lower(builder, one, position_ids) for one in (cos_cache, sin_cache))
+            cos_cache, sin_cache = (Gather().lower(builder, cache, position_ids) for cache in (cos_cache, sin_cache))
         is_interleaved = bool(self.interleaved)
         if turned == width:
             return builder.record(_rotation, x, cos_cache, sin_cache, heads, width, interleaved=is_interleaved, kind="rotation")
@@ -100,11 +100,11 @@ def _rotation(
     length = x.shape[1 if is_packed else 2]
     half = width // 2
     axes = [Axis("b", x.shape[0]), Axis("n", heads), Axis("t", length), Axis("j", half), Axis("s", 2)]
-    column, other = ((axis("j") * 2 + place if interleaved else axis("j") + place * half) for place in _places())
+    column, partner = ((axis("j") * 2 + place if interleaved else axis("j") + place * half) for place in _places())
     reads = (
         Access(x.name, _position(is_packed, width, column)),
-        Access(x.name, _position(is_packed, width, other)),
-        *(Access(one.name, (axis("b"), axis("t"), axis("j"))) for one in (cos, sin)),
+        Access(x.name, _position(is_packed, width, partner)),
+        *(Access(cache.name, (axis("b"), axis("t"), axis("j"))) for cache in (cos, sin)),
     )
     sign = apply("subtract", apply("multiply", AxisValue("s"), Literal(2.0)), Literal(1.0))
     across = apply("multiply", apply("multiply", Load(1), Load(3)), sign)

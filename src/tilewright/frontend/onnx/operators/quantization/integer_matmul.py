@@ -47,7 +47,7 @@ class QLinearMatMul:
         y_zero_point: Any,
     ) -> Any:
         products = MatMulInteger().reference(a, b, a_zero_point, b_zero_point)
-        a_factor, b_factor, y_factor = (widened(one) for one in (_rows(a_scale, a), b_scale, _rows(y_scale, a)))
+        a_factor, b_factor, y_factor = (widened(factor) for factor in (_rows(a_scale, a), b_scale, _rows(y_scale, a)))
         return quantized(products * (a_factor * b_factor / y_factor), _rows(y_zero_point, a))
 
     def lower(
@@ -64,13 +64,13 @@ class QLinearMatMul:
     ) -> Tensor:
         """A contraction of int32 numbers, and maps that scale and round its results."""
         scales = (a_scale, b_scale, y_scale)
-        if y_zero_point.dtype not in SMALL or any(one.dtype == "float64" or one.shape not in ((), (1,)) for one in scales):
+        if y_zero_point.dtype not in SMALL or any(scale.dtype == "float64" or scale.shape not in ((), (1,)) for scale in scales):
             raise UnsupportedOperation("QLinearMatMul with scales of rows or columns has no lowering")
         if y_zero_point.shape not in ((), (1,)):
             raise UnsupportedOperation("QLinearMatMul with zero points of rows has no lowering")
         products = MatMulInteger().lower(builder, a, b, a_zero_point, b_zero_point)
         factor = apply("divide", apply("multiply", Load(1), Load(2)), Load(3))
-        numbers = [builder.reshape(one, ()) for one in scales]
+        numbers = [builder.reshape(scale, ()) for scale in scales]
         steps = builder.body(apply("multiply", Load(0), factor), products, *numbers, dtype="float32", kind="scale")
         return lowered_quantized(builder, steps, builder.reshape(y_zero_point, ()), y_zero_point.dtype)
 

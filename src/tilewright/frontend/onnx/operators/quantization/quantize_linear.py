@@ -38,7 +38,7 @@ class QuantizeLinear:
     def reference(self, x: Any, y_scale: Any, y_zero_point: Any = None) -> Any:
         if y_zero_point is None:
             y_zero_point = np.zeros((), element_type(self.output_dtype or 2))
-        scale, zero = (spread(one, x.shape, self.axis, self.block_size) for one in (y_scale, y_zero_point))
+        scale, zero = (spread(parameter, x.shape, self.axis, self.block_size) for parameter in (y_scale, y_zero_point))
         chosen = np.float32 if not self.precision else widened(np.zeros((), element_type(self.precision))).dtype
         with np.errstate(all="ignore"):
             return quantized(x.astype(chosen) / scale.astype(chosen), zero, saturate=bool(self.saturate))

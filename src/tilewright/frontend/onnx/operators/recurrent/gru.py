@@ -23,9 +23,6 @@ class GRU(RecurrentLayer):
     gates: ClassVar[int] = 3
     default_activations: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh")
 
-    def reference(self, x: Any, w: Any, r: Any, b: Any = None, sequence_lens: Any = None, initial_h: Any = None) -> Any:
-        return self.run(x, w, r, b, sequence_lens, (initial_h,))
-
     def cell(self, way: Direction) -> Cell:
         weights, biases = np.split(way.recurrent, 3), np.split(way.recurrent_bias, 3)
         f, g = way.functions

@@ -50,6 +50,9 @@ class RecurrentLayer(ABC):
     gates: ClassVar[int]
     default_activations: ClassVar[tuple[str, ...]]
 
+    def reference(self, x: Any, w: Any, r: Any, b: Any = None, sequence_lens: Any = None, initial_h: Any = None) -> Any:
+        return self.run(x, w, r, b, sequence_lens, (initial_h,))
+
     @abstractmethod
     def cell(self, way: Direction) -> Cell:
         """The step of the layer with the parameters of a direction."""

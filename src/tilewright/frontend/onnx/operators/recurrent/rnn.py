@@ -16,9 +16,6 @@ class RNN(RecurrentLayer):
     gates: ClassVar[int] = 1
     default_activations: ClassVar[tuple[str, ...]] = ("Tanh",)
 
-    def reference(self, x: Any, w: Any, r: Any, b: Any = None, sequence_lens: Any = None, initial_h: Any = None) -> Any:
-        return self.run(x, w, r, b, sequence_lens, (initial_h,))
-
     def cell(self, way: Direction) -> Cell:
         (f,) = way.functions
 

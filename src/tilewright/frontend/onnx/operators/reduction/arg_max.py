@@ -60,13 +60,13 @@ def _position_of(
     axes = tuple(
         Axis(f"d{d}", extent, AxisKind.REDUCTION if d == axis else AxisKind.PARALLEL) for d, extent in enumerate(x.shape)
     )
-    own = tuple(axis_index(a.name) for a in axes)
-    kept = [(constant(0), 1) if d == axis else (index, x.shape[d]) for d, index in enumerate(own)]
+    indices = tuple(axis_index(a.name) for a in axes)
+    kept = [(constant(0), 1) if d == axis else (index, x.shape[d]) for d, index in enumerate(indices)]
     kept = kept if keepdims else [pair for d, pair in enumerate(kept) if d != axis]
     extent = x.shape[axis]
     reduction = _extreme_and_position(function, f"d{axis}", extent if isinstance(extent, int) else extent.high, last)
     write = Access(result, tuple(index for index, _ in kept))
-    operator = Operator(name, "position", axes, (Access(x.name, own),), write, Load(0), reduction, accumulator_of(x.dtype))
+    operator = Operator(name, "position", axes, (Access(x.name, indices),), write, Load(0), reduction, accumulator_of(x.dtype))
     return operator, Tensor(result, tuple(extent for _, extent in kept), "int64")
 
 

@@ -59,12 +59,12 @@ def _cumulated(
     function: str, x: Tensor, axis: int, exclusive: bool, reverse: bool, *, name: str, result: str
 ) -> tuple[Operator, Tensor]:
     axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(x.shape))
-    own, taken = [axis_index(a.name) for a in axes], axis_index("k")
-    ahead: Index = taken - own[axis] if reverse else own[axis] - taken
-    indices = tuple(taken if d == axis else index for d, index in enumerate(own))
+    outputs, taken = [axis_index(a.name) for a in axes], axis_index("k")
+    ahead: Index = taken - outputs[axis] if reverse else outputs[axis] - taken
+    indices = tuple(taken if d == axis else index for d, index in enumerate(outputs))
     guard = Guard((ahead - 1 if exclusive else ahead,), 0.0 if function == "sum" else 1.0)
     loops = (*axes, Axis("k", x.shape[axis], AxisKind.REDUCTION))
-    read, write = Access(x.name, indices, guard), Access(result, tuple(own))
+    read, write = Access(x.name, indices, guard), Access(result, tuple(outputs))
     kind = f"cum{function}"
     operator = Operator(name, kind, loops, (read,), write, Load(0), REDUCTIONS[function], accumulator_of(x.dtype))
     return operator, Tensor(result, x.shape, x.dtype)

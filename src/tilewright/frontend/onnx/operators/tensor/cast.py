@@ -30,7 +30,7 @@ class Cast:
     round_mode: str = "up"
 
     def reference(self, x: Any) -> Any:
-        if x.dtype == object and any(not isinstance(one, str | bytes) for one in x.reshape(-1)):
+        if x.dtype == object and any(not isinstance(element, str | bytes) for element in x.reshape(-1)):
             return x
         return converted(x, element_type(self.to), bool(self.saturate), text_of(self.round_mode))
 

@@ -20,7 +20,7 @@ def converted(x: Any, target: np.dtype[Any], saturate: bool = True, round_mode: 
     if target.hasobject:
         return _texts(x)
     if x.dtype.hasobject:
-        x = np.array([float(text_of(one)) for one in x.reshape(-1)], np.float64).reshape(x.shape)
+        x = np.array([float(text_of(element)) for element in x.reshape(-1)], np.float64).reshape(x.shape)
     if target.kind == "b":
         return x.astype(np.float32) != 0 if x.dtype.kind not in "biufc" else x.astype(bool)
     if target.name == POWER:
@@ -65,5 +65,5 @@ def _texts(x: Any) -> Any:
     """Numbers as the shortest text that says which one it is."""
     if x.dtype == object:
         return x
-    texts = [str(one) for one in x.reshape(-1)]
+    texts = [str(element) for element in x.reshape(-1)]
     return np.array(texts, object).reshape(x.shape)

@@ -46,8 +46,8 @@ class GatherElements:
     def reference(self, x: Any, ids: Any) -> Any:
         axis = normalize_axis(self.axis, x.ndim, "GatherElements")
         check_positions(ids, x.shape[axis], "GatherElements")
-        own = tuple(slice(extent) if d != axis else slice(None) for d, extent in enumerate(ids.shape))
-        return np.take_along_axis(x[own], ids, axis)
+        region = tuple(slice(extent) if d != axis else slice(None) for d, extent in enumerate(ids.shape))
+        return np.take_along_axis(x[region], ids, axis)
 
     def lower(self, builder: Builder, x: Tensor, ids: Tensor) -> Tensor:
         """A map with a lookup."""
@@ -91,12 +91,12 @@ def _as_slice(ids: Any, extent: Extent) -> int | slice | None:
     """One position, or the range that a vector of positions inside of the extent is; None if that is not known."""
     if ids is None or ids.ndim > 1 or not ids.size or not isinstance(extent, int) or ids.dtype.hasobject:
         return None
-    first, *others = (int(position) % extent for position in ids.reshape(-1))
+    first, *rest = (int(position) % extent for position in ids.reshape(-1))
     if ids.ndim == 0:
         return first
-    step = others[0] - first if others else 1
+    step = rest[0] - first if rest else 1
     stop = first + step * ids.size
-    is_range = step != 0 and others == list(range(first + step, stop, step))
+    is_range = step != 0 and rest == list(range(first + step, stop, step))
     return slice(first, None if stop < 0 else stop, step) if is_range else None
 
 

@@ -52,10 +52,10 @@ class Pad:
         axes: Tensor | None = None,
     ) -> Tensor:
         mode = _checked(self.mode)
-        own = _pads(_integers(builder, pads), None if axes is None else _integers(builder, axes), len(x.shape))
-        is_needed = mode == "constant" and constant_value is not None and any(map(any, own))
+        amounts = _pads(_integers(builder, pads), None if axes is None else _integers(builder, axes), len(x.shape))
+        is_needed = mode == "constant" and constant_value is not None and any(map(any, amounts))
         value = builder.contents(constant_value).reshape(-1)[0] if is_needed and constant_value is not None else 0
-        return _lowered(builder, x, own, value, mode)
+        return _lowered(builder, x, amounts, value, mode)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,9 +120,9 @@ def _fill(value: Any, dtype: str) -> float:
 
 def _integers(builder: Builder, values: Tensor) -> list[int]:
     found = builder.integers(values)
-    if not all(isinstance(one, int) for one in found):
+    if not all(isinstance(value, int) for value in found):
         raise UnsupportedOperation("Pad by extents that are known at run time")
-    return [int(one) for one in found if isinstance(one, int)]
+    return [int(value) for value in found if isinstance(value, int)]
 
 
 def _continued(builder: Builder, x: Tensor, axis: int, before: int, behind: int, mode: str) -> Tensor:
@@ -143,8 +143,8 @@ def _continued(builder: Builder, x: Tensor, axis: int, before: int, behind: int,
 def _run(builder: Builder, x: Tensor, axis: int, start: int, count: int, step: int) -> Tensor:
     """`count` positions from `start` on; those of step 0 are all the same."""
     if step == 0:
-        one = builder.slice(x, (slice(None),) * axis + (slice(start, start + 1),))
-        return builder.record(_repeated, one, axis, count, kind="repeat")
+        slab = builder.slice(x, (slice(None),) * axis + (slice(start, start + 1),))
+        return builder.record(_repeated, slab, axis, count, kind="repeat")
     stop = start + step * count
     return builder.slice(x, (slice(None),) * axis + (slice(start, None if stop < 0 else stop, step),))
 
@@ -153,9 +153,9 @@ def _repeated(x: Tensor, axis: int, count: int, *, name: str, result: str) -> tu
     """A dimension of one element, that element so many times."""
     shape = tuple(count if d == axis else extent for d, extent in enumerate(x.shape))
     axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
-    own = tuple(axis_index(a.name) for a in axes)
-    read = Access(x.name, tuple(constant(0) if d == axis else index for d, index in enumerate(own)))
-    operator = Operator(name, "broadcast", axes, (read,), Access(result, own), Load(0), accumulator=accumulator_of(x.dtype))
+    indices = tuple(axis_index(a.name) for a in axes)
+    read = Access(x.name, tuple(constant(0) if d == axis else index for d, index in enumerate(indices)))
+    operator = Operator(name, "broadcast", axes, (read,), Access(result, indices), Load(0), accumulator=accumulator_of(x.dtype))
     return operator, Tensor(result, shape, x.dtype)
 
 

@@ -33,14 +33,14 @@ class Reshape:
         """An index change."""
         return builder.reshape(x, self._wanted(x.shape, builder.integers(shape)))
 
-    def _wanted(self, own: Sequence[Extent], shape: Sequence[Extent]) -> tuple[Extent, ...]:
+    def _wanted(self, given: Sequence[Extent], shape: Sequence[Extent]) -> tuple[Extent, ...]:
         """The shape with zeros replaced by the extents at their places, unless they mean themselves."""
         if self.allowzero:
             return tuple(shape)
-        if any(extent == 0 and place >= len(own) for place, extent in enumerate(shape)):
+        if any(extent == 0 and place >= len(given) for place, extent in enumerate(shape)):
             text = f"shape {shape_text(shape)} copies a dimension that is not there"
-            raise ShapeError(text, where=f"Reshape of {shape_text(own)}")
-        return tuple(own[place] if extent == 0 else extent for place, extent in enumerate(shape))
+            raise ShapeError(text, where=f"Reshape of {shape_text(given)}")
+        return tuple(given[place] if extent == 0 else extent for place, extent in enumerate(shape))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +66,13 @@ class Flatten:
 
 def _product(extents: Sequence[Extent]) -> Extent:
     """The product of extents of which one, if all others are 1, may be a symbol."""
-    others = [extent for extent in extents if extent != 1]
-    numbers = [extent for extent in others if isinstance(extent, int)]
-    if len(numbers) == len(others):
+    factors = [extent for extent in extents if extent != 1]
+    numbers = [extent for extent in factors if isinstance(extent, int)]
+    if len(numbers) == len(factors):
         return math.prod(numbers)
-    if len(others) > 1:
+    if len(factors) > 1:
         raise UnsupportedOperation(f"the product of {shape_text(extents)} as an extent")
-    return others[0]
+    return factors[0]
 
 
 define("Reshape", Reshape, since=5)

@@ -64,10 +64,10 @@ def _positions(lengths: Tensor, extent: int, *, name: str, result: str) -> tuple
 
 def _reversed(x: Tensor, places: Tensor, batch: int, time: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
     axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(x.shape))
-    own = [axis_index(a.name) for a in axes]
-    indices = tuple(constant(0) if d == time else index for d, index in enumerate(own))
-    reads = (Access(places.name, (own[batch], own[time])), Access(x.name, indices, lookups=((time, 0),)))
-    write = Access(result, tuple(own))
+    outputs = [axis_index(a.name) for a in axes]
+    indices = tuple(constant(0) if d == time else index for d, index in enumerate(outputs))
+    reads = (Access(places.name, (outputs[batch], outputs[time])), Access(x.name, indices, lookups=((time, 0),)))
+    write = Access(result, tuple(outputs))
     return Operator(name, BY_LENGTH, axes, reads, write, Load(1), accumulator=x.dtype), Tensor(result, x.shape, x.dtype)
 
 

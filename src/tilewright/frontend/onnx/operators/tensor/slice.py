@@ -31,7 +31,9 @@ class Slice:
         steps: Tensor | None = None,
     ) -> Tensor:
         """An index change."""
-        chosen, walked = (None if one is None else [_whole(v) for v in builder.integers(one)] for one in (axes, steps))
+        chosen, walked = (
+            None if operand is None else [_whole(v) for v in builder.integers(operand)] for operand in (axes, steps)
+        )
         key = _key(x.shape, builder.integers(starts), builder.integers(ends), chosen, walked)
         return x if all(part == slice(None) for part in key) else builder.slice(x, key)
 

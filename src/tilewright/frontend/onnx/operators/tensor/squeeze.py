@@ -83,8 +83,8 @@ def _unsqueezed(shape: Sequence[Extent], axes: Sequence[Any]) -> tuple[Extent, .
     chosen = {normalize_axis(axis, rank, "Unsqueeze") for axis in axes}
     if len(chosen) < len(axes):
         raise ShapeError(f"axes {tuple(axes)} name a dimension twice", where=f"Unsqueeze of {shape_text(shape)}")
-    own = iter(shape)
-    return tuple(1 if axis in chosen else next(own) for axis in range(rank))
+    extents = iter(shape)
+    return tuple(1 if axis in chosen else next(extents) for axis in range(rank))
 
 
 define("Squeeze", SqueezeBefore13)

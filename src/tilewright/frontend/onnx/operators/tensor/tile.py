@@ -52,15 +52,15 @@ def _tile(x: Tensor, repeats: Sequence[int], *, name: str, result: str) -> tuple
     shape = tuple(_repeated(extent, count, x) for extent, count in zip(x.shape, repeats, strict=True))
     axes, written, read_at = list[Axis](), list[Index](), list[Index]()
     for d, (extent, count) in enumerate(zip(x.shape, repeats, strict=True)):
-        own = axis_index(f"d{d}")
+        index = axis_index(f"d{d}")
         if count == 1 or not isinstance(extent, int) or extent < 2:
             axes.append(Axis(f"d{d}", shape[d]))
-            written.append(own)
-            read_at.append(constant(0) if extent == 1 else own)
+            written.append(index)
+            read_at.append(constant(0) if extent == 1 else index)
         else:
             axes += [Axis(f"r{d}", count), Axis(f"d{d}", extent)]
-            written.append(axis_index(f"r{d}") * extent + own)
-            read_at.append(own)
+            written.append(axis_index(f"r{d}") * extent + index)
+            read_at.append(index)
     read = Access(x.name, tuple(read_at))
     write, accumulator = Access(result, tuple(written)), accumulator_of(x.dtype)
     return Operator(name, "tile", tuple(axes), (read,), write, Load(0), accumulator=accumulator), Tensor(result, shape, x.dtype)

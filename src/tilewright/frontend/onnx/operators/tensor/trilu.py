@@ -48,12 +48,12 @@ def _triangle(x: Tensor, diagonal: int, upper: bool, *, name: str, result: str) 
     (3, 4)
     """
     axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(x.shape))
-    own = tuple(axis_index(a.name) for a in axes)
+    indices = tuple(axis_index(a.name) for a in axes)
     ahead = apply("subtract", AxisValue(axes[-1].name), AxisValue(axes[-2].name))
     is_kept = apply("greater_equal" if upper else "less_equal", ahead, Literal(float(max(-SPREAD, min(diagonal, SPREAD)))))
     body = apply("where", is_kept, Load(0), Literal(0.0))
     operator = Operator(
-        name, "trilu", axes, (Access(x.name, own),), Access(result, own), body, accumulator=accumulator_of(x.dtype)
+        name, "trilu", axes, (Access(x.name, indices),), Access(result, indices), body, accumulator=accumulator_of(x.dtype)
     )
     return operator, Tensor(result, x.shape, x.dtype)
 

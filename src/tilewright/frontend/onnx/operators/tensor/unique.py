@@ -24,7 +24,7 @@ class Unique:
             order = np.argsort(first, kind="stable")
             inverse = np.argsort(order, kind="stable")[inverse]
             values, first, counts = np.take(values, order, axis=self.axis or 0), first[order], counts[order]
-        return values, *(one.astype(np.int64) for one in (first, inverse, counts))
+        return values, *(positions.astype(np.int64) for positions in (first, inverse, counts))
 
 
 define("Unique", Unique, since=11)

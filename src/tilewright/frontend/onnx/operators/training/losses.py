@@ -51,7 +51,7 @@ class NegativeLogLikelihoodLoss:
     def lower(self, builder: Builder, x: Tensor, target: Tensor, weight: Tensor | None = None) -> Tensor:
         """Gathers of the chosen elements and of their weights, a map, and for a scalar sums of the losses and of the weights."""
         self._check(x.shape, target.shape)
-        if any(one is not None and one.dtype != x.dtype for one in (x, weight)):
+        if any(operand is not None and operand.dtype != x.dtype for operand in (x, weight)):
             raise UnsupportedOperation("a loss of several element types")
         counted: Scalar | None = None
         classes = target
