@@ -67,9 +67,9 @@ class Expected:
 
 def _deviation(actual: Array, expected: Array) -> Array:
     """Of every element; infinite where just one is NaN."""
-    one, other = actual.astype(np.float64), expected.astype(np.float64)
+    left, right = actual.astype(np.float64), expected.astype(np.float64)
     with np.errstate(all="ignore"):
-        deviation = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, np.abs(one - other))
+        deviation = np.where((left == right) | (np.isnan(left) & np.isnan(right)), 0.0, np.abs(left - right))
     return np.where(np.isnan(deviation), np.inf, deviation)
 
 
@@ -102,10 +102,10 @@ def _stages(
 ) -> Iterator[tuple[str, Sequence[Array]]]:
     """The name of every stage and the outputs after it."""
     rewritten = graph
-    for one in compiler.REWRITES:
-        before, rewritten = rewritten, one.run(rewritten)
+    for rewrite in compiler.REWRITES:
+        before, rewritten = rewritten, rewrite.run(rewritten)
         if rewritten is not before and rewritten != before:
-            yield f"the rewrite {one.name}", _outputs(rewritten, inputs, "float64")
+            yield f"the rewrite {rewrite.name}", _outputs(rewritten, inputs, "float64")
     yield "code generation", _run(graph, inputs, machine, fuse, threads)
 
 
@@ -135,7 +135,7 @@ def _instance(graph: Graph) -> tuple[dict[str, Array], list[Expected]] | None:
             expected = _expected(graph, inputs)
         except (TilewrightError, IndexError):
             continue
-        undefined = sum(int((~np.isfinite(one.exact.astype(np.float64))).sum()) for one in expected)
+        undefined = sum(int((~np.isfinite(output.exact.astype(np.float64))).sum()) for output in expected)
         if undefined < fewest:
             best, fewest = (inputs, expected), undefined
         if not undefined:
@@ -176,10 +176,10 @@ def _largest(array: Array) -> float:
     return float(values[np.isfinite(values)].max(initial=0.0))
 
 
-def _distance(one: Array, other: Array) -> float:
+def _distance(left: Array, right: Array) -> float:
     """The largest difference of elements; those that are no finite numbers do not count."""
     with np.errstate(all="ignore"):
-        return _largest(one.astype(np.float64) - other.astype(np.float64))
+        return _largest(left.astype(np.float64) - right.astype(np.float64))
 
 
 def _inputs(graph: Graph, kind: str) -> dict[str, Array]:

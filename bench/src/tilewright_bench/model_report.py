@@ -23,7 +23,7 @@ class ModelReport(Report):
 
     def as_document(self) -> dict[str, Any]:
         """That of every benchmark, and the predictions."""
-        return {**Report.as_document(self), "predictions": [dataclasses.asdict(one) for one in self.predictions]}
+        return {**Report.as_document(self), "predictions": [dataclasses.asdict(prediction) for prediction in self.predictions]}
 
     def as_text(self) -> str:
         """The same for people."""

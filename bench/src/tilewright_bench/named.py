@@ -25,8 +25,8 @@ def case_names() -> Iterator[str]:
 
 def own_contender(name: str, threads: int) -> Contender:
     """The contender, after its first call."""
-    own, case = _own_and_case(name)
-    contender: Contender = next(one for one in own.prepare(case, threads) if one.name == OWN)
+    module, case = _own_and_case(name)
+    contender: Contender = next(prepared for prepared in module.prepare(case, threads) if prepared.name == OWN)
     contender.call()
     return contender
 

@@ -39,9 +39,9 @@ class Progress:
         if self._bar and self._task is not None:
             self._bar.update(self._task, completed=self._done, description=f"{self._title}: {describe(case)}")
         elif result is not None:
-            own = result.timing(OWN)
-            failed = own.failure if own and own.failure else "wrong"
-            seconds = units.seconds(own.seconds) if own and own.seconds is not None else failed
+            timing = result.timing(OWN)
+            failed = timing.failure if timing and timing.failure else "wrong"
+            seconds = units.seconds(timing.seconds) if timing and timing.seconds is not None else failed
             self._console.print(f"{self._title} [{self._done}/{self._total}] {describe(case)}: {seconds}", markup=False)
 
 

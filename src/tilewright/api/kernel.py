@@ -216,7 +216,7 @@ def output_arrays(result: pytree.Structure, out: Any) -> list[Array]:
     """
     arrays = [as_array(leaf) for leaf in _aligned(result, out, "out")]
     for number, array in enumerate(arrays):
-        if _overlaps_itself(array) or any(np.shares_memory(array, other) for other in arrays[:number]):
+        if _overlaps_itself(array) or any(np.shares_memory(array, earlier) for earlier in arrays[:number]):
             raise TilewrightError(
                 "elements of out= share memory", where=f"array {number} of out=", hint="pass arrays that do not overlap"
             )
@@ -276,11 +276,11 @@ def _plain_parameters(call: pytree.Node) -> int:
 
 
 def _check_runs_here(needed: frozenset[str], machine: Machine) -> None:
-    here = Machine.detect()
-    missing = sorted(needed - here.features) if here.architecture == machine.architecture else [machine.architecture]
+    host = Machine.detect()
+    missing = sorted(needed - host.features) if host.architecture == machine.architecture else [machine.architecture]
     if missing:
         raise TilewrightError(
             f"a kernel for {machine.name} cannot run on this machine",
-            why=f"this CPU ({here.architecture}) lacks {', '.join(missing)}",
+            why=f"this CPU ({host.architecture}) lacks {', '.join(missing)}",
             hint="lower(...).explain() works for any target; leave out target= to compile for this machine",
         )

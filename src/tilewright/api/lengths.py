@@ -90,15 +90,16 @@ class DynamicDimensions:
     def _find_varying(self, count: int) -> None:
         varying = [position for position in range(count) if self._varies(position)]
         self._varying = tuple(
-            (one, tuple(other for other in varying if other < one and self._is_always_equal(other, one))) for one in varying
+            (number, tuple(earlier for earlier in varying if earlier < number and self._is_always_equal(earlier, number)))
+            for number in varying
         )
 
     def _varies(self, position: int) -> bool:
         values = {extents[position] for extents in self.seen if extents[position] > 1}
         return len(values) > (0 if self._dynamic else 1)
 
-    def _is_always_equal(self, one: int, other: int) -> bool:
-        return all(extents[one] == extents[other] or min(extents[one], extents[other]) <= 1 for extents in self.seen)
+    def _is_always_equal(self, first: int, second: int) -> bool:
+        return all(extents[first] == extents[second] or min(extents[first], extents[second]) <= 1 for extents in self.seen)
 
 
 def symbols(key: Extents) -> dict[int, list[int]]:

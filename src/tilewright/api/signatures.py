@@ -124,8 +124,8 @@ class Signatures(Generic[TracedT, MadeT]):
             raise
         finally:
             with self._lock:
-                for one in {key, extents}:
-                    self._begun.pop(one, None)
+                for begun in {key, extents}:
+                    self._begun.pop(begun, None)
             making.end(problem)
 
     def _attempt(self, key: Extents, extents: Extents, maker: Maker[TracedT, MadeT]) -> MadeT | None:

@@ -24,12 +24,12 @@ def shorten(problem: BaseException) -> None:
     seen: set[int] = set()
     left: list[BaseException | None] = [problem]
     while left:
-        one = left.pop()
-        if one is None or id(one) in seen:
+        linked = left.pop()
+        if linked is None or id(linked) in seen:
             continue
-        seen.add(id(one))
-        one.__traceback__ = _foreign_frames(one.__traceback__)
-        left += [one.__cause__, one.__context__]
+        seen.add(id(linked))
+        linked.__traceback__ = _foreign_frames(linked.__traceback__)
+        left += [linked.__cause__, linked.__context__]
 
 
 def _foreign_frames(trace: TracebackType | None) -> TracebackType | None:

@@ -50,7 +50,7 @@ FUSE = {"prices": None, "always": True, "never": False}
 )
 @click.option("--source", is_flag=True, help="Print the generated C instead.")
 def explain(
-    what: str,
+    subject: str,
     softmax: bool,
     arguments: tuple[Spec, ...],
     shapes: dict[str, tuple[int, ...]],
@@ -63,13 +63,13 @@ def explain(
     with --arg's."""
     import tilewright as tw
 
-    if what.endswith(".onnx"):
-        click.echo(_model(what, shapes, target))
+    if subject.endswith(".onnx"):
+        click.echo(_model(subject, shapes, target))
         return
-    function, operands = _chain(what, softmax, arguments) if _is_chain(what) else _function(what, softmax, arguments)
+    function, operands = _chain(subject, softmax, arguments) if _is_chain(subject) else _function(subject, softmax, arguments)
     specs = [tw.spec(shape, dtype) for shape, dtype in operands]
     user_code.check_arguments(function, specs)
-    with user_code.blamed(what):
+    with user_code.blamed(subject):
         lowered = tw.jit(function, target=target, fuse=FUSE[fuse]).lower(*specs)
         model_plan = _without(terms, lowered.model_plan, FUSE[fuse]) if terms and lowered.model_plan.plans else lowered.model_plan
     if terms and not source:
@@ -81,7 +81,7 @@ def _model(path: str, shapes: dict[str, tuple[int, ...]], target: str | None) ->
     import tilewright.onnx as ort
 
     session = ort.InferenceSession(path, target=target, prepare=False)
-    names = {extent for one in session.get_inputs() for extent in one.shape if isinstance(extent, str)}
+    names = {extent for declared in session.get_inputs() for extent in declared.shape if isinstance(extent, str)}
     return session.explain(**{name: shape[0] if name in names else shape for name, shape in shapes.items()})
 
 
@@ -92,8 +92,8 @@ def _without(terms: tuple[str, ...], planned: ModelPlan, fuse: bool | None) -> M
     return partition(planned.graph, machine, fuse=fuse, coefficients=coefficients)
 
 
-def _is_chain(what: str) -> bool:
-    return what.upper() in {shape.name for shape in TABLE_IV}
+def _is_chain(subject: str) -> bool:
+    return subject.upper() in {shape.name for shape in TABLE_IV}
 
 
 def _chain(name: str, softmax: bool, arguments: tuple[Spec, ...]) -> tuple[Callable[..., Any], tuple[Spec, ...]]:
@@ -105,12 +105,12 @@ def _chain(name: str, softmax: bool, arguments: tuple[Spec, ...]) -> tuple[Calla
     return function, tuple((operand, "float32") for operand in chain_shape(name.upper()).operands)
 
 
-def _function(what: str, softmax: bool, arguments: tuple[Spec, ...]) -> tuple[Callable[..., Any], tuple[Spec, ...]]:
-    place, colon, name = what.rpartition(":")
+def _function(subject: str, softmax: bool, arguments: tuple[Spec, ...]) -> tuple[Callable[..., Any], tuple[Spec, ...]]:
+    place, colon, name = subject.rpartition(":")
     if not colon or not place:
-        raise click.UsageError(f"{what!r} is neither a chain of Table IV (G1 to G12) nor FILE.py:FUNCTION or MODULE:FUNCTION")
+        raise click.UsageError(f"{subject!r} is neither a chain of Table IV (G1 to G12) nor FILE.py:FUNCTION or MODULE:FUNCTION")
     if not arguments:
-        raise click.UsageError(f"{what} needs the shape of each argument: --arg 12x512x64")
+        raise click.UsageError(f"{subject} needs the shape of each argument: --arg 12x512x64")
     if softmax:
         raise click.UsageError("--softmax is for the chains of Table IV")
     return user_code.load(place, name), arguments

@@ -15,20 +15,22 @@ NORMAL = {"tensor(float)": "float32", "tensor(double)": "float64", "tensor(float
 SEED = 0
 
 
-def made_feed(one: Any, shapes: Shapes) -> Any:
+def made_feed(declared: Any, shapes: Shapes) -> Any:
     """An array for an input (a `NodeArg`), the same in every run.
 
     Normal numbers; ones for a mask (by its name) and booleans; 0 and 1 for other integers, which every table of embeddings has.
     Raises `TilewrightError` for an unknown shape, and for strings and what is no tensor.
     """
-    shape = tuple(shapes.get(one.name) or (_extent(one.name, extent, shapes) for extent in one.shape))
+    shape = tuple(shapes.get(declared.name) or (_extent(declared.name, extent, shapes) for extent in declared.shape))
     generator = np.random.default_rng(SEED)
-    if one.type in NORMAL:
-        return generator.standard_normal(shape).astype(NORMAL[one.type])
-    if not one.type.startswith("tensor(") or one.type == "tensor(string)":
-        raise TilewrightError(f"the input {one.name!r} is a {one.type}", where=one.name, hint=f"use --input {one.name}=FILE.npy")
-    dtype = one.type[len("tensor(") : -1]
-    if dtype == "bool" or "mask" in one.name.lower():
+    if declared.type in NORMAL:
+        return generator.standard_normal(shape).astype(NORMAL[declared.type])
+    if not declared.type.startswith("tensor(") or declared.type == "tensor(string)":
+        raise TilewrightError(
+            f"the input {declared.name!r} is a {declared.type}", where=declared.name, hint=f"use --input {declared.name}=FILE.npy"
+        )
+    dtype = declared.type[len("tensor(") : -1]
+    if dtype == "bool" or "mask" in declared.name.lower():
         return np.ones(shape, dtype)
     return generator.integers(0, 2, shape).astype(dtype)
 

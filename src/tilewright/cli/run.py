@@ -42,11 +42,11 @@ def run(
     options.intra_op_num_threads = threads or 0
     session = ort.InferenceSession(model, options)
     feeds = {name: _array(path) for name, _, path in (text.partition("=") for text in inputs)}
-    feeds.update({one.name: made_feed(one, shapes) for one in session.get_inputs() if one.name not in feeds})
-    for one, result in zip(session.get_outputs(), session.run(None, feeds), strict=True):
-        click.echo(f"{one.name}: {_described(result)}")
+    feeds.update({declared.name: made_feed(declared, shapes) for declared in session.get_inputs() if declared.name not in feeds})
+    for declared, result in zip(session.get_outputs(), session.run(None, feeds), strict=True):
+        click.echo(f"{declared.name}: {_described(result)}")
         if output is not None:
-            _write(Path(output), one.name, result)
+            _write(Path(output), declared.name, result)
     if with_profile:
         click.echo(str(session.profile(feeds)))
 

@@ -22,7 +22,7 @@ LIBRARIES = (PACKAGE, "<frozen", *(sysconfig.get_path(name) for name in ("stdlib
 
 
 @contextmanager
-def blamed(what: str) -> Iterator[None]:
+def blamed(subject: str) -> Iterator[None]:
     """Exceptions that come out of the user's code become `TilewrightError`s; those out of Tilewright's own pass."""
     try:
         yield
@@ -32,7 +32,7 @@ def blamed(what: str) -> Iterator[None]:
         place = _place(problem)
         if not place:
             raise
-        raise TilewrightError(f"{what} raised {type(problem).__name__}: {problem}", where=place) from problem
+        raise TilewrightError(f"{subject} raised {type(problem).__name__}: {problem}", where=place) from problem
 
 
 def load(place: str, name: str) -> Callable[..., Any]:

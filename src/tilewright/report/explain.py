@@ -108,7 +108,7 @@ def _schedule(plan: Plan) -> list[str]:
 def _key_blocks(blocks: KeyBlocks) -> str:
     rows = " x ".join(f"{axis} {tile}" for axis, tile in blocks.rows)
     named = ((blocks.empty, "left out"), (blocks.partial, "masked"), (blocks.full, "not masked"))
-    shares = ", ".join(f"{units.percent(share)} {what}" for share, what in named)
+    shares = ", ".join(f"{units.percent(share)} {treatment}" for share, treatment in named)
     more = "" if blocks.is_known else "; data of the call leaves out more"
     return f"{blocks.axis} where {' and '.join(blocks.limits)}: per block of {rows or 'rows'} {shares}{more}"
 
@@ -116,26 +116,26 @@ def _key_blocks(blocks: KeyBlocks) -> str:
 def _stored(plan: Plan, tensor: str) -> str:
     """What becomes of an intermediate: only the last result of a micro tile is stored."""
     readers = [plan.operator_plan(operator.name) for operator in plan.chain.consumers(tensor)]
-    return "in registers" if any(one.epilogue_of for one in readers) else STORED[plan.schedule.storage_of(tensor)]
+    return "in registers" if any(reader.epilogue_of for reader in readers) else STORED[plan.schedule.storage_of(tensor)]
 
 
 def _kernels(plan: Plan) -> list[str]:
     packs = [leaf for _, leaf in plan.schedule.leaves() if isinstance(leaf, Pack)]
     texts = [(pack, f"packed {layout_text(pack)}") for pack in packs]
     texts += [(pack, "packed ahead") for pack in plan.schedule.ahead]
-    own = [operator for operator in plan.operators if not operator.epilogue_of]
-    return columns([row for operator in own for row in (_kernel_row(plan, operator, texts), *_epilogue_row(plan, operator))])
+    unfused = [operator for operator in plan.operators if not operator.epilogue_of]
+    return columns([row for operator in unfused for row in (_kernel_row(plan, operator, texts), *_epilogue_row(plan, operator))])
 
 
 def _epilogue_row(plan: Plan, operator: OperatorPlan) -> list[list[str]]:
     """The maps that a contraction's micro tiles apply."""
-    maps = [one.operator for one in plan.operators if one.epilogue_of == operator.operator]
+    maps = [candidate.operator for candidate in plan.operators if candidate.epilogue_of == operator.operator]
     return [[", ".join(maps), f"epilogue of {operator.operator}", "", "", ""]] if maps else []
 
 
 def _kernel_row(plan: Plan, operator: OperatorPlan, packs: list[tuple[Pack, str]]) -> list[str]:
-    own = ((pack, text) for pack, text in packs if pack.operator == operator.operator)
-    packing = ", ".join(f"{packed_tensor(pack, plan.chain)} {text}" for pack, text in own) or "reads in place"
+    operand_packs = ((pack, text) for pack, text in packs if pack.operator == operator.operator)
+    packing = ", ".join(f"{packed_tensor(pack, plan.chain)} {text}" for pack, text in operand_packs) or "reads in place"
     if operator.micro_kernel is None:
         return [operator.operator, "vector loops", "", "", packing]
     roles = _roles(operator.roles) if operator.roles else ""
@@ -184,8 +184,8 @@ def _price(price: Price, cores: int) -> list[str]:
 def _remark(term: PriceTerm, price: Price) -> str:
     if not term.kind.overlaps:
         return term.note
-    overlapping = (other for other in price.terms if other.kind.overlaps and other.operator == term.operator)
-    longest = max(overlapping, key=lambda other: other.seconds)
+    overlapping = (candidate for candidate in price.terms if candidate.kind.overlaps and candidate.operator == term.operator)
+    longest = max(overlapping, key=lambda candidate: candidate.seconds)
     hidden = f"hidden behind {longest.name}" if term is not longest else ""
     return "; ".join(part for part in (hidden, term.note) if part)
 

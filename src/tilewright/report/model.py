@@ -97,7 +97,9 @@ def _details(kind: Kind) -> Iterator[str]:
         yield from wrapped(formula(operator))
     outer = ", ".join(f"{loop.axis} by {loop.tile}" for loop in plan.schedule.path(plan.chain.operators[-1].name))
     scratch = f"scratch per thread {units.size(plan.scratch_bytes)}"
-    kernels = ", ".join(dict.fromkeys(one.micro_kernel for one in plan.operators if one.micro_kernel)) or "vector loops"
+    kernels = (
+        ", ".join(dict.fromkeys(operator.micro_kernel for operator in plan.operators if operator.micro_kernel)) or "vector loops"
+    )
     yield from wrapped("; ".join(filter(None, (f"blocks {outer}" if outer else "", scratch, kernels))))
     if len(plan.chain.operators) > 1:
         fused, apart = units.seconds(plan.predicted_seconds), units.seconds(plan.unfused_price.seconds)
@@ -122,6 +124,6 @@ def _first_names(kinds: tuple[Kind, ...]) -> Mapping[str, str]:
     for kind in kinds:
         first = kind.first.chain.operators
         for plan in kind.plans:
-            for own, other in zip(first, plan.chain.operators, strict=True):
-                names |= {other.name: own.name, other.write.tensor: own.write.tensor}
+            for original, copy in zip(first, plan.chain.operators, strict=True):
+                names |= {copy.name: original.name, copy.write.tensor: original.write.tensor}
     return names

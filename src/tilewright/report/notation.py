@@ -42,7 +42,9 @@ def schedule_rows(schedule: Schedule, chain: Chain, parallel_axes: tuple[str, ..
     """The tree, one row per node: its indented text, and what is to be said beside it."""
     extents = {name: planned_extent(extent) for name, extent in chain.extents.items()}
     forms = row_forms(chain, schedule)
-    ahead = [(f"pack {packed_tensor(one, chain)}", f"ahead, for {one.operator}, {layout_text(one)}") for one in schedule.ahead]
+    ahead = [
+        (f"pack {packed_tensor(pack, chain)}", f"ahead, for {pack.operator}, {layout_text(pack)}") for pack in schedule.ahead
+    ]
     rows = [*ahead, *_node_rows(schedule.body, chain, extents, parallel_axes, depth=0)]
     return [(text, "; ".join(filter(None, (remark, forms.get(text.strip(), ""))))) for text, remark in rows]
 

@@ -48,16 +48,16 @@ def chain_times(measured: Sequence[tuple[str, float]], model_plan: ModelPlan) ->
 def table(times: Sequence[ChainTime]) -> str:
     """Lines for a person: the chains in order, then the total; what took longer than predicted is marked."""
     rows = [["chain", "time", "predicted", "floor", "of peak", "bytes", ""]]
-    rows += [_row(one) for one in times]
-    total = sum(one.seconds for one in times)
-    rows.append(["total", units.seconds(total), units.seconds(sum(one.predicted_seconds for one in times)), "", "", "", ""])
+    rows += [_row(time) for time in times]
+    total = sum(time.seconds for time in times)
+    rows.append(["total", units.seconds(total), units.seconds(sum(time.predicted_seconds for time in times)), "", "", "", ""])
     return "\n".join(columns(rows, right=range(1, 6)))
 
 
-def _row(one: ChainTime) -> list[str]:
-    if one.is_numpy:
-        return [one.name, units.seconds(one.seconds), "", "", "", "", "runs as NumPy"]
-    is_late = one.predicted_seconds and one.seconds > SUSPICIOUS * one.predicted_seconds
-    remark = f"{one.seconds / one.predicted_seconds:.1f} times as predicted" if is_late else ""
-    figures = [units.seconds(value) for value in (one.seconds, one.predicted_seconds, one.floor_seconds)]
-    return [one.name, *figures, units.percent(one.peak_share), units.size(one.size_bytes), remark]
+def _row(time: ChainTime) -> list[str]:
+    if time.is_numpy:
+        return [time.name, units.seconds(time.seconds), "", "", "", "", "runs as NumPy"]
+    is_late = time.predicted_seconds and time.seconds > SUSPICIOUS * time.predicted_seconds
+    remark = f"{time.seconds / time.predicted_seconds:.1f} times as predicted" if is_late else ""
+    figures = [units.seconds(value) for value in (time.seconds, time.predicted_seconds, time.floor_seconds)]
+    return [time.name, *figures, units.percent(time.peak_share), units.size(time.size_bytes), remark]

@@ -82,12 +82,12 @@ class KernelCache:
     def info(self) -> CacheInfo:
         """How many libraries and remembered artifacts there are, and their size."""
         files = cache_size.stored(self.directory)
-        return CacheInfo(self.directory, len(files), sum(one.size_bytes for one in files))
+        return CacheInfo(self.directory, len(files), sum(file.size_bytes for file in files))
 
     def prune(self) -> CacheInfo:
         """Remove what is beyond TILEWRIGHT_CACHE_SIZE; how much that was."""
         removed = cache_size.prune(self.directory, settings.current().cache_size_bytes)
-        return CacheInfo(self.directory, len(removed), sum(one.size_bytes for one in removed))
+        return CacheInfo(self.directory, len(removed), sum(file.size_bytes for file in removed))
 
     def write(self, name: str, content: bytes, check: Callable[[Path], None] = lambda path: None) -> Path:
         """Store a file in the directory, which then obeys its limit. Raises `OSError`, and what `check` raises."""

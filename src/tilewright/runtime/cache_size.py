@@ -41,10 +41,10 @@ class SizeLimit:
         self._bytes += size_bytes
         self._files_until_look -= 1
         if self._bytes > limit_bytes or self._files_until_look < 0:
-            self._bytes = sum(one.size_bytes for one in stored(self.directory))
+            self._bytes = sum(file.size_bytes for file in stored(self.directory))
             self._files_until_look = FILES_BETWEEN_LOOKS
         if self._bytes > limit_bytes:
-            self._bytes -= sum(one.size_bytes for one in prune(self.directory, limit_bytes, keep=(written,)))
+            self._bytes -= sum(file.size_bytes for file in prune(self.directory, limit_bytes, keep=(written,)))
 
 
 def stored(directory: Path) -> list[Stored]:
@@ -65,17 +65,17 @@ def prune(directory: Path, limit_bytes: int, *, keep: Iterable[Path] = ()) -> li
     `keep` stays. Libraries that are loaded stay loaded without their files; who looked for a file before it went builds again.
     """
     files = stored(directory)
-    left, kept = sum(one.size_bytes for one in files), set(keep)
+    left, kept = sum(file.size_bytes for file in files), set(keep)
     removed: list[Stored] = []
     if left <= limit_bytes:
         return removed
-    for one in sorted((one for one in files if one.path not in kept), key=lambda one: one.used_ns):
+    for file in sorted((file for file in files if file.path not in kept), key=lambda file: file.used_ns):
         if left <= KEPT_SHARE * limit_bytes:
             break
         with contextlib.suppress(OSError):
-            one.path.unlink()
-            removed.append(one)
-            left -= one.size_bytes
+            file.path.unlink()
+            removed.append(file)
+            left -= file.size_bytes
     return removed
 
 

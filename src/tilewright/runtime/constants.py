@@ -107,18 +107,18 @@ def _packed(artifact: Artifact, library: ctypes.CDLL, constants: Sequence[object
     address = libraries.address(library, f"{artifact.entry_point}_prepare")
     pack = ctypes.CFUNCTYPE(None, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)(address)
 
-    def one(number: int) -> dict[int, Array]:
+    def pack_constant(number: int) -> dict[int, Array]:
         source = as_array(constants[number])
         bind(Signature((), (signature.constants[number],), ()), [source])
         return dict(_of_one(pack, signature, number, source))
 
     if threads == 1 or sum(slot.size_bytes for slot in signature.packed) < LEAST_PARALLEL_BYTES:
-        yield from map(one, range(len(constants)))
+        yield from map(pack_constant, range(len(constants)))
         return
     from concurrent.futures import ThreadPoolExecutor  # 5 ms: not for the path of every import
 
     with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(one, range(len(constants)))
+        yield from pool.map(pack_constant, range(len(constants)))
 
 
 def _in_order(signature: Signature, packed: Iterator[dict[int, Array]]) -> tuple[Array, ...]:

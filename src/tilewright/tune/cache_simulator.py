@@ -97,9 +97,9 @@ class LevelTraffic:
         """The sum over all buffers."""
         return BufferTraffic(
             "all",
-            sum(one.accesses for one in self.buffers),
-            sum(one.misses for one in self.buffers),
-            sum(one.write_backs for one in self.buffers),
+            sum(buffer.accesses for buffer in self.buffers),
+            sum(buffer.misses for buffer in self.buffers),
+            sum(buffer.write_backs for buffer in self.buffers),
             self.level.line_bytes,
         )
 

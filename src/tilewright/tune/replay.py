@@ -106,9 +106,9 @@ class Replay:
         slots = (*signature.inputs, *signature.outputs)
         strides = [_strides(slot, sizes, placement.row_padding) for slot in slots]
         symbols = [_size(symbol.name, sizes) for symbol in signature.symbols]
-        self._sizes = _longs([*symbols, *(stride for one in strides for stride in one)])
+        self._sizes = _longs([*symbols, *(stride for tensor_strides in strides for stride in tensor_strides)])
         workspace_bytes = self._library.tilewright_run_workspace_bytes(self._sizes)
-        spans = [_span_bytes(slot, sizes, one) for slot, one in zip(slots, strides, strict=True)]
+        spans = [_span_bytes(slot, sizes, tensor_strides) for slot, tensor_strides in zip(slots, strides, strict=True)]
         starts = _places([*spans, workspace_bytes, self.trace.constant_bytes, 0], placement)
         self.places = {slot.name: Address(start, size) for slot, start, size in zip(slots, starts, spans, strict=False)}
         self._tensors = _longs([tag(number) + start for number, start in enumerate(starts[:-3], start=1)])

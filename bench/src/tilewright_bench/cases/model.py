@@ -52,14 +52,14 @@ class ModelCase:
         import tilewright.onnx as ort
 
         inputs = ort.InferenceSession(self.path, prepare=False).get_inputs()
-        return {one.name: made_feed(one, dict(self.shapes)) for one in inputs}
+        return {declared.name: made_feed(declared, dict(self.shapes)) for declared in inputs}
 
     @cached_property
     def _work(self) -> tuple[int, int]:
         import tilewright.onnx as ort
 
         chains = ort.InferenceSession(self.path).profile(self.feeds).chains
-        return sum(one.flops for one in chains), sum(one.size_bytes for one in chains)
+        return sum(chain.flops for chain in chains), sum(chain.size_bytes for chain in chains)
 
     @property
     def flops(self) -> int:
@@ -74,15 +74,15 @@ class ModelCase:
     @cached_property
     def reference(self) -> list[DoubleArray]:
         """The outputs, by reference implementations: in the model's own types, apart from planning and generated code."""
-        return [np.asarray(one, np.float64) for one in in_numpy(self.path, self.feeds)]
+        return [np.asarray(output, np.float64) for output in in_numpy(self.path, self.feeds)]
 
     def error(self, result: Array) -> float:
         """The largest of the outputs' differences, each relative to its reference's largest magnitude; `result` is `joined`."""
-        expected = [one.ravel() for one in self.reference]
-        if result.size != sum(one.size for one in expected):
+        expected = [output.ravel() for output in self.reference]
+        if result.size != sum(output.size for output in expected):
             return float("inf")
-        parts = np.split(result, np.cumsum([one.size for one in expected])[:-1])
-        return max(relative_error(part, one) for part, one in zip(parts, expected, strict=True) if one.size)
+        parts = np.split(result, np.cumsum([output.size for output in expected])[:-1])
+        return max(relative_error(part, output) for part, output in zip(parts, expected, strict=True) if output.size)
 
 
 def joined(outputs: Sequence[Array]) -> Array:
@@ -91,7 +91,7 @@ def joined(outputs: Sequence[Array]) -> Array:
     >>> joined([np.array([[1, 2]]), np.array(True)]).tolist()
     [1.0, 2.0, 1.0]
     """
-    return np.concatenate([np.asarray(one).ravel().astype(np.float64) for one in outputs])
+    return np.concatenate([np.asarray(output).ravel().astype(np.float64) for output in outputs])
 
 
 def in_numpy(path: Path, feeds: dict[str, Array]) -> list[Array]:
@@ -100,7 +100,10 @@ def in_numpy(path: Path, feeds: dict[str, Array]) -> list[Array]:
     from tilewright.frontend.onnx.loading import load
 
     body, context = load(path).body, SessionContext()
-    values: dict[str, Any] = {**body.constants, **{one.unique: feeds[one.name] for one in body.inputs if one.name in feeds}}
+    values: dict[str, Any] = {
+        **body.constants,
+        **{value.unique: feeds[value.name] for value in body.inputs if value.name in feeds},
+    }
     for node in body.nodes:
         values.update(zip(node.outputs, NodeRunner(node, context).run(values), strict=True))
-    return [values[one.unique] for one in body.outputs]
+    return [values[value.unique] for value in body.outputs]

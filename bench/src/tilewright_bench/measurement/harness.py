@@ -68,11 +68,11 @@ class CaseResult:
         """The timing of that contender, None where it did not take part."""
         return next((timing for timing in self.timings if timing.contender == contender), None)
 
-    def best_peer(self, own: str = OWN) -> Timing | None:
-        """The fastest right one apart from `own`."""
-        aside = (own, PLAIN_READ)
-        others = [timing for timing in self.timings if timing.contender not in aside and timing.seconds is not None]
-        return min(others, key=lambda timing: timing.to_own or timing.seconds or 0.0, default=None)
+    def best_peer(self, subject: str = OWN) -> Timing | None:
+        """The fastest right contender apart from `subject`."""
+        aside = (subject, PLAIN_READ)
+        peers = [timing for timing in self.timings if timing.contender not in aside and timing.seconds is not None]
+        return min(peers, key=lambda timing: timing.to_own or timing.seconds or 0.0, default=None)
 
 
 def memory_bound(flops: int, moved_bytes: int, peak_flops_per_s: float, bandwidth_bytes_per_s: float) -> bool:
@@ -101,7 +101,11 @@ def measure(case: CaseT, peers: Sequence[Peer[CaseT]], *, threads: int, rounds: 
         budget_s=CASE_S,
     )
     bandwidth = max(before, rates.bandwidth_bytes_per_s(level))
-    peak = median(turn.peak_flops_per_s for one in turns for turn in one.values()) if right else rates.peak_flops_per_s()
+    peak = (
+        median(turn.peak_flops_per_s for pass_turns in turns for turn in pass_turns.values())
+        if right
+        else rates.peak_flops_per_s()
+    )
     work = _Work(case.flops / threads, case.moved_bytes / (bandwidth * threads))
     timings = [_timing(name, error, turns, work) for name, error in errors.items()]
     return CaseResult(
@@ -129,11 +133,11 @@ class _Work:
 
 
 def _timing(name: str, error: float, rounds: Sequence[Round], work: _Work) -> Timing:
-    turns = [one[name] for one in rounds if name in one]
+    turns = [pass_turns[name] for pass_turns in rounds if name in pass_turns]
     if not turns:
         return Timing(name, None, error)
-    pairs = [one[name].seconds / one[OWN].seconds for one in rounds if OWN in one]
-    reads = [one[PLAIN_READ].seconds / one[name].seconds for one in rounds if PLAIN_READ in one]
+    pairs = [pass_turns[name].seconds / pass_turns[OWN].seconds for pass_turns in rounds if OWN in pass_turns]
+    reads = [pass_turns[PLAIN_READ].seconds / pass_turns[name].seconds for pass_turns in rounds if PLAIN_READ in pass_turns]
     return Timing(
         name,
         median(turn.seconds for turn in turns),

@@ -51,12 +51,12 @@ class Worker:
 def start(environment: Mapping[str, str]) -> Worker:
     """A process with these variables besides those of this one; it ends with this one, which Ctrl-C is left to."""
     context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=serve, args=(there,), daemon=True)
+    local, remote = context.Pipe()
+    process = context.Process(target=serve, args=(remote,), daemon=True)
     with _set(environment), _interrupts_ignored():
         process.start()
-    there.close()
-    worker = Worker(process, here)
+    remote.close()
+    worker = Worker(process, local)
     atexit.register(worker.stop)
     return worker
 

@@ -42,22 +42,31 @@ def predicted(case: ModelCase) -> Prediction:
         case.name,
         len(chains),
         median(call.seconds for call in calls),
-        sum(one.predicted_seconds for one in chains),
-        sum(one.floor_seconds for one in chains),
-        sum(one.seconds for one in chains if one.is_numpy),
+        sum(chain.predicted_seconds for chain in chains),
+        sum(chain.floor_seconds for chain in chains),
+        sum(chain.seconds for chain in chains if chain.is_numpy),
     )
 
 
 def table(predictions: Sequence[Prediction]) -> list[str]:
     """Lines for a person."""
     rows = [["model", "chains", "measured", "predicted", "predicted/measured", "floor", "floor/measured", "as NumPy"]]
-    rows += [_row(one) for one in predictions]
+    rows += [_row(prediction) for prediction in predictions]
     return ["predicted and measured, sums over the chains on one thread:", *columns(rows, right=range(1, len(rows[0])))]
 
 
-def _row(one: Prediction) -> list[str]:
+def _row(prediction: Prediction) -> list[str]:
     measured, predicted, floor, in_numpy = (
-        units.seconds(value) for value in (one.measured_s, one.predicted_s, one.floor_s, one.numpy_s)
+        units.seconds(value) for value in (prediction.measured_s, prediction.predicted_s, prediction.floor_s, prediction.numpy_s)
     )
-    share = units.percent(one.floor_s / one.measured_s)
-    return [one.case, str(one.chains), measured, predicted, f"{one.predicted_s / one.measured_s:.2f}", floor, share, in_numpy]
+    share = units.percent(prediction.floor_s / prediction.measured_s)
+    return [
+        prediction.case,
+        str(prediction.chains),
+        measured,
+        predicted,
+        f"{prediction.predicted_s / prediction.measured_s:.2f}",
+        floor,
+        share,
+        in_numpy,
+    ]

@@ -57,8 +57,8 @@ class Report:
 
     def wrong(self) -> tuple[str, ...]:
         """The cases for which our own result is wrong; one that could not be computed has a reason instead."""
-        own = [(result.case, result.timing(OWN)) for result in self.results]
-        return tuple(case for case, timing in own if timing and timing.seconds is None and not timing.failure)
+        timings = [(result.case, result.timing(OWN)) for result in self.results]
+        return tuple(case for case, timing in timings if timing and timing.seconds is None and not timing.failure)
 
 
 def stock_ratio(result: CaseResult) -> float | None:
@@ -94,8 +94,8 @@ def _unit(results: Sequence[CaseResult]) -> tuple[float, str]:
 
 def _read(result: CaseResult) -> str:
     """The level and its bandwidth, with our share of it where the bytes count: next to nothing in most products."""
-    own = result.timing(OWN)
-    share = own.read_share if own is not None else None
+    timing = result.timing(OWN)
+    share = timing.read_share if timing is not None else None
     shown = f" ({share:.1%})" if share is not None and share >= SHOWN_READ_SHARE else ""
     return f"{result.level} {units.byte_rate(result.bandwidth_bytes_per_s)}{shown}"
 

@@ -19,8 +19,8 @@ NOT_YET = "not yet"
 
 def table(title: str, results: Sequence[CaseResult], everyone: Mapping[str, CaseResult]) -> list[str]:
     """The lines of one table; `everyone` finds the even counterparts of odd cases."""
-    others = [timing for result in results for timing in result.timings if timing.contender != OWN and not timing.failure]
-    libraries = list(dict.fromkeys(library(timing.contender) for timing in others))
+    timings = [timing for result in results for timing in result.timings if timing.contender != OWN and not timing.failure]
+    libraries = list(dict.fromkeys(library(timing.contender) for timing in timings))
     head = ["case", "peak", "ours", "GFLOP/s", "share", *libraries, "best peer", "peer/ours", "required", "verdict"]
     rows = [head, *(_row(result, libraries, everyone) for result in results)]
     return [f"{title}: ms per call", *columns(rows, right=range(1, len(head) - 4)), *_mean(title, results)]
@@ -38,13 +38,13 @@ def library(contender: str) -> str:
 
 def shortfalls(result: CaseResult, even: CaseResult | None) -> list[str]:
     """What the case misses of what it must reach; for an odd one (`even` is its counterpart) of the even one's share."""
-    own = result.timing(OWN)
-    if own is None or own.seconds is None:
-        return [own.failure if own and own.failure else "wrong"]
+    timing = result.timing(OWN)
+    if timing is None or timing.seconds is None:
+        return [timing.failure if timing and timing.failure else "wrong"]
     required = result.required or NOTHING
-    found = list(missed(required, own.share, own.read_share if _is_read(result) else None, ratio(result)))
+    found = list(missed(required, timing.share, timing.read_share if _is_read(result) else None, ratio(result)))
     beside = even.timing(OWN) if even else None
-    if even and beside and (share := result.bound_share(own)) and (whole := even.bound_share(beside)):
+    if even and beside and (share := result.bound_share(timing)) and (whole := even.bound_share(beside)):
         found += [f"{share - whole:+.1%} beside even sizes"] if share < whole - ODD_POINTS else []
     return found
 
@@ -66,14 +66,14 @@ def _row(result: CaseResult, libraries: Sequence[str], everyone: Mapping[str, Ca
 
 def _own(result: CaseResult) -> list[str]:
     """Time, rate, and share of what binds."""
-    own = result.timing(OWN)
-    if own is None or own.seconds is None:
-        return [NOT_YET if own and own.failure else "WRONG", "-", "-"]
-    share = result.bound_share(own)
+    timing = result.timing(OWN)
+    if timing is None or timing.seconds is None:
+        return [NOT_YET if timing and timing.failure else "WRONG", "-", "-"]
+    share = result.bound_share(timing)
     of = "read" if result.is_memory_bound else "peak"
     return [
-        milliseconds(own.seconds),
-        f"{result.flops / own.seconds / 1e9:.1f}",
+        milliseconds(timing.seconds),
+        f"{result.flops / timing.seconds / 1e9:.1f}",
         f"{share:.1%} {of}" if share is not None else "-",
     ]
 

@@ -23,7 +23,7 @@ class Representation(BackendRep):  # type: ignore[misc]
         """The outputs for arrays in the order of the inputs, or by name."""
         if not isinstance(inputs, dict):
             given = inputs if isinstance(inputs, (list, tuple)) else [inputs]
-            inputs = dict(zip((one.name for one in self.session.get_inputs()), given, strict=False))
+            inputs = dict(zip((declared.name for declared in self.session.get_inputs()), given, strict=False))
         return tuple(self.session.run(None, inputs))
 
 
@@ -52,7 +52,7 @@ class TilewrightBackend(Backend):  # type: ignore[misc]
         **options: Any,
     ) -> tuple[Any, ...]:
         """The outputs of one node of the newest opset (`opset_version=` for another)."""
-        arrays = [np.asarray(one) for one in (inputs if isinstance(inputs, (list, tuple)) else [inputs])]
+        arrays = [np.asarray(value) for value in (inputs if isinstance(inputs, (list, tuple)) else [inputs])]
         names = [name for name in node.input if name]
         infos = [
             helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)

@@ -32,7 +32,7 @@ class Feeds:
 
     def __init__(self, inputs: Sequence[Declared], optional: Sequence[Declared]) -> None:
         self._inputs, self._optional = tuple(inputs), tuple(optional)
-        self._plain = tuple(_plain(one) for one in inputs if one.kind == "tensor" and one.shape is not None)
+        self._plain = tuple(_plain(declared) for declared in inputs if declared.kind == "tensor" and declared.shape is not None)
         self._is_plain = len(self._plain) == len(self._inputs)
 
     def __call__(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class Feeds:
         return self._at_once(feeds) or checked(feeds, self._inputs, self._optional)
 
     def _no_mapping(self, feeds: object) -> FeedError:
-        names = [one.name for one in self._inputs]
+        names = [declared.name for declared in self._inputs]
         example = ", ".join(f"{name!r}: ..." for name in names)
         return FeedError(
             f"the inputs of a run are a dictionary of arrays by name, not of type {type(feeds).__name__}",
@@ -56,22 +56,22 @@ class Feeds:
         if not self._is_plain or len(feeds) != len(self._plain):
             return None
         values = {}
-        for one in self._plain:
-            array = feeds.get(one.name)
-            if type(array) is not np.ndarray or array.dtype != one.dtype or array.ndim != one.rank:
+        for plain in self._plain:
+            array = feeds.get(plain.name)
+            if type(array) is not np.ndarray or array.dtype != plain.dtype or array.ndim != plain.rank:
                 return None
             shape = array.shape
-            for dimension, extent in one.fixed:
+            for dimension, extent in plain.fixed:
                 if shape[dimension] != extent:
                     return None
-            values[one.unique] = array
+            values[plain.unique] = array
         return values
 
 
-def _plain(one: Declared) -> _Plain:
-    shape = one.shape or ()
+def _plain(declared: Declared) -> _Plain:
+    shape = declared.shape or ()
     fixed = tuple((dimension, extent) for dimension, extent in enumerate(shape) if isinstance(extent, int))
-    return _Plain(one.name, one.unique, one.dtype, len(shape), fixed)
+    return _Plain(declared.name, declared.unique, declared.dtype, len(shape), fixed)
 
 
 def checked(feeds: Mapping[str, Any], inputs: Sequence[Declared], optional: Sequence[Declared]) -> dict[str, Any]:
@@ -79,60 +79,62 @@ def checked(feeds: Mapping[str, Any], inputs: Sequence[Declared], optional: Sequ
 
     Raises `FeedError` for missing and unknown inputs, `ShapeError` and `DTypeError` for those that do not fit.
     """
-    known = {one.name: one for one in (*inputs, *optional)}
+    known = {declared.name: declared for declared in (*inputs, *optional)}
     unknown = [name for name in feeds if name not in known]
     if unknown:
         why = f"its inputs are {', '.join(known) or 'none'}"
         raise FeedError(f"the model has no input {unknown[0]!r}", where="run", why=why)
-    missing = [one.name for one in inputs if one.name not in feeds and one.kind != "optional"]
+    missing = [declared.name for declared in inputs if declared.name not in feeds and declared.kind != "optional"]
     if missing:
         raise FeedError(f"the input {missing[0]!r} is missing", where="run", why=f"given are {', '.join(feeds) or 'none'}")
     values = {known[name].unique: _value(known[name], value) for name, value in feeds.items()}
-    return {**{one.unique: None for one in inputs if one.unique not in values}, **values}
+    return {**{declared.unique: None for declared in inputs if declared.unique not in values}, **values}
 
 
-def _value(one: Declared, value: Any) -> Any:
+def _value(declared: Declared, value: Any) -> Any:
     if isinstance(value, OrtValue):
         value = value.content()
-    if one.kind == "sequence" or (isinstance(value, list) and one.kind != "tensor"):
+    if declared.kind == "sequence" or (isinstance(value, list) and declared.kind != "tensor"):
         return [np.asarray(item) for item in value]
-    if value is None and one.kind in ("optional", "unknown"):
+    if value is None and declared.kind in ("optional", "unknown"):
         return None
-    array = _array(one, value)
+    array = _array(declared, value)
     array = array.astype(object) if array.dtype.kind in "US" else array
-    if one.dtype is not None and one.kind in ("tensor", "optional"):
-        _check(one, array)
+    if declared.dtype is not None and declared.kind in ("tensor", "optional"):
+        _check(declared, array)
     return array
 
 
-def _array(one: Declared, value: Any) -> Any:
+def _array(declared: Declared, value: Any) -> Any:
     """As an array, in this machine's byte order; numbers and lists of them in the type that the model declares."""
     if isinstance(value, (list, tuple, int, float, bool, str)):
         try:
-            return np.asarray(value, one.dtype)
+            return np.asarray(value, declared.dtype)
         except (TypeError, ValueError, OverflowError) as problem:
-            raise DTypeError(f"the input {one.name!r} is no array of {one.dtype}", where="run", why=str(problem)) from problem
+            raise DTypeError(
+                f"the input {declared.name!r} is no array of {declared.dtype}", where="run", why=str(problem)
+            ) from problem
     try:
         array = np.asarray(value) if isinstance(value, np.generic) else as_array(value)
     except DTypeError as problem:
-        problem.where = problem.where or f"input {one.name!r}"
+        problem.where = problem.where or f"input {declared.name!r}"
         raise
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def _check(one: Declared, array: Any) -> None:
-    if array.dtype != one.dtype and not (array.dtype.hasobject and one.dtype is not None and one.dtype.hasobject):
+def _check(declared: Declared, array: Any) -> None:
+    if array.dtype != declared.dtype and not (array.dtype.hasobject and declared.dtype is not None and declared.dtype.hasobject):
         raise DTypeError(
-            f"the input {one.name!r} has type tensor({onnx_name(array.dtype)})",
+            f"the input {declared.name!r} has type tensor({onnx_name(array.dtype)})",
             where="run",
-            why=f"the model declares {one.type}",
-            hint=f"pass it as {one.dtype}: x.astype({str(one.dtype)!r})",
+            why=f"the model declares {declared.type}",
+            hint=f"pass it as {declared.dtype}: x.astype({str(declared.dtype)!r})",
         )
-    if one.shape is None:
+    if declared.shape is None:
         return
-    fits = len(one.shape) == array.ndim and all(
-        not isinstance(extent, int) or extent == actual for extent, actual in zip(one.shape, array.shape, strict=True)
+    fits = len(declared.shape) == array.ndim and all(
+        not isinstance(extent, int) or extent == actual for extent, actual in zip(declared.shape, array.shape, strict=True)
     )
     if not fits:
-        wanted = f"({', '.join(str(extent) if extent is not None else '?' for extent in one.shape)})"
-        raise ShapeError(f"the input {one.name!r} has shape {array.shape}", where="run", why=f"the model declares {wanted}")
+        wanted = f"({', '.join(str(extent) if extent is not None else '?' for extent in declared.shape)})"
+        raise ShapeError(f"the input {declared.name!r} has shape {array.shape}", where="run", why=f"the model declares {wanted}")

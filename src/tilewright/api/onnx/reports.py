@@ -29,7 +29,7 @@ class Profile:
     @property
     def seconds(self) -> float:
         """Of all chains and operators, without the way between them."""
-        return sum(one.seconds for one in self.chains)
+        return sum(chain.seconds for chain in self.chains)
 
     def __str__(self) -> str:
         return table(self.chains)
@@ -89,7 +89,7 @@ def _stage_lines(stage: Stage, machine: Machine, graph: Graph | None) -> list[st
 
 def has_fixed_shapes(declared: Sequence[Declared]) -> bool:
     """Whether a model says all extents of its inputs."""
-    return all(one.shape is not None and all(isinstance(extent, int) for extent in one.shape) for one in declared)
+    return all(value.shape is not None and all(isinstance(extent, int) for extent in value.shape) for value in declared)
 
 
 def checked_shapes(declared: Sequence[Declared], shapes: dict[str, Any]) -> dict[str, tuple[int, ...]]:
@@ -97,25 +97,27 @@ def checked_shapes(declared: Sequence[Declared], shapes: dict[str, Any]) -> dict
 
     `shapes` has extents by the names of dimensions, and shapes by the names of inputs. Raises `ShapeError` for what is missing.
     """
-    unknown = set(shapes) - {one.name for one in declared} - {e for one in declared for e in one.shape or ()}
+    unknown = set(shapes) - {value.name for value in declared} - {e for value in declared for e in value.shape or ()}
     if unknown:
         raise ShapeError(f"the model has no input and no dimension {sorted(unknown)[0]!r}", where="explain")
-    return {one.unique: tuple(_extents(one, shapes)) for one in declared}
+    return {value.unique: tuple(_extents(value, shapes)) for value in declared}
 
 
-def _extents(one: Declared, shapes: dict[str, Any]) -> Iterator[int]:
-    if one.name in shapes:
-        yield from (int(extent) for extent in shapes[one.name])
+def _extents(declared: Declared, shapes: dict[str, Any]) -> Iterator[int]:
+    if declared.name in shapes:
+        yield from (int(extent) for extent in shapes[declared.name])
         return
-    for extent in one.shape if one.shape is not None else (None,):
+    for extent in declared.shape if declared.shape is not None else (None,):
         known = shapes.get(extent) if isinstance(extent, str) else extent
         if known is None:
-            hint = f"give the shape of the input: {_call_with_shape(one)}; or run the session first"
-            raise ShapeError(f"the shape of {one.name!r} is not known", where="explain", why=f"it is {one.shape}", hint=hint)
+            hint = f"give the shape of the input: {_call_with_shape(declared)}; or run the session first"
+            raise ShapeError(
+                f"the shape of {declared.name!r} is not known", where="explain", why=f"it is {declared.shape}", hint=hint
+            )
         yield int(known)
 
 
-def _call_with_shape(one: Declared) -> str:
+def _call_with_shape(declared: Declared) -> str:
     """The call of `explain` with some shape that this input may have."""
-    shape = (1, 128) if one.shape is None else tuple(extent if isinstance(extent, int) else 128 for extent in one.shape)
-    return f"explain({one.name}={shape})" if one.name.isidentifier() else f"explain(**{{{one.name!r}: {shape}}})"
+    shape = (1, 128) if declared.shape is None else tuple(extent if isinstance(extent, int) else 128 for extent in declared.shape)
+    return f"explain({declared.name}={shape})" if declared.name.isidentifier() else f"explain(**{{{declared.name!r}: {shape}}})"

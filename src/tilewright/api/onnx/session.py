@@ -79,10 +79,10 @@ class InferenceSession:
         self._options = sess_options if sess_options is not None else SessionOptions()
         self._model = load(path_or_bytes)
         body = self._model.body
-        self._optional = tuple(one for one in body.inputs if one.unique in body.constants)
-        self._inputs = tuple(one for one in body.inputs if one.unique not in body.constants)
-        self._outputs = {one.name: one for one in body.outputs}
-        self._all_outputs = [one.unique for one in body.outputs]
+        self._optional = tuple(value for value in body.inputs if value.unique in body.constants)
+        self._inputs = tuple(value for value in body.inputs if value.unique not in body.constants)
+        self._outputs = {value.name: value for value in body.outputs}
+        self._all_outputs = [value.unique for value in body.outputs]
         self._feeds = Feeds(self._inputs, self._optional)
         machine = Machine.named(target) if isinstance(target, str) else target
         self._context = SessionContext(self._options.threads(), machine, check_files=self._model.check_files)
@@ -128,15 +128,15 @@ class InferenceSession:
 
     def get_inputs(self) -> list[NodeArg]:
         """The inputs that a call must give."""
-        return [_node_arg(one) for one in self._inputs]
+        return [_node_arg(declared) for declared in self._inputs]
 
     def get_outputs(self) -> list[NodeArg]:
         """The outputs."""
-        return [_node_arg(one) for one in self._outputs.values()]
+        return [_node_arg(declared) for declared in self._outputs.values()]
 
     def get_overridable_initializers(self) -> list[NodeArg]:
         """The inputs that have a default."""
-        return [_node_arg(one) for one in self._optional]
+        return [_node_arg(declared) for declared in self._optional]
 
     def get_providers(self) -> list[str]:
         """The one provider."""
@@ -175,11 +175,11 @@ class InferenceSession:
         """
         from tilewright.api.onnx import reports
 
-        ran = [one for one in [*self._subgraphs.values()] if one.samples()]
+        ran = [subgraph for subgraph in [*self._subgraphs.values()] if subgraph.samples()]
         if ran and not shapes and not reports.has_fixed_shapes(self._inputs):
             return "\n\n".join(map(reports.explained_runs, ran))
         known = reports.checked_shapes(self._inputs, shapes)
-        values = {one.unique: _zeros(one, known[one.unique]) for one in self._inputs}
+        values = {declared.unique: _zeros(declared, known[declared.unique]) for declared in self._inputs}
         return reports.explained(self._remaining(frozenset()), values)
 
     def profile(self, input_feed: Mapping[str, Any]) -> Profile:
@@ -204,7 +204,11 @@ class InferenceSession:
 
     def _remaining_for(self, values: Mapping[str, Any]) -> RemainingSubgraph:
         """What runs on the values of a call."""
-        given = frozenset(one.unique for one in self._optional if one.unique in values) if self._optional else frozenset()
+        given = (
+            frozenset(declared.unique for declared in self._optional if declared.unique in values)
+            if self._optional
+            else frozenset()
+        )
         return self._subgraphs.get(given) or self._remaining(given)
 
     def _remaining(self, given: frozenset[str]) -> RemainingSubgraph:
@@ -213,14 +217,14 @@ class InferenceSession:
             if given not in self._subgraphs:
                 body = self._model.body
                 known = {name: array for name, array in body.constants.items() if name not in given}
-                wanted = [one.unique for one in body.outputs]
+                wanted = [output.unique for output in body.outputs]
                 self._subgraphs[given] = RemainingSubgraph(body.name or "model", body.nodes, known, wanted, self._context)
             return self._subgraphs[given]
 
     def _prepare(self) -> None:
         """Compile a model of known shapes."""
         remaining = self._remaining(frozenset())
-        described = {one.unique: _stand_in(one) for one in self._inputs}
+        described = {declared.unique: _stand_in(declared) for declared in self._inputs}
         needed = {name: described.get(name) for name in remaining.needs}
         if any(value is None for value in needed.values()):
             return
@@ -236,29 +240,29 @@ class InferenceSession:
         return self._outputs[name]
 
 
-def _node_arg(one: Declared) -> NodeArg:
-    return NodeArg(one.name, list(one.shape or ()), one.type)
+def _node_arg(declared: Declared) -> NodeArg:
+    return NodeArg(declared.name, list(declared.shape or ()), declared.type)
 
 
-def _stand_in(one: Declared) -> Any:
+def _stand_in(declared: Declared) -> Any:
     """An array of a declared shape that takes no memory; None where an extent is not known."""
-    if one.kind != "tensor" or one.dtype is None or one.dtype.hasobject or one.shape is None:
+    if declared.kind != "tensor" or declared.dtype is None or declared.dtype.hasobject or declared.shape is None:
         return None
-    extents = [extent for extent in one.shape if isinstance(extent, int)]
-    if len(extents) != len(one.shape):
+    extents = [extent for extent in declared.shape if isinstance(extent, int)]
+    if len(extents) != len(declared.shape):
         return None
-    return np.broadcast_to(np.zeros((), one.dtype), extents)
+    return np.broadcast_to(np.zeros((), declared.dtype), extents)
 
 
-def _zeros(one: Declared, shape: tuple[int, ...]) -> Any:
-    if one.kind != "tensor" or one.dtype is None:
-        raise TilewrightError(f"the input {one.name!r} is no tensor", where="explain")
-    return np.broadcast_to(np.zeros((), one.dtype), shape)
+def _zeros(declared: Declared, shape: tuple[int, ...]) -> Any:
+    if declared.kind != "tensor" or declared.dtype is None:
+        raise TilewrightError(f"the input {declared.name!r} is no tensor", where="explain")
+    return np.broadcast_to(np.zeros((), declared.dtype), shape)
 
 
 def _own(value: Any, taken: list[Any]) -> Any:
     """A result in memory of its own: results do not share it with inputs, constants and each other, which are `taken`."""
-    if isinstance(value, np.ndarray) and (not value.flags.writeable or any(value is other for other in taken)):
+    if isinstance(value, np.ndarray) and (not value.flags.writeable or any(value is earlier for earlier in taken)):
         return value.copy()
     taken.append(value)
     return value

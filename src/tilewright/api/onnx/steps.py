@@ -191,7 +191,7 @@ class RemainingSubgraph:
         rest = iter(extents)
         given = {name: given_of(values[name], [next(rest) for _ in extents_of(values[name])]) for name in self.needs}
         contents = {name: np.array(values[name]) for name in known.deciding}
-        given = {name: one for name, one in given.items() if name not in contents}
+        given = {name: value for name, value in given.items() if name not in contents}
         return ImportRequest(self.name, self.nodes, given, {**self.known, **contents}, self.wanted, known.unknowable)
 
 
@@ -262,7 +262,7 @@ class Step:
             context.count_compilation()
         self._runners = [(node, NodeRunner(node, context)) for node in stage.as_numpy]
         self._known = {name: frozen(value) for name, value in stage.known.items()}
-        known = {**remaining.known, **{name: one for name, one in stage.known.items() if not isinstance(one, Symbolic)}}
+        known = {**remaining.known, **{name: value for name, value in stage.known.items() if not isinstance(value, Symbolic)}}
         self.following = (
             RemainingSubgraph(remaining.name, stage.rest, known, _left(remaining.wanted, stage), context) if stage.rest else None
         )
@@ -280,8 +280,8 @@ class Step:
             values.update(zip(self.stage.outputs, results, strict=True))
         for name, known in self._known.items():
             values[name] = known.evaluate(self._symbols(values)) if isinstance(known, Symbolic) else known
-        for name, other in self.stage.same.items():
-            values[name] = values[other]
+        for name, source in self.stage.same.items():
+            values[name] = values[source]
         for node, runner in self._runners:
             begin = perf_counter()
             values.update(zip(node.outputs, runner.run(values), strict=True))
@@ -334,7 +334,7 @@ class _BodyRunner:
 
     @cached_property
     def _remaining(self) -> RemainingSubgraph:
-        wanted = [one.unique for one in self._body.outputs]
+        wanted = [output.unique for output in self._body.outputs]
         return RemainingSubgraph(self._name, self._body.nodes, self._body.constants, wanted, self._context)
 
     def bound(self, outer: Values) -> Any:
@@ -347,9 +347,9 @@ class _BodyRunner:
             where = f"{self._name} {self._body.name!r}"
             raise InvalidModel(f"a body of {len(self._body.inputs)} inputs is given {len(inputs)}", where=where)
         values = {name: outer[name] for name in self._body.captured}
-        values.update((one.unique, as_value(given)) for one, given in zip(self._body.inputs, inputs, strict=True))
+        values.update((declared.unique, as_value(given)) for declared, given in zip(self._body.inputs, inputs, strict=True))
         self._remaining.run(values)
-        return tuple(values[one.unique] for one in self._body.outputs)
+        return tuple(values[declared.unique] for declared in self._body.outputs)
 
 
 def _only_joins(stage: Stage) -> bool:

@@ -24,9 +24,9 @@ def frozen(value: Any) -> Any:
     """What every call gets, and none may change; large ones may lie in a file that does."""
     if not isinstance(value, np.ndarray):
         return value
-    own = value.copy() if value.nbytes >= LARGE_BYTES else value.view()
-    own.flags.writeable = False
-    return own
+    kept = value.copy() if value.nbytes >= LARGE_BYTES else value.view()
+    kept.flags.writeable = False
+    return kept
 
 
 def without_contents(value: Any) -> Any:

@@ -101,10 +101,12 @@ def _recorded(record: Callable[..., Tensor], operands: Sequence[Any]) -> Any:
     given = [operand for operand in operands if operand is not None]
     if any(isinstance(operand, Traced) for operand in given):
         recorder = recorder_of(given)
-        return Traced(recorder, record(recorder, *(None if one is None else tensor_of(recorder, one) for one in operands)))
-    builder, arrays = Builder(NAME), {f"x{number}": np.asarray(one) for number, one in enumerate(operands) if one is not None}
-    tensors = {name: builder.input(name, one.shape, one.dtype.name) for name, one in arrays.items()}
-    result = record(builder, *(tensors.get(f"x{number}") for number in range(len(operands))))
+        tensors = [None if operand is None else tensor_of(recorder, operand) for operand in operands]
+        return Traced(recorder, record(recorder, *tensors))
+    builder = Builder(NAME)
+    arrays = {f"x{number}": np.asarray(operand) for number, operand in enumerate(operands) if operand is not None}
+    inputs = {name: builder.input(name, array.shape, array.dtype.name) for name, array in arrays.items()}
+    result = record(builder, *(inputs.get(f"x{number}") for number in range(len(operands))))
     return evaluate(builder.graph((result.name,)), arrays)[result.name]
 
 

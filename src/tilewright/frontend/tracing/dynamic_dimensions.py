@@ -52,12 +52,12 @@ class Length(SymbolicExtent):
     def __bool__(self) -> bool:
         return self > 0
 
-    def _only_value(self, other: object) -> bool:
-        return True if _range(other) == (self.low, self.low) == (self.high, self.high) else self._undecided("==", other)
+    def _only_value(self, compared: object) -> bool:
+        return True if _range(compared) == (self.low, self.low) == (self.high, self.high) else self._undecided("==", compared)
 
-    def _undecided(self, comparison: str, other: object) -> NoReturn:
+    def _undecided(self, comparison: str, compared: object) -> NoReturn:
         raise UnsupportedOperation(
-            f"whether {self} {comparison} {other} is not known while the function is traced",
+            f"whether {self} {comparison} {compared} is not known while the function is traced",
             where=user_location(),
             why=f"{self} may be {self.low} to {self.high}",
             hint="give tw.jit dynamic=False, or the Dim a range that decides it",

@@ -54,12 +54,12 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = None) -> Any:
     if not isinstance(subscripts, str):
         raise unsupported("einsum without a string of subscripts", FUNCTIONS, "operands and indices are interleaved")
     recorder = recorder_of(operands)
-    first, *others = in_one_type(operands, contracted_type, "einsum")
-    steps = einsum_operator.pairwise(_subscripts(subscripts, [first, *others]))
-    tensors = [first, *others[:1]]
+    first, *rest = in_one_type(operands, contracted_type, "einsum")
+    steps = einsum_operator.pairwise(_subscripts(subscripts, [first, *rest]))
+    tensors = [first, *rest[:1]]
     result = recorder.record(einsum_operator.einsum, steps[0], tensors, kind="einsum")
-    for step, other in zip(steps[1:], others[1:], strict=True):
-        result = recorder.record(einsum_operator.einsum, step, [result, other], kind="einsum")
+    for step, operand in zip(steps[1:], rest[1:], strict=True):
+        result = recorder.record(einsum_operator.einsum, step, [result, operand], kind="einsum")
     return Traced(recorder, result)
 
 
@@ -214,10 +214,10 @@ def expand_dims(x: Any, axis: Any) -> Any:
 @traceable("squeeze")
 def squeeze(x: Any, axis: Any = None) -> Any:
     """Without the dimensions `axis`, which must have extent 1 (None: all that have)."""
-    ones = [d for d, extent in enumerate(wholes(x.shape)) if extent == 1]
-    wanted = ones if axis is None else wholes(axis if isinstance(axis, tuple | list) else (axis,))
+    unit_axes = [d for d, extent in enumerate(wholes(x.shape)) if extent == 1]
+    wanted = unit_axes if axis is None else wholes(axis if isinstance(axis, tuple | list) else (axis,))
     chosen = normalize_axes(wanted, x.ndim, user_location())
-    if not set(chosen) <= set(ones):
+    if not set(chosen) <= set(unit_axes):
         raise ShapeError(
             f"squeeze of axis {axis} of shape {shape_text(x.shape)}", where=user_location(), why="its extent is not 1"
         )

@@ -84,11 +84,11 @@ def instead_of(name: str, known: Iterable[str]) -> str:
         return f"write it as {EXPRESSIONS[name]}" + (f", {REMARKS[name]}" if name in REMARKS else "")
     if name in ADVICE or hasattr(np, name):
         return ADVICE.get(name, "")
-    close = [one for one in sorted(known) if _edits(name, one) <= min(MOST_EDITS, len(name) // 3)]
+    close = [candidate for candidate in sorted(known) if _edits(name, candidate) <= min(MOST_EDITS, len(name) // 3)]
     return f"did you mean {' or '.join(close[:2])}?" if close else ""
 
 
-def _edits(name: str, other: str) -> int:
+def _edits(name: str, candidate: str) -> int:
     """How many letters are to be inserted and deleted."""
-    kept = sum(block.size for block in difflib.SequenceMatcher(None, name, other, autojunk=False).get_matching_blocks())
-    return len(name) + len(other) - 2 * kept
+    kept = sum(block.size for block in difflib.SequenceMatcher(None, name, candidate, autojunk=False).get_matching_blocks())
+    return len(name) + len(candidate) - 2 * kept

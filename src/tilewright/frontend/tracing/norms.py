@@ -34,9 +34,9 @@ def layer_norm(
     [[-1.0, 1.0], [-1.0, 1.0]]
     """
     axes = _axes("layer_norm", x, normalized_shape, axis, eps)
-    operands = [one for one in (x, weight, bias) if one is not None]
+    operands = [operand for operand in (x, weight, bias) if operand is not None]
     _check_extents("layer_norm", operands, axes)
-    if not any(isinstance(one, Traced) for one in operands):
+    if not any(isinstance(operand, Traced) for operand in operands):
         return norm_operator.numpy_reference(np.asanyarray(x), axes, eps, weight, bias)
     if weight is None and bias is not None:
         shape = _shape(x)
@@ -57,9 +57,9 @@ def rms_norm(x: Any, normalized_shape: Any = None, weight: Any = None, eps: floa
     """
     eps = _usual_eps(x) if eps is None else eps
     axes = _axes("rms_norm", x, normalized_shape, axis, eps)
-    operands = [one for one in (x, weight) if one is not None]
+    operands = [operand for operand in (x, weight) if operand is not None]
     _check_extents("rms_norm", operands, axes)
-    if not any(isinstance(one, Traced) for one in operands):
+    if not any(isinstance(operand, Traced) for operand in operands):
         return norm_operator.numpy_reference(np.asanyarray(x), axes, eps, weight, centred=False)
     return _record(norm_operator.rms_norm, operands, axes, eps, kind="rms_norm")
 
@@ -75,9 +75,9 @@ def _shape(x: Any) -> Shape:
 
 
 def _check_extents(kind: str, operands: list[Any], axes: tuple[int, ...]) -> None:
-    x, *others = map(_shape, operands)
+    x, *parameters = map(_shape, operands)
     try:
-        norm_operator.check_extents(kind, x, others, axes)
+        norm_operator.check_extents(kind, x, parameters, axes)
     except ShapeError as error:
         raise located(error) from error.__cause__
 

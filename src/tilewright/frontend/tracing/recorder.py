@@ -106,12 +106,12 @@ class Recorder(Builder):
                 hint="convert them with .astype(numpy.float32), or pass interpret=True to run the NumPy meaning",
             )
 
-    def _check_type(self, dtype: str, what: str) -> None:
+    def _check_type(self, dtype: str, subject: str) -> None:
         if dtype.startswith("complex"):
-            raise DTypeError(f"{what} has dtype {dtype}", where=user_location(), hint="pass the real and the imaginary part")
+            raise DTypeError(f"{subject} has dtype {dtype}", where=user_location(), hint="pass the real and the imaginary part")
         if self.element_types is not None and dtype not in (*self.element_types, "bool", *INTEGERS):
             raise DTypeError(
-                f"{what} has dtype {dtype}",
+                f"{subject} has dtype {dtype}",
                 where=user_location(),
                 why=f"compiled kernels compute in {', '.join(self.element_types)}; promotion follows the array API",
                 hint="convert arrays with .astype(numpy.float32), or pass interpret=True to run the NumPy meaning",

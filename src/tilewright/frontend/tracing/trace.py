@@ -80,7 +80,7 @@ def _output(recorder: Recorder, result: Any, earlier: Sequence[Any]) -> str:
     if result.recorder is not recorder:
         raise UnsupportedOperation("a traced function returned an array of an earlier call", hint="return arrays of this call")
     written = {operator.write.tensor for operator in recorder.operators}
-    if result.tensor.name in written and not any(other is result or _same(other, result) for other in earlier):
+    if result.tensor.name in written and not any(value is result or _same(value, result) for value in earlier):
         return result.tensor.name
     return recorder.record(
         partial(elementwise, kind="copy"), Load(0), [result.tensor], kind="copy", dtype=result.tensor.dtype

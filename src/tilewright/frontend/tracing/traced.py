@@ -23,7 +23,7 @@ from tilewright.graph.types import Tensor
 def _refused(operation: str, name: str) -> Callable[..., NoReturn]:
     """A method for an operator that has no meaning here; `name` is its function's in the hints."""
 
-    def method(self: Traced, *others: Any) -> NoReturn:
+    def method(self: Traced, *operands: Any) -> NoReturn:
         raise unsupported(operation, (), hint=instead_of(name, ()))
 
     return method
@@ -278,10 +278,10 @@ def _methods() -> list[str]:
     return [attribute for attribute in dir(Traced) if not attribute.startswith("_")]
 
 
-def _no_value(what: str, alternative: str = "") -> UnsupportedOperation:
+def _no_value(property_name: str, alternative: str = "") -> UnsupportedOperation:
     static = "if it depends on an argument that is no array, name that argument in static_argnames"
     return UnsupportedOperation(
-        f"the {what} of a traced array was asked for",
+        f"the {property_name} of a traced array was asked for",
         where=user_location(),
         why="while a function is traced, its arrays have shapes but no values",
         hint=f"{alternative}; {static}" if alternative else static,

@@ -25,17 +25,17 @@ def pair(first: Seconds, second: Seconds, number: int) -> tuple[float, float]:
     return first(), second_s
 
 
-def ratios(own: Seconds, others: Sequence[Seconds], *, budget_s: float) -> list[float]:
+def ratios(reference: Seconds, candidates: Sequence[Seconds], *, budget_s: float) -> list[float]:
     """The time of each of the others over that of `own` in the same pair: medians of at least `LEAST_PAIRS` pairs each.
 
     Pairs are taken in rounds over all others, up to `MOST_PAIRS` of them while `budget_s` lasts.
     """
-    samples: list[list[float]] = [[] for _ in others]
+    samples: list[list[float]] = [[] for _ in candidates]
     deadline = time.perf_counter() + budget_s
     for number in range(MOST_PAIRS):
         if number >= LEAST_PAIRS and time.perf_counter() > deadline:
             break
-        for found, other in zip(samples, others, strict=True):
-            own_s, other_s = pair(own, other, number)
+        for found, candidate in zip(samples, candidates, strict=True):
+            own_s, other_s = pair(reference, candidate, number)
             found.append(other_s / own_s)
     return [median(found) for found in samples]

@@ -22,10 +22,12 @@ def prepare(case: ModelCase, threads: int) -> Iterator[Contender]:
     binding = session.io_binding()
     for name, array in case.feeds.items():
         binding.bind_ortvalue_input(name, onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array)))
-    outputs = [onnxruntime.OrtValue.ortvalue_from_numpy(one) for one in session.run(None, case.feeds)]
-    for one, value in zip(session.get_outputs(), outputs, strict=True):
-        binding.bind_ortvalue_output(one.name, value)
-    yield Contender("onnxruntime", lambda: session.run_with_iobinding(binding), lambda: joined([one.numpy() for one in outputs]))
+    outputs = [onnxruntime.OrtValue.ortvalue_from_numpy(output) for output in session.run(None, case.feeds)]
+    for output, value in zip(session.get_outputs(), outputs, strict=True):
+        binding.bind_ortvalue_output(output.name, value)
+    yield Contender(
+        "onnxruntime", lambda: session.run_with_iobinding(binding), lambda: joined([output.numpy() for output in outputs])
+    )
 
 
 PEER = Peer("onnxruntime", ("onnxruntime",), prepare, "all optimisations; inputs and outputs bound")

@@ -73,8 +73,10 @@ def _packed(library: ctypes.CDLL, case: GemmCase) -> Any:
     library.cblas_sgemm_pack_get_size.restype = ctypes.c_size_t
     packed = aligned((library.cblas_sgemm_pack_get_size(b_matrix, shape.m, shape.n, shape.k) // 4 + 1,))
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (b, packed)]
-    one, leading = ctypes.c_float(1.0), shape.n
-    library.cblas_sgemm_pack(row_major, b_matrix, no_transpose, shape.m, shape.n, shape.k, one, pointers[0], leading, pointers[1])
+    alpha, leading = ctypes.c_float(1.0), shape.n
+    library.cblas_sgemm_pack(
+        row_major, b_matrix, no_transpose, shape.m, shape.n, shape.k, alpha, pointers[0], leading, pointers[1]
+    )
     return packed
 
 
