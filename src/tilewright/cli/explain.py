@@ -20,7 +20,7 @@ FUSE = {"prices": None, "always": True, "never": False}
 
 
 @click.command()
-@click.argument("what")
+@click.argument("subject", metavar="WHAT")
 @click.option("--softmax", is_flag=True, help="With a softmax between the two products of a Table IV chain.")
 @click.option(
     "--arg",

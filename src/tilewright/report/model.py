@@ -97,9 +97,8 @@ def _details(kind: Kind) -> Iterator[str]:
         yield from wrapped(formula(operator))
     outer = ", ".join(f"{loop.axis} by {loop.tile}" for loop in plan.schedule.path(plan.chain.operators[-1].name))
     scratch = f"scratch per thread {units.size(plan.scratch_bytes)}"
-    kernels = (
-        ", ".join(dict.fromkeys(operator.micro_kernel for operator in plan.operators if operator.micro_kernel)) or "vector loops"
-    )
+    names = dict.fromkeys(operator.micro_kernel for operator in plan.operators if operator.micro_kernel)
+    kernels = ", ".join(names) or "vector loops"
     yield from wrapped("; ".join(filter(None, (f"blocks {outer}" if outer else "", scratch, kernels))))
     if len(plan.chain.operators) > 1:
         fused, apart = units.seconds(plan.predicted_seconds), units.seconds(plan.unfused_price.seconds)

@@ -68,9 +68,9 @@ class CaseResult:
         """The timing of that contender, None where it did not take part."""
         return next((timing for timing in self.timings if timing.contender == contender), None)
 
-    def best_peer(self, subject: str = OWN) -> Timing | None:
-        """The fastest right contender apart from `subject`."""
-        aside = (subject, PLAIN_READ)
+    def best_peer(self) -> Timing | None:
+        """The fastest right contender apart from Tilewright and the plain read."""
+        aside = (OWN, PLAIN_READ)
         peers = [timing for timing in self.timings if timing.contender not in aside and timing.seconds is not None]
         return min(peers, key=lambda timing: timing.to_own or timing.seconds or 0.0, default=None)
 

@@ -204,11 +204,7 @@ class InferenceSession:
 
     def _remaining_for(self, values: Mapping[str, Any]) -> RemainingSubgraph:
         """What runs on the values of a call."""
-        given = (
-            frozenset(declared.unique for declared in self._optional if declared.unique in values)
-            if self._optional
-            else frozenset()
-        )
+        given = frozenset(value.unique for value in self._optional if value.unique in values) if self._optional else frozenset()
         return self._subgraphs.get(given) or self._remaining(given)
 
     def _remaining(self, given: frozenset[str]) -> RemainingSubgraph:

@@ -26,9 +26,9 @@ def pair(first: Seconds, second: Seconds, number: int) -> tuple[float, float]:
 
 
 def ratios(reference: Seconds, candidates: Sequence[Seconds], *, budget_s: float) -> list[float]:
-    """The time of each of the others over that of `own` in the same pair: medians of at least `LEAST_PAIRS` pairs each.
+    """The time of each candidate over that of the reference in the same pair: medians of at least `LEAST_PAIRS` pairs each.
 
-    Pairs are taken in rounds over all others, up to `MOST_PAIRS` of them while `budget_s` lasts.
+    Pairs are taken in rounds over all candidates, up to `MOST_PAIRS` of them while `budget_s` lasts.
     """
     samples: list[list[float]] = [[] for _ in candidates]
     deadline = time.perf_counter() + budget_s
@@ -36,6 +36,6 @@ def ratios(reference: Seconds, candidates: Sequence[Seconds], *, budget_s: float
         if number >= LEAST_PAIRS and time.perf_counter() > deadline:
             break
         for found, candidate in zip(samples, candidates, strict=True):
-            own_s, other_s = pair(reference, candidate, number)
-            found.append(other_s / own_s)
+            reference_s, candidate_s = pair(reference, candidate, number)
+            found.append(candidate_s / reference_s)
     return [median(found) for found in samples]
