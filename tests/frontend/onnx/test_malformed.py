@@ -106,6 +106,11 @@ def missing_attribute() -> onnx.ModelProto:
     return model([helper.make_node("Concat", ["x", "x"], ["y"])], [info("x", [2])], [info("y", None)])
 
 
+def missing_pattern() -> onnx.ModelProto:
+    """ONNX's schema does not require the attribute, and gives a node without it no meaning."""
+    return model([helper.make_node("RegexFullMatch", ["x"], ["y"])], [info("x", [2], TensorProto.STRING)], [info("y", None)])
+
+
 def wrong_attribute_type() -> onnx.ModelProto:
     return model([helper.make_node("Concat", ["x", "x"], ["y"], axis="first")], [info("x", [2])], [info("y", None)])
 
@@ -184,6 +189,7 @@ INVALID: dict[str, tuple[Callable[[], onnx.ModelProto], str]] = {
     "an unknown element type": (unknown_element_type, "no element type 99"),
     "an unknown element type of an input": (unknown_element_type_of_an_input, "no element type 77"),
     "a missing attribute": (missing_attribute, "lacks the attribute 'axis'"),
+    "a missing pattern": (missing_pattern, "RegexFullMatch lacks the attribute 'pattern'"),
     "a wrong attribute type": (wrong_attribute_type, "attribute 'axis' has the wrong type"),
     "an unknown attribute": (unknown_attribute, "has no attribute 'colour'"),
     "an attribute given twice": (attribute_given_twice, "given twice"),
@@ -229,6 +235,13 @@ def test_all_unknown_operators_are_listed_at_once():
     proto = model(nodes, [info("x", [2]), info("c", [], TensorProto.BOOL)], [info("y", None)])
     proto.opset_import.append(helper.make_opsetid("odd", 1))
     with pytest.raises(UnsupportedOperation, match=r"not known: NoSuchThing, odd\.Inner, odd\.Strange"):
+        ort.InferenceSession(proto)
+
+
+def test_operators_of_the_importer_itself_are_not_known():
+    proto = model([helper.make_node("SumTo", ["x", "x"], ["y"], domain="tilewright")], [info("x", [2])], [info("y", None)])
+    proto.opset_import.append(helper.make_opsetid("tilewright", 1))
+    with pytest.raises(UnsupportedOperation, match=r"not known: tilewright\.SumTo"):
         ort.InferenceSession(proto)
 
 

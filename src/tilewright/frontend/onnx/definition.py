@@ -7,7 +7,7 @@ A file of `operators/<family>/` holds the class of an operator, or of operators 
 from __future__ import annotations
 
 import pkgutil
-from dataclasses import KW_ONLY, dataclass, fields, is_dataclass
+from dataclasses import KW_ONLY, MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -16,6 +16,8 @@ from tilewright.errors import InternalError
 
 OPERATORS = "tilewright.frontend.onnx.operators"
 OUTPUT_COUNT = "output_count"
+INTERNAL_DOMAIN = "tilewright"
+"""Of operators that importers put in the place of others, and that a model cannot have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,11 @@ class Definition:
         return _keyword_fields(self.implementation) - {OUTPUT_COUNT}
 
     @property
+    def required_attributes(self) -> frozenset[str]:
+        """The names of the attributes without a default."""
+        return _keyword_fields(self.implementation, without_default=True) - {OUTPUT_COUNT}
+
+    @property
     def has_lowering(self) -> bool:
         """Whether it can be recorded as canonical operators."""
         return hasattr(self.implementation, "lower")
@@ -62,10 +69,11 @@ class Definition:
         return self.implementation(*self.parameters, **attributes)
 
 
-def _keyword_fields(implementation: type[Any]) -> frozenset[str]:
+def _keyword_fields(implementation: type[Any], *, without_default: bool = False) -> frozenset[str]:
     if not is_dataclass(implementation):
         return frozenset()
-    return frozenset(field.name for field in fields(implementation) if field.kw_only)
+    keyword_fields = [field for field in fields(implementation) if field.kw_only]
+    return frozenset(field.name for field in keyword_fields if not (without_default and field.default is not MISSING))
 
 
 _definitions: dict[tuple[str, str], dict[int, Definition]] = {}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from tilewright.errors import InvalidModel, UnsupportedOperation
-from tilewright.frontend.onnx.definition import definition
+from tilewright.frontend.onnx.definition import INTERNAL_DOMAIN, definition
 from tilewright.frontend.onnx.model import Node
 from tilewright.frontend.onnx.scope import Names, Scope
 
@@ -65,7 +65,7 @@ class _Derivation:
         yield from rule(self, node, adjoint)
 
     def _add(self, operand: str, share: str) -> None:
-        reduced = self._new("SumTo", [share, operand], domain="tilewright")
+        reduced = self._new("SumTo", [share, operand], domain=INTERNAL_DOMAIN)
         known = self._adjoints.get(operand)
         self._adjoints[operand] = reduced if known is None else self._new("Add", [known, reduced])
 

@@ -16,7 +16,7 @@ from onnx import AttributeProto
 from tilewright.errors import InvalidModel, UnsupportedOperation
 from tilewright.frontend.onnx.attributes import check_against, kind_of, schema_of, value_of
 from tilewright.frontend.onnx.declarations import declared
-from tilewright.frontend.onnx.definition import definition
+from tilewright.frontend.onnx.definition import INTERNAL_DOMAIN, Definition, definition
 from tilewright.frontend.onnx.external_data import ExternalFiles
 from tilewright.frontend.onnx.gradient import without_gradients
 from tilewright.frontend.onnx.model import Array, Body, Declared, Model, Node
@@ -155,11 +155,11 @@ class _Reader:
             constants[outputs[0]] = _constant(attributes, where)
             return
         version, is_own = self._version(domain, proto, context, where), domain == "" and proto.op_type in OWN
-        found = None if is_own else definition(proto.op_type, version, domain)
+        found = None if is_own or domain == INTERNAL_DOMAIN else definition(proto.op_type, version, domain)
         if found is None and not is_own:
             self.unknown.setdefault(f"{domain}.{proto.op_type}" if domain else proto.op_type, where)
         if found is not None:
-            _check_attributes(found.attributes, {*attributes, *bodies}, proto.op_type, where)
+            _check_attributes(found, {*attributes, *bodies}, where)
         yield Node(short_name(proto.name) or where, proto.op_type, domain, found, inputs, outputs, attributes, bodies)
 
     def _version(self, domain: str, proto: Any, context: _Context, where: str) -> int:
@@ -253,10 +253,13 @@ def _bindings(function: Any, proto: Any, context: _Context, where: str) -> Itera
     yield from ((attribute.name, attribute) for attribute in _bound(proto.attribute, context, where))
 
 
-def _check_attributes(known: frozenset[str], given: set[str], operator: str, where: str) -> None:
-    missing = sorted(given - known)
+def _check_attributes(operator: Definition, given: set[str], where: str) -> None:
+    unknown = sorted(given - operator.attributes)
+    if unknown:
+        raise UnsupportedOperation(f"the attribute {unknown[0]!r} of {operator.name} has no implementation", where=where)
+    missing = sorted(operator.required_attributes - given)
     if missing:
-        raise UnsupportedOperation(f"the attribute {missing[0]!r} of {operator} has no implementation", where=where)
+        raise InvalidModel(f"{operator.name} lacks the attribute {missing[0]!r}", where=where)
 
 
 def _without_trailing(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -17,6 +17,17 @@ def test_bounds_that_are_attributes() -> None:
     agree("Clip", 6, x)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_bounds_without_attributes_are_those_of_float32_from_opset_6_on(dtype: str) -> None:
+    x = np.array([-np.inf, -1e300 if dtype == "float64" else -1, 1, np.inf, np.nan], dtype)
+    largest = float(np.finfo(np.float32).max)
+    assert np.array_equal(operator("Clip", 5).reference(x), x, equal_nan=True)
+    with np.errstate(over="ignore"):
+        bounded = np.clip(x.astype(np.float64), -largest, largest).astype(dtype)
+    assert np.array_equal(operator("Clip", 6).reference(x), bounded, equal_nan=True)
+    agree("Clip", 6, x)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64"])
 @pytest.mark.parametrize(("name", "attributes"), [("Div", {}), ("Mod", {}), ("Mod", {"fmod": 1}), ("Mul", {}), ("Sub", {})])
 def test_integers_divide_towards_0_and_wrap(dtype: str, name: str, attributes: dict[str, int]) -> None:

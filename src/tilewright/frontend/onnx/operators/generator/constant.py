@@ -31,8 +31,8 @@ class Constant:
     value_floats: Sequence[float] | None = None
     value_int: int | None = None
     value_ints: Sequence[int] | None = None
-    value_string: Any = None
-    value_strings: Any = None
+    value_string: str | None = None
+    value_strings: Sequence[str] | None = None
 
     def reference(self) -> Any:
         given = (

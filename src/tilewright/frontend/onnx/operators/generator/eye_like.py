@@ -22,7 +22,7 @@ from tilewright.graph.types import Access, Axis, Operator, Tensor
 class EyeLike:
     """Of the shape of a matrix and, without `dtype`, of its type."""
 
-    dtype: Any = None
+    dtype: int | None = None
     k: int = 0
 
     def reference(self, x: Any) -> Any:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.arange import arange
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.numpy_types import is_short_float
 from tilewright.graph.scalar import apply
 from tilewright.graph.sums_of_extents import minus, scalar_of
 from tilewright.graph.types import Extent, Operator, SymbolicExtent, Tensor
@@ -20,17 +22,27 @@ from tilewright.graph.types import Extent, Operator, SymbolicExtent, Tensor
 SMALL = 1024
 """Numbers up to which they are a constant."""
 
+STASH_TYPES = ("float32", "float64")
+"""Types that ONNX's reference implementation computes short floating-point numbers in."""
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """start, start + delta, ... before the limit."""
+    """start, start + delta, ... before the limit; short floating-point numbers are computed in `stash_type`."""
+
+    stash_type: int = 1
 
     def reference(self, start: Any, limit: Any, delta: Any) -> Any:
-        first, last, step = (np.asarray(operand).reshape(-1)[0] for operand in (start, limit, delta))
+        dtype = np.asarray(start).dtype
+        computed = self._computed_in(dtype)
+        first, last, step = (np.asarray(operand, computed).reshape(-1)[0] for operand in (start, limit, delta))
         if step == 0:
             raise ShapeError("a range with steps of 0", where="Range")
         count = max(0, math.ceil((float(last) - float(first)) / float(step)))
         check_size((count,), "Range")
-        return (first + np.arange(count) * step).astype(np.asarray(start).dtype)
+        positions = np.arange(count, dtype=None if computed == dtype else computed)
+        with np.errstate(over="ignore"):
+            return (first + positions * step).astype(dtype)
 
     def lower(self, builder: Builder, start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
         """Constants, or the positions along an axis: 0, 1, ... up to an extent that is known at run time, too."""
@@ -49,6 +61,16 @@ class Range:
             return builder.record(arange, numbers.size, float(first), float(step), start.dtype, kind="arange")
         except ShapeError:
             return builder.constant(numbers)
+
+    def _computed_in(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """The type that numbers are computed in. Raises `UnsupportedOperation` for a stash type that ONNX gives no meaning."""
+        if not is_short_float(dtype):
+            return dtype
+        stash = element_type(self.stash_type)
+        if stash.name not in STASH_TYPES:
+            why = f"{dtype} is computed in {' or '.join(STASH_TYPES)}"
+            raise UnsupportedOperation(f"Range with stash_type {stash}", where="Range", why=why)
+        return stash
 
 
 def _positions(count: Extent, first: Extent, dtype: str, *, name: str, result: str) -> tuple[Operator, Tensor]:

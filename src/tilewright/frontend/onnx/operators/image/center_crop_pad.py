@@ -79,4 +79,4 @@ def _moved(x: Tensor, wanted: tuple[int, ...], starts: tuple[int, ...], *, name:
     )
 
 
-define("CenterCropPad", CenterCropPad)
+define("CenterCropPad", CenterCropPad, since=18)

@@ -24,7 +24,7 @@ TO_DEPTH = {"DCR": (0, 3, 5, 1, 2, 4), "CRD": (0, 1, 3, 5, 2, 4)}
 class DepthToSpace:
     """Channels as blocks of pixels."""
 
-    blocksize: int = 1
+    blocksize: int
     mode: str = "DCR"
 
     def reference(self, x: Any) -> Any:
@@ -40,7 +40,7 @@ class DepthToSpace:
 class SpaceToDepth:
     """Blocks of pixels as channels."""
 
-    blocksize: int = 1
+    blocksize: int
     mode: str = "DCR"
 
     def reference(self, x: Any) -> Any:

@@ -21,7 +21,7 @@ from tilewright.graph.positions import check_positions
 class MaxRoiPool:
     """The largest pixel of every bin, 0 in bins without pixels; a region begins with the number of its image."""
 
-    pooled_shape: Sequence[int] = ()
+    pooled_shape: Sequence[int]
     spatial_scale: float = 1.0
 
     def reference(self, x: Any, rois: Any) -> Any:

@@ -36,7 +36,7 @@ class UpsampleBefore9:
     """The same, with scales that are attributes."""
 
     mode: str = "nearest"
-    scales: Sequence[float] = ()
+    scales: Sequence[float]
 
     def reference(self, x: Any) -> Any:
         return resized(x, self._resamplings(x.shape), self._mode(), 0.0)

@@ -14,8 +14,8 @@ define_functions(
         "Floor": (np.floor, "floor"),
         "Mul": (np.multiply, "multiply"),
         "Neg": (np.negative, "negative"),
-        "Round": (np.rint, "round"),
-        "Sign": (np.sign, "sign"),
         "Sub": (np.subtract, "subtract"),
     }
 )
+define_functions({"Sign": (np.sign, "sign")}, since=9)
+define_functions({"Round": (np.rint, "round")}, since=11)

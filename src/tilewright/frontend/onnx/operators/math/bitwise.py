@@ -49,5 +49,6 @@ define_functions(
         "BitwiseNot": (np.invert, "bitwise_not"),
         "BitwiseOr": (np.bitwise_or, "bitwise_or"),
         "BitwiseXor": (np.bitwise_xor, "bitwise_xor"),
-    }
+    },
+    since=18,
 )

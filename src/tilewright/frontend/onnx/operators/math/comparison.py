@@ -28,12 +28,9 @@ class Equal:
 
 
 define("Equal", Equal, since=BROADCASTING)
+define_functions({"Greater": (np.greater, "greater"), "Less": (np.less, "less")}, dtype="bool")
 define_functions(
-    {
-        "Greater": (np.greater, "greater"),
-        "GreaterOrEqual": (np.greater_equal, "greater_equal"),
-        "Less": (np.less, "less"),
-        "LessOrEqual": (np.less_equal, "less_equal"),
-    },
+    {"GreaterOrEqual": (np.greater_equal, "greater_equal"), "LessOrEqual": (np.less_equal, "less_equal")},
     dtype="bool",
+    since=12,
 )

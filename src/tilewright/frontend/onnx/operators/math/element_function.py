@@ -37,8 +37,10 @@ class ElementFunction:
         return builder.body(body_of(self.function), *operands, dtype=self.dtype, kind=self.kind)
 
 
-def define_functions(functions: Mapping[str, tuple[Callable[..., Any], str]], dtype: str | None = None) -> None:
-    """Define operators that are NumPy's functions and scalar functions."""
+def define_functions(
+    functions: Mapping[str, tuple[Callable[..., Any], str]], dtype: str | None = None, since: int | None = None
+) -> None:
+    """Define operators that are NumPy's functions and scalar functions: `since` 1 or, of two operands, `BROADCASTING`."""
     for name, (numpy, function) in functions.items():
-        since = BROADCASTING if FUNCTIONS[function].arity == 2 else 1
-        define(name, ElementFunction, name.lower(), numpy, function, dtype, since=since)
+        first = since or (BROADCASTING if FUNCTIONS[function].arity == 2 else 1)
+        define(name, ElementFunction, name.lower(), numpy, function, dtype, since=first)

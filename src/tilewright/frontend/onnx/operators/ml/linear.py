@@ -40,7 +40,7 @@ class LinearClassifier:
 
     classlabels_ints: Sequence[int] = ()
     classlabels_strings: Sequence[str] = ()
-    coefficients: Sequence[float] = ()
+    coefficients: Sequence[float]
     intercepts: Sequence[float] = ()
     multi_class: int = 0
     post_transform: str = "NONE"

@@ -41,7 +41,7 @@ class GroupNormalization:
     """Groups of channels, with one scale and bias per channel."""
 
     epsilon: float = 1e-5
-    num_groups: int = 1
+    num_groups: int
     stash_type: int = 1
 
     def reference(self, x: Any, scale: Any, bias: Any) -> Any:
@@ -58,7 +58,7 @@ class GroupNormalizationBefore21:
     """Groups of channels, with one scale and bias per group."""
 
     epsilon: float = 1e-5
-    num_groups: int = 1
+    num_groups: int
 
     def reference(self, x: Any, scale: Any, bias: Any) -> Any:
         each = x.shape[1] // self.num_groups

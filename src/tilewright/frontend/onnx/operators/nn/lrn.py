@@ -29,7 +29,7 @@ class LRN:
     alpha: float = 0.0001
     beta: float = 0.75
     bias: float = 1.0
-    size: int = 1
+    size: int
 
     def reference(self, x: Any) -> Any:
         data = np.moveaxis(x.astype(np.result_type(x.dtype, np.float32)), 1, -1)

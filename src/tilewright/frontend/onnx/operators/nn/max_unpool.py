@@ -20,7 +20,7 @@ from tilewright.graph.shapes import shape_text
 class MaxUnpool:
     """Positions count in the pooled tensor's shape, whatever shape is asked for."""
 
-    kernel_shape: Sequence[int] = ()
+    kernel_shape: Sequence[int]
     pads: Sequence[int] | None = None
     strides: Sequence[int] | None = None
 
@@ -52,4 +52,4 @@ def _places(positions: Any, pooled: tuple[int, ...], shape: tuple[int, ...]) -> 
     return places
 
 
-define("MaxUnpool", MaxUnpool)
+define("MaxUnpool", MaxUnpool, since=9)

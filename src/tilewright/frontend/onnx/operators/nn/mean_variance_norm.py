@@ -68,5 +68,5 @@ class LpNormalization:
         return builder.body(body, x, norm, kind="lp_norm")
 
 
-define("MeanVarianceNormalization", MeanVarianceNormalization)
+define("MeanVarianceNormalization", MeanVarianceNormalization, since=9)
 define("LpNormalization", LpNormalization)

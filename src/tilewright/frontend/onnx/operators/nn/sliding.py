@@ -35,7 +35,7 @@ class Pooling(Sliding):
     """The attributes of pools."""
 
     ceil_mode: int = 0
-    kernel_shape: Sequence[int] = ()
+    kernel_shape: Sequence[int]
 
     def window(self, shape: Sequence[Extent], where: str) -> Window:
         """The windows over a tensor. Raises `ShapeError` where the window has other dimensions than the tensor."""

@@ -67,5 +67,5 @@ def _lowered(builder: Builder, x: Tensor, zero: Tensor | None) -> Tensor:
     return builder.map("subtract", whole, column)
 
 
-define("ConvInteger", ConvInteger)
-define("QLinearConv", QLinearConv)
+define("ConvInteger", ConvInteger, since=10)
+define("QLinearConv", QLinearConv, since=10)

@@ -25,7 +25,8 @@ GENERATED = frozenset(
 class Cast:
     """The same elements in another type; extents that are known at run time stay what they are."""
 
-    to: Any
+    to: int | np.dtype[Any]
+    """ONNX's number of a type, or the type that another operand has."""
     saturate: int = 1
     round_mode: str = "up"
 
@@ -51,7 +52,7 @@ class Cast:
 class CastBefore19:
     """The same elements in another type."""
 
-    to: Any
+    to: int
 
     def reference(self, x: Any) -> Any:
         return Cast(to=self.to).reference(x)
@@ -81,7 +82,7 @@ class CastLike:
 class BitCast:
     """The same bits as elements of another type of the same width."""
 
-    to: Any
+    to: int
 
     def reference(self, x: Any) -> Any:
         target = element_type(self.to)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +15,9 @@ from tilewright.frontend.onnx.operators.training.optimizers import DOMAIN
 class Gradient:
     """No derivatives of operands alone: importers differentiate the graph around the node."""
 
-    xs: Any
+    xs: Sequence[str]
     y: str
-    zs: Any = ()
+    zs: Sequence[str] = ()
 
     def reference(self, *operands: Any) -> Any:
         raise UnsupportedOperation("Gradient", why="it differentiates the graph around it", hint="export the model for inference")

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import INTERNAL_DOMAIN, define
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Tensor
-
-DOMAIN = "tilewright"
-"""Of operators that no model has, and that importers put in the place of others."""
 
 
 class SumTo:
@@ -36,4 +33,4 @@ def repeated(shape: tuple[Any, ...], of: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(d for d, extent in enumerate(shape) if d < missing or (of[d - missing] == 1 and extent != 1))
 
 
-define("SumTo", SumTo, domain=DOMAIN)
+define("SumTo", SumTo, domain=INTERNAL_DOMAIN)

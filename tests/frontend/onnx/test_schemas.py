@@ -1,0 +1,139 @@
+"""Attributes and versions of every operator, compared with the schemas of ONNX in all their versions."""
+
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+
+import numpy as np
+import pytest
+from onnx import defs, helper
+
+from tilewright.frontend.onnx.definition import INTERNAL_DOMAIN, OUTPUT_COUNT, definitions
+
+REQUIRED = object()
+"""In the place of the default of an attribute that has none."""
+
+OLDEST = 7
+"""Schemas of the standard domain that a later one replaced up to this opset are read in part, if their definition goes on."""
+
+LEGACY = frozenset({"consumed_inputs"})
+"""Attributes of the first schemas that mean nothing."""
+
+FROM_OPERANDS = "0 stands for what the operands' shapes say"
+AS_DESCRIBED = "the schema has no default, its description says this one"
+OTHER_DEFAULTS = {
+    ("Attention-23", "kv_num_heads"): (0, FROM_OPERANDS),
+    ("Attention-23", "q_num_heads"): (0, FROM_OPERANDS),
+    ("RotaryEmbedding-23", "num_heads"): (0, FROM_OPERANDS),
+    ("GRU-7", "hidden_size"): (0, FROM_OPERANDS),
+    ("LSTM-7", "hidden_size"): (0, FROM_OPERANDS),
+    ("Clip-1", "max"): (np.inf, "no bound"),
+    ("Clip-1", "min"): (-np.inf, "no bound"),
+    ("RNN-7", "hidden_size"): (0, FROM_OPERANDS),
+    ("RNN-7", "activations"): ((), "Tanh for every direction, of which there are one or two"),
+    ("Split-13", "num_outputs"): (0, "0 stands for the number of outputs that the node has"),
+    ("SequenceEmpty-11", "dtype"): (1, AS_DESCRIBED),
+    ("StringNormalizer-10", "locale"): ("", "the platform's"),
+    ("StringSplit-20", "delimiter"): ("", AS_DESCRIBED),
+    ("StringSplit-20", "maxsplit"): (-1, AS_DESCRIBED),
+    ("RegexFullMatch-20", "pattern"): (REQUIRED, "optional in the schema, which gives a node without it no meaning"),
+    ("Constant-1", "value"): (None, "the only attribute before opset 11, one of several since"),
+    ("ai.onnx.ml:TreeEnsemble-5", "n_targets"): (1, "the schema has no default; trees without it have one target"),
+    ("ai.onnx.ml:TreeEnsembleRegressor-1", "n_targets"): (1, "the schema has no default; trees without it have one target"),
+}
+"""Defaults that differ from the schema's, by the first version of a definition and the attribute, and why."""
+
+
+@cache
+def schemas():
+    """The schemas of every operator, by domain and name, the oldest first."""
+    found = {}
+    for schema in sorted(defs.get_all_schemas_with_history(), key=lambda schema: schema.since_version):
+        found.setdefault((schema.domain, schema.name), []).append(schema)
+    return found
+
+
+PUBLIC = [definition for definition in definitions() if (definition.domain, definition.name) in schemas()]
+
+
+def label(definition):
+    domain = f"{definition.domain}:" if definition.domain else ""
+    return f"{domain}{definition.name}-{definition.since}"
+
+
+def test_every_operator_of_onnx_is_defined_and_no_other():
+    defined = {(definition.domain, definition.name) for definition in definitions()}
+    others = {name for name in defined - set(schemas()) if name[0] not in (INTERNAL_DOMAIN, "tests")}
+    assert set(schemas()) <= defined
+    assert not others
+
+
+@pytest.mark.parametrize("definition", PUBLIC, ids=label)
+def test_a_definition_begins_with_a_version_of_its_schema(definition):
+    versions = [schema.since_version for schema in schemas()[definition.domain, definition.name]]
+    assert definition.since in versions
+
+
+@pytest.mark.parametrize("definition", PUBLIC, ids=label)
+def test_attributes_and_defaults_are_those_of_the_schemas(definition):
+    known = defaults(definition.implementation)
+    covered = list(covered_schemas(definition))
+    assert known.keys() <= {name for schema in covered for name in schema.attributes}, "attributes that no schema has"
+    for schema in without_old_ones(covered):
+        for name in schema.attributes.keys() - LEGACY:
+            assert name in known, f"{name} of version {schema.since_version} has no field"
+            wanted, _ = OTHER_DEFAULTS.get((label(definition), name), (declared(schema.attributes[name]), ""))
+            assert same(known[name], wanted), f"{name}: {known[name]!r}, {wanted!r} in version {schema.since_version}"
+
+
+def test_every_exception_is_one():
+    """An exception that agrees with all schemas, or is of an attribute that none has, is out of date."""
+    by_label = {label(definition): definition for definition in PUBLIC}
+    for (name, attribute), (value, _) in OTHER_DEFAULTS.items():
+        of_schemas = [
+            schema.attributes[attribute] for schema in covered_schemas(by_label[name]) if attribute in schema.attributes
+        ]
+        assert of_schemas
+        assert not all(same(value, declared(one)) for one in of_schemas)
+
+
+def covered_schemas(definition):
+    """The schemas that a definition is for: from its own version until the next definition's."""
+    versions = [one.since for one in PUBLIC if (one.domain, one.name) == (definition.domain, definition.name)]
+    end = min((since for since in versions if since > definition.since), default=np.inf)
+    return [one for one in schemas()[definition.domain, definition.name] if definition.since <= one.since_version < end]
+
+
+def without_old_ones(covered):
+    """The schemas of one definition, less those that another of them replaced up to `OLDEST`."""
+    is_standard = covered[-1].domain == ""
+    ends = [later.since_version for later in covered[1:]]
+    return [one for one, end in zip(covered, [*ends, np.inf], strict=True) if not is_standard or end > OLDEST]
+
+
+def defaults(implementation) -> dict[str, object]:
+    """The attributes of an operator's class with their defaults, `REQUIRED` without one."""
+    if not is_dataclass(implementation):
+        return {}
+    attributes = [field for field in fields(implementation) if field.kw_only and field.name != OUTPUT_COUNT]
+    return {field.name: REQUIRED if field.default is MISSING else field.default for field in attributes}
+
+
+def declared(attribute: defs.OpSchema.Attribute) -> object:
+    """The default of an attribute in a schema; `REQUIRED`, or None where it may be left out and has none."""
+    if attribute.required:
+        return REQUIRED
+    if attribute.default_value.type == 0:
+        return None
+    value = helper.get_attribute_value(attribute.default_value)
+    return tuple(map(plain, value)) if isinstance(value, list | tuple) else plain(value)
+
+
+def plain(value: object) -> object:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def same(value: object, wanted: object) -> bool:
+    """Whether defaults are equal, in float32; an empty list is as good as none."""
+    if isinstance(wanted, float) and isinstance(value, int | float):
+        return np.float32(value) == np.float32(wanted)
+    return value == wanted or (wanted is None and value == ())
