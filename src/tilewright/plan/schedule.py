@@ -146,8 +146,8 @@ def _leaves(loops: tuple[Loop, ...], body: tuple[Node, ...]) -> Iterator[tuple[t
 def common_path(first: tuple[Loop, ...], second: tuple[Loop, ...]) -> tuple[Loop, ...]:
     """The loops that two leaves share, outermost first (the same nodes, not merely equal ones, up to position)."""
     shared = []
-    for one, other in zip(first, second, strict=False):
-        if one is not other:
+    for left, right in zip(first, second, strict=False):
+        if left is not right:
             break
-        shared.append(one)
+        shared.append(left)
     return tuple(shared)

@@ -105,8 +105,8 @@ def operator_work(
     block = block or measure(context, view.operator, view.tiles)
     nearest = block if inner is None else measure(context, view.operator, inner.tiles)
     running = view.running() if inner is None else inner.running()
-    own = axis_names((view.operator,))
-    repeats: Quantity = product(loop.trips for loop in running if loop.axis not in own)
+    operator_axes = axis_names((view.operator,))
+    repeats: Quantity = product(loop.trips for loop in running if loop.axis not in operator_axes)
     runs = product(loop.trips for loop in running)
     coefficients, hz = context.coefficients, context.machine.frequency_hz
     shared_count = around.shared_loops[view.operator.name]
@@ -145,7 +145,7 @@ def _guarded_traffic(
     share = guarded.masked if is_plain_mask(context.chain, operator.name) else guarded.computed
     along = [guard.axis in operand.axes for operand in context.operands[operator.name]]
     return {
-        level: tuple(one * share if masked else one for one, masked in zip(elements, along, strict=True))
+        level: tuple(count * share if masked else count for count, masked in zip(elements, along, strict=True))
         for level, elements in moved.items()
     }
 
@@ -165,7 +165,7 @@ def least_work(context: CostContext, operator: Operator, block: Block) -> Work:
     Its right operand is packed once or read in place.
     """
     operands = context.operands[operator.name]
-    once = sum(swept for one, swept in zip(operands, block.footprints.swept, strict=True) if not one.is_intermediate)
+    once = sum(swept for operand, swept in zip(operands, block.footprints.swept, strict=True) if not operand.is_intermediate)
     traffic = {level.name: ELEMENT_BYTES * once for level in context.cache_levels}
     overhead = block.calls * context.coefficients.tile_end_cycles / context.machine.frequency_hz
     packing = least_packing_seconds(context, operator, block.footprints, block.tiles, block.calls)

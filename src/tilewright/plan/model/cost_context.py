@@ -57,7 +57,7 @@ class CostContext:
 
     def is_in_tiles(self, operator: str) -> bool:
         """Whether the micro tiles of a contraction apply a map of this name."""
-        return any(operator in one.maps for one in self.epilogues.values())
+        return any(operator in epilogue.maps for epilogue in self.epilogues.values())
 
     def with_sizes(self, sizes: Mapping[str, Count]) -> CostContext:
         """The context of an operator that walks so many points along every axis: more than the extent where blocks overlap."""
@@ -65,8 +65,8 @@ class CostContext:
 
     def read_number(self, operator: Operator, access: Access) -> int:
         """The place of a read among the operands of its operator."""
-        for number, one in enumerate(self.operands[operator.name]):
-            if one.access == access and not one.is_write:
+        for number, operand in enumerate(self.operands[operator.name]):
+            if operand.access == access and not operand.is_write:
                 return number
         raise InternalError(f"{operator.name} has no operand {access}")
 
@@ -155,7 +155,7 @@ def compulsory_bytes(chain: Chain, sizes: Mapping[str, int]) -> int:
 def _all_operands(chain: Chain, epilogues: Mapping[str, Epilogue]) -> dict[str, tuple[Operand, ...]]:
     """A contraction has the operands of its epilogue, whose maps then have none."""
     operands = {}
-    in_tiles = {name for one in epilogues.values() for name in one.maps}
+    in_tiles = {name for epilogue in epilogues.values() for name in epilogue.maps}
     for operator in chain.operators:
         reads, write = operator.reads, operator.write
         if operator.name in epilogues:

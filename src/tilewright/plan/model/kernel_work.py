@@ -127,16 +127,16 @@ def _dot_work(
     blocks = -(-sizes[roles.depth] // np.maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
     gathered = [read for read in (roles.left, roles.right) if not is_contiguous(operator.reads[read], roles.depth, sizes)]
     slower = 2 * kernel.lanes if gathered else 1
-    others: Count = 1
+    outer: Count = 1
     for axis in (*roles.outer, *filter(None, [roles.column])):
-        others = others * sizes[axis]
+        outer = outer * sizes[axis]
     cycles: Quantity = 0
     calls: Quantity = 0
     for number, rows in _pieces_along(sizes, tiles, roles.row, kernel.rows):
         step = _step_cycles(rows, 1, machine.fma_per_cycle) * slower
         cycles = cycles + number * (vectors * step + blocks * FOLD_CYCLES)
         calls = calls + number
-    return KernelWork(cycles * (others / machine.frequency_hz), calls * blocks * others)
+    return KernelWork(cycles * (outer / machine.frequency_hz), calls * blocks * outer)
 
 
 def _inner_work(

@@ -29,7 +29,7 @@ def needed_sizes(chain: Chain) -> Mapping[str, Sizes]:
     for operator in reversed(chain.operators):
         following = readings(chain, operator) if chain.consumers(operator.write.tensor) else {}
         own = {
-            axis: max(_positions(one, found[one.consumer], sizes, sizes[axis]) for one in ways)
+            axis: max(_positions(reading, found[reading.consumer], sizes, sizes[axis]) for reading in ways)
             for axis, ways in following.items()
         }
         found[operator.name] = {**sizes, **own}
@@ -54,7 +54,10 @@ def least_flops(chain: Chain) -> int:
     """Of all contractions: a multiplication and an addition for every point that is needed."""
     needed = needed_sizes(chain)
     contractions = (operator for operator in chain.operators if operator.is_contraction())
-    return sum(round(flops(one, needed[one.name]) * needed_share(chain, one.name)) for one in contractions)
+    return sum(
+        round(flops(contraction, needed[contraction.name]) * needed_share(chain, contraction.name))
+        for contraction in contractions
+    )
 
 
 def _elements(chain: Chain, tensor: str) -> int:

@@ -130,7 +130,7 @@ def _alignment(context: CostContext, key_mask: KeyMask) -> tuple[int, int]:
 def _blocks(extents: Sequence[int], tiles: Sequence[int]) -> tuple[Rows, Rows]:
     """The first and the last row of every block, along every row axis."""
     along = [np.arange(0, extent, tile) for extent, tile in zip(extents, tiles, strict=True)]
-    starts = [one.ravel() for one in np.meshgrid(*along, indexing="ij")]
+    starts = [grid.ravel() for grid in np.meshgrid(*along, indexing="ij")]
     sizes = zip(starts, tiles, extents, strict=True)
     return starts, [np.minimum(start + tile, extent) - 1 for start, tile, extent in sizes]
 

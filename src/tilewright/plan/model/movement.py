@@ -39,10 +39,10 @@ def schedule_movements(chain: Chain, schedule: Schedule, *, mode: str = EXACT) -
 def movements(view: ChainView, *, mode: str = EXACT) -> dict[str, Count]:
     """Elements moved of every input and output of the chain, by tensor; several reads of one tensor add up."""
     assert mode in (EXACT, LITERAL), mode
-    one = access_movement if mode == EXACT else _literal_movement
+    movement = access_movement if mode == EXACT else _literal_movement
     totals: dict[str, Count] = {}
     for operator_view, access, is_output in outer_accesses(view):
-        moved = one(operator_view, access, view.sizes, is_output)
+        moved = movement(operator_view, access, view.sizes, is_output)
         totals[access.tensor] = as_integer(totals.get(access.tensor, 0) + moved)
     return totals
 
@@ -80,11 +80,11 @@ def tile_visits(loops: Sequence[LoopView], axes: frozenset[str]) -> Count:
 
 def _literal_movement(view: OperatorView, access: Access, sizes: Mapping[str, int], is_output: bool) -> Count:
     """Lines 5 to 16 of Algorithm 1 as printed."""
-    own = {axis.name for axis in view.operator.axes}
+    operator_axes = {axis.name for axis in view.operator.axes}
     moved = bounding_box(access, view.tiles)
     keep_reuse = True
     for loop in reversed(view.loops):
-        if loop.axis in own:
+        if loop.axis in operator_axes:
             keep_reuse = keep_reuse and loop.axis not in access.axes()
             moved = moved if keep_reuse else moved * loop.trips
     return moved

@@ -21,14 +21,14 @@ def operator_plans(context: CostContext, schedule: Schedule) -> tuple[OperatorPl
     """The micro kernel of every contraction and the useful share of its work; of a map in micro tiles, their contraction."""
     plans = []
     maps = maps_in_tiles(context.chain, schedule, context.kernels)
-    for one in view_schedule(context.chain, schedule).operators:
-        name = one.operator.name
+    for member in view_schedule(context.chain, schedule).operators:
+        name = member.operator.name
         if name not in context.kernels:
             plans.append(OperatorPlan(name, epilogue_of=maps.get(name, "")))
             continue
         roles, kernel = context.roles[name], context.kernels[name]
-        work = kernel_work(one.operator, roles, kernel, context.machine, one.computed_sizes(context.sizes), one.tiles)
-        share = useful_share(one.operator, work, kernel, context.machine, planned_sizes(context.chain))
+        work = kernel_work(member.operator, roles, kernel, context.machine, member.computed_sizes(context.sizes), member.tiles)
+        share = useful_share(member.operator, work, kernel, context.machine, planned_sizes(context.chain))
         plans.append(OperatorPlan(name, kernel.name, roles, share))
     return tuple(plans)
 
@@ -46,13 +46,13 @@ def movements_by_level(context: CostContext, blocking: Blocking) -> tuple[Moveme
     view = view_schedule(context.chain, blocking.outer)
     around = chain_figures(context, view)
     totals: dict[tuple[str, str], int] = {}
-    for one, inner in zip(view.operators, view_schedule(context.chain, blocking.schedule).operators, strict=True):
-        block = footprints(context.with_sizes(one.computed_sizes(context.sizes)), one.operator, one.tiles)
-        conflict = blocking.conflicts.get(one.operator.name, 1.0)
-        cut = inner if len(inner.loops) > len(one.loops) else None
-        moved = elements_into(context, around, one, block, inner=cut, conflict=conflict)
+    for member, inner in zip(view.operators, view_schedule(context.chain, blocking.schedule).operators, strict=True):
+        block = footprints(context.with_sizes(member.computed_sizes(context.sizes)), member.operator, member.tiles)
+        conflict = blocking.conflicts.get(member.operator.name, 1.0)
+        cut = inner if len(inner.loops) > len(member.loops) else None
+        moved = elements_into(context, around, member, block, inner=cut, conflict=conflict)
         for level, elements in moved.items():
-            for operand, count in zip(context.operands[one.operator.name], elements, strict=True):
+            for operand, count in zip(context.operands[member.operator.name], elements, strict=True):
                 key = (operand.access.tensor, level)
                 totals[key] = totals.get(key, 0) + ELEMENT_BYTES * int(count)
     position = {level.name: i for i, level in enumerate(context.cache_levels)}
@@ -75,7 +75,7 @@ def constant_bytes(context: CostContext, schedule: Schedule) -> int:
 
 
 def _fusion_level(context: CostContext, view: ChainView) -> LevelPlan:
-    tiles = tuple({(loop.axis, int(one.tiles[loop.axis])): None for one in view.operators for loop in one.loops})
+    tiles = tuple({(loop.axis, int(member.tiles[loop.axis])): None for member in view.operators for loop in member.loops})
     order = tuple(dict.fromkeys(axis for axis, _ in tiles))
     used = ELEMENT_BYTES * int(working_set(view, operands_read_once(context)))
     return LevelPlan(context.fusion_level.name, order, tiles, used, context.capacity_bytes)
@@ -103,13 +103,13 @@ def _nearest_level(context: CostContext, view: ChainView) -> tuple[LevelPlan, ..
     Of a depth that does not fit, the tile is what does: the rest of the panel streams through from the level behind.
     """
     capacity = int(context.nearest_elements) * ELEMENT_BYTES
-    plans = [_micro_block(context, one, capacity) for one in view.operators if one.operator.is_contraction()]
+    plans = [_micro_block(context, member, capacity) for member in view.operators if member.operator.is_contraction()]
     return tuple(sorted(plans, key=lambda plan: -plan.used_bytes)[:1])
 
 
-def _micro_block(context: CostContext, one: OperatorView, capacity: int) -> LevelPlan:
-    roles, kernel = context.roles[one.operator.name], context.kernels[one.operator.name]
-    block_rows, block_columns, block_depth = kernel_tile(context, one.operator, one.tiles)
+def _micro_block(context: CostContext, member: OperatorView, capacity: int) -> LevelPlan:
+    roles, kernel = context.roles[member.operator.name], context.kernels[member.operator.name]
+    block_rows, block_columns, block_depth = kernel_tile(context, member.operator, member.tiles)
     columns, rows = int(min(block_columns, kernel.columns)), int(min(block_rows, kernel.rows))
     most = max((capacity // ELEMENT_BYTES - rows * columns) // (rows + columns), 1)
     depth = int(min(block_depth, most))

@@ -47,10 +47,10 @@ def attainable_seconds(floor: Floor, coefficients: Coefficients) -> float:
     return max(floor.compute_s * bool(coefficients.arithmetic), floor.memory_s * min(coefficients.overlapped_traffic, 1.0))
 
 
-def no_price(chain: Chain, machine: Machine, what: str) -> InternalError:
+def no_price(chain: Chain, machine: Machine, missing: str) -> InternalError:
     """The bug of a search that has nothing to choose from."""
     dump = "\n".join([_chain_text(chain), machine.name])
-    return InternalError(f"the search for a schedule of {chain.name} on {machine.name} found nothing: {what}", dump=dump)
+    return InternalError(f"the search for a schedule of {chain.name} on {machine.name} found nothing: {missing}", dump=dump)
 
 
 def _chain_text(chain: Chain) -> str:

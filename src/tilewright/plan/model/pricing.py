@@ -105,4 +105,4 @@ def _region_term(context: CostContext, schedule: Schedule) -> PriceTerm:
 
 
 def _is_shared(view: ChainView, loop: LoopView) -> bool:
-    return all(any(loop.node == other.node for other in one.loops) for one in view.operators)
+    return all(any(loop.node == shared.node for shared in member.loops) for member in view.operators)

@@ -32,8 +32,8 @@ class SplitReduction:
 
     def schedule(self) -> Schedule:
         """The schedule of all parts."""
-        one = self.blocking.schedule
-        return Schedule((Loop(self.axis, self.tile, one.body),), one.storage, self.axis, one.ahead)
+        part = self.blocking.schedule
+        return Schedule((Loop(self.axis, self.tile, part.body),), part.storage, self.axis, part.ahead)
 
 
 def split_seconds(context: CostContext, split: SplitReduction) -> float:

@@ -52,10 +52,10 @@ class Footprints:
 
 def chain_figures(context: CostContext, view: ChainView) -> ChainFigures:
     """Of all operators under a schedule, or under a family of them."""
-    paths = [[loop.node for loop in one.loops] for one in view.operators]
+    paths = [[loop.node for loop in member.loops] for member in view.operators]
     shared = sum(len(set(nodes)) == 1 for nodes in zip(*paths, strict=False))
     beside = [shared, *(_alike(*pair) for pair in pairwise(paths)), shared]
-    together = {one.operator.name: max(pair) for one, pair in zip(view.operators, pairwise(beside), strict=True)}
+    together = {member.operator.name: max(pair) for member, pair in zip(view.operators, pairwise(beside), strict=True)}
     behind = context.cache_levels[context.fusion_position + 1 :]
     touched = [_touched_bytes(context, view, depth) for depth in range(shared + 1)] if behind else []
     held = {}
@@ -63,7 +63,7 @@ def chain_figures(context: CostContext, view: ChainView) -> ChainFigures:
     for level in behind:
         sizes = [level.size_bytes, *([share_bytes(context, level, blocks)] * shared)]
         fits = [bytes_inside <= size for bytes_inside, size in zip(touched, sizes, strict=True)]
-        held[level.name] = tuple(reduce(lambda one, other: one | other, fits[: depth + 1]) for depth in range(shared + 1))
+        held[level.name] = tuple(reduce(lambda left, right: left | right, fits[: depth + 1]) for depth in range(shared + 1))
     return ChainFigures(live_intermediates(view), together, held, tuple(touched))
 
 
@@ -102,8 +102,8 @@ def elements_into(
             moved[level.name] = _outer(operands, block.swept, view.running())
         elif position == 0:
             nearest = inner or view
-            own = block if inner is None else footprints(context, view.operator, nearest.tiles)
-            moved[level.name] = _into_nearest(context, around, nearest, own, conflict)
+            inner_block = block if inner is None else footprints(context, view.operator, nearest.tiles)
+            moved[level.name] = _into_nearest(context, around, nearest, inner_block, conflict)
         else:
             loops = _outside(view.running(), around.held[level.name])
             moved[level.name] = _outer(operands, block.swept, loops)
@@ -118,10 +118,10 @@ def _overflowing(
     number = context.read_number(operator, access)
     fusion, nearest = context.fusion_level, context.cache_levels[0]
     spread = ELEMENT_BYTES * block.tile[number] * set_conflict(context, operator, fusion)
-    own = list(moved[fusion.name])
-    again = np.maximum(own[number], moved[nearest.name][number])
-    own[number] = either(spread > context.capacity_bytes, again, own[number])
-    return {**moved, fusion.name: tuple(own)}
+    behind = list(moved[fusion.name])
+    again = np.maximum(behind[number], moved[nearest.name][number])
+    behind[number] = either(spread > context.capacity_bytes, again, behind[number])
+    return {**moved, fusion.name: tuple(behind)}
 
 
 def set_conflict(context: CostContext, operator: Operator, level: MemoryLevel) -> float:
@@ -153,16 +153,16 @@ def kernel_tile(context: CostContext, operator: Operator, tiles: Mapping[str, Co
 
 def _alike(first: Sequence[int], second: Sequence[int]) -> int:
     """How many loops two neighbours share."""
-    return sum(one == other for one, other in zip(first, second, strict=False))
+    return sum(left == right for left, right in zip(first, second, strict=False))
 
 
 def _touched_bytes(context: CostContext, view: ChainView, depth: int) -> Count:
     """What the operators touch of inputs and outputs inside so many of the shared loops."""
     elements: dict[str, Count] = {}
-    for one in view.operators:
-        inside = {loop.axis for loop in one.loops[:depth]}
-        box = {axis: one.tiles[axis] if axis in inside else size for axis, size in context.sizes.items()}
-        for operand in context.operands[one.operator.name]:
+    for member in view.operators:
+        inside = {loop.axis for loop in member.loops[:depth]}
+        box = {axis: member.tiles[axis] if axis in inside else size for axis, size in context.sizes.items()}
+        for operand in context.operands[member.operator.name]:
             if not operand.is_intermediate:
                 count = distinct_elements(operand.access, box)
                 before = elements.get(operand.access.tensor)

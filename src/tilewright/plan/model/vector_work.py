@@ -29,7 +29,7 @@ def epilogue_seconds(context: CostContext, contraction: Operator) -> Quantity:
     if epilogue is None:
         return 0.0
     maps = (context.chain.operator(name) for name in epilogue.maps)
-    return sum(_points(context, one) * _seconds_per_element(context, [one.body], 0) for one in maps)
+    return sum(_points(context, operator) * _seconds_per_element(context, [operator.body], 0) for operator in maps)
 
 
 def vector_seconds(
@@ -103,9 +103,9 @@ def _points(context: CostContext, operator: Operator) -> Count:
 def _seconds_per_element(context: CostContext, roots: Iterable[Scalar], over: int) -> float:
     """The time of the distinct functions of some expressions and of some passes."""
     applied = {node for root in roots for node in subexpressions(root) if isinstance(node, Apply)}
-    costs, other = dict(context.coefficients.function_cycles_per_vector), context.coefficients.other_function_cycles
+    costs, default_cycles = dict(context.coefficients.function_cycles_per_vector), context.coefficients.other_function_cycles
     inside = [node for node in applied if not is_of_row(node)]
-    functions = sum(other if _is_once_a_row(node) else costs.get(node.function, other) for node in inside)
+    functions = sum(default_cycles if _is_once_a_row(node) else costs.get(node.function, default_cycles) for node in inside)
     vectors = ELEMENT_BYTES * 8 / context.machine.vector_bits
     return vectors * (functions + over * context.coefficients.pass_cycles_per_vector) / context.machine.frequency_hz
 

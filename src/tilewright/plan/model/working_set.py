@@ -30,7 +30,9 @@ def working_set_elements(chain: Chain, schedule: Schedule) -> int:
 def working_set(view: ChainView, read_once: Collection[tuple[str, Access]] = ()) -> Count:
     """The largest working set of any operator without reads (operator, access) that are `read_once`; tiles may be arrays."""
     live = live_intermediates(view)
-    accesses = tuple(one for one in outer_accesses(view) if one[2] or (one[0].operator.name, one[1]) not in read_once)
+    accesses = tuple(
+        access for access in outer_accesses(view) if access[2] or (access[0].operator.name, access[1]) not in read_once
+    )
     known: dict[Hashable, Count] = {}
     needs = [live + _resident_elements(view, running, accesses, known) for running in view.operators]
     return as_integer(reduce(np.maximum, needs))
@@ -53,8 +55,8 @@ def _resident_elements(
 def literal_memory_use(view: ChainView) -> Count:
     """Algorithm 1's MU as printed: the largest sum of the tiles (bounding boxes) of one operator."""
     sums = [
-        sum(bounding_box(access, one.tiles) for access in (*dict.fromkeys(one.operator.reads), one.operator.write))
-        for one in view.operators
+        sum(bounding_box(access, member.tiles) for access in (*dict.fromkeys(member.operator.reads), member.operator.write))
+        for member in view.operators
     ]
     return as_integer(reduce(np.maximum, sums))
 
@@ -77,9 +79,9 @@ def held_sizes(view: ChainView, tensor: str) -> dict[str, Count]:
     equal = equal_axes(chain, tensor)
     held: dict[str, Count] = {axis: view.sizes[axis] for axis in tensor_axes(producer.write)}
     behind_barrier: Count = False
-    for loops in zip(*(one.loops for one in views), strict=False):
+    for loops in zip(*(member.loops for member in views), strict=False):
         loop = loops[0]
-        if any(other.node != loop.node for other in loops):
+        if any(neighbour.node != loop.node for neighbour in loops):
             break
         if loop.axis in views[0].regions:
             continue
@@ -94,12 +96,12 @@ def held_sizes(view: ChainView, tensor: str) -> dict[str, Count]:
 def _buffer_elements(view: ChainView, groups: tuple[tuple[str, ...], ...]) -> Count:
     """Of the buffers that lie in one place in turns, and of those among them that have to have their own."""
     reused: Count = 0
-    own: Count = 0
+    lasting_elements: Count = 0
     for group in groups:
         size, lasts = _group_elements(view, group), is_lasting(view, group) if len(groups) > 1 else False
         reused = np.maximum(reused, size * np.logical_not(lasts))
-        own = own + size * np.asarray(lasts, int)
-    return reused + own
+        lasting_elements = lasting_elements + size * np.asarray(lasts, int)
+    return reused + lasting_elements
 
 
 def _group_elements(view: ChainView, group: tuple[str, ...]) -> Count:
@@ -144,6 +146,6 @@ def _runs_between(view: ChainView, running: OperatorView, owner: OperatorView, l
     condition = running.conditions.get(loop.axis)
     if condition is None:
         return True
-    names = [other.operator.name for other in view.operators]
+    names = [member.operator.name for member in view.operators]
     is_before = names.index(running.operator.name) < names.index(owner.operator.name)
     return is_before if condition is Trip.LAST else not is_before

@@ -179,8 +179,8 @@ def lagrange_choice(sizes: Sizes, capacity_elements: int, lower_bound: int, orde
 
 def _repeating_axis(tensor: str, order: str) -> str:
     """The axis whose blocks fetch a tensor again: that of its operator which does not index it; none if it is innermost."""
-    indexing, other = _REPEATED[tensor]
-    return other if order.index(other) < max(order.index(axis) for axis in indexing) else ""
+    indexing, remaining = _REPEATED[tensor]
+    return remaining if order.index(remaining) < max(order.index(axis) for axis in indexing) else ""
 
 
 def _size(sizes: Sizes, tensor: str) -> int:

@@ -47,7 +47,7 @@ def _needed(view: ChainView, owner: OperatorView, access: Access) -> Count:
 def _touched_between(view: ChainView, owner: OperatorView, loop: LoopView) -> Count:
     total = live_intermediates(view)
     for running, access, _ in outer_accesses(view):
-        position = next((i for i, other in enumerate(running.loops) if other.node == loop.node), None)
+        position = next((i for i, candidate in enumerate(running.loops) if candidate.node == loop.node), None)
         if position is None:
             continue
         is_streaming = running.operator.name == owner.operator.name and loop.axis in access.axes()

@@ -60,35 +60,38 @@ def epilogues(chain: Chain) -> tuple[Epilogue, ...]:
     """The epilogue of every contraction that has one, if its micro kernel takes it."""
     contractions = [op for op in chain.operators if op.is_contraction() and weights_read(chain, op) is None]
     found = (Epilogue(operator.name, _maps_behind(chain, operator)) for operator in contractions)
-    return tuple(one for one in found if one.maps)
+    return tuple(epilogue for epilogue in found if epilogue.maps)
 
 
 @derived_once
 def in_output_place(chain: Chain) -> tuple[str, ...]:
     """Intermediates that need no buffer: unfinished sums, and what the maps behind them make, lie where the output does."""
-    for one in epilogues(chain):
-        if one.write(chain).tensor == chain.output:
-            return tuple(chain.operator(name).write.tensor for name in (one.contraction, *one.maps[:-1]))
+    for epilogue in epilogues(chain):
+        if epilogue.write(chain).tensor == chain.output:
+            return tuple(chain.operator(name).write.tensor for name in (epilogue.contraction, *epilogue.maps[:-1]))
     return ()
 
 
 def taken(chain: Chain, kernels: Mapping[str, MicroKernel]) -> dict[str, Epilogue]:
     """The epilogues of those contractions, by name, whose kernels take one."""
     able = {name for name, kernel in kernels.items() if kernel.emit_with is not None}
-    return {one.contraction: one for one in epilogues(chain) if one.contraction in able}
+    return {epilogue.contraction: epilogue for epilogue in epilogues(chain) if epilogue.contraction in able}
 
 
 def maps_in_tiles(chain: Chain, schedule: Schedule, kernels: Mapping[str, MicroKernel]) -> dict[str, str]:
     """By map, the contraction whose micro tiles apply it under a schedule."""
-    found = (one for one in taken(chain, kernels).values() if _run_together(chain, schedule, one))
-    return {name: one.contraction for one in found for name in one.maps}
+    found = (epilogue for epilogue in taken(chain, kernels).values() if _run_together(chain, schedule, epilogue))
+    return {name: epilogue.contraction for epilogue in found for name in epilogue.maps}
 
 
 def _run_together(chain: Chain, schedule: Schedule, epilogue: Epilogue) -> bool:
     """Whether all maps run at just those blocks at which the sum is complete."""
     sums = {axis.name: Trip.LAST for axis in chain.operator(epilogue.contraction).reduction_axes()}
-    own = schedule.conditions(epilogue.contraction)
-    return all(own.items() <= others.items() <= (own | sums).items() for others in map(schedule.conditions, epilogue.maps))
+    conditions = schedule.conditions(epilogue.contraction)
+    return all(
+        conditions.items() <= map_conditions.items() <= (conditions | sums).items()
+        for map_conditions in map(schedule.conditions, epilogue.maps)
+    )
 
 
 def _maps_behind(chain: Chain, contraction: Operator) -> tuple[str, ...]:
@@ -109,8 +112,8 @@ def _follower(chain: Chain, contraction: Operator, tensor: str, column: str | No
     consumers = chain.consumers(tensor)
     if len(consumers) != 1 or not consumers[0].is_map() or overwritten(chain, consumers[0]) != tensor:
         return None
-    others = [access for access in consumers[0].reads if access.tensor != tensor]
-    is_fused = _is_light(consumers[0].body) and all(_is_at_hand(chain, contraction, access, column) for access in others)
+    operands = [access for access in consumers[0].reads if access.tensor != tensor]
+    is_fused = _is_light(consumers[0].body) and all(_is_at_hand(chain, contraction, access, column) for access in operands)
     return consumers[0] if is_fused else None
 
 

@@ -94,9 +94,9 @@ def _independent(access: Access) -> tuple[tuple[Access, tuple[str, ...]], ...]:
     """The access with some of its dimensions each time, such that no two of them have an axis in common, and their axes."""
     groups: list[list[Index]] = []
     for index in access.indices:
-        touching = [group for group in groups if any(index.axes() & other.axes() for other in group)]
+        touching = [group for group in groups if any(index.axes() & neighbour.axes() for neighbour in group)]
         groups = [group for group in groups if group not in touching]
-        groups.append([*(other for group in touching for other in group), index])
+        groups.append([*(neighbour for group in touching for neighbour in group), index])
     parts = (Access(access.tensor, tuple(group)) for group in groups)
     return tuple((part, tuple(sorted(part.axes()))) for part in parts)
 

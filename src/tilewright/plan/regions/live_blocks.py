@@ -90,7 +90,7 @@ def _overwrites(chain: Chain, operator: Operator, access: Access) -> bool:
     if access.tensor not in chain.intermediates or operator.is_contraction() or access.guard is not None:
         return False
     same_type = chain.tensor(access.tensor).dtype == chain.tensor(operator.write.tensor).dtype
-    reads = sum(read.tensor == access.tensor for other in chain.operators for read in other.reads)
+    reads = sum(read.tensor == access.tensor for reader in chain.operators for read in reader.reads)
     producer = chain.producer(access.tensor)
     assert producer is not None
     alike = access.indices == operator.write.indices == producer.write.indices
@@ -125,4 +125,4 @@ def _is_barrier(chain: Chain, schedule: Schedule, tensor: str, axis: str) -> boo
 
 
 def _has(operator: Operator, axis: str) -> bool:
-    return any(own.name == axis for own in operator.axes)
+    return any(present.name == axis for present in operator.axes)

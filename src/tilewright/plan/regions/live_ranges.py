@@ -50,14 +50,14 @@ def is_lasting(view: ChainView, group: Group) -> Condition:
     may be one.
     """
     users = [view.of(name) for name in _users(view.chain, group)]
-    if any(one.conditions or one.regions for one in users):
+    if any(user.conditions or user.regions for user in users):
         return True
     equal = reduce(frozenset[str].intersection, (equal_axes(view.chain, tensor) for tensor in group))
     if all(loop.axis in equal for loop in users[0].loops):
         return False
-    others = [loop for loop in users[0].loops[: _shared(view)] if loop.axis not in equal]
+    reused = [loop for loop in users[0].loops[: _shared(view)] if loop.axis not in equal]
     lasts: Condition = False
-    for loop in others:
+    for loop in reused:
         lasts = lasts | (loop.trips > 1) | _is_open(view.chain, loop.axis)
     return lasts
 
@@ -78,7 +78,7 @@ def _live_range(chain: Chain, children: dict[str, int], group: Group) -> tuple[i
 
 def _shared(view: ChainView) -> int:
     """How many loops all operators share."""
-    paths = [[loop.node for loop in one.loops] for one in view.operators]
+    paths = [[loop.node for loop in member.loops] for member in view.operators]
     return sum(len(set(nodes)) == 1 for nodes in zip(*paths, strict=False)) if len(paths) > 1 else 0
 
 
@@ -86,13 +86,13 @@ def _children(view: ChainView) -> dict[str, int]:
     """The number of the child of the shared loops in which an operator runs."""
     shared = _shared(view)
     numbers = {view.operators[0].operator.name: 0}
-    for one, other in pairwise(view.operators):
-        numbers[other.operator.name] = numbers[one.operator.name] + (not _is_same_child(one, other, shared))
+    for left, right in pairwise(view.operators):
+        numbers[right.operator.name] = numbers[left.operator.name] + (not _is_same_child(left, right, shared))
     return numbers
 
 
-def _is_same_child(one: OperatorView, other: OperatorView, shared: int) -> bool:
-    mine, theirs = one.loops[shared:], other.loops[shared:]
+def _is_same_child(left: OperatorView, right: OperatorView, shared: int) -> bool:
+    mine, theirs = left.loops[shared:], right.loops[shared:]
     return bool(mine and theirs) and mine[0].node == theirs[0].node
 
 

@@ -94,16 +94,16 @@ def view_schedule(chain: Chain, schedule: Schedule) -> ChainView:
     found = required_regions(chain, region_axes_of(chain, storage, [loop.axis for loop in shared]), storage, cuts, sizes)
     for path, leaf in schedule.leaves():
         if isinstance(leaf, Compute):
-            operator, own = chain.operator(leaf.operator), path[len(shared) :]
+            operator, inner_loops = chain.operator(leaf.operator), path[len(shared) :]
             regions = _of(found, operator)
-            here = {**box, **{axis: int(region.tile) for axis, region in regions.items()}}
-            names = (*(_axis_in_operator(operator, regions, loop.axis) for loop in shared), *(loop.axis for loop in own))
-            trips = (*outer, *trip_counts(own, here))
+            block_box = {**box, **{axis: int(region.tile) for axis, region in regions.items()}}
+            names = (*(_axis_in_operator(operator, regions, loop.axis) for loop in shared), *(loop.axis for loop in inner_loops))
+            trips = (*outer, *trip_counts(inner_loops, block_box))
             numbers = (nodes.setdefault(id(loop), len(nodes)) for loop in path)
-            loops = tuple(LoopView(*one) for one in zip(names, trips, numbers, strict=True))
+            loops = tuple(LoopView(*loop) for loop in zip(names, trips, numbers, strict=True))
             conditions = {when.axis: when.trip for when in leaf.when}
             carried = carried_elements(operator, regions, box, cuts)
-            views.append(OperatorView(operator, loops, conditions, box_sizes(own, here), regions, carried))
+            views.append(OperatorView(operator, loops, conditions, box_sizes(inner_loops, block_box), regions, carried))
     return ChainView(chain, tuple(views), storage, sizes)
 
 
@@ -127,7 +127,7 @@ def view_outer_loops(
     inside = [axis for fused_group in fused_groups for axis in fused_group.axes]
     node = len(outer_loops) + len(inside)
     for operator in chain.operators:
-        fused_group, own, regions = (
+        fused_group, group_loops, regions = (
             fused_group_of(fused_groups, operator.name),
             inner_orders.get(operator.name, ()),
             _of(found, operator),
@@ -136,10 +136,10 @@ def view_outer_loops(
         around = tuple(
             LoopView(_axis_in_operator(operator, regions, loop.axis), loop.trips, number) for number, loop in enumerate(cuts)
         )
-        numbers = [*(len(outer_loops) + inside.index(axis) for axis in together), *range(node, node + len(own))]
-        below = (*together, *own)
+        numbers = [*(len(outer_loops) + inside.index(axis) for axis in together), *range(node, node + len(group_loops))]
+        below = (*together, *group_loops)
         loops = tuple(LoopView(axis, -(-sizes[axis] // tiles[axis]), i) for axis, i in zip(below, numbers, strict=True))
-        node += len(own)
+        node += len(group_loops)
         box = {axis: np.minimum(tiles[axis], size) if axis in below else shared[axis] for axis, size in sizes.items()}
         box |= {axis: region.tile for axis, region in regions.items()}
         views.append(
@@ -155,10 +155,10 @@ def reordered(view: ChainView, places: Sequence[int]) -> ChainView:
     on the others' order.
     """
 
-    def loops(one: OperatorView) -> tuple[LoopView, ...]:
-        return tuple(LoopView(one.loops[place].axis, one.loops[place].trips, node) for node, place in enumerate(places))
+    def loops(member: OperatorView) -> tuple[LoopView, ...]:
+        return tuple(LoopView(member.loops[place].axis, member.loops[place].trips, node) for node, place in enumerate(places))
 
-    operators = tuple(replace(one, loops=loops(one)) for one in view.operators)
+    operators = tuple(replace(member, loops=loops(member)) for member in view.operators)
     return replace(view, operators=operators)
 
 
@@ -168,9 +168,9 @@ def _of(found: Mapping[Place, Region], operator: Operator) -> dict[str, Region]:
 
 def _axis_in_operator(operator: Operator, regions: Mapping[str, Region], axis: str) -> str:
     """The axis of an operator that moves with a shared loop; the loop's axis if no required region moves with it."""
-    if any(own.name == axis for own in operator.axes):
+    if any(operator_axis.name == axis for operator_axis in operator.axes):
         return axis
-    return next((own for own, region in regions.items() if axis in region.loops), axis)
+    return next((region_axis for region_axis, region in regions.items() if axis in region.loops), axis)
 
 
 def view_behind(view: OperatorView, more: int) -> OperatorView:

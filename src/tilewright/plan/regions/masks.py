@@ -83,7 +83,7 @@ class KeyMask:
     @property
     def row_axes(self) -> tuple[str, ...]:
         """The axes of rows that limits speak of."""
-        return tuple(sorted({axis for one in self.limits for axis in one.index.axes()} - {self.axis}))
+        return tuple(sorted({axis for limit in self.limits for axis in limit.index.axes()} - {self.axis}))
 
     def mask(self, operator: str) -> Mask | None:
         """The mask that an operator is."""
@@ -107,7 +107,9 @@ def is_plain_mask(chain: Chain, operator: str) -> bool:
 def later_need_more(chain: Chain, axis: str) -> bool:
     """Whether masks let later rows along an axis through to more keys than earlier ones."""
     key_mask = key_mask_of(chain)
-    slopes = [(one.index.coefficient(key_mask.axis), one.index.coefficient(axis)) for one in key_mask.limits] if key_mask else []
+    slopes = (
+        [(limit.index.coefficient(key_mask.axis), limit.index.coefficient(axis)) for limit in key_mask.limits] if key_mask else []
+    )
     return any(keys < 0 < rows for keys, rows in slopes)
 
 
@@ -128,10 +130,10 @@ def key_step(columns: Sequence[int], lanes: int) -> int:
 
 def _along(chain: Chain, axis: str) -> KeyMask | None:
     """The masks along one axis: all operators that have it must do without the points that are left out."""
-    concerned = frozenset(op.name for op in chain.operators if any(own.name == axis for own in op.axes))
+    concerned = frozenset(op.name for op in chain.operators if any(present.name == axis for present in op.axes))
     masks = tuple(mask for op in chain.operators if op.name in concerned for mask in _masks(chain, op, axis))
     key_mask = KeyMask(axis, masks, concerned)
-    rows = {*key_mask.row_axes, *(name for one in key_mask.limits if one.access is not None for name in one.access.axes())}
+    rows = {*key_mask.row_axes, *(name for limit in key_mask.limits if limit.access is not None for name in limit.access.axes())}
     if not masks or not all(_walks_alike(chain, name, axis, rows) for name in concerned):
         return None
     return key_mask if _is_summed_away(chain, axis, masks, concerned) else None
@@ -162,7 +164,7 @@ def _replaced(scalar: Scalar, old: Scalar, new: Scalar) -> Scalar:
 
 def _let_through(operator: Operator, node: Apply, holds: bool, axis: str) -> tuple[list[Limit], Scalar]:
     """The limits along an axis within which a `where` takes one of its values, and what it is there."""
-    condition, chosen, other = node.operands[0], node.operands[2 - holds], node.operands[1 + holds]
+    condition, chosen, alternative = node.operands[0], node.operands[2 - holds], node.operands[1 + holds]
     found: list[Limit] = []
     kept = chosen
     for part in conjuncts(condition, holds):
@@ -170,7 +172,7 @@ def _let_through(operator: Operator, node: Apply, holds: bool, axis: str) -> tup
         if limit is not None:
             found.append(limit)
         else:
-            kept = Apply("where", (part, kept, other))
+            kept = Apply("where", (part, kept, alternative))
     return found, kept
 
 
@@ -223,7 +225,7 @@ def _after(operator: Operator, known: Mapping[Scalar, float], axis: str) -> tupl
     point = known_value(operator.body, known)
     if point is None or operator.reduction is None:
         return None if point is None else (point,)
-    if not any(own.name == axis for own in operator.reduction_axes()):
+    if not any(reduced.name == axis for reduced in operator.reduction_axes()):
         return None
     at_point: dict[Scalar, float] = {Point(): point}
     for state in operator.reduction.states:
@@ -239,9 +241,9 @@ def _after(operator: Operator, known: Mapping[Scalar, float], axis: str) -> tupl
 def _walks_alike(chain: Chain, name: str, axis: str, rows: set[str]) -> bool:
     """Whether an operator has the axes of the rows and walks along intermediates that have the axis point by point."""
     operator, inside = chain.operator(name), set(chain.intermediates)
-    accesses = [one for one in (*operator.reads, operator.write) if one.tensor in inside and axis in one.axes()]
+    accesses = [access for access in (*operator.reads, operator.write) if access.tensor in inside and axis in access.axes()]
     plain = all(access.is_affine() and all(i.is_axis() or not i.terms for i in access.indices) for access in accesses)
-    return plain and rows <= {own.name for own in operator.axes}
+    return plain and rows <= {present.name for present in operator.axes}
 
 
 def _is_summed_away(chain: Chain, axis: str, masks: Sequence[Mask], concerned: frozenset[str]) -> bool:
@@ -249,9 +251,11 @@ def _is_summed_away(chain: Chain, axis: str, masks: Sequence[Mask], concerned: f
     for operator in chain.operators:
         if operator.name not in concerned:
             continue
-        if any(own.name == axis for own in operator.reduction_axes()) and any(operator.name not in one.readers for one in masks):
+        if any(reduced.name == axis for reduced in operator.reduction_axes()) and any(
+            operator.name not in mask.readers for mask in masks
+        ):
             return False
         consumers = chain.consumers(operator.write.tensor)
-        if axis in operator.write.axes() and not (consumers and all(one.name in concerned for one in consumers)):
+        if axis in operator.write.axes() and not (consumers and all(consumer.name in concerned for consumer in consumers)):
             return False
     return True

@@ -166,9 +166,9 @@ def _sums_weights(chain: Chain, schedule: Schedule, operator: Operator, consumer
 
 def _run_together(schedule: Schedule, operator: Operator, consumer: Operator, cutting: list[str], cut: tuple[str, ...]) -> bool:
     """Whether both run at the same trips of all loops outside the cuts."""
-    one, other = (schedule.conditions(name) for name in (operator.name, consumer.name))
+    made, used = (schedule.conditions(name) for name in (operator.name, consumer.name))
     last = max(position for position, axis in enumerate(cutting) if axis in cut)
-    return all(one.get(axis) == other.get(axis) for axis in cutting[:last])
+    return all(made.get(axis) == used.get(axis) for axis in cutting[:last])
 
 
 def why_parts_cannot_combine(chain: Chain, schedule: Schedule) -> str:
@@ -184,7 +184,7 @@ def why_parts_cannot_combine(chain: Chain, schedule: Schedule) -> str:
     outermost = [node for node in schedule.body if isinstance(node, Loop)]
     if len(schedule.body) != 1 or not outermost or outermost[0].axis != axis:
         return f"the loop over {axis} is split, but does not stand around everything else"
-    reducing = {op.name for op in chain.operators if any(own.name == axis for own in op.reduction_axes())}
+    reducing = {op.name for op in chain.operators if any(reduced.name == axis for reduced in op.reduction_axes())}
     if reducing == {sink.name} and sink.is_contraction():
         return ""
     if rows is None or reducing != {rows.name, sink.name} or cut_axes(chain, schedule, rows) != (axis,):
@@ -214,20 +214,20 @@ def state_blocks(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[
 
 def state_elements(view: ChainView) -> Count:
     """Elements of all states that are kept between blocks, with the factor of every row; tiles may be arrays."""
-    return sum(_state_elements(view, one) for one in view.operators if softmax_weights(one.operator) is not None)
+    return sum(_state_elements(view, member) for member in view.operators if softmax_weights(member.operator) is not None)
 
 
-def _state_elements(view: ChainView, one: OperatorView) -> Count:
-    laws = softmax_weights(one.operator)
+def _state_elements(view: ChainView, member: OperatorView) -> Count:
+    laws = softmax_weights(member.operator)
     assert laws is not None
-    reduced = {axis.name for axis in one.operator.reduction_axes()}
-    held: dict[str, Count] = {axis: view.sizes[axis] for axis in row_axes(one.operator)}
+    reduced = {axis.name for axis in member.operator.reduction_axes()}
+    held: dict[str, Count] = {axis: view.sizes[axis] for axis in row_axes(member.operator)}
     is_cut: Count = False
-    for loop in one.loops:
+    for loop in member.loops:
         if loop.axis in reduced:
             is_cut = is_cut | (loop.trips > 1)
         elif loop.axis in held:
-            held[loop.axis] = np.where(is_cut, held[loop.axis], one.tiles[loop.axis])
+            held[loop.axis] = np.where(is_cut, held[loop.axis], member.tiles[loop.axis])
     return np.where(is_cut, prod(held.values()) * (len(laws.factors) + 1), 0)
 
 

@@ -30,12 +30,12 @@ def parallel_loops(chain: Chain, schedule: Schedule) -> tuple[Loop, ...]:
     serial = shared_loops(schedule)[-1:] if has_line_buffer else ()
     body: tuple[Node, ...] = schedule.body
     while True:
-        others = [node for node in body if not isinstance(node, Pack)]
-        if len(others) != 1 or others[0] is not body[-1] or not isinstance(others[0], Loop):
+        children = [node for node in body if not isinstance(node, Pack)]
+        if len(children) != 1 or children[0] is not body[-1] or not isinstance(children[0], Loop):
             return tuple(loops)
-        loop = others[0]
+        loop = children[0]
         independent = is_parallel(chain, loop.axis, region_axes) or loop.axis == schedule.split
-        if not independent or any(loop.axis == other.axis for other in loops) or loop in serial:
+        if not independent or any(loop.axis == parent.axis for parent in loops) or loop in serial:
             return tuple(loops)
         loops.append(loop)
         body = loop.body
@@ -44,9 +44,9 @@ def parallel_loops(chain: Chain, schedule: Schedule) -> tuple[Loop, ...]:
 def is_parallel(chain: Chain, axis: str, region_axes: RegionAxes | None = None) -> bool:
     """Whether every operator of a chain has the axis, or computes required regions of its consumers along it, and none reduces
     it."""
-    moving = {operator for (operator, _), one in (region_axes or {}).items() if axis in one.slopes}
+    moving = {operator for (operator, _), region in (region_axes or {}).items() if axis in region.slopes}
     return all(
-        any(own.name == axis and own.kind is AxisKind.PARALLEL for own in operator.axes) or operator.name in moving
+        any(present.name == axis and present.kind is AxisKind.PARALLEL for present in operator.axes) or operator.name in moving
         for operator in chain.operators
     )
 

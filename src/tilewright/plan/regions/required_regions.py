@@ -90,7 +90,7 @@ def line_buffer_axis(chain: Chain, region_axes: RegionAxes, tensor: str, loop: s
     cannot."""
     producer = chain.producer(tensor)
     assert producer is not None, f"{tensor} is an input"
-    moving = [axis for (operator, axis), one in region_axes.items() if operator == producer.name and loop in one.slopes]
+    moving = [axis for (operator, axis), region in region_axes.items() if operator == producer.name and loop in region.slopes]
     return moving[0] if len(moving) == 1 else ""
 
 
@@ -104,7 +104,7 @@ def readings(chain: Chain, operator: Operator) -> dict[str, tuple[Reading, ...]]
     column = contraction_roles(operator).column if operator.is_contraction() else None
     indices = operator.write.indices
     for dimension, written in enumerate(indices):
-        if not written.is_axis() or sum(bool(written.axes() & other.axes()) for other in indices) > 1:
+        if not written.is_axis() or sum(bool(written.axes() & index.axes()) for index in indices) > 1:
             continue
         (axis,) = written.axes()
         if axis == column:
@@ -115,7 +115,7 @@ def readings(chain: Chain, operator: Operator) -> dict[str, tuple[Reading, ...]]
             for access in consumer.reads
             if access.tensor == operator.write.tensor
         )
-        if operator.axis(axis).kind is AxisKind.PARALLEL and all(one.index.is_affine() for one in ways):
+        if operator.axis(axis).kind is AxisKind.PARALLEL and all(reading.index.is_affine() for reading in ways):
             found[axis] = ways
     return found
 
@@ -250,9 +250,11 @@ def _read_region(
 
 def _covering(regions: Sequence[Region]) -> Region:
     """The smallest blocks that cover all required regions. All move alike, so that every block grows by as much."""
-    low, first = (reduce(np.minimum, ends) for ends in ([one.low for one in regions], [one.first_low for one in regions]))
-    high = reduce(np.maximum, [one.high for one in regions])
-    hull = min(one.hull[0] for one in regions), max(one.hull[1] for one in regions)
+    low, first = (
+        reduce(np.minimum, ends) for ends in ([region.low for region in regions], [region.first_low for region in regions])
+    )
+    high = reduce(np.maximum, [region.high for region in regions])
+    hull = min(region.hull[0] for region in regions), max(region.hull[1] for region in regions)
     return Region(low, first, high, low, hull, regions[0].loops)
 
 
@@ -275,7 +277,7 @@ def _points(region: Region, slopes: Mapping[str, int], loops: Sequence[SharedLoo
     ended.
     """
     moving = [loop for loop in loops if loop.axis in slopes]
-    highs = [_Steps(slopes[one.axis] * one.tile, one.trips, slopes[one.axis] * _short(one, sizes)) for one in moving]
+    highs = [_Steps(slopes[loop.axis] * loop.tile, loop.trips, slopes[loop.axis] * _short(loop, sizes)) for loop in moving]
     starts = [replace(steps, short=0) for steps in highs]
     if np.array_equal(region.first_low, region.low):
         return np.maximum(_inside(region.high, region.hull, highs) - _inside(region.low, region.hull, starts), 1)
@@ -308,7 +310,7 @@ def _positive(start: Count, moves: Sequence[_Steps]) -> Count:
     """The sum of all positions above 0 that a block's end takes: the loop with the most trips in closed form."""
     if not moves:
         return np.maximum(start, 0)
-    *others, inner = sorted(moves, key=lambda one: int(np.max(one.trips)))
+    *others, inner = sorted(moves, key=lambda move: int(np.max(move.trips)))
     if not others:
         return _positive_in_row(start, inner)
     outer, *more = others

@@ -40,9 +40,9 @@ def with_spills(context: CostContext, price: Quantity, used: Quantity) -> Quanti
 def tile_elements(context: CostContext, operator: Operator, block: Block) -> Count:
     """Elements of an operator's tiles of inputs and outputs, but for what passes by once."""
     operands, read_once = context.operands[operator.name], operand_read_once(context, operator)
-    kept = [one.is_write or one.access != read_once for one in operands]
+    kept = [operand.is_write or operand.access != read_once for operand in operands]
     tiles = zip(operands, block.footprints.tile, kept, strict=True)
-    return sum(tile for one, tile, is_kept in tiles if not one.is_intermediate and is_kept)
+    return sum(tile for operand, tile, is_kept in tiles if not operand.is_intermediate and is_kept)
 
 
 class Bounds:
@@ -72,7 +72,13 @@ class Bounds:
         line_buffered = tuple(tensor for tensor, storage in view.storage.items() if storage is Storage.LINE_BUFFER)
         line_buffering = (*line_buffered, view.operators[-1].loops[-1].axis) if line_buffered else ()
         held = np.asarray(live)
-        key = tuple(choices.items()), line_buffering, held.shape, held.tobytes(), tuple(len(one.loops) for one in view.operators)
+        key = (
+            tuple(choices.items()),
+            line_buffering,
+            held.shape,
+            held.tobytes(),
+            tuple(len(member.loops) for member in view.operators),
+        )
         if key not in self.sums:
             self.sums[key] = self._sum(view, choices, line_buffering, live)
         return self.sums[key]
@@ -82,27 +88,27 @@ class Bounds:
     ) -> tuple[np.ndarray, np.ndarray]:
         """The price of all operators and the most elements that one uses, where intermediates hold `live` ones."""
         total, most = np.zeros((1,) * len(choices)), np.zeros((1,) * len(choices))
-        for one in view.operators:
-            price, used = self._price_and_use(one, choices, line_buffering)
+        for member in view.operators:
+            price, used = self._price_and_use(member, choices, line_buffering)
             total = total + with_spills(self.context, price, used + live)
             most = np.maximum(most, used + live)
         return total, most
 
     def _price_and_use(
-        self, one: OperatorView, choices: Choices, line_buffering: tuple[str, ...]
+        self, member: OperatorView, choices: Choices, line_buffering: tuple[str, ...]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Those of one operator; `line_buffering` has the tensors that have circular line buffers, and the axis along which they
         are."""
-        key = one.operator.name, tuple(choices.items()), tuple(one.regions), line_buffering if one.regions else ()
+        key = member.operator.name, tuple(choices.items()), tuple(member.regions), line_buffering if member.regions else ()
         if key not in self.least:
-            axes = self.axes[one.operator.name]
-            repeats: Quantity = product(loop.trips for loop in one.loops if loop.axis not in axes)
-            all_arithmetic, all_functions, packing, overhead, moved, used = self._over_inner(one, choices)
-            arithmetic, functions = self._of_regions(one, all_arithmetic, all_functions)
-            if one.regions:
-                packing, overhead, moved = (part * self._read_whole(one) for part in (packing, overhead, moved))
-            guarded = least_guarded_work(self.context, one.operator.name)
-            touches = not is_plain_mask(self.context.chain, one.operator.name)
+            axes = self.axes[member.operator.name]
+            repeats: Quantity = product(loop.trips for loop in member.loops if loop.axis not in axes)
+            all_arithmetic, all_functions, packing, overhead, moved, used = self._over_inner(member, choices)
+            arithmetic, functions = self._of_regions(member, all_arithmetic, all_functions)
+            if member.regions:
+                packing, overhead, moved = (part * self._read_whole(member) for part in (packing, overhead, moved))
+            guarded = least_guarded_work(self.context, member.operator.name)
+            touches = not is_plain_mask(self.context.chain, member.operator.name)
             repeats = repeats * guarded.computed
             traffic = moved * guarded.computed * touches
             work = Work(
@@ -112,53 +118,53 @@ class Bounds:
                 overhead * repeats,
                 {level.name: traffic for level in self.context.cache_levels},
             )
-            self.least[key] = np.asarray(seconds(self.context, work)), used * (not one.regions)
+            self.least[key] = np.asarray(seconds(self.context, work)), used * (not member.regions)
         return self.least[key]
 
-    def _of_regions(self, one: OperatorView, arithmetic: Quantity, functions: Quantity) -> tuple[Quantity, Quantity]:
+    def _of_regions(self, member: OperatorView, arithmetic: Quantity, functions: Quantity) -> tuple[Quantity, Quantity]:
         """The least arithmetic and functions of all required regions together, given those of every point once.
 
         Required regions may have fewer edges than the whole axis: their edges count along rows, only useful work where columns
         follow.
         """
-        if not one.regions:
+        if not member.regions:
             return arithmetic, functions
-        context, operator = self.context.with_sizes(one.computed_sizes(self.context.sizes)), one.operator
+        context, operator = self.context.with_sizes(member.computed_sizes(self.context.sizes)), member.operator
         repeated: Quantity = 1.0
-        for axis, walk in one.regions.items():
+        for axis, walk in member.regions.items():
             repeated = repeated * (walk.total / self.context.sizes[axis])
         if operator.name not in context.kernels:
             return arithmetic, functions * repeated
         roles = context.roles[operator.name]
-        if roles.column in one.regions:
+        if roles.column in member.regions:
             return useful_seconds(context, operator), functions
-        if roles.row in one.regions:
-            return arithmetic_work(context, operator, one.tiles).seconds, functions
+        if roles.row in member.regions:
+            return arithmetic_work(context, operator, member.tiles).seconds, functions
         return arithmetic * repeated, functions
 
-    def _read_whole(self, one: OperatorView) -> Condition:
+    def _read_whole(self, member: OperatorView) -> Condition:
         """Whether required regions have every point at least once: where strides skip some, nothing is known of what is left."""
         whole: Condition = True
-        for axis, walk in one.regions.items():
+        for axis, walk in member.regions.items():
             whole = whole & (walk.total >= self.context.sizes[axis])
         return whole
 
-    def _over_inner(self, one: OperatorView, choices: Choices) -> Iterator[np.ndarray]:
+    def _over_inner(self, member: OperatorView, choices: Choices) -> Iterator[np.ndarray]:
         """The parts over the tiles of an order of outer loops: the least over inner loops; the whole axis where the operator has
         none.
 
         Along axes with required regions its blocks are required regions, of any size.
         """
-        axes = self.axes[one.operator.name]
-        has_inner = len(self.space.inner_orders(one.operator, (*choices, *one.regions))) > 1
-        for part in self.parts[one.operator.name]:
+        axes = self.axes[member.operator.name]
+        has_inner = len(self.space.inner_orders(member.operator, (*choices, *member.regions))) > 1
+        for part in self.parts[member.operator.name]:
             for position, axis in enumerate(axes):
                 if part.shape[position] == 1:
                     continue
                 if axis in choices:
                     part = part.take([self.space.tiles[axis].index(tile) for tile in choices[axis]], position)
                 else:
-                    least = has_inner or axis in one.regions
+                    least = has_inner or axis in member.regions
                     part = part.min(axis=position, keepdims=True) if least else part.take([-1], position)
             sizes = dict(zip(axes, part.shape, strict=True))
             yield part.reshape(tuple(sizes.get(axis, 1) for axis in choices))

@@ -73,9 +73,9 @@ def _search(
         price, used = least[number]
         bound, bound_of_spills = (_bound(context, found, number, enough, spills) for spills in (False, True))
         may_fit = used * ELEMENT_BYTES <= context.capacity_bytes
-        here = outer_orders[number].restricted((price <= bound) & (may_fit | (price <= bound_of_spills)))
-        if here is not None and not (_is_few(context, here, enough) and bound < np.inf):
-            found[number] = here.best()
+        restricted = outer_orders[number].restricted((price <= bound) & (may_fit | (price <= bound_of_spills)))
+        if restricted is not None and not (_is_few(context, restricted, enough) and bound < np.inf):
+            found[number] = restricted.best()
 
 
 def _trees(
@@ -93,20 +93,20 @@ def _trees(
     bound = _bound(context, found, max(found, default=0) + 1, enough, spills=False)
     for outer_loops in outer_orders:
         free = [fused_group for fused_group in fused_groups if not set(fused_group.axes) & set(outer_loops.outer_loops)]
-        here = outer_loops.restricted(outer_loops.least(bounds, live=0)[0] <= bound) if free else None
-        if here is not None and not (_is_few(context, here, enough) and bound < np.inf):
-            yield from _trees_below(here, free, bound)
+        restricted = outer_loops.restricted(outer_loops.least(bounds, live=0)[0] <= bound) if free else None
+        if restricted is not None and not (_is_few(context, restricted, enough) and bound < np.inf):
+            yield from _trees_below(restricted, free, bound)
 
 
 def _trees_below(outer_loops: OuterLoops, fused_groups: Sequence[FusedGroup], bound: float) -> Iterator[OuterLoops]:
     """The outer loops with every choice of fused groups that can be executed, and the tiles that may cost no more than the
     bound."""
     space = outer_loops.space
-    here = outer_loops.restricted(outer_loops.at_best(outer_loops.least_live(group_choices(fused_groups))) <= bound)
-    able = executable_fused_groups(space, outer_loops.outer_loops, fused_groups) if here is not None else ()
-    if here is not None and able:
+    restricted = outer_loops.restricted(outer_loops.at_best(outer_loops.least_live(group_choices(fused_groups))) <= bound)
+    able = executable_fused_groups(space, outer_loops.outer_loops, fused_groups) if restricted is not None else ()
+    if restricted is not None and able:
         for below in group_choices(able):
-            yield OuterLoops(space, outer_loops.outer_loops, (), {}, tree_choices(space, here.choices, below), below)
+            yield OuterLoops(space, outer_loops.outer_loops, (), {}, tree_choices(space, restricted.choices, below), below)
 
 
 def _bound(context: CostContext, found: Mapping[int, Candidate], number: int, enough: int, spills: bool) -> float:
@@ -118,14 +118,14 @@ def _bound(context: CostContext, found: Mapping[int, Candidate], number: int, en
     """
     coefficients = context.coefficients
     able = {
-        other: candidate.cores_s
-        for other, candidate in found.items()
+        position: candidate.cores_s
+        for position, candidate in found.items()
         if (spills or candidate.used_bytes <= context.capacity_bytes)
         and (candidate.blocks >= enough or candidate.seconds <= LEAST_PARALLEL_S)
     }
     if not able:
         return float("inf")
-    before = [seconds / coefficients.least_gain for other, seconds in able.items() if other < number]
+    before = [seconds / coefficients.least_gain for position, seconds in able.items() if position < number]
     return min([min(able.values()) * coefficients.least_gain * coefficients.equal_within, *before])
 
 

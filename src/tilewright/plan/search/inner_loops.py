@@ -45,9 +45,9 @@ def refine(context: CostContext, found: Sequence[Candidate]) -> Blocking:
         if _on_cores(candidate, _floor(context, candidate)) * context.coefficients.least_gain < _on_cores(
             best.candidate, best.seconds
         ):
-            other = _refined(context, candidate)
-            if _on_cores(candidate, other.seconds) * context.coefficients.least_gain < _on_cores(best.candidate, best.seconds):
-                best = other
+            refined = _refined(context, candidate)
+            if _on_cores(candidate, refined.seconds) * context.coefficients.least_gain < _on_cores(best.candidate, best.seconds):
+                best = refined
     return best
 
 
@@ -62,34 +62,41 @@ def _refined(context: CostContext, candidate: Candidate) -> Blocking:
     outer = candidate.schedule(context)
     view = view_schedule(context.chain, outer)
     around = chain_figures(context, view)
-    decisions = {one.operator.name: _decide(context, around, one) for one in view.operators}
+    decisions = {member.operator.name: _decide(context, around, member) for member in view.operators}
     inner = {name: decision.inner for name, decision in decisions.items() if decision.inner}
     conflicts = {name: decision.conflict for name, decision in decisions.items() if decision.conflict is not None}
     schedule = replace(outer, body=_with_inner(outer.body, inner)) if inner else outer
-    ahead = [one.operator.name for one in view.operators if packs_ahead(context, one) and one.operator.name not in conflicts]
+    ahead = [
+        member.operator.name
+        for member in view.operators
+        if packs_ahead(context, member) and member.operator.name not in conflicts
+    ]
     depths = {
-        one.operator.name: pack_depth(
-            context, around, one, footprints(context.with_sizes(one.computed_sizes(context.sizes)), one.operator, one.tiles)
+        member.operator.name: pack_depth(
+            context,
+            around,
+            member,
+            footprints(context.with_sizes(member.computed_sizes(context.sizes)), member.operator, member.tiles),
         )
-        for one in view.operators
-        if may_pack(context, one.operator) and one.operator.name not in (*conflicts, *ahead)
+        for member in view.operators
+        if may_pack(context, member.operator) and member.operator.name not in (*conflicts, *ahead)
     }
     total = sum(decision.seconds for decision in decisions.values())
     return Blocking(candidate, outer, with_packs(context, schedule, depths, ahead), conflicts, total)
 
 
-def _decide(context: CostContext, around: ChainFigures, one: OperatorView) -> _Decision:
+def _decide(context: CostContext, around: ChainFigures, member: OperatorView) -> _Decision:
     """Pack or read in place, then the loops for L1."""
     least_gain = context.coefficients.least_gain
-    work = operator_work(context, around, one)
+    work = operator_work(context, around, member)
     best = _Decision((), None, float(seconds(context, work)))
-    if may_stay(context, one.operator) and best.seconds > (best.seconds - work.packing_s) * least_gain:
-        conflict = set_conflict(context, one.operator, context.cache_levels[0])
-        in_place = operator_work(context, around, one, conflict=conflict)
+    if may_stay(context, member.operator) and best.seconds > (best.seconds - work.packing_s) * least_gain:
+        conflict = set_conflict(context, member.operator, context.cache_levels[0])
+        in_place = operator_work(context, around, member, conflict=conflict)
         if float(seconds(context, in_place)) * least_gain < best.seconds:
             work, best = in_place, _Decision((), conflict, float(seconds(context, in_place)))
-    if one.operator.name in context.kernels and _least(context, work) * least_gain < best.seconds:
-        return _with_loops(context, around, one, best)
+    if member.operator.name in context.kernels and _least(context, work) * least_gain < best.seconds:
+        return _with_loops(context, around, member, best)
     return best
 
 
@@ -99,22 +106,24 @@ def _least(context: CostContext, work: Work) -> float:
     return float(seconds(context, replace(work, traffic_bytes=traffic)))
 
 
-def _with_loops(context: CostContext, around: ChainFigures, one: OperatorView, best: _Decision) -> _Decision:
+def _with_loops(context: CostContext, around: ChainFigures, member: OperatorView, best: _Decision) -> _Decision:
     """The best loops inside an operator's block, if there are any worth it."""
-    roles = context.roles[one.operator.name]
-    choices = {axis: _inner_tiles(context, axis, int(one.tiles[axis])) for axis in (roles.row, roles.column, roles.depth) if axis}
+    roles = context.roles[member.operator.name]
+    choices = {
+        axis: _inner_tiles(context, axis, int(member.tiles[axis])) for axis in (roles.row, roles.column, roles.depth) if axis
+    }
     axes = [axis for axis, tiles in choices.items() if len(tiles) > 1]
     tiles = broadcast(axes, choices)
     volumes = prod(tiles.values(), start=np.ones(tuple(len(choices[axis]) for axis in axes)))
     for order in permutations(axes):
-        inner = _inside(one, [(axis, tiles[axis]) for axis in order])
-        prices = seconds(context, operator_work(context, around, one, inner=inner, conflict=best.conflict))
+        inner = _inside(member, [(axis, tiles[axis]) for axis in order])
+        prices = seconds(context, operator_work(context, around, member, inner=inner, conflict=best.conflict))
         prices = np.broadcast_to(prices, volumes.shape)
         index = best_index(prices, volumes, context.coefficients.equal_within)
         least_gain = context.coefficients.least_gain if not best.inner else 1.0
         if float(prices[index]) * least_gain < best.seconds:
             chosen = {axis: choices[axis][i] for axis, i in zip(axes, index, strict=True)}
-            loops = tuple((axis, chosen[axis]) for axis in order if chosen[axis] < one.tiles[axis])
+            loops = tuple((axis, chosen[axis]) for axis in order if chosen[axis] < member.tiles[axis])
             best = _Decision(loops, best.conflict, float(prices[index]))
     return best
 
@@ -124,9 +133,9 @@ def _inner_tiles(context: CostContext, axis: str, tile: int) -> tuple[int, ...]:
     return tuple(min(inner, tile) for inner in candidates(tile, axis_multiple(context, axis)))
 
 
-def _inside(one: OperatorView, loops: Sequence[tuple[str, Count]]) -> OperatorView:
-    more = tuple(LoopView(axis, -(-one.tiles[axis] // tile), -2 - i) for i, (axis, tile) in enumerate(loops))
-    return replace(one, loops=(*one.loops, *more), tiles={**one.tiles, **dict(loops)})
+def _inside(member: OperatorView, loops: Sequence[tuple[str, Count]]) -> OperatorView:
+    more = tuple(LoopView(axis, -(-member.tiles[axis] // tile), -2 - i) for i, (axis, tile) in enumerate(loops))
+    return replace(member, loops=(*member.loops, *more), tiles={**member.tiles, **dict(loops)})
 
 
 def _with_inner(body: tuple[Node, ...], inner: Mapping[str, InnerLoops]) -> tuple[Node, ...]:
@@ -154,5 +163,5 @@ def _floor(context: CostContext, candidate: Candidate) -> float:
     """What refinement cannot get below: the price without traffic into L1 and without packing."""
     view = view_schedule(context.chain, candidate.schedule(context))
     around = chain_figures(context, view)
-    works = (operator_work(context, around, one) for one in view.operators)
+    works = (operator_work(context, around, member) for member in view.operators)
     return sum(_least(context, replace(work, packing_s=0.0)) for work in works)

@@ -120,7 +120,7 @@ class OuterLoops:
     def at_best(self, live: Count) -> np.ndarray:
         """What the operators cost (seconds on the cores) if intermediates took so much and nothing stayed of other operators."""
         around = replace(chain_figures(self.context, self.view), live_elements=live)
-        options = {one.operator.name: tuple(self._options(around, one)) for one in self.view.operators}
+        options = {member.operator.name: tuple(self._options(around, member)) for member in self.view.operators}
         return self._unhindered(options, live)
 
     def at_least(self, price: np.ndarray, used: np.ndarray) -> Candidate:
@@ -145,9 +145,11 @@ class OuterLoops:
             return self
         kept = {}
         for position, axis in enumerate(self.dims):
-            others = tuple(other for other in range(able.ndim) if other != position)
+            dimensions = tuple(dimension for dimension in range(able.ndim) if dimension != position)
             kept[axis] = tuple(
-                tile for tile, any_able in zip(self.choices[axis], np.atleast_1d(able.any(axis=others)), strict=True) if any_able
+                tile
+                for tile, any_able in zip(self.choices[axis], np.atleast_1d(able.any(axis=dimensions)), strict=True)
+                if any_able
             )
         return OuterLoops(self.space, self.outer_loops, self.line_buffered, {}, kept, self.fused_groups)
 
@@ -162,8 +164,8 @@ class OuterLoops:
     def best(self) -> Candidate:
         """The best candidate."""
         around = chain_figures(self.context, self.view)
-        options = {one.operator.name: tuple(self._options(around, one)) for one in self.view.operators}
-        stay = {one.operator.name: self._left(one) for one in self.view.operators}
+        options = {member.operator.name: tuple(self._options(around, member)) for member in self.view.operators}
+        stay = {member.operator.name: self._left(member) for member in self.view.operators}
         alike = self._alike(options, stay)
         best: Candidate | None = None
         least = float("inf")
@@ -193,11 +195,13 @@ class OuterLoops:
             return {}
         return {
             name: (
-                tuple(map(_content, (figures for one in own for figures in (one.seconds, one.used, one.rereads)))),
+                tuple(
+                    map(_content, (figures for option in options_of for figures in (option.seconds, option.used, option.rereads)))
+                ),
                 tuple(map(_content, stay[name])),
                 fused_group_of(self.fused_groups, name),
             )
-            for name, own in options.items()
+            for name, options_of in options.items()
         }
 
     def _modes(self, stay: Mapping[str, Resident], alike: Mapping[str, Hashable]) -> Iterator[dict[str, bool]]:
@@ -223,10 +227,10 @@ class OuterLoops:
         """The best inner loops of every operator, found once for those that are alike."""
         known: dict[Hashable, _Choice] = {}
         found = {}
-        for name, own in options.items():
+        for name, options_of in options.items():
             key = alike.get(name, name), _content(elsewhere[name]), rereading[name]
             if key not in known:
-                known[key] = self._best_inner(own, elsewhere[name], rereading[name])
+                known[key] = self._best_inner(options_of, elsewhere[name], rereading[name])
             found[name] = known[key]
         return found
 
@@ -263,24 +267,24 @@ class OuterLoops:
         """Every inner loop order of an operator, priced for all tiles."""
         for order in self._inner_orders(shared):
             view = self._with_inner(shared, order)
-            here = _behind(around, len(self._inner_dims(order)))
+            inner_around = _behind(around, len(self._inner_dims(order)))
             block = self._block(shared, order)
-            price = self._price(here, view, block)
+            price = self._price(inner_around, view, block)
             yield _Option(
                 order, price, tile_elements(self.context, shared.operator, block), np.asarray(sum(self._left(view))) == 0
             )
 
-    def _inner_orders(self, one: OperatorView) -> tuple[tuple[str, ...], ...]:
+    def _inner_orders(self, member: OperatorView) -> tuple[tuple[str, ...], ...]:
         """The orders of an operator's inner loops; it has none along axes with required regions."""
-        return self.space.inner_orders(one.operator, (*self.shared, *one.regions))
+        return self.space.inner_orders(member.operator, (*self.shared, *member.regions))
 
     def _with_inner(self, shared: OperatorView, order: tuple[str, ...]) -> OperatorView:
         """The view of an operator with inner loops in this order, of all tiles."""
         dims, sizes = self._inner_dims(order), self.context.sizes
-        tiles, one = self._tiles(dims), view_behind(shared, len(dims))
+        tiles, member = self._tiles(dims), view_behind(shared, len(dims))
         loops = (LoopView(axis, -(-sizes[axis] // tiles[axis]), len(self.shared) + i) for i, axis in enumerate(order))
-        own = {axis: np.minimum(tiles[axis], sizes[axis]) for axis in dims}
-        return replace(one, loops=(*one.loops, *loops), tiles={**one.tiles, **own})
+        inner_tiles = {axis: np.minimum(tiles[axis], sizes[axis]) for axis in dims}
+        return replace(member, loops=(*member.loops, *loops), tiles={**member.tiles, **inner_tiles})
 
     def _price(self, around: ChainFigures, view: OperatorView, block: Block) -> Quantity:
         """The price with the right operand packed, or read in place where that gains enough."""
@@ -298,7 +302,7 @@ class OuterLoops:
         none, *orders = (self._best_tiles(number, option, elsewhere, rereads) for number, option in enumerate(options))
         if not orders:
             return none
-        best = reduce(lambda one, other: _where(other.seconds < one.seconds, other, one), orders)
+        best = reduce(lambda left, right: _where(right.seconds < left.seconds, right, left), orders)
         return _where(best.seconds * self.context.coefficients.least_gain < none.seconds, best, none)
 
     def _best_tiles(self, number: int, option: _Option, elsewhere: Count, rereads: bool) -> _Choice:
@@ -311,30 +315,35 @@ class OuterLoops:
         at = prices.argmin(axis=-1)
         return _Choice(_taken(prices, at), _taken(needs, at), np.full(self.shape, number), at)
 
-    def _block(self, one: OperatorView, order: tuple[str, ...]) -> Block:
+    def _block(self, member: OperatorView, order: tuple[str, ...]) -> Block:
         along = self.outer_loops[-1] if self.line_buffered else ""
-        key = (one.operator.name, self.dims, self.line_buffered, along, bool(order))
+        key = (member.operator.name, self.dims, self.line_buffered, along, bool(order))
         if key not in self.blocks:
-            view = self._with_inner(one, order)
-            self.blocks[key] = measure(self.context.with_sizes(view.computed_sizes(self.context.sizes)), one.operator, view.tiles)
+            view = self._with_inner(member, order)
+            self.blocks[key] = measure(
+                self.context.with_sizes(view.computed_sizes(self.context.sizes)), member.operator, view.tiles
+            )
         return self.blocks[key]
 
     def _inner_dims(self, order: Sequence[str]) -> tuple[str, ...]:
         return tuple(axis for axis in self.context.sizes if axis in order)
 
-    def _tiles(self, own: tuple[str, ...]) -> dict[str, np.ndarray]:
-        return broadcast((*self.dims, *own), {**self.choices, **{axis: self.space.tiles[axis] for axis in own}})
+    def _tiles(self, dims: tuple[str, ...]) -> dict[str, np.ndarray]:
+        return broadcast((*self.dims, *dims), {**self.choices, **{axis: self.space.tiles[axis] for axis in dims}})
 
     def _left(self, view: OperatorView) -> Resident:
         """What stays on chip of an operator's tiles while others run: the same for all of its fused group, and for all others."""
-        outer = [one.access for one in self.context.operands[view.operator.name] if not one.is_intermediate]
-        others = [one for one in self.view.operators if one.operator.name != view.operator.name]
+        outer = [operand.access for operand in self.context.operands[view.operator.name] if not operand.is_intermediate]
+        neighbours = [member for member in self.view.operators if member.operator.name != view.operator.name]
         beside, within = (
-            next((one for one in others if self._is_beside(one.operator.name, view.operator.name) == is_beside), None)
+            next(
+                (member for member in neighbours if self._is_beside(member.operator.name, view.operator.name) == is_beside), None
+            )
             for is_beside in (True, False)
         )
         stays = (
-            0 if one is None else sum(resident(self.view, one, view, access) for access in outer) for one in (beside, within)
+            0 if neighbour is None else sum(resident(self.view, neighbour, view, access) for access in outer)
+            for neighbour in (beside, within)
         )
         return next(stays), next(stays)
 
@@ -344,21 +353,21 @@ class OuterLoops:
         every: Count = sum(outside for outside, _ in kept.values())
         inside = {fused_group: [kept[name] for name in fused_group.operators] for fused_group in self.fused_groups}
         more: dict[FusedGroup, Count] = {
-            fused_group: sum(within - outside for outside, within in own) for fused_group, own in inside.items()
+            fused_group: sum(within - outside for outside, within in pairs) for fused_group, pairs in inside.items()
         }
         found: dict[str, Count] = {}
-        for name, own in kept.items():
+        for name, counts in kept.items():
             fused_group = fused_group_of(self.fused_groups, name)
-            found[name] = every - own[0] if fused_group is None else every + more[fused_group] - own[1]
+            found[name] = every - counts[0] if fused_group is None else every + more[fused_group] - counts[1]
         return found
 
-    def _is_beside(self, one: str, other: str) -> bool:
+    def _is_beside(self, left: str, right: str) -> bool:
         """Whether two operators share the outer loops only."""
-        fused_group = fused_group_of(self.fused_groups, one)
-        return fused_group is None or fused_group != fused_group_of(self.fused_groups, other)
+        fused_group = fused_group_of(self.fused_groups, left)
+        return fused_group is None or fused_group != fused_group_of(self.fused_groups, right)
 
     def _cut_fused_groups(self, tiles: Mapping[str, int]) -> tuple[FusedGroup, ...]:
-        cut = (replace(one, axes=tuple(a for a in one.axes if self._cuts(a, tiles[a]))) for one in self.fused_groups)
+        cut = (replace(group, axes=tuple(a for a in group.axes if self._cuts(a, tiles[a]))) for group in self.fused_groups)
         return tuple(fused_group for fused_group in cut if fused_group.axes)
 
     def _inner_tiles(self, order: tuple[str, ...], index: int) -> dict[str, int]:
@@ -397,7 +406,7 @@ def _behind(around: ChainFigures, more: int) -> ChainFigures:
 
 def _where(condition: np.ndarray, this: _Choice, that: _Choice) -> _Choice:
     pairs = ((this.seconds, that.seconds), (this.used, that.used), (this.order, that.order), (this.index, that.index))
-    return _Choice(*(np.where(condition, one, other) for one, other in pairs))
+    return _Choice(*(np.where(condition, left, right) for left, right in pairs))
 
 
 def _taken(figures: np.ndarray, at: np.ndarray) -> np.ndarray:

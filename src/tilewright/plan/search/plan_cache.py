@@ -82,14 +82,14 @@ def _tensor_key(chain: Chain) -> Hashable:
 
 def _operator_key(context: CostContext, operator: Operator, axes: Mapping[str, Index], tensors: Mapping[str, str]) -> Hashable:
     accesses = tuple(_access_key(access, axes, tensors) for access in (*operator.reads, operator.write))
-    own = tuple((str(axes[axis.name]), axis.kind) for axis in operator.axes)
+    operator_axes = tuple((str(axes[axis.name]), axis.kind) for axis in operator.axes)
     if operator.name in context.kernels:
         roles = context.roles[operator.name]
         named = (roles.row, roles.column, roles.depth, *roles.outer)
         numbers = tuple(str(axes[name]) if name else "" for name in named)
-        return accesses, own, context.kernels[operator.name], roles.left, numbers
+        return accesses, operator_axes, context.kernels[operator.name], roles.left, numbers
     weights = softmax_weights(operator)
-    return accesses, own, function_seconds(context, operator), passes(operator), operator.reduction is None, weights
+    return accesses, operator_axes, function_seconds(context, operator), passes(operator), operator.reduction is None, weights
 
 
 def _access_key(access: Access, axes: Mapping[str, Index], tensors: Mapping[str, str]) -> Hashable:
@@ -113,8 +113,8 @@ def _renamed(
         inner_tiles=inner_tiles,
         line_buffered=tuple(tensors[tensor] for tensor in candidate.line_buffered),
         fused_groups=tuple(
-            FusedGroup(tuple(operators[name] for name in one.operators), tuple(axes[axis] for axis in one.axes))
-            for one in candidate.fused_groups
+            FusedGroup(tuple(operators[name] for name in group.operators), tuple(axes[axis] for axis in group.axes))
+            for group in candidate.fused_groups
         ),
     )
 

@@ -34,8 +34,8 @@ def lost_single_part(plan: Plan, split: SplitReduction) -> Rejected:
 
 def lost_candidates(context: CostContext, winner: Candidate, found: Sequence[Candidate]) -> Iterator[Rejected]:
     """The candidates of the search that lost to the winner, by memory, blocks for threads, or time."""
-    others = [candidate for candidate in found if candidate is not winner]
-    for candidate in others[:KEPT_REJECTIONS]:
+    alternatives = [candidate for candidate in found if candidate is not winner]
+    for candidate in alternatives[:KEPT_REJECTIONS]:
         kind = (
             "line buffer"
             if candidate.line_buffered
