@@ -47,7 +47,7 @@ class _Linear:
     leaves: tuple[tuple[int, Load | Parameter], ...] = field(default=())
 
     def plus(self, other: _Linear, sign: int) -> _Linear:
-        leaves = (*self.leaves, *((sign * own, leaf) for own, leaf in other.leaves))
+        leaves = (*self.leaves, *((sign * factor, leaf) for factor, leaf in other.leaves))
         return _Linear(self.index + other.index * sign, self.constant + sign * other.constant, leaves)
 
 

@@ -35,8 +35,8 @@ class Recipe:
 
         arrays = {name: constant.array for name, constant in given}
         shapes: dict[str, Any] = {tensor.name: tensor.shape for tensor in self.graph.tensors}
-        own = tuple((name, Constant(arrays[origin].reshape(shapes[name]))) for name, origin in self.origins)
-        return evaluate(replace(self.graph, constants=(*self.graph.constants, *own)), {})
+        kept = tuple((name, Constant(arrays[origin].reshape(shapes[name]))) for name, origin in self.origins)
+        return evaluate(replace(self.graph, constants=(*self.graph.constants, *kept)), {})
 
 
 NO_CONSTANTS = Recipe(Graph("no_constants", (), (), (), ()), ())
@@ -58,7 +58,9 @@ def recipe(graph: Graph, names: Iterable[str], given: Named) -> Recipe:
 
     wanted = DeadCode().run(replace(graph, inputs=(), outputs=tuple(names)))
     places = {_place(constant.array): name for name, constant in given if not decide(constant.array)}
-    origins = tuple((name, places[_place(one.array)]) for name, one in wanted.constants if _place(one.array) in places)
+    origins = tuple(
+        (name, places[_place(constant.array)]) for name, constant in wanted.constants if _place(constant.array) in places
+    )
     elsewhere = dict(origins)
     return Recipe(replace(wanted, constants=tuple(pair for pair in wanted.constants if pair[0] not in elsewhere)), origins)
 

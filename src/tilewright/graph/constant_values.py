@@ -72,12 +72,12 @@ def can_change(array: Array) -> bool:
     >>> can_change(fixed), can_change(fixed[1:]), can_change(fixed.copy())
     (False, False, True)
     """
-    one: Any = array
-    while isinstance(one, np.ndarray):
-        if one.flags.writeable:
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        if base.flags.writeable:
             return True
-        one = one.base
-    return one is not None and not _is_fixed_buffer(one)
+        base = base.base
+    return base is not None and not _is_fixed_buffer(base)
 
 
 def _is_fixed_buffer(owner: object) -> bool:

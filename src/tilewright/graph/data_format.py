@@ -125,7 +125,7 @@ def _plain(kind: type) -> _Form:
 
 
 def _choice(kind: Any) -> _Form:
-    forms = [_form(one) for one in typing.get_args(kind)]
+    forms = [_form(argument) for argument in typing.get_args(kind)]
 
     def write(value: Any) -> Encoded:
         for form in forms:
@@ -192,7 +192,7 @@ def _record(kind: Any) -> _Form:
         texts = [str(field.type) for field in fields(kind) if field.init]
         together = types.SimpleNamespace(__annotations__={"all": f"tuple[{', '.join(['None', *texts])}]"})
         _, *hints = typing.get_args(typing.get_type_hints(together, vars(sys.modules[kind.__module__]))["all"])
-        return [_form(one) for one in hints]
+        return [_form(hint) for hint in hints]
 
     def write(value: Any) -> Encoded:
         return [form.write(getattr(value, name)) for form, name in zip(forms(), names, strict=True)]

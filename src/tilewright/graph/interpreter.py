@@ -156,7 +156,7 @@ def accumulating_type(operator: Operator) -> np.dtype[Any]:
 def _loads(operator: Operator, values: Mapping[str, Array], box: _Box) -> list[Array]:
     """What every read addresses; those that others look up come first."""
     loads: dict[int, Array] = {}
-    for number in sorted(range(len(operator.reads)), key=lambda one: bool(operator.reads[one].lookups)):
+    for number in sorted(range(len(operator.reads)), key=lambda read: bool(operator.reads[read].lookups)):
         access = operator.reads[number]
         added = {dimension: loads[by] for dimension, by in access.lookups}
         loads[number] = _gather(access, values[access.tensor], box, added, operator)
@@ -186,12 +186,12 @@ def _cut(ranges: dict[str, tuple[int, int]], cuttable: Sequence[str], points: in
     if points <= GRID_POINTS or not cuttable:
         yield _Box(ranges)
         return
-    name, *others = cuttable
+    name, *rest = cuttable
     extent = ranges[name][1]
     step = max(1, extent * GRID_POINTS // points)
     for start in range(0, extent, step):
         part = {**ranges, name: (start, min(start + step, extent))}
-        yield from _cut(part, others, points * step // extent)
+        yield from _cut(part, rest, points * step // extent)
 
 
 def _is_plain(access: Access) -> bool:
@@ -268,8 +268,8 @@ def _product_sum(operator: Operator, loads: Sequence[Array], box: _Box, sum_erro
     total = np.asarray(np.einsum(*operands, kept_axes, optimize=True))
     if sum_error is None or not np.issubdtype(total.dtype, np.floating):
         return total
-    x, own, y, other = operands
-    squares = np.einsum(x * x, own, y * y, other, kept_axes, optimize=True)
+    x, x_coefficient, y, y_coefficient = operands
+    squares = np.einsum(x * x, x_coefficient, y * y, y_coefficient, kept_axes, optimize=True)
     terms = math.prod(extents) // math.prod(extents[d] for d in kept_axes)
     return total + sum_error(operator, terms, total, np.sqrt(squares))
 

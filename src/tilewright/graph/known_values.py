@@ -43,7 +43,7 @@ def _partly_known(function: str, operands: list[float | None]) -> float | None:
             return this if condition else that
         case (("add" | "subtract"), (left, right)):
             beside = right if right is None or function == "add" else -right
-            return next((one for one in (left, beside) if one is not None and isinf(one)), None)
+            return next((bound for bound in (left, beside) if bound is not None and isinf(bound)), None)
         case "multiply", (left, right):
             return 0.0 if 0.0 in (left, right) else None
         case "divide", (left, right):

@@ -63,7 +63,7 @@ def quotient(this: Polynomial, that: Polynomial) -> float | None:
         return None
     largest = max(that, key=lambda monomial: abs(that[monomial]))
     factor = this[largest] / that[largest]
-    return factor if all(isclose(this[one], factor * that[one], rel_tol=SAME) for one in this) else None
+    return factor if all(isclose(this[monomial], factor * that[monomial], rel_tol=SAME) for monomial in this) else None
 
 
 def _inverse(scalar: Scalar, atoms: Collection[Scalar]) -> Polynomial:
@@ -76,19 +76,19 @@ def _inverse(scalar: Scalar, atoms: Collection[Scalar]) -> Polynomial:
 def _sum(this: Polynomial | None, that: Polynomial | None, sign: float) -> Polynomial | None:
     if this is None or that is None:
         return None
-    return _short({one: this.get(one, 0.0) + sign * that.get(one, 0.0) for one in {**this, **that}})
+    return _short({monomial: this.get(monomial, 0.0) + sign * that.get(monomial, 0.0) for monomial in {**this, **that}})
 
 
 def _product(this: Polynomial | None, that: Polynomial | None) -> Polynomial | None:
     if this is None or that is None or len(this) * len(that) > MOST_TERMS:
         return None
     terms: Counter[Monomial] = Counter()
-    for left, own in this.items():
-        for right, other in that.items():
-            terms[frozenset((Counter(dict(left)) + Counter(dict(right))).items())] += own * other  # type: ignore[assignment]
+    for left, left_coefficient in this.items():
+        for right, right_coefficient in that.items():
+            terms[frozenset((Counter(dict(left)) + Counter(dict(right))).items())] += left_coefficient * right_coefficient  # type: ignore[assignment]
     return _short(terms)
 
 
 def _short(terms: Mapping[Monomial, float]) -> Polynomial | None:
-    kept = {one: coefficient for one, coefficient in terms.items() if coefficient}
+    kept = {monomial: coefficient for monomial, coefficient in terms.items() if coefficient}
     return kept if len(kept) <= MOST_TERMS else None

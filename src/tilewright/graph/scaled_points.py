@@ -57,11 +57,11 @@ def factor_and_rest(scalar: Scalar) -> tuple[float, Scalar]:
     (0.125, Load(read=0))
     """
     if isinstance(scalar, Apply) and scalar.function in ("multiply", "divide"):
-        one, other = scalar.operands
-        if isinstance(other, Literal) and 0 < other.value < float("inf"):
-            return (other.value if scalar.function == "multiply" else 1 / other.value), one
-        if scalar.function == "multiply" and isinstance(one, Literal) and 0 < one.value < float("inf"):
-            return one.value, other
+        left, right = scalar.operands
+        if isinstance(right, Literal) and 0 < right.value < float("inf"):
+            return (right.value if scalar.function == "multiply" else 1 / right.value), left
+        if scalar.function == "multiply" and isinstance(left, Literal) and 0 < left.value < float("inf"):
+            return left.value, right
     return 1.0, scalar
 
 
@@ -78,4 +78,4 @@ def _sees_more(scalar: Scalar, leaves: set[Scalar]) -> bool:
     """Whether an expression has one of these leaves outside of a difference of two."""
     if isinstance(scalar, Apply) and scalar.function == "subtract" and leaves.issuperset(scalar.operands):
         return False
-    return scalar in leaves or (isinstance(scalar, Apply) and any(_sees_more(one, leaves) for one in scalar.operands))
+    return scalar in leaves or (isinstance(scalar, Apply) and any(_sees_more(operand, leaves) for operand in scalar.operands))

@@ -57,8 +57,8 @@ class _Classes:
             place = parent
         return place
 
-    def join(self, one: Place, other: Place) -> None:
-        self.parents[self.root(one)] = self.root(other)
+    def join(self, left: Place, right: Place) -> None:
+        self.parents[self.root(left)] = self.root(right)
 
 
 def _free_extents(graph: Graph) -> dict[Place, int]:

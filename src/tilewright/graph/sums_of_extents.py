@@ -20,17 +20,17 @@ class SumOfExtents(SymbolicExtent):
     offset: int
 
 
-def plus(one: Extent, other: Extent) -> Extent:
+def plus(left: Extent, right: Extent) -> Extent:
     """The sum.
 
     >>> s = SymbolicExtent("s0", 5, 16, 16)
     >>> str(plus(s, 1)), plus(s, 1).high, plus(plus(s, 1), -1) == s
     ('s0_plus_1', 17, True)
     """
-    return _sum((*_terms(one), *_terms(other)), _offset(one) + _offset(other))
+    return _sum((*_terms(left), *_terms(right)), _offset(left) + _offset(right))
 
 
-def minus(one: Extent, other: Extent) -> Extent | None:
+def minus(one: Extent, right: Extent) -> Extent | None:
     """The difference; None where terms are left over.
 
     >>> s = SymbolicExtent("s0", 5, 16, 16)
@@ -38,11 +38,11 @@ def minus(one: Extent, other: Extent) -> Extent | None:
     (1, None)
     """
     left = list(_terms(one))
-    for term in _terms(other):
+    for term in _terms(right):
         if term not in left:
             return None
         left.remove(term)
-    return _sum(left, _offset(one) - _offset(other))
+    return _sum(left, _offset(one) - _offset(right))
 
 
 def value_of(extent: Extent, symbols: Mapping[str, int]) -> int:

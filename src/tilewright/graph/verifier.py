@@ -40,7 +40,7 @@ def verify(graph: Graph, before: Graph | None = None) -> None:
 
 def _new_operators(graph: Graph, before: Graph) -> Iterator[Operator]:
     """The operators that are not those of another graph, or have other tensors there."""
-    tensors, known = ({tensor.name: tensor for tensor in one.tensors} for one in (graph, before))
+    tensors, known = ({tensor.name: tensor for tensor in checked.tensors} for checked in (graph, before))
     same = {id(operator) for operator in before.operators}
     for operator in graph.operators:
         names = (access.tensor for access in (*operator.reads, operator.write))
@@ -75,8 +75,8 @@ def _type_problems(graph: Graph) -> Iterator[str]:
             yield f"constant {name!r} is not what its tensor declares"
 
 
-def _repeated(what: str, names: Sequence[str]) -> Iterator[str]:
-    yield from (f"{what} {name!r} occurs {count} times" for name, count in Counter(names).items() if count > 1)
+def _repeated(sort: str, names: Sequence[str]) -> Iterator[str]:
+    yield from (f"{sort} {name!r} occurs {count} times" for name, count in Counter(names).items() if count > 1)
 
 
 @cache

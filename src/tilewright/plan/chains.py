@@ -75,10 +75,10 @@ def upstream(chain: Chain, operator: Operator) -> tuple[Operator, ...]:
     """All operators that an operator depends on, in topological order."""
     needed = {access.tensor for access in operator.reads}
     found = []
-    for other in reversed(chain.operators):
-        if other.write.tensor in needed:
-            found.append(other)
-            needed |= {access.tensor for access in other.reads}
+    for candidate in reversed(chain.operators):
+        if candidate.write.tensor in needed:
+            found.append(candidate)
+            needed |= {access.tensor for access in candidate.reads}
     return tuple(reversed(found))
 
 
@@ -100,8 +100,8 @@ def _plain_dimensions(access: Access) -> tuple[tuple[int, str], ...]:
     """(dimension, axis) for every dimension that is one axis of its own, not used by another dimension."""
     used = Counter(name for index in access.indices for name in index.axes())
     looked_up = dict(access.lookups)
-    own = [(position, index) for position, index in enumerate(access.indices) if index.is_axis() and position not in looked_up]
-    plain = ((position, next(iter(index.axes()))) for position, index in own)
+    single = [(position, index) for position, index in enumerate(access.indices) if index.is_axis() and position not in looked_up]
+    plain = ((position, next(iter(index.axes()))) for position, index in single)
     return tuple((position, name) for position, name in plain if used[name] == 1)
 
 

@@ -47,10 +47,10 @@ def fused_schedule(
     Intermediates whose producer lacks a of the outer loops are recomputed, or line-buffered along the innermost loop, and so is
     all that they are computed from. `inner_tiles` overrides `tiles` for the inner loops of an operator.
     """
-    own = inner_tiles or {}
+    inner = inner_tiles or {}
     body: list[Node] = []
     for fused_group, members in groupby((op.name for op in chain.operators), lambda name: fused_group_of(fused_groups, name)):
-        nests = [nest(inner_orders.get(name, ()), {**tiles, **own.get(name, {})}, (Compute(name),)) for name in members]
+        nests = [nest(inner_orders.get(name, ()), {**tiles, **inner.get(name, {})}, (Compute(name),)) for name in members]
         body += nest(fused_group.axes if fused_group else (), tiles, tuple(node for nodes in nests for node in nodes))
     return Schedule(nest(outer_loops, tiles, tuple(body)), tuple(storage_below(chain, outer_loops, line_buffered).items()))
 
@@ -75,11 +75,11 @@ def nest(order: Sequence[str], tiles: Mapping[str, int], body: tuple[Node, ...])
 
 
 def _conditions(chain: Chain, operator: Operator, order: Sequence[str], storage: Mapping[str, Storage]) -> tuple[When, ...]:
-    own, before = axis_names((operator,)), axis_names(upstream(chain, operator))
+    operator_axes, before = axis_names((operator,)), axis_names(upstream(chain, operator))
     conditions = []
     for axis in order:
-        if axis not in own and axis in before:
+        if axis not in operator_axes and axis in before:
             conditions.append(When(axis, Trip.LAST))
-        elif axis not in own and storage.get(operator.write.tensor) is not Storage.RECOMPUTE:
+        elif axis not in operator_axes and storage.get(operator.write.tensor) is not Storage.RECOMPUTE:
             conditions.append(When(axis, Trip.FIRST))
     return tuple(conditions)

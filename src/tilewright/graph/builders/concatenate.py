@@ -26,15 +26,15 @@ def concatenate(parts: Sequence[Tensor], axis: int, *, name: str, result: str) -
     chosen, lengths = _checked(parts, axis)
     shape = tuple(sum(lengths) if d == chosen else extent for d, extent in enumerate(parts[0].shape))
     axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
-    own, along = [axis_index(a.name) for a in axes], axis_index(f"d{chosen}")
+    axis_indices, along = [axis_index(a.name) for a in axes], axis_index(f"d{chosen}")
     ends = [sum(lengths[: number + 1]) for number in range(len(parts))]
     reads = []
     for part, end, length in zip(parts, ends, lengths, strict=True):
         limits = [along - (end - length)] if end > length else []
         limits += [constant(end - 1) - along] if end < ends[-1] else []
-        indices = tuple(along - (end - length) if d == chosen else index for d, index in enumerate(own))
+        indices = tuple(along - (end - length) if d == chosen else index for d, index in enumerate(axis_indices))
         reads.append(Access(part.name, indices, Guard(tuple(limits), 0.0) if limits else None))
-    write = Access(result, tuple(own))
+    write = Access(result, tuple(axis_indices))
     body = _first_within(f"d{chosen}", ends)
     operator = Operator(name, "concat", axes, tuple(reads), write, body, accumulator=accumulator_of(parts[0].dtype))
     return operator, Tensor(result, shape, parts[0].dtype)
@@ -54,8 +54,8 @@ def _checked(parts: Sequence[Tensor], axis: int) -> tuple[int, list[int]]:
     if not parts or len({len(part.shape) for part in parts}) > 1:
         raise ShapeError("the ranks of the parts differ", where=where)
     chosen = normalize_axis(axis, len(parts[0].shape), where)
-    others = {tuple(extent for d, extent in enumerate(part.shape) if d != chosen) for part in parts}
-    if len(others) > 1:
+    kept = {tuple(extent for d, extent in enumerate(part.shape) if d != chosen) for part in parts}
+    if len(kept) > 1:
         raise ShapeError(f"the parts differ in other dimensions than {chosen}", where=where)
     if len({part.dtype for part in parts}) > 1:
         raise DTypeError(f"parts of types {', '.join(part.dtype for part in parts)}", where=where)

@@ -101,8 +101,10 @@ def einsum(
     output = Tensor(result, shape, dtype or np.result_type(*(tensor.dtype for tensor in operands)).name)
     body: Scalar = Load(0) if len(operands) == 1 else apply("multiply", Load(0), Load(1))
     reads = tuple(
-        Access(tensor.name, tuple(_index(label, extent, extents) for label, extent in zip(own, tensor.shape, strict=True)))
-        for own, tensor in zip(labels.operands, operands, strict=True)
+        Access(
+            tensor.name, tuple(_index(label, extent, extents) for label, extent in zip(operand_labels, tensor.shape, strict=True))
+        )
+        for operand_labels, tensor in zip(labels.operands, operands, strict=True)
     )
     write = Access(result, tuple(axis(label) for label in labels.result))
     reduction = SUM if len(kept) < len(extents) else None
@@ -166,8 +168,8 @@ def _check_letters(letters: Iterable[str], where: str) -> None:
 
 def _extents(labels: Subscripts, operands: Sequence[Tensor]) -> dict[str, Extent]:
     found: dict[str, list[Extent]] = {}
-    for own, tensor in zip(labels.operands, operands, strict=True):
-        for label, extent in zip(own, tensor.shape, strict=True):
+    for operand_labels, tensor in zip(labels.operands, operands, strict=True):
+        for label, extent in zip(operand_labels, tensor.shape, strict=True):
             found.setdefault(label, []).append(extent)
     result: dict[str, Extent] = {}
     for label, extents in found.items():

@@ -32,11 +32,11 @@ def gather(x: Tensor, ids: Tensor, axis: int = 0, *, name: str, result: str) -> 
     chosen = normalize_axis(axis, len(x.shape), where)
     shape = (*x.shape[:chosen], *ids.shape, *x.shape[chosen + 1 :])
     rank = len(ids.shape)
-    own = tuple(axis_index(f"d{chosen + d}") for d in range(rank))
+    id_indices = tuple(axis_index(f"d{chosen + d}") for d in range(rank))
     indices = tuple(
         constant(0) if d == chosen else axis_index(f"d{d if d < chosen else d + rank - 1}") for d in range(len(x.shape))
     )
-    return _looked_up("gather", x, shape, indices, {chosen: Access(ids.name, own)}, name, result)
+    return _looked_up("gather", x, shape, indices, {chosen: Access(ids.name, id_indices)}, name, result)
 
 
 def gather_elements(x: Tensor, ids: Tensor, axis: int = 0, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -48,12 +48,12 @@ def gather_elements(x: Tensor, ids: Tensor, axis: int = 0, *, name: str, result:
     where = _checked(x, ids, "GatherElements")
     chosen = normalize_axis(axis, len(x.shape), where)
     if len(ids.shape) != len(x.shape) or any(
-        not _fits(own, extent) for d, (own, extent) in enumerate(zip(ids.shape, x.shape, strict=True)) if d != chosen
+        not _fits(length, extent) for d, (length, extent) in enumerate(zip(ids.shape, x.shape, strict=True)) if d != chosen
     ):
         raise ShapeError("indices and data do not lie over each other", where=where)
-    own = tuple(axis_index(f"d{d}") for d in range(len(ids.shape)))
-    indices = tuple(constant(0) if d == chosen else index for d, index in enumerate(own))
-    return _looked_up("gather", x, ids.shape, indices, {chosen: Access(ids.name, own)}, name, result)
+    id_indices = tuple(axis_index(f"d{d}") for d in range(len(ids.shape)))
+    indices = tuple(constant(0) if d == chosen else index for d, index in enumerate(id_indices))
+    return _looked_up("gather", x, ids.shape, indices, {chosen: Access(ids.name, id_indices)}, name, result)
 
 
 def gather_nd(x: Tensor, ids: Tensor, batch_dims: int = 0, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -69,15 +69,15 @@ def gather_nd(x: Tensor, ids: Tensor, batch_dims: int = 0, *, name: str, result:
     if not depth or ids.shape[:batch_dims] != x.shape[:batch_dims]:
         raise ShapeError("the common dimensions differ, or there are no positions", where=where)
     shape = (*ids.shape[:-1], *x.shape[batch_dims + depth :])
-    own = tuple(axis_index(f"d{d}") for d in range(len(ids.shape) - 1))
-    rest = (axis_index(f"d{d}") for d in range(len(own), len(shape)))
-    indices = (*own[:batch_dims], *(constant(0) for _ in range(depth)), *rest)
-    lookups = {batch_dims + k: Access(ids.name, (*own, constant(k))) for k in range(depth)}
+    id_indices = tuple(axis_index(f"d{d}") for d in range(len(ids.shape) - 1))
+    rest = (axis_index(f"d{d}") for d in range(len(id_indices), len(shape)))
+    indices = (*id_indices[:batch_dims], *(constant(0) for _ in range(depth)), *rest)
+    lookups = {batch_dims + k: Access(ids.name, (*id_indices, constant(k))) for k in range(depth)}
     return _looked_up("gather", x, shape, indices, lookups, name, result)
 
 
-def _fits(own: object, extent: object) -> bool:
-    return own == extent or (isinstance(own, int) and isinstance(extent, int) and own <= extent)
+def _fits(length: object, extent: object) -> bool:
+    return length == extent or (isinstance(length, int) and isinstance(extent, int) and length <= extent)
 
 
 def _checked(x: Tensor, ids: Tensor, kind: str) -> str:

@@ -83,15 +83,15 @@ def numpy_reference(
 def _norm(
     kind: str, operands: Sequence[Tensor], along: int | Sequence[int], reduction: Reduction, name: str, result: str
 ) -> tuple[Operator, Tensor]:
-    x, *others = operands
+    x, *parameters = operands
     chosen = normalize_axes(along, len(x.shape), where=kind)
-    check_extents(kind, x.shape, [other.shape for other in others], chosen)
+    check_extents(kind, x.shape, [parameter.shape for parameter in parameters], chosen)
     axes = tuple(
         Axis(f"d{dimension}", extent, AxisKind.REDUCTION if dimension in chosen else AxisKind.PARALLEL)
         for dimension, extent in enumerate(x.shape)
     )
     indices = tuple(axis_index(axis.name) for axis in axes)
-    reads = (Access(x.name, indices), *(Access(other.name, tuple(indices[d] for d in chosen)) for other in others))
+    reads = (Access(x.name, indices), *(Access(parameter.name, tuple(indices[d] for d in chosen)) for parameter in parameters))
     output = Tensor(result, x.shape, np.result_type(*(operand.dtype for operand in operands)).name)
     write = Access(result, indices)
     return Operator(name, kind, axes, reads, write, Load(0), reduction, accumulator_of(output.dtype)), output
@@ -124,7 +124,7 @@ def point_count(extents: Sequence[Extent]) -> Scalar:
 def check_extents(kind: str, x: Shape, others: Sequence[Shape], axes: Sequence[int]) -> None:
     """Raises `ShapeError` for a weight or bias with other extents than x has along these axes."""
     wanted = tuple(x[dimension] for dimension in axes)
-    wrong = next((other for other in others if other != wanted), None)
+    wrong = next((shape for shape in others if shape != wanted), None)
     if wrong is not None or not wanted:
         shapes = ", ".join(map(shape_text, (x, *others)))
         why = f"a weight or bias has shape {shape_text(wrong)}" if wrong is not None else "there is no axis to go over"

@@ -21,7 +21,7 @@ def pad(x: Tensor, pads: Pads, value: float, *, name: str, result: str) -> tuple
     >>> tensor.shape, [str(one) for one in operator.reads[0].guard.constraints]
     ((6, 3), ['d0 + -1', '-1*d0 + 4'])
     """
-    shape = tuple(_padded(extent, *own, x) for extent, own in zip(x.shape, pads, strict=True))
+    shape = tuple(_padded(extent, *pad, x) for extent, pad in zip(x.shape, pads, strict=True))
     axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
     indices = tuple(axis_index(a.name) - before for a, (before, _) in zip(axes, pads, strict=True))
     limits: list[Index] = []

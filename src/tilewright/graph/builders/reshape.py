@@ -46,21 +46,21 @@ def _complete(source: Shape, target: Shape) -> Shape:
     """The target without -1; refuses a different number of elements."""
     unknown = [position for position, extent in enumerate(target) if extent == -1]
     known = tuple(extent for extent in target if extent != -1)
-    numbers, others = _product(source), _product(known)
+    numbers, known_numbers = _product(source), _product(known)
     missing = list(symbols_of(source))
     for symbol in symbols_of(known):
         if symbol not in missing:
             raise _mismatch(source, target, f"{symbol} is no extent of the array")
         missing.remove(symbol)
     if not unknown:
-        if missing or numbers != others:
+        if missing or numbers != known_numbers:
             raise _mismatch(source, target, "the numbers of elements differ")
         return target
     if len(unknown) > 1 or any(isinstance(e, int) and e < -1 for e in target):
         raise _mismatch(source, target, "only one extent may be -1")
-    if others == 0 or numbers % others or len(missing) > 1 or (missing and numbers != others):
+    if known_numbers == 0 or numbers % known_numbers or len(missing) > 1 or (missing and numbers != known_numbers):
         raise _mismatch(source, target, "no extent in place of -1 fits")
-    extent: Extent = missing[0] if missing else numbers // others
+    extent: Extent = missing[0] if missing else numbers // known_numbers
     return (*target[: unknown[0]], extent, *target[unknown[0] + 1 :])
 
 

@@ -45,12 +45,12 @@ def _canonical(scalar: Scalar, exact: bool = False) -> Scalar:
     if not isinstance(scalar, Apply):
         return scalar
     exact = exact or scalar.function in ROUNDINGS or FUNCTIONS[scalar.function].is_condition
-    own = tuple(_canonical(operand, exact) for operand in scalar.operands)
+    operands = tuple(_canonical(operand, exact) for operand in scalar.operands)
     match scalar.function, scalar.operands:
         case ("greater" | "greater_equal") as function, _:
-            return Apply(MIRRORED[function], own[::-1])
+            return Apply(MIRRORED[function], operands[::-1])
         case "multiply", (Literal(), other) if not isinstance(other, Literal):
-            return apply("multiply", own[1], own[0])
+            return apply("multiply", operands[1], operands[0])
         case "divide", (_, Literal(value)) if not exact and 1e-30 < abs(value) < 1e30:
-            return apply("multiply", own[0], Literal(float(np.float32(1 / value))))
-    return Apply(scalar.function, own)
+            return apply("multiply", operands[0], Literal(float(np.float32(1 / value))))
+    return Apply(scalar.function, operands)

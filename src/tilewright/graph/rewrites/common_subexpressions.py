@@ -36,7 +36,7 @@ def _reading(operator: Operator, same: dict[str, str]) -> Operator:
     """The operator with the first of equal tensors in the place of each."""
     if all(same.get(access.tensor, access.tensor) == access.tensor for access in operator.reads):
         return operator
-    reads = tuple(replace(one, tensor=same.get(one.tensor, one.tensor)) for one in operator.reads)
+    reads = tuple(replace(access, tensor=same.get(access.tensor, access.tensor)) for access in operator.reads)
     return with_used_reads(replace(operator, reads=reads)) if operator.is_map() else replace(operator, reads=reads)
 
 

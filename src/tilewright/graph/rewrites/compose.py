@@ -55,7 +55,7 @@ def inlined(operator: Operator, producers: Mapping[str, Operator]) -> Operator:
     reads: list[Access] = []
     values: dict[int, Scalar] = {}
     looked_up = operator.looked_up()
-    for number in sorted(range(len(operator.reads)), key=lambda one: (bool(operator.reads[one].lookups), one)):
+    for number in sorted(range(len(operator.reads)), key=lambda read: (bool(operator.reads[read].lookups), read)):
         access = _looking_up(operator.reads[number], values)
         producer = producers.get(access.tensor)
         if producer is None or access.guard is not None or access.lookups or number in looked_up:
@@ -121,8 +121,8 @@ def position_value(index: Index) -> Scalar:
         less.append(Literal(float(-index.constant)))
     elif index.constant or not more:
         more.append(Literal(float(index.constant)))
-    total = reduce(lambda one, other: apply("add", one, other), more)
-    return reduce(lambda one, other: apply("subtract", one, other), less, total)
+    total = reduce(lambda left, right: apply("add", left, right), more)
+    return reduce(lambda left, right: apply("subtract", left, right), less, total)
 
 
 def _atom_value(atom: str | FloorDiv | Mod) -> Scalar:

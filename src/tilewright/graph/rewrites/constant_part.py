@@ -47,13 +47,13 @@ def split(graph: Graph) -> tuple[Graph, Graph]:
     """
     own = constant_operators(graph)
     made = {operator.write.tensor for operator in own}
-    others = [operator for operator in graph.operators if operator.write.tensor not in made]
-    read = {access.tensor for operator in others for access in operator.reads}
+    remaining = [operator for operator in graph.operators if operator.write.tensor not in made]
+    read = {access.tensor for operator in remaining for access in operator.reads}
     results = tuple(operator.write.tensor for operator in own if operator.write.tensor in read)
     constant = DeadCode().run(replace(graph, name=f"{graph.name}_constants", inputs=(), outputs=results))
     types = {tensor.name: tensor for tensor in graph.tensors}
     unknown = ((name, _unread(types[name].shape, types[name].dtype)) for name in results)
-    return constant, with_operators(replace(graph, constants=(*graph.constants, *unknown)), others)
+    return constant, with_operators(replace(graph, constants=(*graph.constants, *unknown)), remaining)
 
 
 def evaluated(graph: Graph, names: Iterable[str]) -> dict[str, Array]:

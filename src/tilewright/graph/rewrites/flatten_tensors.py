@@ -78,8 +78,8 @@ class _Work:
 
         users = {position for name in old for position in self.users.get(name, ())}
         for position in users:
-            one = self.operators[position]
-            self.operators[position] = replace(one, reads=tuple(map(changed, one.reads)), write=changed(one.write))
+            operator = self.operators[position]
+            self.operators[position] = replace(operator, reads=tuple(map(changed, operator.reads)), write=changed(operator.write))
         for name, tensor in old.items():
             self.tensors[name] = replace(tensor, shape=_joined_shape(tensor, joints))
         return users
@@ -89,7 +89,11 @@ class _Work:
         name, dimension = joint
         both = {dimension, dimension + 1}
         is_known = all(isinstance(extent, int) and extent > 1 for extent in self.tensors[name].shape[dimension : dimension + 2])
-        return is_known and name not in self.ends and not any(both & dict(one.lookups).keys() for one in self.accesses_to(name))
+        return (
+            is_known
+            and name not in self.ends
+            and not any(both & dict(access.lookups).keys() for access in self.accesses_to(name))
+        )
 
     def accesses_to(self, name: str) -> Iterator[Access]:
         """All reads and writes of a tensor."""
@@ -102,11 +106,11 @@ class _Work:
         shapes = {name: self.tensors[name].shape for name, _ in self.graph.constants}
         constants = tuple((name, _reshaped(value, shapes[name])) for name, value in self.graph.constants)
         flat = replace(self.graph, tensors=tuple(self.tensors.values()), operators=tuple(self.operators), constants=constants)
-        others: dict[str, str] = {}
+        partners: dict[str, str] = {}
         for name, shape in shapes.items():
             if shape != self.graph.tensor(name).shape:
-                others[name] = unused(f"{name}_{'x'.join(map(str, shape))}", {*self.tensors, *others.values()})
-        return rename_tensors(flat, others) if others else flat
+                partners[name] = unused(f"{name}_{'x'.join(map(str, shape))}", {*self.tensors, *partners.values()})
+        return rename_tensors(flat, partners) if partners else flat
 
 
 def _divided(work: _Work) -> Iterator[Joint]:
@@ -248,7 +252,7 @@ def _with_one_axis(operator: Operator, pair: Pair) -> Operator:
     def changed(index: Index) -> Index:
         factors: Mapping[object, int] = dict(index.terms)
         factor = factors.get(inner.name, 0)
-        kept = tuple((atom, own) for atom, own in index.terms if atom not in pair)
+        kept = tuple((atom, coefficient) for atom, coefficient in index.terms if atom not in pair)
         return Index(kept, index.constant) + Index(((outer.name, factor),) if factor else ())
 
     axes = tuple(fused if axis is outer else axis for axis in operator.axes if axis is not inner)

@@ -35,7 +35,7 @@ class FoldAffineIntoWeights:
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose products have their factors in their weights."""
-        known = {name for name, _ in graph.constants} | {one.write.tensor for one in constant_operators(graph)}
+        known = {name for name, _ in graph.constants} | {operator.write.tensor for operator in constant_operators(graph)}
         folding = _Folding(graph, known)
         for operator in graph.operators:
             folding.add(operator)
@@ -94,14 +94,14 @@ class _Folding:
 
     def _with_rest(self, operator: Operator, number: int, part: Scalar, rest: Polynomial) -> Operator:
         """A map in which a part is a read and what is added to it; what is made of constants is an operator of its own."""
-        fixed = {one: value for one, value in rest.items() if self._is_constant(operator, one)}
-        others = {one: value for one, value in rest.items() if one not in fixed}
+        fixed = {monomial: value for monomial, value in rest.items() if self._is_constant(operator, monomial)}
+        varying = {monomial: value for monomial, value in rest.items() if monomial not in fixed}
         reads = operator.reads
         if _is_more_than_a_read(fixed):
             shift = self._shift(operator, fixed)
             reads, fixed = (*reads, shift.write), {frozenset({(Load(len(reads)), 1)}): 1.0}
-        parts = [Load(number), *(_sum_of(terms) for terms in (fixed, others) if terms)]
-        whole = reduce(lambda one, other: apply("add", one, other), parts)
+        parts = [Load(number), *(_sum_of(terms) for terms in (fixed, varying) if terms)]
+        whole = reduce(lambda left, right: apply("add", left, right), parts)
         body = rewrite(operator.body, lambda node: whole if node == part else None)
         return with_used_reads(replace(operator, reads=reads, body=body))
 
@@ -127,15 +127,23 @@ class _Folding:
                 continue
             terms = polynomial(part, _sums_beside(part, Load(number)))
             if terms is not None and (factor := self._factor(operator, number, terms)) is not None:
-                yield part, factor, {one: value for one, value in terms.items() if (Load(number), 1) not in one}
+                yield part, factor, {monomial: value for monomial, value in terms.items() if (Load(number), 1) not in monomial}
 
     def _factor(self, operator: Operator, number: int, terms: Polynomial) -> Scalar | None:
         """What a read is multiplied by in a polynomial, if that is made of constants; None for numbers, which may stay."""
-        own = {one: value for one, value in terms.items() if any(Load(number) in subexpressions(atom) for atom, _ in one)}
-        if not own or not all((Load(number), 1) in one for one in own):
+        with_read = {
+            monomial: value
+            for monomial, value in terms.items()
+            if any(Load(number) in subexpressions(atom) for atom, _ in monomial)
+        }
+        if not with_read or not all((Load(number), 1) in monomial for monomial in with_read):
             return None
-        factors = {one - {(Load(number), 1)}: value for one, value in own.items()}
-        return _sum_of(factors) if set(factors) != {ONE} and all(self._is_constant(operator, one) for one in factors) else None
+        factors = {monomial - {(Load(number), 1)}: value for monomial, value in with_read.items()}
+        return (
+            _sum_of(factors)
+            if set(factors) != {ONE} and all(self._is_constant(operator, monomial) for monomial in factors)
+            else None
+        )
 
     def _is_constant(self, operator: Operator, monomial: Monomial) -> bool:
         """Whether a product in the body of a map is made of constants alone."""
@@ -198,9 +206,9 @@ def _positions(product: Operator, reader: Operator, read: Access, tensors: Mappi
     An axis that walks a part of a dimension stands nowhere: there would be no factor for the rest.
     """
     positions: dict[str, Index] = {}
-    for own, index, extent in zip(product.write.indices, read.indices, tensors[read.tensor].shape, strict=True):
+    for written, index, extent in zip(product.write.indices, read.indices, tensors[read.tensor].shape, strict=True):
         if index.is_axis() and str(index) not in positions:
-            positions |= {str(index): own} if _is_whole(reader, index, extent) else {}
+            positions |= {str(index): written} if _is_whole(reader, index, extent) else {}
         elif index.terms:
             return None
     return positions
@@ -216,7 +224,7 @@ def _sums_beside(scalar: Scalar, load: Load) -> frozenset[Scalar]:
 
 def _is_more_than_a_read(terms: Polynomial) -> bool:
     """Whether it is neither a number nor one factor alone."""
-    alone = len(terms) == 1 and all(value == 1 and len(one) == 1 and _is_load(one) for one, value in terms.items())
+    alone = len(terms) == 1 and all(value == 1 and len(monomial) == 1 and _is_load(monomial) for monomial, value in terms.items())
     return bool(terms) and set(terms) != {ONE} and not alone
 
 
@@ -227,11 +235,11 @@ def _is_load(monomial: Monomial) -> bool:
 def _sum_of(terms: Polynomial) -> Scalar:
     """A polynomial written out."""
     parts = [_product_of(monomial, coefficient) for monomial, coefficient in terms.items()]
-    return reduce(lambda one, other: apply("add", one, other), parts) if parts else Literal(0.0)
+    return reduce(lambda left, right: apply("add", left, right), parts) if parts else Literal(0.0)
 
 
 def _product_of(monomial: Monomial, coefficient: float) -> Scalar:
     factors = [atom for atom, power in sorted(monomial, key=str) for _ in range(power)]
     if coefficient != 1 or monomial == ONE:
         factors.append(Literal(coefficient))
-    return reduce(lambda one, other: apply("multiply", one, other), factors)
+    return reduce(lambda left, right: apply("multiply", left, right), factors)

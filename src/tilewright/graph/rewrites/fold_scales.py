@@ -30,7 +30,9 @@ class FoldScales:
     def run(self, graph: Graph) -> Graph:
         """The graph in which row-wise reductions multiply differences of points by what stood in front of the points."""
         readers = Counter(access.tensor for operator in graph.operators for access in operator.reads)
-        free = {one.name for one in graph.tensors if one.dtype == "float32" and readers[one.name] == 1} - set(graph.outputs)
+        free = {tensor.name for tensor in graph.tensors if tensor.dtype == "float32" and readers[tensor.name] == 1} - set(
+            graph.outputs
+        )
         operators = {operator.write.tensor: operator for operator in graph.operators}
         for operator in graph.operators:
             if operator.is_row_operator() and operator.reduction is not None and operator.body == Load(0):

@@ -36,8 +36,8 @@ class FuseMaps:
         operators: dict[str, Operator] = {}
         for operator in graph.operators:
             fused = operator
-            own = (access for number, access in enumerate(operator.reads) if number not in operator.looked_up())
-            for access in own if operator.is_map() else ():
+            operands = (access for number, access in enumerate(operator.reads) if number not in operator.looked_up())
+            for access in operands if operator.is_map() else ():
                 producer = operators.get(access.tensor) if access.tensor in alone else None
                 if producer is None or not is_as_read(producer, operator, tensors):
                     continue

@@ -103,7 +103,7 @@ class _Flow:
                 yield from self._bases(producer, steps - 1)
 
     def _replace(self, operator: Operator, made: frozenset[str]) -> None:
-        for tensor in {access.tensor for one in made for access in self.operators[one].reads}:
+        for tensor in {access.tensor for name in made for access in self.operators[name].reads}:
             self.readers[tensor] = [reader for reader in self.readers[tensor] if reader not in made]
         for tensor in {access.tensor for access in operator.reads}:
             self.readers[tensor].append(operator.write.tensor)
@@ -138,7 +138,7 @@ class _Region:
 
     def fused(self, value: _Value) -> Operator:
         """The row-wise reduction that makes a value."""
-        (tensor,) = (name for name, own in self.values.items() if own is value)
+        (tensor,) = (name for name, candidate in self.values.items() if candidate is value)
         extents = self._extents()
         like_base = [name is None for name in value.dimensions] == [extent == 1 for extent in self.base.shape]
         kept = [name for name, extent in extents.items() if extent != 1 or like_base]
@@ -186,11 +186,11 @@ class _Region:
         if any(dimension == "" for dimension in dimensions):
             return None
         known = [self.values[access.tensor] for access in operator.reads if access.tensor in self.values]
-        own = self._reduced(operator, names, known)
-        if own is None:
+        reduced = self._reduced(operator, names, known)
+        if reduced is None:
             return None
-        scalar, states = own
-        made = frozenset((operator.write.tensor,)).union(*(one.made for one in known))
+        scalar, states = reduced
+        made = frozenset((operator.write.tensor,)).union(*(part.made for part in known))
         reductions = len({name for name in made if self._reduces(name)})
         return _Value(scalar, dimensions, states, made, reductions) if reductions <= MOST_REDUCTIONS else None
 
@@ -201,7 +201,7 @@ class _Region:
         self, operator: Operator, names: Mapping[str, str | None], known: Sequence[_Value]
     ) -> tuple[Scalar, tuple[StateVariable, ...]] | None:
         """The value of an operator at a point or of a row, and the states that it needs; None if it reduces something else."""
-        states = tuple(dict.fromkeys(state for one in known for state in one.states))
+        states = tuple(dict.fromkeys(state for part in known for state in part.states))
         point = self._body(operator, names)
         if operator.reduction is None:
             return point, states
@@ -213,8 +213,8 @@ class _Region:
         self.reductions += 1
         name = f"{state.name}_{self.reductions}"
         values: dict[Scalar, Scalar] = {Point(): point, State(state.name): State(name)}
-        own = StateVariable(name, state.identity, rewrite(state.contribution, values.get), state.combine)
-        return rewrite(operator.reduction.finish, values.get), (*states, own)
+        renamed = StateVariable(name, state.identity, rewrite(state.contribution, values.get), state.combine)
+        return rewrite(operator.reduction.finish, values.get), (*states, renamed)
 
     def _names(self, operator: Operator) -> dict[str, str | None] | None:
         """The base's axis of every axis of an operator, None for those of one point; None if it walks in another way."""
@@ -253,11 +253,11 @@ class _Region:
         values = {axis: Index() if name is None else axis_index(name) for axis, name in names.items()}
         guard = access.guard
         if guard is not None:
-            guard = Guard(tuple(one.substitute(values) for one in guard.constraints), guard.otherwise)
-        own = Access(access.tensor, tuple(index.substitute(values) for index in access.indices), guard)
-        if own not in self.others:
-            self.others.append(own)
-        return Load(self.others.index(own) + 1)
+            guard = Guard(tuple(constraint.substitute(values) for constraint in guard.constraints), guard.otherwise)
+        moved = Access(access.tensor, tuple(index.substitute(values) for index in access.indices), guard)
+        if moved not in self.others:
+            self.others.append(moved)
+        return Load(self.others.index(moved) + 1)
 
     def _kind(self, axis: str) -> AxisKind:
         return AxisKind.REDUCTION if axis in self.reduced else AxisKind.PARALLEL
@@ -279,7 +279,7 @@ def _with_used_loads(reduction: Reduction) -> tuple[Reduction, tuple[int, ...]]:
     roots = (*(state.contribution for state in reduction.states), reduction.finish)
     used = sorted({node.read for root in roots for node in subexpressions(root) if isinstance(node, Load)})
     numbers: dict[Scalar, Scalar] = {Load(old): Load(new) for new, old in enumerate(used, 1)}
-    states = tuple(replace(one, contribution=rewrite(one.contribution, numbers.get)) for one in reduction.states)
+    states = tuple(replace(state, contribution=rewrite(state.contribution, numbers.get)) for state in reduction.states)
     return Reduction(states, rewrite(reduction.finish, numbers.get)), tuple(used)
 
 

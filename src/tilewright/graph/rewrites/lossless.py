@@ -25,14 +25,14 @@ Types = Mapping[str, Tensor]
 def is_as_read(producer: Operator, reader: Operator, tensors: Types) -> bool:
     """Whether the body of a map, inside a reader, has the value that its result has there."""
     stored = tensors[producer.write.tensor].dtype
-    own, other = (_computed(one, tensors) for one in (producer, reader))
-    if own != other:
-        return other in ("float32", "float64") and _is_safe(producer, stored, tensors)
+    made, used = (_computed(operator, tensors) for operator in (producer, reader))
+    if made != used:
+        return used in ("float32", "float64") and _is_safe(producer, stored, tensors)
     if stored == "bool":
         return is_condition(producer.body, [tensors[read.tensor].dtype for read in producer.reads])
     if stored in HALVES:
         return producer.accumulator == stored and all(tensors[read.tensor].dtype in (stored, "bool") for read in producer.reads)
-    return stored == own
+    return stored == made
 
 
 def is_condition(body: Scalar, types: list[str]) -> bool:
@@ -56,11 +56,11 @@ def _computed(operator: Operator, tensors: Types) -> str:
 def _is_safe(producer: Operator, stored: str, tensors: Types) -> bool:
     """Whether a body of integers gives in float32 (and then in float64, too) what its stored result gives, converted to it."""
     types = [tensors[read.tensor].dtype for read in producer.reads]
-    if not all(one == "bool" or one in INTEGERS for one in types):
+    if not all(dtype == "bool" or dtype in INTEGERS for dtype in types):
         return False
     if stored == "bool":
         return _is_safe_condition(producer.body, types)
-    if stored in INTEGERS and (np.iinfo(stored).max < LARGEST_WHOLE or not all(np.can_cast(one, stored) for one in types)):
+    if stored in INTEGERS and (np.iinfo(stored).max < LARGEST_WHOLE or not all(np.can_cast(dtype, stored) for dtype in types)):
         return False
     return (stored in INTEGERS or stored == "float64") and _is_safe_value(producer.body, types)
 

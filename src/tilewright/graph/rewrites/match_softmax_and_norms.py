@@ -140,11 +140,11 @@ def _eps(reduction: Reduction, variance: Scalar, count: Scalar) -> float | None:
 def _mean_squares(reduction: Reduction, count: Scalar) -> Iterator[Scalar]:
     """The mean square of the points, or of their deviations, in terms of the states of a reduction."""
     squares = apply("square", Point())
-    sums = {State(one.name): one.contribution for one in reduction.states}
+    sums = {State(state.name): state.contribution for state in reduction.states}
     if len(sums) == 1:
-        yield from (apply("divide", state, count) for state, own in sums.items() if _equal(own, squares))
+        yield from (apply("divide", state, count) for state, contribution in sums.items() if _equal(contribution, squares))
         return
-    for total in (state for state, own in sums.items() if own == Point()):
+    for total in (state for state, contribution in sums.items() if contribution == Point()):
         mean = apply("divide", total, count)
         deviation = apply("square", apply("subtract", Point(), mean))
         for state, own in sums.items():

@@ -112,4 +112,4 @@ def _plus(position: Scalar, offset: int) -> Scalar:
 
 def _all(conditions: Iterator[Scalar]) -> Scalar | None:
     first = next(conditions, None)
-    return None if first is None else reduce(lambda one, other: apply("logical_and", one, other), conditions, first)
+    return None if first is None else reduce(lambda left, right: apply("logical_and", left, right), conditions, first)

@@ -27,8 +27,8 @@ def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:
     )
 
 
-def _itself(operator: Operator, own: Operator | None) -> Operator:
-    return own if own is not None and own == operator else operator
+def _itself(operator: Operator, original: Operator | None) -> Operator:
+    return original if original is not None and original == operator else operator
 
 
 def with_used_reads(operator: Operator) -> Operator:
@@ -37,7 +37,7 @@ def with_used_reads(operator: Operator) -> Operator:
     looked_up = {number for read in loaded for _, number in operator.reads[read].lookups}
     reads: list[Access] = []
     new: dict[int, int] = {}
-    for number in sorted(loaded | looked_up, key=lambda one: (bool(operator.reads[one].lookups), one)):
+    for number in sorted(loaded | looked_up, key=lambda read: (bool(operator.reads[read].lookups), read)):
         access = operator.reads[number]
         access = replace(access, lookups=tuple((dimension, new[by]) for dimension, by in access.lookups))
         reads += [access] if access not in reads else []

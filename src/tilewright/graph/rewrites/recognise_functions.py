@@ -33,7 +33,7 @@ COMPOSITIONS = (
     Composition("gelu_tanh", "tanh", {1: SQRT_2_OVER_PI, 3: SQRT_2_OVER_PI * CUBIC}, {(1, 0): 0.5, (1, 1): 0.5}),
     Composition("gelu_tanh", "sigmoid", {1: _LOGIT, 3: _LOGIT * CUBIC}, {(1, 1): 1}),
 )
-NAMED = frozenset(("sigmoid", *(one.function for one in COMPOSITIONS)))
+NAMED = frozenset(("sigmoid", *(composition.function for composition in COMPOSITIONS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def recognised(scalar: Scalar) -> Scalar:
 
 
 def _may_belong(node: Scalar) -> bool:
-    return isinstance(node, Apply) and node.function in ("exp", *NAMED, *(one.inner for one in COMPOSITIONS))
+    return isinstance(node, Apply) and node.function in ("exp", *NAMED, *(composition.inner for composition in COMPOSITIONS))
 
 
 def _named(scalar: Apply) -> Scalar | None:
@@ -81,8 +81,10 @@ def _named(scalar: Apply) -> Scalar | None:
     for atom in unknowns(terms or {}):
         if isinstance(atom, Apply) and terms is not None:
             factor = quotient(terms, {_monomial(atom, 1): 1.0}) if atom.function in NAMED else None
-            candidates = [_composed(scalar, atom, one) for one in COMPOSITIONS if atom.function == one.inner]
-            found = next((one for one in candidates if one is not None), None) or _times(factor, atom)
+            candidates = [
+                _composed(scalar, atom, composition) for composition in COMPOSITIONS if atom.function == composition.inner
+            ]
+            found = next((candidate for candidate in candidates if candidate is not None), None) or _times(factor, atom)
             if found is not None and not _is_named(scalar):
                 return found
     return _logistic(scalar)
@@ -128,15 +130,15 @@ def _opposite(scalar: Scalar) -> Scalar:
     return apply("negative", scalar)
 
 
-def _composed(scalar: Apply, atom: Apply, one: Composition) -> Scalar | None:
+def _composed(scalar: Apply, atom: Apply, composition: Composition) -> Scalar | None:
     """The expression by this composition with this inner function; z is any part of its argument."""
     (argument,) = atom.operands
     for z in dict.fromkeys(subexpressions(argument)):
-        if isinstance(z, Literal) or not _is_one(polynomial(argument, (z,)), _in(z, one.argument)):
+        if isinstance(z, Literal) or not _is_one(polynomial(argument, (z,)), _in(z, composition.argument)):
             continue
-        value = {_monomial(z, p) | _monomial(atom, q): coefficient for (p, q), coefficient in one.value.items()}
+        value = {_monomial(z, p) | _monomial(atom, q): coefficient for (p, q), coefficient in composition.value.items()}
         terms = polynomial(scalar, (z,))
-        found = None if terms is None else _times(quotient(terms, value), apply(one.function, z))
+        found = None if terms is None else _times(quotient(terms, value), apply(composition.function, z))
         if found is not None:
             return found
     return None

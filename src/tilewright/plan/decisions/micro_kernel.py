@@ -78,17 +78,21 @@ def choose_kernel(
     read it by rows need that. `reading_s` is the time of reading it once: where that takes much longer than all else, the fewest
     calls win: few panels, and few passes over each. Raises `PlanningError` if there is none.
     """
-    kernels = tuple(one for one in kernels if can_compute(one, operator, roles))
+    kernels = tuple(kernel for kernel in kernels if can_compute(kernel, operator, roles))
     if not kernels:
         raise PlanningError(
             f"no micro kernel can compute {operator.name} on {machine.name}",
             where=operator.name,
             hint="register one with tilewright.kernels.registry.register",
         )
-    kernels = tuple(one for one in kernels if not (one.prefetch and any(_does_without(other, one) for other in kernels)))
-    kernels = tuple(one for one in kernels if one.columns > 1 or roles.column is None or sizes[roles.column] == 1) or kernels
-    works = [kernel_work(operator, roles, one, machine, sizes, sizes) for one in kernels]
-    copies = [copied_s * (one.lanes_along != DEPTH) for one in kernels]
+    kernels = tuple(
+        kernel for kernel in kernels if not (kernel.prefetch and any(_does_without(candidate, kernel) for candidate in kernels))
+    )
+    kernels = (
+        tuple(kernel for kernel in kernels if kernel.columns > 1 or roles.column is None or sizes[roles.column] == 1) or kernels
+    )
+    works = [kernel_work(operator, roles, kernel, machine, sizes, sizes) for kernel in kernels]
+    copies = [copied_s * (kernel.lanes_along != DEPTH) for kernel in kernels]
     seconds = [float(work.seconds) + copy_s for work, copy_s in zip(works, copies, strict=True)]
     chosen = kernels[_first(works, seconds, reading_s)]
     ranked = sorted(zip(kernels, seconds, strict=True), key=lambda pair: pair[1])

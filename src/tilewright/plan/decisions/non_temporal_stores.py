@@ -29,7 +29,7 @@ def non_temporal_writes(context: CostContext, schedule: Schedule) -> tuple[str, 
     """
     if schedule.split or source_position(context.machine, _output_bytes(context)) < len(context.cache_levels):
         return ()
-    return tuple(one.name for one in context.chain.operators if _finishes_output(context, schedule, one))
+    return tuple(operator.name for operator in context.chain.operators if _finishes_output(context, schedule, operator))
 
 
 def price_with_stores(context: CostContext, blocking: Blocking, done: Works) -> Price:
@@ -61,7 +61,11 @@ def _finishes_output(context: CostContext, schedule: Schedule, operator: Operato
     kernel = context.kernels.get(operator.name)
     if kernel is None or kernel.emit_with is None or weights_read(context.chain, operator) is not None:
         return False
-    maps = [name for name, one in maps_in_tiles(context.chain, schedule, context.kernels).items() if one == operator.name]
+    maps = [
+        name
+        for name, contraction in maps_in_tiles(context.chain, schedule, context.kernels).items()
+        if contraction == operator.name
+    ]
     write = context.chain.operator(maps[-1]).write if maps else operator.write
     if write.tensor != context.chain.output:
         return False

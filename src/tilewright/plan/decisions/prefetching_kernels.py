@@ -56,10 +56,10 @@ def _operator_seconds(context: CostContext, done: Works) -> dict[str, float]:
 def _prefetching(context: CostContext, available: tuple[MicroKernel, ...], prefetch: tuple[str, ...]) -> dict[str, MicroKernel]:
     """For every operator whose kernel has it: the kernel of the same tile with these prefetches."""
     return {
-        name: other
+        name: candidate
         for name, kernel in context.kernels.items()
-        for other in available
-        if not kernel.prefetch and other.prefetch == prefetch and other.same_tile(kernel)
+        for candidate in available
+        if not kernel.prefetch and candidate.prefetch == prefetch and candidate.same_tile(kernel)
     }
 
 

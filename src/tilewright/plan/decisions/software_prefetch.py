@@ -104,7 +104,7 @@ def _lines_per_tile(context: CostContext, access: Access, blocks: dict[str, int]
 
 
 def _contractions(context: CostContext, names: Collection[str]) -> list[KernelWork]:
-    return [arithmetic_work(context, one, context.sizes) for one in context.chain.operators if one.name in names]
+    return [arithmetic_work(context, operator, context.sizes) for operator in context.chain.operators if operator.name in names]
 
 
 def _read(context: CostContext, tensor: str) -> Access:

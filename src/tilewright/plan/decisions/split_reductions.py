@@ -65,19 +65,23 @@ def _axis(chain: Chain) -> str | None:
 def _is_held_back(context: CostContext, found: Sequence[Candidate]) -> bool:
     """Whether a sum could be cheaper in fewer blocks than threads need; of plans that were not searched the bound counts."""
     winner, is_sum = found[0], weights_read(context.chain, context.chain.operators[-1]) is None
-    fitting = [one for one in found[1:] if one.used_bytes <= context.capacity_bytes]
-    cheaper = (one.seconds * context.coefficients.least_gain < winner.seconds for one in fitting if one.blocks < winner.blocks)
+    fitting = [candidate for candidate in found[1:] if candidate.used_bytes <= context.capacity_bytes]
+    cheaper = (
+        candidate.seconds * context.coefficients.least_gain < winner.seconds
+        for candidate in fitting
+        if candidate.blocks < winner.blocks
+    )
     return is_sum and any(cheaper)
 
 
 def _part(context: CostContext, axis: str, tile: int) -> CostContext:
     """The context of one part. Tensors keep their shapes, hence the strides of their rows, and come from where the whole lies."""
     chain = context.chain
-    operators = tuple(replace(op, axes=tuple(_shortened(own, axis, tile) for own in op.axes)) for op in chain.operators)
+    operators = tuple(replace(op, axes=tuple(_shortened(present, axis, tile) for present in op.axes)) for op in chain.operators)
     part = replace(chain, operators=operators)
-    own = context_of(part, context.machine, context.kernels, context.roles, context.coefficients)
-    return replace(own, compulsory_bytes=context.compulsory_bytes, enough_blocks=context.enough_blocks)
+    part_context = context_of(part, context.machine, context.kernels, context.roles, context.coefficients)
+    return replace(part_context, compulsory_bytes=context.compulsory_bytes, enough_blocks=context.enough_blocks)
 
 
-def _shortened(own: Axis, axis: str, tile: int) -> Axis:
-    return replace(own, extent=tile) if own.name == axis else own
+def _shortened(present: Axis, axis: str, tile: int) -> Axis:
+    return replace(present, extent=tile) if present.name == axis else present

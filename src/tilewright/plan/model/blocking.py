@@ -50,9 +50,9 @@ def works(
 ) -> Iterator[tuple[Operator, Work]]:
     """What every operator of a blocking costs, or each of those named; `views` as `views_of` says, where that is known."""
     known = views or views_of(context, blocking)
-    for one, inner in zip(known.outer.operators, known.whole.operators, strict=True):
-        if only is not None and one.operator.name not in only:
+    for member, inner in zip(known.outer.operators, known.whole.operators, strict=True):
+        if only is not None and member.operator.name not in only:
             continue
-        cut = inner if len(inner.loops) > len(one.loops) else None
-        conflict = blocking.conflicts.get(one.operator.name)
-        yield one.operator, operator_work(context, known.around, one, inner=cut, conflict=conflict)
+        cut = inner if len(inner.loops) > len(member.loops) else None
+        conflict = blocking.conflicts.get(member.operator.name)
+        yield member.operator, operator_work(context, known.around, member, inner=cut, conflict=conflict)

@@ -47,7 +47,7 @@ class Candidate:
 
     def __str__(self) -> str:
         shared = self._loops(self.outer_loops) or "no shared loop"
-        around = [f"{self._loops(one.axes)} around {', '.join(one.operators)}" for one in self.fused_groups]
+        around = [f"{self._loops(group.axes)} around {', '.join(group.operators)}" for group in self.fused_groups]
         below = [f"{name}: {', '.join(order)}" for name, order in self.inner_orders.items() if order]
         line_buffered = (
             [f"{', '.join(self.line_buffered)} in a circular line buffer along {self.outer_loops[-1]}"]

@@ -105,8 +105,8 @@ class Coefficients:
     def with_values(self, values: Mapping[str, float]) -> Coefficients:
         """With other values by name, functions as `exp_cycles`."""
         functions = tuple((name, values.get(f"{name}_cycles", cycles)) for name, cycles in self.function_cycles_per_vector)
-        own = {name: value for name, value in values.items() if name in FIELDS}
-        return self._with({"function_cycles_per_vector": functions, **own})
+        fitted = {name: value for name, value in values.items() if name in FIELDS}
+        return self._with({"function_cycles_per_vector": functions, **fitted})
 
     def _with(self, values: Mapping[str, Coefficient]) -> Coefficients:
         change: Callable[..., Coefficients] = replace
@@ -193,8 +193,8 @@ def nearest(architecture: str, vector_bits: int, among: tuple[Fit, ...]) -> Fit:
 @lru_cache(maxsize=1)
 def fits() -> tuple[Fit, ...]:
     """All fits of the package."""
-    files = (one for one in resources.files("tilewright.plan.model").joinpath("fits").iterdir() if one.name.endswith(SUFFIX))
-    return tuple(parse(one.name, one.read_text(encoding="utf-8")) for one in sorted(files, key=lambda one: one.name))
+    files = (file for file in resources.files("tilewright.plan.model").joinpath("fits").iterdir() if file.name.endswith(SUFFIX))
+    return tuple(parse(file.name, file.read_text(encoding="utf-8")) for file in sorted(files, key=lambda file: file.name))
 
 
 def parse(name: str, text: str) -> Fit:

@@ -50,9 +50,9 @@ def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: 
     conditions = schedule.conditions(operator.name)
     recomputed = schedule.storage_of(operator.write.tensor) is not Storage.KEEP
     reductions = {axis.name for axis in operator.reduction_axes()}
-    own, summing = axis_names((operator,)), False
+    operator_axes, summing = axis_names((operator,)), False
     for axis in _cutting_axes(chain, schedule, operator):
-        if axis not in own and axis not in conditions:
+        if axis not in operator_axes and axis not in conditions:
             if not recomputed:
                 return f"{operator.name} would run again at every block of {axis}, which it does not have"
             if summing:
@@ -77,16 +77,16 @@ def _operands_are_complete(chain: Chain, schedule: Schedule, operator: Operator,
 def _required_regions_exist(chain: Chain, schedule: Schedule, operator: Operator, region_axes: RegionAxes) -> str:
     """An operator that works on required regions of its consumers' blocks shares all loops with them but its own."""
     tensor = operator.write.tensor
-    own = {axis: one for (name, axis), one in region_axes.items() if name == operator.name}
-    if not own and schedule.storage_of(tensor) is not Storage.LINE_BUFFER:
+    regions = {axis: region for (name, axis), region in region_axes.items() if name == operator.name}
+    if not regions and schedule.storage_of(tensor) is not Storage.LINE_BUFFER:
         return ""
     shared = shared_loops(schedule)
-    for axis, one in own.items():
-        if any(isinstance(chain.extents[other], SymbolicExtent) for other in (axis, *one.slopes)):
+    for axis, one in regions.items():
+        if any(isinstance(chain.extents[name], SymbolicExtent) for name in (axis, *one.slopes)):
             return f"the regions of {operator.name} would move along {axis}, whose length is known at run time only"
     consumers = chain.consumers(tensor)
-    if own and any(len(common_path(schedule.path(operator.name), schedule.path(c.name))) > len(shared) for c in consumers):
-        return f"the regions of {operator.name} move along {', '.join(own)} inside loops that not all operators share"
+    if regions and any(len(common_path(schedule.path(operator.name), schedule.path(c.name))) > len(shared) for c in consumers):
+        return f"the regions of {operator.name} move along {', '.join(regions)} inside loops that not all operators share"
     if schedule.storage_of(tensor) is Storage.LINE_BUFFER and not (
         shared and line_buffer_axis(chain, region_axes, tensor, shared[-1].axis)
     ):
@@ -96,7 +96,7 @@ def _required_regions_exist(chain: Chain, schedule: Schedule, operator: Operator
 
 def _shared_cuts(chain: Chain, schedule: Schedule, producer: Operator, consumer: Operator) -> tuple[str, ...]:
     first, second = schedule.path(producer.name), schedule.path(consumer.name)
-    shared = sum(one is other for one, other in zip(first, second, strict=False))
+    shared = sum(left is right for left, right in zip(first, second, strict=False))
     trips = trip_counts(first, largest_sizes(chain))[:shared]
     return tuple(loop.axis for loop, count in zip(first[:shared], trips, strict=True) if count > 1)
 

@@ -42,8 +42,8 @@ def executable_fused_groups(
     """Those of the fused groups that can be executed below an order of outer loops."""
     chain = space.context.chain
     bare = (
-        (one, fused_schedule(chain, outer_loops, {}, dict.fromkeys((*outer_loops, *one.axes), 1), fused_groups=(one,)))
-        for one in fused_groups
+        (group, fused_schedule(chain, outer_loops, {}, dict.fromkeys((*outer_loops, *group.axes), 1), fused_groups=(group,)))
+        for group in fused_groups
     )
     return tuple(fused_group for fused_group, schedule in bare if is_executable(chain, schedule))
 
@@ -52,7 +52,7 @@ def group_choices(fused_groups: Sequence[FusedGroup]) -> Iterator[tuple[FusedGro
     """Every choice of fused groups without common operators to which none can be added: tiles that cover an axis take one
     away."""
     for chosen in _disjoint(fused_groups):
-        if all(one in chosen or any(_overlap(one, other) for other in chosen) for one in fused_groups):
+        if all(group in chosen or any(_overlap(group, member) for member in chosen) for group in fused_groups):
             yield chosen
 
 
@@ -83,9 +83,9 @@ def _disjoint(fused_groups: Sequence[FusedGroup]) -> Iterator[tuple[FusedGroup, 
         yield ()
         return
     first, *rest = fused_groups
-    yield from ((first, *more) for more in _disjoint([other for other in rest if not _overlap(first, other)]))
+    yield from ((first, *more) for more in _disjoint([group for group in rest if not _overlap(first, group)]))
     yield from _disjoint(rest)
 
 
-def _overlap(one: FusedGroup, other: FusedGroup) -> bool:
-    return not set(one.operators).isdisjoint(other.operators)
+def _overlap(left: FusedGroup, right: FusedGroup) -> bool:
+    return not set(left.operators).isdisjoint(right.operators)

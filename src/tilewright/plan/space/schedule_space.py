@@ -106,7 +106,7 @@ class Space:
         last = next((group for group in self.groups if outer_loops and outer_loops[-1] in group), ())
         inside = [axis for axis in outer_loops if axis in last]
         for axis in inside:
-            yield (*(other for other in outer_loops if other != axis), axis)
+            yield (*(outer for outer in outer_loops if outer != axis), axis)
 
     def inner_orders(self, operator: Operator, outer_loops: Sequence[str]) -> tuple[tuple[str, ...], ...]:
         """The loop orders of one contraction below an order of outer loops: none at first, then all orders of the groups that are
@@ -116,8 +116,8 @@ class Space:
         """
         if operator.name not in self.context.kernels or len(self.context.chain.operators) == 1:
             return ((),)
-        own = axis_names((operator,)) - set(outer_loops)
-        free = [tuple(axis for axis in group if axis in own) for group in self.groups]
+        inner_axes = axis_names((operator,)) - set(outer_loops)
+        free = [tuple(axis for axis in group if axis in inner_axes) for group in self.groups]
         free = self._together(operator, [group for group in free if group])
         return ((), *map(_flattened, permutations(free))) if free else ((),)
 
@@ -131,7 +131,7 @@ class Space:
             return list(groups)
         found: dict[frozenset[int], Group] = {}
         for group in groups:
-            signature = frozenset(number for number, one in enumerate(operands) if group[0] in one.axes)
+            signature = frozenset(number for number, operand in enumerate(operands) if group[0] in operand.axes)
             found[signature] = (*found.get(signature, ()), *group)
         return list(found.values())
 
@@ -274,7 +274,10 @@ def _groups(context: CostContext, axes: Sequence[str]) -> tuple[Group, ...]:
     groups: dict[frozenset[tuple[str, int]], list[str]] = {}
     for axis in axes:
         signature = frozenset(
-            (name, number) for name, own in context.operands.items() for number, one in enumerate(own) if axis in one.axes
+            (name, number)
+            for name, operands in context.operands.items()
+            for number, operand in enumerate(operands)
+            if axis in operand.axes
         )
         groups.setdefault(signature, []).append(axis)
     return tuple(tuple(group) for group in groups.values())
@@ -292,7 +295,7 @@ def _thinned(context: CostContext, batch: Iterable[str], tiles: Mapping[str, tup
 
 
 def _flattened(groups: Iterable[Group]) -> tuple[str, ...]:
-    return reduce(lambda one, other: one + other, groups, ())
+    return reduce(lambda left, right: left + right, groups, ())
 
 
 def may_be_line_buffered(chain: Chain, outer_loops: Sequence[str]) -> tuple[tuple[str, ...], ...]:

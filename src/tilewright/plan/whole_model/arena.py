@@ -52,7 +52,7 @@ def placed(intervals: Sequence[Interval]) -> Arena:
     for _ in range(ORDERS - 1):
         if best.size == bound:
             break
-        ends = [offset + one.size for offset, one in zip(latest.offsets, intervals, strict=True)]
+        ends = [offset + interval.size for offset, interval in zip(latest.offsets, intervals, strict=True)]
         last = ends.index(latest.size)
         order = [last, *(number for number in order if number != last)]
         latest = _in_order(intervals, order)
@@ -64,13 +64,13 @@ def _in_order(intervals: Sequence[Interval], order: Sequence[int]) -> Arena:
     offsets = [0] * len(intervals)
     by_step: dict[int, list[int]] = {}
     for number in order:
-        one = intervals[number]
-        together = {other for step in range(one.first, one.last + 1) for other in by_step.get(step, ())}
-        taken = sorted((offsets[other], offsets[other] + intervals[other].size) for other in together)
-        offsets[number] = _best_gap(taken, one.size)
-        for step in range(one.first, one.last + 1):
+        interval = intervals[number]
+        together = {neighbour for step in range(interval.first, interval.last + 1) for neighbour in by_step.get(step, ())}
+        taken = sorted((offsets[neighbour], offsets[neighbour] + intervals[neighbour].size) for neighbour in together)
+        offsets[number] = _best_gap(taken, interval.size)
+        for step in range(interval.first, interval.last + 1):
             by_step.setdefault(step, []).append(number)
-    ends = (offset + one.size for offset, one in zip(offsets, intervals, strict=True))
+    ends = (offset + interval.size for offset, interval in zip(offsets, intervals, strict=True))
     return Arena(tuple(offsets), max(ends, default=0))
 
 
@@ -86,13 +86,15 @@ def slots(intervals: Sequence[Interval]) -> tuple[int, ...]:
     capacity: list[int] = []
     ends: list[int] = []
     for number in sorted(range(len(intervals)), key=lambda number: (intervals[number].first, -intervals[number].size, number)):
-        one = intervals[number]
-        free = [slot for slot, end in enumerate(ends) if end < one.first]
-        slot = min(free, key=lambda slot: (capacity[slot] < one.size, abs(capacity[slot] - one.size), slot), default=len(ends))
+        interval = intervals[number]
+        free = [slot for slot, end in enumerate(ends) if end < interval.first]
+        slot = min(
+            free, key=lambda slot: (capacity[slot] < interval.size, abs(capacity[slot] - interval.size), slot), default=len(ends)
+        )
         if slot == len(ends):
             capacity.append(0)
             ends.append(0)
-        capacity[slot], ends[slot], chosen[number] = max(capacity[slot], one.size), one.last, slot
+        capacity[slot], ends[slot], chosen[number] = max(capacity[slot], interval.size), interval.last, slot
     return tuple(chosen)
 
 
@@ -103,9 +105,9 @@ def most_alive(intervals: Sequence[Interval]) -> int:
     96
     """
     changes: dict[int, int] = {}
-    for one in intervals:
-        changes[one.first] = changes.get(one.first, 0) + one.size
-        changes[one.last + 1] = changes.get(one.last + 1, 0) - one.size
+    for interval in intervals:
+        changes[interval.first] = changes.get(interval.first, 0) + interval.size
+        changes[interval.last + 1] = changes.get(interval.last + 1, 0) - interval.size
     return max(_running(changes[step] for step in sorted(changes)), default=0)
 
 

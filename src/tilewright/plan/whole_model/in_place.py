@@ -13,12 +13,12 @@ def overwritable(chain: Chain) -> tuple[str, ...]:
     operator = chain.operators[-1]
     if len(chain.operators) > 1 or not operator.is_map():
         return ()
-    own = chain.tensor(operator.write.tensor)
+    output = chain.tensor(operator.write.tensor)
     found = []
     for tensor in chain.inputs:
         read = chain.tensor(tensor)
         accesses = [access for access in operator.reads if access.tensor == tensor]
         same_points = all(access.is_affine() and access.indices == operator.write.indices for access in accesses)
-        if same_points and (read.shape, read.dtype) == (own.shape, own.dtype):
+        if same_points and (read.shape, read.dtype) == (output.shape, output.dtype):
             found.append(tensor)
     return tuple(found)

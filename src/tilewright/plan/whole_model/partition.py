@@ -132,8 +132,8 @@ class _Partition:
         names = names_of(first, group)
         for tensor in (operator.write.tensor for operator in first[:-1] if operator.write.tensor in self.cuts):
             self.cuts[names.tensors[tensor]] = renamed_cut(self.cuts[tensor], names)
-        own = {operator.name: operator for operator in group}
-        return [self.part(tuple(own[names.operators[old.name]] for old in part.operators)) for part in parts]
+        members = {operator.name: operator for operator in group}
+        return [self.part(tuple(members[names.operators[old.name]] for old in part.operators)) for part in parts]
 
     def _divided(self, group: Operators) -> list[_Part]:
         """The cheapest parts found for a group."""
@@ -179,7 +179,7 @@ class _Partition:
         producers = {operator.write.tensor: operator for operator in group}
         for operator in filter(Operator.is_contraction, group):
             before = tuple(_leading_to(operator, producers))
-            if any(other.is_contraction() for other in before):
+            if any(producer.is_contraction() for producer in before):
                 yield self._sorted((*before, operator))
 
     def _can_pay(self, group: Operators) -> bool:

@@ -35,8 +35,10 @@ def names_of(old: tuple[Operator, ...], new: tuple[Operator, ...]) -> Names:
     'exp_2 makes y_2 of x_2'
     """
     pairs = list(zip(old, new, strict=True))
-    accesses = [pair for one, other in pairs for pair in zip((*one.reads, one.write), (*other.reads, other.write), strict=True)]
-    return Names({one.name: other.name for one, other in pairs}, {one.tensor: other.tensor for one, other in accesses})
+    accesses = [
+        pair for left, right in pairs for pair in zip((*left.reads, left.write), (*right.reads, right.write), strict=True)
+    ]
+    return Names({left.name: right.name for left, right in pairs}, {left.tensor: right.tensor for left, right in accesses})
 
 
 def renamed_plan(plan: Plan, chain: Chain) -> Plan | None:
@@ -50,14 +52,15 @@ def renamed_plan(plan: Plan, chain: Chain) -> Plan | None:
         chain=chain,
         schedule=_schedule(plan.schedule, names),
         operators=tuple(
-            replace(one, operator=operators[one.operator], epilogue_of=operators.get(one.epilogue_of, ""))
-            for one in plan.operators
+            replace(part, operator=operators[part.operator], epilogue_of=operators.get(part.epilogue_of, ""))
+            for part in plan.operators
         ),
-        movements=tuple(replace(one, tensor=tensors[one.tensor]) for one in plan.movements),
+        movements=tuple(replace(movement, tensor=tensors[movement.tensor]) for movement in plan.movements),
         price=renamed_price(plan.price, operators),
         unfused_price=renamed_price(plan.unfused_price, operators),
         rejected=tuple(
-            replace(one, alternative=names.in_text(one.alternative), reason=names.in_text(one.reason)) for one in plan.rejected
+            replace(rejected, alternative=names.in_text(rejected.alternative), reason=names.in_text(rejected.reason))
+            for rejected in plan.rejected
         ),
         prefetched_inputs=tuple(tensors[tensor] for tensor in plan.prefetched_inputs),
         prefetching_operators=tuple(operators[name] for name in plan.prefetching_operators),
