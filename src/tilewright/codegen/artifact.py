@@ -124,7 +124,7 @@ class Artifact:
     @property
     def source(self) -> str:
         """All C text, file by file."""
-        return "\n".join([self.text, *(str(one.content) for one in self.linked if one.kind is SourceKind.C)])
+        return "\n".join([self.text, *(str(source.content) for source in self.linked if source.kind is SourceKind.C)])
 
     @property
     def key(self) -> str:

@@ -60,21 +60,21 @@ def add(*values: Value) -> Value:
     return _joined("+", [*names, number] if number or not names else names)
 
 
-def subtract(value: Value, other: Value) -> Value:
+def subtract(value: Value, subtrahend: Value) -> Value:
     """The difference.
 
     >>> subtract(add("m", "n"), "m")
     'n'
     """
-    if other == 0:
+    if subtrahend == 0:
         return value
-    if isinstance(value, int) and isinstance(other, int):
-        return value - other
+    if isinstance(value, int) and isinstance(subtrahend, int):
+        return value - subtrahend
     parts = _operands(value, "+")
-    if other in parts:
-        position = parts.index(other)
+    if subtrahend in parts:
+        position = parts.index(subtrahend)
         return add(*parts[:position], *parts[position + 1 :])
-    return Operation("-", (value, other))
+    return Operation("-", (value, subtrahend))
 
 
 def multiply(*values: Value) -> Value:
@@ -93,24 +93,24 @@ def multiply(*values: Value) -> Value:
     return _joined("*", [*names, number] if number != 1 or not names else names)
 
 
-def minimum(value: Value, other: Value) -> Value:
+def minimum(value: Value, bound: Value) -> Value:
     """The smaller of two values."""
-    if isinstance(value, int) and isinstance(other, int):
-        return min(value, other)
-    return value if value == other else Operation("tw_min", (value, other))
+    if isinstance(value, int) and isinstance(bound, int):
+        return min(value, bound)
+    return value if value == bound else Operation("tw_min", (value, bound))
 
 
-def maximum(value: Value, other: Value) -> Value:
+def maximum(value: Value, bound: Value) -> Value:
     """The larger of two values.
 
     >>> maximum("m", add("m", 2))
     Operation(name='+', operands=('m', 2))
     """
-    for this, that in ((value, other), (other, value)):
+    for this, that in ((value, bound), (bound, value)):
         ahead = subtract(this, that)
         if isinstance(ahead, int):
             return this if ahead >= 0 else that
-    return Operation("tw_max", (value, other))
+    return Operation("tw_max", (value, bound))
 
 
 def choose(condition: Value, this: Value, that: Value) -> Value:
@@ -162,26 +162,26 @@ def floor_divide(value: Value, divisor: int) -> Value:
     return value if divisor == 1 else Operation("tw_floor_divide", (value, divisor))
 
 
-def equal(value: Value, other: Value) -> Value:
+def equal(value: Value, right: Value) -> Value:
     """1 if equal, else 0."""
-    if value == other:
+    if value == right:
         return 1
-    if isinstance(value, int) and isinstance(other, int):
+    if isinstance(value, int) and isinstance(right, int):
         return 0
-    return Operation("==", (value, other))
+    return Operation("==", (value, right))
 
 
-def unequal(value: Value, other: Value) -> Value:
+def unequal(value: Value, right: Value) -> Value:
     """0 if equal, else 1."""
-    condition = equal(value, other)
-    return 1 - condition if isinstance(condition, int) else Operation("!=", (value, other))
+    condition = equal(value, right)
+    return 1 - condition if isinstance(condition, int) else Operation("!=", (value, right))
 
 
-def less(value: Value, other: Value) -> Value:
+def less(value: Value, right: Value) -> Value:
     """1 if a value is less than another, else 0."""
-    if isinstance(value, int) and isinstance(other, int):
-        return int(value < other)
-    return 0 if value == other else Operation("<", (value, other))
+    if isinstance(value, int) and isinstance(right, int):
+        return int(value < right)
+    return 0 if value == right else Operation("<", (value, right))
 
 
 def any_of(*conditions: Value) -> Value:

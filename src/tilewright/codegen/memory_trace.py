@@ -98,12 +98,15 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
 
 def _kernels(program: Program, every_step: bool) -> Iterator[str]:
     calls = [call for nest in program.nests for call in kernel_calls(nest)]
-    for name, own in by_kernel(calls).items():
-        kernel = program.kernels[own[0].kernel]
+    for name, named_calls in by_kernel(calls).items():
+        kernel = program.kernels[named_calls[0].kernel]
         yield _kernel(
-            kernel, matrix_abi(name, kernel_epilogue(own[0]), prefetching=own[0].prefetching), kernel_epilogue(own[0]), every_step
+            kernel,
+            matrix_abi(name, kernel_epilogue(named_calls[0]), prefetching=named_calls[0].prefetching),
+            kernel_epilogue(named_calls[0]),
+            every_step,
         )
-        yield from tiles_functions(kernel, [call for call in own if call in calls])
+        yield from tiles_functions(kernel, [call for call in named_calls if call in calls])
 
 
 def _kernel(kernel: MicroKernel, declaration: str, epilogue: Epilogue | None, every_step: bool) -> str:

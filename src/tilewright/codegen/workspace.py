@@ -45,10 +45,13 @@ class Workspace:
 
 def arranged(allocations: Sequence[Allocation], hints: Mapping[str, int]) -> Workspace:
     """The places of all tenants, each on cache lines of its own. `hints` are the planned values of run-time extents."""
-    sizes = [round_up(one.elements, CACHE_LINE_FLOATS) for one in allocations]
-    intervals = [Interval(evaluated(size, hints), one.first, one.last) for size, one in zip(sizes, allocations, strict=True)]
+    sizes = [round_up(allocation.elements, CACHE_LINE_FLOATS) for allocation in allocations]
+    intervals = [
+        Interval(evaluated(size, hints), allocation.first, allocation.last)
+        for size, allocation in zip(sizes, allocations, strict=True)
+    ]
     offsets, total = _offsets(intervals, sizes)
-    places = ((name, offset) for one, offset in zip(allocations, offsets, strict=True) for name in one.names)
+    places = ((name, offset) for allocation, offset in zip(allocations, offsets, strict=True) for name in allocation.names)
     return Workspace(tuple(places), total, most_alive(intervals))
 
 
@@ -91,7 +94,9 @@ def allocations(model_plan: ModelPlan, nests: Iterable[tuple[LoopNest, Plan]] = 
         yield from (Allocation((name,), size, number, number) for name, size in partial_buffers(plan))
     numbers = {id(plan): number for number, plan in enumerate(model_plan.plans)}
     shared = {
-        shared_name(numbers[id(plan)], one): (numbers[id(plan)], one.elements) for nest, plan in nests for one in nest.shared
+        shared_name(numbers[id(plan)], shared): (numbers[id(plan)], shared.elements)
+        for nest, plan in nests
+        for shared in nest.shared
     }
     yield from (Allocation((name,), size, number, number) for name, (number, size) in shared.items())
 

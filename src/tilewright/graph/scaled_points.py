@@ -27,9 +27,9 @@ def scaled_reduction(reduction: Reduction, factor: float) -> Reduction | None:
     leaves: set[Scalar] = {Point(), *(State(name) for name in extremes), *(Previous(name) for name in extremes)}
 
     def by_factor(node: Scalar) -> Scalar | None:
-        own, difference = factor_and_rest(node)
+        node_factor, difference = factor_and_rest(node)
         if isinstance(difference, Apply) and difference.function == "subtract" and leaves.issuperset(difference.operands):
-            return apply("multiply", difference, Literal(own * factor))
+            return apply("multiply", difference, Literal(node_factor * factor))
         return node if node in leaves else None
 
     states = tuple(

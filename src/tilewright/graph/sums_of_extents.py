@@ -30,19 +30,19 @@ def plus(left: Extent, right: Extent) -> Extent:
     return _sum((*_terms(left), *_terms(right)), _offset(left) + _offset(right))
 
 
-def minus(one: Extent, right: Extent) -> Extent | None:
+def minus(minuend: Extent, subtrahend: Extent) -> Extent | None:
     """The difference; None where terms are left over.
 
     >>> s = SymbolicExtent("s0", 5, 16, 16)
     >>> minus(plus(s, 1), s), minus(4, s)
     (1, None)
     """
-    left = list(_terms(one))
-    for term in _terms(right):
-        if term not in left:
+    terms = list(_terms(minuend))
+    for term in _terms(subtrahend):
+        if term not in terms:
             return None
-        left.remove(term)
-    return _sum(left, _offset(one) - _offset(right))
+        terms.remove(term)
+    return _sum(terms, _offset(minuend) - _offset(subtrahend))
 
 
 def value_of(extent: Extent, symbols: Mapping[str, int]) -> int:

@@ -171,10 +171,10 @@ def covers(index: Index, extent: Extent, extents: Mapping[str, Extent]) -> bool:
         return extents.get(str(index)) == extent
     step: Extent = 1
     for atom, coefficient in sorted(index.terms, key=lambda term: term[1]):
-        own = extents.get(atom) if isinstance(atom, str) else None
-        if coefficient != step or not isinstance(own, int) or not isinstance(step, int):
+        atom_extent = extents.get(atom) if isinstance(atom, str) else None
+        if coefficient != step or not isinstance(atom_extent, int) or not isinstance(step, int):
             return False
-        step *= own
+        step *= atom_extent
     return index.constant == 0 and step == extent
 
 

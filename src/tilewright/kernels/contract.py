@@ -47,7 +47,7 @@ def matrix_abi(name: str, epilogue: Epilogue | None = None, *, prefetching: bool
     'void product(long k, ... long accumulate, const float *next, long lines)'
     """
     more = (*(epilogue.parameters() if epilogue is not None else ()), *(PREFETCH_PARAMETERS if prefetching else ()))
-    return MATRIX_ABI.format(name=name).removesuffix(")") + "".join(f", {one}" for one in more) + ")"
+    return MATRIX_ABI.format(name=name).removesuffix(")") + "".join(f", {parameter}" for parameter in more) + ")"
 
 
 PREFETCH_ARGUMENTS, PREFETCH_PARAMETERS = ("next", "lines"), ("const float *next", "long lines")
@@ -195,8 +195,11 @@ class MicroKernel:
 
     def same_tile(self, other: MicroKernel) -> bool:
         """Whether both compute the same tile with the same vectors: such kernels can stand in for each other in a plan."""
-        own, others = ((one.rows, one.columns, one.vector_bits, one.lanes_along, one.right_by_columns) for one in (self, other))
-        return own == others
+        shape, other_shape = (
+            (kernel.rows, kernel.columns, kernel.vector_bits, kernel.lanes_along, kernel.right_by_columns)
+            for kernel in (self, other)
+        )
+        return shape == other_shape
 
     def source(
         self,

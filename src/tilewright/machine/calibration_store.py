@@ -130,9 +130,9 @@ def checksum(record: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
-def _mapping(value: Any, what: str) -> Mapping[str, Any]:
+def _mapping(value: Any, subject: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{what} is not a JSON object")
+        raise ValueError(f"{subject} is not a JSON object")
     return value
 
 
@@ -141,7 +141,7 @@ def _rates(record: Mapping[str, Any], name: str) -> tuple[tuple[str, float], ...
     return tuple((key, _positive(value, f"{name}.{key}")) for key, value in rates.items())
 
 
-def _positive(value: Any, what: str) -> float:
+def _positive(value: Any, subject: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
-        raise ValueError(f"{what} is {value!r}, not a positive number")
+        raise ValueError(f"{subject} is {value!r}, not a positive number")
     return float(value)

@@ -76,7 +76,7 @@ def inspect(
     info = cpuinfo.read(root, architecture or platform.machine())
     cpus = affinity() if cpus is None else cpus
     features = isa.capped(info.features, max_isa)
-    told = sysfs.read(root, min(cpus))
+    reported = sysfs.read(root, min(cpus))
     fingerprint = Fingerprint(
         info.architecture,
         info.vendor,
@@ -84,9 +84,9 @@ def inspect(
         info.model,
         info.stepping,
         tuple(sorted(features)),
-        tuple((cache.level, cache.size_bytes) for cache in told),
+        tuple((cache.level, cache.size_bytes) for cache in reported),
     )
-    return Detected(_machine(info, features, told, cpus, root), fingerprint)
+    return Detected(_machine(info, features, reported, cpus, root), fingerprint)
 
 
 def microarchitecture() -> str:
@@ -96,7 +96,9 @@ def microarchitecture() -> str:
     return str(archspec.cpu.host().name)
 
 
-def _machine(info: CpuInfo, features: frozenset[str], told: tuple[Cache, ...], cpus: frozenset[int], root: Path) -> Description:
+def _machine(
+    info: CpuInfo, features: frozenset[str], reported: tuple[Cache, ...], cpus: frozenset[int], root: Path
+) -> Description:
     cores = usable_cores(root, cpus)
     unit = isa.vector_unit(info.architecture, features, vendor=info.vendor, family=info.family)
     frequency_hz = _frequency(info, root, min(cpus))
@@ -113,7 +115,7 @@ def _machine(info: CpuInfo, features: frozenset[str], told: tuple[Cache, ...], c
         frequency_hz=clock_hz,
         peak_flops_per_s=tuple((dtype, rate * clock_hz) for dtype, rate in rates),
         parallel_region_s=PARALLEL_REGION_S,
-        levels=_levels(told, cpus, cores, unit.bits / 8 * unit.fma_per_cycle * clock_hz),
+        levels=_levels(reported, cpus, cores, unit.bits / 8 * unit.fma_per_cycle * clock_hz),
         peak_source=Source.DATASHEET,
         frequency_source=Source.DETECTED if frequency_hz else Source.DATASHEET,
     )
@@ -135,9 +137,9 @@ def _frequency(info: CpuInfo, root: Path, cpu: int) -> float | None:
         return info.frequency_hz
 
 
-def _levels(told: tuple[Cache, ...], cpus: frozenset[int], cores: int, l1_bytes_per_s: float) -> tuple[MemoryLevel, ...]:
-    source = Source.DETECTED if told else Source.DATASHEET
-    caches = told or tuple(_default_cache(level, size_bytes, cpus) for level, size_bytes in DEFAULT_CACHES)
+def _levels(reported: tuple[Cache, ...], cpus: frozenset[int], cores: int, l1_bytes_per_s: float) -> tuple[MemoryLevel, ...]:
+    source = Source.DETECTED if reported else Source.DATASHEET
+    caches = reported or tuple(_default_cache(level, size_bytes, cpus) for level, size_bytes in DEFAULT_CACHES)
     levels = tuple(
         MemoryLevel(
             f"L{cache.level}",

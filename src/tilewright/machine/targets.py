@@ -160,7 +160,7 @@ def _check(table: Mapping[str, Any], schema: Mapping[str, type], name: str, pref
     missing, surplus = sorted(schema.keys() - table.keys()), sorted(table.keys() - schema.keys())
     if missing or surplus:
         complaints = [
-            f"{what} fields: {', '.join(fields)}" for what, fields in (("missing", missing), ("unknown", surplus)) if fields
+            f"{problem} fields: {', '.join(fields)}" for problem, fields in (("missing", missing), ("unknown", surplus)) if fields
         ]
         _refuse(name, "; ".join(complaints) + (f" (in {prefix.rstrip('.')})" if prefix else ""))
     for field, kind in schema.items():

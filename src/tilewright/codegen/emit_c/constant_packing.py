@@ -20,14 +20,14 @@ def preparation(file: File) -> list[str]:
     if not file.prepared:
         return []
     numbers: dict[str, int] = {}
-    chosen = [numbers.setdefault(way_of_packing(one), len(numbers)) for one in file.prepared]
+    chosen = [numbers.setdefault(way_of_packing(prepared), len(numbers)) for prepared in file.prepared]
     ways = [_way(f"{file.entry_point}_pack_{number}", file.prepared[chosen.index(number)]) for number in range(len(numbers))]
     table = ", ".join(f"{file.entry_point}_pack_{number}" for number in chosen)
     lines = [
         f"static void (*const ways[])(const void *source, char *packed) = {{{table}}};",
         "ways[number](source, packed);",
     ]
-    sizes = f"static const long sizes[] = {{{', '.join(str(packed_bytes(one.constant)) for one in file.prepared)}}};"
+    sizes = f"static const long sizes[] = {{{', '.join(str(packed_bytes(prepared.constant)) for prepared in file.prepared)}}};"
     return [
         *ways,
         function(f"{EXPORTED} long {file.entry_point}_packed_bytes(long number)", [sizes, "return sizes[number];"]),
@@ -37,7 +37,7 @@ def preparation(file: File) -> list[str]:
 
 def preparation_helpers(file: File) -> frozenset[Helper]:
     """The helpers that these functions call."""
-    nodes = walk(node for one in file.prepared for node in one.constant.copies)
+    nodes = walk(node for prepared in file.prepared for node in prepared.constant.copies)
     return frozenset(node_helpers(nodes, file.dialect.lanes))
 
 
@@ -48,15 +48,15 @@ def packed_bytes(constant: PackedConstant) -> int:
     return size
 
 
-def way_of_packing(one: Prepared) -> str:
+def way_of_packing(prepared: Prepared) -> str:
     """What two constants have in common that are packed alike: a digest of the text without names."""
-    return hashlib.sha256(without_names(COMMENT.sub("", _way("tw_pack", one))).encode()).hexdigest()
+    return hashlib.sha256(without_names(COMMENT.sub("", _way("tw_pack", prepared))).encode()).hexdigest()
 
 
-def _way(name: str, one: Prepared) -> str:
-    buffer = one.constant.buffer
+def _way(name: str, prepared: Prepared) -> str:
+    buffer = prepared.constant.buffer
     pointers = [
-        f"const float *const {one.source} = source;",
+        f"const float *const {prepared.source} = source;",
         f"float *const {buffer.name} = (float *)packed; /* {buffer.note} */",
     ]
-    return function(f"static void {name}(const void *source, char *packed)", [*pointers, *node_lines(one.constant.copies)])
+    return function(f"static void {name}(const void *source, char *packed)", [*pointers, *node_lines(prepared.constant.copies)])

@@ -41,7 +41,9 @@ def kernel_epilogue(call: KernelCall) -> Epilogue | None:
 
 def _operands(call: KernelCall) -> tuple[Along, ...]:
     assert call.epilogue is not None
-    return tuple(Along(one.row != 0, one.has_columns, one.view.dtype, one.is_far) for one in call.epilogue.operands)
+    return tuple(
+        Along(operand.row != 0, operand.has_columns, operand.view.dtype, operand.is_far) for operand in call.epilogue.operands
+    )
 
 
 def _leaf(scalar: Scalar) -> str:

@@ -13,7 +13,7 @@ from tilewright.codegen.emit_c.c_file import File
 from tilewright.codegen.emit_c.c_text import comment, function, words
 from tilewright.codegen.emit_c.constant_packing import preparation, preparation_helpers
 from tilewright.codegen.emit_c.epilogues import kernel_epilogue
-from tilewright.codegen.emit_c.nest import FLOAT_BYTES, defined, nest_helpers, routine
+from tilewright.codegen.emit_c.nest import FLOAT_BYTES, defined, nest_helpers, routine_of
 from tilewright.codegen.emit_c.prelude import prelude
 from tilewright.codegen.emit_c.routines import Routine, shared
 from tilewright.codegen.emit_c.tile_loops import (
@@ -45,9 +45,9 @@ def emit_files(file: File) -> tuple[str, tuple[KernelSource, ...]]:
     parts = _divided(file, list(dict.fromkeys(chosen)))
     if len(parts) == 1:
         return _whole(file, routines, chosen)
-    texts = [_file(file, part, [one.text for one in part])[0] for part in parts]
-    _, linked = _kernels(file, [call for part in parts for one in part for call in one.calls])
-    declared = [one.declaration for part in parts for one in part]
+    texts = [_file(file, part, [routine.text for routine in part])[0] for part in parts]
+    _, linked = _kernels(file, [call for part in parts for routine in part for call in routine.calls])
+    declared = [routine.declaration for part in parts for routine in part]
     main = [*declared, "", *_entry(file, routines, chosen), *preparation(file)]
     return _file(file, [], main, preparation_helpers(file))[0], (*(KernelSource(SourceKind.C, text) for text in texts), *linked)
 
@@ -76,7 +76,7 @@ def _whole(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -
 
 def _routines(file: File) -> tuple[list[Routine], list[Routine]]:
     """Those of all nests, and for each the one that is called in its place."""
-    routines = [routine(file, nest, arguments) for nest, arguments in file.nests]
+    routines = [routine_of(file, nest, arguments) for nest, arguments in file.nests]
     return routines, shared(routines)
 
 
@@ -84,16 +84,16 @@ def _chains_and_entry(file: File, routines: Sequence[Routine], chosen: Sequence[
     return [*map(_static, dict.fromkeys(chosen)), *_entry(file, routines, chosen), *preparation(file)]
 
 
-def _static(one: Routine) -> str:
-    return one.text.replace(f"\nvoid {one.name}_run(", f"\nstatic void {one.name}_run(")
+def _static(routine: Routine) -> str:
+    return routine.text.replace(f"\nvoid {routine.name}_run(", f"\nstatic void {routine.name}_run(")
 
 
 def _file(
     file: File, routines: Sequence[Routine], functions: Sequence[str], helpers: frozenset[Helper] = frozenset()
 ) -> tuple[str, tuple[KernelSource, ...]]:
     """One C file: the prelude of these routines and helpers, the micro kernels that they call, and the functions."""
-    kernel_text, linked = _kernels(file, [call for one in routines for call in one.calls])
-    used = helpers.union(*(one.helpers for one in routines))
+    kernel_text, linked = _kernels(file, [call for routine in routines for call in routine.calls])
+    used = helpers.union(*(routine.helpers for routine in routines))
     return "\n".join([comment(file.header), *prelude(file.dialect, used), *kernel_text, *functions]), linked
 
 
@@ -102,18 +102,22 @@ def _kernels(file: File, calls: list[KernelCall]) -> tuple[list[str], tuple[Kern
     text: list[str] = []
     tiles: list[str] = []
     linked: list[KernelSource] = []
-    for name, own in by_kernel(calls).items():
-        kernel, epilogue, prefetching = file.kernels[own[0].kernel], kernel_epilogue(own[0]), own[0].prefetching
-        source = kernel.source(name, _variants(kernel, own), epilogue, prefetching=prefetching)
+    for name, kernel_calls in by_kernel(calls).items():
+        kernel, epilogue, prefetching = (
+            file.kernels[kernel_calls[0].kernel],
+            kernel_epilogue(kernel_calls[0]),
+            kernel_calls[0].prefetching,
+        )
+        source = kernel.source(name, _variants(kernel, kernel_calls), epilogue, prefetching=prefetching)
         is_here = source.kind is SourceKind.C and str(source.content).startswith(file.dialect.prelude)
         if is_here:
-            declaration = inlined_declaration if may_inline(kernel, own) else function_declaration
+            declaration = inlined_declaration if may_inline(kernel, kernel_calls) else function_declaration
             text.append(declaration(name, epilogue, prefetching))
             text.append(str(source.content).removeprefix(file.dialect.prelude))
         else:
             text.append(kernel.declaration(name, epilogue))
             linked.append(source)
-        tiles += tiles_functions(kernel, [call for call in own if call in calls], by_shape=is_here)
+        tiles += tiles_functions(kernel, [call for call in kernel_calls if call in calls], by_shape=is_here)
     return [*text, *tiles], tuple(dict.fromkeys(linked))
 
 
@@ -131,30 +135,30 @@ class _Part:
     tiles: dict[str, int]
     characters: int = 0
 
-    def grown(self, one: Routine, tiles: Mapping[str, int]) -> int:
+    def grown(self, routine: Routine, tiles: Mapping[str, int]) -> int:
         """The characters with another routine, which may find its tiles here."""
-        return self.characters + len(one.text) + sum(weight for name, weight in tiles.items() if name not in self.tiles)
+        return self.characters + len(routine.text) + sum(weight for name, weight in tiles.items() if name not in self.tiles)
 
-    def add(self, one: Routine, tiles: Mapping[str, int]) -> None:
+    def add(self, routine: Routine, tiles: Mapping[str, int]) -> None:
         """Take another routine in."""
-        self.characters = self.grown(one, tiles)
+        self.characters = self.grown(routine, tiles)
         self.tiles |= tiles
-        self.routines.append(one)
+        self.routines.append(routine)
 
 
 def _divided(file: File, routines: Sequence[Routine]) -> list[list[Routine]]:
     """The routines by file, each in their order: as many files as the text fills, the largest routine first into the smallest."""
-    tiles = {one: tiles_weights(file.kernels, one.calls) for one in routines}
+    tiles = {routine: tiles_weights(file.kernels, routine.calls) for routine in routines}
     whole = _Part([], {})
-    for one in routines:
-        whole.add(one, tiles[one])
+    for routine in routines:
+        whole.add(routine, tiles[routine])
     count = min(len(routines), round(whole.characters / FILE_CHARACTERS))
     if count < LEAST_FILES:
         return [list(routines)]
     parts = [_Part([], {}) for _ in range(count)]
-    for one in sorted(routines, key=lambda one: -_Part([], {}).grown(one, tiles[one])):
-        min(parts, key=lambda part: part.grown(one, tiles[one])).add(one, tiles[one])
-    position = {one: number for number, one in enumerate(routines)}
+    for routine in sorted(routines, key=lambda routine: -_Part([], {}).grown(routine, tiles[routine])):
+        min(parts, key=lambda part: part.grown(routine, tiles[routine])).add(routine, tiles[routine])
+    position = {routine: number for number, routine in enumerate(routines)}
     return [sorted(part.routines, key=position.__getitem__) for part in parts]
 
 
@@ -162,8 +166,8 @@ def _entry(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -
     """The driver: every chain in order, with its own pointers and sizes."""
     workspace = [f"return {to_c(multiply(file.workspace_elements, FLOAT_BYTES))};"]
     lines: list[str] = []
-    for own, called, last in zip(routines, chosen, file.ends, strict=True):
-        lines.append(_statement(own, called))
+    for routine, called, last in zip(routines, chosen, file.ends, strict=True):
+        lines.append(_statement(routine, called))
         lines += [f"if (context->chain_done) context->chain_done(context->pool, {last});"] if last is not None else []
     size = f"{EXPORTED} long {file.entry_point}_workspace_bytes(const long *sizes)"
     return [
@@ -178,8 +182,8 @@ def _entered(file: File, arguments: list[str], lines: list[str]) -> list[str]:
     return [*(f"(void){name};" for name in arguments if name not in words(body)), *body]
 
 
-def _statement(own: Routine, chosen: Routine) -> str:
-    pointers = f"(void *const[]){{{', '.join(own.pointers)}}}" if own.pointers else "0"
-    sizes = f"(const long[]){{{', '.join(own.sizes)}}}" if own.sizes else "0"
-    remark = f" /* {own.name} */" if own is not chosen else ""
+def _statement(routine: Routine, chosen: Routine) -> str:
+    pointers = f"(void *const[]){{{', '.join(routine.pointers)}}}" if routine.pointers else "0"
+    sizes = f"(const long[]){{{', '.join(routine.sizes)}}}" if routine.sizes else "0"
+    remark = f" /* {routine.name} */" if routine is not chosen else ""
     return f"{chosen.name}_run(context, {pointers}, {sizes});{remark}"

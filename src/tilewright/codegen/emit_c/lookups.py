@@ -51,7 +51,7 @@ TRACED = """\
 def lookups(reads: Iterable[View | Gather]) -> list[Helper]:
     """The functions that find the positions which these reads look up."""
     operands = tuple(reads)
-    found = {operands[lookup.read].dtype for one in operands if isinstance(one, Gather) for lookup in one.lookups}
+    found = {operands[lookup.read].dtype for operand in operands if isinstance(operand, Gather) for lookup in operand.lookups}
     return [_lookup(dtype) for dtype in sorted(found)]
 
 

@@ -48,7 +48,7 @@ FLOAT_BYTES = 4
 ALIGNMENT_FLOATS = 16
 
 
-def routine(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> Routine:
+def routine_of(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> Routine:
     """The functions of a chain, `NAME_task` for a thread's blocks and `NAME_run` for all of them, and what a call passes on.
 
     Both know nothing of the whole program: pointers and run-time sizes are numbered in the order of their own arguments.
@@ -57,19 +57,21 @@ def routine(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> Rout
     mentioned = words([*task, *run])
     definitions = (*file.definitions, ("lookups_before", str(nest.lookups_before)))
     sizes = [(name, value) for name, value in definitions if name in mentioned]
-    used = [(f"{one.c_type} *const {one.name}", one.pointer) for one in arguments if one.name in mentioned]
+    used = [
+        (f"{argument.c_type} *const {argument.name}", argument.pointer) for argument in arguments if argument.name in mentioned
+    ]
     used += [CALLER] if "caller" in mentioned else []
     pointers = [f"{declared} = call->tensors[{number}];" for number, (declared, _) in enumerate(used)]
-    own = [(name, f"sizes[{number}]") for number, (name, _) in enumerate(sizes)]
+    size_arguments = [(name, f"sizes[{number}]") for number, (name, _) in enumerate(sizes)]
     opening = [
         "const struct tw_call *call = argument;",
-        *(["const long *sizes = call->sizes;"] if words(task) & dict(own).keys() else []),
+        *(["const long *sizes = call->sizes;"] if words(task) & dict(size_arguments).keys() else []),
     ]
     signature = f"static void {nest.name}_task(void *argument, struct tw_blocks *blocks, char *scratch)"
     text = [
         comment(nest.header),
-        function(signature, [*opening, *defined(own, file.bounds, [*pointers, *task])]),
-        function(f"void {nest.name}_run({RUN_ARGUMENTS})", defined(own, file.bounds, run)),
+        function(signature, [*opening, *defined(size_arguments, file.bounds, [*pointers, *task])]),
+        function(f"void {nest.name}_run({RUN_ARGUMENTS})", defined(size_arguments, file.bounds, run)),
     ]
     passed = tuple(pointer for _, pointer in used), tuple(value for _, value in sizes)
     return Routine(nest.name, "\n".join(text), *passed, kernel_calls(nest), nest_helpers(nest, file.dialect.lanes))
@@ -189,9 +191,9 @@ def _software_prefetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> li
     following = multiply(add(number, 1), inner)
     lines = [f"{fetched} = {to_c(number)};"] if _refetches(nest, axis, inner) else []
     lines.append(f"const long next = {to_c(following)};")
-    for other, inside in _with_inner_blocks(nest):
-        lines += _decode(other, divide("next", inside), is_outermost=other is nest.parallel[0])
-    conditions = [f"{to_c(following)} < {to_c(multiply(1, *(_trips(one) for one in nest.parallel)))}"]
+    for decoded, inside in _with_inner_blocks(nest):
+        lines += _decode(decoded, divide("next", inside), is_outermost=decoded is nest.parallel[0])
+    conditions = [f"{to_c(following)} < {to_c(multiply(1, *(_trips(axis) for axis in nest.parallel)))}"]
     conditions += [to_c(unequal(number, fetched))] if _refetches(nest, axis, inner) else []
     return [f"if ({' && '.join(conditions)}) {{", *indent([*lines, *starts]), "}"]
 
@@ -204,7 +206,7 @@ def _refetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> bool:
 def _with_inner_blocks(nest: LoopNest) -> Iterator[tuple[ParallelAxis, Value]]:
     """The parallel axes, each with the number of blocks of all axes inside it."""
     for position, axis in enumerate(nest.parallel):
-        yield axis, multiply(1, *(_trips(other) for other in nest.parallel[position + 1 :]))
+        yield axis, multiply(1, *(_trips(inner) for inner in nest.parallel[position + 1 :]))
 
 
 def _repacks(axis: ParallelAxis, inner: Value) -> bool:

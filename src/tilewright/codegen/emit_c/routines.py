@@ -55,9 +55,9 @@ def without_names(text: str, names: Iterable[str] = ()) -> str:
     >>> without_names("const long m = 1; f(m, n);") == without_names("const long m = 1; f(n, n);")
     False
     """
-    own = {*names, *DECLARED.findall(text)}
+    local_names = {*names, *DECLARED.findall(text)}
     numbers: dict[str, str] = {}
-    return WORD.sub(lambda word: numbers.setdefault(word[0], f"${len(numbers)}") if word[0] in own else word[0], text)
+    return WORD.sub(lambda word: numbers.setdefault(word[0], f"${len(numbers)}") if word[0] in local_names else word[0], text)
 
 
 def shared(routines: Sequence[Routine]) -> list[Routine]:

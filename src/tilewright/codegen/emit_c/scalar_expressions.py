@@ -32,8 +32,10 @@ def vector_text(scalar: Scalar, leaf: Leaf, known: Mapping[Scalar, str] = Mappin
         chosen = (vector_text(value, leaf, known) for value in (yes, no))
         return f"tw_where({', '.join((_mask_text(condition, leaf, known), *chosen))})"
     if scalar.function in NAN_IGNORING and any(_is_number(operand) for operand in scalar.operands):
-        number, other = sorted(scalar.operands, key=lambda operand: not _is_number(operand))
-        return f"tw_{NAN_IGNORING[scalar.function]}({', '.join(vector_text(one, leaf, known) for one in (number, other))})"
+        number, bounded = sorted(scalar.operands, key=lambda operand: not _is_number(operand))
+        return (
+            f"tw_{NAN_IGNORING[scalar.function]}({', '.join(vector_text(operand, leaf, known) for operand in (number, bounded))})"
+        )
     if scalar.function in CONDITIONS or scalar.function in CONNECTIVES:
         return f"tw_where({_mask_text(scalar, leaf, known)}, tw_splat(1.0f), tw_splat(0.0f))"
     if scalar.function not in VALUES:

@@ -40,7 +40,7 @@ def scalar_loop_helpers(loops: VectorLoops) -> list[Helper]:
     """The helpers that these lines call."""
     return [
         *scalar_functions(loops.scalar_loop_type, loops.functions()),
-        *element_memory(one.dtype for one in (*loops.reads, loops.write)),
+        *element_memory(operand.dtype for operand in (*loops.reads, loops.write)),
         *lookups(loops.reads),
         *([compensated_sum(loops.scalar_loop_type)] if loops.block_steps else []),
     ]
@@ -107,7 +107,7 @@ class _Emitter:
         emptying = [f"tw_take_in_{self.loops.scalar_loop_type}(&{name}_sum, &{name}_rest, {name});", f"{name} = 0;"]
         size, steps = to_c(self.ranges[axis].size), str(self.loops.block_steps)
         blocks = in_blocks(size, steps, steps, _loop(axis, *BLOCK, step), emptying)
-        loops = self.nest((other for other in reduced if other != axis), blocks)
+        loops = self.nest((remaining for remaining in reduced if remaining != axis), blocks)
         return [f"{self.c_type} {name}_sum = 0, {name}_rest = 0;", *emptied_at_end(loops, emptying), f"{name} = {name}_sum;"]
 
     def point(self, scalar: Scalar) -> Lines:
@@ -179,23 +179,23 @@ class _Emitter:
             case Literal(value):
                 return self.literal(value)
             case Load(read):
-                return f"load_{read}", self.own
+                return f"load_{read}", self.accumulator_type
             case Point():
-                return "point", self.own
+                return "point", self.accumulator_type
             case State(name):
-                return f"state_{name}", self.own
+                return f"state_{name}", self.accumulator_type
             case AxisValue(axis):
-                return f"({self.c_type})({self.position(axis)})", self.own
+                return f"({self.c_type})({self.position(axis)})", self.accumulator_type
             case Parameter(name):
-                return f"({self.c_type}){names.extent(name)}", self.own
+                return f"({self.c_type}){names.extent(name)}", self.accumulator_type
             case Apply():
                 return self.applied(scalar)
             case _:
                 raise InternalError(f"{scalar} has no place in a scalar loop")
 
     @property
-    def own(self) -> str:
-        """What numbers of the accumulator's type are."""
+    def accumulator_type(self) -> str:
+        """The kind of numbers of the accumulator's type."""
         return REAL if self.loops.scalar_loop_type == REAL else WHOLE
 
     def applied(self, scalar: Apply) -> Typed:
@@ -205,19 +205,19 @@ class _Emitter:
             return CONNECTIVES[function].format(*map(_truth, operands)), TRUTH
         if function == "where":
             return self.chosen(operands)
-        is_real = self.own == REAL or any(kind == REAL for _, kind in operands) or function not in WHOLE_FUNCTIONS
+        is_real = self.accumulator_type == REAL or any(kind == REAL for _, kind in operands) or function not in WHOLE_FUNCTIONS
         name = REAL if is_real else self.loops.scalar_loop_type
         text = f"tw_{function}_{name}({', '.join(text for text, _ in operands)})"
         if FUNCTIONS[function].is_condition:
             return text, TRUTH
-        if self.own == REAL or not is_real:
-            return text, self.own
+        if self.accumulator_type == REAL or not is_real:
+            return text, self.accumulator_type
         return f"tw_{self.loops.scalar_loop_type}_of({text})", WHOLE
 
     def chosen(self, operands: list[Typed]) -> Typed:
         """One of two values, in the accumulator's type."""
         condition, yes, no = operands
-        return f"({_truth(condition)} ? {self.whole(yes)} : {self.whole(no)})", self.own
+        return f"({_truth(condition)} ? {self.whole(yes)} : {self.whole(no)})", self.accumulator_type
 
     def literal(self, value: float, clamps: bool = False) -> Typed:
         """A constant; `clamps` one that integers of the accumulator's type stand for by their extremes."""

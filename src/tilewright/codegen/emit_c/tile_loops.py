@@ -50,8 +50,8 @@ def by_kernel(calls: Iterable[KernelCall]) -> dict[str, list[KernelCall]]:
     """The calls of every function that computes tiles, by its name; slices of a panel before the last only add up."""
     found: dict[str, list[KernelCall]] = {}
     for call in calls:
-        for one in (replace(call, epilogue=None), call) if call.prefetching and _slices(call) > 1 else (call,):
-            found.setdefault(kernel_name(one), []).append(one)
+        for variant in (replace(call, epilogue=None), call) if call.prefetching and _slices(call) > 1 else (call,):
+            found.setdefault(kernel_name(variant), []).append(variant)
     return found
 
 
@@ -78,7 +78,7 @@ def tiles_functions(kernel: MicroKernel, calls: Iterable[KernelCall], *, by_shap
         constants = _constants(call)
         free = [f"{_type(call, argument)}{argument}" for argument in _arguments(call) if argument not in constants]
         free += ["struct tw_fetch *fetches"] if call.software_prefetches else []
-        known = [f"  const long {', '.join(f'{one} = {value}' for one, value in constants.items())};"] if constants else []
+        known = [f"  const long {', '.join(f'{name} = {value}' for name, value in constants.items())};"] if constants else []
         yield "\n".join(
             [
                 f"/* Tiles of {kernel.rows} x {kernel.columns}: column panels outside, one stays in L1 while rows pass. */",
@@ -99,7 +99,7 @@ def tile_loop_helpers(call: KernelCall) -> list[Helper]:
 
 def tiles_weights(kernels: Mapping[str, MicroKernel], calls: Collection[KernelCall]) -> dict[str, int]:
     """What every function of these calls costs a compiler, in characters of text."""
-    by_name = {tiles_name(call): call for own in by_kernel(calls).values() for call in own if call in calls}
+    by_name = {tiles_name(call): call for kernel_calls in by_kernel(calls).values() for call in kernel_calls if call in calls}
     return {name: COPY_CHARACTERS * min(_copies(kernels[call.kernel], call), MOST_INLINED) for name, call in by_name.items()}
 
 
@@ -262,8 +262,8 @@ def _shaped(
     name = kernel_name(call)
     if kernel.of_shape is None:
         return f"{name}({', '.join([product, *map(str, shape), accumulate, *more])});"
-    own, last = kernel.of_shape(name, *shape)
-    return f"{own}({', '.join([product, accumulate, *more, *last])});"
+    source, last = kernel.of_shape(name, *shape)
+    return f"{source}({', '.join([product, accumulate, *more, *last])});"
 
 
 def _prefetching_tile(kernel: MicroKernel, call: KernelCall, rows: int, columns: int, steps: int) -> str:

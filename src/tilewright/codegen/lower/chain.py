@@ -77,7 +77,7 @@ def lower(
     if plan.schedule.split:
         combine = lower_combination if sums_weights(plan) else lower_addition
         nests = (*nests, combine(Lowering(plan, kernels, lanes, arguments)))
-    return tuple(with_long_sums(one, lanes) for one in nests)
+    return tuple(with_long_sums(nest, lanes) for nest in nests)
 
 
 def _packs_together(plan: Plan) -> bool:
@@ -149,7 +149,7 @@ def _carry(state: Lowering, operator: str, scope: Scope) -> tuple[Node, ...]:
     group = next((group for group in in_place_groups(state.chain) if tensor == group[0]), ())
     if not group or state.plan.schedule.storage_of(tensor) is not tree.Storage.LINE_BUFFER or state.regions is None:
         return ()
-    producers = [one.name for one in state.chain.operators if one.write.tensor in group]
+    producers = [operator.name for operator in state.chain.operators if operator.write.tensor in group]
     return state.regions.carry(producers, state.stored(tensor, scope))
 
 

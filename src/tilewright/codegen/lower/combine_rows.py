@@ -71,11 +71,11 @@ class _Combination:
         """Every state over all parts, in order: later ones are corrected by the merged earlier ones."""
         assert self.rows.reduction is not None
         nodes = []
-        for number, (one, (name, factor)) in enumerate(zip(self.rows.reduction.states, self.softmax.factors, strict=True)):
+        for number, (state, (name, factor)) in enumerate(zip(self.rows.reduction.states, self.softmax.factors, strict=True)):
             body: Scalar = Load(number)
             if factor is not None:
                 body = apply("multiply", body, self.over_loads(factor))
-            reduction = Reduction((StateVariable(name, one.identity, Point(), one.combine),), State(name))
+            reduction = Reduction((StateVariable(name, state.identity, Point(), state.combine),), State(name))
             axes = (*self.row_axes, Axis(self.part, 1, AxisKind.REDUCTION))
             lanes = self.row_axes[-1].name if self.row_axes else None
             nodes.append(self.loops(f"{self.rows.name}_{name}", axes, body, self.combined(name), reduction, lanes))
@@ -111,11 +111,11 @@ class _Combination:
         softmax = [state for state, _ in self.softmax.factors]
         shape = row_shape(self.state.plan, self.rows)
         tensor = self.rows.write.tensor
-        own = Access(name, self.row_access)
-        parts = [self.part_view(stored_part(self.state.plan, tensor, shape, 0, state), own, shape) for state in softmax]
+        access = Access(name, self.row_access)
+        parts = [self.part_view(stored_part(self.state.plan, tensor, shape, 0, state), access, shape) for state in softmax]
         reads = (*parts, *(self.combined(state) for state in softmax))
         indices = self.row_access if reduction is not None else (*self.row_access, axis_index(self.part))
-        operator = Operator(name, "merge", axes, (own,) * len(reads), Access(name, indices), body, reduction)
+        operator = Operator(name, "merge", axes, (access,) * len(reads), Access(name, indices), body, reduction)
         return VectorLoops(operator, tuple((axis.name, self.range(axis.name)) for axis in axes), reads, write, lanes)
 
     def over_loads(self, factor: Scalar) -> Scalar:

@@ -166,7 +166,7 @@ class Lowering:
         if not self.turns:
             view = view_schedule(self.chain, self.plan.schedule)
             for number, groups in enumerate(shared_buffers(view)):
-                self.turns |= {one: "" if is_lasting(view, one) else f" {number}" for one in groups}
+                self.turns |= {group: "" if is_lasting(view, group) else f" {number}" for group in groups}
         return self.turns[group]
 
     def stored(self, tensor: str, scope: Scope) -> Stored:
@@ -183,8 +183,8 @@ class Lowering:
         sizes = tuple(size for _, size in held)
         strides = spread_strides(sizes, self.lanes)
         regions = {axis for axis in blocks if self._region(group, axis_index(axis))}
-        what = {axis: "region" if axis in regions else "block" if loop else "whole" for axis, loop in blocks.items()}
-        note = " x ".join(f"{axis} {part}" for axis, part in what.items())
+        kinds = {axis: "region" if axis in regions else "block" if loop else "whole" for axis, loop in blocks.items()}
+        note = " x ".join(f"{axis} {part}" for axis, part in kinds.items())
         buffer = self.scratch(names.identifier(group[0]), elements(sizes, strides), note, self._place(group))
         return Stored(buffer, strides, tuple(start for start, _ in held))
 

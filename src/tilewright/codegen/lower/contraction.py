@@ -147,7 +147,7 @@ def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, Val
     steps |= {major: row if cut is None else all_columns} if major in access.axes() else {}
     steps |= {minor: 1} if minor in access.axes() else {}
     buffer = _packed_name(state, pack.operator, access)
-    starts = {own.name: scope.ranges[own.name].start for own in operator.axes if own.name in access.axes()}
+    starts = {present.name: scope.ranges[present.name].start for present in operator.axes if present.name in access.axes()}
     column = minor if minor in steps else None
     end = add(rows.start, rows.size) if scope.domain is None else None
     return Packed(buffer, starts, steps, row, rows.capacity, width, column, cut, end), total

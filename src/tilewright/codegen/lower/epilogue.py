@@ -23,7 +23,7 @@ def with_epilogue(
     That is made of the maps behind it, or divides its sums of weights, or only stores them past the caches.
     """
     non_temporal = operator.name in state.plan.non_temporal and call.accumulate == 0
-    maps = tuple(one.operator for one in state.plan.operators if one.epilogue_of == operator.name)
+    maps = tuple(part.operator for part in state.plan.operators if part.epilogue_of == operator.name)
     if divides_in_tiles(state, operator, scope):
         ending, last = tile_division(state, operator, roles, scope), adds_no_more(state, operator, scope)
     elif maps:

@@ -82,8 +82,10 @@ def _key_mask_here(state: Lowering, scope: Scope) -> KeyMask | None:
     key_mask = key_mask_of(state.chain)
     if key_mask is None or scope.domain is not None or state.regions is not None:
         return None
-    loops, here = loops_around_mask(state.chain, state.plan.schedule), [loop for loop, _ in scope.loops]
-    return key_mask if len(here) == len(loops) and all(one is other for one, other in zip(here, loops, strict=True)) else None
+    loops, around = loops_around_mask(state.chain, state.plan.schedule), [loop for loop, _ in scope.loops]
+    return (
+        key_mask if len(around) == len(loops) and all(left is right for left, right in zip(around, loops, strict=True)) else None
+    )
 
 
 def plain_part(guarded: Mask, scope: Scope) -> tuple[tuple[Node, ...], Value, Value] | None:

@@ -19,7 +19,7 @@ def with_long_sums(nest: LoopNest, lanes: int) -> LoopNest:
 
 
 def _cut(body: tuple[Node, ...], lanes: int) -> tuple[Node, ...]:
-    return tuple(one for node in body for one in _nodes(node, lanes))
+    return tuple(found for node in body for found in _nodes(node, lanes))
 
 
 def _nodes(node: Node, lanes: int) -> tuple[Node, ...]:

@@ -54,7 +54,7 @@ def schedule_lines(body: tuple[Node, ...], depth: int = 0, forms: Mapping[str, s
             case Pack():
                 yield f"{indent}{_pack_text(node)}"
             case Compute(operator, when):
-                conditions = " and ".join(f"{one.trip.value} block of {one.axis}" for one in when)
+                conditions = " and ".join(f"{condition.trip.value} block of {condition.axis}" for condition in when)
                 form = (forms or {}).get(operator, "")
                 remarks = [*([f"at the {conditions}"] if when else []), *([form] if form else [])]
                 yield f"{indent}{operator}" + (f" ({'; '.join(remarks)})" if remarks else "")

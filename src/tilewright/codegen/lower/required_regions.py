@@ -182,7 +182,7 @@ class RequiredRegions:
     def _may_be_empty(self, operator: str, axis: str) -> bool:
         """Whether some block may lie in the padding of this operator's readers, or of theirs."""
         readings = self.region_axes[operator, axis].readings
-        before = ((one.consumer, str(atom)) for one in readings for atom, _ in one.index.terms)
+        before = ((reading.consumer, str(atom)) for reading in readings for atom, _ in reading.index.terms)
         return self._is_guarded(operator, axis) or any(self._may_be_empty(*p) for p in before if p in self.region_axes)
 
     def _move(self, operator: Operator, line_buffered: str, stored: Stored) -> Copy:

@@ -59,8 +59,8 @@ def lower_cut_rows(state: Lowering, operator: Operator, loops: VectorLoops, scop
     assert operator.reduction is not None
     views = {name: _row_view(state, operator, name, scope) for name in (*(name for name, _ in weights.factors), FACTOR)}
     starts = tuple(
-        _row_map(operator, f"{operator.name}_{one.name}", Literal(one.identity), (), views[one.name], scope)
-        for one in operator.reduction.states
+        _row_map(operator, f"{operator.name}_{state.name}", Literal(state.identity), (), views[state.name], scope)
+        for state in operator.reduction.states
     )
     states = tuple((name, views[name], factor) for name, factor in weights.factors)
     first = all_of(*(equal(scope.ranges[axis].start, scope.origin(axis)) for axis in _reduced(operator)))
@@ -161,7 +161,7 @@ def _row_buffer(state: Lowering, rows: Operator, name: str, scope: Scope) -> Sto
 def _block_start(state: Lowering, rows: Operator, axis: str, scope: Scope) -> Value:
     """Where the block of an axis starts for which the row-wise reduction ran last; the origin if no loop of it cuts the axis."""
     path = state.plan.schedule.path(rows.name)
-    blocks = [block for loop, block in scope.loops if any(loop is own for own in path) and loop.axis == axis]
+    blocks = [block for loop, block in scope.loops if any(loop is ancestor for ancestor in path) and loop.axis == axis]
     return blocks[-1].start if blocks else scope.origin(axis)
 
 

@@ -39,8 +39,8 @@ class AttentionShape:
         'bhgmk,bhlk->bhgml'
         """
         front = LETTERS[len(LETTERS) - len(self.front) :]
-        own = f"{front}g" if self.group > 1 else front
-        return f"{own}{left},{front}{right}->{own}{result}"
+        query_front = f"{front}g" if self.group > 1 else front
+        return f"{query_front}{left},{front}{right}->{query_front}{result}"
 
     def grouped(self, builder: Builder, x: Tensor) -> Tensor:
         """A tensor (..., heads, m, k or l) with its heads in groups, (..., heads of k, group, m, k or l)."""
@@ -113,7 +113,7 @@ def check_mask(shape: AttentionShape, mask: Shape) -> None:
     """Raises `ShapeError` for a mask that does not broadcast to the scores."""
     scores = (*shape.front, shape.queries, shape.keys)
     extents = zip(reversed(mask), reversed(scores), strict=False)
-    if len(mask) > len(scores) or any(own not in (1, full) for own, full in extents):
+    if len(mask) > len(scores) or any(extent not in (1, full) for extent, full in extents):
         text = f"attn_mask has shape {shape_text(mask)}, which does not broadcast to the scores' {shape_text(scores)}"
         raise ShapeError(text, hint="the last two dimensions are queries and keys; each may be 1")
 
@@ -160,16 +160,16 @@ def _positions(builder: Builder, shape: AttentionShape, taken: Participation) ->
     conditions = [] if lengths is None else [builder.map("less", keys, lengths, dtype="bool")]
     if taken.left is None and taken.right is None:
         return conditions
-    own: Tensor = builder.slice(_range(builder, shape.queries), (slice(None), None))
+    queries: Tensor = builder.slice(_range(builder, shape.queries), (slice(None), None))
     if taken.first is None:
-        own = builder.map("add", own, _past(builder, shape, lengths))
+        queries = builder.map("add", queries, _past(builder, shape, lengths))
     elif taken.first:
-        own = builder.map("add", own, _number(builder, taken.first))
+        queries = builder.map("add", queries, _number(builder, taken.first))
     if taken.right is not None:
-        last = builder.map("add", own, taken.right) if taken.right else own
+        last = builder.map("add", queries, taken.right) if taken.right else queries
         conditions.append(builder.map("less_equal", keys, last, dtype="bool"))
     if taken.left is not None:
-        first = builder.map("subtract", own, taken.left)
+        first = builder.map("subtract", queries, taken.left)
         conditions.append(builder.map("greater_equal", keys, first, dtype="bool"))
     return conditions
 

@@ -34,11 +34,11 @@ def concatenate_lengths(builder: Builder, parts: Sequence[Tensor], axis: int) ->
     return builder.record(_joined, parts, positions, ends, axis, kind="concat")
 
 
-def _positions(extent: Extent, begin: Extent, own: Extent, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """Where the positions of the result lie in a part of `own` positions that begins there."""
+def _positions(extent: Extent, begin: Extent, length: Extent, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """Where the positions of the result lie in a part of `length` positions that begins there."""
     operator, tensor = arange(extent, 0, 1, "int64", name=name, result=result)
     ahead = apply("subtract", operator.body, scalar_of(begin)) if begin != 0 else operator.body
-    last = apply("subtract", scalar_of(own), Literal(1.0))
+    last = apply("subtract", scalar_of(length), Literal(1.0))
     body = apply("maximum", apply("minimum", ahead, last), Literal(0.0))
     return Operator(name, "positions", operator.axes, (), operator.write, body, accumulator="int64"), tensor
 
@@ -48,15 +48,15 @@ def _joined(
 ) -> tuple[Operator, Tensor]:
     shape = tuple(ends[-1] if d == axis else extent for d, extent in enumerate(parts[0].shape))
     axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
-    own = tuple(axis_index(one.name) for one in axes)
-    found = tuple(constant(0) if d == axis else index for d, index in enumerate(own))
-    reads = [Access(one.name, (own[axis],)) for one in positions]
+    axis_indices = tuple(axis_index(output_axis.name) for output_axis in axes)
+    found = tuple(constant(0) if d == axis else index for d, index in enumerate(axis_indices))
+    reads = [Access(position.name, (axis_indices[axis],)) for position in positions]
     reads += [Access(part.name, found, lookups=((axis, number),)) for number, part in enumerate(parts)]
     body: Scalar = Load(len(reads) - 1)
     for number in reversed(range(len(parts) - 1)):
         within = apply("less", AxisValue(f"d{axis}"), scalar_of(ends[number]))
         body = apply("where", within, Load(len(parts) + number), body)
-    write = Access(result, own)
+    write = Access(result, axis_indices)
     operator = Operator(name, "concat", axes, tuple(reads), write, body, accumulator=accumulator_of(parts[0].dtype))
     return operator, Tensor(result, shape, parts[0].dtype)
 

@@ -121,12 +121,12 @@ def point_count(extents: Sequence[Extent]) -> Scalar:
     return count
 
 
-def check_extents(kind: str, x: Shape, others: Sequence[Shape], axes: Sequence[int]) -> None:
+def check_extents(kind: str, x: Shape, given: Sequence[Shape], axes: Sequence[int]) -> None:
     """Raises `ShapeError` for a weight or bias with other extents than x has along these axes."""
     wanted = tuple(x[dimension] for dimension in axes)
-    wrong = next((shape for shape in others if shape != wanted), None)
+    wrong = next((shape for shape in given if shape != wanted), None)
     if wrong is not None or not wanted:
-        shapes = ", ".join(map(shape_text, (x, *others)))
+        shapes = ", ".join(map(shape_text, (x, *given)))
         why = f"a weight or bias has shape {shape_text(wrong)}" if wrong is not None else "there is no axis to go over"
         hint = f"give them the extents of the axes: {shape_text(wanted)}"
         raise ShapeError(f"{kind} of {shapes}", where=kind, why=why, hint=hint)

@@ -75,9 +75,9 @@ def window_reduction(
     shape = (*x.shape[:dimension], window.outputs[0], *x.shape[dimension + 1 :])
     axes = [Axis(f"d{d}", extent) for d, extent in enumerate(shape)]
     tap = Axis("k", window.kernel[0], AxisKind.REDUCTION)
-    own = position(window, 0, axis_index(f"d{dimension}"), axis_index("k"))
-    constraints = inside(own, window.extents[0], {f"d{dimension}": window.outputs[0], "k": window.kernel[0]})
-    indices = tuple(own if d == dimension else axis_index(f"d{d}") for d in range(len(shape)))
+    moved = position(window, 0, axis_index(f"d{dimension}"), axis_index("k"))
+    constraints = inside(moved, window.extents[0], {f"d{dimension}": window.outputs[0], "k": window.kernel[0]})
+    indices = tuple(moved if d == dimension else axis_index(f"d{d}") for d in range(len(shape)))
     read = Access(x.name, indices, Guard(constraints, otherwise) if constraints else None)
     write = Access(result, tuple(axis_index(axis.name) for axis in axes))
     accumulator = accumulator_of(x.dtype)
@@ -87,8 +87,8 @@ def window_reduction(
 def windowed(builder: Builder, x: Tensor, window: Window, reduction: Reduction, otherwise: float) -> Tensor:
     """Combine every window of the last dimensions, dimension by dimension from the outside in."""
     for d in range(window.rank):
-        own = Window(*(getattr(window, field)[d : d + 1] for field in Window.__slots__))
-        if not own.is_pointwise():
+        window_along = Window(*(getattr(window, field)[d : d + 1] for field in Window.__slots__))
+        if not window_along.is_pointwise():
             dimension = len(x.shape) - window.rank + d
-            x = builder.record(window_reduction, x, dimension, own, reduction, otherwise, kind="window")
+            x = builder.record(window_reduction, x, dimension, window_along, reduction, otherwise, kind="window")
     return x

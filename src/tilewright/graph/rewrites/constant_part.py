@@ -45,11 +45,11 @@ def split(graph: Graph) -> tuple[Graph, Graph]:
     >>> [operator.name for operator in constant.operators], [operator.name for operator in other.operators]
     (['exp'], ['matmul'])
     """
-    own = constant_operators(graph)
-    made = {operator.write.tensor for operator in own}
+    operators = constant_operators(graph)
+    made = {operator.write.tensor for operator in operators}
     remaining = [operator for operator in graph.operators if operator.write.tensor not in made]
     read = {access.tensor for operator in remaining for access in operator.reads}
-    results = tuple(operator.write.tensor for operator in own if operator.write.tensor in read)
+    results = tuple(operator.write.tensor for operator in operators if operator.write.tensor in read)
     constant = DeadCode().run(replace(graph, name=f"{graph.name}_constants", inputs=(), outputs=results))
     types = {tensor.name: tensor for tensor in graph.tensors}
     unknown = ((name, _unread(types[name].shape, types[name].dtype)) for name in results)

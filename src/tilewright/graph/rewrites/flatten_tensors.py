@@ -213,10 +213,10 @@ def _needed(work: _Work, operator: Operator, pair: Pair) -> tuple[Joint, ...] | 
         return None
     joints: list[Joint] = []
     for access in (*operator.reads, operator.write):
-        own = _joints_of(work, access, pair, inner.extent)
-        if own is None:
+        access_joints = _joints_of(work, access, pair, inner.extent)
+        if access_joints is None:
             return None
-        joints += own
+        joints += access_joints
     return tuple(joints)
 
 

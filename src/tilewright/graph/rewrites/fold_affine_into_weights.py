@@ -165,16 +165,18 @@ class _Folding:
             return None
         tensor = self.tensors[access.tensor]
         whole = [(n, str(index)) for n, index in enumerate(access.indices) if _is_whole(product, index, tensor.shape[n])]
-        own = {axis: axis_index(f"d{n}") for n, axis in whole}
+        axis_positions = {axis: axis_index(f"d{n}") for n, axis in whole}
         reads = [Access(tensor.name, tuple(axis_index(f"d{n}") for n in range(len(tensor.shape))))]
         numbers: dict[Scalar, Scalar] = {}
         for load in dict.fromkeys(node for node in subexpressions(factor) if isinstance(node, Load)):
             read = operator.reads[load.read]
             indices = tuple(index.substitute(positions) for index in read.indices)
-            if not read.axes() <= positions.keys() or not own.keys() >= frozenset().union(*(index.axes() for index in indices)):
+            if not read.axes() <= positions.keys() or not axis_positions.keys() >= frozenset().union(
+                *(index.axes() for index in indices)
+            ):
                 return None
             numbers[load] = Load(len(reads))
-            reads.append(Access(operator.reads[load.read].tensor, tuple(index.substitute(own) for index in indices)))
+            reads.append(Access(operator.reads[load.read].tensor, tuple(index.substitute(axis_positions) for index in indices)))
         result = replace(tensor, name=unused(f"{tensor.name}_scaled", self.tensors))
         self.tensors[result.name] = result
         self.constants.add(result.name)

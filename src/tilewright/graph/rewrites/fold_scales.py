@@ -57,8 +57,8 @@ def _without_factor(reader: Operator, access: Access, operators: Mapping[str, Op
     changed: dict[str, Operator] = {}
     reads = list(producer.reads)
     for read in _proportional_reads(replace(producer, body=body)):
-        own, reads[read], deeper = _without_factor(producer, reads[read], operators, free)
-        factor, changed = factor * own, {**changed, **deeper}
+        read_factor, reads[read], deeper = _without_factor(producer, reads[read], operators, free)
+        factor, changed = factor * read_factor, {**changed, **deeper}
     if factor == 1 or not (producer.is_map() or producer.is_contraction()):
         return 1.0, access, {}
     if body == Load(0) and producer.is_map():
@@ -101,11 +101,11 @@ def _factored(body: Scalar) -> tuple[float, Scalar]:
     factor, rest = factor_and_rest(body)
     match rest:
         case Apply("where", (condition, kept, Literal(value))) if _stays(value):
-            own, kept = _factored(kept)
-            return factor * own, apply("where", condition, kept, Literal(value))
+            inner_factor, kept = _factored(kept)
+            return factor * inner_factor, apply("where", condition, kept, Literal(value))
         case _ if factor != 1:
-            own, rest = _factored(rest)
-            return factor * own, rest
+            inner_factor, rest = _factored(rest)
+            return factor * inner_factor, rest
     return factor, rest
 
 

@@ -147,10 +147,10 @@ def _mean_squares(reduction: Reduction, count: Scalar) -> Iterator[Scalar]:
     for total in (state for state, contribution in sums.items() if contribution == Point()):
         mean = apply("divide", total, count)
         deviation = apply("square", apply("subtract", Point(), mean))
-        for state, own in sums.items():
-            if _equal(own, deviation):
+        for state, summed in sums.items():
+            if _equal(summed, deviation):
                 yield apply("divide", state, count)
-            if _equal(own, squares):
+            if _equal(summed, squares):
                 yield apply("subtract", apply("divide", state, count), apply("square", mean))
 
 

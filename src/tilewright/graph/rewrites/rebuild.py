@@ -14,8 +14,8 @@ def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:
 
     Operators that are equal to those that were there are these, so that it shows what is new.
     """
-    own = {operator.write.tensor: operator for operator in graph.operators}
-    kept = tuple(_itself(operator, own.get(operator.write.tensor)) for operator in operators)
+    originals = {operator.write.tensor: operator for operator in graph.operators}
+    kept = tuple(_itself(operator, originals.get(operator.write.tensor)) for operator in operators)
     used = {*graph.inputs, *graph.outputs}
     for operator in kept:
         used.update(access.tensor for access in (*operator.reads, operator.write))

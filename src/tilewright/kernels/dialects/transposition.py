@@ -22,15 +22,15 @@ def transposition_text(lanes: int) -> str:
     """
     lines: list[str] = []
 
-    def pick(one: str, other: str, indices: list[int]) -> str:
+    def pick(low: str, high: str, indices: list[int]) -> str:
         name = f"s_{len(lines)}"
-        lines.append(f"  const tw_vec {name} = TW_SHUFFLE_TWO({one}, {other}, {', '.join(map(str, indices))});")
+        lines.append(f"  const tw_vec {name} = TW_SHUFFLE_TWO({low}, {high}, {', '.join(map(str, indices))});")
         return name
 
     groups = [[f"v[{start + i}]" for i in range(QUARTER)] for start in range(0, lanes, QUARTER)]
-    inside = [_transposed(group, lambda one, other, odd: pick(one, other, _elements(lanes, odd))) for group in groups]
+    inside = [_transposed(group, lambda low, high, odd: pick(low, high, _elements(lanes, odd))) for group in groups]
     columns = [
-        _transposed([group[column] for group in inside], lambda one, other, odd: pick(one, other, _quarters(lanes, odd)))
+        _transposed([group[column] for group in inside], lambda low, high, odd: pick(low, high, _quarters(lanes, odd)))
         for column in range(QUARTER)
     ]
     results = [f"  v[{i}] = {columns[i % QUARTER][i // QUARTER]};" for i in range(lanes)]
@@ -41,7 +41,7 @@ def _transposed(vectors: list[str], pick: Callable[[str, str, int], str]) -> lis
     """The transpose of a power of two of vectors, by their even (0) and odd (1) elements, picked from two neighbours."""
     for _ in range(len(vectors).bit_length() - 1):
         pairs = list(zip(vectors[::2], vectors[1::2], strict=True))
-        vectors = [pick(one, other, odd) for odd in (0, 1) for one, other in pairs]
+        vectors = [pick(low, high, odd) for odd in (0, 1) for low, high in pairs]
     return vectors
 
 

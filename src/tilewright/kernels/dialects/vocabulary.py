@@ -126,7 +126,7 @@ def _shared(lanes: int, functions: Mapping[str, str]) -> str:
     text = MEMORY.replace("@STRIDED@", ", ".join(f"p[{i} * stride]" if i else "p[0]" for i in every))
     text += VALUES.replace("@IOTA@", ", ".join(f"{i}.0f" for i in every))
     text += "".join(_one(name, steps) + _for_rows(name, steps) for name, steps in functions.items())
-    folds = (fold(*one, lanes) for one in REDUCTIONS for fold in (_reduction, _reduction_of_rows))
+    folds = (fold(*reduction, lanes) for reduction in REDUCTIONS for fold in (_reduction, _reduction_of_rows))
     return text + "".join(folds) + transposition_text(lanes)
 
 

@@ -105,27 +105,27 @@ class Dots:
     def group(self, first: int) -> Iterator[str]:
         """`sum_<first>`: some neighbouring rows folded into one vector; zero for rows that are not there."""
         rows = [f"{first + i}" for i in range(GROUP)]
-        here = rows[: max(0, self.rows - first)]
+        rows_left = rows[: max(0, self.rows - first)]
         yield f"  tw_vec sum_{first} = {{0}};"
-        if not here:
+        if not rows_left:
             return
         yield "  {"
         yield "    long p = 0;"
-        yield from (f"    const float *a_{row} = a + {row} * a_row;" for row in here)
-        yield from (f"    tw_vec sum_{row}_{j} = {{0}};" for row, j in product(here, range(self.unroll)))
-        yield from (f"    tw_vec sum_{row}_0 = {{0}};" for row in rows[len(here) :])
+        yield from (f"    const float *a_{row} = a + {row} * a_row;" for row in rows_left)
+        yield from (f"    tw_vec sum_{row}_{j} = {{0}};" for row, j in product(rows_left, range(self.unroll)))
+        yield from (f"    tw_vec sum_{row}_0 = {{0}};" for row in rows[len(rows_left) :])
         yield f"    for (; p + {self.unroll} * TW_LANES <= k; p += {self.unroll} * TW_LANES) {{"
         for j in range(self.unroll):
-            yield from self.step(here, j, "TW_LANES")
+            yield from self.step(rows_left, j, "TW_LANES")
         yield "    }"
         yield "    for (; p + TW_LANES <= k; p += TW_LANES) {"
-        yield from self.step(here, 0, "TW_LANES")
+        yield from self.step(rows_left, 0, "TW_LANES")
         yield "    }"
         yield "    if (p < k) {"
         yield "      const long rest = k - p;"
-        yield from self.step(here, 0, "rest")
+        yield from self.step(rows_left, 0, "rest")
         yield "    }"
-        for row in here:
+        for row in rows_left:
             yield f"    sum_{row}_0 = {_in_pairs([f'sum_{row}_{j}' for j in range(self.unroll)])};"
         yield from fold([f"sum_{row}_0" for row in rows], self.lanes, self.lanes)
         yield f"    sum_{first} = sum_{first}_0;"

@@ -147,7 +147,9 @@ def outer_product_text(
     functions = [
         _variant(name, Tile(m, v, edge, prefetch, unroll, wide, epilogue, dialect.lanes, prefetching)) for m, v, edge in shapes
     ]
-    ending = [*texts(reading(one.element_type for one in epilogue.operands)), epilogue.text] if epilogue is not None else []
+    ending = (
+        [*texts(reading(operand.element_type for operand in epilogue.operands)), epilogue.text] if epilogue is not None else []
+    )
     return "\n".join([dialect.prelude, VARIANT, *ending, *functions, _dispatch(name, ordered, epilogue, prefetching)])
 
 
@@ -157,7 +159,7 @@ def _variant(name: str, tile: Tile) -> str:
         *(tile.epilogue.parameters() if tile.epilogue is not None else ()),
         *(PREFETCH_PARAMETERS if tile.prefetching else ()),
     )
-    last = "".join(f", {one}" for one in (*more, *(["long last"] if tile.edge else [])))
+    last = "".join(f", {parameter}" for parameter in (*more, *(["long last"] if tile.edge else [])))
     return "\n".join(
         [
             f"TW_VARIANT void {name}_{tile.suffix}(long k, const float *a, long a_row, long a_column,",

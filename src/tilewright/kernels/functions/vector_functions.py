@@ -30,8 +30,8 @@ def horner(result: str, variable: str, coefficients: Sequence[float]) -> str:
     $e = $x * 0.5f + 1.0f;
     $e = $e * $x + 2.0f;
     """
-    first, second, *others = (f"{coefficient!r}f" for coefficient in coefficients)
-    lines = [f"${result} = ${variable} * {first} + {second};", *(f"${result} = ${result} * ${variable} + {c};" for c in others)]
+    first, second, *rest = (f"{coefficient!r}f" for coefficient in coefficients)
+    lines = [f"${result} = ${variable} * {first} + {second};", *(f"${result} = ${result} * ${variable} + {c};" for c in rest)]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -141,7 +141,7 @@ def _tile_elements(view: ChainView, owner: OperatorView, access: Access) -> Coun
 
 def _runs_between(view: ChainView, running: OperatorView, owner: OperatorView, loop: LoopView) -> bool:
     """Whether an operator runs between two trips of a loop at whose every trip the owner of a tile runs."""
-    if all(loop.node != other.node for other in running.loops):
+    if all(loop.node != candidate.node for candidate in running.loops):
         return False
     condition = running.conditions.get(loop.axis)
     if condition is None:

@@ -196,12 +196,12 @@ def required_regions(
     Blocks move by equal steps, whatever they reach; what lies outside the hull of all points is cut off from every one of them.
     """
     found: dict[Place, Region] = {}
-    for place, one in region_axes.items():
-        region = _covering([_read_region(found, reading, loops, sizes) for reading in one.readings])
+    for place, region_axis in region_axes.items():
+        region = _covering([_read_region(found, reading, loops, sizes) for reading in region_axis.readings])
         region = _clamped(region, sizes[place[1]])
-        if storage[chain.operator(place[0]).write.tensor] is Storage.LINE_BUFFER and loops[-1].axis in one.slopes:
-            region = _line_buffered(region, one.slopes[loops[-1].axis], loops[-1])
-        found[place] = replace(region, total=_points(region, one.slopes, loops, sizes))
+        if storage[chain.operator(place[0]).write.tensor] is Storage.LINE_BUFFER and loops[-1].axis in region_axis.slopes:
+            region = _line_buffered(region, region_axis.slopes[loops[-1].axis], loops[-1])
+        found[place] = replace(region, total=_points(region, region_axis.slopes, loops, sizes))
     return found
 
 
@@ -310,10 +310,10 @@ def _positive(start: Count, moves: Sequence[_Steps]) -> Count:
     """The sum of all positions above 0 that a block's end takes: the loop with the most trips in closed form."""
     if not moves:
         return np.maximum(start, 0)
-    *others, inner = sorted(moves, key=lambda move: int(np.max(move.trips)))
-    if not others:
+    *longer, inner = sorted(moves, key=lambda move: int(np.max(move.trips)))
+    if not longer:
         return _positive_in_row(start, inner)
-    outer, *more = others
+    outer, *more = longer
     found: Count = 0
     for i in range(int(np.max(outer.trips))):
         at = start + outer.step * i - outer.short * (i == outer.trips - 1)

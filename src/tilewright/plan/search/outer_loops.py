@@ -170,12 +170,12 @@ class OuterLoops:
         best: Candidate | None = None
         least = float("inf")
         for rereading in self._modes(stay, alike):
-            others = self._elsewhere(stay, rereading)
-            elsewhere = {name: around.live_elements + elements for name, elements in others.items()}
+            live_elsewhere = self._elsewhere(stay, rereading)
+            elsewhere = {name: around.live_elements + elements for name, elements in live_elsewhere.items()}
             candidate = self._candidate(options, self._choose(options, elsewhere, rereading, alike))
             if best is None or candidate.cores_s < best.cores_s:
                 best = candidate
-            if not any(np.any(np.asarray(elements) > 0) for elements in others.values()):
+            if not any(np.any(np.asarray(elements) > 0) for elements in live_elsewhere.values()):
                 break
             least = float(self._unhindered(options, around.live_elements).min()) if np.isinf(least) else least
             if best.cores_s <= least * self.context.coefficients.equal_within:

@@ -17,14 +17,14 @@ def price_unfused(context: CostContext, available: tuple[MicroKernel, ...]) -> P
     prices = []
     for alone in single_operator_chains(context.chain):
         (operator,) = alone.operators
-        own = context_of(
+        alone_context = context_of(
             alone,
             context.machine,
             {name: kernel for name, kernel in context.kernels.items() if name == operator.name},
             {name: roles for name, roles in context.roles.items() if name == operator.name},
             context.coefficients,
         )
-        blocking = refine(own, search(own))
-        chosen = choose_prefetches(own, blocking, available)
+        blocking = refine(alone_context, search(alone_context))
+        chosen = choose_prefetches(alone_context, blocking, available)
         prices.append(price_blocking(chosen.context, blocking, chosen.works))
     return separate_price(prices)

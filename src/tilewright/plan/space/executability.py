@@ -81,8 +81,8 @@ def _required_regions_exist(chain: Chain, schedule: Schedule, operator: Operator
     if not regions and schedule.storage_of(tensor) is not Storage.LINE_BUFFER:
         return ""
     shared = shared_loops(schedule)
-    for axis, one in regions.items():
-        if any(isinstance(chain.extents[name], SymbolicExtent) for name in (axis, *one.slopes)):
+    for axis, region_axis in regions.items():
+        if any(isinstance(chain.extents[name], SymbolicExtent) for name in (axis, *region_axis.slopes)):
             return f"the regions of {operator.name} would move along {axis}, whose length is known at run time only"
     consumers = chain.consumers(tensor)
     if regions and any(len(common_path(schedule.path(operator.name), schedule.path(c.name))) > len(shared) for c in consumers):

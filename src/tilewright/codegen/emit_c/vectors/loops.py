@@ -33,7 +33,7 @@ def emit_vector_loops(loops: VectorLoops) -> Lines:
 def vector_loop_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
     """The helpers that these lines call, beside the vocabulary of vectors of so many lanes."""
     return [
-        *reading(one.dtype for one in (*loops.reads, *loops.places())),
+        *reading(operand.dtype for operand in (*loops.reads, *loops.places())),
         *writing(place.dtype for place in loops.places()),
         *lane_functions(loops.functions()),
         *lookups(loops.reads),
@@ -45,9 +45,9 @@ def vector_loop_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
 def _loads_windows(loops: VectorLoops) -> bool:
     """Whether vectors are loaded in part, or of every other element."""
     vector = loops.vector_axis
-    views = [one for one in (*loops.reads, *loops.places()) if isinstance(one, View)]
+    views = [operand for operand in (*loops.reads, *loops.places()) if isinstance(operand, View)]
     gathers = [read for read in loops.reads if isinstance(read, Gather)]
-    strides = {*(view.stride(vector) for view in views), *(lane_stride(one, vector) for one in gathers if one.lookups)}
+    strides = {*(view.stride(vector) for view in views), *(lane_stride(gather, vector) for gather in gathers if gather.lookups)}
     return 2 in strides or any(map(is_guarded_window, gathers))
 
 
@@ -62,9 +62,9 @@ class _Emitter(RowPasses):
         reduction = self.loops.operator.reduction
         if reduction is None:
             rows = row_lines(self.loops.reads, vector, self.address, self.first_position)
-            around, body = self.by_rows(around, lambda one: [*rows, *one.over(vector, one.map_body)])
+            around, body = self.by_rows(around, lambda row: [*rows, *row.over(vector, row.map_body)])
         elif vector in self.reduced:
-            around, body = self.by_rows(around, lambda one: one.row_body(reduction, lanes_are_reduced=True, part=False))
+            around, body = self.by_rows(around, lambda row: row.row_body(reduction, lanes_are_reduced=True, part=False))
         else:
             body = self.over(vector, lambda part: self.row_body(reduction, lanes_are_reduced=False, part=part))
         nested = self.nest(around, body)

@@ -63,7 +63,7 @@ def long_functions(scalar: Scalar, known: Collection[Scalar] = ()) -> tuple[Appl
     """
     if scalar in known or not isinstance(scalar, Apply):
         return ()
-    inside = [one for operand in scalar.operands for one in long_functions(operand, known)]
+    inside = [function for operand in scalar.operands for function in long_functions(operand, known)]
     return tuple(dict.fromkeys([*inside, *([scalar] if scalar.function in VECTOR_FUNCTIONS else [])]))
 
 
@@ -78,9 +78,11 @@ def fall(power: Apply, reduction: Reduction | None) -> tuple[float, Scalar] | No
     """
     if power.function != "exp":
         return None
-    largest = [one for one in (reduction.states if reduction else ()) if one.combine == "maximum" and one.contribution == Point()]
+    largest = [
+        state for state in (reduction.states if reduction else ()) if state.combine == "maximum" and state.contribution == Point()
+    ]
     factor, difference = factor_and_rest(power.operands[0])
-    return (factor, difference) if difference in [apply("subtract", Point(), State(one.name)) for one in largest] else None
+    return (factor, difference) if difference in [apply("subtract", Point(), State(state.name)) for state in largest] else None
 
 
 def may_lose_nan(reduction: Reduction, state: StateVariable) -> bool:
@@ -96,10 +98,10 @@ def may_lose_nan(reduction: Reduction, state: StateVariable) -> bool:
     """
     later = reduction.states[reduction.states.index(state) + 1 :]
     return any(
-        one.combine in ("add", "multiply")
-        and _strict_in(one.contribution, state.contribution)
-        and _strict_in(reduction.finish, State(one.name))
-        for one in later
+        part.combine in ("add", "multiply")
+        and _strict_in(part.contribution, state.contribution)
+        and _strict_in(reduction.finish, State(part.name))
+        for part in later
     )
 
 
@@ -109,4 +111,4 @@ def _strict_in(scalar: Scalar, part: Scalar) -> bool:
         return True
     if not isinstance(scalar, Apply) or not FUNCTIONS[scalar.function].is_strict:
         return False
-    return any(_strict_in(one, part) for one in scalar.operands)
+    return any(_strict_in(operand, part) for operand in scalar.operands)

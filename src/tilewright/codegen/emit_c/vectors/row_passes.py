@@ -84,8 +84,8 @@ class RowPasses(VectorStatements):
         """
         total = f"state_{state.name}_lanes"
         in_turns = lanes_are_reduced and state.contribution == Point() and not self.rows
-        others = [f"{total}_{i}" for i in range(1, UNROLLED)] if in_turns else []
-        accumulators = (total, *others)
+        more_totals = [f"{total}_{i}" for i in range(1, UNROLLED)] if in_turns else []
+        accumulators = (total, *more_totals)
         lines = [line for name in accumulators for line in self.define(name, _identity(state), "")]
 
         def step(partial: bool) -> Lines:
@@ -93,10 +93,10 @@ class RowPasses(VectorStatements):
 
         lines += self.once_a_row(state.name, state.contribution)[0]
         several: Lines = []
-        for ahead, name in enumerate(accumulators if others else ()):
+        for ahead, name in enumerate(accumulators if more_totals else ()):
             shifted = replace(self, ahead=ahead)
             several += ["{", *indent(shifted.state_step(state, name, keep, False, masked=False)), "}"]
-        together = [f"{total} = {self.combined(state).format(total, other)};" for other in others]
+        together = [f"{total} = {self.combined(state).format(total, accumulator)};" for accumulator in more_totals]
         if self.loops.block_steps and state.combine == "add":
             lines += self.in_blocks(step, None if lanes_are_reduced else part, several, accumulators, together)
         else:
@@ -127,7 +127,7 @@ class RowPasses(VectorStatements):
         assert axis is not None
         size, enough = to_c(self.ranges[axis].size), f"{steps}{unit}"
         blocks = in_blocks(size, f"{steps * len(accumulators)}{unit}", enough, body, emptying)
-        loops = self.nest([other for other in self.reduced if other != axis], blocks)
+        loops = self.nest([reduced for reduced in self.reduced if reduced != axis], blocks)
         total = self.each(f"{self.var(first)} = {self.var(sums)};")
         defined = [line for name in (sums, rest) for line in self.define(name, "tw_splat(0.0f)", "")]
         return [*defined, *emptied_at_end(loops, emptying), total]

@@ -91,7 +91,7 @@ class VectorStatements:
 
     def loads(self, scalar: Scalar, part: bool, loaded: tuple[Scalar, ...] = ()) -> Lines:
         """Declare one vector per read of an expression, but for those of expressions that are loaded."""
-        known = {node for one in loaded for node in subexpressions(one)}
+        known = {node for scalar in loaded for node in subexpressions(scalar)}
         reads = sorted({node.read for node in subexpressions(scalar) if isinstance(node, Load) and node not in known})
         return [line for read in reads for line in self.load_lines(read, part)]
 

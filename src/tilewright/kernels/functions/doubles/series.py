@@ -12,5 +12,5 @@ def series(coefficients: Iterable[Fraction], variable: str) -> str:
     >>> series([Fraction(1), Fraction(1, 2)], "z")
     '(1.0 + z * 0.5)'
     """
-    first, *others = coefficients
-    return f"({float(first)!r} + {variable} * {series(others, variable)})" if others else repr(float(first))
+    first, *lower = coefficients
+    return f"({float(first)!r} + {variable} * {series(lower, variable)})" if lower else repr(float(first))

@@ -12,17 +12,17 @@ from tilewright.kernels.helpers import Helper
 def _two_over_pi() -> str:
     """64 zero bits, then the bits of 2 / pi, in words of 64 bits, by Machin's formula for pi."""
     bits, guard = 1280, 64
-    one = 1 << (bits + guard)
+    unit = 1 << (bits + guard)
 
     def arctangent_of_inverse(x: int) -> int:
-        total, power, k = 0, one // x, 1
+        total, power, k = 0, unit // x, 1
         while power:
             total += power // k if k % 4 == 1 else -(power // k)
             power, k = power // (x * x), k + 2
         return total
 
     pi = 4 * (4 * arctangent_of_inverse(5) - arctangent_of_inverse(239))
-    value = (2 * one << bits) // pi
+    value = (2 * unit << bits) // pi
     words = [value >> (bits - 64 * (i + 1)) & (2**64 - 1) for i in range(bits // 64)]
     return ", ".join(["0", *(f"{word:#x}" for word in words)])
 
