@@ -9,7 +9,7 @@ import tilewright.onnx.backend as backend
 from tests.conformance.cases import Case
 from tilewright.errors import TilewrightError
 
-COMPILED, NUMPY, UNSUPPORTED, WRONG = "compiled", "own NumPy", "not supported", "wrong"
+COMPILED, NUMPY, UNSUPPORTED, WRONG = "compiled", "with NumPy", "not supported", "wrong"
 
 
 @dataclass(frozen=True, slots=True)

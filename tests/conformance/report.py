@@ -47,7 +47,7 @@ def page(outcomes: Outcomes) -> str:
 def _introduction(outcomes: Outcomes) -> Iterator[str]:
     yield "# Conformance with ONNX\n"
     yield "What becomes of the cases of `onnx.backend.test` (onnx 1.23). Made by `python -m tests.conformance --table`; a test at"
-    yield "every change keeps cases in their columns. *Compiled*: generated code alone; *own NumPy*: some operator runs as its"
+    yield "every change keeps cases in their columns. *Compiled*: generated code alone; *with NumPy*: some operator runs as its"
     yield "reference implementation between compiled parts.\n"
     yield table(outcomes)
 
