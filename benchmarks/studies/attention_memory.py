@@ -25,7 +25,7 @@ from tilewright_bench.cases.attention import AttentionCase
 from tilewright_bench.cases.attention_shapes import AttentionShape
 from tilewright_bench.cases.case import aligned
 from tilewright_bench.cases.required import NOTHING
-from tilewright_bench.own.attention import function
+from tilewright_bench.tilewright_contender.attention import function
 
 REQUIRED_BYTES = 16 << 20
 

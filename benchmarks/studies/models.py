@@ -84,7 +84,7 @@ def _contender(name: str, module: Any, operands: tuple[Any, ...]) -> Contender:
 
 
 TORCH = Peer("torch", ("torch",), prepare, "no gradients; eager, and compiled by Inductor with frozen weights")
-BENCHMARK: Benchmark[Any] = Benchmark("models", OF_FILES.own, {TORCH.name: TORCH, **OF_FILES.peers})
+BENCHMARK: Benchmark[Any] = Benchmark("models", OF_FILES.tilewright, {TORCH.name: TORCH, **OF_FILES.peers})
 
 
 def exported(names: Sequence[str], directory: Path, *, small: bool = False) -> list[ExportedCase]:

@@ -27,7 +27,7 @@ from tilewright_bench.cases.attention import AttentionCase
 from tilewright_bench.cases.case import aligned
 from tilewright_bench.cases.chains import ChainCase
 from tilewright_bench.environment import restart_if_unfair
-from tilewright_bench.measurement.contender import OWN, Contender, Peer
+from tilewright_bench.measurement.contender import TILEWRIGHT, Contender, Peer
 from tilewright_bench.run import Benchmark, Settings, measured
 
 WARRANTS = ("-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
@@ -46,11 +46,11 @@ def own(case: AnyCase, threads: int) -> Iterator[Contender]:
     """Our kernel, as the benchmark of such cases makes it."""
     match case:
         case ChainCase():
-            yield from CHAINS.own.prepare(case, threads)
+            yield from CHAINS.tilewright.prepare(case, threads)
         case AttentionCase():
-            yield from ATTENTION.own.prepare(case, threads)
+            yield from ATTENTION.tilewright.prepare(case, threads)
         case _:
-            yield from MLP.own.prepare(case, threads)
+            yield from MLP.tilewright.prepare(case, threads)
 
 
 def compiled(source: Path, defines: Sequence[str] = ()) -> ctypes.CDLL:
@@ -66,7 +66,7 @@ def benchmark(directory: Path) -> Benchmark[AnyCase]:
     """Our kernels with the yardsticks as the only peer."""
     note = f"hand-made prototypes of one shape each, gcc {' '.join(FLAGS)}"
     peer = Peer("yardstick", (), functools.partial(prepare, directory), note)
-    return Benchmark("yardsticks", Peer(OWN, (), own, "constant weights are closed over"), {peer.name: peer})
+    return Benchmark("yardsticks", Peer(TILEWRIGHT, (), own, "constant weights are closed over"), {peer.name: peer})
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:

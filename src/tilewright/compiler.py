@@ -72,11 +72,11 @@ REWRITES: tuple[Rewrite, ...] = (
     DeadCode(),  # again: of the changes that were folded now
     # Formulas: one spelling, rows of reductions, then maps point by point.
     PositionsForMasks(),  # before InlineConditions: a mask that is computed moves to where it is used
-    InlineConditions(),  # before JoinRows: a masked softmax is known with its condition inside
+    InlineConditions(),  # before FuseRowReductions: a masked softmax is known with its condition inside
     CanonicalBodies(),  # before anything that compares formulas
     FuseRowReductions(matches_only=True),  # before FuseMaps, which would take maps of softmax or norms into their neighbours
     FuseMaps(),  # before passes that look for a formula in one body
-    RecogniseFunctions(),  # before JoinRows takes the maps around rows: gelu is a function of a point, not of a row
+    RecogniseFunctions(),  # before FuseRowReductions takes the maps around rows: gelu is a function of a point, not of a row
     FoldAffineIntoWeights(),  # when scale and shift behind a product are one map
     FoldWrites(),  # again: an index change may now stand right behind the product whose factors went into its weights
     FuseRowReductions(),  # all other functions of rows, of maps that are as few as they get

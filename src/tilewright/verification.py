@@ -73,7 +73,7 @@ def _deviation(actual: Array, expected: Array) -> Array:
     return np.where(np.isnan(deviation), np.inf, deviation)
 
 
-def verify_meaning(graph: Graph, machine: Machine, *, fuse: bool | None = None, threads: int | None = None) -> None:
+def verify_results(graph: Graph, machine: Machine, *, fuse: bool | None = None, threads: int | None = None) -> None:
     """Raise `InternalError`, with the shrunken graph as dump, naming the first stage that changes results.
 
     Graphs that cannot be shrunk below MOST_POINTS_CHECKED points are passed over, and so are those that refuse every input that

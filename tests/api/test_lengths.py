@@ -54,7 +54,7 @@ def test_zero_and_one_stay_what_they_are_and_tell_nothing_of_equality() -> None:
     assert learned((1,), (5,)).key((5,)) == (5,)
 
 
-def test_pinned_buckets_are_specialised() -> None:
+def test_refused_buckets_are_specialised() -> None:
     lengths = learned((8, 8), (9, 9))
     lengths.specialise([1], (10, 10))
     assert shared(lengths, (10, 10)) == [[0]]

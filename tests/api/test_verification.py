@@ -16,7 +16,7 @@ from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.scalar import Literal, apply
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
-from tilewright.verification import Expected, verify_meaning
+from tilewright.verification import Expected, verify_results
 
 MACHINE = Machine.named("x86-64-v2")
 pytestmark = pytest.mark.needs("sse4_2")
@@ -42,13 +42,13 @@ def graph(*shapes: tuple[int, ...]) -> Graph:
 
 
 def test_a_right_graph_passes() -> None:
-    verify_meaning(graph((4, 5), (5, 6)), MACHINE)
+    verify_results(graph((4, 5), (5, 6)), MACHINE)
 
 
 def test_a_rewrite_that_changes_results_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "REWRITES", (*compiler.REWRITES[:5], Spoil(), *compiler.REWRITES[5:]))
     with pytest.raises(tw.InternalError, match="the rewrite spoil changes the result 'out'") as caught:
-        verify_meaning(graph((4, 5), (5, 6)), MACHINE)
+        verify_results(graph((4, 5), (5, 6)), MACHINE)
     assert "graph normalised" in caught.value.dump
 
 
@@ -60,7 +60,7 @@ def test_code_that_computes_something_else_is_named(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(compiler, "generate", spoiled)
     with pytest.raises(tw.InternalError, match="code generation changes the result 'out'"):
-        verify_meaning(graph((4, 5), (5, 6)), MACHINE)
+        verify_results(graph((4, 5), (5, 6)), MACHINE)
 
 
 LONG_SUMS: dict[str, tuple[tuple[int, ...], Any, Any]] = {
@@ -84,7 +84,7 @@ def graph_of(function: Any, shape: tuple[int, ...]) -> Graph:
 @pytest.mark.parametrize("case", LONG_SUMS)
 def test_the_roundings_of_a_long_sum_pass(case: str) -> None:
     shape, function, _ = LONG_SUMS[case]
-    verify_meaning(graph_of(function, shape), MACHINE)
+    verify_results(graph_of(function, shape), MACHINE)
 
 
 @pytest.mark.parametrize("case", LONG_SUMS)
@@ -93,20 +93,20 @@ def test_a_term_that_a_long_sum_lost_is_found(case: str, monkeypatch: pytest.Mon
     generate = compiler.generate
     monkeypatch.setattr(compiler, "generate", lambda _: generate(compiler.plan(graph_of(spoiled, shape), MACHINE)))
     with pytest.raises(tw.InternalError, match="code generation changes the result"):
-        verify_meaning(graph_of(function, shape), MACHINE)
+        verify_results(graph_of(function, shape), MACHINE)
 
 
 def test_large_graphs_are_verified_on_short_axes(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Graph] = []
     plan = compiler.plan
     monkeypatch.setattr(compiler, "plan", lambda graph, *rest, **options: seen.append(graph) or plan(graph, *rest, **options))
-    verify_meaning(graph((5000, 4000), (4000, 3000)), MACHINE)
+    verify_results(graph((5000, 4000), (4000, 3000)), MACHINE)
     assert [seen[0].tensor(name).shape for name in seen[0].inputs] == [(67, 67), (67, 67)]
 
 
 def test_kernels_are_verified_where_the_knob_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    monkeypatch.setattr(verification, "verify_meaning", lambda graph, *_, **__: calls.append(graph.name))
+    monkeypatch.setattr(verification, "verify_results", lambda graph, *_, **__: calls.append(graph.name))
     for value in ("0", "1"):
         monkeypatch.setenv("TILEWRIGHT_VERIFY", value)
         tw.jit(normalised, target=MACHINE)(random(4, 5), random(5, 6))

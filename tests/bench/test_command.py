@@ -8,7 +8,7 @@ import pytest
 from tilewright.cli.main import main
 from tilewright_bench.benchmarks import CHAINS
 from tilewright_bench.command import CHAIN_NAMES, GEMM_NAMES, names_of
-from tilewright_bench.measurement.contender import OWN
+from tilewright_bench.measurement.contender import TILEWRIGHT
 
 
 def test_names_are_known_and_in_any_case() -> None:
@@ -83,5 +83,5 @@ def test_attention_and_linear_layers_print_a_document_that_can_be_piped(
     assert main(["bench", benchmark, "--cases", name, "--peers", ",", "--repeats", "1", "--json", "-"]) == 0
     (result,) = json.loads(capsys.readouterr().out)["results"]
     assert result["case"] == name
-    assert [one["contender"] for one in result["timings"]] == [OWN]
+    assert [one["contender"] for one in result["timings"]] == [TILEWRIGHT]
     assert set(result["required"]) == {"share", "read_share", "ratio"}

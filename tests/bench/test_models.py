@@ -59,7 +59,7 @@ def test_work_is_counted_as_the_plan_counts_it(path):
     assert tested.moved_bytes >= 4 * (5 * 3 + 3 * 4 + 5 * 4 + 5 * 3)
 
 
-@pytest.mark.parametrize("peer", [MODELS.own, *MODELS.peers.values()], ids=lambda peer: peer.name)
+@pytest.mark.parametrize("peer", [MODELS.tilewright, *MODELS.peers.values()], ids=lambda peer: peer.name)
 def test_the_peers_compute_what_the_nodes_mean(peer, path):
     if peer.missing():
         pytest.skip(f"{', '.join(peer.missing())} not installed")

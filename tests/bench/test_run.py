@@ -11,7 +11,7 @@ from tilewright_bench.run import Benchmark
 
 
 def test_processes_measure_the_same_and_are_put_together(capsys: pytest.CaptureFixture[str]) -> None:
-    benchmark = Benchmark("hand-made", CHAINS.own, {"numpy": CHAINS.peers["numpy"]})
+    benchmark = Benchmark("hand-made", CHAINS.tilewright, {"numpy": CHAINS.peers["numpy"]})
     report = run.measured(benchmark, [ChainCase(TINY, False)], run.Settings(rounds=1, processes=2))
     assert report.provenance.processes == 2
     assert [timing.contender for timing in report.results[0].timings] == ["tilewright", "numpy"]

@@ -31,7 +31,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[tw.TilewrightError], str]] = {
         tw.DTypeError,
         "argument 'x' has dtype float64\n"
         "  why: compiled kernels take float32, truth values and integers\n"
-        "  hint: convert it: x.astype(numpy.float32); or pass interpret=True to run the NumPy meaning",
+        "  hint: convert it: x.astype(numpy.float32); or pass interpret=True to interpret the function in NumPy",
     ),
     "float16 argument in a container": (
         lambda: tw.jit(lambda p: p["w"][0] * 2)({"w": [X.astype("f2")]}),

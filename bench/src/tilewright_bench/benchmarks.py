@@ -19,8 +19,8 @@ from tilewright_bench.cases.gemm import GemmCase
 from tilewright_bench.cases.mlp import MlpCase
 from tilewright_bench.cases.model import ModelCase
 from tilewright_bench.measurement.contender import Peer
-from tilewright_bench.own import attention, chains, gemm, mlp, model
 from tilewright_bench.run import Benchmark
+from tilewright_bench.tilewright_contender import attention, chains, gemm, mlp, model
 
 
 @cache

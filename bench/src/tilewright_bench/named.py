@@ -13,7 +13,7 @@ from tilewright_bench.cases.attention import attention_cases
 from tilewright_bench.cases.chains import chain_cases
 from tilewright_bench.cases.mlp import mlp_cases
 from tilewright_bench.cases.model import ModelCase
-from tilewright_bench.measurement.contender import OWN, Contender
+from tilewright_bench.measurement.contender import TILEWRIGHT, Contender
 
 
 def case_names() -> Iterator[str]:
@@ -24,23 +24,23 @@ def case_names() -> Iterator[str]:
 
 
 def own_contender(name: str, threads: int) -> Contender:
-    """The contender, after its first call."""
-    module, case = _own_and_case(name)
-    contender: Contender = next(prepared for prepared in module.prepare(case, threads) if prepared.name == OWN)
+    """The contender, after its first call. Its name is an interface: `benchmarks.studies.paired` asks other revisions for it."""
+    peer, case = _peer_and_case(name)
+    contender: Contender = next(prepared for prepared in peer.prepare(case, threads) if prepared.name == TILEWRIGHT)
     contender.call()
     return contender
 
 
-def _own_and_case(name: str) -> tuple[Any, Any]:
+def _peer_and_case(name: str) -> tuple[Any, Any]:
     kind, _, rest = name.partition(":")
     match kind:
         case "chain":
             shape, _, variant = rest.partition(":")
-            return CHAINS.own, chain_cases([shape], variant, (False,))[0]
+            return CHAINS.tilewright, chain_cases([shape], variant, (False,))[0]
         case "attention":
-            return ATTENTION.own, attention_cases([rest])[0]
+            return ATTENTION.tilewright, attention_cases([rest])[0]
         case "mlp":
-            return MLP.own, mlp_cases([rest])[0]
+            return MLP.tilewright, mlp_cases([rest])[0]
         case "model":
-            return MODELS.own, ModelCase(Path(rest))
+            return MODELS.tilewright, ModelCase(Path(rest))
     raise ValueError(f"{name!r} names no case")

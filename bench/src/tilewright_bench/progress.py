@@ -1,4 +1,4 @@
-"""How far a benchmark is: a bar on a terminal, a line per case elsewhere; always on stderr."""
+"""Progress of a benchmark: a bar on a terminal, a line per case elsewhere; always on stderr."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.progress import Progress as Bar
 
 from tilewright.report import units
 from tilewright_bench.cases.case import Case
-from tilewright_bench.measurement.contender import OWN
+from tilewright_bench.measurement.contender import TILEWRIGHT
 from tilewright_bench.measurement.harness import CaseResult
 
 
@@ -39,7 +39,7 @@ class Progress:
         if self._bar and self._task is not None:
             self._bar.update(self._task, completed=self._done, description=f"{self._title}: {describe(case)}")
         elif result is not None:
-            timing = result.timing(OWN)
+            timing = result.timing(TILEWRIGHT)
             failed = timing.failure if timing and timing.failure else "wrong"
             seconds = units.seconds(timing.seconds) if timing and timing.seconds is not None else failed
             self._console.print(f"{self._title} [{self._done}/{self._total}] {describe(case)}: {seconds}", markup=False)

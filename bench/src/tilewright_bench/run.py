@@ -1,4 +1,4 @@
-"""From cases and peers to the report, in this process or in fresh ones."""
+"""Run of a benchmark: from cases and peers to the report, in this process or in fresh ones."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Listener = Callable[[Case, CaseResult | None], None]
 
 @dataclass(frozen=True, slots=True)
 class Benchmark(Generic[CaseT]):
-    """What can be measured: our own side, and the peers by name."""
+    """A benchmark: Tilewright as a contender, and the peers by name."""
 
     name: str
-    own: Peer[CaseT]
+    tilewright: Peer[CaseT]
     peers: Mapping[str, Peer[CaseT]]
 
     def chosen_peers(self, names: Sequence[str] | None) -> tuple[Peer[CaseT], ...]:
@@ -83,7 +83,7 @@ def run(benchmark: Benchmark[CaseT], cases: Sequence[CaseT], settings: Settings,
 
     Raises `TilewrightError` for a peer that is not installed.
     """
-    peers = (benchmark.own, *benchmark.chosen_peers(settings.peers))
+    peers = (benchmark.tilewright, *benchmark.chosen_peers(settings.peers))
     machine, compiler = calibration.ensure(), toolchain.find()
     measurer = measurement.compiled(compiler, machine)
     rates = MeasuredRates(measurer, machine, measurer.peak_loop("float32"))

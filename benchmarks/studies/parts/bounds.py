@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright_bench.cases.required import Required, missed
-from tilewright_bench.measurement.contender import OWN
+from tilewright_bench.measurement.contender import TILEWRIGHT
 from tilewright_bench.measurement.harness import CaseResult
 from tilewright_bench.tables import required_table
 from tilewright_bench.tables.means import geometric_mean, ratio
@@ -86,7 +86,7 @@ def explained(report: Report, file: Path = GAPS) -> list[str]:
 def _missed(result: CaseResult, even: CaseResult | None, isa: str) -> Sequence[str]:
     if result.required is not None:
         return required_table.shortfalls(result, even) if isa == AVX512 else ()
-    own = result.timing(OWN)
+    own = result.timing(TILEWRIGHT)
     shares = (own.share, own.read_share) if own is not None else (None, None)
     return list(missed(bound_of(result, isa), *shares, ratio(result)))
 

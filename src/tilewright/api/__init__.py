@@ -1,0 +1,1 @@
+"""Public API: `jit`, kernels, specs and configuration."""

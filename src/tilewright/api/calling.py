@@ -1,4 +1,4 @@
-"""How a call of the user's function becomes a flat list of arrays, and how flat results become what the function returns."""
+"""Calling conventions: the arguments of a call as a flat list of arrays, and flat results in the structure of the result."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def check_dtypes(specs: Sequence[TensorSpec], leaves: Sequence[Any]) -> None:
             raise DTypeError(
                 f"argument {spec.name!r} has dtype {spec.dtype}",
                 why=f"compiled kernels take {', '.join(ELEMENT_TYPES)}, truth values and integers",
-                hint=f"convert it: {_as_float32(spec.name, leaf)}; or pass interpret=True to run the NumPy meaning",
+                hint=f"convert it: {_as_float32(spec.name, leaf)}; or pass interpret=True to interpret the function in NumPy",
             )
 
 

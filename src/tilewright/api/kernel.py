@@ -81,9 +81,9 @@ class Lowered:
         values = artifact.recipe.values(self.graph.constants)
         executable = load(artifact, threads=self.threads, constants=[values[name] for name in packed])
         if settings.current().verify:
-            from tilewright.verification import verify_meaning
+            from tilewright.verification import verify_results
 
-            verify_meaning(self.graph, self.machine, fuse=self.fuse, threads=self.threads)
+            verify_results(self.graph, self.machine, fuse=self.fuse, threads=self.threads)
         return Kernel(self, executable, tuple(values[name] for name in of_calls))
 
     def _artifact(self) -> Artifact:

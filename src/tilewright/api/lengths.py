@@ -5,8 +5,8 @@ whose kernels serve a bucket of values each. Buckets grow by a factor of `FACTOR
 and 1, which are always specialised (NumPy broadcasts them, and a row of one is other work), loops over 1..4096 need eight
 kernels at most.
 
-Extents that were equal whenever both were above 1 share a symbol (keys, values and the last axis of a mask). A bucket that
-a function cannot be traced or planned with is pinned: its values are specialised.
+Extents that were equal whenever both were above 1 share a symbol (keys, values and the last axis of a mask). Where a
+function cannot be traced or planned with a bucket, its values are specialised.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class Signatures(Generic[TracedT, MadeT]):
                 return kernel
 
     def _make(self, key: Extents, extents: Extents, maker: Maker[TracedT, MadeT], making: Making) -> MadeT | None:
-        """A kernel; None where lengths were pinned instead."""
+        """A kernel; None where lengths were specialised instead."""
         problem = None
         try:
             kernel = self._attempt(key, extents, maker)
@@ -129,7 +129,7 @@ class Signatures(Generic[TracedT, MadeT]):
             making.end(problem)
 
     def _attempt(self, key: Extents, extents: Extents, maker: Maker[TracedT, MadeT]) -> MadeT | None:
-        """A kernel; None where lengths were pinned instead.
+        """A kernel; None where lengths were specialised instead.
 
         A function may refuse lengths in whatever way it likes; an error of this package is a bug if fixed extents do not meet it.
         """

@@ -1,0 +1,1 @@
+"""Command line: the subcommands of `tilewright`."""

@@ -1,4 +1,4 @@
-"""What the chains of Table IV compute, as a user would write it."""
+"""The chains of Table IV as NumPy functions, written as by a user."""
 
 from __future__ import annotations
 

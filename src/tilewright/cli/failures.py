@@ -1,4 +1,4 @@
-"""What is kept of an internal error, so that it can be reported and reproduced."""
+"""Records of internal errors, to report and reproduce them."""
 
 from __future__ import annotations
 

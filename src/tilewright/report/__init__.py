@@ -1,0 +1,1 @@
+"""Reports: plans, schedules and profiles as text."""

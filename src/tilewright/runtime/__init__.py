@@ -1,0 +1,1 @@
+"""Runtime: compiling, caching, loading and calling generated code."""

@@ -1,4 +1,4 @@
-"""What the C launcher is told about an entry point, and what its answers mean (see native/launcher.c)."""
+"""Interface of the C launcher: the description of an entry point, and the meaning of its answers (see native/launcher.c)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Tuning: cache simulation, replay of memory traces, and timing."""

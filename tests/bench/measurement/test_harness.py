@@ -10,7 +10,7 @@ from tests.support.hand_results import PRODUCTS, case, timing
 from tilewright_bench.cases.attention import AttentionCase
 from tilewright_bench.cases.chains import ChainCase
 from tilewright_bench.cases.required import Required
-from tilewright_bench.measurement.contender import OWN, PLAIN_READ, Contender, Peer
+from tilewright_bench.measurement.contender import PLAIN_READ, TILEWRIGHT, Contender, Peer
 from tilewright_bench.measurement.harness import CaseResult, Timing, measure
 from tilewright_bench.tables import required_table
 
@@ -71,11 +71,11 @@ def test_shares_of_reading_are_those_of_the_plain_read_in_the_same_round() -> No
     tested = AttentionCase(ATTENTIONS["decode"], "t", Required(read_share=0.9))
 
     def prepare(case: AttentionCase, threads: int) -> Iterator[Contender]:
-        for name, seconds in ((PLAIN_READ, 0.4), (OWN, 0.5)):
+        for name, seconds in ((PLAIN_READ, 0.4), (TILEWRIGHT, 0.5)):
             yield Contender(name, lambda: None, lambda: case.reference, remote_turn=lambda seconds=seconds: seconds)
 
-    result = measure(tested, [Peer(OWN, (), prepare, "")], threads=1, rounds=2, rates=RoundRates())
-    assert result.timing(OWN).read_share == pytest.approx(0.8)
+    result = measure(tested, [Peer(TILEWRIGHT, (), prepare, "")], threads=1, rounds=2, rates=RoundRates())
+    assert result.timing(TILEWRIGHT).read_share == pytest.approx(0.8)
     assert result.best_peer() is None
     assert required_table.shortfalls(result, None) == ["80.0% of the bandwidth (90% wanted)"]
 

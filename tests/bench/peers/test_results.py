@@ -23,7 +23,7 @@ COMPILED = "torch.compile"
 
 @pytest.mark.parametrize("prepacked", [False, True])
 @pytest.mark.parametrize("softmax", [False, True])
-@pytest.mark.parametrize("peer", [CHAINS.own, *CHAINS.peers.values()], ids=lambda peer: peer.name)
+@pytest.mark.parametrize("peer", [CHAINS.tilewright, *CHAINS.peers.values()], ids=lambda peer: peer.name)
 def test_peers_of_chains_compute_what_the_reference_says(peer: Peer[ChainCase], softmax: bool, prepacked: bool) -> None:
     if peer.missing():
         pytest.skip(f"{', '.join(peer.missing())} not installed")
@@ -35,7 +35,7 @@ def test_peers_of_chains_compute_what_the_reference_says(peer: Peer[ChainCase], 
 
 @pytest.mark.parametrize("prepacked", [False, True])
 @pytest.mark.parametrize("shape", [GemmShape(7, 5, 3), GemmShape(16, 16, 16)], ids=lambda shape: shape.name)
-@pytest.mark.parametrize("peer", [GEMMS.own, *GEMMS.peers.values()], ids=lambda peer: peer.name)
+@pytest.mark.parametrize("peer", [GEMMS.tilewright, *GEMMS.peers.values()], ids=lambda peer: peer.name)
 def test_peers_of_products_compute_what_the_reference_says(peer: Peer[GemmCase], shape: GemmShape, prepacked: bool) -> None:
     if peer.missing():
         pytest.skip(f"{', '.join(peer.missing())} not installed")
@@ -60,12 +60,12 @@ def test_peers_of_linear_layers_compute_what_the_reference_says(peer: Peer[MlpCa
 
 @pytest.mark.parametrize("name", ATTENTIONS)
 def test_our_attention_computes_what_the_reference_says(name: str) -> None:
-    _check(ATTENTION.own, AttentionCase(ATTENTIONS[name], "t"))
+    _check(ATTENTION.tilewright, AttentionCase(ATTENTIONS[name], "t"))
 
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_our_linear_layers_compute_what_the_reference_says(network: mlp_shapes.Network) -> None:
-    _check(MLP.own, MlpCase(NETWORKS[network], "t"))
+    _check(MLP.tilewright, MlpCase(NETWORKS[network], "t"))
 
 
 def _check(peer: Peer[Any], tested: AttentionCase | MlpCase) -> None:

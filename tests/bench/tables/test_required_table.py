@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.support.hand_results import PROVENANCE, case, timing
 from tilewright_bench.cases.required import NOTHING, Required
-from tilewright_bench.measurement.contender import OWN
+from tilewright_bench.measurement.contender import TILEWRIGHT
 from tilewright_bench.measurement.harness import CaseResult, Timing
 from tilewright_bench.tables import required_table
 from tilewright_bench.tables.report import Report
@@ -13,13 +13,13 @@ from tilewright_bench.tables.report import Report
 def hand_made() -> tuple[CaseResult, ...]:
     """One that passes, one that misses, one that cannot be computed, and the odd counterpart of the first."""
     title = next(iter(required_table.MEANS))
-    fast, slow = timing(OWN, 1.25e-3, 1.25e-3), timing(OWN, 1.6e-3, 1.6e-3)
+    fast, slow = timing(TILEWRIGHT, 1.25e-3, 1.25e-3), timing(TILEWRIGHT, 1.6e-3, 1.6e-3)
     peers = (
         timing("openvino", 2e-3, 1.25e-3),
         timing("avx512 torch in steps", 4e-3, 1.25e-3),
         timing("openvino sdpa", 3e-3, 1.25e-3),
     )
-    failed = Timing(OWN, None, float("inf"), failure="UnsupportedOperation: no such thing")
+    failed = Timing(TILEWRIGHT, None, float("inf"), failure="UnsupportedOperation: no such thing")
     return (
         replace(case("fast", title, fast, *peers), required=Required(share=0.75, ratio=1.5)),
         replace(case("slow", title, slow, timing("openvino", 2e-3, 1.6e-3)), required=Required(share=0.75)),

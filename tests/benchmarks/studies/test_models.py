@@ -21,7 +21,7 @@ def test_a_model_is_exported_once(mixer):
     assert again.path.stat().st_mtime_ns == written
 
 
-@pytest.mark.parametrize("peer", [models.BENCHMARK.own, *models.BENCHMARK.peers.values()], ids=lambda peer: peer.name)
+@pytest.mark.parametrize("peer", [models.BENCHMARK.tilewright, *models.BENCHMARK.peers.values()], ids=lambda peer: peer.name)
 def test_the_contenders_compute_what_torch_does_in_float64(peer, mixer):
     if peer.missing():
         pytest.skip(f"{', '.join(peer.missing())} not installed")

@@ -1,0 +1,1 @@
+"""Cases: the operations of the benchmarks, with their operands and references."""

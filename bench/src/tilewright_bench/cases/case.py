@@ -1,4 +1,4 @@
-"""What is measured: an operation with its data, and the float64 result that everyone is held against."""
+"""Cases: an operation with its data, and the float64 result that every contender is held against."""
 
 from __future__ import annotations
 

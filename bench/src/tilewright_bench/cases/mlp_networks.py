@@ -1,4 +1,4 @@
-"""What the networks of linear layers compute, written once for everyone who computes them."""
+"""Networks of linear layers, written once for all contenders."""
 
 from __future__ import annotations
 

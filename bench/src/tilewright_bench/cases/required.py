@@ -1,4 +1,4 @@
-"""What a case must reach, and what it misses."""
+"""Required results of a case, and shortfalls."""
 
 from __future__ import annotations
 

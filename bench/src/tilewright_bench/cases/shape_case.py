@@ -1,4 +1,4 @@
-"""What cases of a benchmark have in common that are a shape with operands: names, counts, and what is required."""
+"""Cases that are a shape with operands: names, counts, and required results."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Measurement: contenders, interleaved timing, worker processes and provenance."""

@@ -12,7 +12,7 @@ import numpy as np
 from tilewright.tune.timing.turns import seconds_per_call
 from tilewright_bench.cases.case import Case
 
-OWN = "tilewright"
+TILEWRIGHT = "tilewright"
 PLAIN_READ = "plain-read"
 """Takes turns where reading binds a case, and no part in the comparison."""
 CaseT = TypeVar("CaseT", bound=Case)

@@ -10,7 +10,7 @@ from tilewright.tune.timing.rates import Rates
 from tilewright.tune.timing.rounds import Round, interleaved
 from tilewright_bench.cases.case import TOLERANCE
 from tilewright_bench.cases.required import Required
-from tilewright_bench.measurement.contender import OWN, PLAIN_READ, CaseT, Contender, Peer
+from tilewright_bench.measurement.contender import PLAIN_READ, TILEWRIGHT, CaseT, Contender, Peer
 
 PAUSE_S = 5e-3
 """Before a turn with several threads: the worker threads of whoever ran before spin for some milliseconds."""
@@ -70,7 +70,7 @@ class CaseResult:
 
     def best_peer(self) -> Timing | None:
         """The fastest right contender apart from Tilewright and the plain read."""
-        aside = (OWN, PLAIN_READ)
+        aside = (TILEWRIGHT, PLAIN_READ)
         peers = [timing for timing in self.timings if timing.contender not in aside and timing.seconds is not None]
         return min(peers, key=lambda timing: timing.to_own or timing.seconds or 0.0, default=None)
 
@@ -136,7 +136,7 @@ def _timing(name: str, error: float, rounds: Sequence[Round], work: _Work) -> Ti
     turns = [pass_turns[name] for pass_turns in rounds if name in pass_turns]
     if not turns:
         return Timing(name, None, error)
-    pairs = [pass_turns[name].seconds / pass_turns[OWN].seconds for pass_turns in rounds if OWN in pass_turns]
+    pairs = [pass_turns[name].seconds / pass_turns[TILEWRIGHT].seconds for pass_turns in rounds if TILEWRIGHT in pass_turns]
     reads = [pass_turns[PLAIN_READ].seconds / pass_turns[name].seconds for pass_turns in rounds if PLAIN_READ in pass_turns]
     return Timing(
         name,

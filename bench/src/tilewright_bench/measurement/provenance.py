@@ -1,4 +1,4 @@
-"""Where a measurement comes from: machine, versions, commit, and what was done ahead for whom."""
+"""Provenance of a measurement: machine, versions, commit, and the work done ahead for each contender."""
 
 from __future__ import annotations
 

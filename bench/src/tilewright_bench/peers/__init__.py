@@ -1,0 +1,1 @@
+"""Peers: the libraries that Tilewright is measured against."""

@@ -1,0 +1,1 @@
+"""Tables: reports, means, predictions and required results as text."""

@@ -1,4 +1,4 @@
-"""What was planned for a model beside what its chains take: how good the prediction is, and how near the floor."""
+"""Predicted and measured times of the chains of a model: quality of the prediction, and distance from the floor."""
 
 from __future__ import annotations
 

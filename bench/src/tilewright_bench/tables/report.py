@@ -9,7 +9,7 @@ from typing import Any
 
 from tilewright.report import units
 from tilewright.report.layout import columns
-from tilewright_bench.measurement.contender import OWN
+from tilewright_bench.measurement.contender import TILEWRIGHT
 from tilewright_bench.measurement.harness import CaseResult, Timing
 from tilewright_bench.measurement.provenance import Provenance
 from tilewright_bench.tables import required_table
@@ -56,8 +56,8 @@ class Report:
         return [heading, *_table(results)]
 
     def wrong(self) -> tuple[str, ...]:
-        """The cases for which our own result is wrong; one that could not be computed has a reason instead."""
-        timings = [(result.case, result.timing(OWN)) for result in self.results]
+        """The cases for which the result of Tilewright is wrong; one that could not be computed has a reason instead."""
+        timings = [(result.case, result.timing(TILEWRIGHT)) for result in self.results]
         return tuple(case for case, timing in timings if timing and timing.seconds is None and not timing.failure)
 
 
@@ -94,7 +94,7 @@ def _unit(results: Sequence[CaseResult]) -> tuple[float, str]:
 
 def _read(result: CaseResult) -> str:
     """The level and its bandwidth, with our share of it where the bytes count: next to nothing in most products."""
-    timing = result.timing(OWN)
+    timing = result.timing(TILEWRIGHT)
     share = timing.read_share if timing is not None else None
     shown = f" ({share:.1%})" if share is not None and share >= SHOWN_READ_SHARE else ""
     return f"{result.level} {units.byte_rate(result.bandwidth_bytes_per_s)}{shown}"
@@ -127,8 +127,8 @@ def _failures(results: Sequence[CaseResult]) -> list[str]:
 
 
 def _in_case(result: CaseResult, timing: Timing) -> str:
-    """Which case, where that is our own."""
-    return f" in {result.case}" if timing.contender == OWN else ""
+    """Which case, for timings of Tilewright."""
+    return f" in {result.case}" if timing.contender == TILEWRIGHT else ""
 
 
 def _timing_document(timing: Timing) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tilewright.report import units
 from tilewright.report.layout import columns
 from tilewright_bench.cases.required import NOTHING, ODD_POINTS, missed
-from tilewright_bench.measurement.contender import OWN, PLAIN_READ
+from tilewright_bench.measurement.contender import PLAIN_READ, TILEWRIGHT
 from tilewright_bench.measurement.harness import CaseResult
 from tilewright_bench.tables.means import geometric_mean, ratio
 
@@ -19,7 +19,7 @@ NOT_YET = "not yet"
 
 def table(title: str, results: Sequence[CaseResult], everyone: Mapping[str, CaseResult]) -> list[str]:
     """The lines of one table; `everyone` finds the even counterparts of odd cases."""
-    timings = [timing for result in results for timing in result.timings if timing.contender != OWN and not timing.failure]
+    timings = [timing for result in results for timing in result.timings if timing.contender != TILEWRIGHT and not timing.failure]
     libraries = list(dict.fromkeys(library(timing.contender) for timing in timings))
     head = ["case", "peak", "ours", "GFLOP/s", "share", *libraries, "best peer", "peer/ours", "required", "verdict"]
     rows = [head, *(_row(result, libraries, everyone) for result in results)]
@@ -38,12 +38,12 @@ def library(contender: str) -> str:
 
 def shortfalls(result: CaseResult, even: CaseResult | None) -> list[str]:
     """What the case misses of what it must reach; for an odd one (`even` is its counterpart) of the even one's share."""
-    timing = result.timing(OWN)
+    timing = result.timing(TILEWRIGHT)
     if timing is None or timing.seconds is None:
         return [timing.failure if timing and timing.failure else "wrong"]
     required = result.required or NOTHING
     found = list(missed(required, timing.share, timing.read_share if _is_read(result) else None, ratio(result)))
-    beside = even.timing(OWN) if even else None
+    beside = even.timing(TILEWRIGHT) if even else None
     if even and beside and (share := result.bound_share(timing)) and (whole := even.bound_share(beside)):
         found += [f"{share - whole:+.1%} beside even sizes"] if share < whole - ODD_POINTS else []
     return found
@@ -55,7 +55,7 @@ def _row(result: CaseResult, libraries: Sequence[str], everyone: Mapping[str, Ca
     return [
         result.case,
         f"{result.peak_flops_per_s / 1e9:.0f}",
-        *_own(result),
+        *_tilewright(result),
         *(_cell(result, name) for name in libraries),
         best.contender if best else "-",
         "-" if factor is None else f"{factor:.3f}",
@@ -64,9 +64,9 @@ def _row(result: CaseResult, libraries: Sequence[str], everyone: Mapping[str, Ca
     ]
 
 
-def _own(result: CaseResult) -> list[str]:
+def _tilewright(result: CaseResult) -> list[str]:
     """Time, rate, and share of what binds."""
-    timing = result.timing(OWN)
+    timing = result.timing(TILEWRIGHT)
     if timing is None or timing.seconds is None:
         return [NOT_YET if timing and timing.failure else "WRONG", "-", "-"]
     share = result.bound_share(timing)

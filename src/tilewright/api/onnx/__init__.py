@@ -1,0 +1,1 @@
+"""ONNX sessions: `InferenceSession` and the backend interface of ONNX."""

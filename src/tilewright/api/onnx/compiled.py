@@ -53,9 +53,9 @@ def compiled(graph: Graph, machine: Machine, threads: int | None) -> Compiled:
     values = artifact.recipe.values(graph.constants)
     executable = load(artifact, threads=threads, constants=[values[name] for name in packed])
     if settings.current().verify:
-        from tilewright.verification import verify_meaning
+        from tilewright.verification import verify_results
 
-        verify_meaning(graph, machine, threads=threads)
+        verify_results(graph, machine, threads=threads)
     read = tuple(resident(values[name]) for name in of_calls)
     return Compiled(_without_constants(graph), executable, read)
 

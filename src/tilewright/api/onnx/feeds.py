@@ -1,4 +1,4 @@
-"""What a call gives a session, checked against what the model declares."""
+"""Feeds: the inputs of a session's call, checked against the declarations of the model."""
 
 from __future__ import annotations
 

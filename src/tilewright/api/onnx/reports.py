@@ -1,4 +1,4 @@
-"""What a session tells about itself: the plan of every stage, and what a call took beside it."""
+"""Reports of a session: the plan of every stage, and measured times beside predictions."""
 
 from __future__ import annotations
 

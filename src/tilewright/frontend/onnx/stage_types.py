@@ -16,10 +16,10 @@ Obstacle: TypeAlias = Callable[[Operator, Mapping[str, Tensor]], str]
 
 
 class NeedsValues(Exception):
-    """The contents of an input of the stage decide on shapes: it must be imported for these contents."""
+    """The value of an input of the stage decides on shapes: the stage must be imported for this value."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"the contents of {name!r} decide on shapes")
+        super().__init__(f"the value of {name!r} decides on shapes")
         self.name = name
 
 
@@ -79,4 +79,4 @@ class ImportRequest:
     known: Mapping[str, Any]
     wanted: Sequence[str]
     unknowable: frozenset[str] = frozenset()
-    """Inputs whose contents will not be told."""
+    """Inputs whose values stay unknown."""

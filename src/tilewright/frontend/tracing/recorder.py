@@ -91,7 +91,7 @@ class Recorder(Builder):
             f"{kind} of {operands} has {dtype} elements",
             where=user_location(),
             why=f"NumPy promotes to that type, and kernels compute {kind} in {', '.join(self.element_types)}",
-            hint="convert the operands: x.astype(numpy.float32); or pass interpret=True to run the NumPy meaning",
+            hint="convert the operands: x.astype(numpy.float32); or pass interpret=True to interpret the function in NumPy",
         )
 
     def _check_operands(self, operator: Operator, kind: str) -> None:
@@ -103,7 +103,7 @@ class Recorder(Builder):
                 f"{kind} of {dtype} elements",
                 where=user_location(),
                 why="compiled kernels take integers in comparisons, where and other elementwise functions only",
-                hint="convert them with .astype(numpy.float32), or pass interpret=True to run the NumPy meaning",
+                hint="convert them with .astype(numpy.float32), or pass interpret=True to interpret the function in NumPy",
             )
 
     def _check_type(self, dtype: str, subject: str) -> None:
@@ -114,5 +114,5 @@ class Recorder(Builder):
                 f"{subject} has dtype {dtype}",
                 where=user_location(),
                 why=f"compiled kernels compute in {', '.join(self.element_types)}; promotion follows the array API",
-                hint="convert arrays with .astype(numpy.float32), or pass interpret=True to run the NumPy meaning",
+                hint="convert arrays with .astype(numpy.float32), or pass interpret=True to interpret the function in NumPy",
             )

@@ -21,15 +21,15 @@ Operand: TypeAlias = Tensor | float
 
 
 class NotKnown(TilewrightError):
-    """A lowering needs the contents of a tensor that are not known while the graph is built."""
+    """A lowering needs the value of a tensor that is no known constant while the graph is built."""
 
     def __init__(self, tensor: str) -> None:
-        super().__init__(f"the contents of {tensor!r} are not known while the graph is built")
+        super().__init__(f"the value of {tensor!r} is not known while the graph is built")
         self.tensor = tensor
 
 
 class Builder:
-    """Collects operators, and knows the contents of some tensors.
+    """Collects operators, and constant values of tensors where they are known.
 
     >>> builder = Builder("f")
     >>> x = builder.input("x", (2, 3), "float32")
@@ -45,7 +45,7 @@ class Builder:
         self.inputs: list[str] = []
         self.constants: dict[str, Constant] = {}
         self.known: dict[str, np.ndarray] = {}
-        """Contents by tensor: constants, and integers made of extents (arrays of objects if some extent is symbolic)."""
+        """Constant values by tensor: constants, and integers made of extents (arrays of objects if some extent is symbolic)."""
         self._counts: dict[str, int] = {}
 
     # Tensors
@@ -57,22 +57,22 @@ class Builder:
         return tensor
 
     def constant(self, array: Any, name: str = "constant") -> Tensor:
-        """A tensor with these contents, which nobody may change any more."""
+        """A tensor with this constant value; the array must not change any more."""
         value = np.asarray(array)
         tensor = self.declare(Tensor(self.unique(name), value.shape, value.dtype.name))
         self.constants[tensor.name] = Constant(value)
         self.known[tensor.name] = value
         return tensor
 
-    def contents(self, tensor: Tensor) -> np.ndarray:
-        """The contents of a tensor; raises `NotKnown` if they are not."""
+    def constant_value(self, tensor: Tensor) -> np.ndarray:
+        """The constant value of a tensor; raises `NotKnown` if it is not known."""
         if tensor.name not in self.known:
             raise NotKnown(tensor.name)
         return self.known[tensor.name]
 
     def integers(self, tensor: Tensor) -> tuple[Extent, ...]:
-        """The contents of a tensor of integers, flattened: Python integers and symbolic extents. Raises `NotKnown`."""
-        return tuple(v if isinstance(v, SymbolicExtent) else int(v) for v in self.contents(tensor).reshape(-1).tolist())
+        """The constant value of a tensor of integers, flattened: Python integers and symbolic extents. Raises `NotKnown`."""
+        return tuple(v if isinstance(v, SymbolicExtent) else int(v) for v in self.constant_value(tensor).reshape(-1).tolist())
 
     # Operators
 

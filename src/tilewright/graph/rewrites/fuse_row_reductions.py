@@ -35,7 +35,7 @@ class FuseRowReductions:
 
     matches_only: bool = False
     """Whether other formulas stay as they are."""
-    name: str = "join-rows"
+    name: str = "fuse-row-reductions"
 
     def run(self, graph: Graph) -> Graph:
         """The graph with one operator for each such formula."""

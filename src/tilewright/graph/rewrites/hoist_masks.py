@@ -19,7 +19,7 @@ class HoistMasks:
     Only where a reduction reads the mask, which may then be left out of whole blocks.
     """
 
-    name: str = "masks-apart"
+    name: str = "hoist-masks"
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose masks choose between an element and a constant."""

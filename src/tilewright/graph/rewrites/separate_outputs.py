@@ -15,7 +15,7 @@ from tilewright.graph.types import Access, Axis, Graph, Operator, Tensor
 class SeparateOutputs:
     """An output that is an input, a constant, or an output already is a copy, under another name, in the same place."""
 
-    name: str = "outputs-apart"
+    name: str = "separate-outputs"
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose outputs all are written, each once."""

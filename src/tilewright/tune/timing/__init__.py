@@ -1,0 +1,1 @@
+"""Timing: rounds, turns, pairs and rates."""

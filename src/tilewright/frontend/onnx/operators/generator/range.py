@@ -46,7 +46,7 @@ class Range:
 
     def lower(self, builder: Builder, start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
         """Constants, or the positions along an axis: 0, 1, ... up to an extent that is known at run time, too."""
-        first, last, step = (builder.contents(operand).reshape(-1)[0] for operand in (start, limit, delta))
+        first, last, step = (builder.constant_value(operand).reshape(-1)[0] for operand in (start, limit, delta))
         if isinstance(last, SymbolicExtent) and (first, step) == (0, 1):
             return builder.record(arange, last, 0, 1, start.dtype, kind="arange")
         count = minus(last, first) if isinstance(first, SymbolicExtent) and step == 1 else None

@@ -48,7 +48,8 @@ class Resize:
         """Index changes and look-ups where the nearest elements are wanted, else one map of the taps per axis."""
         how = self._mode()
         known = (
-            None if operand is None else builder.contents(operand).reshape(-1).tolist() or None for operand in (scales, sizes)
+            None if operand is None else builder.constant_value(operand).reshape(-1).tolist() or None
+            for operand in (scales, sizes)
         )
         if self.coordinate_transformation_mode == "tf_crop_and_resize":
             raise UnsupportedOperation(

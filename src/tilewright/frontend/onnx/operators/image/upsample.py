@@ -27,7 +27,7 @@ class ResizeBefore11:
         return UpsampleBefore9(mode=self.mode, scales=np.reshape(scales, -1).tolist()).reference(x)
 
     def lower(self, builder: Builder, x: Tensor, scales: Tensor) -> Tensor:
-        known = builder.contents(scales).reshape(-1).tolist()
+        known = builder.constant_value(scales).reshape(-1).tolist()
         return UpsampleBefore9(mode=self.mode, scales=known).lower(builder, x)
 
 

@@ -32,7 +32,7 @@ class Dropout:
 
     def lower(self, builder: Builder, x: Tensor, ratio: Tensor | None = None, training_mode: Tensor | None = None) -> Any:
         """Nothing, in inference."""
-        if training_mode is not None and builder.contents(training_mode).any():
+        if training_mode is not None and builder.constant_value(training_mode).any():
             raise UnsupportedOperation("Dropout in training in generated code")
         return _unchanged(builder, x, self.output_count)
 

@@ -48,7 +48,7 @@ class Cumulate:
     def lower(self, builder: Builder, x: Tensor, axis: Tensor) -> Tensor:
         """A reduction behind a guard."""
         kind = f"cum{self.function}"
-        along = normalize_axis(int(builder.contents(axis).reshape(-1)[0]), len(x.shape), kind)
+        along = normalize_axis(int(builder.constant_value(axis).reshape(-1)[0]), len(x.shape), kind)
         extent = x.shape[along]
         if not isinstance(extent, int) or extent > LONGEST:
             raise UnsupportedOperation(f"{kind} along {extent} elements in generated code", why=f"at most {LONGEST} are")

@@ -58,7 +58,7 @@ class Reduce:
 
     def lower(self, builder: Builder, x: Tensor, axes: Tensor | None = None) -> Tensor:
         """A reduction, with maps before and behind it."""
-        chosen = self._chosen(None if axes is None else builder.contents(axes), len(x.shape))
+        chosen = self._chosen(None if axes is None else builder.constant_value(axes), len(x.shape))
         return _lowered(builder, self.name, x, chosen, bool(self.keepdims))
 
     def _chosen(self, axes: Any, rank: int) -> tuple[int, ...]:

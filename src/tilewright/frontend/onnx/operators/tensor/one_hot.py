@@ -35,7 +35,7 @@ class OneHot:
 
     def lower(self, builder: Builder, ids: Tensor, depth: Tensor, values: Tensor) -> Tensor:
         """A comparison with the positions along the new dimension."""
-        (count,) = builder.contents(depth).reshape(-1).tolist()
+        (count,) = builder.constant_value(depth).reshape(-1).tolist()
         if values.shape != (2,):
             raise ShapeError("the values of OneHot are two", where="OneHot")
         if not isinstance(count, int | float) or not 0 <= count < 1 << 24:

@@ -54,7 +54,7 @@ class Pad:
         mode = _checked(self.mode)
         amounts = _pads(_integers(builder, pads), None if axes is None else _integers(builder, axes), len(x.shape))
         is_needed = mode == "constant" and constant_value is not None and any(map(any, amounts))
-        value = builder.contents(constant_value).reshape(-1)[0] if is_needed and constant_value is not None else 0
+        value = builder.constant_value(constant_value).reshape(-1)[0] if is_needed and constant_value is not None else 0
         return _lowered(builder, x, amounts, value, mode)
 
 

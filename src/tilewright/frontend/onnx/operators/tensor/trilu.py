@@ -37,7 +37,7 @@ class Trilu:
         """A comparison of positions."""
         if len(x.shape) < 2:
             raise ShapeError(f"a triangle of shape {shape_text(x.shape)}", where="Trilu")
-        diagonal = 0 if k is None else int(builder.contents(k).reshape(-1)[0])
+        diagonal = 0 if k is None else int(builder.constant_value(k).reshape(-1)[0])
         return builder.record(_triangle, x, diagonal, bool(self.upper), kind="trilu")
 
 

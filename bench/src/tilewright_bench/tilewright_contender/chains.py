@@ -9,7 +9,7 @@ import tilewright as tw
 from tilewright.cli import chain_functions
 from tilewright_bench.cases.case import FloatArray, aligned
 from tilewright_bench.cases.chains import ChainCase
-from tilewright_bench.measurement.contender import OWN, Contender, Peer
+from tilewright_bench.measurement.contender import TILEWRIGHT, Contender, Peer
 
 
 def prepare(case: ChainCase, threads: int) -> Iterator[Contender]:
@@ -19,7 +19,7 @@ def prepare(case: ChainCase, threads: int) -> Iterator[Contender]:
     given = case.operands[:1] if case.prepacked else case.operands
     kernel = tw.jit(_with_constants(function, b, d) if case.prepacked else function, threads=threads).lower(*given).compile()
     out = aligned(case.result_shape)
-    yield Contender(OWN, lambda: kernel(*given, out=out), lambda: out)
+    yield Contender(TILEWRIGHT, lambda: kernel(*given, out=out), lambda: out)
 
 
 def _with_constants(function: Callable[..., Any], b: FloatArray, d: FloatArray) -> Callable[[Any], Any]:
@@ -32,7 +32,7 @@ def _with_constants(function: Callable[..., Any], b: FloatArray, d: FloatArray) 
 
 
 PEER = Peer(
-    OWN,
+    TILEWRIGHT,
     (),
     prepare,
     "packs its operands inside the measured call",

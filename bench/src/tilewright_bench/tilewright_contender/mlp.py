@@ -12,7 +12,7 @@ from tilewright_bench.cases.case import aligned
 from tilewright_bench.cases.mlp import MlpCase
 from tilewright_bench.cases.mlp_networks import EPSILON, network
 from tilewright_bench.measurement import plain_read
-from tilewright_bench.measurement.contender import OWN, Contender, Peer
+from tilewright_bench.measurement.contender import TILEWRIGHT, Contender, Peer
 
 
 def prepare(case: MlpCase, threads: int) -> Iterator[Contender]:
@@ -24,7 +24,7 @@ def prepare(case: MlpCase, threads: int) -> Iterator[Contender]:
 
     kernel = tw.jit(function, threads=threads).lower(case.rows).compile()
     out = aligned(case.result_shape)
-    yield Contender(OWN, lambda: kernel(case.rows, out=out), lambda: out)
+    yield Contender(TILEWRIGHT, lambda: kernel(case.rows, out=out), lambda: out)
 
 
 class Traced:
@@ -54,4 +54,4 @@ class Traced:
         return centred / tw.sqrt(tw.mean(centred * centred, axis=-1, keepdims=True) + EPSILON)
 
 
-PEER = Peer(OWN, (), prepare, "weights are NumPy arrays that the jitted function closes over, packed when it is compiled")
+PEER = Peer(TILEWRIGHT, (), prepare, "weights are NumPy arrays that the jitted function closes over, packed when it is compiled")

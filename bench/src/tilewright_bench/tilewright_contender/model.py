@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tilewright_bench.cases.model import ModelCase, joined
-from tilewright_bench.measurement.contender import OWN, Contender, Peer
+from tilewright_bench.measurement.contender import TILEWRIGHT, Contender, Peer
 
 
 def prepare(case: ModelCase, threads: int) -> Iterator[Contender]:
@@ -20,7 +20,7 @@ def prepare(case: ModelCase, threads: int) -> Iterator[Contender]:
     def call() -> None:
         last[:] = session.run(None, case.feeds)
 
-    yield Contender(OWN, call, lambda: joined(last))
+    yield Contender(TILEWRIGHT, call, lambda: joined(last))
 
 
-PEER = Peer(OWN, (), prepare, "session.run(None, feeds); outputs are made by every call", may_fail=False)
+PEER = Peer(TILEWRIGHT, (), prepare, "session.run(None, feeds); outputs are made by every call", may_fail=False)

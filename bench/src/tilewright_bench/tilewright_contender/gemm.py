@@ -14,7 +14,7 @@ from tilewright.runtime.executable import Executable
 from tilewright_bench.cases.case import FloatArray, aligned
 from tilewright_bench.cases.gemm import GemmCase
 from tilewright_bench.measurement import call_loops
-from tilewright_bench.measurement.contender import OWN, Contender, Peer
+from tilewright_bench.measurement.contender import TILEWRIGHT, Contender, Peer
 
 
 def prepare(case: GemmCase, threads: int) -> Iterator[Contender]:
@@ -25,10 +25,10 @@ def prepare(case: GemmCase, threads: int) -> Iterator[Contender]:
     if case.shape.is_square:
         runs = call_loops.executions(case.flops)
         executable, inputs = _executable(lowered.model_plan, threads, given)
-        yield Contender(OWN, lambda: executable.run_repeatedly(runs, inputs, (out,)), lambda: out, runs)
+        yield Contender(TILEWRIGHT, lambda: executable.run_repeatedly(runs, inputs, (out,)), lambda: out, runs)
     else:
         kernel = lowered.compile()
-        yield Contender(OWN, lambda: kernel(*given, out=out), lambda: out)
+        yield Contender(TILEWRIGHT, lambda: kernel(*given, out=out), lambda: out)
 
 
 def gemm(a: Any, b: Any) -> Any:
@@ -56,7 +56,7 @@ def _executable(
 
 
 PEER = Peer(
-    OWN,
+    TILEWRIGHT,
     (),
     prepare,
     "packs its operands inside the measured call; squares: in a loop in C",

@@ -12,7 +12,7 @@ from tilewright_bench.cases.attention import AttentionCase
 from tilewright_bench.cases.attention_shapes import AttentionShape
 from tilewright_bench.cases.case import aligned
 from tilewright_bench.measurement import plain_read
-from tilewright_bench.measurement.contender import OWN, Contender, Peer
+from tilewright_bench.measurement.contender import TILEWRIGHT, Contender, Peer
 
 
 def prepare(case: AttentionCase, threads: int) -> Iterator[Contender]:
@@ -21,7 +21,7 @@ def prepare(case: AttentionCase, threads: int) -> Iterator[Contender]:
     given = (*case.operands, *_extra(case))
     kernel = tw.jit(function(case.shape), threads=threads).lower(*given).compile()
     out = aligned(case.result_shape)
-    yield Contender(OWN, lambda: kernel(*given, out=out), lambda: out)
+    yield Contender(TILEWRIGHT, lambda: kernel(*given, out=out), lambda: out)
 
 
 def _extra(case: AttentionCase) -> tuple[Any, ...]:
@@ -52,4 +52,6 @@ def function(shape: AttentionShape) -> Callable[..., Any]:
     return attention
 
 
-PEER = Peer(OWN, (), prepare, "packs its operands inside the measured call; takes key lengths as such, other masks as peers do")
+PEER = Peer(
+    TILEWRIGHT, (), prepare, "packs its operands inside the measured call; takes key lengths as such, other masks as peers do"
+)

@@ -1,0 +1,1 @@
+"""Tilewright as a contender, one module per benchmark."""
