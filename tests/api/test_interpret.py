@@ -1,4 +1,4 @@
-"""Calling conventions of jitted functions, by their NumPy meaning: no compiler runs."""
+"""Calling conventions of jitted functions, interpreted in NumPy: no compiler runs."""
 
 from __future__ import annotations
 

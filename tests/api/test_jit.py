@@ -29,7 +29,7 @@ def operands(b: int = 2, m: int = 21, k: int = 8, rows: int = 19, n: int = 12) -
 
 
 def exact(function: Any, *arrays: np.ndarray) -> Any:
-    """The function's NumPy meaning in float64."""
+    """The function interpreted by NumPy in float64."""
     return tw.jit(function)(*(np.asarray(array, np.float64) for array in arrays), interpret=True)
 
 

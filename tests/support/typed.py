@@ -1,4 +1,4 @@
-"""Graphs of operators in many element types, built one by one, and run against their NumPy meaning."""
+"""Graphs of operators in many element types, built one by one, and run against their NumPy reference."""
 
 from __future__ import annotations
 

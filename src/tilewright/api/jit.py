@@ -161,8 +161,8 @@ class Jitted:
         """Run the kernel for these arguments; the first call of a signature compiles it.
 
         `out` takes the results (one array, or containers nested like the result; elements share no memory) and is returned.
-        `interpret=True` interprets the function in NumPy instead, in any element type. Inside another traced function the function is
-        simply inlined.
+        `interpret=True` interprets the function in NumPy instead, in any element type. Inside another traced function the
+        function is simply inlined.
         """
         try:
             is_plain = not (options or interpret or self._binder.static_names)

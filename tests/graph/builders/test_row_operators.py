@@ -1,4 +1,4 @@
-"""Softmax and reductions: their NumPy meaning, and the online and split execution that the rescaling rule promises."""
+"""Softmax and reductions: their NumPy reference, and the online and split execution that the rescaling rule promises."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def in_layout(array: np.ndarray, layout: str) -> np.ndarray:
 
 
 def evaluate(text: str, names: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The NumPy meaning of a line."""
+    """The NumPy reference of a line."""
     with np.errstate(all="ignore"):
         return np.asarray(eval(text, {"F": SimpleNamespace(**vars(reference))}, dict(names)))
 
