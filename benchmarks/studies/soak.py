@@ -26,10 +26,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from benchmarks.studies.parts.soak_program import Program, Shapes
 from tilewright.report import units
 
 Array: TypeAlias = np.ndarray[Any, Any]
-Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 
 TOLERANCE = 1e-4
 """Relative to the largest element of what is expected."""
@@ -39,16 +39,6 @@ SAMPLE_S = 5.0
 STEPS_MS = (1, 5, 10, 20, 50, 100, 200)
 SHOWN = 3
 """Of the longest calls."""
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """Something to call, the shapes that it takes, and what it means."""
-
-    name: str
-    call: Callable[..., Any]
-    shapes: Callable[[random.Random], Shapes]
-    meaning: Callable[..., Any]
 
 
 @dataclass(slots=True)

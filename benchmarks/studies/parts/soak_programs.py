@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from onnx import helper, numpy_helper
 
 import tilewright as tw
-from benchmarks.studies.soak import Program, Shapes
+from benchmarks.studies.parts.soak_program import Program, Shapes
 from tilewright.onnx import InferenceSession
 
 Array: TypeAlias = np.ndarray[Any, Any]
