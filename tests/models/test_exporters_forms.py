@@ -94,7 +94,7 @@ def _chains(path):
 
 def _described(operator):
     points = math.prod(axis.extent for axis in operator.axes)
-    return points, operator.is_contraction(), operator.is_row_operator(), tuple(sorted(operator.functions()))
+    return points, operator.is_contraction(), operator.is_row_reduction(), tuple(sorted(operator.functions()))
 
 
 @pytest.fixture(scope="module", params=FORMS)

@@ -21,10 +21,10 @@ def test_equal_chains_have_analyses_of_their_own() -> None:
     assert analysis_of(first) is not analysis_of(second)
 
 
-def test_facts_do_not_keep_their_chain_alive() -> None:
+def test_results_do_not_keep_their_chain_alive() -> None:
     plan = plan_chain(batch_chain(2, 64, 32, 32, 64, with_softmax=True), CASCADE_LAKE, kernels=KERNELS)
     analysis = analysis_of(plan.chain)
-    assert analysis.facts
+    assert analysis.results
     del plan
     gc.collect()
     assert analysis.chain() is None

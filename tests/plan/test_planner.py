@@ -58,7 +58,7 @@ def test_every_chain_of_table_iv_plans(name: str, with_softmax: bool) -> None:
 @pytest.mark.parametrize(("keys", "is_cut"), [(512, False), (4096, True), (16384, True)])
 def test_rows_that_leave_l1_run_in_blocks_of_keys(keys: int, is_cut: bool) -> None:
     plan = plan_chain(batch_chain(8, 4096, 64, 64, keys, with_softmax=True), CASCADE_LAKE, kernels=KERNELS)
-    rows = next(operator for operator in plan.chain.operators if operator.is_row_operator())
+    rows = next(operator for operator in plan.chain.operators if operator.is_row_reduction())
     assert bool(cut_axes(plan.chain, plan.schedule, rows)) == is_cut
     assert plan.scratch_bytes < 1 << 23
 
@@ -67,7 +67,7 @@ def test_later_passes_cost_where_l1_has_lost_the_rows() -> None:
     chain = batch_chain(1, 64, 64, 64, 4096, with_softmax=True)
     roles = {one.name: contraction_roles(one) for one in chain.operators if one.is_contraction()}
     context = context_of(chain, CASCADE_LAKE, dict.fromkeys(roles, KERNELS[0]), roles, DEFAULT)
-    rows = next(operator for operator in context.chain.operators if operator.is_row_operator())
+    rows = next(operator for operator in context.chain.operators if operator.is_row_reduction())
     lost_s, kept_s = (later_passes_seconds(context, rows, blocks, 1) for blocks in (1, 8))
     bandwidth = context.machine.levels[1].bandwidth_bytes_per_s
     assert lost_s == pytest.approx(context.coefficients.visible_later_passes * 4 * 64 * 4096 / bandwidth)

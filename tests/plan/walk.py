@@ -192,7 +192,7 @@ def walked_live(chain: Chain, schedule: Schedule, tensors: tuple[str, ...]) -> l
 
 def row_operators(chain: Chain) -> list[Operator]:
     """The operators that need whole rows, or their states from block to block."""
-    return [operator for operator in chain.operators if operator.is_row_operator()]
+    return [operator for operator in chain.operators if operator.is_row_reduction()]
 
 
 def walked_rows(chain: Chain, schedule: Schedule, operator: Operator) -> list[int]:

@@ -1,0 +1,1 @@
+"""Code generation: plans lowered to loop nests, and loop nests emitted as C."""

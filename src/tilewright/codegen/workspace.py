@@ -44,7 +44,7 @@ class Workspace:
 
 
 def arranged(allocations: Sequence[Allocation], hints: Mapping[str, int]) -> Workspace:
-    """The places of all tenants, each on cache lines of its own. `hints` are the planned values of run-time extents."""
+    """The places of all allocations, each on cache lines of its own. `hints` are the planned values of run-time extents."""
     sizes = [round_up(allocation.elements, CACHE_LINE_FLOATS) for allocation in allocations]
     intervals = [
         Interval(evaluated(size, hints), allocation.first, allocation.last)
@@ -65,7 +65,7 @@ def _offsets(intervals: Sequence[Interval], sizes: Sequence[Value]) -> tuple[Seq
 
 
 def _starts(chosen: Sequence[int], sizes: Sequence[Value]) -> tuple[list[Value], Value]:
-    """Where every slot begins, and the end of the last one: a slot is as large as the largest of its tenants."""
+    """Where every slot begins, and the end of the last one: a slot is as large as the largest of its allocations."""
     largest: dict[int, Value] = {}
     for slot, size in zip(chosen, sizes, strict=True):
         largest[slot] = maximum(largest[slot], size) if slot in largest else size

@@ -1,0 +1,1 @@
+"""The graph: operators as index maps and scalar bodies, their builders, the rewrites, and the reference interpreter."""

@@ -1,4 +1,4 @@
-"""How the constants of generated code come from those of the graph that was compiled: what can be kept without their contents.
+"""Recipe by which the constants of generated code come from those of the compiled graph; it holds none of their values.
 
 Whoever loads remembered code has the constants of the graph, and neither rewrites nor plans it again.
 """

@@ -1,4 +1,4 @@
-"""Which operators are computed exactly, in the C type of their accumulator, and which in vectors of float32.
+"""Choice between exact computation, in the C type of an operator's accumulator, and vectors of float32.
 
 Kernels know one vector type. Truth values, halves and integers that an operator with a float32 accumulator reads are converted
 to it where they are loaded; integers and doubles as accumulators are no floats, and their operators are loops in plain C.

@@ -1,4 +1,4 @@
-"""What a graph means: a direct NumPy evaluation of index maps, guards and reductions. The oracle of all tests.
+"""Reference interpreter: a direct NumPy evaluation of index maps, guards and reductions. The oracle of all tests.
 
 Every operator is evaluated point by point from its types alone (reads gathered into the grid of its axes, body, reduction,
 write), so a builder in `builders` needs no reference of its own. Contractions go through `numpy.einsum`.

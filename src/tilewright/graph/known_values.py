@@ -1,4 +1,4 @@
-"""What a scalar expression is worth where some of its leaves are known and all others are finite numbers."""
+"""Values of scalar expressions where some of its leaves are known and all others are finite numbers."""
 
 from __future__ import annotations
 

@@ -36,9 +36,13 @@ def scaled_reduction(reduction: Reduction, factor: float) -> Reduction | None:
         state if state.name in extremes else replace(state, contribution=rewrite(state.contribution, by_factor))
         for state in reduction.states
     )
-    laws = tuple(replace(law, factor=rewrite(law.factor, by_factor)) for law in reduction.rescales)
-    found = Reduction(states, rewrite(reduction.finish, by_factor), laws)
-    rest = [state.contribution for state in states if state.name not in extremes] + [found.finish] + [law.factor for law in laws]
+    rescales = tuple(replace(rescale, factor=rewrite(rescale.factor, by_factor)) for rescale in reduction.rescales)
+    found = Reduction(states, rewrite(reduction.finish, by_factor), rescales)
+    rest = (
+        [state.contribution for state in states if state.name not in extremes]
+        + [found.finish]
+        + [rescale.factor for rescale in rescales]
+    )
     return None if any(_sees_more(scalar, leaves) for scalar in rest) else found
 
 

@@ -1,4 +1,4 @@
-"""What the scalar functions that NumPy lacks mean: computed in float64, by formulas that lose no digits in the tails."""
+"""Reference of the scalar functions that NumPy lacks: computed in float64, by formulas that lose no digits in the tails."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class Rescale:
     """When states change, `target` (a later state, or "result" for finished values and sums of them) is multiplied by `factor`.
 
     The factor speaks of `State` (new) and `Previous` (old). Online softmax (Milakov and Gimelshein 2018, algorithm 3) is
-    `Rescale("row_sum", exp(old maximum - new maximum))`; split reductions merge by the same law.
+    `Rescale("row_sum", exp(old maximum - new maximum))`; partial results are combined by the same rule.
     """
 
     target: str
@@ -180,7 +180,7 @@ class Operator:
         """Whether it computes every written element from single elements, with no reduction."""
         return self.reduction is None
 
-    def is_row_operator(self) -> bool:
+    def is_row_reduction(self) -> bool:
         """Whether it needs whole rows before it can finish: a reduction other than a contraction."""
         return self.reduction is not None and not self.is_contraction()
 

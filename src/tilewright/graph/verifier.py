@@ -206,15 +206,15 @@ def _scalar_problems(operator: Operator) -> Iterator[str]:
         known.append(state.name)
     yield from _expression_problems(operator, operator.reduction.finish, known)
     for rescale in operator.reduction.rescales:
-        yield from _expression_problems(operator, rescale.factor, known, law=True)
+        yield from _expression_problems(operator, rescale.factor, known, is_rescale=True)
         if rescale.target not in (*known[1:], "result"):
             yield f"rescaling of {rescale.target!r}, which is no later state and not the result"
 
 
 def _expression_problems(
-    operator: Operator, scalar: Scalar, states: Collection[str], *, inside: bool = True, law: bool = False
+    operator: Operator, scalar: Scalar, states: Collection[str], *, inside: bool = True, is_rescale: bool = False
 ) -> Iterator[str]:
-    """`inside` a reduction there are points and states; only in a rescaling `law` there are previous states."""
+    """`inside` a reduction there are points and states; only in a rescaling rule (`is_rescale`) there are previous states."""
     for node in subexpressions(scalar):
         match node:
             case Apply(function, operands) if function not in FUNCTIONS:
@@ -225,9 +225,9 @@ def _expression_problems(
                 yield f"read {read} does not exist"
             case State(name) if name not in states:
                 yield f"state {name!r} is not known here"
-            case Previous(name) if not law or name not in states:
+            case Previous(name) if not is_rescale or name not in states:
                 yield f"the previous value of {name!r} is not known here"
-            case Point() if not inside or law:
+            case Point() if not inside or is_rescale:
                 yield "a point outside a reduction"
             case AxisValue(axis) if axis not in {a.name for a in operator.axes}:
                 yield f"the position along an unknown axis {axis!r}"

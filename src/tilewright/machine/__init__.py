@@ -1,4 +1,4 @@
-"""Where to compute: the machine's description, its detection, and the machines known by name."""
+"""Machines: their description, detection, and the machines known by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many CPUs this process may really use: its affinity mask, cut down by the CPU quotas of its control groups."""
+"""Number of CPUs that this process may really use: its affinity mask, cut down by the CPU quotas of its control groups."""
 
 from __future__ import annotations
 

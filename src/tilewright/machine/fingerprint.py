@@ -1,4 +1,4 @@
-"""What a calibration belongs to: the CPU's family, model, stepping, usable features and cache sizes."""
+"""Fingerprint of a CPU, to which a calibration belongs: the CPU's family, model, stepping, usable features and cache sizes."""
 
 from __future__ import annotations
 

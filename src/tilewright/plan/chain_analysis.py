@@ -1,4 +1,4 @@
-"""Chain analysis: facts of a chain that planning asks for thousands of times, each derived once per chain."""
+"""Chain analysis: properties of a chain that planning needs thousands of times, each derived once per chain."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from weakref import ref
 
 from tilewright.graph.types import Chain
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 
 
 @dataclass(frozen=True, slots=True)
 class ChainAnalysis:
-    """The facts of one chain, by question and arguments. Nobody may change a fact, and none may refer to the chain itself."""
+    """Results of one chain, by function and arguments. Nobody may change a result, and none may refer to the chain itself."""
 
     chain: ref[Chain]
-    facts: dict[Hashable, object] = field(default_factory=dict)
+    results: dict[Hashable, object] = field(default_factory=dict)
 
 
 _analyses: dict[int, ChainAnalysis] = {}
-"""Of the chains that are alive, by identity: comparing chains would take longer than most answers."""
+"""Of the chains that are alive, by identity: comparing chains would take longer than most analyses."""
 
 
 def analysis_of(chain: Chain) -> ChainAnalysis:
@@ -34,7 +34,7 @@ def analysis_of(chain: Chain) -> ChainAnalysis:
     return _analyses[key]
 
 
-def derived_once(question: Callable[Concatenate[Chain, Arguments], Answer]) -> Callable[Concatenate[Chain, Arguments], Answer]:
+def derived_once(function: Callable[Concatenate[Chain, Arguments], Result]) -> Callable[Concatenate[Chain, Arguments], Result]:
     """A function of a chain, and of hashable arguments, that is evaluated once for each of them.
 
     >>> asked = []
@@ -44,12 +44,12 @@ def derived_once(question: Callable[Concatenate[Chain, Arguments], Answer]) -> C
     (0, 0, 0, [2, 3])
     """
 
-    @wraps(question)
-    def answer(chain: Chain, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Answer:
-        facts = analysis_of(chain).facts
-        key = question, arguments, tuple(named.items())
-        if key not in facts:
-            facts[key] = question(chain, *arguments, **named)
-        return cast(Answer, facts[key])
+    @wraps(function)
+    def analysed(chain: Chain, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+        results = analysis_of(chain).results
+        key = function, arguments, tuple(named.items())
+        if key not in results:
+            results[key] = function(chain, *arguments, **named)
+        return cast(Result, results[key])
 
-    return answer
+    return analysed

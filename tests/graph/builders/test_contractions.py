@@ -44,7 +44,7 @@ def test_one_operand_is_an_index_change_or_a_sum(text: str, shape: tuple[int, ..
     x = random(*shape)
     tensor = Tensor("x", shape)
     operator, result = einsum.einsum(text, [tensor], name="one", result="out")
-    assert operator.is_index_change() or operator.is_row_operator()
+    assert operator.is_index_change() or operator.is_row_reduction()
     np.testing.assert_allclose(run((operator, result), [tensor], {"x": x}, "float64"), np.einsum(text, x.astype("f8")))
 
 

@@ -220,7 +220,7 @@ def test_scales_move_into_row_operators(name: str) -> None:
     _, kinds, factor = SCALED[name]
     graph = rewritten(traced(f"scaled {name}"))
     assert [operator.kind for operator in graph.operators] == kinds
-    reductions = [operator.reduction for operator in graph.operators if operator.reduction and operator.is_row_operator()]
+    reductions = [operator.reduction for operator in graph.operators if operator.reduction and operator.is_row_reduction()]
     assert [point_factor(reduction) for reduction in reductions] == [factor] * len(reductions)
 
 

@@ -89,7 +89,7 @@ def test_recomputation_is_that_of_the_closed_form(tile: int, kernel: int, stride
 def test_carried_halos_are_what_neighbours_share() -> None:
     chain = halo_chain(10, 8, 2, [conv(3, 3), conv(3, 4)])
     view = view_schedule(chain, fused_schedule(chain, ("h2",), {}, {"h2": 2}, line_buffered=("T1",)))
-    assert int(view.of("T1").carried) == 2 * 2 * 6 * 3
+    assert int(view.of("T1").line_buffered) == 2 * 2 * 6 * 3
     assert (held_sizes(view, "T1")["h"], held_sizes(view, "T1")["w"]) == (4, 6)
 
 
@@ -128,7 +128,7 @@ def test_views_of_prefixes_are_those_of_their_trees(line_buffered: tuple[str, ..
         for one, other in zip(here.operators, there.operators, strict=True):
             assert one.regions == other.regions
             assert one.tiles == other.tiles
-            assert one.carried == other.carried
+            assert one.line_buffered == other.line_buffered
             assert one.loops == other.loops
 
 
@@ -141,7 +141,7 @@ def test_loops_of_a_view_can_be_reordered(order: tuple[str, ...], line_buffered:
         storage = dict(fused_schedule(chain, outer_loops, {}, tiles, line_buffered=line_buffered).storage)
         there = reordered(view_outer_loops(chain, order, {}, tiles, storage), [order.index(axis) for axis in outer_loops])
         for one, other in zip(view_outer_loops(chain, outer_loops, {}, tiles, storage).operators, there.operators, strict=True):
-            assert (one.loops, one.tiles, one.carried) == (other.loops, other.tiles, other.carried)
+            assert (one.loops, one.tiles, one.line_buffered) == (other.loops, other.tiles, other.line_buffered)
             assert {axis: walk.total for axis, walk in one.regions.items()} == {
                 axis: w.total for axis, w in other.regions.items()
             }

@@ -1,0 +1,1 @@
+"""Emission of loop nests as C."""

@@ -1,0 +1,1 @@
+"""Lowering of plans to loop nests."""

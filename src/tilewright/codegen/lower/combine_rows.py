@@ -119,7 +119,7 @@ class _Combination:
         return VectorLoops(operator, tuple((axis.name, self.range(axis.name)) for axis in axes), reads, write, lanes)
 
     def over_loads(self, factor: Scalar) -> Scalar:
-        """A law in terms of the reads of `loops`."""
+        """A rescaling rule in terms of the reads of `loops`."""
         place = {name: number for number, (name, _) in enumerate(self.softmax.factors)}
 
         def load(node: Scalar) -> Scalar | None:

@@ -146,8 +146,8 @@ class Lowering:
     constants: dict[str, PackedConstant] = field(default_factory=dict)
     shared: dict[str, Buffer] = field(default_factory=dict)
     """Operands that all threads pack together."""
-    turns: dict[tuple[str, ...], str] = field(default_factory=dict)
-    """The place of every buffer of intermediates, "" for one of its own."""
+    places: dict[tuple[str, ...], str] = field(default_factory=dict)
+    """Buffer reuse: the place of every group of intermediates, "" for a buffer that it shares with nobody."""
     regions: RequiredRegions | None = None
     """Inside the shared loops, if operators compute required regions of their consumers there."""
 
@@ -163,11 +163,11 @@ class Lowering:
 
     def _place(self, group: tuple[str, ...]) -> str:
         """What the buffer of a group shares with others that it is never alive with."""
-        if not self.turns:
+        if not self.places:
             view = view_schedule(self.chain, self.plan.schedule)
             for number, groups in enumerate(shared_buffers(view)):
-                self.turns |= {group: "" if is_lasting(view, group) else f" {number}" for group in groups}
-        return self.turns[group]
+                self.places |= {group: "" if is_lasting(view, group) else f" {number}" for group in groups}
+        return self.places[group]
 
     def stored(self, tensor: str, scope: Scope) -> Stored:
         """Where a tensor lies, seen from a scope. What the parts of a split make of the output has a place of its own."""

@@ -79,7 +79,7 @@ class RequiredRegions:
         loop = shared_loops(self.schedule)[-1].axis
         line_buffered = line_buffer_axis(self.chain, self.region_axes, last.write.tensor, loop)
         region = self._regions[last.name, line_buffered]
-        if int(region.carried) <= 0 or self._is_first == 1:
+        if int(region.overlap) <= 0 or self._is_first == 1:
             return ()
         block = self.ranges[loop]
         return (If(unequal(block.start, self.outer_start), (self._move(last, line_buffered, stored),)),)

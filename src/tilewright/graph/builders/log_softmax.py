@@ -14,7 +14,7 @@ ROW_LOG_SOFTMAX = Reduction(
     states=ROW_SOFTMAX.states,
     finish=apply("subtract", apply("subtract", Point(), State("row_max")), apply("log", State("row_sum"))),
 )
-"""The states of softmax. Finished values would change by a summand when these do, and not by a factor: no law for them."""
+"""The states of softmax. Finished values would change by a summand when these do, not by a factor: no rescaling rule for them."""
 
 
 def log_softmax(x: Tensor, axis: int = -1, *, name: str, result: str) -> tuple[Operator, Tensor]:

@@ -36,7 +36,7 @@ def layer_norm(
 
     >>> x, weight = Tensor("x", (4, 8)), Tensor("w", (8,))
     >>> operator, tensor = layer_norm([x, weight], -1, 1e-5, has_bias=False, name="norm", result="y")
-    >>> [state.name for state in operator.reduction.states], tensor.shape, operator.is_row_operator()
+    >>> [state.name for state in operator.reduction.states], tensor.shape, operator.is_row_reduction()
     (['total', 'squares'], (4, 8), True)
     """
     reduction = layer_norm_reduction(_count(operands[0], axes), eps, has_weight=len(operands) - has_bias > 1, has_bias=has_bias)

@@ -47,7 +47,7 @@ def reduce(
     Raises `ShapeError` for an axis that does not exist, and for max, min and mean over no elements.
 
     >>> operator, tensor = reduce("max", Tensor("x", (4, 3)), axis=1, name="max", result="y")
-    >>> tensor.shape, operator.is_row_operator()
+    >>> tensor.shape, operator.is_row_reduction()
     ((4,), True)
     """
     chosen = normalize_axes(axis, len(x.shape), where=function)

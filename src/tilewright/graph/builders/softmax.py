@@ -1,4 +1,4 @@
-"""Softmax along any axis, with the law by which its online and split schedules correct what they have.
+"""Softmax along any axis, with the rescaling rule by which its online and split schedules correct what they have.
 
     softmax(x)[i] = exp(x[i] - m) / s,    m = max_j x[j],    s = sum_j exp(x[j] - m)
 

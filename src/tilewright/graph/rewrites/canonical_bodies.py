@@ -1,4 +1,4 @@
-"""Gives bodies of equal meaning one spelling, so that equal formulas are equal chains."""
+"""Canonical bodies: one spelling for all bodies of equal meaning, so that equal formulas are equal chains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What depends on constants alone: a graph of its own, evaluated once, when a kernel is loaded."""
+"""Constant part of a graph: what depends on constants alone, as a graph that is evaluated once, when a kernel is loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts conversions around what kernels compute in float32 alone: contractions and row-wise reductions."""
+"""Conversions around what kernels compute in float32 alone: contractions and row-wise reductions."""
 
 from __future__ import annotations
 

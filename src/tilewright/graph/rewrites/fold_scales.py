@@ -35,7 +35,7 @@ class FoldScales:
         )
         operators = {operator.write.tensor: operator for operator in graph.operators}
         for operator in graph.operators:
-            if operator.is_row_operator() and operator.reduction is not None and operator.body == Load(0):
+            if operator.is_row_reduction() and operator.reduction is not None and operator.body == Load(0):
                 factor, access, changed = _without_factor(operator, operator.reads[0], operators, free)
                 reduction = scaled_reduction(operator.reduction, factor) if factor != 1 else None
                 if reduction is not None:

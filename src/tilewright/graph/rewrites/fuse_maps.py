@@ -1,4 +1,4 @@
-"""Makes one map of maps that follow each other point by point."""
+"""Fusion of maps that follow each other point by point."""
 
 from __future__ import annotations
 

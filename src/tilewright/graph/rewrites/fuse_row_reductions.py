@@ -1,4 +1,4 @@
-"""Makes one row-wise reduction of the reductions and maps in which a function of whole rows is written out: softmax, norms.
+"""Fusion into one row-wise reduction of the reductions and maps in which a function of whole rows is written out: softmax, norms.
 
 What matters is the data flow. Reductions along the same axes of one tensor, and maps of their results and of the tensor's
 elements, are states of one reduction, as long as nobody else reads what lies between.
@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.rewrites.match_softmax_and_norms import as_known_rows, is_known
+from tilewright.graph.rewrites.match_softmax_and_norms import is_known, matched_reduction
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import AxisValue, Literal, Load, Point, Scalar, State, rewrite, subexpressions
 from tilewright.graph.types import Access, Axis, AxisKind, Extent, Graph, Guard, Operator, Reduction, StateVariable, Tensor
@@ -42,7 +42,7 @@ class FuseRowReductions:
         flow = _Flow(graph)
         for operator in graph.operators:
             if flow.can_begin(operator):
-                flow.join(operator, matches_only=self.matches_only)
+                flow.fuse(operator, matches_only=self.matches_only)
         return with_operators(graph, flow.operators.values()) if flow.fused else graph
 
 
@@ -83,8 +83,8 @@ class _Flow:
         """Whether an operator that is still there reduces rows."""
         return self.operators.get(operator.write.tensor) is operator and _is_plain_reduction(operator)
 
-    def join(self, operator: Operator, *, matches_only: bool) -> None:
-        """Join the formula that an operator's reduction belongs to, if there is one."""
+    def fuse(self, operator: Operator, *, matches_only: bool) -> None:
+        """Fuse the formula that an operator's reduction belongs to, if there is such a formula."""
         for base in self._bases(operator, MOST_STEPS_BACK):
             region = _Region(self, base)
             fused = ((region.fused(end), end) for end in region.ends())
@@ -148,7 +148,7 @@ class _Region:
         write = Access(tensor, tuple(Index() if name is None else axis_index(name) for name in names))
         reduction, used = _with_used_loads(Reduction(value.states, value.scalar))
         reads = (Access(self.base.name, indices), *(self.others[number - 1] for number in used))
-        return as_known_rows(Operator(self.flow.operators[tensor].name, "rows", axes, reads, write, Load(0), reduction))
+        return matched_reduction(Operator(self.flow.operators[tensor].name, "rows", axes, reads, write, Load(0), reduction))
 
     def _followers(self) -> Iterator[str]:
         """The tensors made from known ones, in the graph's order; the caller makes them known."""

@@ -1,4 +1,4 @@
-"""Takes what a mask of positions lets through out of the mask, so that blocks in which it holds everywhere have none."""
+"""Mask hoisting: what a mask of positions lets through leaves the mask, so that blocks in which it holds everywhere have none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts the values of constants of one element into the bodies that read them: scales, roots of two, epsilons."""
+"""Literals for constants of one element in the bodies that read them: scales, roots of two, epsilons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a reader that computes a map's body by itself gets what it would have read.
+"""Test for lossless fusion: a reader that computes a map's body by itself gets what it would have read.
 
 Storing an element rounds, cuts off or wraps; and the reader computes in its own accumulator. Integers wrap in theirs, while
 float32 has 24 bits: of integers beyond these it still knows how they compare with positions and short numbers, and how they are

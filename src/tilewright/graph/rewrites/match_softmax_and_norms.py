@@ -33,15 +33,15 @@ SMALL = 2.0**-100
 """Times its reciprocal even the smallest float32 has a reciprocal, and what then overflows is a quotient that does."""
 
 KNOWN = ("softmax", "layer_norm", "rms_norm")
-"""Kinds of operators that are known again."""
+"""Kinds of operators that are matched."""
 
 
 def is_known(operator: Operator) -> bool:
-    """Whether `as_known_rows` found a name for it."""
+    """Whether `matched_reduction` found a name for it."""
     return operator.kind in KNOWN
 
 
-def as_known_rows(operator: Operator) -> Operator:
+def matched_reduction(operator: Operator) -> Operator:
     """A row-wise reduction as the softmax or the norm that it is. Others divide by values of the row once a row."""
     assert operator.reduction is not None
     if _is_softmax(operator.reduction):

@@ -1,4 +1,4 @@
-"""Puts comparisons of positions in the place of constant masks that say the same: a triangle, a band, an interval of keys.
+"""Comparisons of positions in the place of constant masks that say the same: a triangle, a band, an interval of keys.
 
 Only values decide. `np.tril(np.ones((m, l), bool))` is `row >= column`; an additive mask of 0 and -inf is a `where` of both. What
 positions say need not be read, and planning sees which blocks of a mask are empty or full. Dimensions are no longer than

@@ -1,4 +1,4 @@
-"""How a pass puts a changed graph together."""
+"""Assembly of the graph that a pass has changed."""
 
 from __future__ import annotations
 

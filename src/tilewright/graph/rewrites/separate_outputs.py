@@ -1,4 +1,4 @@
-"""Gives every output of a graph an operator of its own."""
+"""Separate outputs: an operator for every output of a graph."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Vector dialects: one C vocabulary for every instruction set."""

@@ -1,0 +1,1 @@
+"""Generators of float32 micro kernels: outer products, inner products, dot products."""

@@ -129,7 +129,7 @@ def operator_work(
     prefetching = prefetch_seconds(context, view, moved, nearest.tiles, calls, packed=conflict is None, pages_s=pages)
     streams = stream_seconds(context, view, moved, in_place=conflict is not None)
     packing = packing + left_pages + target_page_seconds(context, view.operator, moved, nearest.tiles)
-    line_buffer_s = view.carried * coefficients.pass_cycles_per_vector * context.vectors_per_element / hz
+    line_buffer_s = view.line_buffered * coefficients.pass_cycles_per_vector * context.vectors_per_element / hz
     return Work(
         nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic, prefetching, streams, line_buffer_s
     )

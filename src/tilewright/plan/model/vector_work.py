@@ -38,7 +38,7 @@ def vector_seconds(
     """The vector work of an operator inside these shared loops; `functions_s` is that of its functions and passes.
 
     Every row ends with the lanes of its states folded into one. A row-wise reduction whose rows the loops cut makes weights
-    without the last pass, and takes its states along: one vector a row for every state and law. A sum of such weights is
+    without the last pass, and takes its states along: one vector a row for every state and rule. A sum of such weights is
     corrected at every block but the first, and divided at the last. Weights of whole rows are divided in their sums where that is
     less work: in registers, if the micro kernel takes an epilogue.
     """
@@ -47,7 +47,7 @@ def vector_seconds(
         blocks = blocks_of_rows(rows_of, shared)
         corrected = block.swept[-1] * _seconds_per_element(context, (), 1)
         return functions_s + corrected * either(blocks > 1, blocks, int(_divides_in_pass(context, operator, rows_of)))
-    if not operator.is_row_operator() or operator.reduction is None:
+    if not operator.is_row_reduction() or operator.reduction is None:
         return functions_s
     if window_taps(operator):
         return functions_s

@@ -17,7 +17,7 @@ from tilewright.plan.regions.required_regions import (
     Place,
     Region,
     SharedLoop,
-    carried_elements,
+    line_buffered_elements,
     region_axes_of,
     required_regions,
     shared_loops,
@@ -48,7 +48,7 @@ class OperatorView:
     tiles: Mapping[str, Count]
     regions: Mapping[str, Region] = field(default_factory=dict)
     """Of the axes along which the operator computes required regions of its consumers (see `required_regions`)."""
-    carried: Count = 0
+    line_buffered: Count = 0
     """Elements of its line-buffered result that are moved to the front of the buffer, in all."""
 
     def computed_sizes(self, sizes: Mapping[str, Count]) -> Mapping[str, Count]:
@@ -102,8 +102,8 @@ def view_schedule(chain: Chain, schedule: Schedule) -> ChainView:
             numbers = (nodes.setdefault(id(loop), len(nodes)) for loop in path)
             loops = tuple(LoopView(*loop) for loop in zip(names, trips, numbers, strict=True))
             conditions = {when.axis: when.trip for when in leaf.when}
-            carried = carried_elements(operator, regions, box, cuts)
-            views.append(OperatorView(operator, loops, conditions, box_sizes(inner_loops, block_box), regions, carried))
+            line_buffered = line_buffered_elements(operator, regions, box, cuts)
+            views.append(OperatorView(operator, loops, conditions, box_sizes(inner_loops, block_box), regions, line_buffered))
     return ChainView(chain, tuple(views), storage, sizes)
 
 
@@ -143,7 +143,7 @@ def view_outer_loops(
         box = {axis: np.minimum(tiles[axis], size) if axis in below else shared[axis] for axis, size in sizes.items()}
         box |= {axis: region.tile for axis, region in regions.items()}
         views.append(
-            OperatorView(operator, (*around, *loops), {}, box, regions, carried_elements(operator, regions, shared, cuts))
+            OperatorView(operator, (*around, *loops), {}, box, regions, line_buffered_elements(operator, regions, shared, cuts))
         )
     return ChainView(chain, tuple(views), storage, sizes)
 
@@ -180,4 +180,4 @@ def view_behind(view: OperatorView, more: int) -> OperatorView:
     loops = tuple(replace(loop, trips=expanded(loop.trips, more)) for loop in view.loops)
     tiles = {axis: expanded(tile, more) for axis, tile in view.tiles.items()}
     regions = {axis: region.each(lambda figure: expanded(figure, more)) for axis, region in view.regions.items()}
-    return replace(view, loops=loops, tiles=tiles, regions=regions, carried=expanded(view.carried, more))
+    return replace(view, loops=loops, tiles=tiles, regions=regions, line_buffered=expanded(view.line_buffered, more))

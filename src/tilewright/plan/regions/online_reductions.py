@@ -26,7 +26,7 @@ from tilewright.plan.regions.trip_counts import largest_sizes, planned_sizes, tr
 from tilewright.plan.schedule import Compute, Loop, Schedule, common_path
 
 RESULT = "result"
-"""What the law of finished values names as its target."""
+"""What the rescaling rule of finished values names as its target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +59,19 @@ def softmax_weights(operator: Operator) -> SoftmaxWeights | None:
 
 @lru_cache(maxsize=64)
 def _softmax_weights(reduction: Reduction) -> SoftmaxWeights | None:
-    laws = {law.target: law.factor for law in reduction.rescales}
-    total, factor = reduction.states[-1], laws.get(reduction.states[-1].name)
+    rules = {rescale.target: rescale.factor for rescale in reduction.rescales}
+    total, factor = reduction.states[-1], rules.get(reduction.states[-1].name)
     if factor is None:
         return None
     old, new = Previous(total.name), State(total.name)
-    divided = laws.get(RESULT) == apply("divide", apply("multiply", factor, old), new)
-    lawful = all(
-        state.name in laws or not any(isinstance(node, State) for node in subexpressions(state.contribution))
+    divided = rules.get(RESULT) == apply("divide", apply("multiply", factor, old), new)
+    has_rules = all(
+        state.name in rules or not any(isinstance(node, State) for node in subexpressions(state.contribution))
         for state in reduction.states
     )
-    if not (divided and lawful and reduction.finish == apply("divide", total.contribution, new)):
+    if not (divided and has_rules and reduction.finish == apply("divide", total.contribution, new)):
         return None
-    return SoftmaxWeights(total.name, tuple((state.name, laws.get(state.name)) for state in reduction.states))
+    return SoftmaxWeights(total.name, tuple((state.name, rules.get(state.name)) for state in reduction.states))
 
 
 def row_axes(operator: Operator) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ def row_axes(operator: Operator) -> tuple[str, ...]:
 
 def cut_axes(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[str, ...]:
     """The reduction axes of a row-wise reduction that loops with more than one trip cut; empty if its rows are whole."""
-    if not operator.is_row_operator():
+    if not operator.is_row_reduction():
         return ()
     path = schedule.path(operator.name)
     trips = trip_counts(path, largest_sizes(chain))
@@ -90,7 +90,7 @@ def cut_axes(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[str,
 
 
 def weights_read(chain: Chain, operator: Operator) -> Operator | None:
-    """The row-wise reduction with laws whose weights a contraction sums; None for other operators."""
+    """The row-wise reduction with rescaling rules whose weights a contraction sums; None for other operators."""
     return next(_producers_of_weights(chain, operator), None) if operator.is_contraction() else None
 
 
@@ -218,8 +218,8 @@ def state_elements(view: ChainView) -> Count:
 
 
 def _state_elements(view: ChainView, member: OperatorView) -> Count:
-    laws = softmax_weights(member.operator)
-    assert laws is not None
+    weights = softmax_weights(member.operator)
+    assert weights is not None
     reduced = {axis.name for axis in member.operator.reduction_axes()}
     held: dict[str, Count] = {axis: view.sizes[axis] for axis in row_axes(member.operator)}
     is_cut: Count = False
@@ -228,7 +228,7 @@ def _state_elements(view: ChainView, member: OperatorView) -> Count:
             is_cut = is_cut | (loop.trips > 1)
         elif loop.axis in held:
             held[loop.axis] = np.where(is_cut, held[loop.axis], member.tiles[loop.axis])
-    return np.where(is_cut, prod(held.values()) * (len(laws.factors) + 1), 0)
+    return np.where(is_cut, prod(held.values()) * (len(weights.factors) + 1), 0)
 
 
 def blocks_of_rows(operator: Operator, loops: tuple[LoopView, ...]) -> Count:
@@ -240,7 +240,7 @@ def blocks_of_rows(operator: Operator, loops: tuple[LoopView, ...]) -> Count:
 def row_forms(chain: Chain, schedule: Schedule) -> dict[str, str]:
     """How every row-wise reduction whose rows are cut meets the loops of a schedule, for people."""
     leaves = [leaf.operator for _, leaf in schedule.leaves() if isinstance(leaf, Compute)]
-    rows = [operator.name for operator in chain.operators if operator.is_row_operator() and operator.name in leaves]
+    rows = [operator.name for operator in chain.operators if operator.is_row_reduction() and operator.name in leaves]
     texts = {name: _form(chain, schedule, name) for name in rows}
     return {name: text for name, text in texts.items() if text}
 

@@ -173,7 +173,7 @@ class Region:
         return np.maximum(np.minimum(self.high - self.first_low, self.hull[1] - self.hull[0]), 1)
 
     @property
-    def carried(self) -> Count:
+    def overlap(self) -> Count:
         """Points that a line-buffered result keeps from one block for the next."""
         return np.minimum(self.low - self.held_low, self.largest)
 
@@ -205,15 +205,15 @@ def required_regions(
     return found
 
 
-def carried_elements(
+def line_buffered_elements(
     operator: Operator, regions: Mapping[str, Region], box: Mapping[str, Count], loops: Sequence[SharedLoop]
 ) -> Count:
     """Elements of an operator's result that are moved for the next block, in all. `box` has the blocks of the shared loops."""
-    line_buffered = [axis for axis, region in regions.items() if np.any(np.asarray(region.carried) > 0)]
+    line_buffered = [axis for axis, region in regions.items() if np.any(np.asarray(region.overlap) > 0)]
     if not line_buffered:
         return 0
     axes = [axis for index in operator.write.indices for axis in index.axes()]
-    held = [regions[a].carried if a in line_buffered else regions[a].largest if a in regions else box[a] for a in axes]
+    held = [regions[a].overlap if a in line_buffered else regions[a].largest if a in regions else box[a] for a in axes]
     every, first = _blocks(loops), _blocks(loops[:-1])
     return reduce(lambda product, size: product * size, held, every - first)
 

@@ -1,0 +1,1 @@
+"""Emission of vector loops: maps and row-wise reductions over vectors of float32."""

@@ -1,5 +1,5 @@
-"""What the expressions of a row-wise reduction say about its text: divisions that are done once a row, and where NaN goes
-anyway."""
+"""Properties of a row-wise reduction's expressions that decide its C text: divisions done once a row, and NaN that survives
+without care."""
 
 from __future__ import annotations
 

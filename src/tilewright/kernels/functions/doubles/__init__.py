@@ -1,0 +1,1 @@
+"""C texts of the functions in double precision."""
