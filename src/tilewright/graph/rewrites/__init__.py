@@ -1,4 +1,4 @@
-"""Passes over graphs, one per file. The compiler's table names them in order."""
+"""Rewrites of graphs, one per file. The list `REWRITES` of the compiler names them in order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tilewright.graph.types import Graph
 
 
 class Rewrite(Protocol):
-    """A pass: a named graph-to-graph function; the fields of the frozen dataclass that implements it are its options."""
+    """A named graph-to-graph function; the fields of the frozen dataclass that implements it are its options."""
 
     @property
     def name(self) -> str:

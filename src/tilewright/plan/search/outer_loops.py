@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import product
 from math import prod
 from typing import TypeAlias
 
@@ -25,22 +24,24 @@ from tilewright.plan.model.cost_context import ELEMENT_BYTES
 from tilewright.plan.model.packing_cost import may_stay
 from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S, imbalance, threads_seconds
 from tilewright.plan.model.traffic import ChainFigures, chain_figures, set_conflict
-from tilewright.plan.model.working_set import live_intermediates, resident
+from tilewright.plan.model.working_set import live_intermediates
 from tilewright.plan.regions.loop_views import LoopView, OperatorView, view_behind, view_outer_loops
 from tilewright.plan.regions.online_reductions import state_elements
 from tilewright.plan.regions.parallel_loops import blocks_in_view
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import FusedGroup, Storage, fused_group_of
 from tilewright.plan.search.bounds import Bounds, tile_elements, with_spills
+from tilewright.plan.search.resident_tiles import (
+    MOST_RESIDENT,
+    Resident,
+    rereading_combinations,
+    resident_elements,
+    resident_elements_of_others,
+)
 from tilewright.plan.space.schedule_space import Choices, Space, Views, are_cut, shared_view
 from tilewright.plan.space.tile_sizes import best_index, broadcast
 
-MOST_RESIDENT = 4
-"""Operators of which every combination of tiles that stay and tiles that are read again is tried."""
-
 Blocks: TypeAlias = dict[Hashable, Block]
-Resident: TypeAlias = tuple[Count, Count]
-"""Elements of an operator's tiles that stay on chip while another runs: outside its fused group, and inside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +166,12 @@ class OuterLoops:
         """The best candidate."""
         around = chain_figures(self.context, self.view)
         options = {member.operator.name: tuple(self._options(around, member)) for member in self.view.operators}
-        stay = {member.operator.name: self._left(member) for member in self.view.operators}
+        stay = {member.operator.name: self._resident(member) for member in self.view.operators}
         alike = self._alike(options, stay)
         best: Candidate | None = None
         least = float("inf")
-        for rereading in self._modes(stay, alike):
-            live_elsewhere = self._elsewhere(stay, rereading)
+        for rereading in rereading_combinations(stay, alike):
+            live_elsewhere = resident_elements_of_others(stay, rereading, self.fused_groups)
             elsewhere = {name: around.live_elements + elements for name, elements in live_elsewhere.items()}
             candidate = self._candidate(options, self._choose(options, elsewhere, rereading, alike))
             if best is None or candidate.cores_s < best.cores_s:
@@ -203,19 +204,6 @@ class OuterLoops:
             )
             for name, options_of in options.items()
         }
-
-    def _modes(self, stay: Mapping[str, Resident], alike: Mapping[str, Hashable]) -> Iterator[dict[str, bool]]:
-        """Every combination of operators whose tiles are read again; first all that may stay do.
-
-        In chains where more than `MOST_RESIDENT` operators could keep a tile: all of them, one of each kind, none.
-        """
-        able = [name for name, elements in stay.items() if np.any(np.asarray(sum(elements)) > 0)]
-        if len(able) <= MOST_RESIDENT:
-            every: Iterable[tuple[bool, ...]] = product((False, True), repeat=len(able))
-        else:
-            every = _all_single_none([alike[name] for name in able])
-        for rereading in sorted(every, key=sum):
-            yield {**dict.fromkeys(stay, False), **dict(zip(able, rereading, strict=True))}
 
     def _choose(
         self,
@@ -271,7 +259,7 @@ class OuterLoops:
             block = self._block(shared, order)
             price = self._price(inner_around, view, block)
             yield _Option(
-                order, price, tile_elements(self.context, shared.operator, block), np.asarray(sum(self._left(view))) == 0
+                order, price, tile_elements(self.context, shared.operator, block), np.asarray(sum(self._resident(view))) == 0
             )
 
     def _inner_orders(self, member: OperatorView) -> tuple[tuple[str, ...], ...]:
@@ -331,40 +319,8 @@ class OuterLoops:
     def _tiles(self, dims: tuple[str, ...]) -> dict[str, np.ndarray]:
         return broadcast((*self.dims, *dims), {**self.choices, **{axis: self.space.tiles[axis] for axis in dims}})
 
-    def _left(self, view: OperatorView) -> Resident:
-        """What stays on chip of an operator's tiles while others run: the same for all of its fused group, and for all others."""
-        outer = [operand.access for operand in self.context.operands[view.operator.name] if not operand.is_intermediate]
-        neighbours = [member for member in self.view.operators if member.operator.name != view.operator.name]
-        beside, within = (
-            next(
-                (member for member in neighbours if self._is_beside(member.operator.name, view.operator.name) == is_beside), None
-            )
-            for is_beside in (True, False)
-        )
-        stays = (
-            0 if neighbour is None else sum(resident(self.view, neighbour, view, access) for access in outer)
-            for neighbour in (beside, within)
-        )
-        return next(stays), next(stays)
-
-    def _elsewhere(self, stay: Mapping[str, Resident], rereading: Mapping[str, bool]) -> dict[str, Count]:
-        """For every operator what stays of the tiles of all others while it runs, unless they are read again."""
-        kept: dict[str, Resident] = {name: (0, 0) if rereading[name] else elements for name, elements in stay.items()}
-        every: Count = sum(outside for outside, _ in kept.values())
-        inside = {fused_group: [kept[name] for name in fused_group.operators] for fused_group in self.fused_groups}
-        more: dict[FusedGroup, Count] = {
-            fused_group: sum(within - outside for outside, within in pairs) for fused_group, pairs in inside.items()
-        }
-        found: dict[str, Count] = {}
-        for name, counts in kept.items():
-            fused_group = fused_group_of(self.fused_groups, name)
-            found[name] = every - counts[0] if fused_group is None else every + more[fused_group] - counts[1]
-        return found
-
-    def _is_beside(self, left: str, right: str) -> bool:
-        """Whether two operators share the outer loops only."""
-        fused_group = fused_group_of(self.fused_groups, left)
-        return fused_group is None or fused_group != fused_group_of(self.fused_groups, right)
+    def _resident(self, view: OperatorView) -> Resident:
+        return resident_elements(self.context, self.view, self.fused_groups, view)
 
     def _cut_fused_groups(self, tiles: Mapping[str, int]) -> tuple[FusedGroup, ...]:
         cut = (replace(group, axes=tuple(a for a in group.axes if self._cuts(a, tiles[a]))) for group in self.fused_groups)
@@ -383,13 +339,6 @@ class OuterLoops:
 
     def _cuts(self, axis: str, tile: int) -> bool:
         return isinstance(self.context.chain.extents[axis], SymbolicExtent) or tile < planned_sizes(self.context.chain)[axis]
-
-
-def _all_single_none(kinds: Sequence[Hashable]) -> Iterator[tuple[bool, ...]]:
-    """None of some operators, the first of every kind alone, all."""
-    yield (False,) * len(kinds)
-    yield from (tuple(i == kinds.index(kind) for i in range(len(kinds))) for kind in dict.fromkeys(kinds))
-    yield (True,) * len(kinds)
 
 
 def _content(figures: Quantity | Condition) -> Hashable:
