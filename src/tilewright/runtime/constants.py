@@ -53,11 +53,11 @@ class Packed:
 
 @dataclass(slots=True)
 class _Shared:
-    """What is packed in this process: found by a source that nobody can write to, else by its own contents."""
+    """The packed constants of this process: found by a source that nobody can write to, else by their bytes."""
 
     sources: weakref.WeakValueDictionary[int, Array] = field(default_factory=weakref.WeakValueDictionary)
     by_source: weakref.WeakValueDictionary[tuple[int, str], Array] = field(default_factory=weakref.WeakValueDictionary)
-    by_contents: weakref.WeakValueDictionary[tuple[str, bytes], Array] = field(default_factory=weakref.WeakValueDictionary)
+    by_bytes: weakref.WeakValueDictionary[tuple[str, bytes], Array] = field(default_factory=weakref.WeakValueDictionary)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def find(self, source: Array, layout: str) -> Array | None:
@@ -70,7 +70,7 @@ class _Shared:
         """What is to be used in the place of `packed`: the same bytes, if somebody has them already."""
         key = layout, sample(packed).tobytes()
         with self.lock:
-            known = self.by_contents.setdefault(key, packed)
+            known = self.by_bytes.setdefault(key, packed)
         if known is not packed and not same_values(known, packed):
             return packed
         if not can_change(source):
@@ -110,7 +110,7 @@ def _packed(artifact: Artifact, library: ctypes.CDLL, constants: Sequence[object
     def pack_constant(number: int) -> dict[int, Array]:
         source = as_array(constants[number])
         bind(Signature((), (signature.constants[number],), ()), [source])
-        return dict(_of_one(pack, signature, number, source))
+        return dict(_of_constant(pack, signature, number, source))
 
     if threads == 1 or sum(slot.size_bytes for slot in signature.packed) < LEAST_PARALLEL_BYTES:
         yield from map(pack_constant, range(len(constants)))
@@ -126,7 +126,7 @@ def _in_order(signature: Signature, packed: Iterator[dict[int, Array]]) -> tuple
     return tuple(together[number] for number in range(len(signature.packed)))
 
 
-def _of_one(pack: Pack, signature: Signature, constant: int, source: Array) -> Iterator[tuple[int, Array]]:
+def _of_constant(pack: Pack, signature: Signature, constant: int, source: Array) -> Iterator[tuple[int, Array]]:
     """All that is packed of one constant; the pages of a file that it was read from are let go."""
     wanted = [(number, slot) for number, slot in enumerate(signature.packed) if slot.constant == constant]
     found = {number: _shared.find(source, slot.layout) for number, slot in wanted}

@@ -102,7 +102,7 @@ def _tensor_rule(slot: TensorSlot, numbers: dict[str, int]) -> _TensorRule:
     dtype = dtype_named(slot.dtype)
     kind = "u" if needs_view(slot) else {"b": "?"}.get(dtype.kind, dtype.kind)
     unit = -1 if slot.unit_stride_dim is None else slot.unit_stride_dim
-    return _TensorRule(ord(kind), dtype.itemsize, len(slot.shape), unit, _longs(_coded(slot.shape, numbers)))
+    return _TensorRule(ord(kind), dtype.itemsize, len(slot.shape), unit, longs(_coded(slot.shape, numbers)))
 
 
 def needs_view(slot: TensorSlot) -> bool:
@@ -118,5 +118,10 @@ def _coded(shape: tuple[int | str, ...], numbers: dict[str, int]) -> list[int]:
     return [numbers[extent] if isinstance(extent, str) else extent for extent in shape]
 
 
-def _longs(values: Sequence[int]) -> ctypes.Array[ctypes.c_long]:
+def longs(values: Sequence[int]) -> ctypes.Array[ctypes.c_long]:
+    """Numbers as a C array.
+
+    >>> list(longs([2, 3]))
+    [2, 3]
+    """
     return (ctypes.c_long * len(values))(*values)

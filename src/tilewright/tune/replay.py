@@ -23,6 +23,7 @@ from tilewright.codegen.memory_trace import TAG_SHIFT, Trace, emit_trace, tag
 from tilewright.codegen.program import Program
 from tilewright.errors import TilewrightError
 from tilewright.runtime import libraries, toolchain
+from tilewright.runtime.launcher import longs
 from tilewright.tune.cache_simulator import LINE_BITS, CacheLevel, Simulation, SimulationResult, Touches
 
 FLOAT_BYTES = 4
@@ -106,12 +107,12 @@ class Replay:
         slots = (*signature.inputs, *signature.outputs)
         strides = [_strides(slot, sizes, placement.row_padding) for slot in slots]
         symbols = [_size(symbol.name, sizes) for symbol in signature.symbols]
-        self._sizes = _longs([*symbols, *(stride for tensor_strides in strides for stride in tensor_strides)])
+        self._sizes = longs([*symbols, *(stride for tensor_strides in strides for stride in tensor_strides)])
         workspace_bytes = self._library.tilewright_run_workspace_bytes(self._sizes)
         spans = [_span_bytes(slot, sizes, tensor_strides) for slot, tensor_strides in zip(slots, strides, strict=True)]
         starts = _places([*spans, workspace_bytes, self.trace.constant_bytes, 0], placement)
         self.places = {slot.name: Address(start, size) for slot, start, size in zip(slots, starts, spans, strict=False)}
-        self._tensors = _longs([tag(number) + start for number, start in enumerate(starts[:-3], start=1)])
+        self._tensors = longs([tag(number) + start for number, start in enumerate(starts[:-3], start=1)])
         self._plain = starts[-3:]
 
     def run(self, sink: Any, state: int | None) -> None:
@@ -133,10 +134,6 @@ def _compiled(trace: Trace) -> ctypes.CDLL:
     loaded.tilewright_run_workspace_bytes.argtypes = (pointer,)
     loaded.tilewright_run_workspace_bytes.restype = ctypes.c_long
     return loaded
-
-
-def _longs(values: list[int]) -> ctypes.Array[ctypes.c_long]:
-    return (ctypes.c_long * len(values))(*values)
 
 
 def _size(extent: int | str, sizes: Mapping[str, int]) -> int:

@@ -110,7 +110,7 @@ class InferenceSession:
         values = self._feeds(input_feed)
         taken = list(values.values())
         self._remaining_for(values).run(values)
-        return [_own(values[name], taken) for name in wanted]
+        return [_unshared(values[name], taken) for name in wanted]
 
     def run_with_ort_values(
         self, output_names: Sequence[str] | None, input_dict_ort_values: Mapping[str, OrtValue], run_options: Any = None
@@ -256,7 +256,7 @@ def _zeros(declared: Declared, shape: tuple[int, ...]) -> Any:
     return np.broadcast_to(np.zeros((), declared.dtype), shape)
 
 
-def _own(value: Any, taken: list[Any]) -> Any:
+def _unshared(value: Any, taken: list[Any]) -> Any:
     """A result in memory of its own: results do not share it with inputs, constants and each other, which are `taken`."""
     if isinstance(value, np.ndarray) and (not value.flags.writeable or any(value is earlier for earlier in taken)):
         return value.copy()

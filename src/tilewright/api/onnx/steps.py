@@ -15,7 +15,7 @@ import numpy as np
 
 from tilewright.api.lengths import Extents
 from tilewright.api.onnx.compiled import Compiled, compiled
-from tilewright.api.onnx.values import Values, as_value, extents_of, frozen, given_of, kind, without_contents
+from tilewright.api.onnx.values import Values, as_value, extents_of, frozen, given_of, kind, without_elements
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Signatures
 from tilewright.errors import DTypeError, InternalError, InvalidModel, PlanningError, PositionError, UnsupportedOperation
@@ -32,9 +32,9 @@ from tilewright.plan.supported import obstacle
 from tilewright.runtime import calibration
 
 MOST_VALUE_ELEMENTS = 1024
-"""Elements of the largest input whose contents become part of a signature."""
+"""Elements of the largest input whose value becomes part of a signature."""
 MOST_VARIANTS = 16
-"""Contents for which a stage is made; with more, what depends on them runs as NumPy."""
+"""Constant values of inputs for which a stage is made; with more, the nodes that depend on them run as NumPy."""
 MOST_STEPS = 256
 """Of a session. Those that did not run while a third as many were made are let go, and come from the cache on disk again."""
 
@@ -76,7 +76,7 @@ class SessionContext:
 
 @dataclass(frozen=True, slots=True)
 class ConstantValues:
-    """What is known of the contents of inputs: which are part of the signature, and which cannot be."""
+    """Constant values of inputs: those that are part of the signature, and those that cannot be."""
 
     deciding: tuple[str, ...] = ()
     unknowable: frozenset[str] = frozenset()
@@ -94,7 +94,7 @@ class RemainingSubgraph:
         read = {value for node in self.nodes for value in node.reads()} | set(wanted)
         self.needs = tuple(sorted(read - made - set(known)))
         """The values that it must be given."""
-        self._contents = ConstantValues()
+        self._constants = ConstantValues()
         """Steps are made with what was known when their signature was looked up: it may grow meanwhile."""
         self._variants: dict[Any, Signatures[Stage, Step]] = {}
         self._samples: WeakKeyDictionary[Step, Values] = WeakKeyDictionary()
@@ -106,61 +106,61 @@ class RemainingSubgraph:
 
     def step(self, values: Values) -> Step:
         """What to run for these values; made when it is first asked for."""
-        signatures = self._variants.get(self._key(values, self._contents))
+        signatures = self._variants.get(self._key(values, self._constants))
         found = signatures.find(self._extents(values)) if signatures is not None else None
         return self._made(values) if found is None else found
 
     def prepare(self, values: Values) -> Step | None:
-        """The step for values of these shapes and types, whose contents mean nothing; None where contents decide."""
+        """The step for these shapes and types alone; None where the values of inputs decide."""
         self.context.check_files()
-        signatures, contents = self._signatures(values)
+        signatures, constants = self._signatures(values)
         try:
-            return signatures.find_or_make(self._extents(values), _Maker(self, values, contents))
+            return signatures.find_or_make(self._extents(values), _Maker(self, values, constants))
         except NeedsValues:
             return None
 
     def _made(self, values: Values) -> Step:
         self.context.check_files()
         while True:
-            signatures, contents = self._signatures(values)
+            signatures, constants = self._signatures(values)
             try:
-                return signatures.find_or_make(self._extents(values), _Maker(self, values, contents))
+                return signatures.find_or_make(self._extents(values), _Maker(self, values, constants))
             except NeedsValues as problem:
                 self._learn(problem.name, values)
 
     def _signatures(self, values: Values) -> tuple[Signatures[Stage, Step], ConstantValues]:
-        """Where to look for the step of a call, and what of its contents that has taken into account."""
+        """The signatures that may hold the step of a call, and the constant values that they are for."""
         with self._lock:
-            self._forget_values(self._key(values, self._contents))
-            key = self._key(values, self._contents)
+            self._forget_values(self._key(values, self._constants))
+            key = self._key(values, self._constants)
             if key not in self._variants:
                 self._variants[key] = Signatures(None, self.context.steps, passing=(NeedsValues,))
-            return self._variants[key], self._contents
+            return self._variants[key], self._constants
 
     def _learn(self, name: str, values: Values) -> None:
         with self._lock:
-            known = self._contents
+            known = self._constants
             if np.size(values[name]) > MOST_VALUE_ELEMENTS:
-                self._contents = replace(known, unknowable=known.unknowable | {name})
+                self._constants = replace(known, unknowable=known.unknowable | {name})
             elif name not in known.deciding:
-                self._contents = replace(known, deciding=(*known.deciding, name))
+                self._constants = replace(known, deciding=(*known.deciding, name))
 
     def _forget_values(self, key: Any) -> None:
-        """Contents that differ from call to call are no part of a signature."""
-        known = self._contents
+        """Values that differ from call to call are no part of a signature."""
+        known = self._constants
         if known.deciding and key not in self._variants and len(self._variants) > MOST_VARIANTS:
-            self._contents = ConstantValues((), known.unknowable | set(known.deciding))
+            self._constants = ConstantValues((), known.unknowable | set(known.deciding))
 
-    def _key(self, values: Values, contents: ConstantValues) -> Any:
+    def _key(self, values: Values, constants: ConstantValues) -> Any:
         kinds = tuple([kind(values[name]) for name in self.needs])
-        return (kinds, *[values[name].tobytes() for name in contents.deciding]) if contents.deciding else kinds
+        return (kinds, *[values[name].tobytes() for name in constants.deciding]) if constants.deciding else kinds
 
     def _extents(self, values: Values) -> Extents:
         return tuple([extent for name in self.needs for extent in extents_of(values[name])])
 
     def remember(self, step: Step, values: Values) -> None:
-        """Note that a step was made, with values of the call that asked for it: contents only where they decide."""
-        kept = {name: values[name] if name in step.contents.deciding else without_contents(values[name]) for name in self.needs}
+        """Note that a step was made, with values of the call that asked for it: elements only where they decide."""
+        kept = {name: values[name] if name in step.constants.deciding else without_elements(values[name]) for name in self.needs}
         with self._lock:
             self._samples[step] = kept
 
@@ -170,8 +170,8 @@ class RemainingSubgraph:
             return [*self._samples.items()]
 
     def first_stage(self, values: Values) -> Stage:
-        """The stage for values of these shapes, whose contents mean nothing; nothing is compiled."""
-        asked = self.import_request(values, self._extents(values), self._contents)
+        """The stage for these shapes alone; nothing is compiled."""
+        asked = self.import_request(values, self._extents(values), self._constants)
         while True:
             try:
                 return import_stage(asked, obstacle)
@@ -179,8 +179,8 @@ class RemainingSubgraph:
                 asked = replace(asked, unknowable=asked.unknowable | {problem.name})
 
     def graph_of(self, step: Step, values: Values) -> Graph:
-        """The graph of a step again, with the contents of its constants, which compiled steps do not keep."""
-        asked = self.import_request(values, self._extents(values), step.contents)
+        """The graph of a step again, with its constants, which compiled steps do not keep."""
+        asked = self.import_request(values, self._extents(values), step.constants)
         graph = import_stage(replace(asked, given=step.stage.given), obstacle).graph
         if graph is None:
             raise InternalError(f"a stage of {self.name} has no graph any more")
@@ -190,9 +190,9 @@ class RemainingSubgraph:
         """What the importer is asked, where all arrays have these extents."""
         rest = iter(extents)
         given = {name: given_of(values[name], [next(rest) for _ in extents_of(values[name])]) for name in self.needs}
-        contents = {name: np.array(values[name]) for name in known.deciding}
-        given = {name: value for name, value in given.items() if name not in contents}
-        return ImportRequest(self.name, self.nodes, given, {**self.known, **contents}, self.wanted, known.unknowable)
+        constants = {name: np.array(values[name]) for name in known.deciding}
+        given = {name: value for name, value in given.items() if name not in constants}
+        return ImportRequest(self.name, self.nodes, given, {**self.known, **constants}, self.wanted, known.unknowable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,14 +201,14 @@ class _Maker:
 
     remaining: RemainingSubgraph
     values: Values
-    contents: ConstantValues
+    constants: ConstantValues
 
     def trace(self, extents: Sequence[Extent]) -> Stage:
         """The stage for these extents. Raises `UnsupportedOperation` where lengths would cost compiled operators.
 
         A join of lengths is done by NumPy, and what follows is a stage of its own: else every step of decoding were compiled.
         """
-        stage = import_stage(self.remaining.import_request(self.values, extents, self.contents), obstacle)
+        stage = import_stage(self.remaining.import_request(self.values, extents, self.constants), obstacle)
         if any(isinstance(extent, SymbolicExtent) for extent in extents):
             fixed = import_stage(self._import_request(), obstacle)
             if _apart(stage) > _apart(fixed) and not _only_joins(stage):
@@ -223,17 +223,17 @@ class _Maker:
 
     def _import_request(self) -> ImportRequest:
         """With the extents of the call."""
-        return self.remaining.import_request(self.values, self.remaining._extents(self.values), self.contents)
+        return self.remaining.import_request(self.values, self.remaining._extents(self.values), self.constants)
 
     def _step(self, stage: Stage) -> Step:
         """Where a graph of fixed extents cannot be planned, all of it runs as NumPy."""
         try:
-            return Step(self.remaining, stage, self.contents)
+            return Step(self.remaining, stage, self.constants)
         except (PlanningError, UnsupportedOperation, DTypeError) as problem:
             if stage.graph is None or any(isinstance(e, SymbolicExtent) for t in stage.graph.tensors for e in t.shape):
                 raise
             _log.warning("%s is not compiled: %s", self.remaining.name, problem)
-            return Step(self.remaining, import_stage(self._import_request(), _refuse), self.contents)
+            return Step(self.remaining, import_stage(self._import_request(), _refuse), self.constants)
 
 
 class Clock(Protocol):
@@ -249,8 +249,8 @@ class Clock(Protocol):
 class Step:
     """A stage that runs, and what comes after it."""
 
-    def __init__(self, remaining: RemainingSubgraph, stage: Stage, contents: ConstantValues) -> None:
-        self.remaining, self.contents = remaining, contents
+    def __init__(self, remaining: RemainingSubgraph, stage: Stage, constants: ConstantValues) -> None:
+        self.remaining, self.constants = remaining, constants
         context = remaining.context
         self.stage = stage
         self.compiled: Compiled | None = None

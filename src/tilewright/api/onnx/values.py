@@ -29,7 +29,7 @@ def frozen(value: Any) -> Any:
     return kept
 
 
-def without_contents(value: Any) -> Any:
+def without_elements(value: Any) -> Any:
     """A value of the same type and shape that takes no memory."""
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         return np.broadcast_to(np.zeros((), value.dtype), value.shape)

@@ -32,7 +32,7 @@ class Symbolic:
     dtype: str = "int64"
 
     def evaluate(self, symbols: Mapping[str, int]) -> Array:
-        """The contents, where symbols have values."""
+        """The array, where symbols have values."""
         flat = [
             value_of(element, symbols) if isinstance(element, SymbolicExtent) else element
             for element in self.array.reshape(-1).tolist()
@@ -141,11 +141,11 @@ def _divide(a: Any, b: Any) -> Any:
 
 
 def _maximum(a: Any, b: Any) -> Any:
-    (low, high), (other_low, other_high) = _range(a), _range(b)
+    (a_low, a_high), (b_low, b_high) = _range(a), _range(b)
     difference = _difference(a, b)
-    if low >= other_high or (isinstance(difference, int) and difference >= 0):
+    if a_low >= b_high or (isinstance(difference, int) and difference >= 0):
         return a
-    if other_low >= high or isinstance(difference, int):
+    if b_low >= a_high or isinstance(difference, int):
         return b
     raise _undecided(a, b)
 
@@ -156,21 +156,21 @@ def _minimum(a: Any, b: Any) -> Any:
 
 
 def _less(a: Any, b: Any) -> bool:
-    (low, high), (other_low, other_high) = _range(a), _range(b)
+    (a_low, a_high), (b_low, b_high) = _range(a), _range(b)
     difference = _difference(a, b)
-    if high < other_low or (isinstance(difference, int) and difference < 0):
+    if a_high < b_low or (isinstance(difference, int) and difference < 0):
         return True
-    if low >= other_high or isinstance(difference, int):
+    if a_low >= b_high or isinstance(difference, int):
         return False
     raise _undecided(a, b)
 
 
 def _equal(a: Any, b: Any) -> bool:
-    (low, high), (other_low, other_high) = _range(a), _range(b)
+    (a_low, a_high), (b_low, b_high) = _range(a), _range(b)
     difference = _difference(a, b)
     if isinstance(difference, int):
         return difference == 0
-    if high < other_low or other_high < low:
+    if a_high < b_low or b_high < a_low:
         return False
     raise _undecided(a, b)
 

@@ -43,7 +43,7 @@ class Node:
     operator: str
     domain: str
     definition: Definition | None
-    """None for what the importer does itself: see `stage.OWN`."""
+    """None for operators that the importer computes itself: see `reading.STRUCTURAL`."""
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)

@@ -31,7 +31,7 @@ NEWEST = 1000
 """No domain has as many versions."""
 MOST_DEPTH = 64
 """Of graphs in nodes and functions in functions."""
-OWN = frozenset({"Constant", "Identity", "If", "Shape", "Size"})
+STRUCTURAL = frozenset({"Constant", "Identity", "If", "Shape", "Size"})
 """Standard operators that the importer does itself."""
 
 
@@ -154,9 +154,9 @@ class _Reader:
         if domain == "" and proto.op_type == "Constant":
             constants[outputs[0]] = _constant(attributes, where)
             return
-        version, is_own = self._version(domain, proto, context, where), domain == "" and proto.op_type in OWN
-        found = None if is_own or domain == INTERNAL_DOMAIN else definition(proto.op_type, version, domain)
-        if found is None and not is_own:
+        version, is_structural = self._version(domain, proto, context, where), domain == "" and proto.op_type in STRUCTURAL
+        found = None if is_structural or domain == INTERNAL_DOMAIN else definition(proto.op_type, version, domain)
+        if found is None and not is_structural:
             self.unknown.setdefault(f"{domain}.{proto.op_type}" if domain else proto.op_type, where)
         if found is not None:
             _check_attributes(found, {*attributes, *bodies}, where)

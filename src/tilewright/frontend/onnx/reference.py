@@ -61,14 +61,14 @@ def _operand_text(value: Any) -> str:
 
 
 def check_size(node: Node, inputs: Sequence[Any]) -> None:
-    """Raise `InvalidModel` where the contents of operands ask for a result that does not fit into memory."""
+    """Raise `InvalidModel` where the values of operands ask for a result that does not fit into memory."""
     size = grown_elements(node, inputs)
     if size is not None:
         check_bytes(size, node.label)
 
 
 def grown_elements(node: Node, inputs: Sequence[Any]) -> int | None:
-    """How many elements a result has whose size operands say by their contents; None for other operators.
+    """How many elements a result has whose size the values of operands give; None for other operators.
 
     >>> from tilewright.frontend.onnx.model import Node
     >>> grown_elements(Node("n", "ConstantOfShape", "", None, ("x",), ("y",)), [np.array([10**9, 10**9])])

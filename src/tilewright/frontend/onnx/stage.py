@@ -1,7 +1,7 @@
 """One stage of a model: the nodes that can be compiled for given shapes become one graph, the others run as NumPy.
 
 Nodes are walked in order. What is known (constants, shapes, and what follows from these) is folded; what has a lowering is
-recorded; what has none runs as its reference implementation after the graph; what depends on that, or on contents that only the
+recorded; what has none runs as its reference implementation after the graph; what depends on that, or on values that only the
 graph computes, waits for the next stage.
 """
 
@@ -121,7 +121,7 @@ class _Traversal:
         self._postpone(node, as_numpy=True)
 
     def _needs(self, node: Node, tensor: str) -> None:
-        """An operator asked for the contents of a tensor."""
+        """An operator needs the constant value of a tensor."""
         given = next(
             (name for name in self.import_request.given if name in self.tensors and self.tensors[name].name == tensor), None
         )
@@ -160,8 +160,8 @@ class _Traversal:
         tensor = self.tensors.get(name)
         if tensor is None or tensor.name not in self.builder.known:
             return _UNKNOWN
-        contents = self.builder.known[tensor.name]
-        return Symbolic(contents, tensor.dtype) if contents.dtype == object else contents
+        value = self.builder.known[tensor.name]
+        return Symbolic(value, tensor.dtype) if value.dtype == object else value
 
     # What is computed
 
@@ -203,7 +203,7 @@ class _Traversal:
         return results
 
     def _check_reads(self, node: Node, mark: Mark) -> None:
-        """Symbolic contents have no storage that an operator could read."""
+        """Symbolic values have no storage that an operator could read."""
         for operator in self.builder.operators[mark.operators :]:
             for access in operator.reads:
                 known = self.builder.known.get(access.tensor)
@@ -239,7 +239,7 @@ class _Traversal:
         return any(isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype.hasobject) for value in known)
 
     def tensor(self, name: str) -> Tensor:
-        """The tensor of a value; known contents become a constant of the graph."""
+        """The tensor of a value; a known value becomes a constant of the graph."""
         if name in self.tensors:
             return self.tensors[name]
         if name not in self.constants:

@@ -133,10 +133,10 @@ def _coupled(scores: Any, prob_a: Sequence[float], prob_b: Sequence[float], clas
     for number, (i, j) in enumerate(combinations(range(classes), 2)):
         pairwise[:, i, j] = np.clip(sigmoid(-(scores[:, number] * prob_a[number] + prob_b[number])), 1e-7, 1 - 1e-7)
         pairwise[:, j, i] = 1 - pairwise[:, i, j]
-    return np.stack([_one_coupled(probabilities) for probabilities in pairwise]) if len(scores) else np.zeros((0, classes))
+    return np.stack([_coupled_sample(probabilities) for probabilities in pairwise]) if len(scores) else np.zeros((0, classes))
 
 
-def _one_coupled(r: Any) -> Any:
+def _coupled_sample(r: Any) -> Any:
     """The p with sum 1 that minimises sum_ij (r_ji p_i - r_ij p_j)^2, by the fixed-point iteration."""
     q = -r.T * r
     np.fill_diagonal(q, np.square(r).sum(axis=0))

@@ -73,12 +73,12 @@ def _position_of(
 def _extreme_and_position(function: str, axis: str, extent: int, last: bool) -> Reduction:
     start = float("-inf") if function == "maximum" else float("inf")
     is_nan = apply("not_equal", Point(), Point())
-    stands_here = apply("logical_or", apply("equal", Point(), State("extreme")), is_nan)
+    is_extreme = apply("logical_or", apply("equal", Point(), State("extreme")), is_nan)
     nowhere = -1.0 if last else float(extent)
     position = StateVariable(
         "position",
         nowhere,
-        apply("where", stands_here, AxisValue(axis), Literal(nowhere)),
+        apply("where", is_extreme, AxisValue(axis), Literal(nowhere)),
         "maximum" if last else "minimum",
     )
     return Reduction((StateVariable("extreme", start, Point(), function), position), State("position"))

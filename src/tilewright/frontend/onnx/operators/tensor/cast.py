@@ -36,7 +36,7 @@ class Cast:
         return converted(x, element_type(self.to), bool(self.saturate), text_of(self.round_mode))
 
     def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        """A map that reads one type and writes another; known contents stay known."""
+        """A map that reads one type and writes another; known values stay known."""
         target = element_type(self.to).name
         if x.dtype not in GENERATED or target not in GENERATED:
             raise UnsupportedOperation(f"Cast from {x.dtype} to {target} in generated code")

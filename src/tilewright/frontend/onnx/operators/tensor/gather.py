@@ -101,7 +101,7 @@ def _as_slice(ids: Any, extent: Extent) -> int | slice | None:
 
 
 def _check_known(ids: Any, extent: Extent, kind: str) -> None:
-    """Raise `PositionError` where contents that are known are outside of an extent that is."""
+    """Raise `PositionError` where known positions are outside of a known extent."""
     if ids is not None and isinstance(extent, int) and not ids.dtype.hasobject:
         check_positions(ids, extent, kind)
 

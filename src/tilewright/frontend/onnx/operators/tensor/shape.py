@@ -29,7 +29,7 @@ class Shape:
         return np.array(x.shape[self.start : self.end], np.int64)
 
     def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        """A constant, or a map that reads nothing and whose contents are known as extents."""
+        """A constant, or a map that reads nothing and whose elements are known extents."""
         return _of_extents(builder, x.shape[self.start : self.end])
 
 
@@ -62,9 +62,9 @@ def _of_extents(builder: Builder, extents: Sequence[Extent]) -> Tensor:
     if len(whole) == len(extents):
         return builder.constant(np.array(whole, np.int64))
     tensor = builder.record(_extents, tuple(extents), kind="shape")
-    contents = np.empty(len(extents), object)
-    contents[:] = extents
-    builder.known[tensor.name] = contents
+    values = np.empty(len(extents), object)
+    values[:] = extents
+    builder.known[tensor.name] = values
     return tensor
 
 
