@@ -1,4 +1,4 @@
-"""From an artifact to a loaded library: the key under which it is cached, building, and loading."""
+"""Libraries of artifacts: the key of the cache, building, and loading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From protobuf to a `Model`: functions inlined, names unique, nodes in order, attributes and tensors as Python values.
+"""ONNX protobufs as a `Model`: functions inlined, names unique, nodes in order, attributes and tensors as Python values.
 
 Whatever makes no sense raises `InvalidModel` with its place; operators without a definition are listed all at once.
 """
