@@ -58,7 +58,6 @@ def plan_chain(
     coefficients = coefficients or coefficients_for(machine)
     available = registry.for_machine(machine) if kernels is None else kernels
     known: PlanCache = {} if plan_cache is None else plan_cache
-
     if is_scalar_loop(chain):
         return plan_scalar_loop(chain, machine, coefficients)
     if (plain := without_lookups(chain)) is not chain:
@@ -66,7 +65,18 @@ def plan_chain(
             plain, machine, kernels=available, coefficients=coefficients, unfused_price=unfused_price, plan_cache=known
         )
         return replace(plan, chain=chain)
+    return checked(_searched_plan(chain, machine, available, coefficients, unfused_price, known), coefficients)
 
+
+def _searched_plan(
+    chain: Chain,
+    machine: Machine,
+    available: tuple[MicroKernel, ...],
+    coefficients: Coefficients,
+    unfused_price: Price | None,
+    known: PlanCache,
+) -> Plan:
+    """The plan of the best schedule found, with its reduction split where that pays."""
     context, ranked = chain_context(chain, machine, available, coefficients)
     found = cached_search(context, known)
     blocking = refine(context, found)
@@ -84,7 +94,7 @@ def plan_chain(
     split = split_reduction(context, found, blocking, lambda part: refine(part, cached_search(part, known)))
     if split is not None:
         plan = _split_plan(plan, context, split, choose_prefetches(split.context, split.blocking, available))
-    return checked(plan, coefficients)
+    return plan
 
 
 def _plan(context: CostContext, blocking: Blocking, price: Price, unfused: Price, rejected: tuple[Rejected, ...]) -> Plan:

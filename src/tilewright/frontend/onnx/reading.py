@@ -148,9 +148,9 @@ class _Reader:
         inputs = _without_trailing(tuple(scope.find(name, where) for name in proto.input))
         outputs = tuple(scope.find(name, where) for name in proto.output)
         if key in self.functions:
-            yield from self._inlined(key, proto, context, inputs, outputs, where, constants, scope)
+            yield from self._inlined(key, proto, context, inputs, outputs, where, constants)
             return
-        attributes, bodies = self._attributes(proto, context, scope, where, domain)
+        attributes, bodies = self._attributes(proto, context, scope, where)
         if domain == "" and proto.op_type == "Constant":
             constants[outputs[0]] = _constant(attributes, where)
             return
@@ -172,9 +172,7 @@ class _Reader:
             check_against(schema, proto, where)
         return version
 
-    def _attributes(
-        self, proto: Any, context: _Context, scope: Scope, where: str, domain: str
-    ) -> tuple[dict[str, Any], dict[str, Body]]:
+    def _attributes(self, proto: Any, context: _Context, scope: Scope, where: str) -> tuple[dict[str, Any], dict[str, Body]]:
         values: dict[str, Any] = {}
         bodies: dict[str, Body] = {}
         for attribute in _bound(proto.attribute, context, where):
@@ -198,7 +196,6 @@ class _Reader:
         outputs: tuple[str, ...],
         where: str,
         constants: dict[str, Array],
-        outer: Scope,
     ) -> Iterator[Node]:
         """The nodes of a model's own function in the place of its call."""
         function = self.functions[key]

@@ -117,22 +117,34 @@ def operator_work(
     if conflict is None:
         packing = packing_seconds(context, around, view, block.footprints)
     else:
-        packing = in_place_seconds(context, view.operator, nearest.tiles, calls)
-        packing = packing + run_seconds(context, view.operator, block.footprints, view.tiles)
+        in_place = in_place_seconds(context, view.operator, nearest.tiles, calls)
+        packing = in_place + run_seconds(context, view.operator, block.footprints, view.tiles)
+    functions = _vector_seconds(context, view, block, guarded, shared_count)
     unmasked = elements_into(context, around, view, block.footprints, inner=inner, conflict=conflict or 1.0)
     moved = _guarded_traffic(context, view.operator, unmasked, guarded)
     traffic = {level: ELEMENT_BYTES * sum(elements) for level, elements in moved.items()}
-    functions = vector_seconds(context, view.operator, view.loops[:shared_count], block.functions_s, block.footprints)
-    functions = functions * (guarded.masked / guarded.computed if is_plain_mask(context.chain, view.operator.name) else 1)
     left_pages = left_page_seconds(context, view.operator, moved, nearest.tiles)
     pages = {OperandRole.LEFT: left_pages, OperandRole.RIGHT: 0.0 if conflict is None else packing}
     prefetching = prefetch_seconds(context, view, moved, nearest.tiles, calls, packed=conflict is None, pages_s=pages)
-    streams = stream_seconds(context, view, moved, in_place=conflict is not None)
+    non_temporal_s = stream_seconds(context, view, moved, in_place=conflict is not None)
     packing = packing + left_pages + target_page_seconds(context, view.operator, moved, nearest.tiles)
     line_buffer_s = view.line_buffered * coefficients.pass_cycles_per_vector * context.vectors_per_element / hz
     return Work(
-        nearest.arithmetic_s * repeats, functions * repeats, packing, overhead, traffic, prefetching, streams, line_buffer_s
+        nearest.arithmetic_s * repeats,
+        functions * repeats,
+        packing,
+        overhead,
+        traffic,
+        prefetching,
+        non_temporal_s,
+        line_buffer_s,
     )
+
+
+def _vector_seconds(context: CostContext, view: OperatorView, block: Block, guarded: GuardedWork, shared_count: int) -> Quantity:
+    """Seconds of an operator's vector loops; a plain mask runs over the masked share of the computed points."""
+    functions = vector_seconds(context, view.operator, view.loops[:shared_count], block.functions_s, block.footprints)
+    return functions * (guarded.masked / guarded.computed if is_plain_mask(context.chain, view.operator.name) else 1)
 
 
 def _guarded_traffic(

@@ -28,7 +28,7 @@ from tilewright.plan.regions import gathered_reads as lookups
 from tilewright.plan.search.plan_cache import PlanCache, canonical_form
 from tilewright.plan.search.profitability import can_cost
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price
-from tilewright.plan.whole_model.plan_renaming import names_of, renamed_cut, renamed_plan
+from tilewright.plan.whole_model.plan_reuse import names_of, renamed_cut, renamed_plan
 
 Operators = tuple[Operator, ...]
 

@@ -1,4 +1,4 @@
-"""Plans in other names: layers of a model that differ in names only share one plan."""
+"""Plan reuse: chains of equal canonical form, such as equal layers of a model, share one plan in their own names."""
 
 from __future__ import annotations
 
