@@ -185,7 +185,7 @@ class MicroKernel:
         """Largest m for so many columns.
 
         >>> from tilewright.kernels import registered
-        >>> tile = next(one for one in registered() if one.name == "matmul_avx512_f32_6x64")
+        >>> tile = next(kernel for kernel in registered() if kernel.name == "matmul_avx512_f32_6x64")
         >>> [tile.rows_for(columns) for columns in (64, 48, 32, 7)]
         [6, 8, 12, 24]
         """

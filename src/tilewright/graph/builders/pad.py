@@ -18,7 +18,7 @@ def pad(x: Tensor, pads: Pads, value: float, *, name: str, result: str) -> tuple
     """`x` with `value` around it.
 
     >>> operator, tensor = pad(Tensor("x", (4, 5)), ((1, 1), (0, -2)), 0.0, name="pad", result="y")
-    >>> tensor.shape, [str(one) for one in operator.reads[0].guard.constraints]
+    >>> tensor.shape, [str(constraint) for constraint in operator.reads[0].guard.constraints]
     ((6, 3), ['d0 + -1', '-1*d0 + 4'])
     """
     shape = tuple(_padded(extent, *pad, x) for extent, pad in zip(x.shape, pads, strict=True))

@@ -41,8 +41,8 @@ def split(graph: Graph) -> tuple[Graph, Graph]:
     >>> builder = Builder("f")
     >>> x, w = builder.input("x", (2, 3), "float32"), builder.constant(np.ones((3, 4), np.float32))
     >>> y = builder.matmul(x, builder.map("exp", w))
-    >>> constant, other = split(builder.graph((y.name,)))
-    >>> [operator.name for operator in constant.operators], [operator.name for operator in other.operators]
+    >>> constant, rest = split(builder.graph((y.name,)))
+    >>> [operator.name for operator in constant.operators], [operator.name for operator in rest.operators]
     (['exp'], ['matmul'])
     """
     operators = constant_operators(graph)

@@ -122,7 +122,7 @@ class _Region:
         self.axes = tuple(f"d{dimension}" for dimension in range(len(self.base.shape)))
         self.reduced: frozenset[str] = frozenset()
         self.reductions = 0
-        self.others: list[Access] = []
+        self.parameters: list[Access] = []
         self.values = {base: _Value(Point(), self.axes)}
 
     def ends(self) -> list[_Value]:
@@ -147,7 +147,7 @@ class _Region:
         names = tuple(map(_first, value.dimensions, self.axes)) if like_base else value.dimensions
         write = Access(tensor, tuple(Index() if name is None else axis_index(name) for name in names))
         reduction, used = _with_used_loads(Reduction(value.states, value.scalar))
-        reads = (Access(self.base.name, indices), *(self.others[number - 1] for number in used))
+        reads = (Access(self.base.name, indices), *(self.parameters[number - 1] for number in used))
         return matched_reduction(Operator(self.flow.operators[tensor].name, "rows", axes, reads, write, Load(0), reduction))
 
     def _followers(self) -> Iterator[str]:
@@ -255,9 +255,9 @@ class _Region:
         if guard is not None:
             guard = Guard(tuple(constraint.substitute(values) for constraint in guard.constraints), guard.otherwise)
         moved = Access(access.tensor, tuple(index.substitute(values) for index in access.indices), guard)
-        if moved not in self.others:
-            self.others.append(moved)
-        return Load(self.others.index(moved) + 1)
+        if moved not in self.parameters:
+            self.parameters.append(moved)
+        return Load(self.parameters.index(moved) + 1)
 
     def _kind(self, axis: str) -> AxisKind:
         return AxisKind.REDUCTION if axis in self.reduced else AxisKind.PARALLEL

@@ -30,8 +30,8 @@ def names_of(old: tuple[Operator, ...], new: tuple[Operator, ...]) -> Names:
 
     >>> from tilewright.graph.types import Access
     >>> from tilewright.graph.scalar import Load
-    >>> one, other = (Operator(f"exp_{n}", "", (), (Access(f"x_{n}", ()),), Access(f"y_{n}", ()), Load(0)) for n in (1, 2))
-    >>> names_of((one,), (other,)).in_text("exp_1 makes y_1 of x_1")
+    >>> old, new = (Operator(f"exp_{n}", "", (), (Access(f"x_{n}", ()),), Access(f"y_{n}", ()), Load(0)) for n in (1, 2))
+    >>> names_of((old,), (new,)).in_text("exp_1 makes y_1 of x_1")
     'exp_2 makes y_2 of x_2'
     """
     pairs = list(zip(old, new, strict=True))
