@@ -126,19 +126,11 @@ def operator_work(
     left_pages = left_page_seconds(context, view.operator, moved, nearest.tiles)
     pages = {OperandRole.LEFT: left_pages, OperandRole.RIGHT: 0.0 if conflict is None else packing}
     prefetching = prefetch_seconds(context, view, moved, nearest.tiles, calls, packed=conflict is None, pages_s=pages)
-    non_temporal_s = stream_seconds(context, view, moved, in_place=conflict is not None)
+    stores_s = stream_seconds(context, view, moved, in_place=conflict is not None)
     packing = packing + left_pages + target_page_seconds(context, view.operator, moved, nearest.tiles)
     line_buffer_s = view.line_buffered * coefficients.pass_cycles_per_vector * context.vectors_per_element / hz
-    return Work(
-        nearest.arithmetic_s * repeats,
-        functions * repeats,
-        packing,
-        overhead,
-        traffic,
-        prefetching,
-        non_temporal_s,
-        line_buffer_s,
-    )
+    arithmetic_s, functions_s = nearest.arithmetic_s * repeats, functions * repeats
+    return Work(arithmetic_s, functions_s, packing, overhead, traffic, prefetching, stores_s, line_buffer_s)
 
 
 def _vector_seconds(context: CostContext, view: OperatorView, block: Block, guarded: GuardedWork, shared_count: int) -> Quantity:
