@@ -18,9 +18,10 @@ from functools import partial
 from itertools import pairwise
 from string import ascii_letters
 
-from tests.plan.cases import TABLE_IV, batch_chain, contraction, elementwise
+from tests.plan.cases import batch_chain, contraction, elementwise
 from tests.support.halo_chains import convolution_chain
 from tests.support.operators import graph_of
+from tests.support.table_iv import TABLE_IV
 from tilewright.graph.types import Chain, Extent, Graph, Operator
 from tilewright.machine import Machine
 from tilewright.plan.planner import plan_chain

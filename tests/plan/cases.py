@@ -13,23 +13,6 @@ from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
 from tilewright.machine import Machine
 from tilewright.plan.chains import make_chain
 
-TABLE_IV = {
-    "G1": (8, 512, 64, 64, 512),
-    "G2": (12, 512, 64, 64, 512),
-    "G3": (16, 512, 64, 64, 512),
-    "G4": (12, 256, 64, 64, 256),
-    "G5": (16, 256, 64, 64, 256),
-    "G6": (16, 256, 80, 80, 256),
-    "G7": (12, 208, 64, 64, 208),
-    "G8": (16, 208, 64, 64, 208),
-    "G9": (16, 208, 80, 80, 208),
-    "G10": (1, 512, 64, 64, 256),
-    "G11": (1, 768, 64, 64, 384),
-    "G12": (1, 1024, 64, 64, 512),
-}
-"""batch, M, N, K, L (Chimera, Table IV)."""
-
-
 RELU = apply("maximum", Load(0), Load(0))
 ADD = apply("add", Load(0), Load(1))
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.plan.cases import CASCADE_LAKE, KERNELS, TABLE_IV, batch_chain
+from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain
+from tests.support.table_iv import TABLE_IV
 from tilewright.errors import TilewrightError
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles

@@ -7,27 +7,12 @@ from typing import Any
 
 import tilewright as tw
 from tests.replay.planning import Planned, traced
-
-SHAPES = {
-    "G1": (8, 512, 64, 64, 512),
-    "G2": (12, 512, 64, 64, 512),
-    "G3": (16, 512, 64, 64, 512),
-    "G4": (12, 256, 64, 64, 256),
-    "G5": (16, 256, 64, 64, 256),
-    "G6": (16, 256, 80, 80, 256),
-    "G7": (12, 208, 64, 64, 208),
-    "G8": (16, 208, 64, 64, 208),
-    "G9": (16, 208, 80, 80, 208),
-    "G10": (1, 512, 64, 64, 256),
-    "G11": (1, 768, 64, 64, 384),
-    "G12": (1, 1024, 64, 64, 512),
-}
-"""batch, m, n, k, l."""
+from tests.support.table_iv import TABLE_IV
 
 
 def graphs() -> Mapping[str, Planned]:
     found: dict[str, Planned] = {}
-    for name, (batch, m, n, k, length) in SHAPES.items():
+    for name, (batch, m, n, k, length) in TABLE_IV.items():
         operands = (batch, m, k), (batch, k, length), (batch, length, n)
         found[name] = traced(_chain, *operands)
         found[f"{name}-softmax"] = traced(_attention, *operands)
