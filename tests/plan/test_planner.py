@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tests.plan.cases import (
     CASCADE_LAKE,
     KERNELS,
-    TABLE_IV,
     batch_chain,
     chain_of,
     contraction,
@@ -20,6 +19,7 @@ from tests.plan.cases import (
     without_laws,
 )
 from tests.plan.walk import walked_movements
+from tests.support.table_iv import TABLE_IV
 from tilewright.graph.types import SymbolicExtent
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
