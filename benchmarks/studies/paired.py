@@ -1,6 +1,6 @@
-"""Measure this checkout beside another revision, case by case in turns: Table IV, attention, networks, BERT-base and ViT.
+"""Measure this checkout beside another revision, case by case in turns: Table IV, attention, networks, BERT-base, ViT and CNNs.
 
-    python -m benchmarks.studies.paired REVISION [--rounds N] [--threads N] [--only chain,attention,mlp,model]
+    python -m benchmarks.studies.paired REVISION [--rounds N] [--threads N] [--only chain,attention,mlp,model,cnn]
 
 The revision is checked out into a temporary worktree. A process of each takes turns on the same case; the ratio of a case is the
 median over rounds of this checkout's time divided by the revision's. They share an empty cache, and so one calibration.
@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
@@ -28,7 +27,13 @@ from tilewright_bench.named import case_names
 
 ROOT = Path(__file__).parents[2]
 SIDE = Path(__file__).parent / "parts" / "paired_side.py"
-MODELS = {"bert_128": "bert", "vit": "vit"}
+MODELS = {
+    "bert_128": ("model", "bert"),
+    "vit": ("model", "vit"),
+    "resnet50": ("cnn", "resnet50"),
+    "mobilenet_v2": ("cnn", "mobilenet_v2"),
+}
+"""By the name of a file: the kind of its cases, and the model in it."""
 SLOWER = 1.03
 """A case is named where its ratio is above this."""
 
@@ -57,14 +62,15 @@ def main() -> None:
     parser.add_argument("revision")
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--only", default="chain,attention,mlp,model")
+    parser.add_argument("--only", default="chain,attention,mlp,model,cnn")
     given = parser.parse_args()
     with TemporaryDirectory() as directory, _worktree(given.revision, Path(directory) / "revision") as before:
-        models = _exported(Path(directory)) if "model" in given.only else []
+        kinds = given.only.split(",")
         sides = [_started(root, Path(directory) / "cache") for root in (before, ROOT)]
-        names = [name for name in (*case_names(), *models) if name.partition(":")[0] in given.only.split(",")]
-        ratios = {name: _ratio(sides, name, given.rounds, given.threads) for name in names}
-    _print_summary(ratios)
+        names = [name for name in case_names() if name.partition(":")[0] in kinds]
+        cases = {name: name.partition(":")[0] for name in names} | _exported(Path(directory), kinds)
+        ratios = {name: _ratio(sides, name, given.rounds, given.threads) for name in cases}
+    _print_summary({kind: {name: ratios[name] for name in cases if cases[name] == kind} for kind in kinds})
 
 
 def _ratio(sides: Sequence[Side], name: str, rounds: int, threads: int) -> float:
@@ -78,10 +84,13 @@ def _ratio(sides: Sequence[Side], name: str, rounds: int, threads: int) -> float
     return ratio
 
 
-def _print_summary(ratios: dict[str, float]) -> None:
-    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
-    slower = {name: round(ratio, 3) for name, ratio in ratios.items() if ratio > SLOWER}
-    print(f"{len(ratios)} cases, geometric mean {mean:.4f}; slower by more than 3%: {slower or 'none'}")
+def _print_summary(ratios: Mapping[str, Mapping[str, float]]) -> None:
+    """The geometric mean of every kind of cases and of all, and the cases that became slower."""
+    everything = {name: ratio for of_kind in ratios.values() for name, ratio in of_kind.items()}
+    for kind, of_kind in (*ratios.items(), ("all", everything)):
+        print(f"{kind}: {len(of_kind)} cases, geometric mean {geometric_mean(of_kind.values()):.4f}")
+    slower = {name: round(ratio, 3) for name, ratio in everything.items() if ratio > SLOWER}
+    print(f"slower by more than 3%: {slower or 'none'}")
 
 
 @contextmanager
@@ -106,14 +115,15 @@ def _started(root: Path, cache: Path) -> Side:
     return Side(process, process.stdin, process.stdout)
 
 
-def _exported(directory: Path) -> list[str]:
-    """The names of the model cases, whose files both processes read."""
+def _exported(directory: Path, kinds: Sequence[str]) -> dict[str, str]:
+    """The names of the model cases of some kinds, whose files both processes read, each with its kind."""
     from benchmarks.onnx_models.cases import make
     from benchmarks.onnx_models.exporting import export
 
-    for name, kind in MODELS.items():
-        export(make(kind, small=False), directory / f"{name}.onnx", exporter="torchscript")
-    return [f"model:{directory / name}.onnx" for name in MODELS]
+    chosen = {name: (kind, model) for name, (kind, model) in MODELS.items() if kind in kinds}
+    for name, (_, model) in chosen.items():
+        export(make(model, small=False), directory / f"{name}.onnx", exporter="torchscript")
+    return {f"model:{directory / name}.onnx": kind for name, (kind, _) in chosen.items()}
 
 
 if __name__ == "__main__":
