@@ -54,7 +54,7 @@ def make(name: str, *, small: bool = False, seed: int = 0) -> ModelCase:
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        case = {**MODELS, **LONGER}[name](small)
+        case = {**MODELS, **LARGER}[name](small)
         _settle(case.module, case.args)
     return case
 
@@ -129,6 +129,12 @@ def detector(small: bool) -> ModelCase:
     return image_case(module, 32 if small else 320, output="boxes")
 
 
+def densenet_121(small: bool) -> ModelCase:
+    """DenseNet-121."""
+    module = cnns.densenet(classes=10) if small else cnns.densenet(growth=32, depths=(6, 12, 24, 16))
+    return image_case(module, 64 if small else 224)
+
+
 def _family(build: Callable[..., Any]) -> Callable[[bool], ModelCase]:
     """A model that is compact already."""
     return lambda small: image_case(build(classes=10 if small else 1000), 64 if small else 224)
@@ -154,8 +160,11 @@ MODELS: Mapping[str, Callable[[bool], ModelCase]] = {
     "convnext": _family(cnns.convnext),
 }
 
-LONGER: Mapping[str, Callable[[bool], ModelCase]] = {"bert_512": lambda small: bert(small, tokens=512)}
-"""The same models on other operands."""
+LARGER: Mapping[str, Callable[[bool], ModelCase]] = {
+    "bert_512": lambda small: bert(small, tokens=512),
+    "densenet_121": densenet_121,
+}
+"""The same models on other operands, or with more layers."""
 
 
 def _with_small_embeddings(module: Any) -> Any:

@@ -9,23 +9,16 @@ median over rounds of this checkout's time divided by the revision's. They share
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import geometric_mean, median
 from tempfile import TemporaryDirectory
-from typing import IO, Any
 
+from benchmarks.studies.parts.revisions import ROOT, Side, started, worktree
 from tilewright.tune.timing.pairs import pair
 from tilewright_bench.named import case_names
 
-ROOT = Path(__file__).parents[2]
 SIDE = Path(__file__).parent / "parts" / "paired_side.py"
 MODELS = {
     "bert_128": ("model", "bert"),
@@ -38,24 +31,6 @@ SLOWER = 1.03
 """A case is named where its ratio is above this."""
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
-    """A revision's process."""
-
-    process: subprocess.Popen[str]
-    orders: IO[str]
-    answers: IO[str]
-
-    def ask(self, **order: Any) -> Any:
-        """The answer to an order; raises `RuntimeError` if the process has ended."""
-        self.orders.write(json.dumps(order) + "\n")
-        self.orders.flush()
-        line = self.answers.readline()
-        if not line:
-            raise RuntimeError("a measuring process has ended")
-        return json.loads(line)
-
-
 def main() -> None:
     """Measure and print a line per case, and the geometric mean."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -64,9 +39,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--only", default="chain,attention,mlp,model,cnn")
     given = parser.parse_args()
-    with TemporaryDirectory() as directory, _worktree(given.revision, Path(directory) / "revision") as before:
+    with TemporaryDirectory() as directory, worktree(given.revision, Path(directory) / "revision") as before:
         kinds = given.only.split(",")
-        sides = [_started(root, Path(directory) / "cache") for root in (before, ROOT)]
+        sides = [started(SIDE, root, Path(directory) / "cache") for root in (before, ROOT)]
         names = [name for name in case_names() if name.partition(":")[0] in kinds]
         cases = {name: name.partition(":")[0] for name in names} | _exported(Path(directory), kinds)
         ratios = {name: _ratio(sides, name, given.rounds, given.threads) for name in cases}
@@ -91,28 +66,6 @@ def _print_summary(ratios: Mapping[str, Mapping[str, float]]) -> None:
         print(f"{kind}: {len(of_kind)} cases, geometric mean {geometric_mean(of_kind.values()):.4f}")
     slower = {name: round(ratio, 3) for name, ratio in everything.items() if ratio > SLOWER}
     print(f"slower by more than 3%: {slower or 'none'}")
-
-
-@contextmanager
-def _worktree(revision: str, directory: Path) -> Iterator[Path]:
-    git = ["git", "-C", str(ROOT), "worktree"]
-    subprocess.run([*git, "add", "--detach", str(directory), revision], check=True, capture_output=True)
-    try:
-        yield directory
-    finally:
-        subprocess.run([*git, "remove", "--force", str(directory)], check=True, capture_output=True)
-
-
-def _started(root: Path, cache: Path) -> Side:
-    path = os.pathsep.join(str(root / folder) for folder in ("src", "bench/src", "."))
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("TILEWRIGHT_")}
-    environment |= {"PYTHONPATH": path, "TILEWRIGHT_CACHE_DIR": str(cache)}
-    process = subprocess.Popen(
-        [sys.executable, "-P", str(SIDE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=root
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    return Side(process, process.stdin, process.stdout)
 
 
 def _exported(directory: Path, kinds: Sequence[str]) -> dict[str, str]:

@@ -1,126 +1,77 @@
-"""How long planning takes: process time of `plan_chain` and `partition`, tracing excluded, prices of unfused operators included.
+"""How long planning takes, rewrites included, and what it does: seconds and counts of each case; also beside another revision.
 
-    python -m benchmarks.studies.planning_time [--repeats N] [--only TEXT] [--target NAME]
+    python -m benchmarks.studies.planning_time [--against REVISION] [--rounds N] [--only TEXT,TEXT] [--target NAME]
 
-Chains: Table IV (Chimera) plain and with softmax, two convolutions of every kind (ten loops), MLPs as partition plans them.
-Every figure is the median of several runs in one process; the first run of each is left out.
+Cases: deep and wide MLPs, pairs of convolutions (Chimera's table V), attention, and models whose files are exported first.
+Seconds are the least of several rounds, the revisions in turns; nothing is remembered from planning to planning.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
-import sys
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
+from contextlib import ExitStack
 from itertools import pairwise
+from pathlib import Path
+from statistics import geometric_mean
 from string import ascii_letters
+from tempfile import TemporaryDirectory
 
-from tests.plan.cases import batch_chain, contraction, elementwise
-from tests.support.halo_chains import convolution_chain
+from benchmarks.studies.parts.planning_side import CASES
+from benchmarks.studies.parts.revisions import ROOT, Side, started, worktree
+from tests.plan.cases import contraction, elementwise
 from tests.support.operators import graph_of
-from tests.support.table_iv import TABLE_IV
-from tilewright.graph.types import Chain, Extent, Graph, Operator
-from tilewright.machine import Machine
-from tilewright.plan.planner import plan_chain
-from tilewright.plan.types import Plan
-from tilewright.plan.whole_model.partition import partition
+from tilewright.graph.types import Extent, Graph, Operator
 
-Case = tuple[str, Callable[[], object]]
-
-CONVOLUTIONS = {
-    "56x56 64-64-64": (56, 56, (64, 64, 64)),
-    "56x56 64-128-256": (56, 56, (64, 128, 256)),
-    "28x28 128-256-64": (28, 28, (128, 256, 64)),
-    "112x112 192-128-192": (112, 112, (192, 128, 192)),
-}
-"""Height and width of the result, channels."""
-KERNELS = {"1x1+1x1": (1, 1), "3x3+1x1": (3, 1), "1x1+3x3": (1, 3), "3x3+3x3": (3, 3)}
-LAYERS = {
-    "65536 x 64, 4 layers, relu": (65536, (64,) * 5),
-    "65536 x 64, 6 layers, relu": (65536, (64,) * 7),
-    "262144 x 32, 6 layers, relu": (262144, (32,) * 7),
-    "128 x 768-3072, 6 layers, relu": (128, (768, 3072, 768, 3072, 768, 3072, 768)),
-    "2048 x 1024-256, 6 layers, relu": (2048, (1024, 512, 256, 256, 512, 1024, 256)),
-    "4096 x 128-4096, 6 layers, relu": (4096, (128, 4096, 128, 4096, 128, 4096, 128)),
-    "1024 x 128, 10 layers, relu": (1024, (128,) * 11),
-    "1024 x 128, 20 layers, relu": (1024, (128,) * 21),
-    "1024 x 128, 40 layers, relu": (1024, (128,) * 41),
-    "512 x 512, 20 layers, relu": (512, (512,) * 21),
-}
-"""Rows and widths."""
+SIDE = Path(__file__).parent / "parts" / "planning_side.py"
+MODELS = ("bert", "resnet50", "mobilenet_v2", "densenet_121")
 
 
-def main(arguments: list[str]) -> None:
-    """Print a line per chain and the median of each family."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--only", default="", help="families whose name contains this")
-    parser.add_argument("--target", default="", help="a named machine (default: the detected one)")
-    options = parser.parse_args(arguments)
-    machine = Machine.named(options.target) if options.target else Machine.detect()
-    for family, cases in families(machine).items():
-        if options.only in family:
-            report(family, cases, options.repeats)
+def main() -> None:
+    """Print a line per case."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--against", default="", metavar="REVISION", help="plan with the code of this revision, too, in turns")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="", help="cases whose names have one of these texts")
+    parser.add_argument("--target", default="cascadelake-6240", help="a named machine; default: %(default)s")
+    given = parser.parse_args()
+    with ExitStack() as open_now:
+        directory = Path(open_now.enter_context(TemporaryDirectory()))
+        roots = [open_now.enter_context(worktree(given.against, directory / "revision"))] if given.against else []
+        sides = [started(SIDE, root, directory / "cache") for root in (*roots, ROOT)]
+        names = [name for name in (*CASES, *(f"model: {model}" for model in MODELS)) if _is_wanted(name, given.only)]
+        ratios = [_report(sides, name, directory, given.rounds, given.target) for name in names]
+    if given.against:
+        print(f"{len(ratios)} cases, geometric mean {geometric_mean(ratios):.3f}")
 
 
-def report(family: str, cases: Iterator[Case], repeats: int) -> None:
-    """The table of one family."""
-    medians = []
-    for name, plan in cases:
-        plan()
-        times = [process_seconds(plan) for _ in range(repeats)]
-        medians.append(statistics.median(times))
-        print(f"{family:<14} {name:<34} {1e3 * medians[-1]:8.1f} ms")
-    print(
-        f"{family:<14} {'median':<34} {1e3 * statistics.median(medians):8.1f} ms, most {1e3 * max(medians):.1f} ms\n", flush=True
-    )
+def _is_wanted(name: str, only: str) -> bool:
+    return any(text in name for text in only.split(","))
 
 
-def process_seconds(work: Callable[[], object]) -> float:
-    """The process time of one call."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
+def _report(sides: Sequence[Side], name: str, directory: Path, rounds: int, target: str) -> float:
+    """Plan a case on all sides in turns, print the figures, and return this checkout's time divided by the revision's."""
+    for side in sides:
+        side.ask(case=_exported(name, directory))
+    answers = [[side.ask(target=target) for side in sides] for _ in range(rounds)]
+    least = [min(answer["seconds"] for answer in of_side) for of_side in zip(*answers, strict=True)]
+    counts = answers[0][-1]["counts"]
+    times = "".join(f"{1e3 * seconds:9.1f} ms" for seconds in least)
+    print(f"{name:34}{times}{least[-1] / least[0]:8.3f}  ", ", ".join(f"{n} {kind}" for kind, n in counts.items()), flush=True)
+    return float(least[-1] / least[0])
 
 
-def families(machine: Machine) -> dict[str, Iterator[Case]]:
-    """Every family of chains with its cases: a name and what plans it."""
-    return {
-        "Table IV": table_iv(machine),
-        "convolutions": convolutions(machine),
-        "MLP": layers(machine),
-    }
+def _exported(name: str, directory: Path) -> str:
+    """The name of a case; of a model that of its file, written before."""
+    kind, _, model = name.partition(": ")
+    if kind != "model":
+        return name
+    from benchmarks.onnx_models.cases import make
+    from benchmarks.onnx_models.exporting import export
 
-
-def table_iv(machine: Machine) -> Iterator[Case]:
-    """G1 to G12, plain and with softmax."""
-    for with_softmax in (False, True):
-        for name, sizes in TABLE_IV.items():
-            chain = batch_chain(*sizes, with_softmax=with_softmax)
-            yield f"{name} softmax" if with_softmax else name, partial(plan_anew, chain, machine)
-
-
-def convolutions(machine: Machine) -> Iterator[Case]:
-    """Two convolutions of every kind and several sizes."""
-    for kind, kernels in KERNELS.items():
-        for size, (height, width, channels) in CONVOLUTIONS.items():
-            chain = convolution_chain(height, width, channels, kernels)
-            yield f"{kind} {size}", partial(plan_anew, chain, machine)
-
-
-def plan_anew(chain: Chain, machine: Machine) -> Plan:
-    """The plan of a chain about which nothing is known from earlier runs."""
-    return plan_chain(replace(chain), machine)
-
-
-def layers(machine: Machine) -> Iterator[Case]:
-    """MLPs with relu between the layers, through partition."""
-    for name, (rows, widths) in LAYERS.items():
-        graph = mlp(rows, widths)
-        yield name, partial(partition, graph, machine)
+    path = directory / f"{model}.onnx"
+    export(make(model), path, exporter="torchscript")
+    return f"model: {path}"
 
 
 def mlp(rows: int, widths: tuple[int, ...]) -> Graph:
@@ -139,4 +90,4 @@ def mlp(rows: int, widths: tuple[int, ...]) -> Graph:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -13,6 +13,7 @@ from tilewright.graph.types import Chain
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
+from tilewright.plan.counts import Counted, count
 from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.decisions.non_temporal_stores import non_temporal_writes, price_with_stores
 from tilewright.plan.decisions.prefetching_kernels import PrefetchChoice, choose_prefetches
@@ -77,6 +78,7 @@ def _searched_plan(
     known: PlanCache,
 ) -> Plan:
     """The plan of the best schedule found, with its reduction split where that pays."""
+    count(Counted.PLANS)
     context, ranked = chain_context(chain, machine, available, coefficients)
     found = cached_search(context, known)
     blocking = refine(context, found)

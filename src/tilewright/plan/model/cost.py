@@ -18,6 +18,7 @@ from tilewright.kernels.contract import MicroKernel, OperandRole
 from tilewright.machine.machine import Machine
 from tilewright.plan.arrays import Count, Quantity, product
 from tilewright.plan.chains import axis_names
+from tilewright.plan.counts import Counted, count, count_elements
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext, source_position
 from tilewright.plan.model.kernel_work import KernelWork, kernel_work
 from tilewright.plan.model.least_work import least_bytes, least_flops
@@ -160,7 +161,10 @@ def seconds(context: CostContext, work: Work) -> Quantity:
     overlapped = (context.coefficients.overlapped_traffic * time for time in times.values())
     longest = reduce(np.maximum, overlapped, work.arithmetic_s + work.functions_s)
     beside = work.packing_s + work.overhead_s + work.prefetch_s + work.line_buffer_s
-    return longest + visible_seconds(context, times) + beside
+    price: Quantity = longest + visible_seconds(context, times) + beside
+    count(Counted.PRICINGS)
+    count_elements(Counted.ELEMENTS, price)
+    return price
 
 
 def least_work(context: CostContext, operator: Operator, block: Block) -> Work:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from tilewright.plan.counts import Counted, count
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
 from tilewright.plan.model.price_check import no_price
@@ -31,6 +32,7 @@ def search(context: CostContext) -> tuple[Candidate, ...]:
 
     Orders of outer loops are searched in the order of their bounds; a longer one must gain `least_gain`.
     """
+    count(Counted.SEARCHES)
     space = space_of(context)
     bounds = Bounds(space)
     blocks, views = Blocks(), Views()

@@ -15,6 +15,7 @@ from math import prod
 import numpy as np
 
 from tilewright.plan.arrays import Count
+from tilewright.plan.counts import Counted, count_elements
 from tilewright.plan.decisions.packing import with_packs
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
@@ -119,6 +120,7 @@ def _with_loops(context: CostContext, around: ChainFigures, member: OperatorView
         inner = _inside(member, [(axis, tiles[axis]) for axis in order])
         prices = seconds(context, operator_work(context, around, member, inner=inner, conflict=best.conflict))
         prices = np.broadcast_to(prices, volumes.shape)
+        count_elements(Counted.CANDIDATES, prices)
         index = best_index(prices, volumes, context.coefficients.equal_within)
         least_gain = context.coefficients.least_gain if not best.inner else 1.0
         if float(prices[index]) * least_gain < best.seconds:

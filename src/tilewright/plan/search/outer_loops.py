@@ -18,6 +18,7 @@ import numpy as np
 
 from tilewright.graph.types import SymbolicExtent
 from tilewright.plan.arrays import Condition, Count, Quantity, expanded
+from tilewright.plan.counts import Counted, count, count_elements
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import Block, measure, operator_work, seconds
 from tilewright.plan.model.cost_context import ELEMENT_BYTES
@@ -101,6 +102,7 @@ class OuterLoops:
     def least(self, bounds: Bounds, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
         """What the operators cost (seconds on the cores) and use (elements) at least, for all tiles (see
         `Bounds.of_outer_loops`)."""
+        count(Counted.ORDERS)
         price, used = bounds.of_outer_loops(self.view, self.choices, live)
         return np.broadcast_to(self._on_cores(price), self.shape), np.broadcast_to(used, self.shape)
 
@@ -164,6 +166,7 @@ class OuterLoops:
 
     def best(self) -> Candidate:
         """The best candidate."""
+        count(Counted.ORDERS_PRICED)
         around = chain_figures(self.context, self.view)
         options = {member.operator.name: tuple(self._options(around, member)) for member in self.view.operators}
         stay = {member.operator.name: self._resident(member) for member in self.view.operators}
@@ -300,6 +303,7 @@ class OuterLoops:
         price = np.where(option.rereads, price, np.inf) if rereads else price
         shape = self.shape + tuple(len(self.space.tiles[axis]) for axis in dims)
         prices, needs = (np.broadcast_to(array, shape).reshape((*self.shape, -1)) for array in (price, used))
+        count_elements(Counted.CANDIDATES, prices)
         at = prices.argmin(axis=-1)
         return _Choice(_taken(prices, at), _taken(needs, at), np.full(self.shape, number), at)
 

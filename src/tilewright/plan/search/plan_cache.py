@@ -15,6 +15,7 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Chain, Guard, Operator
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.chains import with_axes
+from tilewright.plan.counts import Counted, count
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.traffic import passes
@@ -30,6 +31,7 @@ PlanCache: TypeAlias = dict[Hashable, tuple[CostContext, tuple[Candidate, ...]]]
 
 def cached_search(context: CostContext, plan_cache: PlanCache) -> tuple[Candidate, ...]:
     """As `search`, from memory where a chain of the same structure was searched before."""
+    count(Counted.SEARCHES_ASKED)
     key = _key(context)
     if key not in plan_cache:
         plan_cache[key] = context, search(context)

@@ -19,6 +19,7 @@ from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.chains import make_chain
+from tilewright.plan.counts import Counted, count
 from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.decisions.scalar_loop import why_stored
 from tilewright.plan.model.coefficients import Coefficients, coefficients_for
@@ -305,6 +306,7 @@ class _Partition:
 
     def plan(self, operators: Operators) -> Plan:
         """The plan of operators as one chain, made once for all chains of the same structure."""
+        count(Counted.PLANS_ASKED)
         names = tuple(operator.name for operator in operators)
         if names not in self.plans:
             chain = self._chain(operators)

@@ -1,0 +1,64 @@
+"""Bounds of what planning does for MLPs, convolutions and attention, in counts, which are the same on every computer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from benchmarks.studies.parts.planning_side import TABLE_V, attention, convolutions, mlp
+from tests.support.halo_chains import convolution_chain
+from tilewright import compiler
+from tilewright.graph.types import Graph
+from tilewright.machine import Machine
+from tilewright.plan.counts import Counted, count, counting
+from tilewright.plan.planner import plan_chain
+
+MACHINE = Machine.named("cascadelake-6240")
+LAYERS = {20: (10, 1600, 32_000), 50: (11, 3600, 58_000)}
+"""By number: plans, pricings and candidates at most. Plans grow with the logarithm of the number, prices with the number."""
+GRAPHS: dict[str, tuple[Callable[[], Graph], int, int, int]] = {
+    "8 layers of 1024": (partial(mlp, 512, *[1024] * 9), 5, 250, 42_000),
+    "8 layers of 4096": (partial(mlp, 512, *[4096] * 9), 5, 260, 200_000),
+    "3x3 and 1x1": (partial(convolutions, *TABLE_V["C3"]), 7, 130, 8_000),
+    "1x1 and 3x3": (partial(convolutions, *TABLE_V["C6"]), 10, 180, 6_000),
+    "attention": (partial(attention, 12, 512, 512, 64), 5, 105, 1_500),
+}
+"""The graph; plans, pricings and candidates at most."""
+
+
+@pytest.mark.parametrize("layers", LAYERS)
+def test_a_deep_network_takes_few_plans(layers: int) -> None:
+    assert_at_most(mlp(1024, *[128] * (layers + 1)), *LAYERS[layers])
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_planning_does_no_more_than(name: str) -> None:
+    make, *most = GRAPHS[name]
+    assert_at_most(make(), *most)
+
+
+def test_most_orders_of_loops_are_ruled_out_by_their_bound() -> None:
+    with counting() as counts:
+        plan_chain(convolution_chain(28, 28, (128, 256, 64), (3, 3)), MACHINE)
+    assert counts[Counted.SEARCHES] == 3, "the chain, and each convolution alone"
+    assert counts[Counted.ORDERS_PRICED] <= 15 < 50 < counts[Counted.ORDERS]
+    assert counts[Counted.CANDIDATES] <= 33_000
+
+
+def test_nobody_counts_unless_somebody_asks() -> None:
+    with counting() as outer:
+        with counting() as inner:
+            count(Counted.PLANS)
+        count(Counted.SEARCHES)
+    count(Counted.PLANS)
+    assert (outer, inner) == ({Counted.SEARCHES: 1}, {Counted.PLANS: 1})
+
+
+def assert_at_most(graph: Graph, plans: int, pricings: int, candidates: int) -> None:
+    with counting() as counts:
+        compiler.plan(graph, MACHINE)
+    assert counts[Counted.PLANS] <= plans
+    assert counts[Counted.PRICINGS] <= pricings
+    assert counts[Counted.CANDIDATES] <= candidates
