@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tests.conftest import cpu_flags
-from tests.support.kernel_build import COMPILERS, MATRIX_ARGUMENTS, command, dialect_library, load
+from tests.support.kernel_build import COMPILERS, argument_types, command, dialect_library, load
 from tilewright.kernels import MicroKernel, VectorDialect, dialect_for, registered
 from tilewright.kernels.contract import DEPTH
 
@@ -72,7 +72,7 @@ def tiles(kernel: MicroKernel, compiler: str, k: int) -> Run:
     a, b, c = aligned(k, rows), aligned(k if kernel.right_by_columns else 1, columns), aligned(rows, columns)
     left = (k, 1) if kernel.lanes_along == DEPTH else (1, rows)
     repeat = dialect_library(dialect_for("any", frozenset()), "gcc", REPEAT).repeat
-    repeat.argtypes = [ctypes.c_void_p, ctypes.c_long, *MATRIX_ARGUMENTS]
+    repeat.argtypes = [ctypes.c_void_p, ctypes.c_long, *argument_types(kernel)]
     function = ctypes.cast(load(kernel, compiler), ctypes.c_void_p)  # type: ignore[arg-type]
     pointers = [array.ctypes.data for array in (a, b, c)]
     arguments = (k, pointers[0], *left, pointers[1], 0, pointers[2], columns, rows, columns, 0)

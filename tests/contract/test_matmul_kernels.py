@@ -1,4 +1,4 @@
-"""Every registered matrix kernel keeps the contract of `kernels/contract.py`.
+"""Every registered matrix kernel keeps the contract of `kernels/contract.py`; all checks follow from its declaration.
 
 A kernel from outside the package can be checked too: `pytest tests/contract -p my_kernels`, where `my_kernels` registers it.
 """
@@ -7,18 +7,24 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.support.guarded import Floats, GuardedMemory, in_child
-from tests.support.kernel_build import COMPILERS, command, kernel_library, load, shapes
+from tests.contract.operands import Array, Operand, Strides, is_float, layouts, left_index, precision, right_index, target_index
+from tests.support.guarded import in_child
+from tests.support.kernel_build import COMPILERS, SANITIZER, command, kernel_library, load, parameters, shapes
 from tilewright.kernels import MicroKernel, registered
+from tilewright.runtime.arrays import dtype_named
 
-DEPTHS = (0, 1, 2, 3, 5, 7, 8, 64, 67)
-EPSILON = float(np.finfo(np.float32).eps)
+DEPTHS = ((0,), (1,), (2,), (3,), (5,), (7,), (8,), (64,), (67,))
+NESTED_DEPTHS = ((0, 2), (3, 0), (1, 1), (5, 3), (2, 7), (8, 2), (9, 5))
+"""Steps of the innermost reduction loop, then of the loops around it."""
+WRAPPING_STEPS = 70_001
+"""Of products of the largest numbers of 8 bits, which no sum of 32 bits holds."""
 ALSO_WITH_CLANG = ("6x64", "14x32", "6x16", "6x8")
 """Tiles checked with Clang as well: compiling all shapes of all tiles twice takes longer than all checks."""
 
@@ -28,8 +34,9 @@ PREFETCHING = "6x64_prefetch_left_target", "8x48_prefetch_right"
 Call = Callable[..., None]
 
 
-def _cases() -> Iterator[pytest.ParameterSet]:
-    for kernel, compiler in product(registered(), COMPILERS):
+def cases(kernels: Iterable[MicroKernel], compilers: Sequence[str] = COMPILERS) -> Iterator[pytest.ParameterSet]:
+    """Every kernel with GCC, some with Clang, too."""
+    for kernel, compiler in product(kernels, compilers):
         if kernel.prefetch and not (compiler == "gcc" and kernel.name.endswith(PREFETCHING)):
             continue
         if compiler == "gcc" or kernel.name.endswith(ALSO_WITH_CLANG):
@@ -38,7 +45,25 @@ def _cases() -> Iterator[pytest.ParameterSet]:
             yield pytest.param(kernel, compiler, marks=marks, id=f"{kernel.name}-{compiler}")
 
 
-every_kernel = pytest.mark.parametrize(("kernel", "compiler"), list(_cases()))
+def of_each_kind(kernels: Iterable[MicroKernel]) -> list[MicroKernel]:
+    """A kernel for all element types, layouts and numbers of loops that there are."""
+    kinds = {(k.element_types, k.accumulator, k.interleave, k.right_by_columns, k.reduction_loops): k for k in kernels}
+    return list(kinds.values())
+
+
+def parametrized(kernels: Iterable[MicroKernel]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(("kernel", "compiler"), list(cases(kernels)))
+
+
+every_kernel = parametrized(registered())
+every_float_kernel = parametrized(kernel for kernel in registered() if is_float(kernel.accumulator))
+every_integer_kernel = parametrized(kernel for kernel in registered() if not is_float(kernel.accumulator))
+
+
+def depths(kernel: MicroKernel) -> tuple[tuple[int, ...], ...]:
+    """Steps of all reduction loops: those around two loops have one step."""
+    found = DEPTHS if kernel.reduction_loops == 1 else NESTED_DEPTHS
+    return tuple((*counts, *(1,) * (kernel.reduction_loops - len(counts))) for counts in found)
 
 
 def widths(kernel: MicroKernel) -> list[int]:
@@ -52,72 +77,87 @@ def sizes(kernel: MicroKernel) -> list[tuple[int, int]]:
     return [(m, n) for n in widths(kernel) for m, v in shapes(kernel) if v == -(-n // kernel.lanes)]
 
 
-class Operand:
-    """rows x columns floats somewhere in memory: NaN wherever no element is, guard pages around."""
-
-    def __init__(self, memory: GuardedMemory, rows: int, columns: int, strides: tuple[int, int], at_end: bool) -> None:
-        reach = [(size - 1) * stride if size else 0 for size, stride in zip((rows, columns), strides, strict=True)]
-        lowest, highest = sum(min(0, r) for r in reach), sum(max(0, r) for r in reach)
-        count = highest - lowest + 1 if rows and columns else 0
-        self.memory = memory.place(count, at_end=at_end)
-        self.memory[:] = np.nan
-        self.address = self.memory.ctypes.data - 4 * lowest
-        self.index = -lowest + np.add.outer(np.arange(rows) * strides[0], np.arange(columns) * strides[1])
-        self.strides = strides
-
-    def fill(self, values: Floats) -> Floats:
-        """Write the elements; with a stride of zero the last one written counts. Returns what the elements are."""
-        self.memory[self.index] = values
-        return self.read()
-
-    def read(self) -> Floats:
-        """The elements."""
-        return self.memory[self.index]
+def drawn(random: np.random.Generator, element_type: str, shape: tuple[int, ...]) -> Array:
+    """Floats around 0; integers of the whole range of their type."""
+    if is_float(element_type):
+        return np.asarray(random.standard_normal(shape, np.float32).astype(dtype_named(element_type)))
+    limits = np.iinfo(element_type)
+    return random.integers(limits.min, limits.max, shape, element_type, endpoint=True)
 
 
-def layouts(k: int, m: int, n: int, across: int) -> list[tuple[tuple[int, int], int, int]]:
-    """Strides of A, of the rows of B (or of its columns, where it is given by them: `across` elements each), and of C's rows."""
-    return [
-        ((k, 1), across, n),
-        ((1, m), across + 3, n + 5),
-        ((k + 5, 1), -across, -n),
-        ((0, 1), 0, n),
-        ((-k - 1, 1), across, n + 1),
-        ((3 * k, 3), 2 * across, n),
-        ((1, 0), across, n),
-        ((1, -m), across, n),
-    ]
+def exact(values: Array) -> Array:
+    """Integers as int64, which wraps as they do; floats as numbers with more digits than their accumulator."""
+    wider = np.longdouble if values.dtype == np.float64 else np.float64
+    return values.astype(np.int64 if values.dtype.kind in "iub" else wider)
+
+
+def check_result(kernel: MicroKernel, result: Array, a: Array, b: Array, before: Array, where: str) -> None:
+    """Integers are those of a sum that wraps; floats are within the error bound of a sum of k products, and a rounding to C."""
+    expected = a @ b + before
+    if not is_float(kernel.accumulator):
+        np.testing.assert_array_equal(result, expected.astype(kernel.accumulator).astype(result.dtype), where)
+        return
+    rounding = precision(dtype_named(kernel.accumulator)).eps, precision(result.dtype).eps
+    magnitude = np.abs(a) @ np.abs(b) + np.abs(before)
+    bound = ((a.shape[1] + 2) * float(rounding[0]) + float(rounding[1]) * (rounding[0] != rounding[1])) * magnitude
+    error = np.abs(exact(result) - expected)
+    assert (error <= bound).all(), f"{where}: off by {np.nanmax(error - bound)} above the bound"
+
+
+def run(
+    call: Call, kernel: MicroKernel, counts: Sequence[int], strides: Strides, a: Operand, b: Operand, c: Operand, accumulate: int
+) -> None:
+    """One call."""
+    m, n = c.index.shape
+    values = {"k": counts[0], **{f"k_{i}": count for i, count in enumerate(counts[1:], 1)}, **strides}
+    values |= {"a": a.address, "b": b.address, "c": c.address, "m": m, "n": n, "accumulate": accumulate}
+    call(*(values[name] for name in parameters(kernel)))
+
+
+def operands(
+    kernel: MicroKernel, counts: Sequence[int], m: int, n: int, strides: Strides, at_end: bool
+) -> tuple[Operand, Operand, Operand]:
+    """A, B and C at one end of memory each."""
+    none = np.zeros(0, int)
+    left, right, result = kernel.element_types
+    return (
+        Operand("left", left_index(counts, m, strides), none, left, at_end),
+        Operand("right", *right_index(kernel, counts, n, strides), right, at_end),
+        Operand("target", target_index(m, n, strides), none, result, at_end),
+    )
 
 
 def check_products(call: Call, kernel: MicroKernel) -> None:
     """All m, widths and depths; layouts, placement and accumulation in turn, so that over all shapes each meets each."""
     random = np.random.default_rng(0)
-    memories = [GuardedMemory(4 * 3 * (max(DEPTHS) + 6) * max(kernel.rows_for(1), kernel.columns)) for _ in range(3)]
-    for turn, ((m, n), k) in enumerate(product(sizes(kernel), DEPTHS)):
-        strides, b_row, c_row = layouts(k, m, n, k if kernel.right_by_columns else n)[turn % 8]
+    for turn, ((m, n), counts) in enumerate(product(sizes(kernel), depths(kernel))):
+        strides = list(layouts(kernel, counts, m, n))[turn % 8]
         at_end, accumulate = bool(turn // 8 % 2), turn // 16 % 2
-        a = Operand(memories[0], m, k, strides, at_end)
-        b = Operand(memories[1], k, n, (1, b_row) if kernel.right_by_columns else (b_row, 1), at_end)
-        c = Operand(memories[2], m, n, (c_row, 1), at_end)
-        where = f"m={m} n={n} k={k} a={strides} b_row={b_row} c_row={c_row} at_end={at_end} accumulate={accumulate}"
-        check_product(call, a, b, c, b_row, random, accumulate, where)
+        found = operands(kernel, counts, m, n, strides, at_end)
+        values = [drawn(random, element_type, o.index.shape) for element_type, o in zip(kernel.element_types, found, strict=True)]
+        where = f"m={m} n={n} steps={counts} {strides} at_end={at_end} accumulate={accumulate}"
+        check_product(call, kernel, counts, strides, found, values, accumulate, where)
 
 
 def check_product(
-    call: Call, a: Operand, b: Operand, c: Operand, b_row: int, random: np.random.Generator, accumulate: int, where: str
+    call: Call,
+    kernel: MicroKernel,
+    counts: Sequence[int],
+    strides: Strides,
+    found: tuple[Operand, Operand, Operand],
+    values: Sequence[Array],
+    accumulate: int,
+    where: str,
 ) -> None:
-    """One call against float64, to within the error bound of a sum of k products; nothing around C changes."""
-    (m, k), n = a.index.shape, b.index.shape[1]
-    a_values = a.fill(random.standard_normal((m, k), np.float32)).astype(np.float64)
-    b_values = b.fill(random.standard_normal((k, n), np.float32)).astype(np.float64)
-    before = c.fill(random.standard_normal((m, n), np.float32)).astype(np.float64) * accumulate
-    call(k, a.address, *a.strides, b.address, b_row, c.address, c.strides[0], m, n, accumulate)
-    result = c.read()
-    bound = (k + 2) * EPSILON * (np.abs(a_values) @ np.abs(b_values) + np.abs(before))
-    error = np.abs(result - (a_values @ b_values + before))
-    assert (error <= bound).all(), f"{where}: off by {np.nanmax(error - bound)} above the bound"
-    c.memory[c.index] = np.nan
-    assert np.isnan(c.memory).all(), f"{where}: something between the rows of C was written"
+    """One call on these values; nothing around C changes."""
+    a, b, c = found
+    filled = [exact(operand.fill(elements)) for operand, elements in zip(found, values, strict=True)]
+    around = np.ones(c.memory.shape, bool)
+    around[c.index] = False
+    before = c.memory[around].tobytes()
+    run(call, kernel, counts, strides, a, b, c, accumulate)
+    check_result(kernel, c.read(), filled[0], filled[1], filled[2] * accumulate, where)
+    assert c.memory[around].tobytes() == before, f"{where}: something between the rows of C was written"
 
 
 @every_kernel
@@ -125,12 +165,26 @@ def test_products_in_every_shape_and_layout(kernel: MicroKernel, compiler: str) 
     in_child(check_products, load(kernel, compiler), kernel)
 
 
-def dense_call(call: Call, kernel: MicroKernel, a: Floats, b: Floats, c: Floats, accumulate: int = 0) -> Floats:
-    """C-contiguous operands, B by columns where the kernel wants it so; returns C."""
+@pytest.mark.parametrize(("kernel", "compiler"), list(cases(of_each_kind(registered()), ("gcc",))))
+def test_no_behaviour_is_undefined(kernel: MicroKernel, compiler: str) -> None:
+    in_child(check_products, load(kernel, compiler, SANITIZER), kernel)
+
+
+def dense_call(call: Call, kernel: MicroKernel, a: Array, b: Array, c: Array, accumulate: int = 0) -> Array:
+    """Row-major operands in the kernel's own layout; all steps are of the innermost reduction loop. Returns C."""
     (m, k), n = a.shape, b.shape[1]
-    b = np.ascontiguousarray(b.T) if kernel.right_by_columns else b
-    call(k, a.ctypes.data, k, 1, b.ctypes.data, b.shape[1], c.ctypes.data, n, m, n, accumulate)
-    return c
+    counts = (k, *(1,) * (kernel.reduction_loops - 1))
+    strides = next(layouts(kernel, counts, m, n))
+    found = operands(kernel, counts, m, n, strides, at_end=False)
+    for operand, values in zip(found, (a, b, c), strict=True):
+        operand.fill(values)
+    run(call, kernel, counts, strides, *found, accumulate)
+    return found[2].read()
+
+
+def typed(kernel: MicroKernel, *values: Any) -> list[Array]:
+    """Values of A, B, C as their elements."""
+    return [np.asarray(value).astype(dtype_named(name)) for value, name in zip(values, kernel.element_types, strict=True)]
 
 
 def check_special_values(call: Call, kernel: MicroKernel) -> None:
@@ -138,49 +192,74 @@ def check_special_values(call: Call, kernel: MicroKernel) -> None:
     random = np.random.default_rng(1)
     specials = np.array([np.nan, np.inf, -np.inf, 0.0], np.float32)
     for m, n in sizes(kernel):
-        a, b = random.standard_normal((m, 9), np.float32), random.standard_normal((9, n), np.float32)
+        a, b, c = typed(kernel, random.standard_normal((m, 9)), random.standard_normal((9, n)), np.full((m, n), np.nan))
         a[random.integers(m), random.integers(9)] = random.choice(specials)
         b[random.integers(9), random.integers(n)] = random.choice(specials)
         with np.errstate(invalid="ignore"):
             expected = a.astype(np.float64) @ b.astype(np.float64)
-        result = dense_call(call, kernel, a, b, np.full((m, n), np.nan, np.float32))
+        result = dense_call(call, kernel, a, b, c).astype(np.float64)
         finite = np.isfinite(expected)
         np.testing.assert_array_equal(result[~finite], expected[~finite], f"m={m} n={n}")
-        np.testing.assert_allclose(result[finite], expected[finite], atol=1e-4)
+        coarse = float(precision(c.dtype).eps) if c.dtype.itemsize < 4 else 0.0
+        np.testing.assert_allclose(result[finite], expected[finite], rtol=coarse, atol=1e-4)
 
 
 def check_denormals(call: Call, kernel: MicroKernel) -> None:
     """Denormal operands and results are kept to the last bit."""
     shape = (kernel.rows, kernel.columns)
-    tiny = np.float32(1e-42) * np.arange(1, kernel.columns + 1, dtype=np.float32)
-    ones = np.ones((kernel.rows, 1), np.float32)
-    result = dense_call(call, kernel, ones, tiny[None, :], np.zeros(shape, np.float32))
-    np.testing.assert_array_equal(result, np.broadcast_to(tiny, shape))
-    scaled = dense_call(
-        call, kernel, ones * np.float32(2.0**-100), tiny[None, :] * np.float32(2.0**60), np.zeros(shape, np.float32)
+    smallest = float(precision(dtype_named(kernel.element_types[1])).smallest_subnormal)
+    ones, tiny, zeros = typed(
+        kernel, np.ones((kernel.rows, 1)), smallest * np.arange(1, kernel.columns + 1)[None, :], np.zeros(shape)
     )
-    expected = np.float64(2.0**-100) * (tiny * np.float32(2.0**60)).astype(np.float64)
-    np.testing.assert_array_equal(scaled, np.broadcast_to(expected.astype(np.float32), shape))
+    result = dense_call(call, kernel, ones, tiny, zeros)
+    np.testing.assert_array_equal(result, np.broadcast_to(tiny.astype(zeros.dtype), shape))
+    small, larger = 2.0**-60 * ones, 2.0**20 * tiny
+    scaled = dense_call(call, kernel, small.astype(ones.dtype), larger.astype(tiny.dtype), zeros)
+    expected = small.astype(ones.dtype).astype(np.float64) @ larger.astype(tiny.dtype).astype(np.float64)
+    np.testing.assert_array_equal(scaled, expected.astype(zeros.dtype))
 
 
-@every_kernel
+@every_float_kernel
 def test_infinities_nan_and_denormals(kernel: MicroKernel, compiler: str) -> None:
     call = load(kernel, compiler)
     in_child(check_special_values, call, kernel)
     in_child(check_denormals, call, kernel)
 
 
+def check_extremes(call: Call, kernel: MicroKernel) -> None:
+    """The least and the largest numbers, in sums that leave the type of the accumulator."""
+    limits = [np.iinfo(element_type) for element_type in kernel.element_types]
+    m, n = kernel.rows, kernel.columns
+    for at in product((0, 1), repeat=3):
+        least_or_most = [(limit.min, limit.max)[number] for limit, number in zip(limits, at, strict=True)]
+        for k in (1, 3, 67, WRAPPING_STEPS if sum(at) == 1 else 4):
+            rows, columns = (m, n) if k < WRAPPING_STEPS else (min(m, 2), min(n, kernel.lanes + 1))
+            a, b, c = typed(
+                kernel,
+                *(
+                    np.full(size, value)
+                    for size, value in zip(((rows, k), (k, columns), (rows, columns)), least_or_most, strict=True)
+                ),
+            )
+            result = dense_call(call, kernel, a, b, c, accumulate=1)
+            check_result(kernel, result, exact(a), exact(b), exact(c), f"{least_or_most} k={k}")
+
+
+@every_integer_kernel
+def test_extremes_and_sums_that_wrap(kernel: MicroKernel, compiler: str) -> None:
+    in_child(check_extremes, load(kernel, compiler), kernel)
+
+
 def check_one_value_everywhere(call: Call, kernel: MicroKernel) -> None:
     """Equal rows of A and equal columns of B: whatever the tile, every element has the same bits."""
     random = np.random.default_rng(2)
-    row, column = random.standard_normal(67, np.float32), random.standard_normal(67, np.float32)
-    start = np.float32(random.standard_normal())
+    row, column, start = (drawn(random, name, size) for name, size in zip(kernel.element_types, ((67,), (67,), ()), strict=True))
     for accumulate in (0, 1):
         values = set()
         for m, n in sizes(kernel):
             a, b = np.tile(row, (m, 1)), np.tile(column[:, None], (1, n))
-            c = np.full((m, n), start, np.float32)
-            values |= set(dense_call(call, kernel, a, b, c, accumulate).view(np.uint32).ravel().tolist())
+            c = np.full((m, n), start)
+            values |= {element.tobytes() for element in dense_call(call, kernel, a, b, c, accumulate).ravel()}
         assert len(values) == 1, f"accumulate={accumulate}: {len(values)} different results"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.support.guarded import GuardedMemory, in_child
-from tests.support.kernel_build import COMPILERS, EXPORT, build, command
+from tests.support.kernel_build import COMPILERS, EXPORT, build, command, parameters
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, registered
 from tilewright.kernels.contract import Along, Epilogue, matrix_abi
 
@@ -27,6 +27,8 @@ STREAMED = Epilogue("ending", TEXT, tuple(KINDS), non_temporal=True)
 TYPES = ("uint8", "int32", "int16", "bool")
 CONVERTED = replace(ENDING, operands=tuple(replace(kind, element_type=one) for kind, one in zip(KINDS, TYPES, strict=True)))
 DEPTHS = (0, 1, 7, 33)
+ONE_STEP = {"k_1": "1", "a_step_1": "0", "b_step_1": "0"}
+"""Of a reduction loop around that over k."""
 Call = Callable[..., None]
 
 
@@ -40,7 +42,8 @@ def load(kernel: MicroKernel, compiler: str, ending: Epilogue) -> Call:
     """The kernel with the epilogue, compiled for these shapes only; pointers are given as addresses."""
     variants = frozenset((m, -(-n // kernel.lanes)) for m, n in shapes(kernel))
     source = kernel.source("under_test", variants, ending)
-    names = "k, a, a_row, a_column, b, b_row, c, c_row, m, n, accumulate, " + ", ".join(ending.arguments())
+    given = {**{name: name for name in parameters(kernel)}, **ONE_STEP}
+    names = ", ".join((*(given[name] for name in parameters(kernel)), *ending.arguments()))
     head = f"{kernel.declaration('under_test', ending)}\n{EXPORT} {matrix_abi('call', ending)} {{ under_test({names}); }}\n"
     library = build([source, KernelSource(SourceKind.C, head)], kernel.features, compiler)
     function = ctypes.CDLL(str(library)).call

@@ -18,7 +18,7 @@ import pytest
 import tilewright as tw
 from tests.contract.test_matmul_kernels import check_one_value_everywhere, check_products
 from tests.support.guarded import in_child
-from tests.support.kernel_build import CALLER, COMPILERS, command, load
+from tests.support.kernel_build import COMPILERS, caller, command, load
 from tilewright import compiler
 from tilewright.codegen.emit_c import library
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, register, registered, unregister
@@ -90,7 +90,7 @@ def test_it_passes_the_contract_suite(kernel: MicroKernel) -> None:
 
 
 def test_it_is_linked_by_the_runtime_toolchain(kernel: MicroKernel, tmp_path: Path) -> None:
-    text = kernel.declaration("kernel_under_test") + "\n" + CALLER
+    text = caller(kernel)
     source = kernel.emit("kernel_under_test", None)
     library = tmp_path / "library.so"
     library.write_bytes(find().compile(text, linked=(source,), architecture=platform.machine()))

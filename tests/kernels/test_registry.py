@@ -105,6 +105,18 @@ def test_the_widest_dialect_is_chosen(features: frozenset[str], name: str) -> No
     assert dialect_for("x86_64", features).name == name
 
 
+def test_kernels_of_nested_reduction_loops_are_offered_on_request() -> None:
+    nested = for_machine(machine(V2), reduction_loops=2)
+    assert [kernel.name for kernel in nested] == ["matmul_portable_f32_6x8_nest2"]
+    assert not set(nested) & set(for_machine(machine(V2)))
+
+
+def test_lanes_are_accumulators() -> None:
+    assert declare(element_types=("int8", "int8", "int32")).lanes == 8
+    assert declare(element_types=("bfloat16", "bfloat16", "bfloat16"), accumulator_type="float32").lanes == 8
+    assert declare(element_types=("float64", "float64", "float64")).lanes == 4
+
+
 def test_machine_share_scales_with_vector_width() -> None:
     assert declare(peak_share=0.8).machine_share(512) == pytest.approx(0.4)
     assert declare(peak_share=0.8).machine_share(128) == pytest.approx(0.8)
@@ -157,6 +169,15 @@ def test_removing_an_unknown_name_lists_the_known_ones() -> None:
         ({"features": {"avx2"}}, r"features=\{'avx2'\} is not a frozenset"),
         ({"peak_share": 1.5}, r"peak_share=1.5 is not a share"),
         ({"element_types": ("float32",)}, r"does not name three types"),
+        (
+            {"element_types": ("float32", "float32", "complex64")},
+            r"names a type that kernels do not know\n.*\n  hint: choose from float32",
+        ),
+        ({"accumulator_type": "float"}, r"accumulator_type='float' is not a type that kernels know"),
+        ({"accumulator_type": "float64", "vector_bits": 32}, r"vector_bits=32 is not a number of 64-bit lanes"),
+        ({"interleave": 0}, r"interleave=0 is not positive"),
+        ({"interleave": 2, "right_by_columns": True}, r"interleave=2 is of a B by columns"),
+        ({"reduction_loops": 0}, r"reduction_loops=0 is not positive"),
         ({"architecture": ""}, r"architecture='' is empty"),
         ({"emit": "void f(void);"}, r"cannot be called"),
         ({"symbol": "my kernel"}, r"symbol='my kernel' is not a C identifier"),

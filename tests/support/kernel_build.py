@@ -17,6 +17,8 @@ import filelock
 
 from tilewright import settings
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, VectorDialect
+from tilewright.kernels.contract import matrix_parameters
+from tilewright.runtime.flags import X86_64
 
 FLAGS = [
     *("-O2", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared", "-nostdlib", "-ffreestanding"),
@@ -25,13 +27,8 @@ FLAGS = [
 GCC_FLAGS = ["-mtune=generic", "-fno-tree-loop-distribute-patterns"]
 CLANG_FLAGS = ["-Wno-unused-command-line-argument"]  # assembly needs none of the C flags
 EXPORT = '__attribute__((visibility("default")))'
-CALLER = f"""
-{EXPORT} void call(long k, const float *a, long a_row, long a_column, const float *b, long b_row, float *c, long c_row,
-                   long m, long n, long accumulate) {{
-  kernel_under_test(k, a, a_row, a_column, b, b_row, c, c_row, m, n, accumulate);
-}}
-"""
-MATRIX_ARGUMENTS = [ctypes.c_void_p if letter == "p" else ctypes.c_long for letter in "lpllplpllll"]
+SANITIZER = ("-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
+"""Undefined behaviour ends the process, without a library that would report it."""
 SUFFIXES = {SourceKind.C: ".c", SourceKind.ASSEMBLY: ".s", SourceKind.OBJECT: ".o"}
 COMPILERS = ("gcc", "zig")
 
@@ -74,8 +71,9 @@ def _compile(words: Sequence[str], suffixes: Sequence[str], contents: Sequence[b
 def _machine(compiler: str, features: frozenset[str], extra: Sequence[str]) -> list[str]:
     """Exactly these features: with neither a CPU nor a target by name zig compiles for the CPU at hand."""
     if compiler == "zig" and platform.machine() == "x86_64" and "-target" not in extra:
-        return ["-mcpu=" + "+".join(["x86_64", *sorted(features)])]
-    return [f"-m{feature}" for feature in sorted(features)]
+        names = (X86_64[feature].removeprefix("-m").replace(".", "_") for feature in sorted(features))
+        return ["-mcpu=" + "+".join(["x86_64", *names])]
+    return [X86_64.get(feature, f"-m{feature}") for feature in sorted(features)]
 
 
 @cache
@@ -94,18 +92,33 @@ def shapes(kernel: MicroKernel) -> list[tuple[int, int]]:
     return sorted({*found, *((m, v) for v, rows in most for m in (rows, rows - 1, (kernel.rows + rows) // 2) if m >= 1)})
 
 
+def parameters(kernel: MicroKernel) -> dict[str, str]:
+    """The parameters of a kernel's function in order, each with its C type."""
+    return matrix_parameters(kernel.element_types, kernel.reduction_loops)
+
+
+def argument_types(kernel: MicroKernel) -> list[type[ctypes.c_void_p | ctypes.c_long]]:
+    """The same for ctypes: pointers are given as addresses."""
+    return [ctypes.c_void_p if "*" in c_type else ctypes.c_long for c_type in parameters(kernel).values()]
+
+
+def caller(kernel: MicroKernel) -> str:
+    """C of an exported function `call` that calls `kernel_under_test`."""
+    called = f"kernel_under_test({', '.join(parameters(kernel))});"
+    return f"{kernel.declaration('kernel_under_test')}\n{EXPORT} {kernel.signature('call')} {{ {called} }}\n"
+
+
 @cache
-def kernel_library(kernel: MicroKernel, compiler: str) -> Path:
+def kernel_library(kernel: MicroKernel, compiler: str, extra: tuple[str, ...] = ()) -> Path:
     """The kernel with all its shapes, behind an exported function `call` of the contract's type. Compiled once per compiler."""
     source = kernel.emit("kernel_under_test", frozenset(shapes(kernel)))
-    caller = kernel.declaration("kernel_under_test") + "\n" + CALLER
-    return build([source, KernelSource(SourceKind.C, caller)], kernel.features, compiler)
+    return build([source, KernelSource(SourceKind.C, caller(kernel))], kernel.features, compiler, extra)
 
 
-def load(kernel: MicroKernel, compiler: str) -> Callable[..., None]:
-    """`call` of `kernel_library`, with its argument types: pointers are given as addresses."""
-    function = ctypes.CDLL(str(kernel_library(kernel, compiler))).call
-    function.argtypes = MATRIX_ARGUMENTS
+def load(kernel: MicroKernel, compiler: str, extra: tuple[str, ...] = ()) -> Callable[..., None]:
+    """`call` of `kernel_library`, with its argument types."""
+    function = ctypes.CDLL(str(kernel_library(kernel, compiler, extra))).call
+    function.argtypes = argument_types(kernel)
     function.restype = None
     return function
 

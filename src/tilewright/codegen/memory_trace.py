@@ -26,7 +26,7 @@ from tilewright.codegen.emit_c.nest import FLOAT_BYTES, kernel_calls
 from tilewright.codegen.emit_c.prelude import DECLARATIONS
 from tilewright.codegen.emit_c.tile_loops import by_kernel, tiles_functions
 from tilewright.codegen.program import Program, c_file
-from tilewright.kernels.contract import Along, Epilogue, MicroKernel, matrix_abi
+from tilewright.kernels.contract import Along, Epilogue, MicroKernel
 from tilewright.kernels.dialects.vocabulary import lanes_text, row_unroll_text
 from tilewright.kernels.element_access import suffix
 from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
@@ -102,7 +102,7 @@ def _kernels(program: Program, every_step: bool) -> Iterator[str]:
         kernel = program.kernels[named_calls[0].kernel]
         yield _kernel(
             kernel,
-            matrix_abi(name, kernel_epilogue(named_calls[0]), prefetching=named_calls[0].prefetching),
+            kernel.signature(name, kernel_epilogue(named_calls[0]), prefetching=named_calls[0].prefetching),
             kernel_epilogue(named_calls[0]),
             every_step,
         )

@@ -4,20 +4,32 @@ A matrix micro kernel computes, for `1 <= n <= columns` and `1 <= m <= rows_for(
 
     C[i, j] = (accumulate ? C[i, j] : 0) + sum over p < k of A[i, p] * B[p, j]      0 <= i < m, 0 <= j < n
 
-through a C function of this type (the ABI; `float` stands for the declared element types):
+through a C function of this type (the ABI, `matrix_abi`; `TA`, `TB`, `TC` are the C types of `MicroKernel.element_types`):
 
-    void name(long k, const float *a, long a_row, long a_column, const float *b, long b_row,
-              float *c, long c_row, long m, long n, long accumulate);
+    void name(long k, const TA *a, long a_row, long a_column, const TB *b, long b_row,
+              TC *c, long c_row, long m, long n, long accumulate);
 
 - Strides are in elements, may be any value (zero and negative included), and say where A[i, p] = a[i*a_row + p*a_column],
   B[p, j] = b[p*b_row + j], C[i, j] = c[i*c_row + j] lie: B and C have unit column stride. Where B is given by columns
   (`MicroKernel.right_by_columns`) they are contiguous, and `b_row` apart: B[p, j] = b[p + j*b_row].
+- A kernel may want neighbouring steps side by side (`MicroKernel.interleave` of h): then B[p, j] = b[p/h*b_row + j*h + p%h], and
+  the last group of steps is filled up with zeros, which may be read. A has no such padding: rows end with their last step.
+- A kernel may take several nested reduction loops (`MicroKernel.reduction_loops`), each inside the next. Every loop around p has
+  an extent behind `k`, and strides behind `a_column` and `b_row`. Of two loops:
+
+    C[i, j] = (accumulate ? C[i, j] : 0) + sum over q < k_1, p < k of A[i, q, p] * B[q, p, j]
+    void name(long k, long k_1, const TA *a, long a_row, long a_column, long a_step_1,
+              const TB *b, long b_row, long b_step_1, TC *c, long c_row, long m, long n, long accumulate);
+    A[i, q, p] = a[i*a_row + q*a_step_1 + p*a_column], B[q, p, j] = b[q*b_step_1 + p*b_row + j]
+
 - No alignment beyond that of one element is assumed of any pointer.
 - Edges: nothing outside the m x k elements of A, the k x n of B and the m x n of C is read or written.
 - `k` may be 0: then C is zeroed, or left as it is when accumulating (though -0.0 may become 0.0).
-- Sums run over p in increasing order, from zero, one accumulator per element of C, with fused multiply-adds where the ISA
-  has them; C is added last. Where lanes run along the depth (`MicroKernel.lanes_along`), every lane sums its own steps so, and
-  lanes are folded by halves. So an element's value depends neither on its place in the tile nor on the size of the tile.
+- Products and sums have the type of the accumulator (`MicroKernel.accumulator`). Sums of integers wrap, and nothing saturates.
+- Sums of floats run over p in increasing order (inside q, if there is one), from zero, one accumulator per element of C, with
+  fused multiply-adds where the ISA has them; C is added last. Where lanes run along the depth (`MicroKernel.lanes_along`), every
+  lane sums its own steps so, and lanes are folded by halves. So an element's value depends neither on its place in the tile nor
+  on the size of the tile.
 - Prefetches (see `MicroKernel.prefetch`) may name any address: they read nothing, and never fault.
 - A kernel that prefetches the next panel (`MicroKernel.emit_prefetching`) prefetches `lines` lines of 64 bytes from `next` on, or
   some more, evenly over
@@ -32,22 +44,43 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 
-from tilewright.kernels.element_access import C_TYPES
+from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 
-MATRIX_ABI = (
-    "void {name}(long k, const float *a, long a_row, long a_column, const float *b, long b_row, "
-    "float *c, long c_row, long m, long n, long accumulate)"
-)
+ElementTypes = tuple[str, str, str]
+"""NumPy names of the element types of A, B and C."""
+FLOAT32: ElementTypes = ("float32", "float32", "float32")
 
 
-def matrix_abi(name: str, epilogue: Epilogue | None = None, *, prefetching: bool = False) -> str:
+def matrix_parameters(element_types: ElementTypes = FLOAT32, reduction_loops: int = 1) -> dict[str, str]:
+    """The parameters of a product, each with its C type, in the order of the ABI.
+
+    >>> list(matrix_parameters(("uint8", "int8", "int32"), reduction_loops=2))[:7]
+    ['k', 'k_1', 'a', 'a_row', 'a_column', 'a_step_1', 'b']
+    """
+    left, right, result = (C_TYPES[element_type] for element_type in element_types)
+    outer = range(1, reduction_loops)
+    a = {"a": f"const {left} *", **dict.fromkeys(("a_row", "a_column", *(f"a_step_{i}" for i in outer)), "long ")}
+    b = {"b": f"const {right} *", **dict.fromkeys(("b_row", *(f"b_step_{i}" for i in outer)), "long ")}
+    c = {"c": f"{result} *", **dict.fromkeys(("c_row", "m", "n", "accumulate"), "long ")}
+    return {**dict.fromkeys(("k", *(f"k_{i}" for i in outer)), "long "), **a, **b, **c}
+
+
+def matrix_abi(
+    name: str,
+    epilogue: Epilogue | None = None,
+    *,
+    prefetching: bool = False,
+    element_types: ElementTypes = FLOAT32,
+    reduction_loops: int = 1,
+) -> str:
     """The C signature of a kernel, with the operands of its epilogue behind those of the product, then what it asks for.
 
     >>> matrix_abi("product", prefetching=True)
     'void product(long k, ... long accumulate, const float *next, long lines)'
     """
+    product = (f"{c_type}{parameter}" for parameter, c_type in matrix_parameters(element_types, reduction_loops).items())
     more = (*(epilogue.parameters() if epilogue is not None else ()), *(PREFETCH_PARAMETERS if prefetching else ()))
-    return MATRIX_ABI.format(name=name).removesuffix(")") + "".join(f", {parameter}" for parameter in more) + ")"
+    return f"void {name}({', '.join((*product, *more))})"
 
 
 PREFETCH_ARGUMENTS, PREFETCH_PARAMETERS = ("next", "lines"), ("const float *next", "long lines")
@@ -147,8 +180,8 @@ class MicroKernel:
     """Largest n (nr)."""
     depth: int
     """Reduction steps per loop trip (kr); any k is accepted."""
-    element_types: tuple[str, str, str]
-    """Of A, B and C."""
+    element_types: ElementTypes
+    """Of A, B and C, as NumPy names them ("bfloat16" for the upper halves of float32)."""
     architecture: str
     """As in `Machine.architecture`; "any" for portable C."""
     features: frozenset[str]
@@ -172,14 +205,25 @@ class MicroKernel:
     emit_prefetching: Callable[[str, frozenset[tuple[int, int]] | None, Epilogue | None], KernelSource] | None = None
     """As `emit_with`, of the kernel that prefetches what its caller names instead of later rows of B; None if there is none."""
 
+    accumulator_type: str = ""
+    """What products and their sums are computed in; "" for the type of C."""
+    interleave: int = 1
+    """Neighbouring steps of the depth that B holds side by side for every column, and that A is broadcast in."""
+    reduction_loops: int = 1
+    """Nested reduction loops that the function takes, the one over `k` included."""
     of_shape: Callable[[str, int, int], tuple[str, tuple[str, ...]]] | None = None
     """Of (name, m, n): the function that its C defines for this shape alone, and what that takes behind the arguments of the ABI,
     without m and n. None if there are none. Inlining these, a compiler need not look at other shapes."""
 
     @property
+    def accumulator(self) -> str:
+        """What products and their sums are computed in."""
+        return self.accumulator_type or self.element_types[2]
+
+    @property
     def lanes(self) -> int:
-        """32-bit elements per vector."""
-        return self.vector_bits // 32
+        """Accumulators per vector."""
+        return self.vector_bits // (8 * ELEMENT_BYTES[self.accumulator])
 
     def rows_for(self, columns: int) -> int:
         """Largest m for so many columns.
@@ -196,10 +240,28 @@ class MicroKernel:
     def same_tile(self, other: MicroKernel) -> bool:
         """Whether both compute the same tile with the same vectors: such kernels can stand in for each other in a plan."""
         shape, other_shape = (
-            (kernel.rows, kernel.columns, kernel.vector_bits, kernel.lanes_along, kernel.right_by_columns)
+            (
+                *(kernel.element_types, kernel.accumulator, kernel.interleave, kernel.reduction_loops),
+                *(kernel.rows, kernel.columns, kernel.vector_bits, kernel.lanes_along, kernel.right_by_columns),
+            )
             for kernel in (self, other)
         )
         return shape == other_shape
+
+    def signature(self, name: str, epilogue: Epilogue | None = None, *, prefetching: bool = False) -> str:
+        """The C signature of the function called `name`, with an epilogue or without.
+
+        >>> from tilewright.kernels import registered
+        >>> registered()[0].signature("product")
+        'void product(long k, const float *a, ... long accumulate)'
+        """
+        return matrix_abi(
+            name,
+            epilogue,
+            prefetching=prefetching,
+            element_types=self.element_types,
+            reduction_loops=self.reduction_loops,
+        )
 
     def source(
         self,
@@ -224,7 +286,7 @@ class MicroKernel:
         'extern void product(long k, const float *a, ... long accumulate);'
         """
         label = f' __asm__("{self.symbol}")' if self.symbol else ""
-        return f"extern {matrix_abi(name, epilogue)}{label};"
+        return f"extern {self.signature(name, epilogue)}{label};"
 
     def machine_share(self, vector_bits: int) -> float:
         """Share of the peak of a machine with vectors of that width: a kernel for narrower ones reaches only their part."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from tilewright.errors import TilewrightError
 from tilewright.kernels.contract import COLUMNS, DEPTH, MicroKernel, OperandRole
+from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 
 OPERATIONS = ("matmul",)
-LANE_BITS = 32
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
 
 
@@ -27,7 +27,9 @@ def check(kernel: object) -> None:
 def _problems(kernel: MicroKernel) -> Iterator[tuple[str, str, str]]:
     """(field, what is wrong with it, what to write) for each problem."""
     yield from _identity_problems(kernel)
-    yield from _shape_problems(kernel)
+    type_problems = tuple(_type_problems(kernel))
+    yield from type_problems or _shape_problems(kernel)
+    yield from _layout_problems(kernel)
     features: Any = kernel.features
     emit: Any = kernel.emit
     if not isinstance(features, frozenset):
@@ -51,16 +53,35 @@ def _identity_problems(kernel: MicroKernel) -> Iterator[tuple[str, str, str]]:
         yield "operation", "is not an operation of micro kernels", f"choose from {', '.join(OPERATIONS)}"
     if not kernel.architecture:
         yield "architecture", "is empty", 'write "any", or a name as of platform.machine()'
+
+
+def _type_problems(kernel: MicroKernel) -> Iterator[tuple[str, str, str]]:
     element_types: Any = kernel.element_types
+    known = f"choose from {', '.join(C_TYPES)}"
     if len(element_types) != 3:
         yield "element_types", "does not name three types", "name those of A, B and C"
+    elif not set(element_types) <= set(C_TYPES):
+        yield "element_types", "names a type that kernels do not know", known
+    elif kernel.accumulator not in C_TYPES:
+        yield "accumulator_type", "is not a type that kernels know", known
 
 
 def _shape_problems(kernel: MicroKernel) -> Iterator[tuple[str, str, str]]:
     for field in ("rows", "columns", "depth"):
         if getattr(kernel, field) < 1:
             yield field, "is not positive", "a tile has at least one row, one column and one step"
-    if kernel.vector_bits < LANE_BITS or kernel.vector_bits % LANE_BITS:
-        yield "vector_bits", "is not a number of 32-bit lanes", "write 32 for scalar code"
+    lane_bits = 8 * ELEMENT_BYTES[kernel.accumulator]
+    if kernel.vector_bits < lane_bits or kernel.vector_bits % lane_bits:
+        yield "vector_bits", f"is not a number of {lane_bits}-bit lanes", f"write {lane_bits} for scalar code"
     elif kernel.lanes_along == COLUMNS and kernel.columns % kernel.lanes:
         yield "columns", f"is not a multiple of {kernel.lanes} lanes", "tiles consist of whole vectors; edges are smaller n"
+
+
+def _layout_problems(kernel: MicroKernel) -> Iterator[tuple[str, str, str]]:
+    for field, least in (("interleave", "1 leaves steps apart"), ("reduction_loops", "1 is the loop over k alone")):
+        if getattr(kernel, field) < 1:
+            yield field, "is not positive", least
+    if kernel.interleave > 1 and kernel.right_by_columns:
+        yield "interleave", "is of a B by columns", "leave it at 1: neighbouring steps are side by side there"
+    if kernel.emit_prefetching is not None and (kernel.interleave > 1 or kernel.reduction_loops > 1):
+        yield "emit_prefetching", "is of a B whose steps are interleaved, or of nested loops", "leave it out"

@@ -13,12 +13,10 @@ from pathlib import Path
 from types import ModuleType
 
 from tilewright.errors import TilewrightError, UnsupportedOperation
-from tilewright.kernels.contract import DEPTH, MicroKernel
+from tilewright.kernels.contract import DEPTH, FLOAT32, ElementTypes, MicroKernel
 from tilewright.kernels.declaration import check
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.machine.machine import Machine
-
-FLOAT32 = ("float32", "float32", "float32")
 
 _external: dict[str, MicroKernel] = {}
 _removed: set[str] = set()
@@ -63,9 +61,11 @@ def registered() -> tuple[MicroKernel, ...]:
 
 
 def for_machine(
-    machine: Machine, operation: str = "matmul", element_types: tuple[str, str, str] = FLOAT32
+    machine: Machine, operation: str = "matmul", element_types: ElementTypes = FLOAT32, reduction_loops: int = 1
 ) -> tuple[MicroKernel, ...]:
     """The kernels of an operation that the machine can run: widest vectors first, then by peak share, tile area, and name.
+
+    Only those of these element types that take so many nested reduction loops.
 
     Of kernels of the same tile those that do not prefetch come first; of the same vectors those whose lanes run along the depth
     come last.
@@ -78,6 +78,7 @@ def for_machine(
         for kernel in registered()
         if kernel.operation == operation
         and kernel.element_types == element_types
+        and kernel.reduction_loops == reduction_loops
         and kernel.runs_on(machine.architecture, machine.features)
     ]
     return tuple(sorted(suitable, key=_preference))

@@ -112,7 +112,7 @@ def _kernels(file: File, calls: list[KernelCall]) -> tuple[list[str], tuple[Kern
         is_here = source.kind is SourceKind.C and str(source.content).startswith(file.dialect.prelude)
         if is_here:
             declaration = inlined_declaration if may_inline(kernel, kernel_calls) else function_declaration
-            text.append(declaration(name, epilogue, prefetching))
+            text.append(declaration(kernel.signature(name, epilogue, prefetching=prefetching)))
             text.append(str(source.content).removeprefix(file.dialect.prelude))
         else:
             text.append(kernel.declaration(name, epilogue))

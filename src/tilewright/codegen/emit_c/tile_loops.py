@@ -15,7 +15,7 @@ from tilewright.codegen.emit_c.epilogues import kernel_name
 from tilewright.codegen.emit_c.software_prefetch import CURSORS
 from tilewright.codegen.expressions import Value, pointer, to_c
 from tilewright.codegen.loop_nest import KernelCall, Range
-from tilewright.kernels.contract import Epilogue, MicroKernel, matrix_abi
+from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.element_access import C_TYPES, reading
 from tilewright.kernels.helpers import Helper
 
@@ -103,14 +103,13 @@ def tiles_weights(kernels: Mapping[str, MicroKernel], calls: Collection[KernelCa
     return {name: COPY_CHARACTERS * min(_copies(kernels[call.kernel], call), MOST_INLINED) for name, call in by_name.items()}
 
 
-def inlined_declaration(name: str, epilogue: Epilogue | None, prefetching: bool = False) -> str:
+def inlined_declaration(signature: str) -> str:
     """What stands in front of a kernel's text to have it inlined wherever it is called."""
-    return f"#undef TW_VARIANT\n#define TW_VARIANT TW_INLINE\nTW_INLINE {matrix_abi(name, epilogue, prefetching=prefetching)};"
+    return f"#undef TW_VARIANT\n#define TW_VARIANT TW_INLINE\nTW_INLINE {signature};"
 
 
-def function_declaration(name: str, epilogue: Epilogue | None, prefetching: bool = False) -> str:
+def function_declaration(signature: str) -> str:
     """What stands in front of a kernel's text to keep it a function of the file."""
-    signature = matrix_abi(name, epilogue, prefetching=prefetching)
     return f"#undef TW_VARIANT\n#define TW_VARIANT static __attribute__((noinline))\nstatic {signature};"
 
 
@@ -130,7 +129,9 @@ def _type(call: KernelCall, argument: str) -> str:
         return "long "
     if call.epilogue is not None and argument.startswith("e"):
         return f"const {C_TYPES[call.epilogue.operands[int(argument[1:])].view.dtype]} *"
-    return "float *" if argument == "c" else "const float *"
+    if argument == "c":
+        return f"{C_TYPES[call.target.dtype]} *"
+    return f"const {C_TYPES[(call.left if argument == 'a' else call.right).dtype]} *"
 
 
 def _constants(call: KernelCall) -> dict[str, int]:

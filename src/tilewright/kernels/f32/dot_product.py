@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from tilewright.errors import TilewrightError
-from tilewright.kernels.contract import DEPTH, MATRIX_ABI, KernelSource, MicroKernel, SourceKind
+from tilewright.kernels.contract import DEPTH, KernelSource, MicroKernel, SourceKind, matrix_abi
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 
 GROUP = 4
@@ -177,7 +177,7 @@ def _in_pairs(terms: list[str]) -> str:
 def _dispatch(name: str, rows: list[int]) -> str:
     """The function of the ABI: choose by m, and by whether rows of A and the column of B are contiguous."""
     lines = [
-        MATRIX_ABI.format(name=name) + " {",
+        matrix_abi(name) + " {",
         "  (void)n;",
         "  switch (m * 2 + (a_column != 1 || b_row != 1)) {",
     ]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from tilewright.errors import TilewrightError
-from tilewright.kernels.contract import DEPTH, MATRIX_ABI, KernelSource, MicroKernel, SourceKind
+from tilewright.kernels.contract import DEPTH, KernelSource, MicroKernel, SourceKind, matrix_abi
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.f32.dot_product import fold
 from tilewright.kernels.f32.outer_product import VARIANT
@@ -198,7 +198,7 @@ def _load(pointer: str, count: str) -> str:
 def _dispatch(name: str, rows: list[int]) -> str:
     """The function of the ABI: choose by m, by whether there are all columns, and by whether rows of A are contiguous."""
     lines = [
-        MATRIX_ABI.format(name=name) + " {",
+        matrix_abi(name) + " {",
         "  switch (m * 4 + (n < TW_LANES) * 2 + (a_column != 1)) {",
     ]
     for m, edge, strided in product(rows, (False, True), (False, True)):

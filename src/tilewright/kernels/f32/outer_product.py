@@ -72,11 +72,13 @@ def outer_product_kernel(
     peak_share: float,
     prefetch: tuple[str, ...] = (),
     unroll: int = UNROLL,
+    reduction_loops: int = 1,
 ) -> MicroKernel:
     """Declare the kernel with a tile of rows x (vectors * dialect.lanes) floats.
 
     `peak_share` is measured: of the peak of vectors of the dialect's width. `prefetch` names operands as
-    `MicroKernel.prefetch` does. `unroll` is the number of steps of K per loop trip.
+    `MicroKernel.prefetch` does. `unroll` is the number of steps of K per loop trip. With `reduction_loops` of 2 a tile stays in
+    registers while two nested loops pass, for example the taps of a convolution around its channels.
 
     >>> from tilewright.kernels import dialect_for
     >>> outer_product_kernel(dialect_for("x86_64", frozenset({"avx512f", "avx512dq"})), 6, 4, peak_share=0.97).name
@@ -84,7 +86,9 @@ def outer_product_kernel(
     """
 
     def emit(name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None = None) -> KernelSource:
-        text = outer_product_text(dialect, rows, vectors, name, variants, prefetch, unroll, epilogue)
+        text = outer_product_text(
+            dialect, rows, vectors, name, variants, prefetch, unroll, epilogue, reduction_loops=reduction_loops
+        )
         return KernelSource(SourceKind.C, text)
 
     def emit_prefetching(name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None) -> KernelSource:
@@ -98,7 +102,13 @@ def outer_product_kernel(
 
     columns = vectors * dialect.lanes
     return MicroKernel(
-        name="_".join([f"matmul_{dialect.name}_f32_{rows}x{columns}", *(["prefetch", *prefetch] if prefetch else [])]),
+        name="_".join(
+            [
+                f"matmul_{dialect.name}_f32_{rows}x{columns}",
+                *(["prefetch", *prefetch] if prefetch else []),
+                *([f"nest{reduction_loops}"] if reduction_loops > 1 else []),
+            ]
+        ),
         operation="matmul",
         rows=rows,
         columns=columns,
@@ -113,7 +123,8 @@ def outer_product_kernel(
         emit_prefetching=emit_prefetching if prefetch == ("right",) and vectors < WIDE_VECTORS else None,
         prefetch=prefetch,
         shares_accumulators=dialect.registers >= TALL_REGISTERS,
-        of_shape=of_shape,
+        reduction_loops=reduction_loops,
+        of_shape=of_shape if reduction_loops == 1 else None,
     )
 
 
@@ -128,6 +139,7 @@ def outer_product_text(
     epilogue: Epilogue | None = None,
     *,
     prefetching: bool = False,
+    reduction_loops: int = 1,
 ) -> str:
     """The C of the function `name`, self-contained, with code for `variants` only (None: every shape of the tile).
 
@@ -145,17 +157,21 @@ def outer_product_text(
     wide = vectors >= WIDE_VECTORS
     shapes = ((m, v, edge) for m, v in ordered for edge in (False, True))
     functions = [
-        _variant(name, Tile(m, v, edge, prefetch, unroll, wide, epilogue, dialect.lanes, prefetching)) for m, v, edge in shapes
+        _variant(name, Tile(m, v, edge, prefetch, unroll, wide, epilogue, dialect.lanes, prefetching, reduction_loops))
+        for m, v, edge in shapes
     ]
     ending = (
         [*texts(reading(operand.element_type for operand in epilogue.operands)), epilogue.text] if epilogue is not None else []
     )
-    return "\n".join([dialect.prelude, VARIANT, *ending, *functions, _dispatch(name, ordered, epilogue, prefetching)])
+    return "\n".join(
+        [dialect.prelude, VARIANT, *ending, *functions, _dispatch(name, ordered, epilogue, prefetching, reduction_loops)]
+    )
 
 
 def _variant(name: str, tile: Tile) -> str:
     """One shape: everything in registers. `last` is the number of columns in the last vector of an edge."""
     more = (
+        *(f"long {name}" for name in _outer_arguments(tile.reduction_loops)),
         *(tile.epilogue.parameters() if tile.epilogue is not None else ()),
         *(PREFETCH_PARAMETERS if tile.prefetching else ()),
     )
@@ -188,6 +204,7 @@ class Tile:
         epilogue: Epilogue | None = None,
         lanes: int = 1,
         prefetching: bool = False,
+        reduction_loops: int = 1,
     ) -> None:
         self.rows = rows
         self.vectors = vectors
@@ -198,6 +215,7 @@ class Tile:
         self.epilogue = epilogue
         self.lanes = lanes
         self.prefetching = prefetching
+        self.reduction_loops = reduction_loops
 
     @property
     def suffix(self) -> str:
@@ -219,6 +237,17 @@ class Tile:
                 yield f"  __builtin_prefetch(c + {i} * c_row + {j} * TW_LANES, 1);"
 
     def loop(self) -> Iterator[str]:
+        """All steps of all reduction loops, outermost first."""
+        around = range(1, self.reduction_loops)
+        yield from (f"  for (long q_{i} = 0; q_{i} < k_{i}; q_{i}++) {{" for i in reversed(around))
+        yield from self.innermost_loop()
+        for i in around:
+            count, of_a, of_b = (f"k_{i - 1}", f"a_step_{i - 1}", f"b_step_{i - 1}") if i > 1 else ("k", "a_column", "b_row")
+            yield from (f"  a_{row} += a_step_{i} - {count} * {of_a};" for row in self._pointer_rows())
+            yield f"  b += b_step_{i} - {count} * {of_b};"
+            yield "  }"
+
+    def innermost_loop(self) -> Iterator[str]:
         """All steps of K; where A of the next rows is prefetched, in groups of the steps that use up one line of a row."""
         unroll = [] if self.edge else [f"#pragma GCC unroll {self.unroll}"]
         if "left" not in self.prefetch:
@@ -372,17 +401,24 @@ class Tile:
         return f"tw_store_part({address}, {value}, last)" if self._in_part(vector) else f"{store}({address}, {value})"
 
 
-def _dispatch(name: str, variants: list[tuple[int, int]], epilogue: Epilogue | None, prefetching: bool = False) -> str:
+def _outer_arguments(reduction_loops: int) -> list[str]:
+    """What a shape is given of the reduction loops around that over K."""
+    return [f"{part}_{i}" for i in range(1, reduction_loops) for part in ("k", "a_step", "b_step")]
+
+
+def _dispatch(
+    name: str, variants: list[tuple[int, int]], epilogue: Epilogue | None, prefetching: bool = False, reduction_loops: int = 1
+) -> str:
     """The function of the ABI: choose by m, by the number of vectors that n needs, and by whether they are whole."""
     lines = [
-        matrix_abi(name, epilogue, prefetching=prefetching) + " {",
+        matrix_abi(name, epilogue, prefetching=prefetching, reduction_loops=reduction_loops) + " {",
         "  const long vectors = (n + TW_LANES - 1) / TW_LANES, last = n - (vectors - 1) * TW_LANES;",
         "  switch ((m * 256 + vectors) * 2 + (last < TW_LANES)) {",
     ]
     for rows, vectors in variants:
         for edge in (False, True):
             more = (*(epilogue.arguments() if epilogue is not None else ()), *(PREFETCH_ARGUMENTS if prefetching else ()))
-            arguments = ", ".join([*PRODUCT, *more, *(["last"] if edge else [])])
+            arguments = ", ".join([*PRODUCT, *_outer_arguments(reduction_loops), *more, *(["last"] if edge else [])])
             call = f"{name}_{Tile(rows, vectors, edge).suffix}({arguments})"
             lines += [f"  case ({rows} * 256 + {vectors}) * 2 + {int(edge)}:", f"    {call};", "    return;"]
     return "\n".join([*lines, "  default:", "    __builtin_trap();", "  }", "}", ""])
