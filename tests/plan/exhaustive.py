@@ -10,10 +10,10 @@ from tilewright.graph.types import Chain
 from tilewright.plan.chains import axis_names
 from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.cost import operator_work, seconds
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.packing_cost import may_stay
 from tilewright.plan.model.traffic import chain_figures, set_conflict
-from tilewright.plan.model.working_set import working_set
+from tilewright.plan.model.working_set import working_set_bytes
 from tilewright.plan.regions.loop_views import OperatorView, view_schedule
 from tilewright.plan.regions.parallel_loops import block_count
 from tilewright.plan.regions.required_regions import schedule_region_axes
@@ -42,7 +42,7 @@ def on_cores(context: CostContext, schedule: Schedule, seconds: float) -> float:
 def price(context: CostContext, schedule: Schedule) -> float:
     """The sum over the operators; infinite if the schedule does not fit."""
     view = view_schedule(context.chain, schedule)
-    if ELEMENT_BYTES * int(working_set(view)) > context.capacity_bytes:
+    if working_set_bytes(view) > context.capacity_bytes:
         return float("inf")
     around = chain_figures(context, view)
 

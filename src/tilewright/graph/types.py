@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -204,6 +205,16 @@ class Operator:
         return tuple(node.function for node in self.scalars() if isinstance(node, Apply))
 
 
+def element_bytes(dtype: str) -> int:
+    """The bytes of an element in memory, of a type by its NumPy name: whole bytes, at least one.
+
+    >>> [element_bytes(dtype) for dtype in ("bool", "uint8", "bfloat16", "float32", "int64", "float8_e4m3fn", "int4")]
+    [1, 1, 2, 4, 8, 1, 1]
+    """
+    bits = re.search("[0-9]+", dtype)
+    return -(-int(bits.group()) // 8) if bits else 1
+
+
 @dataclass(frozen=True, slots=True)
 class Tensor:
     """A named array: `shape` in elements, `dtype` by NumPy name."""
@@ -211,6 +222,11 @@ class Tensor:
     name: str
     shape: tuple[Extent, ...]
     dtype: str = "float32"
+
+    @property
+    def element_bytes(self) -> int:
+        """The bytes of an element."""
+        return element_bytes(self.dtype)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -59,13 +59,18 @@ class Description:
     parallel_region_source: Source = Source.DATASHEET
 
     def peak(self, dtype: str) -> float:
-        """Attainable flops per second of one core for an element type.
+        """Attainable flops per second of one core for products of an element type, signed or not.
+
+        A type without a rate in `peak_flops_per_s` has that of the lanes that it is widened to: of 64 bits or of 32.
 
         >>> from tilewright.machine import Machine
-        >>> Machine.named("cascadelake-6240").peak("float32") > 1e10
+        >>> machine = Machine.named("x86-64-v3")
+        >>> machine.peak("uint8") == machine.peak("float32") == 2 * machine.peak("int64") > 1e10
         True
         """
-        return dict(self.peak_flops_per_s)[dtype]
+        rates = dict(self.peak_flops_per_s)
+        widened = "float64" if dtype.endswith("64") else "float32"
+        return rates.get(dtype.removeprefix("u"), rates[widened])
 
     def level(self, name: str) -> MemoryLevel:
         """The memory level of that name (L1, L2, L3, memory); `StopIteration` where there is none.

@@ -15,7 +15,7 @@ from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.loop_orders import fused_schedule, nest
 from tilewright.plan.model.cost_context import CostContext, context_of
-from tilewright.plan.model.traffic import chain_figures, elements_into, footprints
+from tilewright.plan.model.traffic import bytes_into, chain_figures, footprints
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.schedule import Compute, Loop, Schedule
@@ -54,11 +54,11 @@ def moved(case: CostContext, outer: Schedule, inner: Schedule | None = None) -> 
     totals: dict[str, dict[str, int]] = {}
     for one, cut in zip(view.operators, inside, strict=True):
         block = footprints(case, one.operator, one.tiles)
-        for level, elements in elements_into(case, around, one, block, inner=cut).items():
-            for operand, count in zip(case.operands[one.operator.name], elements, strict=True):
+        for level, sizes in bytes_into(case, around, one, block, inner=cut).items():
+            for operand, size_bytes in zip(case.operands[one.operator.name], sizes, strict=True):
                 if not operand.is_intermediate:
                     here = totals.setdefault(level, {})
-                    here[operand.access.tensor] = here.get(operand.access.tensor, 0) + int(count)
+                    here[operand.access.tensor] = here.get(operand.access.tensor, 0) + int(size_bytes) // operand.element_bytes
     return totals
 
 
@@ -78,7 +78,7 @@ def test_a_block_that_does_not_fit_moves_what_the_kernels_own_loops_move() -> No
     outer = fused_schedule(CHAIN, "m", OWN, OUTER)
     loops = {"C": ("l", "m"), "E": ("n", "m")}
     panel_fits = context(machine_with(l1=4 * 14 * 2))
-    assert 4 * 2 <= panel_fits.nearest_elements < 8 * 4 + 4 * 2
+    assert 4 * 4 * 2 <= panel_fits.nearest_bytes < 4 * (8 * 4 + 4 * 2)
     assert moved(panel_fits, outer)["L1"]["A"] == walked_movements(CHAIN, nested("m", loops, {"m": 2, "l": 2, "n": 2}))["A"]
     assert moved(panel_fits, outer)["L1"]["B"] == walked_movements(CHAIN, nested("m", loops, {"m": 2, "l": 2, "n": 2}))["B"]
 

@@ -11,8 +11,9 @@ from dataclasses import replace
 
 from tilewright.graph.types import Operator
 from tilewright.plan.arrays import product
+from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.blocking import Blocking, Works
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext, source_position
+from tilewright.plan.model.cost_context import CostContext, source_position
 from tilewright.plan.model.pricing import price_blocking
 from tilewright.plan.model.traffic import axis_stride
 from tilewright.plan.regions.epilogues import maps_in_tiles
@@ -54,7 +55,7 @@ def non_temporal_term(context: CostContext, schedule: Schedule) -> tuple[PriceTe
 
 def _output_bytes(context: CostContext) -> int:
     write = context.chain.operators[-1].write
-    return ELEMENT_BYTES * int(product(context.sizes[axis] for axis in write.axes()))
+    return held_bytes(context.chain, write.tensor) * int(product(context.sizes[axis] for axis in write.axes()))
 
 
 def _finishes_output(context: CostContext, schedule: Schedule, operator: Operator) -> bool:
@@ -71,5 +72,5 @@ def _finishes_output(context: CostContext, schedule: Schedule, operator: Operato
         return False
     loops = view_schedule(context.chain, schedule).of(operator.name).loops
     lines = context.fusion_level.line_bytes
-    pitch = ELEMENT_BYTES * axis_stride(context, write, context.roles[operator.name].row)
+    pitch = held_bytes(context.chain, write.tensor) * axis_stride(context, write, context.roles[operator.name].row)
     return pitch % lines == 0 and all(loop.trips <= 1 for loop in loops if loop.axis not in write.axes())

@@ -12,9 +12,11 @@ from collections.abc import Collection
 from math import prod
 
 from tilewright.graph.types import Access, Operator
+from tilewright.plan.arrays import Count, product
 from tilewright.plan.chains import tensor_axes
+from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost import arithmetic_work
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.kernel_work import KernelWork
 from tilewright.plan.regions.parallel_loops import parallel_loops
 from tilewright.plan.regions.required_regions import schedule_region_axes
@@ -86,8 +88,8 @@ def _pays(context: CostContext, tensors: tuple[str, ...]) -> bool:
 
     Where reading takes longer than computing, all that is asked for is late (a matrix-vector product took 1.5 times as long).
     """
-    elements = sum(prod(context.sizes[axis] for axis in tensor_axes(_read(context, tensor))) for tensor in tensors)
-    reading_s = ELEMENT_BYTES * elements / context.machine.levels[context.source_position].bandwidth_bytes_per_s
+    size_bytes = sum(_whole_bytes(context, _read(context, tensor)) for tensor in tensors)
+    reading_s = size_bytes / context.machine.levels[context.source_position].bandwidth_bytes_per_s
     works = _contractions(context, context.kernels)
     calls, computing_s = sum(work.calls for work in works), sum(work.seconds for work in works)
     return bool(calls * CYCLES_PER_TILE / context.machine.frequency_hz < reading_s < computing_s)
@@ -131,5 +133,9 @@ def _sides(context: CostContext, access: Access, blocks: dict[str, int]) -> list
     return [min(blocks.get(axis, sizes[axis]), sizes[axis]) for axis in tensor_axes(access)]
 
 
+def _whole_bytes(context: CostContext, access: Access) -> Count:
+    return held_bytes(context.chain, access.tensor) * product(context.sizes[axis] for axis in tensor_axes(access))
+
+
 def _block_bytes(context: CostContext, access: Access, blocks: dict[str, int]) -> int:
-    return ELEMENT_BYTES * prod(_sides(context, access, blocks))
+    return held_bytes(context.chain, access.tensor) * prod(_sides(context, access, blocks))

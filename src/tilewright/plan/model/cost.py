@@ -19,7 +19,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.arrays import Count, Quantity, product
 from tilewright.plan.chains import axis_names
 from tilewright.plan.counts import Counted, count, count_elements
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext, source_position
+from tilewright.plan.model.cost_context import CostContext, seconds_at_peak, source_position
 from tilewright.plan.model.kernel_work import KernelWork, kernel_work
 from tilewright.plan.model.least_work import least_bytes, least_flops
 from tilewright.plan.model.masked_work import GuardedWork, guarded_work
@@ -27,7 +27,7 @@ from tilewright.plan.model.operands_read_once import run_seconds
 from tilewright.plan.model.packing_cost import in_place_seconds, least_packing_seconds, packing_seconds
 from tilewright.plan.model.pages import left_page_seconds, target_page_seconds
 from tilewright.plan.model.prefetch_gain import prefetch_seconds, stream_seconds
-from tilewright.plan.model.traffic import ChainFigures, Footprints, elements_into, footprints
+from tilewright.plan.model.traffic import ChainFigures, Footprints, bytes_into, footprints
 from tilewright.plan.model.vector_work import epilogue_seconds, function_seconds, vector_seconds, weight_seconds
 from tilewright.plan.regions.loop_views import OperatorView
 from tilewright.plan.regions.masks import is_plain_mask, key_mask_of
@@ -97,7 +97,7 @@ def operator_work(
 ) -> Work:
     """The cost of one operator; maps that the micro tiles of a contraction apply cost nothing, as their functions are its own.
 
-    `inner` is its view with the loops that cut its blocks for L1. `conflict` (see `traffic.elements_into`) says that
+    `inner` is its view with the loops that cut its blocks for L1. `conflict` (see `traffic.bytes_into`) says that
     its right operand is read in place; None that it is packed if it has to be.
     """
     if context.is_in_tiles(view.operator.name):
@@ -121,15 +121,16 @@ def operator_work(
         in_place = in_place_seconds(context, view.operator, nearest.tiles, calls)
         packing = in_place + run_seconds(context, view.operator, block.footprints, view.tiles)
     functions = _vector_seconds(context, view, block, guarded, shared_count)
-    unmasked = elements_into(context, around, view, block.footprints, inner=inner, conflict=conflict or 1.0)
+    unmasked = bytes_into(context, around, view, block.footprints, inner=inner, conflict=conflict or 1.0)
     moved = _guarded_traffic(context, view.operator, unmasked, guarded)
-    traffic = {level: ELEMENT_BYTES * sum(elements) for level, elements in moved.items()}
+    traffic = {level: sum(sizes) for level, sizes in moved.items()}
     left_pages = left_page_seconds(context, view.operator, moved, nearest.tiles)
     pages = {OperandRole.LEFT: left_pages, OperandRole.RIGHT: 0.0 if conflict is None else packing}
     prefetching = prefetch_seconds(context, view, moved, nearest.tiles, calls, packed=conflict is None, pages_s=pages)
     stores_s = stream_seconds(context, view, moved, in_place=conflict is not None)
     packing = packing + left_pages + target_page_seconds(context, view.operator, moved, nearest.tiles)
-    line_buffer_s = view.line_buffered * coefficients.pass_cycles_per_vector * context.vectors_per_element / hz
+    line_buffered = view.line_buffered * coefficients.pass_cycles_per_vector
+    line_buffer_s = line_buffered * context.vectors_per_element(view.operator) / hz
     arithmetic_s, functions_s = nearest.arithmetic_s * repeats, functions * repeats
     return Work(arithmetic_s, functions_s, packing, overhead, traffic, prefetching, stores_s, line_buffer_s)
 
@@ -143,15 +144,15 @@ def _vector_seconds(context: CostContext, view: OperatorView, block: Block, guar
 def _guarded_traffic(
     context: CostContext, operator: Operator, moved: Mapping[str, tuple[Count, ...]], guarded: GuardedWork
 ) -> Mapping[str, tuple[Quantity, ...]]:
-    """Elements of every operand that move where masks leave out keys."""
+    """Bytes of every operand that move where masks leave out keys."""
     guard = key_mask_of(context.chain)
     if guard is None or operator.name not in guard.operators:
         return moved
     share = guarded.masked if is_plain_mask(context.chain, operator.name) else guarded.computed
     along = [guard.axis in operand.axes for operand in context.operands[operator.name]]
     return {
-        level: tuple(count * share if masked else count for count, masked in zip(elements, along, strict=True))
-        for level, elements in moved.items()
+        level: tuple(size * share if masked else size for size, masked in zip(sizes, along, strict=True))
+        for level, sizes in moved.items()
     }
 
 
@@ -173,8 +174,9 @@ def least_work(context: CostContext, operator: Operator, block: Block) -> Work:
     Its right operand is packed once or read in place.
     """
     operands = context.operands[operator.name]
-    once = sum(swept for operand, swept in zip(operands, block.footprints.swept, strict=True) if not operand.is_intermediate)
-    traffic = {level.name: ELEMENT_BYTES * once for level in context.cache_levels}
+    swept = zip(operands, block.footprints.swept, strict=True)
+    once = sum(operand.element_bytes * elements for operand, elements in swept if not operand.is_intermediate)
+    traffic = {level.name: once for level in context.cache_levels}
     overhead = block.calls * context.coefficients.tile_end_cycles / context.machine.frequency_hz
     packing = least_packing_seconds(context, operator, block.footprints, block.tiles, block.calls)
     functions = block.functions_s
@@ -203,7 +205,7 @@ def floor(chain: Chain, machine: Machine) -> Floor:
     """Flops over peak, and what is needed of every input and output once over the bandwidth of the level that holds them all."""
     useful, size_bytes = least_flops(chain), least_bytes(chain)
     bandwidth = machine.levels[source_position(machine, size_bytes)].bandwidth_bytes_per_s
-    return Floor(useful, useful / machine.peak("float32"), size_bytes, size_bytes / bandwidth)
+    return Floor(sum(useful.values()), sum(seconds_at_peak(machine, useful)), size_bytes, size_bytes / bandwidth)
 
 
 def useful_seconds(context: CostContext, operator: Operator) -> Quantity:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilewright.errors import InternalError
-from tilewright.graph.types import Access, Chain, Operator
+from tilewright.graph.types import Access, Chain, Operator, element_bytes
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.description import MemoryLevel
 from tilewright.machine.machine import Machine
 from tilewright.plan.arrays import Count
+from tilewright.plan.element_types import computed_type, held_bytes, product_type
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.kernel_work import flops
 from tilewright.plan.model.threads import ENOUGH_BLOCKS
@@ -19,8 +20,6 @@ from tilewright.plan.regions.footprint import swept_elements
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.types import ContractionRoles
 
-ELEMENT_BYTES = 4
-"""Kernels compute in float32 so far; code generation refuses other types."""
 PAGE_BYTES = 4096
 
 
@@ -32,6 +31,8 @@ class Operand:
     axes: frozenset[str]
     is_write: bool
     is_intermediate: bool
+    element_bytes: int
+    """Of its tensor, as it lies while the chain runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +97,22 @@ class CostContext:
         return int(self.coefficients.l2_share * self.fusion_level.size_bytes / self.fusion_level.shared_by_cores)
 
     @property
-    def nearest_elements(self) -> float:
-        """Elements that packed tiles may occupy in the level nearest to the core."""
+    def nearest_bytes(self) -> float:
+        """What packed tiles may occupy of the level nearest to the core."""
         nearest = self.cache_levels[0]
-        return self.coefficients.l1_share * nearest.size_bytes / nearest.shared_by_cores / ELEMENT_BYTES
+        return self.coefficients.l1_share * nearest.size_bytes / nearest.shared_by_cores
 
-    @property
-    def vectors_per_element(self) -> float:
-        """One over the elements of a vector."""
-        return ELEMENT_BYTES * 8 / self.machine.vector_bits
+    def lanes(self, operator: Operator) -> int:
+        """Elements of a vector in which an operator is computed."""
+        return self.machine.vector_bits // (8 * element_bytes(computed_type(operator)))
+
+    def vectors_per_element(self, operator: Operator) -> float:
+        """One over the elements of a vector in which an operator is computed."""
+        return element_bytes(computed_type(operator)) * 8 / self.machine.vector_bits
+
+    def packed_bytes(self, operator: str) -> int:
+        """The bytes of an element of a contraction's right operand, once it is packed for its micro kernel."""
+        return element_bytes(self.kernels[operator].element_types[1])
 
     @property
     def pack_limit_bytes(self) -> int:
@@ -124,7 +132,7 @@ def context_of(
     sizes = planned_sizes(chain)
     epilogues = taken(chain, kernels)
     operands = _all_operands(chain, epilogues)
-    arithmetic = sum(flops(chain.operator(name), sizes) for name in roles) / machine.peak("float32")
+    arithmetic = sum(seconds_at_peak(machine, _flops_by_type(chain, roles, sizes)))
     compulsory = compulsory_bytes(chain, sizes)
     return CostContext(chain, machine, kernels, roles, coefficients, sizes, operands, compulsory, arithmetic, epilogues=epilogues)
 
@@ -149,7 +157,21 @@ def compulsory_bytes(chain: Chain, sizes: Mapping[str, int]) -> int:
             if access.tensor not in intermediates:
                 count = int(swept_elements(access, sizes, sizes))
                 elements[access.tensor] = max(elements.get(access.tensor, 0), count)
-    return ELEMENT_BYTES * sum(elements.values())
+    return sum(held_bytes(chain, tensor) * count for tensor, count in elements.items())
+
+
+def seconds_at_peak(machine: Machine, flops_by_type: Mapping[str, int]) -> Iterator[float]:
+    """The time of flops at the machine's peak for every element type."""
+    return (count / machine.peak(dtype) for dtype, count in flops_by_type.items())
+
+
+def _flops_by_type(chain: Chain, names: Iterable[str], sizes: Mapping[str, int]) -> dict[str, int]:
+    """Of some contractions, by the element type of their products."""
+    counts: dict[str, int] = {}
+    for operator in map(chain.operator, names):
+        dtype = product_type(chain, operator)
+        counts[dtype] = counts.get(dtype, 0) + flops(operator, sizes)
+    return counts
 
 
 def _all_operands(chain: Chain, epilogues: Mapping[str, Epilogue]) -> dict[str, tuple[Operand, ...]]:
@@ -168,4 +190,7 @@ def _all_operands(chain: Chain, epilogues: Mapping[str, Epilogue]) -> dict[str, 
 def _operands(chain: Chain, reads: tuple[Access, ...], write: Access) -> tuple[Operand, ...]:
     intermediates = frozenset(chain.intermediates)
     accesses = [*((access, False) for access in dict.fromkeys(reads)), (write, True)]
-    return tuple(Operand(access, access.axes(), is_write, access.tensor in intermediates) for access, is_write in accesses)
+    return tuple(
+        Operand(access, access.axes(), is_write, access.tensor in intermediates, held_bytes(chain, access.tensor))
+        for access, is_write in accesses
+    )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.graph.types import Access, Operator
+from tilewright.graph.types import Access, Operator, element_bytes
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.arrays import Count, Quantity, as_integer
@@ -43,7 +43,7 @@ class KernelWork:
 
 def lanes(kernel: MicroKernel) -> int:
     """Elements of C in one of the kernel's vectors."""
-    return kernel.vector_bits // (8 * np.dtype(kernel.element_types[2]).itemsize)
+    return kernel.vector_bits // (8 * element_bytes(kernel.element_types[2]))
 
 
 def pieces(size: Count, tile: Count, step: Count) -> Pieces:

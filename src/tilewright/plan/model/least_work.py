@@ -11,7 +11,7 @@ from math import prod
 
 from tilewright.graph.types import Chain, planned_extent
 from tilewright.plan.chain_analysis import derived_once
-from tilewright.plan.model.cost_context import ELEMENT_BYTES
+from tilewright.plan.element_types import held_bytes, product_type
 from tilewright.plan.model.kernel_work import flops
 from tilewright.plan.model.masked_work import needed_keys, needed_share
 from tilewright.plan.regions.footprint import distinct_values, swept_elements
@@ -47,17 +47,18 @@ def least_bytes(chain: Chain) -> int:
                 count = min(int(swept_elements(access, needed, needed)), _elements(chain, access.tensor))
                 share = needed_keys(chain, operator.name, access)
                 elements[access.tensor] = max(elements.get(access.tensor, 0), int(count * share))
-    return ELEMENT_BYTES * sum(elements.values())
+    return sum(held_bytes(chain, tensor) * count for tensor, count in elements.items())
 
 
-def least_flops(chain: Chain) -> int:
-    """Of all contractions: a multiplication and an addition for every point that is needed."""
+def least_flops(chain: Chain) -> dict[str, int]:
+    """Of all contractions, by element type of the products: a multiplication and an addition for every point that is needed."""
     needed = needed_sizes(chain)
-    contractions = (operator for operator in chain.operators if operator.is_contraction())
-    return sum(
-        round(flops(contraction, needed[contraction.name]) * needed_share(chain, contraction.name))
-        for contraction in contractions
-    )
+    counts: dict[str, int] = {}
+    for contraction in (operator for operator in chain.operators if operator.is_contraction()):
+        count = round(flops(contraction, needed[contraction.name]) * needed_share(chain, contraction.name))
+        dtype = product_type(chain, contraction)
+        counts[dtype] = counts.get(dtype, 0) + count
+    return counts
 
 
 def _elements(chain: Chain, tensor: str) -> int:

@@ -18,7 +18,7 @@ from tilewright.graph.scalar import Parameter
 from tilewright.graph.types import Access, Chain, SymbolicExtent
 from tilewright.plan.arrays import Condition, Count, Quantity, either, product
 from tilewright.plan.chain_analysis import derived_once
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.regions.loop_views import OperatorView
 from tilewright.plan.regions.masks import LANES, KeyMask, Limit, is_plain_mask, key_mask_of, key_step, loops_around_mask
 from tilewright.plan.regions.trip_counts import box_sizes, planned_sizes
@@ -123,7 +123,7 @@ def _in_blocks(context: CostContext, key_mask: KeyMask, tiles: Sequence[Count]) 
 def _alignment(context: CostContext, key_mask: KeyMask) -> tuple[int, int]:
     """What the first key is a multiple of, and what the number of keys is a multiple of."""
     columns = [context.kernels[name].columns for name, roles in context.roles.items() if roles.column == key_mask.axis]
-    step = key_step(columns, context.machine.vector_bits // 8 // ELEMENT_BYTES)
+    step = key_step(columns, context.lanes(context.chain.operators[-1]))
     return lcm(step, *columns), step
 
 

@@ -18,10 +18,11 @@ from tilewright.kernels.contract import DEPTH
 from tilewright.machine.machine import Machine
 from tilewright.plan.arrays import Count, Quantity, either
 from tilewright.plan.chain_analysis import derived_once
+from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.coefficients import Coefficients
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, PAGE_BYTES, CostContext, Operand, compulsory_bytes, source_position
+from tilewright.plan.model.cost_context import PAGE_BYTES, CostContext, Operand, compulsory_bytes, source_position
 from tilewright.plan.model.kernel_work import pieces
-from tilewright.plan.model.traffic import ChainFigures, Footprints, kernel_tile, row_stride
+from tilewright.plan.model.traffic import ChainFigures, Footprints, kernel_tile, right_bytes, row_stride
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import LoopView, OperatorView
 from tilewright.plan.regions.trip_counts import planned_sizes
@@ -98,7 +99,8 @@ def transposing_seconds(
     access = operator.reads[roles.right]
     if roles.column is None or access.indices[-1].coefficient(roles.column) == 1 or access.tensor in chain.constants:
         return 0.0
-    cycles = coefficients.transpose_cycles_per_vector * ELEMENT_BYTES * 8 / machine.vector_bits
+    element = held_bytes(chain, access.tensor)
+    cycles = coefficients.transpose_cycles_per_vector * element * 8 / machine.vector_bits
     return int(distinct_elements(access, planned_sizes(chain))) * cycles / machine.frequency_hz
 
 
@@ -108,7 +110,7 @@ def reading_seconds(chain: Chain, operator: Operator, roles: ContractionRoles, m
     if access.tensor in chain.intermediates:
         return 0.0
     source = machine.levels[source_position(machine, compulsory_bytes(chain, sizes))]
-    return ELEMENT_BYTES * int(distinct_elements(access, sizes)) / source.bandwidth_bytes_per_s
+    return held_bytes(chain, access.tensor) * int(distinct_elements(access, sizes)) / source.bandwidth_bytes_per_s
 
 
 def has_unit_columns(context: CostContext, operator: Operator) -> bool:
@@ -154,7 +156,7 @@ def _places(context: CostContext, around: ChainFigures, view: OperatorView, bloc
         if depth >= first:
             inside = {loop.axis for loop in loops[:depth]}
             box = {axis: view.tiles[axis] if axis in inside else context.sizes[axis] for axis in operand.axes}
-            yield copied, ELEMENT_BYTES * distinct_elements(operand.access, box)
+            yield copied, context.packed_bytes(view.operator.name) * distinct_elements(operand.access, box)
 
 
 def _first_place(context: CostContext, around: ChainFigures, view: OperatorView) -> int:
@@ -176,7 +178,7 @@ def _seconds_per_element(context: CostContext, operator: Operator) -> float:
     coefficients = context.coefficients
     contiguous = has_unit_columns(context, operator)
     cycles = coefficients.pack_cycles_per_vector if contiguous else coefficients.transpose_cycles_per_vector
-    vectors = cycles * ELEMENT_BYTES * 8 / context.machine.vector_bits / context.machine.frequency_hz
+    vectors = cycles * context.packed_bytes(operator.name) * 8 / context.machine.vector_bits / context.machine.frequency_hz
     pages = _page_share(context, operator) / context.kernels[operator.name].columns if contiguous else 0.0
     return vectors + pages * _page_seconds(context)
 
@@ -193,8 +195,9 @@ def _calls_per_panel(context: CostContext, operator: Operator, rows: Count) -> Q
 
 def _page_share(context: CostContext, operator: Operator) -> float:
     """The share of the right operand's rows that lie on another page than the row before, beyond that of a packed panel."""
-    apart, packed = row_stride(context, operator), context.kernels[operator.name].columns
-    return max(0.0, min(1.0, ELEMENT_BYTES * apart / PAGE_BYTES) - ELEMENT_BYTES * packed / PAGE_BYTES)
+    apart = right_bytes(context, operator) * row_stride(context, operator)
+    packed = context.packed_bytes(operator.name) * context.kernels[operator.name].columns
+    return max(0.0, min(1.0, apart / PAGE_BYTES) - packed / PAGE_BYTES)
 
 
 def _page_seconds(context: CostContext) -> float:

@@ -12,13 +12,14 @@ import numpy as np
 
 from tilewright.graph.types import Access, Operator
 from tilewright.plan.arrays import Count, Quantity, either
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, PAGE_BYTES, CostContext
+from tilewright.plan.element_types import held_bytes
+from tilewright.plan.model.cost_context import PAGE_BYTES, CostContext
 from tilewright.plan.model.traffic import axis_stride, kernel_tile
 
 FOLLOWED_ROWS = 16
 """Rows of a target that go on from panel to panel without a miss: 2048x4096x32 took 2.30 ms with 6 at a time, 2.57 with 342."""
 Moved = Mapping[str, tuple[Quantity, ...]]
-"""Elements of every operand that move into each cache level: see `traffic.elements_into`."""
+"""Bytes of every operand that move into each cache level: see `traffic.bytes_into`."""
 
 
 def left_page_seconds(context: CostContext, operator: Operator, moved: Moved, tiles: Mapping[str, Count]) -> Quantity:
@@ -51,7 +52,8 @@ def _comes_from_memory(context: CostContext, operator: Operator) -> bool:
     return operator.name in context.kernels and context.source_position == len(context.cache_levels)
 
 
-def _pages(context: CostContext, operator: Operator, access: Access, elements: Quantity, run: Count) -> Quantity:
-    """How often another page begins where so many elements are visited in rows of `run` elements."""
-    apart = min(1.0, ELEMENT_BYTES * axis_stride(context, access, context.roles[operator.name].row) / PAGE_BYTES)
-    return elements / run * np.maximum(apart, ELEMENT_BYTES * run / PAGE_BYTES)
+def _pages(context: CostContext, operator: Operator, access: Access, size_bytes: Quantity, run: Count) -> Quantity:
+    """How often another page begins where so many bytes are visited in rows of `run` elements."""
+    element = held_bytes(context.chain, access.tensor)
+    apart = min(1.0, element * axis_stride(context, access, context.roles[operator.name].row) / PAGE_BYTES)
+    return size_bytes / (element * run) * np.maximum(apart, element * run / PAGE_BYTES)

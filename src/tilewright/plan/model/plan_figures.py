@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.blocking import Blocking
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.kernel_work import kernel_work, useful_share
 from tilewright.plan.model.operands_read_once import operands_read_once
-from tilewright.plan.model.traffic import chain_figures, elements_into, footprints, kernel_tile, share_bytes
-from tilewright.plan.model.working_set import live_intermediates, working_set
+from tilewright.plan.model.traffic import bytes_into, chain_figures, footprints, kernel_tile, left_bytes, share_bytes
+from tilewright.plan.model.working_set import live_bytes, working_set_bytes
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import ChainView, OperatorView, view_schedule
@@ -50,11 +51,11 @@ def movements_by_level(context: CostContext, blocking: Blocking) -> tuple[Moveme
         block = footprints(context.with_sizes(member.computed_sizes(context.sizes)), member.operator, member.tiles)
         conflict = blocking.conflicts.get(member.operator.name, 1.0)
         cut = inner if len(inner.loops) > len(member.loops) else None
-        moved = elements_into(context, around, member, block, inner=cut, conflict=conflict)
-        for level, elements in moved.items():
-            for operand, count in zip(context.operands[member.operator.name], elements, strict=True):
+        moved = bytes_into(context, around, member, block, inner=cut, conflict=conflict)
+        for level, sizes in moved.items():
+            for operand, size_bytes in zip(context.operands[member.operator.name], sizes, strict=True):
                 key = (operand.access.tensor, level)
-                totals[key] = totals.get(key, 0) + ELEMENT_BYTES * int(count)
+                totals[key] = totals.get(key, 0) + int(size_bytes)
     position = {level.name: i for i, level in enumerate(context.cache_levels)}
     ordered = sorted(totals.items(), key=lambda item: position[item[0][1]])
     return tuple(Movement(tensor, level, size_bytes) for (tensor, level), size_bytes in ordered if size_bytes)
@@ -63,21 +64,21 @@ def movements_by_level(context: CostContext, blocking: Blocking) -> tuple[Moveme
 def scratch_bytes(context: CostContext, schedule: Schedule) -> int:
     """Packed operands (whole panels) and live intermediates of one thread."""
     sizes = planned_sizes(context.chain)
-    elements = int(live_intermediates(view_schedule(context.chain, schedule)))
+    live = int(live_bytes(view_schedule(context.chain, schedule)))
     packs = ((path, leaf) for path, leaf in schedule.leaves() if isinstance(leaf, Pack))
-    return ELEMENT_BYTES * (elements + sum(_packed_elements(context, pack, box_sizes(path, sizes)) for path, pack in packs))
+    return live + sum(_packed_bytes(context, pack, box_sizes(path, sizes)) for path, pack in packs)
 
 
 def constant_bytes(context: CostContext, schedule: Schedule) -> int:
     """Constants that are packed ahead (whole panels): once, for all threads and calls."""
     sizes = planned_sizes(context.chain)
-    return ELEMENT_BYTES * sum(_packed_elements(context, pack, dict(sizes)) for pack in schedule.ahead)
+    return sum(_packed_bytes(context, pack, dict(sizes)) for pack in schedule.ahead)
 
 
 def _fusion_level(context: CostContext, view: ChainView) -> LevelPlan:
     tiles = tuple({(loop.axis, int(member.tiles[loop.axis])): None for member in view.operators for loop in member.loops})
     order = tuple(dict.fromkeys(axis for axis, _ in tiles))
-    used = ELEMENT_BYTES * int(working_set(view, operands_read_once(context)))
+    used = int(working_set_bytes(view, operands_read_once(context)))
     return LevelPlan(context.fusion_level.name, order, tiles, used, context.capacity_bytes)
 
 
@@ -102,25 +103,29 @@ def _nearest_level(context: CostContext, view: ChainView) -> tuple[LevelPlan, ..
 
     Of a depth that does not fit, the tile is what does: the rest of the panel streams through from the level behind.
     """
-    capacity = int(context.nearest_elements) * ELEMENT_BYTES
-    plans = [_micro_block(context, member, capacity) for member in view.operators if member.operator.is_contraction()]
+    plans = [_micro_block(context, member) for member in view.operators if member.operator.name in context.kernels]
     return tuple(sorted(plans, key=lambda plan: -plan.used_bytes)[:1])
 
 
-def _micro_block(context: CostContext, member: OperatorView, capacity: int) -> LevelPlan:
+def _micro_block(context: CostContext, member: OperatorView) -> LevelPlan:
+    """A micro tile, with as much of its panels as fits; the capacity is in whole elements of the result."""
     roles, kernel = context.roles[member.operator.name], context.kernels[member.operator.name]
     block_rows, block_columns, block_depth = kernel_tile(context, member.operator, member.tiles)
     columns, rows = int(min(block_columns, kernel.columns)), int(min(block_rows, kernel.rows))
-    most = max((capacity // ELEMENT_BYTES - rows * columns) // (rows + columns), 1)
+    left, target = left_bytes(context, member.operator), held_bytes(context.chain, member.operator.write.tensor)
+    step = left * rows + context.packed_bytes(member.operator.name) * columns
+    capacity = int(context.nearest_bytes) // target * target
+    most = max((capacity - target * rows * columns) // step, 1)
     depth = int(min(block_depth, most))
     roles_and_tiles = ((roles.column, columns), (roles.row, rows), (roles.depth, depth))
     tiles = tuple((axis, tile) for axis, tile in roles_and_tiles if axis is not None)
-    used = ELEMENT_BYTES * (depth * (columns + rows) + rows * columns)
+    used = depth * step + target * rows * columns
     return LevelPlan(context.cache_levels[0].name, tuple(axis for axis, _ in tiles), tiles, used, capacity)
 
 
-def _packed_elements(context: CostContext, pack: Pack, box: dict[str, int]) -> int:
+def _packed_bytes(context: CostContext, pack: Pack, box: dict[str, int]) -> int:
     column = context.roles[pack.operator].column
     if column is not None and pack.panel_columns:
         box[column] = -(-box[column] // pack.panel_columns) * pack.panel_columns
-    return int(distinct_elements(context.chain.operator(pack.operator).reads[pack.read], box))
+    elements = int(distinct_elements(context.chain.operator(pack.operator).reads[pack.read], box))
+    return context.packed_bytes(pack.operator) * elements

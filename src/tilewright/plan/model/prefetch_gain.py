@@ -15,13 +15,14 @@ from math import prod
 
 import numpy as np
 
-from tilewright.graph.types import Operator
+from tilewright.graph.types import Operator, element_bytes
 from tilewright.kernels.contract import MicroKernel, OperandRole
 from tilewright.plan.arrays import Count, Quantity
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, PAGE_BYTES, CostContext
+from tilewright.plan.element_types import held_bytes
+from tilewright.plan.model.cost_context import PAGE_BYTES, CostContext
 from tilewright.plan.model.operands_read_once import FEW_ROWS
 from tilewright.plan.model.packing_cost import packs_ahead, packs_now
-from tilewright.plan.model.traffic import axis_stride, kernel_tile
+from tilewright.plan.model.traffic import axis_stride, kernel_tile, right_bytes
 from tilewright.plan.regions.loop_views import OperatorView
 
 FEW_PANELS = 4
@@ -40,7 +41,7 @@ def prefetch_seconds(
 ) -> Quantity:
     """The price of an operator's prefetches less what they hide; 0 for kernels without.
 
-    `moved` is what `traffic.elements_into` returns; `packed` says that the right operand is packed if it can be, `pages_s` what
+    `moved` is what `traffic.bytes_into` returns; `packed` says that the right operand is packed if it can be, `pages_s` what
     the pages of operands cost.
     """
     operator = view.operator
@@ -93,7 +94,8 @@ def _cycles_per_call(context: CostContext, kernel: MicroKernel, operand: Operand
         OperandRole.RIGHT: (depth, kernel.columns),
         OperandRole.TARGET: (kernel.rows, kernel.columns),
     }
-    lines = prod(sides[operand]) * ELEMENT_BYTES / context.cache_levels[0].line_bytes
+    element = element_bytes(dict(zip(sides, kernel.element_types, strict=True))[operand])
+    lines = prod(sides[operand]) * element / context.cache_levels[0].line_bytes
     return lines * dict(context.coefficients.prefetch_cycles_per_line)[operand]
 
 
@@ -113,7 +115,7 @@ def _moving_seconds(
     place = _place(context, operator, operand)
     seconds: Quantity = 0.0
     for level, behind in list(pairwise(context.machine.levels))[max(served, 1) : context.source_position]:
-        seconds = seconds + ELEMENT_BYTES * moved[level.name][place] / behind.bandwidth_bytes_per_s
+        seconds = seconds + moved[level.name][place] / behind.bandwidth_bytes_per_s
     return seconds
 
 
@@ -125,10 +127,10 @@ def _near(context: CostContext, operator: Operator, operand: OperandRole) -> flo
     roles = context.roles[operator.name]
     apart = 0
     if operand is OperandRole.TARGET:
-        apart = axis_stride(context, operator.write, roles.row)
+        apart = held_bytes(context.chain, operator.write.tensor) * axis_stride(context, operator.write, roles.row)
     elif operand is OperandRole.RIGHT and context.kernels[operator.name].right_by_columns:
-        apart = int(np.max(context.sizes[roles.depth])) if roles.depth is not None else 1
-    return max(0.0, 1.0 - apart * ELEMENT_BYTES / PAGE_BYTES)
+        apart = right_bytes(context, operator) * (int(np.max(context.sizes[roles.depth])) if roles.depth is not None else 1)
+    return max(0.0, 1.0 - apart / PAGE_BYTES)
 
 
 def _place(context: CostContext, operator: Operator, operand: OperandRole) -> int:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from tilewright.plan.arrays import product
 from tilewright.plan.model.blocking import Blocking, Works, works
 from tilewright.plan.model.cost import Work, traffic_seconds, visible_seconds
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.operands_read_once import operands_read_once
 from tilewright.plan.model.split_price import SplitReduction, combine_seconds
 from tilewright.plan.model.threads import imbalance
-from tilewright.plan.model.working_set import working_set
+from tilewright.plan.model.working_set import working_set_bytes
 from tilewright.plan.regions.loop_views import ChainView, LoopView, view_schedule
 from tilewright.plan.regions.parallel_loops import block_count
 from tilewright.plan.schedule import Schedule
@@ -75,7 +75,7 @@ def renamed_price(price: Price, operators: Mapping[str, str]) -> Price:
 def spills(context: CostContext, schedule: Schedule) -> PriceTerm:
     """What does not fit the fusion level goes out and comes back once per block of the shared loops."""
     view = view_schedule(context.chain, schedule)
-    excess = max(0, ELEMENT_BYTES * int(working_set(view, operands_read_once(context))) - context.capacity_bytes)
+    excess = max(0, int(working_set_bytes(view, operands_read_once(context))) - context.capacity_bytes)
     shared = int(product(loop.trips for loop in view.operators[0].loops if _is_shared(view, loop)))
     behind = context.machine.levels[context.fusion_position + 1]
     time = context.coefficients.spilling * 2 * excess * shared / behind.bandwidth_bytes_per_s

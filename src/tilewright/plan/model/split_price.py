@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.graph.types import element_bytes
 from tilewright.plan.arrays import product
+from tilewright.plan.element_types import computed_type
 from tilewright.plan.model.blocking import Blocking
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.regions.online_reductions import row_axes, softmax_weights, weights_read
 from tilewright.plan.schedule import Loop, Schedule
 
@@ -49,7 +51,8 @@ def combine_seconds(context: CostContext, parts: int) -> float:
     written = int(product(context.sizes[name] for name in sink.write.axes()))
     per_state = int(product(context.sizes[name] for name in row_axes(rows))) if rows is not None else 0
     states = len(weights.factors) * per_state if weights else 0
-    vectors = parts * (written + states) * ELEMENT_BYTES * 8 / context.machine.vector_bits
-    moved = 2 * parts * (written + states) * ELEMENT_BYTES / context.machine.levels[-1].bandwidth_bytes_per_s
+    size_bytes = parts * (written + states) * element_bytes(computed_type(sink))
+    vectors = size_bytes * 8 / context.machine.vector_bits
+    moved = 2 * size_bytes / context.machine.levels[-1].bandwidth_bytes_per_s
     passing = vectors * context.coefficients.pass_cycles_per_vector / context.machine.frequency_hz
     return context.coefficients.combining * (moved + passing)

@@ -20,9 +20,10 @@ import numpy as np
 from tilewright.graph.types import Access, Operator, planned_extent
 from tilewright.machine.description import MemoryLevel
 from tilewright.plan.arrays import Condition, Count, either
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext, Operand
+from tilewright.plan.element_types import held_bytes
+from tilewright.plan.model.cost_context import CostContext, Operand
 from tilewright.plan.model.movement import tile_visits
-from tilewright.plan.model.working_set import live_intermediates
+from tilewright.plan.model.working_set import live_bytes
 from tilewright.plan.regions.footprint import distinct_elements, swept_elements
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 from tilewright.plan.regions.parallel_loops import blocks_in_view
@@ -32,7 +33,7 @@ from tilewright.plan.regions.parallel_loops import blocks_in_view
 class ChainFigures:
     """What the price of one operator needs of the rest of the chain."""
 
-    live_elements: Count
+    live_bytes: Count
     """Of all intermediates."""
     shared_loops: Mapping[str, int]
     """In how many of an operator's outermost loops another one stands as well."""
@@ -64,7 +65,7 @@ def chain_figures(context: CostContext, view: ChainView) -> ChainFigures:
         sizes = [level.size_bytes, *([share_bytes(context, level, blocks)] * shared)]
         fits = [bytes_inside <= size for bytes_inside, size in zip(touched, sizes, strict=True)]
         held[level.name] = tuple(reduce(lambda left, right: left | right, fits[: depth + 1]) for depth in range(shared + 1))
-    return ChainFigures(live_intermediates(view), together, held, tuple(touched))
+    return ChainFigures(live_bytes(view), together, held, tuple(touched))
 
 
 def share_bytes(context: CostContext, level: MemoryLevel, blocks: Count) -> Count:
@@ -81,7 +82,7 @@ def footprints(context: CostContext, operator: Operator, tiles: Mapping[str, Cou
     )
 
 
-def elements_into(
+def bytes_into(
     context: CostContext,
     around: ChainFigures,
     view: OperatorView,
@@ -90,7 +91,7 @@ def elements_into(
     inner: OperatorView | None = None,
     conflict: float = 1.0,
 ) -> dict[str, tuple[Count, ...]]:
-    """Elements of every operand that one operator moves into each cache level, by level.
+    """Bytes of every operand that one operator moves into each cache level, by level.
 
     `inner` is the view with the loops that cut the block for L1 as well. `conflict` is how many times its size a panel of
     the right operand occupies in L1.
@@ -117,7 +118,8 @@ def _overflowing(
     access = operator.reads[context.roles[operator.name].right]
     number = context.read_number(operator, access)
     fusion, nearest = context.fusion_level, context.cache_levels[0]
-    spread = ELEMENT_BYTES * block.tile[number] * set_conflict(context, operator, fusion)
+    tile_bytes = context.operands[operator.name][number].element_bytes * block.tile[number]
+    spread = tile_bytes * set_conflict(context, operator, fusion)
     behind = list(moved[fusion.name])
     again = np.maximum(behind[number], moved[nearest.name][number])
     behind[number] = either(spread > context.capacity_bytes, again, behind[number])
@@ -130,9 +132,10 @@ def set_conflict(context: CostContext, operator: Operator, level: MemoryLevel) -
     A row of a panel covers some consecutive sets, and rows start at every `gcd(sets, stride in lines)`-th set.
     """
     roles, kernel = context.roles[operator.name], context.kernels[operator.name]
-    stride_bytes = ELEMENT_BYTES * row_stride(context, operator)
+    element = right_bytes(context, operator)
+    stride_bytes = element * row_stride(context, operator)
     sets = max(level.size_bytes // (level.line_bytes * max(level.associativity, 1)), 1)
-    row_lines = -(-kernel.columns * ELEMENT_BYTES // level.line_bytes)
+    row_lines = -(-kernel.columns * element // level.line_bytes)
     if roles.depth is None or stride_bytes % level.line_bytes:
         return 1.0
     covered = min(sets, sets // gcd(sets, stride_bytes // level.line_bytes) * row_lines)
@@ -158,16 +161,16 @@ def _alike(first: Sequence[int], second: Sequence[int]) -> int:
 
 def _touched_bytes(context: CostContext, view: ChainView, depth: int) -> Count:
     """What the operators touch of inputs and outputs inside so many of the shared loops."""
-    elements: dict[str, Count] = {}
+    touched: dict[str, Count] = {}
     for member in view.operators:
         inside = {loop.axis for loop in member.loops[:depth]}
         box = {axis: member.tiles[axis] if axis in inside else size for axis, size in context.sizes.items()}
         for operand in context.operands[member.operator.name]:
             if not operand.is_intermediate:
-                count = distinct_elements(operand.access, box)
-                before = elements.get(operand.access.tensor)
-                elements[operand.access.tensor] = count if before is None else np.maximum(before, count)
-    return ELEMENT_BYTES * sum(elements.values())
+                size_bytes = operand.element_bytes * distinct_elements(operand.access, box)
+                before = touched.get(operand.access.tensor)
+                touched[operand.access.tensor] = size_bytes if before is None else np.maximum(before, size_bytes)
+    return sum(touched.values())
 
 
 def _outer(operands: Sequence[Operand], swept: Sequence[Count], loops: Sequence[LoopView]) -> tuple[Count, ...]:
@@ -180,7 +183,7 @@ def _outer(operands: Sequence[Operand], swept: Sequence[Count], loops: Sequence[
 def _moved(operand: Operand, swept: Count, loops: Sequence[LoopView]) -> Count:
     """A partially summed output that is visited r times is written r times and read back r - 1 times."""
     visits = tile_visits(loops, operand.axes)
-    return swept * (2 * visits - 1 if operand.is_write else visits)
+    return operand.element_bytes * swept * (2 * visits - 1 if operand.is_write else visits)
 
 
 def _outside(loops: Sequence[LoopView], held: tuple[Condition, ...]) -> tuple[LoopView, ...]:
@@ -195,15 +198,15 @@ def _into_nearest(
     operator, operands = view.operator, context.operands[view.operator.name]
     if operator.name in context.kernels:
         _, _, depth = kernel_tile(context, operator, view.tiles)
-        panel = depth * context.kernels[operator.name].columns
+        panel = context.packed_bytes(operator.name) * depth * context.kernels[operator.name].columns
         loops, times = (*view.running(), *_kernel_loops(context, view, block, conflict)), 1
     else:
         panel, loops, times = 0, view.running(), passes(operator)
-    stays = around.live_elements + panel <= context.nearest_elements
+    stays = around.live_bytes + panel <= context.nearest_bytes
     moved = []
     for operand, swept in zip(operands, block.swept, strict=True):
-        elements = _moved(operand, swept, loops) * (1 if operand.is_write else times)
-        moved.append(either(stays, 0, elements) if operand.is_intermediate else elements)
+        size_bytes = _moved(operand, swept, loops) * (1 if operand.is_write else times)
+        moved.append(either(stays, 0, size_bytes) if operand.is_intermediate else size_bytes)
     return tuple(moved)
 
 
@@ -211,15 +214,26 @@ def _kernel_loops(context: CostContext, view: OperatorView, block: Footprints, c
     """The loops around the micro kernel inside a block, outermost first; those of which L1 holds the inside have one trip."""
     roles, kernel = context.roles[view.operator.name], context.kernels[view.operator.name]
     rows, columns, depth = kernel_tile(context, view.operator, view.tiles)
-    usable = context.nearest_elements
-    panel = depth * kernel.columns * conflict
-    all_fits = sum(block.tile) * conflict <= usable
-    rows_fit = rows * depth + panel <= usable
+    usable = context.nearest_bytes
+    panel = context.packed_bytes(view.operator.name) * depth * kernel.columns * conflict
+    tiles = zip(context.operands[view.operator.name], block.tile, strict=True)
+    all_fits = sum(operand.element_bytes * tile for operand, tile in tiles) * conflict <= usable
+    rows_fit = left_bytes(context, view.operator) * rows * depth + panel <= usable
     panel_fits = panel <= usable
     named = [(axis, all_fits, view.tiles[axis]) for axis in roles.outer]
     named += [(roles.column or "", all_fits, -(-columns // kernel.columns))]
     named += [(roles.row or "", rows_fit, -(-rows // kernel.rows)), (roles.depth or "", panel_fits, depth)]
     return tuple(LoopView(axis, either(fits, 1, trips), -1) for axis, fits, trips in named if axis)
+
+
+def left_bytes(context: CostContext, contraction: Operator) -> int:
+    """The bytes of an element of the left operand, as it lies while the chain runs."""
+    return held_bytes(context.chain, contraction.reads[context.roles[contraction.name].left].tensor)
+
+
+def right_bytes(context: CostContext, contraction: Operator) -> int:
+    """The bytes of an element of the right operand, before it is packed."""
+    return held_bytes(context.chain, contraction.reads[context.roles[contraction.name].right].tensor)
 
 
 def row_stride(context: CostContext, operator: Operator) -> int:

@@ -9,7 +9,7 @@ from tilewright.graph.scalar import Apply, Scalar, State, is_of_row, subexpressi
 from tilewright.graph.types import Operator
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.plan.arrays import Count, Quantity, either, product
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.traffic import Footprints, passes
 from tilewright.plan.regions.loop_views import LoopView
 from tilewright.plan.regions.online_reductions import blocks_of_rows, divided_by_readers, row_axes, softmax_weights, weights_read
@@ -20,7 +20,7 @@ def function_seconds(context: CostContext, operator: Operator) -> Quantity:
     roots = [operator.body]
     if operator.reduction is not None:
         roots += [*(state.contribution for state in operator.reduction.states), operator.reduction.finish]
-    return _points(context, operator) * _seconds_per_element(context, roots, passes(operator))
+    return _points(context, operator) * _seconds_per_element(context, operator, roots, passes(operator))
 
 
 def epilogue_seconds(context: CostContext, contraction: Operator) -> Quantity:
@@ -29,7 +29,7 @@ def epilogue_seconds(context: CostContext, contraction: Operator) -> Quantity:
     if epilogue is None:
         return 0.0
     maps = (context.chain.operator(name) for name in epilogue.maps)
-    return sum(_points(context, operator) * _seconds_per_element(context, [operator.body], 0) for operator in maps)
+    return sum(_points(context, operator) * _seconds_per_element(context, operator, [operator.body], 0) for operator in maps)
 
 
 def vector_seconds(
@@ -45,7 +45,7 @@ def vector_seconds(
     rows_of = weights_read(context.chain, operator)
     if rows_of is not None:
         blocks = blocks_of_rows(rows_of, shared)
-        corrected = block.swept[-1] * _seconds_per_element(context, (), 1)
+        corrected = block.swept[-1] * _seconds_per_element(context, operator, (), 1)
         return functions_s + corrected * either(blocks > 1, blocks, int(_divides_in_pass(context, operator, rows_of)))
     if not operator.is_row_reduction() or operator.reduction is None:
         return functions_s
@@ -58,8 +58,7 @@ def vector_seconds(
     if weights is None:
         return functions_s + rows * folding + later_passes_seconds(context, operator, 1, states)
     factors = [factor for _, factor in weights.factors if factor is not None]
-    lanes = context.machine.vector_bits / 8 / ELEMENT_BYTES
-    taking = lanes * _seconds_per_element(context, factors, 1 + len(weights.factors))
+    taking = context.lanes(operator) * _seconds_per_element(context, operator, factors, 1 + len(weights.factors))
     shares_s = weight_seconds(context, operator)
     online = shares_s + rows * blocks * (taking + folding) + later_passes_seconds(context, operator, blocks, states - 1)
     divided_later = divided_by_readers(context.chain, operator.name)
@@ -83,31 +82,32 @@ def _divides_in_pass(context: CostContext, contraction: Operator, rows_of: Opera
 
 def later_passes_seconds(context: CostContext, operator: Operator, blocks: Count, passes_after: int) -> Quantity:
     """What shows of reading rows again, after the first pass: nothing where L1 holds the rows that are worked on together."""
-    row = prod(context.sizes[axis.name] for axis in operator.reduction_axes()) / blocks
+    element = max(operand.element_bytes for operand in context.operands[operator.name])
+    row = element * prod(context.sizes[axis.name] for axis in operator.reduction_axes()) / blocks
     bandwidth = context.machine.levels[min(1, len(context.machine.levels) - 1)].bandwidth_bytes_per_s
-    again_s = passes_after * ELEMENT_BYTES * _points(context, operator) / bandwidth
-    return either(ROW_UNROLL * row > context.nearest_elements, again_s * context.coefficients.visible_later_passes, 0)
+    again_s = passes_after * element * _points(context, operator) / bandwidth
+    return either(ROW_UNROLL * row > context.nearest_bytes, again_s * context.coefficients.visible_later_passes, 0)
 
 
 def weight_seconds(context: CostContext, operator: Operator) -> Quantity:
     """The time in which a row-wise reduction makes undivided weights of all its points: a pass for every state."""
     assert operator.reduction is not None
     roots = [operator.body, *(state.contribution for state in operator.reduction.states)]
-    return _points(context, operator) * _seconds_per_element(context, roots, passes(operator) - 1)
+    return _points(context, operator) * _seconds_per_element(context, operator, roots, passes(operator) - 1)
 
 
 def _points(context: CostContext, operator: Operator) -> Count:
     return product(context.sizes[axis.name] for axis in operator.axes)
 
 
-def _seconds_per_element(context: CostContext, roots: Iterable[Scalar], over: int) -> float:
-    """The time of the distinct functions of some expressions and of some passes."""
+def _seconds_per_element(context: CostContext, operator: Operator, roots: Iterable[Scalar], over: int) -> float:
+    """The time of the distinct functions of some expressions and of some passes, in the lanes of an operator."""
     applied = {node for root in roots for node in subexpressions(root) if isinstance(node, Apply)}
     costs, default_cycles = dict(context.coefficients.function_cycles_per_vector), context.coefficients.other_function_cycles
     inside = [node for node in applied if not is_of_row(node)]
     functions = sum(default_cycles if _is_once_a_row(node) else costs.get(node.function, default_cycles) for node in inside)
-    vectors = ELEMENT_BYTES * 8 / context.machine.vector_bits
-    return vectors * (functions + over * context.coefficients.pass_cycles_per_vector) / context.machine.frequency_hz
+    cycles_per_vector = functions + over * context.coefficients.pass_cycles_per_vector
+    return context.vectors_per_element(operator) * cycles_per_vector / context.machine.frequency_hz
 
 
 def _is_once_a_row(node: Apply) -> bool:

@@ -1,4 +1,4 @@
-"""Working set of every operator of a schedule, in elements: Algorithm 1's MU with everything that must stay resident.
+"""Working set of every operator of a schedule: Algorithm 1's MU with everything that must stay resident, in bytes or elements.
 
 An operator needs its inner tiles, the live part of every intermediate, and every tile of other operators whose reuse the
 movement formula credits across it: a stationary A or E stays while the other operator runs.
@@ -14,11 +14,12 @@ import numpy as np
 from tilewright.graph.types import Access, Chain
 from tilewright.plan.arrays import Count, as_integer, product
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
+from tilewright.plan.element_types import ElementSize, held_bytes, in_elements
 from tilewright.plan.model.movement import outer_accesses
 from tilewright.plan.regions.footprint import bounding_box, distinct_elements
 from tilewright.plan.regions.live_ranges import is_lasting, shared_buffers
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
-from tilewright.plan.regions.online_reductions import state_elements
+from tilewright.plan.regions.online_reductions import live_states
 from tilewright.plan.schedule import Schedule, Storage, Trip
 
 
@@ -27,19 +28,30 @@ def working_set_elements(chain: Chain, schedule: Schedule) -> int:
     return int(working_set(view_schedule(chain, schedule)))
 
 
-def working_set(view: ChainView, read_once: Collection[tuple[str, Access]] = ()) -> Count:
+def working_set_bytes(view: ChainView, read_once: Collection[tuple[str, Access]] = ()) -> Count:
     """The largest working set of any operator without reads (operator, access) that are `read_once`; tiles may be arrays."""
-    live = live_intermediates(view)
+    return working_set(view, read_once, held_bytes)
+
+
+def working_set(
+    view: ChainView, read_once: Collection[tuple[str, Access]] = (), element_size: ElementSize = in_elements
+) -> Count:
+    """As `working_set_bytes`, in elements, or in the unit of `element_size`."""
+    live = live_intermediates(view, element_size)
     accesses = tuple(
         access for access in outer_accesses(view) if access[2] or (access[0].operator.name, access[1]) not in read_once
     )
     known: dict[Hashable, Count] = {}
-    needs = [live + _resident_elements(view, running, accesses, known) for running in view.operators]
+    needs = [live + _resident(view, running, accesses, known, element_size) for running in view.operators]
     return as_integer(reduce(np.maximum, needs))
 
 
-def _resident_elements(
-    view: ChainView, running: OperatorView, accesses: Sequence[tuple[OperatorView, Access, bool]], known: dict[Hashable, Count]
+def _resident(
+    view: ChainView,
+    running: OperatorView,
+    accesses: Sequence[tuple[OperatorView, Access, bool]],
+    known: dict[Hashable, Count],
+    element_size: ElementSize,
 ) -> Count:
     """What accesses take while an operator runs; those of others under the same loops are `known` after the first."""
     alike = running.operator.name if running.conditions else tuple(loop.node for loop in running.loops)
@@ -47,7 +59,7 @@ def _resident_elements(
     for number, (owner, access, _) in enumerate(accesses):
         key = number, running.operator.name if owner is running else alike
         if key not in known:
-            known[key] = resident(view, running, owner, access)
+            known[key] = element_size(view.chain, access.tensor) * resident_elements(view, running, owner, access)
         total = total + known[key]
     return total
 
@@ -61,13 +73,19 @@ def literal_memory_use(view: ChainView) -> Count:
     return as_integer(reduce(np.maximum, sums))
 
 
-def live_intermediates(view: ChainView) -> Count:
-    """Elements of all buffers that hold intermediates, and the states of rows that run online.
+def live_bytes(view: ChainView) -> Count:
+    """What all buffers take that hold intermediates, and the states of rows that run online.
 
     Tensors that share a buffer in place, or take a place in turns, count once, at their largest; those that lie where the
     output does need none.
     """
-    return as_integer(sum(_buffer_elements(view, groups) for groups in shared_buffers(view)) + state_elements(view))
+    return live_intermediates(view, held_bytes)
+
+
+def live_intermediates(view: ChainView, element_size: ElementSize = in_elements) -> Count:
+    """As `live_bytes`, in elements, or in the unit of `element_size`."""
+    buffers = sum(_buffers(view, groups, element_size) for groups in shared_buffers(view))
+    return as_integer(buffers + live_states(view, element_size))
 
 
 def held_sizes(view: ChainView, tensor: str) -> dict[str, Count]:
@@ -93,15 +111,16 @@ def held_sizes(view: ChainView, tensor: str) -> dict[str, Count]:
     return {**held, **{axis: region.largest for axis, region in views[0].regions.items()}}
 
 
-def _buffer_elements(view: ChainView, groups: tuple[tuple[str, ...], ...]) -> Count:
+def _buffers(view: ChainView, groups: tuple[tuple[str, ...], ...], element_size: ElementSize) -> Count:
     """Of the buffers that lie in one place in turns, and of those among them that have to have their own."""
     reused: Count = 0
-    lasting_elements: Count = 0
+    lasting: Count = 0
     for group in groups:
-        size, lasts = _group_elements(view, group), is_lasting(view, group) if len(groups) > 1 else False
+        size = _group_elements(view, group) * max(element_size(view.chain, tensor) for tensor in group)
+        lasts = is_lasting(view, group) if len(groups) > 1 else False
         reused = np.maximum(reused, size * np.logical_not(lasts))
-        lasting_elements = lasting_elements + size * np.asarray(lasts, int)
-    return reused + lasting_elements
+        lasting = lasting + size * np.asarray(lasts, int)
+    return reused + lasting
 
 
 def _group_elements(view: ChainView, group: tuple[str, ...]) -> Count:
@@ -119,8 +138,8 @@ def _is_barrier(view: ChainView, tensor: str, views: list[OperatorView], axis: s
     return axis in producer.conditions and any(axis not in consumer.conditions for consumer in consumers)
 
 
-def resident(view: ChainView, running: OperatorView, owner: OperatorView, access: Access) -> Count:
-    """What an access's tile occupies while `running` works: all of it for the owner, else only if its reuse spans it."""
+def resident_elements(view: ChainView, running: OperatorView, owner: OperatorView, access: Access) -> Count:
+    """Elements of an access's tile that stay while `running` works: all of it for the owner, else only if its reuse spans it."""
     if running.operator.name == owner.operator.name:
         return _tile_elements(view, owner, access)
     reused: Count = False

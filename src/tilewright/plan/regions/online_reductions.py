@@ -20,6 +20,7 @@ from tilewright.graph.types import AxisKind, Chain, Operator, Reduction
 from tilewright.plan.arrays import Count
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.chains import equal_axes
+from tilewright.plan.element_types import ElementSize
 from tilewright.plan.regions.live_blocks import live_blocks
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 from tilewright.plan.regions.trip_counts import largest_sizes, planned_sizes, trip_counts
@@ -212,9 +213,11 @@ def state_blocks(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[
     return tuple((axis, held.get(axis)) for axis in rows)
 
 
-def state_elements(view: ChainView) -> Count:
-    """Elements of all states that are kept between blocks, with the factor of every row; tiles may be arrays."""
-    return sum(_state_elements(view, member) for member in view.operators if softmax_weights(member.operator) is not None)
+def live_states(view: ChainView, element_size: ElementSize) -> Count:
+    """All states that are kept between blocks, with the factor of every row, in the unit of `element_size`; tiles may be
+    arrays."""
+    online = (member for member in view.operators if softmax_weights(member.operator) is not None)
+    return sum(element_size(view.chain, member.operator.write.tensor) * _state_elements(view, member) for member in online)
 
 
 def _state_elements(view: ChainView, member: OperatorView) -> Count:

@@ -17,10 +17,10 @@ from tilewright.graph.types import Operator
 from tilewright.plan.arrays import Condition, Count, Quantity, product
 from tilewright.plan.chains import axis_names
 from tilewright.plan.model.cost import Block, Work, arithmetic_work, least_work, measure, seconds, useful_seconds
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.masked_work import least_guarded_work
 from tilewright.plan.model.operands_read_once import operand_read_once
-from tilewright.plan.model.working_set import live_intermediates
+from tilewright.plan.model.working_set import live_bytes
 from tilewright.plan.regions.loop_views import ChainView, OperatorView
 from tilewright.plan.regions.masks import is_plain_mask
 from tilewright.plan.schedule import Storage
@@ -32,17 +32,17 @@ SPILL = 4.0
 
 
 def with_spills(context: CostContext, price: Quantity, used: Quantity) -> Quantity:
-    """The price where `used` elements fit the fusion level, and far more where they do not."""
-    excess = used / (context.capacity_bytes / ELEMENT_BYTES)
+    """The price where `used` bytes fit the fusion level, and far more where they do not."""
+    excess = used / context.capacity_bytes
     return np.where(excess > 1, price * (SPILL + excess), price)
 
 
-def tile_elements(context: CostContext, operator: Operator, block: Block) -> Count:
-    """Elements of an operator's tiles of inputs and outputs, but for what passes by once."""
+def tile_bytes(context: CostContext, operator: Operator, block: Block) -> Count:
+    """What an operator's tiles of inputs and outputs take, but for what passes by once."""
     operands, read_once = context.operands[operator.name], operand_read_once(context, operator)
     kept = [operand.is_write or operand.access != read_once for operand in operands]
     tiles = zip(operands, block.footprints.tile, kept, strict=True)
-    return sum(tile for operand, tile, is_kept in tiles if not operand.is_intermediate and is_kept)
+    return sum(operand.element_bytes * tile for operand, tile, is_kept in tiles if not operand.is_intermediate and is_kept)
 
 
 class Bounds:
@@ -62,13 +62,13 @@ class Bounds:
         self.sums: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {}
 
     def of_outer_loops(self, view: ChainView, choices: Choices, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """What the operators cost (seconds, recomputation and spills included) and use (elements) at least under an order of
+        """What the operators cost (seconds, recomputation and spills included) and use (bytes) at least under an order of
         outer loops.
 
         `choices` are the tiles of its loops, in the chain's order of axes, each along a dimension of its own. `live` is what
         intermediates take at least (default: what they take without further loops).
         """
-        live = live_intermediates(view) if live is None else live
+        live = live_bytes(view) if live is None else live
         line_buffered = tuple(tensor for tensor, storage in view.storage.items() if storage is Storage.LINE_BUFFER)
         line_buffering = (*line_buffered, view.operators[-1].loops[-1].axis) if line_buffered else ()
         held = np.asarray(live)
@@ -86,7 +86,7 @@ class Bounds:
     def _sum(
         self, view: ChainView, choices: Choices, line_buffering: tuple[str, ...], live: Count
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The price of all operators and the most elements that one uses, where intermediates hold `live` ones."""
+        """The price of all operators and the most bytes that one uses, where intermediates hold `live` ones."""
         total, most = np.zeros((1,) * len(choices)), np.zeros((1,) * len(choices))
         for member in view.operators:
             price, used = self._price_and_use(member, choices, line_buffering)
@@ -170,7 +170,7 @@ class Bounds:
             yield part.reshape(tuple(sizes.get(axis, 1) for axis in choices))
 
     def _parts(self, operator: Operator) -> tuple[np.ndarray, ...]:
-        """Arithmetic, functions, packing, overhead, bytes into each level, elements of tiles: for all tiles of all axes."""
+        """Arithmetic, functions, packing, overhead, bytes into each level, bytes of tiles: for all tiles of all axes."""
         context, axes = self.context, self.axes[operator.name]
         choices = {axis: (1,) if axis in self.space.batch else self.space.tiles[axis] for axis in axes}
         tiles = broadcast(axes, choices)
@@ -184,6 +184,6 @@ class Bounds:
             work.packing_s,
             work.overhead_s,
             moved,
-            tile_elements(context, operator, block),
+            tile_bytes(context, operator, block),
         )
         return tuple(np.reshape(part, np.shape(part) or (1,) * len(axes)) for part in parts)

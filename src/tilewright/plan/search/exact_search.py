@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.model.candidate import Candidate
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.price_check import no_price
 from tilewright.plan.model.threads import LEAST_PARALLEL_S
 from tilewright.plan.schedule import FusedGroup
@@ -74,7 +74,7 @@ def _search(
     ):
         price, used = least[number]
         bound, bound_of_spills = (_bound(context, found, number, enough, spills) for spills in (False, True))
-        may_fit = used * ELEMENT_BYTES <= context.capacity_bytes
+        may_fit = used <= context.capacity_bytes
         restricted = outer_orders[number].restricted((price <= bound) & (may_fit | (price <= bound_of_spills)))
         if restricted is not None and not (_is_few(context, restricted, enough) and bound < np.inf):
             found[number] = restricted.best()

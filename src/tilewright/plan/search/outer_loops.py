@@ -19,25 +19,25 @@ import numpy as np
 from tilewright.graph.types import SymbolicExtent
 from tilewright.plan.arrays import Condition, Count, Quantity, expanded
 from tilewright.plan.counts import Counted, count, count_elements
+from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import Block, measure, operator_work, seconds
-from tilewright.plan.model.cost_context import ELEMENT_BYTES
 from tilewright.plan.model.packing_cost import may_stay
 from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S, imbalance, threads_seconds
 from tilewright.plan.model.traffic import ChainFigures, chain_figures, set_conflict
-from tilewright.plan.model.working_set import live_intermediates
+from tilewright.plan.model.working_set import live_bytes
 from tilewright.plan.regions.loop_views import LoopView, OperatorView, view_behind, view_outer_loops
-from tilewright.plan.regions.online_reductions import state_elements
+from tilewright.plan.regions.online_reductions import live_states
 from tilewright.plan.regions.parallel_loops import blocks_in_view
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import FusedGroup, Storage, fused_group_of
-from tilewright.plan.search.bounds import Bounds, tile_elements, with_spills
+from tilewright.plan.search.bounds import Bounds, tile_bytes, with_spills
 from tilewright.plan.search.resident_tiles import (
     MOST_RESIDENT,
     Resident,
     rereading_combinations,
-    resident_elements,
-    resident_elements_of_others,
+    resident_bytes,
+    resident_bytes_of_others,
 )
 from tilewright.plan.space.schedule_space import Choices, Space, Views, are_cut, shared_view
 from tilewright.plan.space.tile_sizes import best_index, broadcast
@@ -53,14 +53,14 @@ class _Option:
     order: tuple[str, ...]
     seconds: Quantity
     used: Count
-    """Elements of its inner tiles."""
+    """Bytes of its inner tiles."""
     rereads: np.ndarray
     """Whether nothing of its tiles stays on chip while others run."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """The best inner loops of an operator for every tile of the outer loops: price, elements used, number of order, place of
+    """The best inner loops of an operator for every tile of the outer loops: price, bytes used, number of order, place of
     tiles."""
 
     seconds: np.ndarray
@@ -100,20 +100,20 @@ class OuterLoops:
         self.parallel_blocks: Count = blocks_in_view(self.view, len(outer_loops))
 
     def least(self, bounds: Bounds, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """What the operators cost (seconds on the cores) and use (elements) at least, for all tiles (see
+        """What the operators cost (seconds on the cores) and use (bytes) at least, for all tiles (see
         `Bounds.of_outer_loops`)."""
         count(Counted.ORDERS)
         price, used = bounds.of_outer_loops(self.view, self.choices, live)
         return np.broadcast_to(self._on_cores(price), self.shape), np.broadcast_to(used, self.shape)
 
     def least_live(self, able: Iterable[tuple[FusedGroup, ...]]) -> Count:
-        """What intermediates take at least (elements) if one of these choices of fused groups shares loops below, for all
+        """What intermediates take at least (bytes) if one of these choices of fused groups shares loops below, for all
         tiles."""
-        space, outer_loops, live = self.space, self.outer_loops, live_intermediates(self.view)
+        space, outer_loops, live = self.space, self.outer_loops, live_bytes(self.view)
         for fused_groups in able:
             smallest = {axis: space.tiles[axis][0] for fused_group in fused_groups for axis in fused_group.axes}
             view = view_outer_loops(self.view.chain, outer_loops, {}, {**self.tiles, **smallest}, self.view.storage, fused_groups)
-            live = np.minimum(live, live_intermediates(view) - state_elements(view))
+            live = np.minimum(live, live_bytes(view) - live_states(view, held_bytes))
         return live
 
     def is_cut(self) -> np.ndarray:
@@ -122,7 +122,7 @@ class OuterLoops:
 
     def at_best(self, live: Count) -> np.ndarray:
         """What the operators cost (seconds on the cores) if intermediates took so much and nothing stayed of other operators."""
-        around = replace(chain_figures(self.context, self.view), live_elements=live)
+        around = replace(chain_figures(self.context, self.view), live_bytes=live)
         options = {member.operator.name: tuple(self._options(around, member)) for member in self.view.operators}
         return self._unhindered(options, live)
 
@@ -134,7 +134,7 @@ class OuterLoops:
         cores = self.context.machine.cores
         seconds = float(price[index] * cores / imbalance(blocks, cores))
         cut = tuple(axis for axis in self.outer_loops if self._cuts(axis, tiles[axis]))
-        used_bytes = int(used[index]) * ELEMENT_BYTES
+        used_bytes = int(used[index])
         fused_groups = self._cut_fused_groups(tiles)
         return Candidate(
             cut, tiles, {}, {}, seconds, float(price[index]), used_bytes, blocks, True, self.line_buffered, fused_groups
@@ -174,14 +174,14 @@ class OuterLoops:
         best: Candidate | None = None
         least = float("inf")
         for rereading in rereading_combinations(stay, alike):
-            live_elsewhere = resident_elements_of_others(stay, rereading, self.fused_groups)
-            elsewhere = {name: around.live_elements + elements for name, elements in live_elsewhere.items()}
+            live_elsewhere = resident_bytes_of_others(stay, rereading, self.fused_groups)
+            elsewhere = {name: around.live_bytes + size_bytes for name, size_bytes in live_elsewhere.items()}
             candidate = self._candidate(options, self._choose(options, elsewhere, rereading, alike))
             if best is None or candidate.cores_s < best.cores_s:
                 best = candidate
-            if not any(np.any(np.asarray(elements) > 0) for elements in live_elsewhere.values()):
+            if not any(np.any(np.asarray(size_bytes) > 0) for size_bytes in live_elsewhere.values()):
                 break
-            least = float(self._unhindered(options, around.live_elements).min()) if np.isinf(least) else least
+            least = float(self._unhindered(options, around.live_bytes).min()) if np.isinf(least) else least
             if best.cores_s <= least * self.context.coefficients.equal_within:
                 break
         assert best is not None
@@ -246,7 +246,7 @@ class OuterLoops:
             inner_tiles=inner_tiles,
             seconds=float(total[index]),
             cores_s=float(on_cores[index]),
-            used_bytes=int(used[index]) * ELEMENT_BYTES,
+            used_bytes=int(used[index]),
             blocks=int(blocks[index]),
             line_buffered=self.line_buffered
             if self.line_buffered and self._cuts(self.outer_loops[-1], tiles[self.outer_loops[-1]])
@@ -262,7 +262,7 @@ class OuterLoops:
             block = self._block(shared, order)
             price = self._price(inner_around, view, block)
             yield _Option(
-                order, price, tile_elements(self.context, shared.operator, block), np.asarray(sum(self._resident(view))) == 0
+                order, price, tile_bytes(self.context, shared.operator, block), np.asarray(sum(self._resident(view))) == 0
             )
 
     def _inner_orders(self, member: OperatorView) -> tuple[tuple[str, ...], ...]:
@@ -324,7 +324,7 @@ class OuterLoops:
         return broadcast((*self.dims, *dims), {**self.choices, **{axis: self.space.tiles[axis] for axis in dims}})
 
     def _resident(self, view: OperatorView) -> Resident:
-        return resident_elements(self.context, self.view, self.fused_groups, view)
+        return resident_bytes(self.context, self.view, self.fused_groups, view)
 
     def _cut_fused_groups(self, tiles: Mapping[str, int]) -> tuple[FusedGroup, ...]:
         cut = (replace(group, axes=tuple(a for a in group.axes if self._cuts(a, tiles[a]))) for group in self.fused_groups)
@@ -354,7 +354,7 @@ def _content(figures: Quantity | Condition) -> Hashable:
 def _behind(around: ChainFigures, more: int) -> ChainFigures:
     """Figures over tiles of the outer loops with dimensions for inner tiles behind."""
     held = {level: tuple(expanded(count, more) for count in counts) for level, counts in around.held.items()}
-    return ChainFigures(expanded(around.live_elements, more), around.shared_loops, held, ())
+    return ChainFigures(expanded(around.live_bytes, more), around.shared_loops, held, ())
 
 
 def _where(condition: np.ndarray, this: _Choice, that: _Choice) -> _Choice:

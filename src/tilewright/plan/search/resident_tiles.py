@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.plan.arrays import Count
-from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.working_set import resident
+from tilewright.plan.model.cost_context import CostContext, Operand
+from tilewright.plan.model.working_set import resident_elements
 from tilewright.plan.regions.loop_views import ChainView, OperatorView
 from tilewright.plan.schedule import FusedGroup, fused_group_of
 
@@ -18,14 +18,14 @@ MOST_RESIDENT = 4
 """Operators of which every combination of tiles that stay and tiles that are read again is tried."""
 
 Resident: TypeAlias = tuple[Count, Count]
-"""Elements of an operator's tiles that stay on chip while another runs: outside its fused group, and inside it."""
+"""Bytes of an operator's tiles that stay on chip while another runs: outside its fused group, and inside it."""
 
 
-def resident_elements(
+def resident_bytes(
     context: CostContext, chain_view: ChainView, fused_groups: Sequence[FusedGroup], view: OperatorView
 ) -> Resident:
     """What stays on chip of an operator's tiles while others run: the same for all of its fused group, and for all others."""
-    outer = [operand.access for operand in context.operands[view.operator.name] if not operand.is_intermediate]
+    outer = [operand for operand in context.operands[view.operator.name] if not operand.is_intermediate]
     neighbours = [member for member in chain_view.operators if member.operator.name != view.operator.name]
     outside, inside = (
         next(
@@ -35,17 +35,21 @@ def resident_elements(
         for wanted in (True, False)
     )
     stays = (
-        0 if neighbour is None else sum(resident(chain_view, neighbour, view, access) for access in outer)
+        0 if neighbour is None else sum(_stays(chain_view, neighbour, view, operand) for operand in outer)
         for neighbour in (outside, inside)
     )
     return next(stays), next(stays)
 
 
-def resident_elements_of_others(
+def _stays(chain_view: ChainView, neighbour: OperatorView, view: OperatorView, operand: Operand) -> Count:
+    return operand.element_bytes * resident_elements(chain_view, neighbour, view, operand.access)
+
+
+def resident_bytes_of_others(
     stay: Mapping[str, Resident], rereading: Mapping[str, bool], fused_groups: Sequence[FusedGroup]
 ) -> dict[str, Count]:
     """For every operator what stays of the tiles of all others while it runs, unless they are read again."""
-    kept: dict[str, Resident] = {name: (0, 0) if rereading[name] else elements for name, elements in stay.items()}
+    kept: dict[str, Resident] = {name: (0, 0) if rereading[name] else size_bytes for name, size_bytes in stay.items()}
     every: Count = sum(outside for outside, _ in kept.values())
     more: dict[FusedGroup, Count] = {
         group: sum(inside - outside for outside, inside in (kept[name] for name in group.operators)) for group in fused_groups
@@ -62,7 +66,7 @@ def rereading_combinations(stay: Mapping[str, Resident], alike: Mapping[str, Has
 
     In chains where more than `MOST_RESIDENT` operators could keep a tile: all of them, one of each kind, none.
     """
-    able = [name for name, elements in stay.items() if np.any(np.asarray(sum(elements)) > 0)]
+    able = [name for name, size_bytes in stay.items() if np.any(np.asarray(sum(size_bytes)) > 0)]
     if len(able) <= MOST_RESIDENT:
         every: Iterable[tuple[bool, ...]] = product((False, True), repeat=len(able))
     else:

@@ -19,7 +19,7 @@ from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
 from tilewright.plan.loop_orders import fused_schedule, storage_below
-from tilewright.plan.model.cost_context import ELEMENT_BYTES, CostContext
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.loop_views import ChainView, reordered, view_outer_loops
 from tilewright.plan.regions.parallel_loops import is_parallel
@@ -200,7 +200,7 @@ def axis_multiple(context: CostContext, axis: str) -> int:
             rows += [kernel.rows] * (axis == roles.row)
             depths += [SMALLEST_DEPTH] * (axis == roles.depth)
         elif axis == operator.write.innermost():
-            rows.append(context.machine.vector_bits // (8 * ELEMENT_BYTES))
+            rows.append(context.lanes(operator))
     required = lcm(*columns)
     preferred = lcm(*columns, *rows, *(depths if required == 1 else ()))
     return preferred if preferred <= max(LARGEST_MULTIPLE, required) else -(-max(rows) // required) * required
