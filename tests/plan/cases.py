@@ -87,3 +87,12 @@ def kernel(rows: int, columns: int, vector_bits: int = 512, peak_share: float = 
 
 KERNELS = (kernel(6, 64), kernel(8, 48), kernel(14, 32))
 CASCADE_LAKE = Machine.named("cascadelake-6240")
+
+
+def typed(chain: Chain, types: Mapping[str, str], operators: int | None = None) -> Chain:
+    """The chain, or its first operators, with tensors of these element types; sums are in the type of their result."""
+    kept = chain.operators[:operators]
+    used = {access.tensor for operator in kept for access in (*operator.reads, operator.write)}
+    tensors = tuple(replace(one, dtype=types.get(one.name, one.dtype)) for one in chain.tensors if one.name in used)
+    changed = tuple(replace(one, accumulator=types.get(one.write.tensor, one.accumulator)) for one in kept)
+    return Chain(chain.name, tensors, changed, chain.constants)

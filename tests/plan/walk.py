@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
 from math import prod
+from types import MappingProxyType
 
 import numpy as np
 
@@ -227,15 +228,21 @@ def walked_places(chain: Chain, schedule: Schedule) -> list[list[tuple[str, ...]
     return found
 
 
-def walked_working_set(chain: Chain, schedule: Schedule) -> int:
+def walked_working_set(chain: Chain, schedule: Schedule, element_bytes: Mapping[str, int] = MappingProxyType({})) -> int:
     """Buffers of intermediates and states plus the largest sum, over all runs, of inner tiles and tiles that are used again next.
 
-    A buffer keeps the size that its elements need at most: nothing else moves in before all of them are dead.
+    A buffer keeps the size that its elements need at most: nothing else moves in before all of them are dead. An element counts
+    once, or as many bytes as `element_bytes` says of its tensor.
     """
     runs = list(blocks(chain, schedule))
-    lives = [[max(walked_live(chain, schedule, group)) for group in groups] for groups in walked_places(chain, schedule)]
+    lives = [
+        [max(walked_live(chain, schedule, group)) * element_bytes.get(group[0], 1) for group in groups]
+        for groups in walked_places(chain, schedule)
+    ]
     buffers = sum(map(max, lives))
-    buffers += sum(max(walked_rows(chain, schedule, op)) * (len(op.reduction.states) + 1) for op in row_operators(chain))
+    for op in row_operators(chain):
+        size = element_bytes.get(op.write.tensor, 1)
+        buffers += size * max(walked_rows(chain, schedule, op)) * (len(op.reduction.states) + 1)
     resident = [0] * len(runs)
     for operator in chain.operators:
         for access in (*dict.fromkeys(operator.reads), operator.write):
@@ -243,8 +250,9 @@ def walked_working_set(chain: Chain, schedule: Schedule) -> int:
                 continue
             uses = [(time, touched(access, ranges)) for time, (op, ranges) in enumerate(runs) if op.name == operator.name]
             for (start, tile), (end, following) in zip(uses, [*uses[1:], (len(runs), frozenset[Element]())], strict=True):
-                resident[start] += len(tile)
+                size = element_bytes.get(access.tensor, 1) * len(tile)
+                resident[start] += size
                 if tile == following:
                     for time in range(start + 1, end):
-                        resident[time] += len(tile)
+                        resident[time] += size
     return buffers + max(resident)

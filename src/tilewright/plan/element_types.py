@@ -1,0 +1,40 @@
+"""Element types while a chain runs: those of its arithmetic, of its tensors as code generation holds them, and their sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from tilewright.graph.exactness import HALVES
+from tilewright.graph.types import Chain, Operator, element_bytes
+from tilewright.plan.chain_analysis import derived_once
+
+ElementSize: TypeAlias = Callable[[Chain, str], int]
+"""Of (chain, tensor): what an element of the tensor counts, in bytes or as one element."""
+
+
+def computed_type(operator: Operator) -> str:
+    """The element type of the lanes that an operator is computed in: truth values and halves are widened to float32."""
+    return "float32" if operator.accumulator in HALVES or operator.accumulator == "bool" else operator.accumulator
+
+
+def product_type(chain: Chain, contraction: Operator) -> str:
+    """The element type whose peak bounds a contraction: that of its operands, the wider one of two."""
+    return max((chain.tensor(access.tensor).dtype for access in contraction.reads), key=element_bytes)
+
+
+@derived_once
+def held_type(chain: Chain, tensor: str) -> str:
+    """The element type in memory while a chain runs: intermediates lie as they are computed, inputs and output as they are."""
+    producer = chain.producer(tensor) if tensor != chain.output else None
+    return chain.tensor(tensor).dtype if producer is None else computed_type(producer)
+
+
+def held_bytes(chain: Chain, tensor: str) -> int:
+    """The bytes of an element in memory while a chain runs: an `ElementSize`."""
+    return element_bytes(held_type(chain, tensor))
+
+
+def in_elements(_chain: Chain, _tensor: str) -> int:
+    """The `ElementSize` of formulas that count elements, as published ones do."""
+    return 1
