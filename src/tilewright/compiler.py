@@ -1,6 +1,6 @@
 """The pipeline: a graph becomes a plan, the plan becomes C, the C becomes something to call.
 
-    graph -> rewrite -> plan -> lower -> emit -> load
+    graph -> rewrite -> choose algorithms -> plan -> lower -> emit -> load
 
 Every stage can be seen by name: `tilewright --dump-after=STAGE`, or TILEWRIGHT_DUMP_DIR for all of them as files.
 """
@@ -51,11 +51,12 @@ from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
 from tilewright.plan.types import ModelPlan
+from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorithms
 from tilewright.plan.whole_model.partition import partition
 from tilewright.runtime import artifacts
 from tilewright.runtime.executable import Executable, load
 
-STAGES = ("trace", "rewrite", "plan", "lower", "emit")
+STAGES = ("trace", "rewrite", "algorithms", "plan", "lower", "emit")
 
 REWRITES: tuple[Rewrite, ...] = (
     # Data flow: who reads what, without copies, repetitions and index changes in between.
@@ -84,11 +85,14 @@ REWRITES: tuple[Rewrite, ...] = (
     FoldScales(),  # needs the reductions of rows: their factor takes the scale in
     DeadCode(),  # the maps that only scaled
     CommonSubexpressions(),  # again: formulas that were spelled in different ways are equal now
-    # Shapes that planning wants. Earlier passes would undo them.
+)
+"""In this order; each with the reason for its position."""
+
+PLANNING_FORMS: tuple[Rewrite, ...] = (
     SplitAxes(),  # after all fusion, for which operators need the same axes
     HoistMasks(),  # last: FuseMaps would put a mask back into the map that it is taken from
 )
-"""In this order; each with the reason for its position."""
+"""Shapes that planning wants, once every operator has its algorithm. Earlier passes would undo them."""
 
 _log_plan = logging.getLogger("tilewright.plan")
 _log_fuse = logging.getLogger("tilewright.fuse")
@@ -119,21 +123,47 @@ def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> ModelPl
     with _turn, bugs_reported(f"planning {graph.name} for {machine.name}", lambda: to_text(graph)):
         verify(graph)
         _dump("trace", graph.name, lambda: to_text(graph))
-        rewritten = rewrite(graph)
+        rewritten = rewrite(graph, REWRITES)
         _dump("rewrite", graph.name, lambda: to_text(rewritten))
-        constant_part, rest = split(rewritten)
-        model_plan = replace(partition(rest, machine, fuse=fuse), constant_part=constant_part, given=graph.constants)
+        chosen = choose(rewritten, machine, fuse=fuse)
+        expanded = rewrite(chosen.graph, PLANNING_FORMS)
+        _dump("algorithms", graph.name, lambda: to_text(expanded))
+        constant_part, rest = split(expanded)
+        model_plan = chosen.reported(partition(rest, machine, fuse=fuse))
+        model_plan = replace(model_plan, constant_part=constant_part, given=graph.constants)
         _log_decisions(model_plan)
         _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))
         return model_plan
 
 
-def rewrite(graph: Graph) -> Graph:
+def rewrite(graph: Graph, steps: Iterable[Rewrite] = (*REWRITES, *PLANNING_FORMS)) -> Graph:
     """Run every rewrite, with the verifier after each."""
-    for step in REWRITES:
+    for step in steps:
         before, graph = graph, step.run(graph)
         verify(graph, before)
     return graph
+
+
+def choose(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> Chosen:
+    """Let the prices choose an algorithm for every operator of a graph that `REWRITES` have run on."""
+    return choose_algorithms(graph, machine, _simplified, fuse=fuse)
+
+
+def _simplified(graph: Graph, ends: frozenset[str]) -> Graph:
+    """A graph, or a part of it, after expansion: index changes and maps of an algorithm join what is around them.
+
+    `ends` are the inputs and results whose shapes stay.
+    """
+    steps = (
+        FoldIndexMaps(),  # in the order of REWRITES, for the same reasons
+        DeadCode(),
+        FoldWrites(),
+        FlattenTensors(ends),
+        FoldIndexMaps(),
+        DeadCode(),
+        FuseMaps(),
+    )
+    return rewrite(graph, steps)
 
 
 def generate(model_plan: ModelPlan) -> Artifact:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -101,12 +101,19 @@ def _stages(
     graph: Graph, inputs: Mapping[str, Array], machine: Machine, fuse: bool | None, threads: int | None
 ) -> Iterator[tuple[str, Sequence[Array]]]:
     """The name of every stage and the outputs after it."""
-    rewritten = graph
-    for rewrite in compiler.REWRITES:
-        before, rewritten = rewritten, rewrite.run(rewritten)
-        if rewritten is not before and rewritten != before:
-            yield f"the rewrite {rewrite.name}", _outputs(rewritten, inputs, "float64")
+    changed = graph
+    for name, change in _changes(machine, fuse):
+        before, changed = changed, change(changed)
+        if changed is not before and changed != before:
+            yield name, _outputs(changed, inputs, "float64")
     yield "code generation", _run(graph, inputs, machine, fuse, threads)
+
+
+def _changes(machine: Machine, fuse: bool | None) -> Iterator[tuple[str, Callable[[Graph], Graph]]]:
+    """Everything that changes a graph before it is planned."""
+    yield from ((f"the rewrite {rewrite.name}", rewrite.run) for rewrite in compiler.REWRITES)
+    yield "the choice of algorithms", lambda graph: compiler.choose(graph, machine, fuse=fuse).graph
+    yield from ((f"the rewrite {rewrite.name}", rewrite.run) for rewrite in compiler.PLANNING_FORMS)
 
 
 def _outputs(graph: Graph, inputs: Mapping[str, Array], dtype: str | None, sum_error: SumError | None = None) -> list[Array]:

@@ -143,7 +143,7 @@ def test_a_failure_of_tilewright_is_no_user_error(
 
 
 def test_every_stage_can_be_dumped(capsys: pytest.CaptureFixture[str]) -> None:
-    stages = ("trace", "rewrite", "plan", "lower", "emit")
+    stages = ("trace", "rewrite", "algorithms", "plan", "lower", "emit")
     flags = [flag for stage in stages for flag in ("--dump-after", stage)]
     assert main([*flags, "explain", "G10", "--source", *TARGET]) == 0
     captured = capsys.readouterr()

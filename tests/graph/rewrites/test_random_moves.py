@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.random.moves import RandomMoves
-from tilewright.compiler import REWRITES
+from tilewright.compiler import PLANNING_FORMS, REWRITES
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
@@ -17,7 +17,7 @@ from tilewright.graph.verifier import verify
 
 def check(moves: RandomMoves, graph: Graph) -> None:
     expected = moves.expected(graph)
-    for one in (None, *REWRITES):
+    for one in (None, *REWRITES, *PLANNING_FORMS):
         before, graph = graph, graph if one is None else one.run(graph)
         verify(graph)
         if one is None or graph is not before:

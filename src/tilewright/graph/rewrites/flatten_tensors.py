@@ -30,11 +30,13 @@ Pair = tuple[str, str]
 class FlattenTensors:
     """Merges dimensions where a reshape would divide otherwise, and the axes of operators over them."""
 
+    kept: frozenset[str] | None = None
+    """Tensors that keep their shapes; None: inputs and outputs. Those of a part of a graph may be merged there."""
     name: str = "flatten-tensors"
 
     def run(self, graph: Graph) -> Graph:
         """The graph without divisions that merging dimensions avoids."""
-        work = _Work(graph)
+        work = _Work(graph, frozenset((*graph.inputs, *graph.outputs)) if self.kept is None else self.kept)
         joints = frozenset(_divided(work))
         if not joints:
             return graph
@@ -51,11 +53,10 @@ class FlattenTensors:
 class _Work:
     """A graph of which tensors lose dimensions and operators axes, in place; a merge costs what it changes."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, kept: frozenset[str]) -> None:
+        self.graph, self.kept = graph, kept
         self.tensors = {tensor.name: tensor for tensor in graph.tensors}
         self.operators = list(graph.operators)
-        self.ends = frozenset((*graph.inputs, *graph.outputs))
         self.users: dict[str, list[int]] = {}
         """The positions of the operators that access a tensor."""
         for position, operator in enumerate(graph.operators):
@@ -91,7 +92,7 @@ class _Work:
         is_known = all(isinstance(extent, int) and extent > 1 for extent in self.tensors[name].shape[dimension : dimension + 2])
         return (
             is_known
-            and name not in self.ends
+            and name not in self.kept
             and not any(both & dict(access.lookups).keys() for access in self.accesses_to(name))
         )
 

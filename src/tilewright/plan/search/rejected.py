@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from tilewright.graph.types import Chain
+from tilewright.graph.types import Chain, Operator
 from tilewright.plan.decisions.micro_kernel import RankedKernels
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import attained
@@ -56,6 +56,13 @@ def lost_candidates(context: CostContext, winner: Candidate, found: Sequence[Can
             yield Rejected(
                 name, candidate.cores_s, winner.cores_s, "s", f"{reason}; the least it can cost" if candidate.is_bound else reason
             )
+
+
+def lost_algorithms(operator: Operator, chosen: str, seconds: Mapping[str, float]) -> Iterator[Rejected]:
+    """The algorithms of an operator that lost to the chosen one, by the times of their plans: infinite without a plan."""
+    for name, time in seconds.items():
+        if name != chosen and time < float("inf"):
+            yield Rejected(f"{operator.name} by {name}", time, seconds[chosen], "s", f"{chosen} is faster")
 
 
 def lost_kernels(context: CostContext, ranked: RankedKernels) -> Iterator[Rejected]:

@@ -1,0 +1,31 @@
+"""The registry of algorithms: every file of this folder that defines `ALGORITHM`, by name."""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from tilewright.errors import InternalError
+from tilewright.plan.algorithms.definition import Algorithm, Problem
+
+
+def applicable(problem: Problem) -> tuple[Algorithm, ...]:
+    """The algorithms that can compute an operator, in the order of their names."""
+    return tuple(algorithm for algorithm in registered() if algorithm.applies(problem))
+
+
+@cache
+def registered() -> tuple[Algorithm, ...]:
+    """All algorithms, in the order of their names.
+
+    >>> [algorithm.name for algorithm in registered() if algorithm.name == "as written"]
+    ['as written']
+    """
+    names = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
+    modules = (import_module(f"{__package__}.{name}") for name in names)
+    found = sorted((module.ALGORITHM for module in modules if hasattr(module, "ALGORITHM")), key=lambda one: one.name)
+    if len({algorithm.name for algorithm in found}) < len(found):
+        raise InternalError(f"two algorithms have one name: {', '.join(algorithm.name for algorithm in found)}")
+    return tuple(found)

@@ -1,0 +1,101 @@
+"""Every operator is computed by the cheapest algorithm that applies to it, and the others stay in the plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.graphs import random
+from tilewright import compiler
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.interpreter import evaluate
+from tilewright.graph.types import Graph, Tensor
+from tilewright.machine import Machine
+from tilewright.plan.algorithms import registry
+from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.whole_model import algorithm_choice
+from tilewright.report.explain import explain
+
+MACHINE = Machine.named("x86-64-v3")
+
+
+def product(rows: int, depth: int, columns: int) -> Graph:
+    """relu(x @ w) twice, one behind the other, by layers of equal structure."""
+    builder = Builder("layers")
+    x = builder.input("x", (rows, depth), "float32")
+    for width in (columns, depth):
+        x = builder.map("relu", builder.matmul(x, builder.constant(random(x.shape[1], width))))
+    return builder.graph((x.name,))
+
+
+def transposed(problem: Problem, builder: Builder) -> Tensor:
+    """C^T = B^T A^T, put back by a map."""
+    left, right = (builder.transpose(problem.operand(read), (1, 0)) for read in (0, 1))
+    return builder.transpose(builder.matmul(right, left), (1, 0))
+
+
+def copied(problem: Problem, builder: Builder) -> Tensor:
+    """The product with far more to do: its result is multiplied by 1, 40 times."""
+    result = builder.matmul(problem.operand(0), problem.operand(1))
+    for _ in range(40):
+        result = builder.map("exp", builder.map("log", result))
+    return result
+
+
+def is_matrix_product(problem: Problem) -> bool:
+    return problem.operator.kind == "matmul"
+
+
+TRANSPOSED = Algorithm("transposed", Accuracy.SAME, is_matrix_product, transposed)
+COPIED = Algorithm("copied", Accuracy.SAME, is_matrix_product, copied)
+
+
+def with_algorithms(monkeypatch: pytest.MonkeyPatch, *algorithms: Algorithm) -> None:
+    found = (*registry.registered(), *algorithms)
+    monkeypatch.setattr(algorithm_choice, "applicable", lambda problem: tuple(one for one in found if one.applies(problem)))
+
+
+def test_losers_stay_in_the_plan_with_their_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = product(64, 48, 80)
+    plain = compiler.plan(graph, MACHINE)
+    with_algorithms(monkeypatch, COPIED)
+    plan = compiler.plan(graph, MACHINE)
+    assert [one.schedule for one in plan.plans] == [one.schedule for one in plain.plans]
+    lost = [one for each in plan.plans for one in each.rejected if "copied" in one.alternative]
+    assert len(lost) == 2
+    assert all(one.figure > one.winner_figure for one in lost)
+    assert "matmul by copied" in explain(plan)
+
+
+def test_equal_layers_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = product(64, 48, 48)
+    with_algorithms(monkeypatch, COPIED)
+    asked: list[Any] = []
+    partition = algorithm_choice.partition
+    monkeypatch.setattr(algorithm_choice, "partition", lambda *given, **more: asked.append(given) or partition(*given, **more))
+    compiler.plan(graph, MACHINE)
+    assert len(asked) == 4, "the second layer ends in an output, which keeps its shape"
+
+
+def test_a_chosen_expansion_means_what_the_operator_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = product(20, 12, 28)
+    never = replace(registry.registered()[0], applies=lambda problem: False)
+    monkeypatch.setattr(registry, "registered", lambda: (never,))
+    with_algorithms(monkeypatch, TRANSPOSED)
+    chosen = compiler.choose(compiler.rewrite(graph, compiler.REWRITES), MACHINE).graph
+    assert chosen != compiler.rewrite(graph, compiler.REWRITES)
+    inputs = {"x": random(20, 12)}
+    for wanted, found in zip(evaluate(graph, inputs).values(), evaluate(chosen, inputs).values(), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_an_expansion_of_another_shape_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(problem: Problem, builder: Builder) -> Tensor:
+        return builder.map("relu", problem.operand(0))
+
+    with_algorithms(monkeypatch, Algorithm("wrong", Accuracy.SAME, is_matrix_product, wrong))
+    with pytest.raises(Exception, match="wrong makes"):
+        compiler.plan(product(8, 4, 12), MACHINE)
