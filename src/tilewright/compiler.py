@@ -1,4 +1,4 @@
-"""The pipeline: a graph becomes a plan, the plan becomes C, the C becomes something to call.
+"""The pipeline: a graph becomes a plan; a backend makes text of the plan, and something to call of the text.
 
     graph -> rewrite -> choose algorithms -> plan -> lower -> emit -> load
 
@@ -20,8 +20,10 @@ from pathlib import Path
 from pprint import pformat
 
 from tilewright import settings
+from tilewright.backends import loading
+from tilewright.backends.backend import Runnable
+from tilewright.backends.registry import for_machine
 from tilewright.codegen.artifact import Artifact
-from tilewright.codegen.program import emit_program, lower_program
 from tilewright.errors import TilewrightError, bugs_reported
 from tilewright.graph.constant_recipe import Recipe, recipe
 from tilewright.graph.printer import to_text
@@ -54,7 +56,6 @@ from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorithms
 from tilewright.plan.whole_model.partition import partition
 from tilewright.runtime import artifacts
-from tilewright.runtime.executable import Executable, load
 
 STAGES = ("trace", "rewrite", "algorithms", "plan", "lower", "emit")
 
@@ -167,27 +168,28 @@ def _simplified(graph: Graph, ends: frozenset[str]) -> Graph:
 
 
 def generate(model_plan: ModelPlan) -> Artifact:
-    """The C of a plan; no compiler is run."""
+    """The text of a plan, from the backend of its machine; no compiler is run."""
     name = model_plan.graph.name
     with _turn, bugs_reported(f"generating code for {name}", lambda: to_text(model_plan.graph)):
-        program = lower_program(model_plan)
-        _dump("lower", name, lambda: pformat(program.nests, width=120))
-        artifact = emit_program(program)
+        backend = for_machine(model_plan.machine)
+        program = backend.lower(model_plan)
+        _dump("lower", name, program.listing)
+        artifact = backend.emit(program)
         artifact = replace(artifact, recipe=_recipe(model_plan, artifact))
-        _log_codegen.info("%s: %d lines of C, key %s", name, artifact.source.count("\n"), artifact.key[:16])
+        _log_codegen.info("%s: %d lines by %s, key %s", name, artifact.source.count("\n"), backend.name, artifact.key[:16])
         _dump("emit", name, lambda: artifact.source)
         return artifact
 
 
-def build(model_plan: ModelPlan, *, threads: int | None = None) -> Executable:
-    """Compile a plan, or take it from the cache, and load it.
+def build(model_plan: ModelPlan, *, threads: int | None = None) -> Runnable:
+    """Generate the text of a plan, and load it by the backend of its machine.
 
-    The executable's inputs are those of the graph followed by the constants that calls read as they are; the others are packed
-    here. Raises ToolchainError without a working C compiler.
+    Its inputs are those of the graph followed by the constants that calls read as they are; the others are packed here. Raises
+    what the backend raises: ToolchainError without a working C compiler.
     """
-    artifact = generate(model_plan)
-    values = _recipe(model_plan, artifact).values(model_plan.given)
-    return load(artifact, threads=threads, constants=[values[slot.name] for slot in artifact.signature.constants])
+    given = replace(model_plan.graph, constants=model_plan.given)
+    executable, _ = loading.load(generate(model_plan), given, model_plan.machine, threads=threads)
+    return executable
 
 
 def _recipe(model_plan: ModelPlan, artifact: Artifact) -> Recipe:

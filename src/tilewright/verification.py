@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright import compiler
+from tilewright.backends import loading
 from tilewright.errors import InternalError, TilewrightError
 from tilewright.graph.interpreter import SumError, accumulating_type, evaluate
 from tilewright.graph.numpy_types import is_short_float
@@ -24,7 +25,6 @@ from tilewright.graph.sums_of_extents import SumOfExtents, value_of
 from tilewright.graph.types import Graph, Operator, SymbolicExtent, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.decisions.long_sums import additions
-from tilewright.runtime.executable import load
 
 MOST_POINTS = 1 << 20
 """Points of a shrunken graph, so that its interpretation takes seconds at most."""
@@ -123,10 +123,8 @@ def _outputs(graph: Graph, inputs: Mapping[str, Array], dtype: str | None, sum_e
 
 def _run(graph: Graph, inputs: Mapping[str, Array], machine: Machine, fuse: bool | None, threads: int | None) -> Sequence[Array]:
     artifact = compiler.generate(compiler.plan(graph, machine, fuse=fuse))
-    constants = artifact.recipe.values(graph.constants)
-    executable = load(artifact, threads=threads, constants=[constants[slot.name] for slot in artifact.signature.constants])
-    arguments = [inputs[name] for name in graph.inputs]
-    arguments += [constants[slot.name] for slot in artifact.signature.inputs[len(graph.inputs) :]]
+    executable, constants = loading.load(artifact, graph, machine, threads=threads)
+    arguments = [*(inputs[name] for name in graph.inputs), *constants]
     outputs = executable.new_outputs(arguments)
     executable.run(arguments, outputs)
     return outputs

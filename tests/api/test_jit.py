@@ -13,7 +13,7 @@ import pytest
 
 import tilewright as tw
 from tests.support.graphs import random
-from tilewright.api import kernel as api_kernel
+from tilewright.backends import loading
 
 pytestmark = pytest.mark.needs("avx2", "fma")
 jit = functools.partial(tw.jit, target="x86-64-v3", threads=1)
@@ -52,7 +52,7 @@ def test_attention_on_numpy_arrays(compiled_attention: Any) -> None:
 def test_keywords_and_out_take_the_same_kernel(compiled_attention: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     q, k, v = operands()
     compiled_attention(q, k, v)
-    monkeypatch.setattr(api_kernel, "load", None)
+    monkeypatch.setattr(loading, "load", None)
     close(compiled_attention(q, v=v, k=k), exact(attention, q, k, v))
     out = np.empty((2, 21, 12), np.float32)
     assert compiled_attention(q, k, v, out=out) is out
@@ -67,7 +67,7 @@ def test_kinds_of_calls_share_kernels_and_check_what_they_get(monkeypatch: pytes
     out = np.empty((4, 6), np.float32)
     assert function(x, y, out=out) is out
     close(out, expected)
-    monkeypatch.setattr(api_kernel, "load", None)
+    monkeypatch.setattr(loading, "load", None)
     kernel = function.kernels[0]
     for call in (function, kernel):
         for arguments, options in [((x, y), {}), ((x,), {"y": y}), ((), {"y": y, "x": x}), ((x, torch.from_numpy(y)), {})]:
@@ -268,13 +268,13 @@ def test_small_and_empty_arrays(shape: tuple[int, int]) -> None:
 
 def test_many_threads_compile_a_signature_once(monkeypatch: pytest.MonkeyPatch) -> None:
     builds = []
-    original = api_kernel.load
+    original = loading.load
 
     def counted(*args: Any, **options: Any) -> Any:
         builds.append(threading.get_ident())
         return original(*args, **options)
 
-    monkeypatch.setattr(api_kernel, "load", counted)
+    monkeypatch.setattr(loading, "load", counted)
     function = jit(lambda x, y: tw.relu(x @ y))
     x, y = random(16, 16), random(16, 16, seed=1)
     with ThreadPoolExecutor(4) as pool:

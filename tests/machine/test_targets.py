@@ -5,7 +5,7 @@ from importlib import resources
 import pytest
 
 from tilewright.errors import TilewrightError
-from tilewright.machine import Machine, Source, isa, targets
+from tilewright.machine import Filling, Machine, Source, isa, targets
 from tilewright.machine.targets import InvalidTarget, UnknownTarget
 
 EXPECTED = [
@@ -120,6 +120,36 @@ def test_wrong_files_are_refused_with_the_field(old: str, new: str, why: str) ->
     with pytest.raises(InvalidTarget) as caught:
         targets.parse("mine", GOOD.replace(old, new, 1))
     assert caught.value.where == "mine.toml"
+    assert why in caught.value.why
+
+
+SOFTWARE = GOOD.replace("associativity = 16\n", 'filling = "software"\n', 1)
+"""Its L2 is memory that software fills."""
+
+
+def test_memory_that_software_fills_has_no_ways_and_is_used_as_a_whole() -> None:
+    level = targets.parse("mine", SOFTWARE).level("L2")
+    assert (level.filling, level.associativity, level.sets) == (Filling.SOFTWARE, 0, 1)
+    assert level.usable_bytes == level.size_bytes == 1 << 20
+
+
+def test_a_device_is_a_cpu_unless_the_file_says_otherwise() -> None:
+    assert targets.parse("mine", GOOD).device == "cpu"
+    assert targets.parse("mine", 'device = "npu"\n' + GOOD).device == "npu"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('filling = "software"\n', 'filling = "software"\nassociativity = 16\n', "unknown fields: associativity (in levels)"),
+        ('filling = "software"\n', "filling = 3\n", "levels.filling is 3, not one of cache, software"),
+        ("cores = 18\n", "cores = 18\ndevice = 3\n", "device is 3, not of type str"),
+    ],
+)
+def test_wrong_levels_and_devices_are_refused(old: str, new: str, why: str) -> None:
+    assert old in SOFTWARE
+    with pytest.raises(InvalidTarget) as caught:
+        targets.parse("mine", SOFTWARE.replace(old, new, 1))
     assert why in caught.value.why
 
 

@@ -36,7 +36,7 @@ MACHINE = Machine(
     peak_flops_per_s=(("float32", 1.0e11),),
     parallel_region_s=2e-6,
     levels=(
-        MemoryLevel("L1", 32 << 10, 64, 4e11, 1, 8, Source.DATASHEET),
+        MemoryLevel("L1", 32 << 10, 64, 4e11, 1, 8, Source.DATASHEET, usable_share=0.65),
         MemoryLevel("L2", 1 << 20, 64, 1e11, 1, 16, Source.DATASHEET),
         MemoryLevel("memory", 0, 64, 1e10, 18, 0, Source.DATASHEET),
     ),

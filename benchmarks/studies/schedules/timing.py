@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.studies.schedules.cases import Case
+from tilewright.backends import backend
 from tilewright.codegen.artifact import Artifact
 from tilewright.codegen.emit_c.library import chains_and_entry, emit_file
 from tilewright.codegen.program import Program, c_file, lower_program
@@ -56,7 +57,7 @@ class Timed:
 class Runnable:
     """A compiled plan with its arguments; `result` has what the last call computed."""
 
-    executable: Executable
+    executable: backend.Runnable
     inputs: tuple[np.ndarray[Any, Any], ...]
     result: np.ndarray[Any, Any]
 

@@ -22,10 +22,10 @@ from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.runtime import artifacts
 from tilewright.runtime.arrays import as_array, like, views
-from tilewright.runtime.executable import Executable, load
 from tilewright.runtime.pool import MemoryStats
 
 if TYPE_CHECKING:
+    from tilewright.backends.backend import Runnable
     from tilewright.plan.types import ModelPlan, Plan
 
 
@@ -72,23 +72,24 @@ class Lowered:
         return explain(self.model_plan)
 
     def compile(self) -> Kernel:
-        """Generate C, compile it (or find it in the cache) and load it. Raises `ToolchainError` without a working compiler."""
+        """Generate code, compile it (or find it in the cache) and load it. Raises `ToolchainError` without a working compiler."""
+        from tilewright.backends import loading
+
         artifact = self._artifact()
         if self.is_foreign:
             _check_runs_here(artifact.features, self.machine)
-        of_calls = [slot.name for slot in artifact.signature.inputs[len(self.graph.inputs) :]]
-        packed = [slot.name for slot in artifact.signature.constants]
-        values = artifact.recipe.values(self.graph.constants)
-        executable = load(artifact, threads=self.threads, constants=[values[name] for name in packed])
+        executable, constants = loading.load(artifact, self.graph, self.machine, threads=self.threads)
         if settings.current().verify:
             from tilewright.verification import verify_results
 
             verify_results(self.graph, self.machine, fuse=self.fuse, threads=self.threads)
-        return Kernel(self, executable, tuple(values[name] for name in of_calls))
+        return Kernel(self, executable, constants)
 
     def _artifact(self) -> Artifact:
-        """The C of the plan, if there is one already; else from the cache, where neither planning nor generation is needed."""
-        if "model_plan" in self.__dict__:
+        """The text of the plan, if there is one already; else from the cache, where neither planning nor generation is needed."""
+        from tilewright.backends.registry import is_external
+
+        if "model_plan" in self.__dict__ or is_external(self.machine):
             return self._generate()
         return artifacts.remembered(self.traced.graph, self.machine, self.fuse, self._generate)
 
@@ -114,7 +115,7 @@ class FixedResult:
 class Kernel:
     """A compiled function: call it like the function, with arrays that fit its signature. Safe from several threads at once."""
 
-    def __init__(self, lowered: Lowered, executable: Executable, constants: tuple[Array, ...] = ()) -> None:
+    def __init__(self, lowered: Lowered, executable: Runnable, constants: tuple[Array, ...] = ()) -> None:
         """`constants` are those that calls read as they are, in the order of the executable's inputs."""
         self._binder = lowered.binder
         self._name = lowered.graph.name
@@ -164,11 +165,11 @@ class Kernel:
 
     @property
     def source(self) -> str:
-        """The C text."""
+        """The generated text."""
         return self._executable.source
 
     def save(self, path: str | Path) -> None:
-        """Write the compiled library to `path` and its C text beside it, to `path`.c."""
+        """Write the compiled library to `path`, and its text beside it: of C, to `path`.c."""
         self._executable.save(path)
 
     def explain(self) -> str:

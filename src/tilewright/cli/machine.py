@@ -48,7 +48,7 @@ def render(machine: Machine, microarchitecture: str = "") -> str:
     lines += section("cores", [f"{machine.cores} usable"])
     lines += section("clock", [f"{machine.frequency_hz / 1e9:.2f} GHz ({machine.frequency_source.value})"])
     lines += section("peak", _peaks(machine))
-    lines += section("memory", columns([_HEADER, *map(_level, machine.levels)], right=range(1, 6)))
+    lines += section("memory", columns([_HEADER, *map(_level, machine.levels)], right=range(1, 7)))
     region = f"{machine.parallel_region_s * 1e6:.2f} us for an empty region ({machine.parallel_region_source.value})"
     lines += section("threads", [region])
     return "\n".join(lines)
@@ -62,6 +62,7 @@ def as_record(machine: Machine) -> dict[str, Any]:
     """
     return {
         "name": machine.name,
+        "device": machine.device,
         "architecture": machine.architecture,
         "features": sorted(machine.features),
         "cores": machine.cores,
@@ -78,7 +79,7 @@ def as_record(machine: Machine) -> dict[str, Any]:
     }
 
 
-_HEADER = ["", "size", "line", "ways", "cores", "GB/s", "", ""]
+_HEADER = ["", "size", "usable", "line", "ways", "cores", "GB/s", "", ""]
 
 
 def _this_machine(recalibrate: bool) -> Machine:
@@ -110,6 +111,7 @@ def _level(level: MemoryLevel) -> list[str]:
     return [
         level.name,
         _size(level.size_bytes),
+        _size(int(level.usable_bytes)),
         f"{level.line_bytes} B",
         str(level.associativity or "-"),
         str(level.shared_by_cores),
@@ -131,6 +133,8 @@ def _level_record(level: MemoryLevel) -> dict[str, Any]:
         "size_bytes": level.size_bytes,
         "line_bytes": level.line_bytes,
         "associativity": level.associativity,
+        "filling": level.filling.value,
+        "usable_bytes": int(level.usable_bytes),
         "shared_by_cores": level.shared_by_cores,
         "size_source": level.size_source.value,
         "bandwidth_bytes_per_s": level.bandwidth_bytes_per_s,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
+from pprint import pformat
 
 from tilewright.codegen import names
 from tilewright.codegen.artifact import Artifact, PackedSlot, Signature, Symbol, TensorSlot
@@ -49,11 +50,15 @@ class Program:
     """With their offsets in floats. Constants that several chains pack alike lie there once."""
     constant_elements: int = 0
 
+    def listing(self) -> str:
+        """The loop nests, for people."""
+        return pformat(self.nests, width=120)
+
 
 def lower_program(model_plan: ModelPlan) -> Program:
     """Lower every chain of a plan. The machine of the plans decides the vector dialect."""
     graph = model_plan.graph
-    machine = model_plan.plans[0].machine
+    machine = model_plan.machine
     dialect = dialect_for(machine.architecture, machine.features)
     kernels = {kernel.name: kernel for kernel in registered()}
     unit = unit_stride_dims(model_plan)
@@ -75,7 +80,7 @@ def lower_program(model_plan: ModelPlan) -> Program:
 
 def emit_program(program: Program) -> Artifact:
     """The C files of a lowered program."""
-    machine = program.model_plan.plans[0].machine
+    machine = program.model_plan.machine
     file = c_file(program)
     text, linked = emit_files(file)
     features = program.dialect.features | _kernel_features(program)
@@ -96,7 +101,7 @@ def c_file(program: Program, tags: Mapping[str, int] | None = None) -> File:
     `tags` are for traces, which find all packed constants one after the other: bytes added to the addresses of tensors between
     chains and, by "nest.buffer", of packed constants.
     """
-    machine = program.model_plan.plans[0].machine
+    machine = program.model_plan.machine
     name = program.model_plan.graph.name
     pointers = {tensor: f"tensors[{i}]" for i, tensor in enumerate(_argument_names(program.model_plan))}
     for tensor, offset in program.workspace.places:

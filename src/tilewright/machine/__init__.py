@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.machine.description import MemoryLevel, Source
+from tilewright.machine.description import Filling, MemoryLevel, Source
 from tilewright.machine.machine import Machine
 
-__all__ = ["Machine", "MemoryLevel", "Source"]
+__all__ = ["Filling", "Machine", "MemoryLevel", "Source"]

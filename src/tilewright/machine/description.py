@@ -1,9 +1,17 @@
-"""Description of a CPU for the planner: instructions, registers, cores, and memory levels with their bandwidths."""
+"""Description of a machine for the planner: instructions, registers, cores, and memory levels with capacities and bandwidths."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+
+CPU = "cpu"
+"""The device of every machine that does not name another one."""
+
+NEAREST_SHARE = 0.65
+"""Of the nearest cache: above it packed tiles meet set conflicts (0.95 gave three times the predicted traffic into L1)."""
+FARTHER_SHARE = 0.5
+"""Of the caches behind it: the rest is for data that streams through."""
 
 
 class Source(Enum):
@@ -12,6 +20,15 @@ class Source(Enum):
     MEASURED = "measured"
     DETECTED = "detected"
     DATASHEET = "datasheet"
+
+
+class Filling(Enum):
+    """Who decides what a memory level holds."""
+
+    CACHE = "cache"
+    """Hardware replaces lines: blocks share the level with data that passes by, and lines of one set displace each other."""
+    SOFTWARE = "software"
+    """Generated code places blocks, byte for byte: they may fill the level, and nothing else displaces them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +47,38 @@ class MemoryLevel:
     """Of the bandwidth."""
     size_source: Source = Source.DATASHEET
     """Of the size, line, associativity and sharing."""
+    usable_share: float = FARTHER_SHARE
+    """Share of the size that blocks of a plan may occupy, as the function `usable_share` says."""
+    filling: Filling = Filling.CACHE
+
+    @property
+    def usable_bytes(self) -> float:
+        """Room for the blocks of a plan, of all cores that share the level.
+
+        >>> from tilewright.machine import Machine
+        >>> Machine.named("cascadelake-6240").level("L2").usable_bytes
+        524288.0
+        """
+        return self.usable_share * self.size_bytes
+
+    @property
+    def sets(self) -> int:
+        """Sets of lines that displace each other; 1 where they do not."""
+        if self.filling is Filling.SOFTWARE:
+            return 1
+        return max(self.size_bytes // (self.line_bytes * max(self.associativity, 1)), 1)
+
+
+def usable_share(filling: Filling, is_nearest: bool) -> float:
+    """The share of a memory level that blocks may occupy."""
+    if filling is Filling.SOFTWARE:
+        return 1.0
+    return NEAREST_SHARE if is_nearest else FARTHER_SHARE
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """The figures of a CPU that decide a plan. All rates are those of one core."""
+    """The figures of a machine that decide a plan. All rates are those of one core."""
 
     name: str
     architecture: str
@@ -57,6 +101,8 @@ class Description:
     peak_source: Source
     frequency_source: Source = Source.DATASHEET
     parallel_region_source: Source = Source.DATASHEET
+    device: str = CPU
+    """What executes generated code; it decides the backend (`backends/`)."""
 
     def peak(self, dtype: str) -> float:
         """Attainable flops per second of one core for products of an element type, signed or not.

@@ -18,7 +18,7 @@ from tilewright.machine import calibration_store, cpuinfo, isa
 from tilewright.machine.caches import Cache
 from tilewright.machine.cores import affinity, usable_cores
 from tilewright.machine.cpuinfo import CpuInfo
-from tilewright.machine.description import Description, MemoryLevel, Source
+from tilewright.machine.description import Description, Filling, MemoryLevel, Source, usable_share
 from tilewright.machine.fingerprint import Fingerprint
 from tilewright.settings import Settings, current
 
@@ -150,6 +150,7 @@ def _levels(reported: tuple[Cache, ...], cpus: frozenset[int], cores: int, l1_by
             cache.associativity or DEFAULT_ASSOCIATIVITY,
             Source.DATASHEET,
             source,
+            usable_share=usable_share(Filling.CACHE, is_nearest=cache is caches[0]),
         )
         for cache in caches
     )

@@ -1,4 +1,4 @@
-"""Machine: a CPU to plan for, by the name of a target file or as detected."""
+"""Machine: what to plan for, by the name of a target file or as detected."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tilewright.machine.description import Description
 
 @dataclass(frozen=True, slots=True)
 class Machine(Description):
-    """A CPU as the planner sees it. All rates are those of one core."""
+    """A machine as the planner sees it. All rates are those of one core."""
 
     @staticmethod
     def of(description: Description) -> Machine:

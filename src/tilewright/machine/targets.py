@@ -14,7 +14,7 @@ from typing import Any
 
 from tilewright.errors import TilewrightError
 from tilewright.machine import isa
-from tilewright.machine.description import Description, MemoryLevel, Source
+from tilewright.machine.description import CPU, Description, Filling, MemoryLevel, Source, usable_share
 
 SUFFIX = ".toml"
 MACHINE_FIELDS: dict[str, type] = {
@@ -26,6 +26,7 @@ MACHINE_FIELDS: dict[str, type] = {
     "vector_registers": int,
     "fma_per_cycle": int,
     "parallel_region_s": float,
+    "device": str,
     "levels": list,
 }
 CACHE_FIELDS: dict[str, type] = {
@@ -36,6 +37,8 @@ CACHE_FIELDS: dict[str, type] = {
     "shared_by_cores": int,
     "bytes_per_cycle": float,
 }
+SOFTWARE_FIELDS = {field: kind for field, kind in CACHE_FIELDS.items() if field != "associativity"}
+"""Of a level that `filling = "software"` says generated code fills: it has no sets."""
 MEMORY_FIELDS: dict[str, type] = {
     "name": str,
     "line_bytes": int,
@@ -89,6 +92,7 @@ def parse(name: str, text: str) -> Description:
     except tomllib.TOMLDecodeError as problem:
         raise InvalidTarget("a target file is not TOML", where=name + SUFFIX, why=str(problem)) from problem
     isa_level = document.pop("isa", None)
+    document = {"device": CPU, **document}
     _check(document, MACHINE_FIELDS, name)
     features = _features(isa_level, document, name)
     unit = isa.VectorUnit(document["vector_bits"], document["vector_registers"], document["fma_per_cycle"])
@@ -106,6 +110,7 @@ def parse(name: str, text: str) -> Description:
         parallel_region_s=float(document["parallel_region_s"]),
         levels=_levels(document["levels"], clock_hz, name),
         peak_source=Source.DATASHEET,
+        device=document["device"],
     )
 
 
@@ -126,23 +131,10 @@ def _features(isa_level: Any, document: Mapping[str, Any], name: str) -> frozens
 def _levels(tables: list[Any], clock_hz: float, name: str) -> tuple[MemoryLevel, ...]:
     if not tables or not all(isinstance(table, dict) for table in tables):
         _refuse(name, "levels is not a list of tables")
-    *caches, memory = tables
-    for table in caches:
-        _check(table, CACHE_FIELDS, name, "levels.")
+    *bounded, memory = tables
     _check(memory, MEMORY_FIELDS, name, "levels.")
     return (
-        *(
-            MemoryLevel(
-                table["name"],
-                table["size_bytes"],
-                table["line_bytes"],
-                float(table["bytes_per_cycle"]) * clock_hz,
-                table["shared_by_cores"],
-                table["associativity"],
-                Source.DATASHEET,
-            )
-            for table in caches
-        ),
+        *(_bounded_level(table, clock_hz, name, is_nearest=table is bounded[0]) for table in bounded),
         MemoryLevel(
             memory["name"],
             0,
@@ -153,6 +145,30 @@ def _levels(tables: list[Any], clock_hz: float, name: str) -> tuple[MemoryLevel,
             Source.DATASHEET,
         ),
     )
+
+
+def _bounded_level(table: dict[str, Any], clock_hz: float, name: str, *, is_nearest: bool) -> MemoryLevel:
+    """A cache, or a memory that software fills."""
+    filling = _filling(table.pop("filling", Filling.CACHE.value), name)
+    _check(table, SOFTWARE_FIELDS if filling is Filling.SOFTWARE else CACHE_FIELDS, name, "levels.")
+    return MemoryLevel(
+        table["name"],
+        table["size_bytes"],
+        table["line_bytes"],
+        float(table["bytes_per_cycle"]) * clock_hz,
+        table["shared_by_cores"],
+        table.get("associativity", 0),
+        Source.DATASHEET,
+        usable_share=usable_share(filling, is_nearest),
+        filling=filling,
+    )
+
+
+def _filling(word: Any, name: str) -> Filling:
+    known = [filling.value for filling in Filling]
+    if word not in known:
+        _refuse(name, f"levels.filling is {word!r}, not one of {', '.join(known)}")
+    return Filling(word)
 
 
 def _check(table: Mapping[str, Any], schema: Mapping[str, type], name: str, prefix: str = "") -> None:

@@ -21,6 +21,7 @@ from tilewright.plan.decisions.scalar_loop import is_scalar_loop, plan_scalar_lo
 from tilewright.plan.decisions.software_prefetch import inputs_to_prefetch, operators_that_prefetch
 from tilewright.plan.decisions.split_reductions import split_reduction
 from tilewright.plan.model.blocking import Blocking
+from tilewright.plan.model.capacity_check import fitting
 from tilewright.plan.model.coefficients import Coefficients, coefficients_for
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import CostContext
@@ -66,7 +67,7 @@ def plan_chain(
             plain, machine, kernels=available, coefficients=coefficients, unfused_price=unfused_price, plan_cache=known
         )
         return replace(plan, chain=chain)
-    return checked(_searched_plan(chain, machine, available, coefficients, unfused_price, known), coefficients)
+    return checked(fitting(_searched_plan(chain, machine, available, coefficients, unfused_price, known)), coefficients)
 
 
 def _searched_plan(

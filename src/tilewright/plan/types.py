@@ -248,6 +248,11 @@ class ModelPlan:
     """The constants of the graph that was asked for, before it was rewritten."""
 
     @property
+    def machine(self) -> Machine:
+        """What all chains are planned for."""
+        return self.plans[0].machine
+
+    @property
     def predicted_seconds(self) -> float:
         """Of one call on one thread: the chains one after the other, the cost of the call itself once."""
         calls = [term.seconds for plan in self.plans for term in plan.price.terms if term.kind is TermKind.CALL]

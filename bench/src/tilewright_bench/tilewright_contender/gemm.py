@@ -9,8 +9,8 @@ import numpy as np
 
 import tilewright as tw
 from tilewright import compiler
+from tilewright.backends.backend import Runnable
 from tilewright.plan.types import ModelPlan
-from tilewright.runtime.executable import Executable
 from tilewright_bench.cases.case import FloatArray, aligned
 from tilewright_bench.cases.gemm import GemmCase
 from tilewright_bench.measurement import call_loops
@@ -47,7 +47,7 @@ def _with_constant(b: FloatArray) -> Callable[[Any], Any]:
 
 def _executable(
     model_plan: ModelPlan, threads: int, given: tuple[FloatArray, ...]
-) -> tuple[Executable, tuple[np.ndarray[Any, Any], ...]]:
+) -> tuple[Runnable, tuple[np.ndarray[Any, Any], ...]]:
     """The kernel below the calling convention of Python, and all arrays that it takes: constants come behind what is given."""
     executable = compiler.build(model_plan, threads=threads)
     values = {name: constant.array for name, constant in model_plan.graph.constants}

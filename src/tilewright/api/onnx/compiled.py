@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright import compiler, settings
+from tilewright.backends import loading
+from tilewright.backends.backend import Runnable
+from tilewright.backends.registry import is_external
 from tilewright.codegen.artifact import Artifact
 from tilewright.frontend.onnx.model import Array
 from tilewright.graph.types import Graph
@@ -15,7 +18,6 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.types import ModelPlan
 from tilewright.runtime import artifacts, native
 from tilewright.runtime.constants import resident
-from tilewright.runtime.executable import Executable, load
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +26,7 @@ class Compiled:
 
     graph: Graph
     """Without the contents of its constants."""
-    executable: Executable
+    executable: Runnable
     constants: tuple[Array, ...]
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
@@ -47,17 +49,19 @@ def planned(graph: Graph, machine: Machine) -> ModelPlan:
 
 def compiled(graph: Graph, machine: Machine, threads: int | None) -> Compiled:
     """Planned, compiled (or found in the cache) and loaded. Raises like `tw.jit`."""
-    artifact = artifacts.remembered(graph, machine, None, lambda: _generated(graph, machine))
-    of_calls = [slot.name for slot in artifact.signature.inputs[len(graph.inputs) :]]
-    packed = [slot.name for slot in artifact.signature.constants]
-    values = artifact.recipe.values(graph.constants)
-    executable = load(artifact, threads=threads, constants=[values[name] for name in packed])
+    executable, constants = loading.load(_artifact(graph, machine), graph, machine, threads=threads)
     if settings.current().verify:
         from tilewright.verification import verify_results
 
         verify_results(graph, machine, threads=threads)
-    read = tuple(resident(values[name]) for name in of_calls)
-    return Compiled(_without_constants(graph), executable, read)
+    return Compiled(_without_constants(graph), executable, tuple(map(resident, constants)))
+
+
+def _artifact(graph: Graph, machine: Machine) -> Artifact:
+    """From the cache, if it is there."""
+    if is_external(machine):
+        return compiler.generate(planned(graph, machine))
+    return artifacts.remembered(graph, machine, None, lambda: _generated(graph, machine))
 
 
 def _generated(graph: Graph, machine: Machine) -> Artifact:

@@ -42,7 +42,7 @@ def inputs_to_prefetch(context: CostContext, schedule: Schedule, scratch_bytes: 
     parallel = parallel_loops(context.chain, schedule)
     if not all(isinstance(context.chain.extents[loop.axis], int) for loop in parallel):
         return ()
-    if 2 * context.compulsory_bytes <= context.fusion_level.size_bytes or overlaps:
+    if context.compulsory_bytes <= context.fusion_level.usable_bytes or overlaps:
         return ()
     blocks = {loop.axis: loop.tile for loop in parallel}
     packed_ahead = {(pack.operator, pack.read) for pack in schedule.ahead}

@@ -29,10 +29,6 @@ Coefficient: TypeAlias = float | tuple[tuple[str, float], ...]
 class Coefficients:
     """Every figure of the price that is not the machine's. Sources: measurements on AVX-512 servers, see docs/kernels.md."""
 
-    l1_share: float = 0.65
-    """Usable share of L1: above it packed tiles meet set conflicts (0.95 gave three times the predicted traffic)."""
-    l2_share: float = 0.5
-    """Usable share of the fusion level: the rest is for data that streams through."""
     arithmetic: float = 1.0
     """Time of micro kernels over their time at the declared share of the peak, edges included."""
     overlapped_traffic: float = 1.0
@@ -177,7 +173,7 @@ class Fit:
 def coefficients_for(machine: Machine) -> Coefficients:
     """Those of the nearest family: of the same architecture if there is one, of the nearest vector width.
 
-    >>> coefficients_for(Machine.named("zen5")).l2_share
+    >>> coefficients_for(Machine.named("zen5")).prefetch_hides
     0.5
     """
     return nearest(machine.architecture, machine.vector_bits, fits()).coefficients

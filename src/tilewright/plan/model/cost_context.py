@@ -94,13 +94,13 @@ class CostContext:
     @property
     def capacity_bytes(self) -> int:
         """What one core may use of the fusion level."""
-        return int(self.coefficients.l2_share * self.fusion_level.size_bytes / self.fusion_level.shared_by_cores)
+        return int(self.fusion_level.usable_bytes / self.fusion_level.shared_by_cores)
 
     @property
     def nearest_bytes(self) -> float:
         """What packed tiles may occupy of the level nearest to the core."""
         nearest = self.cache_levels[0]
-        return self.coefficients.l1_share * nearest.size_bytes / nearest.shared_by_cores
+        return nearest.usable_bytes / nearest.shared_by_cores
 
     def lanes(self, operator: Operator) -> int:
         """Elements of a vector in which an operator is computed."""
@@ -117,8 +117,8 @@ class CostContext:
     @property
     def pack_limit_bytes(self) -> int:
         """The largest packed operand that stays in the caches that one core can count on."""
-        per_core = [level.size_bytes // level.shared_by_cores for level in self.cache_levels[1:]]
-        return max([self.capacity_bytes // 2, *(size // 2 for size in per_core)])
+        farther = (int(level.usable_bytes / level.shared_by_cores) for level in self.cache_levels[1:])
+        return max(self.capacity_bytes // 2, *farther, 0)
 
 
 def context_of(
@@ -138,14 +138,14 @@ def context_of(
 
 
 def source_position(machine: Machine, size_bytes: int) -> int:
-    """The level that tensors of so many bytes are in, between calls: a cache behind the fusion level if half of it holds them.
+    """Where tensors of so many bytes are between calls: in a cache behind the fusion level, if its usable part holds them.
 
     >>> machine = Machine.named("cascadelake-6240")
     >>> [machine.levels[source_position(machine, size)].name for size in (1 << 10, 1 << 24, 1 << 30)]
     ['L3', 'memory', 'memory']
     """
     behind = range(min(2, len(machine.levels) - 1), len(machine.levels) - 1)
-    return next((i for i in behind if 2 * size_bytes <= machine.levels[i].size_bytes), len(machine.levels) - 1)
+    return next((i for i in behind if size_bytes <= machine.levels[i].usable_bytes), len(machine.levels) - 1)
 
 
 def compulsory_bytes(chain: Chain, sizes: Mapping[str, int]) -> int:

@@ -134,12 +134,11 @@ def set_conflict(context: CostContext, operator: Operator, level: MemoryLevel) -
     roles, kernel = context.roles[operator.name], context.kernels[operator.name]
     element = right_bytes(context, operator)
     stride_bytes = element * row_stride(context, operator)
-    sets = max(level.size_bytes // (level.line_bytes * max(level.associativity, 1)), 1)
     row_lines = -(-kernel.columns * element // level.line_bytes)
     if roles.depth is None or stride_bytes % level.line_bytes:
         return 1.0
-    covered = min(sets, sets // gcd(sets, stride_bytes // level.line_bytes) * row_lines)
-    return sets / covered
+    covered = min(level.sets, level.sets // gcd(level.sets, stride_bytes // level.line_bytes) * row_lines)
+    return level.sets / covered
 
 
 def passes(operator: Operator) -> int:

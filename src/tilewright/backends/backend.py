@@ -1,0 +1,95 @@
+"""The interface of a backend: a plan is lowered to a program, a program emitted as an artifact, an artifact loaded to be called.
+
+An artifact is data: it may be kept on disk, and loaded by a process that has neither planned nor lowered anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+
+from tilewright.codegen.artifact import Artifact, Signature
+from tilewright.machine.machine import Machine
+from tilewright.runtime.pool import MemoryStats
+
+if TYPE_CHECKING:
+    from tilewright.plan.types import ModelPlan
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+
+class Program(Protocol):
+    """A lowered plan, in whatever form the backend emits."""
+
+    def listing(self) -> str:
+        """For people: what `--dump-after=lower` prints."""
+        ...
+
+
+P = TypeVar("P", bound=Program)
+
+
+class Runnable(Protocol):
+    """A loaded artifact. Calls are safe from several threads at once."""
+
+    @property
+    def signature(self) -> Signature:
+        """The arguments, in order."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """The text that was compiled."""
+        ...
+
+    def new_outputs(self, inputs: Sequence[object]) -> list[Array]:
+        """Uninitialised arrays of the outputs' shapes and types. Raises like `run`."""
+        ...
+
+    def run(self, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
+        """Compute the outputs from the inputs. Raises `ShapeError` and `DTypeError` for arrays that do not fit the signature."""
+        ...
+
+    def run_repeatedly(self, count: int, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
+        """The same run `count` times, for measurements."""
+        ...
+
+    def profile(self, inputs: Sequence[object], outputs: Sequence[Array]) -> tuple[tuple[str, float], ...]:
+        """One call: the name of every chain, in order, and the seconds that it took."""
+        ...
+
+    def save(self, path: str | Path) -> None:
+        """Write what was loaded to `path`."""
+        ...
+
+    def memory_stats(self) -> MemoryStats:
+        """The memory that calls have needed so far."""
+        ...
+
+
+class Backend(Protocol[P]):
+    """Generated code for one kind of device."""
+
+    @property
+    def name(self) -> str:
+        """In messages; every backend has another name."""
+        ...
+
+    def serves(self, machine: Machine) -> bool:
+        """Whether plans for this machine are this backend's."""
+        ...
+
+    def lower(self, model_plan: ModelPlan) -> P:
+        """Translate a plan; decide nothing that changes speed or rounding."""
+        ...
+
+    def emit(self, program: P) -> Artifact:
+        """The text of a program, and its arguments."""
+        ...
+
+    def load(self, artifact: Artifact, *, constants: Sequence[object], threads: int | None) -> Runnable:
+        """Something to call. `constants` are those of the signature, by order; `threads` of None means all usable cores."""
+        ...

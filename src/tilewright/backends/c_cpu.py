@@ -1,0 +1,51 @@
+"""The backend of CPUs: a plan becomes C with vector extensions, which the C compiler of the system makes a library of.
+
+A loaded artifact needs neither plans nor code generation, whose modules take longer to import than a library to open: they are
+imported where they are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tilewright.codegen.artifact import Artifact
+from tilewright.machine.description import CPU
+from tilewright.machine.machine import Machine
+from tilewright.runtime import executable
+from tilewright.runtime.executable import Executable
+
+if TYPE_CHECKING:
+    from tilewright.codegen.program import Program
+    from tilewright.plan.types import ModelPlan
+
+
+@dataclass(frozen=True, slots=True)
+class CForCpus:
+    """One library of C per graph, with the entry points of `codegen/artifact.py`."""
+
+    name: str = "c_cpu"
+
+    def serves(self, machine: Machine) -> bool:
+        """CPUs of any architecture: where no vector dialect is written for one, the portable dialect is."""
+        return machine.device == CPU
+
+    def lower(self, model_plan: ModelPlan) -> Program:
+        """A loop nest for every chain. Raises `DTypeError` for arguments of types that C code cannot take."""
+        from tilewright.codegen.program import lower_program
+
+        return lower_program(model_plan)
+
+    def emit(self, program: Program) -> Artifact:
+        """The C files."""
+        from tilewright.codegen.program import emit_program
+
+        return emit_program(program)
+
+    def load(self, artifact: Artifact, *, constants: Sequence[object], threads: int | None) -> Executable:
+        """Compile the files, or find their library in the cache, and pack the constants. Raises as `executable.load` does."""
+        return executable.load(artifact, threads=threads, constants=constants)
+
+
+BACKEND = CForCpus()

@@ -1,0 +1,21 @@
+"""Loading of an artifact for a graph: the backend of its machine, and the constants that the artifact asks for."""
+
+from __future__ import annotations
+
+from tilewright.backends.backend import Array, Runnable
+from tilewright.backends.registry import for_machine
+from tilewright.codegen.artifact import Artifact
+from tilewright.graph.types import Graph
+from tilewright.machine.machine import Machine
+
+
+def load(artifact: Artifact, graph: Graph, machine: Machine, *, threads: int | None) -> tuple[Runnable, tuple[Array, ...]]:
+    """Something to call, and the constants that calls pass behind the graph's inputs, in their order.
+
+    `graph` is the graph that the artifact was generated from, or one like it with constants of the same shapes. Raises what the
+    backend raises.
+    """
+    values = artifact.recipe.values(graph.constants)
+    constants = [values[slot.name] for slot in artifact.signature.constants]
+    executable = for_machine(machine).load(artifact, constants=constants, threads=threads)
+    return executable, tuple(values[slot.name] for slot in artifact.signature.inputs[len(graph.inputs) :])

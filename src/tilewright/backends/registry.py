@@ -1,0 +1,73 @@
+"""The registry of backends.
+
+A module of this package that defines `BACKEND` is thereby registered. Backends from elsewhere are added with `register`.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tilewright.backends.backend import Backend
+from tilewright.errors import TilewrightError, UnsupportedOperation
+from tilewright.machine.machine import Machine
+
+AnyBackend: TypeAlias = Backend[Any]
+"""Whatever its programs are: only the backend itself looks into them."""
+
+_external: dict[str, AnyBackend] = {}
+
+
+def register(backend: AnyBackend) -> None:
+    """Add a backend; it comes before the package's. A name that is taken raises `TilewrightError`."""
+    if backend.name in {known.name for known in registered()}:
+        raise TilewrightError("the name is taken by another backend", where=f"backend {backend.name}", hint="choose another name")
+    _external[backend.name] = backend
+
+
+def unregister(name: str) -> None:
+    """Remove a backend that was registered. Raises `TilewrightError` for other names."""
+    if name not in _external:
+        raise TilewrightError(
+            "no such backend was registered",
+            where=f"backend {name}",
+            why=f"registered are {', '.join(sorted(_external)) or 'none'}",
+            hint="backends of the package stay",
+        )
+    del _external[name]
+
+
+def registered() -> tuple[AnyBackend, ...]:
+    """Every backend: those from elsewhere first, then the package's by the names of their files."""
+    return (*_external.values(), *_own())
+
+
+def is_external(machine: Machine) -> bool:
+    """Whether the backend of a machine is not the package's: nothing then tells whether its code has changed."""
+    return any(backend.serves(machine) for backend in _external.values())
+
+
+def for_machine(machine: Machine) -> AnyBackend:
+    """The first backend that serves a machine. Raises `UnsupportedOperation` where there is none.
+
+    >>> for_machine(Machine.named("zen4")).name
+    'c_cpu'
+    """
+    for backend in registered():
+        if backend.serves(machine):
+            return backend
+    raise UnsupportedOperation(
+        f"no backend makes code for {machine.name}",
+        why=f"its device is {machine.device!r}; backends are {', '.join(backend.name for backend in registered())}",
+        hint="add a backend: see docs/how-to/add-a-backend.md",
+    )
+
+
+@cache
+def _own() -> tuple[AnyBackend, ...]:
+    modules = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
+    found = (import_module(f"{__package__}.{name}") for name in modules if name != "registry")
+    return tuple(module.BACKEND for module in found if hasattr(module, "BACKEND"))
