@@ -95,8 +95,6 @@ PLANNING_FORMS: tuple[Rewrite, ...] = (
 )
 """Shapes that planning wants, once every operator has its algorithm. Earlier passes would undo them."""
 
-_log_plan = logging.getLogger("tilewright.plan")
-_log_fuse = logging.getLogger("tilewright.fuse")
 _log_codegen = logging.getLogger("tilewright.codegen")
 
 _turn = threading.RLock()
@@ -132,7 +130,6 @@ def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> ModelPl
         constant_part, rest = split(expanded)
         model_plan = chosen.reported(partition(rest, machine, fuse=fuse))
         model_plan = replace(model_plan, constant_part=constant_part, given=graph.constants)
-        _log_decisions(model_plan)
         _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))
         return model_plan
 
@@ -217,17 +214,6 @@ def dumping(stages: Iterable[str]) -> Iterator[None]:
             yield
     finally:
         _dumped.reset(token)
-
-
-def _log_decisions(model_plan: ModelPlan) -> None:
-    for planned in model_plan.plans:
-        chain = planned.chain
-        order = ", ".join(f"{loop.axis} by {loop.tile}" for loop in planned.schedule.path(chain.operators[-1].name))
-        _log_plan.info("%s: %s; %.1f us predicted", chain.name, order or "no loops", planned.predicted_seconds * 1e6)
-        unfused_us = planned.unfused_price.seconds * 1e6
-        _log_fuse.info("%s: %d operators in one kernel; %.1f us apart", chain.name, len(chain.operators), unfused_us)
-    for cut in model_plan.cuts:
-        _log_fuse.info("%s: not fused, %s", cut.tensor, cut.reason)
 
 
 def _dump(stage: str, name: str, text: Callable[[], str]) -> None:

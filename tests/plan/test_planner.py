@@ -29,11 +29,13 @@ from tilewright.plan.model.cost_context import context_of
 from tilewright.plan.model.threads import imbalance
 from tilewright.plan.model.vector_work import later_passes_seconds
 from tilewright.plan.planner import plan_chain
+from tilewright.plan.reasons import Defeat, EveryOperatorAlone, OtherKernel
 from tilewright.plan.regions.online_reductions import cut_axes
 from tilewright.plan.regions.parallel_loops import block_count, parallel_axes
 from tilewright.plan.schedule import Compute, Layout, Loop, Pack
 from tilewright.plan.space.executability import is_executable
 from tilewright.plan.types import Plan, Price, PriceTerm, TermKind
+from tilewright.report.reasons import alternative_text, loss_text
 
 CASES = [(name, with_softmax) for name in TABLE_IV for with_softmax in (False, True)]
 
@@ -146,10 +148,11 @@ def test_traffic_into_l1_is_what_the_price_says() -> None:
 
 def test_rejected_alternatives_carry_figures_and_reasons() -> None:
     plan = plan_of("G2", False)
-    assert any(one.alternative == "every operator alone" and one.figure > one.winner_figure for one in plan.rejected)
-    assert any(one.unit == "bytes" and "does not fit" in one.reason for one in plan.rejected)
-    assert any(one.alternative.startswith("micro kernel test_") for one in plan.rejected)
-    assert all(one.reason and one.unit for one in plan.rejected)
+    assert any(one.alternative == EveryOperatorAlone() and one.figure > one.winner_figure for one in plan.rejected)
+    assert any(one.unit == "bytes" and one.reason.defeat is Defeat.DOES_NOT_FIT for one in plan.rejected)
+    kernels = [one.alternative.kernel for one in plan.rejected if isinstance(one.alternative, OtherKernel)]
+    assert kernels[0].startswith("test_")
+    assert all(one.unit and loss_text(one) and alternative_text(one.alternative) for one in plan.rejected)
 
 
 @pytest.mark.parametrize("cores", [1, 2, 7, 18, 64])

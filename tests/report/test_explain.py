@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.golden.reports_golden import explained_g2, golden
 from tests.support.hand_plans import attention_plan, many_rejected, model_plan
 from tilewright.graph.types import SymbolicExtent
+from tilewright.plan.reasons import Barrier, CannotFuse, Defeat, Loops, LossReason, OtherLoops, SeparateFaster
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, Trip, When
 from tilewright.plan.types import Cut, Rejected
 from tilewright.report.explain import explain, explain_plan
@@ -41,25 +42,27 @@ def test_one_chain_fits_on_a_page(rejected: int) -> None:
 
 def test_the_page_says_how_many_rejected_alternatives_it_leaves_out() -> None:
     text = explain_plan(attention_plan(many_rejected(200)))
-    shown = text.count("more traffic into L2")
+    shown = text.count("; slower")
     assert shown >= 10
     assert text.endswith(f"and {200 - shown} more")
 
 
 def test_long_reasons_are_wrapped_and_not_cut() -> None:
-    reason = " ".join(f"word{n}" for n in range(60))
-    text = explain_plan(attention_plan((Rejected("online softmax", 2048, 1024, "bytes", reason),)))
-    assert " ".join(text.split()).endswith(reason)
+    loops = OtherLoops(Storage.KEEP, Loops((), inner=tuple((f"operator{n}", ("m", "k")) for n in range(30))))
+    reason = LossReason(Defeat.DOES_NOT_FIT, "L2")
+    text = explain_plan(attention_plan((Rejected(loops, 2048, 1024, "bytes", reason),)))
+    assert " ".join(text.split()).endswith("operator29: m, k: 2.00 KiB against 1.00 KiB; does not fit its share of L2")
     assert "2.00 KiB against 1.00 KiB" in text
     assert max(map(len, text.splitlines())) <= 120
 
 
 def test_what_was_not_fused_is_named_with_both_prices() -> None:
-    cuts = (Cut("out", 9e-3, 8.8e-3, "recomputing weights costs more"), Cut("scores", float("inf"), 1e-3, "no order keeps it"))
+    several = CannotFuse(Barrier.SEVERAL_READERS, ("weights", "out"))
+    cuts = (Cut("out", 9e-3, 8.8e-3, SeparateFaster()), Cut("scores", float("inf"), 1e-3, several))
     text = explain(model_plan(attention_plan(), attention_plan(), cuts=cuts))
     assert text.startswith("attention: 2 chains, 8.80 ms on one thread\n")
-    assert "out: fused 9.00 ms, apart 8.80 ms; recomputing weights costs more" in text
-    assert "scores: fused none, apart 1.00 ms; no order keeps it" in text
+    assert "out: fused 9.00 ms, apart 8.80 ms; the separate plans are faster" in text
+    assert "scores: fused none, apart 1.00 ms; several operators read it: weights, out" in text
 
 
 def test_only_the_hidden_terms_of_a_price_say_so() -> None:

@@ -11,7 +11,7 @@ from tilewright import compiler
 from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
-from tilewright.plan.search.plan_cache import canonical_form
+from tilewright.plan.canonical import canonical_form
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.partition import partition
 from tilewright.report.explain import explain

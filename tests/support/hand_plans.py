@@ -8,7 +8,8 @@ from tilewright.graph.scalar import Point, State, apply
 from tilewright.graph.types import Chain, Graph, Reduction, StateVariable
 from tilewright.machine.description import MemoryLevel, Source
 from tilewright.machine.machine import Machine
-from tilewright.plan.schedule import Compute, Layout, Loop, Pack, Schedule
+from tilewright.plan.reasons import BeyondShare, Defeat, Loops, LossReason, OtherLoops
+from tilewright.plan.schedule import Compute, Layout, Loop, Pack, Schedule, Storage
 from tilewright.plan.types import (
     ContractionRoles,
     Cut,
@@ -69,7 +70,7 @@ def attention_plan(rejected: tuple[Rejected, ...] = ()) -> Plan:
         scratch_bytes=311296,
         price=Price(
             (
-                PriceTerm(TermKind.ARITHMETIC, 4.1e-3, "out", note="at 98% of peak"),
+                PriceTerm(TermKind.ARITHMETIC, 4.1e-3, "out", note=BeyondShare(4096, "L2")),
                 PriceTerm(TermKind.TRAFFIC, 2.0e-4, "out", "L2"),
                 PriceTerm(TermKind.PACKING, 3.0e-4),
             )
@@ -101,7 +102,12 @@ def model_plan(*plans: Plan, cuts: tuple[Cut, ...] = ()) -> ModelPlan:
 
 def many_rejected(count: int) -> tuple[Rejected, ...]:
     """Alternatives that lost, each a little worse than the one before."""
-    return tuple(Rejected(f"order {n}", 5e-3 + n * 1e-4, 4.4e-3, "s", "more traffic into L2") for n in range(count))
+    return tuple(_slower(n) for n in range(count))
+
+
+def _slower(number: int) -> Rejected:
+    loops = OtherLoops(Storage.KEEP, Loops((("m", 8 + number),)))
+    return Rejected(loops, 5e-3 + number * 1e-4, 4.4e-3, "s", LossReason(Defeat.SLOWER))
 
 
 def _schedule() -> Schedule:

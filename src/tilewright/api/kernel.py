@@ -14,6 +14,7 @@ import numpy as np
 from tilewright import settings
 from tilewright.api import pytree
 from tilewright.api.calling import Array, Binder, TracedCall, is_array
+from tilewright.api.logs import decided
 from tilewright.api.tracebacks import shorten
 from tilewright.codegen.artifact import Artifact
 from tilewright.errors import ShapeError, TilewrightError
@@ -46,7 +47,7 @@ class Lowered:
         """The graph cut into chains, the plan of each, and the reasons for the cuts. Planned when first asked for."""
         from tilewright import compiler
 
-        return compiler.plan(self.traced.graph, self.machine, fuse=self.fuse)
+        return decided(compiler.plan(self.traced.graph, self.machine, fuse=self.fuse))
 
     @property
     def graph(self) -> Graph:
@@ -58,9 +59,11 @@ class Lowered:
         """The plan of the only chain. Raises `TilewrightError` if there is not exactly one: then see `model_plan`."""
         plans = self.model_plan.plans
         if len(plans) != 1:
+            from tilewright.report.reasons import cut_text
+
             raise TilewrightError(
                 f"{self.graph.name} was planned as {len(plans)} chains, so there is no single plan",
-                why="; ".join(f"{cut.tensor}: {cut.reason}" for cut in self.model_plan.cuts),
+                why="; ".join(f"{cut.tensor}: {cut_text(cut)}" for cut in self.model_plan.cuts),
                 hint="see .model_plan.plans and .explain()",
             )
         return plans[0]

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 from tilewright import settings
+
+if TYPE_CHECKING:
+    from tilewright.plan.types import ModelPlan
 
 FORMAT = "%(name)s: %(message)s"
 
@@ -17,6 +21,15 @@ def configure() -> None:
         if not any(isinstance(handler, _TopicHandler) for handler in logger.handlers):
             logger.addHandler(_TopicHandler())
             logger.propagate = False
+
+
+def decided(model_plan: ModelPlan) -> ModelPlan:
+    """The plan itself; what it decides is written to `tilewright.plan` and `tilewright.fuse` where somebody reads them."""
+    if any(logging.getLogger(f"tilewright.{topic}").isEnabledFor(logging.INFO) for topic in ("plan", "fuse")):
+        from tilewright.report.decisions import log_decisions
+
+        log_decisions(model_plan)
+    return model_plan
 
 
 class _TopicHandler(logging.StreamHandler):  # type: ignore[type-arg]

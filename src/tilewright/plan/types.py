@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from tilewright.graph.types import Chain, Constant, Graph
 from tilewright.machine.machine import Machine
+from tilewright.plan.reasons import Alternative, CutReason, KeyLimit, LossReason, PriceNote, WholeGroup
 from tilewright.plan.schedule import Schedule
 
 
@@ -96,7 +97,7 @@ class PriceTerm:
     operator: str = ""
     level: str = ""
     """Into which traffic goes."""
-    note: str = ""
+    note: PriceNote | None = None
 
     @property
     def name(self) -> str:
@@ -146,8 +147,8 @@ class KeyBlocks:
 
     axis: str
     """Of the keys."""
-    limits: tuple[str, ...]
-    """What must hold, as text."""
+    limits: tuple[KeyLimit, ...]
+    """What must hold for a pair."""
     rows: tuple[tuple[str, int], ...]
     """Rows of a block, along every axis that the limits speak of."""
     empty: float
@@ -176,11 +177,11 @@ class Floor:
 class Rejected:
     """An alternative that lost: what it was, its figure, the winner's figure, in `unit`, and why that decided."""
 
-    alternative: str
+    alternative: Alternative
     figure: float
     winner_figure: float
     unit: str
-    reason: str
+    reason: LossReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +233,9 @@ class Cut:
     fused_seconds: float
     """Infinite where no executable fused plan exists."""
     unfused_seconds: float
-    reason: str
+    reason: CutReason
+    whole: WholeGroup | None = None
+    """What the whole group of operators costs that the edge belongs to, where that was found out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from tilewright.report import units
 from tilewright.report.layout import columns, section, wrapped
 from tilewright.report.model import arena_lines, explain_model
 from tilewright.report.notation import formula, layout_text, packed_tensor, schedule_rows
+from tilewright.report.reasons import alternative_text, cut_text, limit_text, loss_text, note_text
 
 PAGE_LINES = 60
 MOST_PAGES = 3
@@ -110,7 +111,7 @@ def _key_blocks(blocks: KeyBlocks) -> str:
     named = ((blocks.empty, "left out"), (blocks.partial, "masked"), (blocks.full, "not masked"))
     shares = ", ".join(f"{units.percent(share)} {treatment}" for share, treatment in named)
     more = "" if blocks.is_known else "; data of the call leaves out more"
-    return f"{blocks.axis} where {' and '.join(blocks.limits)}: per block of {rows or 'rows'} {shares}{more}"
+    return f"{blocks.axis} where {' and '.join(map(limit_text, blocks.limits))}: per block of {rows or 'rows'} {shares}{more}"
 
 
 def _stored(plan: Plan, tensor: str) -> str:
@@ -183,11 +184,11 @@ def _price(price: Price, cores: int) -> list[str]:
 
 def _remark(term: PriceTerm, price: Price) -> str:
     if not term.kind.overlaps:
-        return term.note
+        return note_text(term.note)
     overlapping = (candidate for candidate in price.terms if candidate.kind.overlaps and candidate.operator == term.operator)
     longest = max(overlapping, key=lambda candidate: candidate.seconds)
     hidden = f"hidden behind {longest.name}" if term is not longest else ""
-    return "; ".join(part for part in (hidden, term.note) if part)
+    return "; ".join(part for part in (hidden, note_text(term.note)) if part)
 
 
 def _floor(plan: Plan) -> list[str]:
@@ -222,9 +223,9 @@ def _rejected(rejected: tuple[Rejected, ...], room: int) -> list[str]:
 
 def _lost(entry: Rejected) -> str:
     figures = f"{units.quantity(entry.figure, entry.unit)} against {units.quantity(entry.winner_figure, entry.unit)}"
-    return f"{entry.alternative}: {figures}; {entry.reason}"
+    return f"{alternative_text(entry.alternative)}: {figures}; {loss_text(entry)}"
 
 
 def _cut(cut: Cut) -> list[str]:
     prices = f"fused {units.seconds(cut.fused_seconds)}, apart {units.seconds(cut.unfused_seconds)}"
-    return wrapped(f"{cut.tensor}: {prices}; {cut.reason}")
+    return wrapped(f"{cut.tensor}: {prices}; {cut_text(cut)}")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 from tilewright.codegen.workspace import arena_bytes
-from tilewright.plan.search.plan_cache import canonical_form
+from tilewright.plan.binding import bound_cut
+from tilewright.plan.canonical import Names, canonical_form
 from tilewright.plan.types import Cut, ModelPlan, Plan
 from tilewright.report import units
 from tilewright.report.layout import columns, section, wrapped
 from tilewright.report.notation import formula
+from tilewright.report.reasons import cut_text
 
 MOST_LINES = 120
 """From so many lines on formulas and schedules are left out."""
@@ -109,20 +110,20 @@ def _cuts(cuts: tuple[Cut, ...], kinds: tuple[Kind, ...]) -> Iterator[str]:
     """Equal cuts once, with their number; names are those of the first chain of a kind."""
     names = _first_names(kinds)
     counts: dict[str, int] = {}
-    for cut in cuts:
+    for cut in (bound_cut(cut, names) for cut in cuts):
         prices = f"fused {units.seconds(cut.fused_seconds)}, apart {units.seconds(cut.unfused_seconds)}"
-        text = re.sub(r"\w+", lambda word: names.get(word[0], word[0]), f"{cut.tensor}: {prices}; {cut.reason}")
+        text = f"{cut.tensor}: {prices}; {cut_text(cut)}"
         counts[text] = counts.get(text, 0) + 1
     for text, count in counts.items():
         yield from wrapped(f"{count} x {text}" if count > 1 else text)
 
 
-def _first_names(kinds: tuple[Kind, ...]) -> Mapping[str, str]:
-    """By every operator, and every tensor that one writes, the one in the first chain of the kind."""
-    names: dict[str, str] = {}
+def _first_names(kinds: tuple[Kind, ...]) -> Names:
+    """Of every operator, and of every tensor that one writes, the name in the first chain of the kind."""
+    tensors: dict[str, str] = {}
+    operators: dict[str, str] = {}
     for kind in kinds:
-        first = kind.first.chain.operators
         for plan in kind.plans:
-            for original, copy in zip(first, plan.chain.operators, strict=True):
-                names |= {copy.name: original.name, copy.write.tensor: original.write.tensor}
-    return names
+            for original, copy in zip(kind.first.chain.operators, plan.chain.operators, strict=True):
+                operators[copy.name], tensors[copy.write.tensor] = original.name, original.write.tensor
+    return Names({}, tensors, operators)

@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator
 from typing import assert_never
 
+from tilewright.codegen.lower.plan_comment import cut_rows_text
 from tilewright.graph.printer import scalar_text
 from tilewright.graph.scalar import Scalar
 from tilewright.graph.scaled_points import point_factor
 from tilewright.graph.types import Access, Chain, Operator, planned_extent
-from tilewright.plan.regions.online_reductions import row_forms
+from tilewright.plan.regions.online_reductions import cut_rows
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 
 
@@ -41,12 +42,12 @@ def access_text(access: Access) -> str:
 def schedule_rows(schedule: Schedule, chain: Chain, parallel_axes: tuple[str, ...]) -> list[tuple[str, str]]:
     """The tree, one row per node: its indented text, and what is to be said beside it."""
     extents = {name: planned_extent(extent) for name, extent in chain.extents.items()}
-    forms = row_forms(chain, schedule)
+    cut = {operator: cut_rows_text(rows) for operator, rows in cut_rows(chain, schedule).items()}
     ahead = [
         (f"pack {packed_tensor(pack, chain)}", f"ahead, for {pack.operator}, {layout_text(pack)}") for pack in schedule.ahead
     ]
     rows = [*ahead, *_node_rows(schedule.body, chain, extents, parallel_axes, depth=0)]
-    return [(text, "; ".join(filter(None, (remark, forms.get(text.strip(), ""))))) for text, remark in rows]
+    return [(text, "; ".join(filter(None, (remark, cut.get(text.strip(), ""))))) for text, remark in rows]
 
 
 def _node_rows(

@@ -23,8 +23,9 @@ from tilewright.graph.scaled_points import point_factor
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
+from tilewright.plan.canonical import canonical_form
 from tilewright.plan.chains import make_chain
-from tilewright.plan.search.plan_cache import canonical_form
+from tilewright.plan.reasons import Barrier, CannotFuse
 from tilewright.plan.whole_model.partition import partition
 
 EVERY = (*REWRITES, *PLANNING_FORMS)
@@ -185,7 +186,7 @@ def test_what_a_later_operator_reads_is_not_merged_with_it() -> None:
         trace(lambda x, w: tw.exp(x).transpose(1, 0, 2).reshape(4, 15) @ w, [TensorSpec((3, 4, 5)), TensorSpec((15, 2))])
     )
     plans = partition(graph, Machine.named("x86-64-v3"))
-    assert [cut.reason for cut in plans.cuts] == ["exp writes several axes into one dimension of it"]
+    assert [cut.reason for cut in plans.cuts] == [CannotFuse(Barrier.MERGED_DIMENSION, ("exp",))]
 
 
 def test_a_merge_is_undone_by_a_split() -> None:

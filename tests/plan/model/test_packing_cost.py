@@ -9,11 +9,11 @@ import pytest
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction, gemm_chain
 from tilewright.graph.index import axis
 from tilewright.graph.types import Access, Chain, Extent, SymbolicExtent, Tensor
+from tilewright.plan.canonical import canonical_form
 from tilewright.plan.chains import single_operator_chains
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.schedule import Loop, Pack
-from tilewright.plan.search.plan_cache import canonical_form
 from tilewright.plan.types import Plan
 
 ROWS = SymbolicExtent("s", 1, 4096, 512)

@@ -14,7 +14,9 @@ from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
 from tilewright.plan.model.coefficients import DEFAULT
 from tilewright.plan.planner import plan_chain
-from tilewright.plan.types import Plan, TermKind
+from tilewright.plan.reasons import Defeat, OtherKernel
+from tilewright.plan.types import Plan, Rejected, TermKind
+from tilewright.report.reasons import loss_text
 
 ZEN5 = Machine.named("zen5")
 NOTHING_HIDDEN = replace(DEFAULT, prefetch_hides=0.0)
@@ -28,15 +30,17 @@ def kernel_of(plan: Plan) -> str:
     return str(plan.operators[0].micro_kernel)
 
 
-def lost(plan: Plan) -> list[str]:
-    return [one.alternative for one in plan.rejected if "prefetch" in one.alternative or "prefetched" in one.reason]
+def lost(plan: Plan) -> list[Rejected]:
+    """What lost by prefetches."""
+    defeats = (Defeat.NOT_PREFETCHED, Defeat.LITTLE_GAIN_BY_PREFETCHES)
+    return [one for one in plan.rejected if one.reason.defeat in defeats]
 
 
 def test_rows_that_stream_through_are_prefetched_and_the_plain_kernel_is_kept_as_the_loser() -> None:
     plan = plan_chain(product(600_000, 32, 32), ZEN5)
     assert kernel_of(plan).endswith("_prefetch_left_target")
     plain = kernel_of(plan).removesuffix("_prefetch_left_target")
-    assert lost(plan) == [f"micro kernel {plain} for C"]
+    assert [one.alternative for one in lost(plan)] == [OtherKernel(plain, "C")]
     term = next(term for term in plan.price.terms if term.kind is TermKind.PREFETCHES)
     assert term.seconds < 0
 
@@ -44,9 +48,10 @@ def test_rows_that_stream_through_are_prefetched_and_the_plain_kernel_is_kept_as
 def test_no_prefetch_where_arithmetic_dominates_and_the_figures_say_so() -> None:
     plan = plan_chain(product(504, 512, 512), ZEN5)
     assert "prefetch" not in kernel_of(plan)
-    (one,) = [one for one in plan.rejected if "prefetch" in one.alternative]
+    (one,) = lost(plan)
     assert one.figure * DEFAULT.least_gain >= one.winner_figure
-    assert one.reason == "C: prefetching gains too little"
+    assert one.reason.defeat is Defeat.LITTLE_GAIN_BY_PREFETCHES
+    assert loss_text(one) == "C: prefetching gains too little"
 
 
 @pytest.mark.parametrize("shape", [(600_000, 32, 32), (300_000, 32, 64)])

@@ -18,8 +18,10 @@ from tilewright.machine import Machine
 from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.masked_work import needed_share, share_of_pairs
 from tilewright.plan.planner import plan_chain
+from tilewright.plan.reasons import KeyLimit
 from tilewright.plan.regions.masks import LANES, key_mask_of, loops_around_mask
 from tilewright.report.explain import explain_plan
+from tilewright.report.reasons import limit_text
 
 EXTENTS = {"b": 2, "m": 37, "l": 53, "k": 5, "n": 18}
 NOTHING = Literal(float("-inf"))
@@ -27,7 +29,8 @@ NOTHING = Literal(float("-inf"))
 
 def limits(chain: Chain) -> list[str]:
     guard = key_mask_of(chain)
-    return [str(limit) for limit in guard.limits] if guard is not None else []
+    every = guard.limits if guard is not None else ()
+    return [limit_text(KeyLimit(limit.constraint, limit.access.tensor if limit.access else "")) for limit in every]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ from tilewright.plan.loop_orders import fused_schedule, permuted
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.threads import ENOUGH_BLOCKS
 from tilewright.plan.planner import plan_chain
-from tilewright.plan.regions.online_reductions import cut_axes, divided_by_readers, row_forms, softmax_weights
+from tilewright.plan.reasons import CutRows, EveryOperatorAlone
+from tilewright.plan.regions.online_reductions import cut_axes, cut_rows, divided_by_readers, softmax_weights
 from tilewright.plan.regions.parallel_loops import block_count, parallel_axes
 from tilewright.plan.schedule import Loop, Schedule
 from tilewright.plan.space.executability import is_executable, why_not_executable
@@ -127,14 +128,14 @@ def test_long_keys_are_taken_online(sizes: tuple[int, int, int, int, int], l2: i
 def test_rows_that_fit_stay_whole() -> None:
     plan = planned(12, 256, 64, 64, 256)
     assert not is_online(plan)
-    assert row_forms(plan.chain, plan.schedule) == {}
+    assert cut_rows(plan.chain, plan.schedule) == {}
 
 
 def test_one_query_row_splits_its_keys_where_heads_are_few() -> None:
     few, many = planned(4, 1, 64, 64, 4096), planned(32, 1, 64, 64, 4096)
     assert few.parallel_axes == ("l", "b")
     assert block_count(few.chain, few.schedule) >= ENOUGH_BLOCKS
-    assert row_forms(few.chain, few.schedule) == {"P": "l in parts of 1024, combined at the end"}
+    assert cut_rows(few.chain, few.schedule) == {"P": CutRows(parts=(("l", 1024),), online=())}
     assert not many.schedule.split
     whole = sum(term.seconds for term in many.price.terms if term.kind is TermKind.COMBINE)
     assert whole == 0
@@ -167,7 +168,7 @@ def test_a_split_plan_tells_its_own_figures() -> None:
     assert plan.schedule.split == "l"
     of_k = [one.size_bytes for one in plan.movements if one.tensor == "B" and one.level == "L3"]
     assert of_k == [pytest.approx(4 * 64 * 20_000, rel=1e-6)]
-    fused = next(one for one in plan.rejected if one.alternative == "every operator alone")
+    fused = next(one for one in plan.rejected if one.alternative == EveryOperatorAlone())
     assert fused.winner_figure == plan.price.seconds
     merge = next(term.seconds for term in plan.price.terms if term.kind is TermKind.COMBINE)
     assert merge > 0

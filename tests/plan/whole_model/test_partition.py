@@ -13,11 +13,12 @@ from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_operators, contraction
 from tests.support.operators import graph_of, softmax
 from tilewright.kernels import registry
 from tilewright.machine import Machine
+from tilewright.plan.canonical import canonical_form
 from tilewright.plan.chains import make_chain
 from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.planner import plan_chain
-from tilewright.plan.search.plan_cache import canonical_form
+from tilewright.plan.reasons import Barrier, CannotFuse
 from tilewright.plan.search.profitability import can_cost
 from tilewright.plan.types import TermKind
 from tilewright.plan.whole_model.partition import partition
@@ -49,7 +50,7 @@ def test_the_choice_is_never_dearer_than_forcing_it(batch: int, target: str) -> 
 def test_fusion_can_be_switched_off() -> None:
     model = partition(graph_of(ATTENTION), CASCADE_LAKE, fuse=False, kernels=KERNELS)
     assert [plan.chain.name for plan in model.plans] == ["C", "P", "E"]
-    assert [cut.reason for cut in model.cuts] == ["fusion is switched off"] * 2
+    assert [cut.reason for cut in model.cuts] == [CannotFuse(Barrier.SWITCHED_OFF)] * 2
 
 
 def test_graph_outputs_end_a_chain() -> None:
@@ -57,7 +58,7 @@ def test_graph_outputs_end_a_chain() -> None:
     model = partition(graph, CASCADE_LAKE, kernels=KERNELS)
     assert [plan.chain.name for plan in model.plans] == ["C", "P_E"]
     assert model.cuts[0].tensor == "C"
-    assert model.cuts[0].reason == "it is an output of the graph"
+    assert model.cuts[0].reason == CannotFuse(Barrier.GRAPH_OUTPUT)
     assert model.cuts[0].fused_seconds == float("inf")
 
 
@@ -72,7 +73,7 @@ def test_tensors_with_several_readers_end_a_chain() -> None:
     )
     model = partition(graph, CASCADE_LAKE, kernels=KERNELS)
     assert [plan.chain.name for plan in model.plans] == ["C", "R_S"]
-    assert model.cuts[0].reason == "several operators read it: R, S"
+    assert model.cuts[0].reason == CannotFuse(Barrier.SEVERAL_READERS, ("R", "S"))
 
 
 def test_branches_join_where_they_meet() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright import compiler, settings
+from tilewright.api.logs import decided
 from tilewright.backends import loading
 from tilewright.backends.backend import Runnable
 from tilewright.backends.registry import is_external
@@ -44,7 +45,7 @@ class Compiled:
 
 def planned(graph: Graph, machine: Machine) -> ModelPlan:
     """How a graph will run; no compiler is run."""
-    return compiler.plan(graph, machine)
+    return decided(compiler.plan(graph, machine))
 
 
 def compiled(graph: Graph, machine: Machine, threads: int | None) -> Compiled:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tilewright.graph.types import Operator
-from tilewright.plan.regions.online_reductions import row_forms
+from tilewright.plan.reasons import CutRows
+from tilewright.plan.regions.online_reductions import cut_rows
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack
 from tilewright.plan.types import Plan
 
@@ -21,7 +22,7 @@ def header(plan: Plan) -> tuple[str, ...]:
         *(operator_text(operator) for operator in plan.chain.operators),
         "",
         *(f"  {_pack_text(pack)}, when the kernel is loaded" for pack in plan.schedule.ahead),
-        *(f"  {line}" for line in schedule_lines(plan.schedule.body, forms=row_forms(plan.chain, plan.schedule))),
+        *(f"  {line}" for line in schedule_lines(plan.schedule.body, cut=cut_rows(plan.chain, plan.schedule))),
         "",
         f"predicted {predicted} on one thread (floor {floor}, operator by operator {unfused})",
     )
@@ -43,21 +44,32 @@ def operator_text(operator: Operator) -> str:
     return f"{_access(operator.write.tensor, operator.write.indices)} = {operator.kind}({reads}){over}"
 
 
-def schedule_lines(body: tuple[Node, ...], depth: int = 0, forms: Mapping[str, str] | None = None) -> Iterator[str]:
-    """The schedule tree, one node a line, indented by depth; `forms` says of operators how they meet its loops."""
+def schedule_lines(body: tuple[Node, ...], depth: int = 0, cut: Mapping[str, CutRows] | None = None) -> Iterator[str]:
+    """The schedule tree, one node a line, indented by depth; `cut` has the operators whose rows its loops cut."""
     indent = "  " * depth
     for node in body:
         match node:
             case Loop(axis, tile, inner):
                 yield f"{indent}for {axis} in blocks of {tile}"
-                yield from schedule_lines(inner, depth + 1, forms)
+                yield from schedule_lines(inner, depth + 1, cut)
             case Pack():
                 yield f"{indent}{_pack_text(node)}"
             case Compute(operator, when):
                 conditions = " and ".join(f"{condition.trip.value} block of {condition.axis}" for condition in when)
-                form = (forms or {}).get(operator, "")
-                remarks = [*([f"at the {conditions}"] if when else []), *([form] if form else [])]
+                rows = (cut or {}).get(operator)
+                remarks = [*([f"at the {conditions}"] if when else []), *([cut_rows_text(rows)] if rows is not None else [])]
                 yield f"{indent}{operator}" + (f" ({'; '.join(remarks)})" if remarks else "")
+
+
+def cut_rows_text(rows: CutRows) -> str:
+    """How a row-wise reduction meets loops that cut its rows.
+
+    >>> cut_rows_text(CutRows(parts=(("l", 1024),), online=(("l", 64),)))
+    'l in parts of 1024, combined at the end; online over l by 64'
+    """
+    parts = [f"{axis} in parts of {tile}, combined at the end" for axis, tile in rows.parts]
+    online = ", ".join(f"{axis} by {tile}" for axis, tile in rows.online)
+    return "; ".join([*parts, *([f"online over {online}"] if online else [])])
 
 
 def _pack_text(pack: Pack) -> str:

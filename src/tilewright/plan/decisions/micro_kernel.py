@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.machine.machine import Machine
@@ -13,6 +12,7 @@ from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.kernel_work import KernelWork, kernel_work
 from tilewright.plan.model.packing_cost import reading_seconds, transposing_seconds
+from tilewright.plan.reasons import NoMicroKernel, Unplannable
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.types import ContractionRoles
@@ -76,12 +76,13 @@ def choose_kernel(
     same tile: see `decisions.prefetching_kernels`; those that want B by columns where its columns are not contiguous; those of
     one column where there are more, which would read A again for each. `copied_s` is the time of copying B once: kernels that
     read it by rows need that. `reading_s` is the time of reading it once: where that takes much longer than all else, the fewest
-    calls win: few panels, and few passes over each. Raises `PlanningError` if there is none.
+    calls win: few panels, and few passes over each. Raises `Unplannable` if there is none.
     """
     kernels = tuple(kernel for kernel in kernels if can_compute(kernel, operator, roles))
     if not kernels:
-        raise PlanningError(
+        raise Unplannable(
             f"no micro kernel can compute {operator.name} on {machine.name}",
+            reason=NoMicroKernel(operator.name),
             where=operator.name,
             hint="register one with tilewright.kernels.registry.register",
         )

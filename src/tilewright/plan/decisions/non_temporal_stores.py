@@ -16,6 +16,7 @@ from tilewright.plan.model.blocking import Blocking, Works
 from tilewright.plan.model.cost_context import CostContext, source_position
 from tilewright.plan.model.pricing import price_blocking
 from tilewright.plan.model.traffic import axis_stride
+from tilewright.plan.reasons import UnreadLines
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.online_reductions import weights_read
@@ -44,13 +45,7 @@ def non_temporal_term(context: CostContext, schedule: Schedule) -> tuple[PriceTe
     if not non_temporal_writes(context, schedule):
         return ()
     reading_s = _output_bytes(context) / context.machine.levels[-1].bandwidth_bytes_per_s
-    return (
-        PriceTerm(
-            TermKind.NON_TEMPORAL_STORES,
-            -context.coefficients.visible_traffic * reading_s,
-            note="lines of the output are not read",
-        ),
-    )
+    return (PriceTerm(TermKind.NON_TEMPORAL_STORES, -context.coefficients.visible_traffic * reading_s, note=UnreadLines()),)
 
 
 def _output_bytes(context: CostContext) -> int:

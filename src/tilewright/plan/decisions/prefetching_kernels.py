@@ -9,6 +9,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.model.blocking import Blocking, Works, views_of, works
 from tilewright.plan.model.cost import seconds
 from tilewright.plan.model.cost_context import CostContext
+from tilewright.plan.reasons import Defeat, LossReason, OtherKernel
 from tilewright.plan.types import Rejected
 
 
@@ -68,10 +69,8 @@ def _rejected(
 ) -> Iterator[Rejected]:
     for name, (kernel, time) in best.items():
         if name in chosen:
-            lost = context.kernels[name]
-            yield Rejected(
-                f"micro kernel {lost.name} for {name}", plain[name], time, "s", f"{name}: its traffic is not prefetched"
-            )
+            lost, reason = OtherKernel(context.kernels[name].name, name), LossReason(Defeat.NOT_PREFETCHED)
+            yield Rejected(lost, plain[name], time, "s", reason)
         else:
-            reason = f"{name}: prefetching gains too little"
-            yield Rejected(f"micro kernel {kernel.name} for {name}", time, plain[name], "s", reason)
+            lost, reason = OtherKernel(kernel.name, name), LossReason(Defeat.LITTLE_GAIN_BY_PREFETCHES)
+            yield Rejected(lost, time, plain[name], "s", reason)

@@ -14,6 +14,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S
+from tilewright.plan.reasons import Barrier, CannotFuse
 from tilewright.plan.regions.parallel_loops import block_count, parallel_axes
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
@@ -29,13 +30,15 @@ def is_scalar_loop(chain: Chain) -> bool:
     return len(chain.operators) == 1 and scalar_loop_type(chain.operators[0], tensors) != ""
 
 
-def why_stored(tensors: Mapping[str, Tensor], tensor: str, ends: Sequence[Operator]) -> str:
-    """Why a tensor between operators goes through memory; "" if vectors of float32 hold it, and its `ends` work with these."""
+def why_stored(tensors: Mapping[str, Tensor], tensor: str, ends: Sequence[Operator]) -> CannotFuse | None:
+    """Why a tensor between operators goes through memory; None if vectors of float32 hold it, and its `ends` work with these."""
     dtype = tensors[tensor].dtype
     if dtype not in ("float32", "bool"):
-        return f"its elements are stored as {dtype}"
+        return CannotFuse(Barrier.ELEMENT_TYPE, dtype=dtype)
     exact = next((operator for operator in ends if scalar_loop_type(operator, tensors)), None)
-    return f"{exact.name} is computed exactly, in {scalar_loop_type(exact, tensors)}" if exact is not None else ""
+    if exact is not None:
+        return CannotFuse(Barrier.EXACT_ARITHMETIC, (exact.name,), scalar_loop_type(exact, tensors))
+    return None
 
 
 def plan_scalar_loop(chain: Chain, machine: Machine, coefficients: Coefficients) -> Plan:

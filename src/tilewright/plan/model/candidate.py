@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.cost_context import CostContext
+from tilewright.plan.reasons import Loops, Tiles
 from tilewright.plan.schedule import FusedGroup, Schedule
 
 
@@ -45,16 +46,14 @@ class Candidate:
             fused_groups=self.fused_groups,
         )
 
-    def __str__(self) -> str:
-        shared = self._loops(self.outer_loops) or "no shared loop"
-        around = [f"{self._loops(group.axes)} around {', '.join(group.operators)}" for group in self.fused_groups]
-        below = [f"{name}: {', '.join(order)}" for name, order in self.inner_orders.items() if order]
-        line_buffered = (
-            [f"{', '.join(self.line_buffered)} in a circular line buffer along {self.outer_loops[-1]}"]
-            if self.line_buffered
-            else []
+    def loops(self) -> Loops:
+        """Its loops, without the tiles of the inner ones: what tells candidates apart."""
+        return Loops(
+            self._tiles(self.outer_loops),
+            self.line_buffered,
+            tuple((self._tiles(group.axes), group.operators) for group in self.fused_groups),
+            tuple((name, order) for name, order in self.inner_orders.items() if order),
         )
-        return "; ".join([shared, *line_buffered, *around, *below])
 
-    def _loops(self, axes: tuple[str, ...]) -> str:
-        return ", ".join(f"{axis} by {self.tiles[axis]}" for axis in axes)
+    def _tiles(self, axes: tuple[str, ...]) -> Tiles:
+        return tuple((axis, self.tiles[axis]) for axis in axes)

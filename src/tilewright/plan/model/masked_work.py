@@ -19,6 +19,7 @@ from tilewright.graph.types import Access, Chain, SymbolicExtent
 from tilewright.plan.arrays import Condition, Count, Quantity, either, product
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.model.cost_context import CostContext
+from tilewright.plan.reasons import KeyLimit
 from tilewright.plan.regions.loop_views import OperatorView
 from tilewright.plan.regions.masks import LANES, KeyMask, Limit, is_plain_mask, key_mask_of, key_step, loops_around_mask
 from tilewright.plan.regions.trip_counts import box_sizes, planned_sizes
@@ -90,7 +91,8 @@ def key_blocks(context: CostContext, schedule: Schedule) -> KeyBlocks | None:
     rows = tuple((axis, box[axis]) for axis in key_mask.row_axes)
     computed, masked = share_of_pairs(chain, tuple(tile for _, tile in rows), *_alignment(context, key_mask))
     is_known = all(_planned_data(chain, limit) is not None for limit in key_mask.limits)
-    return KeyBlocks(key_mask.axis, tuple(map(str, key_mask.limits)), rows, 1 - computed, masked, computed - masked, is_known)
+    limits = tuple(KeyLimit(limit.constraint, limit.access.tensor if limit.access else "") for limit in key_mask.limits)
+    return KeyBlocks(key_mask.axis, limits, rows, 1 - computed, masked, computed - masked, is_known)
 
 
 @derived_once

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tilewright.plan.arrays import product
@@ -13,6 +13,7 @@ from tilewright.plan.model.operands_read_once import operands_read_once
 from tilewright.plan.model.split_price import SplitReduction, combine_seconds
 from tilewright.plan.model.threads import imbalance
 from tilewright.plan.model.working_set import working_set_bytes
+from tilewright.plan.reasons import BeyondShare, CombinedParts, ParallelBlocks
 from tilewright.plan.regions.loop_views import ChainView, LoopView, view_schedule
 from tilewright.plan.regions.parallel_loops import block_count
 from tilewright.plan.schedule import Schedule
@@ -48,11 +49,9 @@ def price_split(context: CostContext, split: SplitReduction) -> Price:
     of_part = [term for term in price_blocking(split.context, split.blocking).terms if term.kind is not TermKind.REGION]
     terms = [replace(term, seconds=term.seconds * (1 if term.kind is TermKind.CALL else split.passes)) for term in of_part]
     combining_s = combine_seconds(context, split.parts)
-    note = f"of {split.parts} parts, in a second parallel region"
     blocks, regions_s = block_count(context.chain, split.schedule()), 2 * context.machine.parallel_region_s
-    return Price(
-        (*terms, PriceTerm(TermKind.COMBINE, combining_s, note=note), _region_term(context, split.schedule())), blocks, regions_s
-    )
+    combining = PriceTerm(TermKind.COMBINE, combining_s, note=CombinedParts(split.parts))
+    return Price((*terms, combining, _region_term(context, split.schedule())), blocks, regions_s)
 
 
 def separate_price(prices: Iterable[Price]) -> Price:
@@ -66,12 +65,6 @@ def separate_price(prices: Iterable[Price]) -> Price:
     )
 
 
-def renamed_price(price: Price, operators: Mapping[str, str]) -> Price:
-    """The price of a chain that differs from another in the names of its operators only."""
-    terms = (replace(term, operator=operators[term.operator]) if term.operator else term for term in price.terms)
-    return replace(price, terms=tuple(terms))
-
-
 def spills(context: CostContext, schedule: Schedule) -> PriceTerm:
     """What does not fit the fusion level goes out and comes back once per block of the shared loops."""
     view = view_schedule(context.chain, schedule)
@@ -79,7 +72,7 @@ def spills(context: CostContext, schedule: Schedule) -> PriceTerm:
     shared = int(product(loop.trips for loop in view.operators[0].loops if _is_shared(view, loop)))
     behind = context.machine.levels[context.fusion_position + 1]
     time = context.coefficients.spilling * 2 * excess * shared / behind.bandwidth_bytes_per_s
-    return PriceTerm(TermKind.SPILLS, time, note=f"{excess} bytes beyond the share of {context.fusion_level.name}")
+    return PriceTerm(TermKind.SPILLS, time, note=BeyondShare(excess, context.fusion_level.name))
 
 
 def _overlapping_terms(context: CostContext, operator: str, work: Work) -> Iterator[PriceTerm]:
@@ -96,11 +89,7 @@ def _overlapping_terms(context: CostContext, operator: str, work: Work) -> Itera
 def _region_term(context: CostContext, schedule: Schedule) -> PriceTerm:
     """A call on one thread opens no parallel region; the note says how the blocks divide and what a region costs."""
     blocks, cores = block_count(context.chain, schedule), context.machine.cores
-    uneven = imbalance(blocks, cores)
-    region_us = context.machine.parallel_region_s * 1e6
-    note = (
-        f"{blocks} {'block' if blocks == 1 else 'blocks'}; on {cores} cores {uneven:.2f} x an even share, {region_us:.1f} us more"
-    )
+    note = ParallelBlocks(blocks, cores, float(imbalance(blocks, cores)), context.machine.parallel_region_s)
     return PriceTerm(TermKind.REGION, 0.0, note=note)
 
 

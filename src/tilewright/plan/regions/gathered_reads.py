@@ -12,6 +12,7 @@ from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.positions import NamedLookup, named_lookup
 from tilewright.graph.types import Access, Chain, Operator
+from tilewright.plan.reasons import Barrier, CannotFuse
 from tilewright.plan.regions.trip_counts import planned_sizes
 
 
@@ -50,10 +51,10 @@ def lookups_of(chain: Chain) -> tuple[NamedLookup, ...]:
     return tuple(dict.fromkeys(named_lookup(operator, access, d) for operator, access in reads for d, _ in access.lookups))
 
 
-def why_stored(readers: list[Operator], tensor: str) -> str:
-    """Why a tensor must lie in memory before some operators read it: "" unless data says where they do, or it is that data."""
+def why_stored(readers: list[Operator], tensor: str) -> CannotFuse | None:
+    """Why a tensor must lie in memory before some operators read it: None unless data says where they do, or it is that data."""
     for operator in readers:
         for number, access in enumerate(operator.reads):
             if access.tensor == tensor and (access.lookups or number in operator.looked_up()):
-                return f"{operator.name} reads at positions that data gives"
-    return ""
+                return CannotFuse(Barrier.DATA_POSITIONS, (operator.name,))
+    return None

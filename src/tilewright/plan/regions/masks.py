@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from tilewright.graph.conditions import Constraint, Datum, conjuncts, constraint_of
+from tilewright.graph.conditions import Constraint, conjuncts, constraint_of
 from tilewright.graph.index import Index
 from tilewright.graph.known_values import known_value
-from tilewright.graph.scalar import Apply, Literal, Load, Parameter, Point, Scalar, rewrite, subexpressions
+from tilewright.graph.scalar import Apply, Literal, Load, Point, Scalar, rewrite, subexpressions
 from tilewright.graph.scalar_functions import COMBINATIONS
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.plan.chain_analysis import derived_once
@@ -43,13 +43,6 @@ class Limit:
     def index(self) -> Index:
         """What must not be negative, but for the value of the data."""
         return self.constraint.index
-
-    def __str__(self) -> str:
-        named = ((datum.sign, self._name(datum)) for datum in self.constraint.data)
-        return " ".join([str(self.index), *(f"{'+' if sign > 0 else '-'} {name}" for sign, name in named), ">= 0"])
-
-    def _name(self, datum: Datum) -> str:
-        return datum.leaf.name if isinstance(datum.leaf, Parameter) else self.access.tensor if self.access else ""
 
 
 @dataclass(frozen=True, slots=True)

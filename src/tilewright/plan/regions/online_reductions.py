@@ -21,6 +21,7 @@ from tilewright.plan.arrays import Count
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.chains import equal_axes
 from tilewright.plan.element_types import ElementSize
+from tilewright.plan.reasons import CutRows
 from tilewright.plan.regions.live_blocks import live_blocks
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 from tilewright.plan.regions.trip_counts import largest_sizes, planned_sizes, trip_counts
@@ -240,18 +241,16 @@ def blocks_of_rows(operator: Operator, loops: tuple[LoopView, ...]) -> Count:
     return prod((loop.trips for loop in loops if loop.axis in reduced), start=1)
 
 
-def row_forms(chain: Chain, schedule: Schedule) -> dict[str, str]:
-    """How every row-wise reduction whose rows are cut meets the loops of a schedule, for people."""
+def cut_rows(chain: Chain, schedule: Schedule) -> dict[str, CutRows]:
+    """How every row-wise reduction whose rows are cut meets the loops of a schedule, by operator."""
     leaves = [leaf.operator for _, leaf in schedule.leaves() if isinstance(leaf, Compute)]
     rows = [operator.name for operator in chain.operators if operator.is_row_reduction() and operator.name in leaves]
-    texts = {name: _form(chain, schedule, name) for name in rows}
-    return {name: text for name, text in texts.items() if text}
+    cut = {name: cut_axes(chain, schedule, chain.operator(name)) for name in rows}
+    return {name: _cut_rows(schedule, name, axes) for name, axes in cut.items() if axes}
 
 
-def _form(chain: Chain, schedule: Schedule, operator: str) -> str:
-    cut = cut_axes(chain, schedule, chain.operator(operator))
+def _cut_rows(schedule: Schedule, operator: str, cut: tuple[str, ...]) -> CutRows:
     parts = schedule.path(operator)[:1] if schedule.split else ()
     tiles = {loop.axis: loop.tile for loop in schedule.path(operator)[len(parts) :]}
-    online = ", ".join(f"{axis} by {tiles[axis]}" for axis in cut if axis in tiles)
-    texts = [f"{loop.axis} in parts of {loop.tile}, combined at the end" for loop in parts if cut]
-    return "; ".join([*texts, *([f"online over {online}"] if online else [])])
+    online = tuple((axis, tiles[axis]) for axis in cut if axis in tiles)
+    return CutRows(tuple((loop.axis, loop.tile) for loop in parts), online)

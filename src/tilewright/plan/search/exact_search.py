@@ -17,6 +17,7 @@ from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.price_check import no_price
 from tilewright.plan.model.threads import LEAST_PARALLEL_S
+from tilewright.plan.reasons import Loops
 from tilewright.plan.schedule import FusedGroup
 from tilewright.plan.search.bounds import Bounds
 from tilewright.plan.search.outer_loops import Blocks, OuterLoops
@@ -50,9 +51,9 @@ def search(context: CostContext) -> tuple[Candidate, ...]:
         trees = list(_trees(bounds, [outer_orders[number] for number in keeping], fused_groups, found, enough))
         outer_orders, least = [*outer_orders, *trees], [*least, *(tree.least(bounds) for tree in trees)]
     _search(context, outer_orders, least, found, range(len(outer_orders)), enough)
-    unlike: dict[str, Candidate] = {}
+    unlike: dict[Loops, Candidate] = {}
     for number in sorted(found):
-        unlike.setdefault(str(found[number]), found[number])
+        unlike.setdefault(found[number].loops(), found[number])
     candidates = list(unlike.values())
     winner = _winner(context, candidates)
     skipped = [number for number in range(len(outer_orders)) if number not in found][:KEPT_BOUNDS]

@@ -13,8 +13,6 @@ from typing import TypeAlias
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Chain, Guard, Operator
-from tilewright.plan.chain_analysis import derived_once
-from tilewright.plan.chains import with_axes
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost_context import CostContext
@@ -42,20 +40,6 @@ def cached_search(context: CostContext, plan_cache: PlanCache) -> tuple[Candidat
     operators = {old.name: new.name for old, new in zip(first.chain.operators, context.chain.operators, strict=True)}
     tensors = {old.name: new.name for old, new in zip(first.chain.tensors, context.chain.tensors, strict=True)}
     return tuple(_renamed(candidate, names, operators, tensors) for candidate in found)
-
-
-@derived_once
-def canonical_form(chain: Chain) -> Hashable:
-    """A chain without the names in it: chains of equal structure have the same plans on the same machine, but for names."""
-    axes = {name: str(number) for number, name in enumerate(dict.fromkeys(a.name for op in chain.operators for a in op.axes))}
-    tensors = {tensor.name: str(number) for number, tensor in enumerate(chain.tensors)}
-    operators = tuple(_without_names(with_axes(operator, axes), tensors) for operator in chain.operators)
-    return _tensor_key(chain), operators
-
-
-def _without_names(operator: Operator, tensors: Mapping[str, str]) -> Operator:
-    reads = tuple(replace(access, tensor=tensors[access.tensor]) for access in operator.reads)
-    return replace(operator, name="", kind="", reads=reads, write=replace(operator.write, tensor=tensors[operator.write.tensor]))
 
 
 def _key(context: CostContext) -> Hashable:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.chains import axis_names, equal_axes
+from tilewright.plan.reasons import NotExecutable, Unplannable
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.online_reductions import why_parts_cannot_combine, why_rows_must_be_whole
 from tilewright.plan.regions.required_regions import RegionAxes, line_buffer_axis, schedule_region_axes, shared_loops
@@ -18,9 +18,10 @@ def is_executable(chain: Chain, schedule: Schedule) -> bool:
 
 
 def check_executable(chain: Chain, schedule: Schedule) -> None:
-    """Raise `PlanningError` unless a schedule can be executed."""
+    """Raise `Unplannable` unless a schedule can be executed."""
     if problem := why_not_executable(chain, schedule):
-        raise PlanningError(f"no executable schedule for {chain.name}", where=chain.name, why=problem)
+        reason = NotExecutable(chain, schedule)
+        raise Unplannable(f"no executable schedule for {chain.name}", reason=reason, where=chain.name, why=problem)
 
 
 def why_not_executable(chain: Chain, schedule: Schedule) -> str:

@@ -18,9 +18,9 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.expansion import expanded
 from tilewright.plan.algorithms.registry import applicable
+from tilewright.plan.canonical import canonical_form
 from tilewright.plan.chains import make_chain
 from tilewright.plan.model.coefficients import coefficients_for
-from tilewright.plan.search.plan_cache import canonical_form
 from tilewright.plan.search.rejected import lost_algorithms
 from tilewright.plan.types import ModelPlan, Rejected
 from tilewright.plan.whole_model.partition import partition

@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain, Graph, Operator, Tensor
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
+from tilewright.plan.binding import bound_cut, bound_plan
+from tilewright.plan.canonical import canonical_form, names_between
 from tilewright.plan.chains import make_chain
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.decisions.micro_kernel import chain_context
@@ -25,11 +26,11 @@ from tilewright.plan.decisions.scalar_loop import why_stored
 from tilewright.plan.model.coefficients import Coefficients, coefficients_for
 from tilewright.plan.model.pricing import separate_price
 from tilewright.plan.planner import plan_chain
+from tilewright.plan.reasons import Barrier, CannotFuse, CutReason, FewerBlocks, SeparateFaster, Unplannable, WholeGroup
 from tilewright.plan.regions import gathered_reads as lookups
-from tilewright.plan.search.plan_cache import PlanCache, canonical_form
+from tilewright.plan.search.plan_cache import PlanCache
 from tilewright.plan.search.profitability import can_cost
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price
-from tilewright.plan.whole_model.plan_reuse import names_of, renamed_cut, renamed_plan
 
 Operators = tuple[Operator, ...]
 
@@ -113,7 +114,7 @@ class _Partition:
             for tensor in dict.fromkeys(access.tensor for access in operator.reads):
                 if tensor not in self.writers:
                     continue
-                if reason := self._obstacle(tensor):
+                if reason := self._barrier(tensor):
                     if tensor not in self.cuts:
                         self.cuts[tensor] = self._cut(tensor, reason)
                 else:
@@ -130,9 +131,9 @@ class _Partition:
             self.divided[key] = group, self._divided(group)
             return self.divided[key][1]
         first, parts = self.divided[key]
-        names = names_of(first, group)
+        names = names_between(self._chain(first), self._chain(group))
         for tensor in (operator.write.tensor for operator in first[:-1] if operator.write.tensor in self.cuts):
-            self.cuts[names.tensors[tensor]] = renamed_cut(self.cuts[tensor], names)
+            self.cuts[names.tensors[tensor]] = bound_cut(self.cuts[tensor], names)
         members = {operator.name: operator for operator in group}
         return [self.part(tuple(members[names.operators[old.name]] for old in part.operators)) for part in parts]
 
@@ -152,11 +153,10 @@ class _Partition:
         if len(group) == 2 or canonical_form(self._chain(group)) not in self.planned:
             return
         cores = self.machine.cores
-        whole, separate = _microseconds(self.part(group).price.on(cores)), _microseconds(self._separate_s(parts))
-        text = f"; all {len(group)} operators as one chain: {whole} on {cores} cores, in these parts {separate}"
+        whole = WholeGroup(len(group), cores, self.part(group).price.on(cores), self._separate_s(parts))
         for part in parts:
             if cut := self.cuts.get(part.chain.output):
-                self.cuts[cut.tensor] = replace(cut, reason=cut.reason + text)
+                self.cuts[cut.tensor] = replace(cut, whole=whole)
 
     def _whole(self, group: Operators) -> _Part | None:
         """All operators as one chain, if that can be executed and is wanted."""
@@ -165,10 +165,10 @@ class _Partition:
             return None
         try:
             fused = self.part(group)
-        except PlanningError:
+        except Unplannable:
             return None
         parts = [self.alone[operator.name] for operator in group]
-        return fused if not self._why_separate(fused, parts) else None
+        return fused if self._why_separate(fused, parts) is None else None
 
     def _is_suggested(self, group: Operators) -> bool:
         """Whether some contraction of a group is better fused with those before it; True where none follows another."""
@@ -242,8 +242,8 @@ class _Partition:
         """The fused chain if it is wanted; else None, and a cut that says why."""
         try:
             fused = self.part(self._sorted((*producer.operators, *consumer.operators)))
-        except PlanningError as problem:
-            self.cuts[tensor] = self._cut(tensor, problem.why or problem.message)
+        except Unplannable as problem:
+            self.cuts[tensor] = self._cut(tensor, problem.reason)
             return None
         if reason := self._why_separate(fused, [producer, consumer]):
             separate = separate_price((producer.price, consumer.price)).seconds
@@ -251,17 +251,14 @@ class _Partition:
             return None
         return fused
 
-    def _why_separate(self, fused: _Part, separate: list[_Part]) -> str:
-        """Why a fused chain is not wanted; empty if it is."""
-        if self.fuse:
-            return ""
-        if not self._is_slower(fused, separate):
-            return ""
+    def _why_separate(self, fused: _Part, separate: list[_Part]) -> SeparateFaster | FewerBlocks | None:
+        """Why a fused chain is not wanted; None if it is."""
+        if self.fuse or not self._is_slower(fused, separate):
+            return None
         if fused.price.seconds > separate_price(part.price for part in separate).seconds:
-            return "the separate plans are faster"
+            return SeparateFaster()
         cores = self.machine.cores
-        together, apart = _microseconds(fused.price.on(cores)), _microseconds(self._separate_s(separate))
-        return f"fused, it has fewer blocks for threads: {together} on {cores} cores, apart {apart}"
+        return FewerBlocks(cores, fused.price.on(cores), self._separate_s(separate))
 
     def _is_slower(self, fused: _Part, separate: list[_Part]) -> bool:
         """Whether apart gains what the price can tell on all cores: equal ones are fused, they need no memory in between.
@@ -277,21 +274,21 @@ class _Partition:
         """The time of several chains one after the other on all cores, in one call."""
         return sum(part.price.on(self.machine.cores) for part in parts) - (len(parts) - 1) * self.coefficients.call_s
 
-    def _obstacle(self, tensor: str) -> str:
+    def _barrier(self, tensor: str) -> CannotFuse | None:
         if self.fuse is False:
-            return "fusion is switched off"
+            return CannotFuse(Barrier.SWITCHED_OFF)
         if tensor in self.graph.outputs:
-            return "it is an output of the graph"
+            return CannotFuse(Barrier.GRAPH_OUTPUT)
         writer, readers = self.writers[tensor], self.readers[tensor]
         if reason := why_stored(self.tensors, tensor, [writer, *readers]):
             return reason
         if not all(index.is_axis() or not index.terms for index in writer.write.indices):
-            return f"{writer.name} writes several axes into one dimension of it"
+            return CannotFuse(Barrier.MERGED_DIMENSION, (writer.name,))
         if reason := lookups.why_stored(readers, tensor):
             return reason
-        return f"several operators read it: {', '.join(op.name for op in readers)}" if len(readers) > 1 else ""
+        return CannotFuse(Barrier.SEVERAL_READERS, tuple(op.name for op in readers)) if len(readers) > 1 else None
 
-    def _cut(self, tensor: str, reason: str) -> Cut:
+    def _cut(self, tensor: str, reason: CutReason) -> Cut:
         """A cut for which there is no fused plan: its price apart is that of the operators at both ends."""
         ends = [self.writers[tensor], *self.readers[tensor]]
         return Cut(tensor, float("inf"), self._separate(ends).seconds, reason)
@@ -311,8 +308,9 @@ class _Partition:
         if names not in self.plans:
             chain = self._chain(operators)
             first = self.planned.get(canonical_form(chain))
-            plan = (renamed_plan(first, chain) if first is not None else None) or self._new_plan(operators)
-            self.plans[names] = self.planned.setdefault(canonical_form(chain), plan) if first is None else plan
+            plan = bound_plan(first, chain, names_between(first.chain, chain)) if first is not None else self._new_plan(operators)
+            self.plans[names] = plan
+            self.planned.setdefault(canonical_form(chain), plan)
         return self.plans[names]
 
     def _new_plan(self, operators: Operators) -> Plan:
@@ -334,10 +332,6 @@ class _Partition:
 
     def _sorted(self, operators: tuple[Operator, ...] | list[Operator]) -> Operators:
         return tuple(sorted(operators, key=lambda operator: self.positions[operator.name]))
-
-
-def _microseconds(seconds: float) -> str:
-    return f"{seconds * 1e6:.1f} us"
 
 
 def _leading_to(operator: Operator, producers: Mapping[str, Operator]) -> Iterator[Operator]:

@@ -1,0 +1,168 @@
+"""Binding: plans of canonical chains, and the reasons in them, in the names of a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import assert_never
+
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.types import Chain
+from tilewright.plan.canonical import Names, renamed
+from tilewright.plan.reasons import (
+    Alternative,
+    CannotFuse,
+    CutReason,
+    EveryOperatorAlone,
+    FewerBlocks,
+    KeyLimit,
+    Loops,
+    NoMicroKernel,
+    NotExecutable,
+    OnePart,
+    OtherAlgorithm,
+    OtherKernel,
+    OtherLoops,
+    SeparateFaster,
+    Tiles,
+)
+from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
+from tilewright.plan.types import ContractionRoles, Cut, KeyBlocks, LevelPlan, OperatorPlan, Plan, Price, Rejected
+
+
+def bound_plan(plan: Plan, chain: Chain, names: Names) -> Plan:
+    """The plan of a chain of the same structure, in its names."""
+    tensors, operators = names.tensors, names.operators
+    return replace(
+        plan,
+        chain=chain,
+        schedule=_schedule(plan.schedule, names),
+        operators=tuple(_operator_plan(operator, names) for operator in plan.operators),
+        levels=tuple(_level(level, names) for level in plan.levels),
+        parallel_axes=_axes(plan.parallel_axes, names),
+        movements=tuple(replace(movement, tensor=tensors[movement.tensor]) for movement in plan.movements),
+        price=bound_price(plan.price, names),
+        unfused_price=bound_price(plan.unfused_price, names),
+        rejected=tuple(_rejected(rejected, names) for rejected in plan.rejected),
+        thinned_axes=_axes(plan.thinned_axes, names),
+        prefetched_inputs=tuple(tensors[tensor] for tensor in plan.prefetched_inputs),
+        prefetching_operators=tuple(operators[name] for name in plan.prefetching_operators),
+        non_temporal=tuple(operators[name] for name in plan.non_temporal),
+        key_blocks=plan.key_blocks and _key_blocks(plan.key_blocks, names),
+    )
+
+
+def bound_cut(cut: Cut, names: Names) -> Cut:
+    """A cut, in the names of other tensors and operators."""
+    return replace(cut, tensor=names.tensors[cut.tensor], reason=bound_reason(cut.reason, names))
+
+
+def bound_price(price: Price, names: Names) -> Price:
+    """A price, whose terms speak of operators."""
+    terms = (replace(term, operator=names.operators[term.operator]) if term.operator else term for term in price.terms)
+    return replace(price, terms=tuple(terms))
+
+
+def bound_reason(reason: CutReason, names: Names) -> CutReason:
+    """Why an edge is cut."""
+    match reason:
+        case CannotFuse():
+            return replace(reason, operators=tuple(names.operators[name] for name in reason.operators))
+        case NotExecutable(chain, schedule):
+            return NotExecutable(renamed(chain, names), _schedule(schedule, names))
+        case NoMicroKernel(operator):
+            return NoMicroKernel(names.operators[operator])
+        case SeparateFaster() | FewerBlocks():
+            return reason
+        case _:
+            assert_never(reason)
+
+
+def _alternative(alternative: Alternative, names: Names) -> Alternative:
+    match alternative:
+        case EveryOperatorAlone():
+            return alternative
+        case OnePart(axis):
+            return OnePart(names.axes[axis])
+        case OtherLoops(storage, loops):
+            return OtherLoops(storage, _loops(loops, names))
+        case OtherAlgorithm(algorithm, operator):
+            return OtherAlgorithm(algorithm, names.operators[operator])
+        case OtherKernel(kernel, operator):
+            return OtherKernel(kernel, names.operators[operator])
+        case _:
+            assert_never(alternative)
+
+
+def _loops(loops: Loops, names: Names) -> Loops:
+    operators = names.operators
+    return Loops(
+        _tiles(loops.outer, names),
+        tuple(names.tensors[tensor] for tensor in loops.line_buffered),
+        tuple((_tiles(tiles, names), tuple(operators[name] for name in around)) for tiles, around in loops.groups),
+        tuple((operators[name], _axes(axes, names)) for name, axes in loops.inner),
+    )
+
+
+def _rejected(rejected: Rejected, names: Names) -> Rejected:
+    return replace(rejected, alternative=_alternative(rejected.alternative, names))
+
+
+def _operator_plan(plan: OperatorPlan, names: Names) -> OperatorPlan:
+    epilogue_of = names.operators[plan.epilogue_of] if plan.epilogue_of else ""
+    roles = plan.roles and _roles(plan.roles, names)
+    return replace(plan, operator=names.operators[plan.operator], roles=roles, epilogue_of=epilogue_of)
+
+
+def _roles(roles: ContractionRoles, names: Names) -> ContractionRoles:
+    row, column, depth = (axis and names.axes[axis] for axis in (roles.row, roles.column, roles.depth))
+    return replace(roles, row=row, column=column, depth=depth, outer=_axes(roles.outer, names))
+
+
+def _level(level: LevelPlan, names: Names) -> LevelPlan:
+    return replace(level, order=_axes(level.order, names), tiles=_tiles(level.tiles, names))
+
+
+def _key_blocks(blocks: KeyBlocks, names: Names) -> KeyBlocks:
+    limits = tuple(_limit(limit, names) for limit in blocks.limits)
+    return replace(blocks, axis=names.axes[blocks.axis], limits=limits, rows=_tiles(blocks.rows, names))
+
+
+def _limit(limit: KeyLimit, names: Names) -> KeyLimit:
+    index = limit.constraint.index.substitute({axis: axis_index(name) for axis, name in names.axes.items()})
+    return KeyLimit(replace(limit.constraint, index=index), limit.tensor and names.tensors[limit.tensor])
+
+
+def _schedule(schedule: Schedule, names: Names) -> Schedule:
+    return replace(
+        schedule,
+        body=tuple(_node(node, names) for node in schedule.body),
+        storage=tuple((names.tensors[tensor], storage) for tensor, storage in schedule.storage),
+        split=schedule.split and names.axes[schedule.split],
+        ahead=tuple(_pack(pack, names) for pack in schedule.ahead),
+    )
+
+
+def _node(node: Node, names: Names) -> Node:
+    match node:
+        case Loop(axis, tile, body):
+            return Loop(names.axes[axis], tile, tuple(_node(inner, names) for inner in body))
+        case Compute(operator, when):
+            conditions = tuple(replace(condition, axis=names.axes[condition.axis]) for condition in when)
+            return Compute(names.operators[operator], conditions)
+        case Pack():
+            return _pack(node, names)
+        case _:
+            assert_never(node)
+
+
+def _pack(pack: Pack, names: Names) -> Pack:
+    return replace(pack, operator=names.operators[pack.operator])
+
+
+def _axes(axes: Iterable[str], names: Names) -> tuple[str, ...]:
+    return tuple(names.axes[axis] for axis in axes)
+
+
+def _tiles(tiles: Tiles, names: Names) -> Tiles:
+    return tuple((names.axes[axis], tile) for axis, tile in tiles)

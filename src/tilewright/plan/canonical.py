@@ -1,0 +1,87 @@
+"""Canonical chains: axes, tensors and operators are numbered, so that chains that differ in names only are equal.
+
+Planning asks nothing of names, and its answer to a canonical chain holds for every chain of that structure. Numbers are written
+as names that no graph has (`%a0`, `%t0`, `%op0`): whatever works on chains works on canonical ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from tilewright.graph.types import Access, Chain, Operator
+from tilewright.plan.chain_analysis import derived_once
+from tilewright.plan.chains import with_axes
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names of axes, tensors and operators, by other names for the same: by canonical numbers, as a rule."""
+
+    axes: Mapping[str, str]
+    tensors: Mapping[str, str]
+    operators: Mapping[str, str]
+    chain: str = ""
+
+    def inverse(self) -> Names:
+        """The other names by these."""
+        kinds = (self.axes, self.tensors, self.operators)
+        axes, tensors, operators = ({new: old for old, new in names.items()} for names in kinds)
+        return Names(axes, tensors, operators)
+
+
+@derived_once
+def canonical_form(chain: Chain) -> Chain:
+    """A chain with numbers for names: in the order of the operators, of their axes, and of the tensors of the chain."""
+    return renamed(chain, names_of(chain).inverse())
+
+
+def names_of(chain: Chain) -> Names:
+    """The names of a chain by canonical number."""
+    return Names(
+        _numbered("%a", chain.extents),
+        _numbered("%t", (tensor.name for tensor in chain.tensors)),
+        _numbered("%op", (operator.name for operator in chain.operators)),
+        chain.name,
+    )
+
+
+def names_between(old: Chain, new: Chain) -> Names:
+    """The names of a chain by those of another chain of equal structure.
+
+    >>> from tilewright.graph.builders.elementwise import body_of, elementwise
+    >>> from tilewright.graph.types import Tensor
+    >>> x = [Tensor(f"x{n}", (4,)) for n in (1, 2)]
+    >>> y = [elementwise(body_of("exp"), [x[n]], name=f"exp{n}", result=f"y{n}") for n in (0, 1)]
+    >>> first, second = (Chain("", (x[n], y[n][1]), (y[n][0],)) for n in (0, 1))
+    >>> names_between(first, second).tensors
+    {'x1': 'x2', 'y0': 'y1'}
+    """
+    before, after = names_of(old), names_of(new)
+    pairs = ((before.axes, after.axes), (before.tensors, after.tensors), (before.operators, after.operators))
+    axes, tensors, operators = (dict(zip(left.values(), right.values(), strict=True)) for left, right in pairs)
+    return Names(axes, tensors, operators, after.chain)
+
+
+def renamed(chain: Chain, names: Names) -> Chain:
+    """The chain in other names. The kinds of its operators, which are names as well, are left out."""
+    return Chain(
+        names.chain,
+        tuple(replace(tensor, name=names.tensors[tensor.name]) for tensor in chain.tensors),
+        tuple(_renamed_operator(operator, names) for operator in chain.operators),
+        tuple(names.tensors[name] for name in chain.constants),
+    )
+
+
+def _numbered(prefix: str, names: Iterable[str]) -> dict[str, str]:
+    return {f"{prefix}{number}": name for number, name in enumerate(names)}
+
+
+def _renamed_operator(operator: Operator, names: Names) -> Operator:
+    reads = tuple(_renamed_access(access, names) for access in operator.reads)
+    write = _renamed_access(operator.write, names)
+    return with_axes(replace(operator, name=names.operators[operator.name], kind="", reads=reads, write=write), names.axes)
+
+
+def _renamed_access(access: Access, names: Names) -> Access:
+    return replace(access, tensor=names.tensors[access.tensor])

@@ -1,0 +1,258 @@
+"""Reasons of a plan, as typed records: what lost and why, why an edge is cut, and what the terms of a price say of themselves.
+
+Records hold figures in the units of their fields, and operators, tensors and axes by name: `binding.py` gives them the names of a
+chain, `report/reasons.py` makes sentences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TypeAlias
+
+from tilewright.errors import PlanningError
+from tilewright.graph.conditions import Constraint
+from tilewright.graph.types import Chain
+from tilewright.plan.schedule import Schedule, Storage
+
+Tiles: TypeAlias = tuple[tuple[str, int], ...]
+"""Axes with the tiles of their loops, outermost first."""
+
+
+# What lost
+
+
+@dataclass(frozen=True, slots=True)
+class EveryOperatorAlone:
+    """A chain of its own for each operator, with intermediates in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnePart:
+    """A reduction along an axis that is not split."""
+
+    axis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """Loops of a schedule: those of all operators, of partially fused groups, and of each operator."""
+
+    outer: Tiles
+    line_buffered: tuple[str, ...] = ()
+    """Intermediates that have circular line buffers along the last of the outer loops."""
+    groups: tuple[tuple[Tiles, tuple[str, ...]], ...] = ()
+    """Loops with the operators that share them."""
+    inner: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Operators with the axes of their loops."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherLoops:
+    """A schedule of other loops."""
+
+    storage: Storage
+    """What becomes of intermediates in it."""
+    loops: Loops
+
+
+@dataclass(frozen=True, slots=True)
+class OtherKernel:
+    """Another micro kernel for an operator."""
+
+    kernel: str
+    operator: str
+
+
+@dataclass(frozen=True, slots=True)
+class OtherAlgorithm:
+    """Another way to compute an operator."""
+
+    algorithm: str
+    operator: str
+
+
+Alternative: TypeAlias = EveryOperatorAlone | OnePart | OtherLoops | OtherKernel | OtherAlgorithm
+"""What a plan could have been."""
+
+
+# Why it lost
+
+
+class Defeat(Enum):
+    """Why an alternative lost to the winner."""
+
+    THROUGH_MEMORY = auto()
+    """It is slower, since intermediates go through memory."""
+    MEMORY_BETWEEN = auto()
+    """It is not slower, but needs memory for intermediates."""
+    FEW_BLOCKS = auto()
+    """Threads would have too few blocks."""
+    DOES_NOT_FIT = auto()
+    """Its working set is larger than the usable share of a memory level."""
+    SLOWER = auto()
+    SLOWER_THAN = auto()
+    """It is slower than a winner that has a name."""
+    LITTLE_GAIN = auto()
+    """It gains too little for a loop more."""
+    EDGES_AND_RATE = auto()
+    """Its padded work at its rate takes longer."""
+    LATER_IN_REGISTRY = auto()
+    """It takes as long, and is registered later."""
+    NOT_PREFETCHED = auto()
+    """It leaves the operator's traffic without prefetches."""
+    LITTLE_GAIN_BY_PREFETCHES = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class LossReason:
+    """Why an alternative lost."""
+
+    defeat: Defeat
+    beside: str = ""
+    """The memory level that it does not fit, or the winner that it is slower than."""
+    is_bound: bool = False
+    """Whether its figure is only the least that it can cost."""
+
+
+# Why an edge is cut
+
+
+class Barrier(Enum):
+    """Why a tensor between operators goes through memory, whatever that costs."""
+
+    SWITCHED_OFF = auto()
+    """Fusion was not wanted."""
+    GRAPH_OUTPUT = auto()
+    ELEMENT_TYPE = auto()
+    """Its elements are stored in a type that vectors of float32 do not hold."""
+    EXACT_ARITHMETIC = auto()
+    """An operator at one of its ends is computed exactly, in a type of its own."""
+    MERGED_DIMENSION = auto()
+    """Its writer puts several axes into one dimension."""
+    DATA_POSITIONS = auto()
+    """A reader looks up positions in it, or with it."""
+    SEVERAL_READERS = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class CannotFuse:
+    """A barrier between two operators."""
+
+    barrier: Barrier
+    operators: tuple[str, ...] = ()
+    """Those that it is about."""
+    dtype: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotExecutable:
+    """A fused chain whose best schedule cannot be executed."""
+
+    chain: Chain
+    schedule: Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class NoMicroKernel:
+    """A contraction that none of the micro kernels can compute."""
+
+    operator: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeparateFaster:
+    """Separate plans that take less time on one thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class FewerBlocks:
+    """A fused chain with fewer blocks, which takes longer on all cores."""
+
+    cores: int
+    fused_s: float
+    separate_s: float
+
+
+CutReason: TypeAlias = CannotFuse | NotExecutable | NoMicroKernel | SeparateFaster | FewerBlocks
+"""Why an edge is cut."""
+
+
+class Unplannable(PlanningError):
+    """A chain that has no plan; `reason` says it of the edges inside, should they be cut."""
+
+    def __init__(self, message: str, *, reason: NotExecutable | NoMicroKernel, where: str, why: str = "", hint: str = "") -> None:
+        super().__init__(message, where=where, why=why, hint=hint)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class WholeGroup:
+    """What all operators of a group cost as one chain, and in the parts that they were cut into instead."""
+
+    operators: int
+    cores: int
+    whole_s: float
+    parts_s: float
+
+
+# What terms of a price say of themselves
+
+
+@dataclass(frozen=True, slots=True)
+class BeyondShare:
+    """Bytes that do not fit the usable share of a memory level."""
+
+    excess_bytes: int
+    level: str
+
+
+@dataclass(frozen=True, slots=True)
+class CombinedParts:
+    """Partial results that a second parallel region combines."""
+
+    parts: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelBlocks:
+    """How the blocks of a parallel region divide among cores, and what the region costs."""
+
+    blocks: int
+    cores: int
+    imbalance: float
+    """The share of the busiest core, in even shares."""
+    region_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadLines:
+    """Cache lines of the output that are stored without being read."""
+
+
+PriceNote: TypeAlias = BeyondShare | CombinedParts | ParallelBlocks | UnreadLines
+
+
+# What masks leave out
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLimit:
+    """What holds where a mask lets a row see a key."""
+
+    constraint: Constraint
+    tensor: str = ""
+    """Where an element is read from that the constraint speaks of."""
+
+
+# How rows meet loops
+
+
+@dataclass(frozen=True, slots=True)
+class CutRows:
+    """How a row-wise reduction meets loops that cut its rows."""
+
+    parts: Tiles
+    """Loops whose blocks are parts of their own, combined at the end."""
+    online: Tiles
+    """Loops from block to block of which its states are kept."""

@@ -1,0 +1,177 @@
+"""Sentences of the reasons that a plan records: what lost and why, why edges are cut, what masks and terms of a price say."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from tilewright.graph.scalar import Parameter
+from tilewright.plan.reasons import (
+    Alternative,
+    Barrier,
+    BeyondShare,
+    CannotFuse,
+    CombinedParts,
+    CutReason,
+    Defeat,
+    EveryOperatorAlone,
+    FewerBlocks,
+    KeyLimit,
+    Loops,
+    NoMicroKernel,
+    NotExecutable,
+    OnePart,
+    OtherAlgorithm,
+    OtherKernel,
+    OtherLoops,
+    ParallelBlocks,
+    PriceNote,
+    SeparateFaster,
+    Tiles,
+    UnreadLines,
+    WholeGroup,
+)
+from tilewright.plan.space.executability import why_not_executable
+from tilewright.plan.types import Cut, Rejected
+
+DEFEATS = {
+    Defeat.THROUGH_MEMORY: "intermediates go through memory",
+    Defeat.MEMORY_BETWEEN: "fused it needs no memory in between",
+    Defeat.FEW_BLOCKS: "too few blocks for threads",
+    Defeat.DOES_NOT_FIT: "does not fit its share of {beside}",
+    Defeat.SLOWER: "slower",
+    Defeat.SLOWER_THAN: "{beside} is faster",
+    Defeat.LITTLE_GAIN: "gains too little for another loop",
+    Defeat.EDGES_AND_RATE: "edges and rate",
+    Defeat.LATER_IN_REGISTRY: "equal, and behind it in the registry's order",
+    Defeat.NOT_PREFETCHED: "its traffic is not prefetched",
+    Defeat.LITTLE_GAIN_BY_PREFETCHES: "prefetching gains too little",
+}
+BARRIERS = {
+    Barrier.SWITCHED_OFF: "fusion is switched off",
+    Barrier.GRAPH_OUTPUT: "it is an output of the graph",
+    Barrier.ELEMENT_TYPE: "its elements are stored as {dtype}",
+    Barrier.EXACT_ARITHMETIC: "{operators} is computed exactly, in {dtype}",
+    Barrier.MERGED_DIMENSION: "{operators} writes several axes into one dimension of it",
+    Barrier.DATA_POSITIONS: "{operators} reads at positions that data gives",
+    Barrier.SEVERAL_READERS: "several operators read it: {operators}",
+}
+
+
+def alternative_text(alternative: Alternative) -> str:
+    """What lost.
+
+    >>> alternative_text(OtherKernel("matmul_generic_4x16", "scores"))
+    'micro kernel matmul_generic_4x16 for scores'
+    """
+    match alternative:
+        case EveryOperatorAlone():
+            return "every operator alone"
+        case OnePart(axis):
+            return f"{axis} in one part"
+        case OtherLoops(storage, loops):
+            return f"{storage.value}, {_loops_text(loops)}"
+        case OtherAlgorithm(algorithm, operator):
+            return f"{operator} by {algorithm}"
+        case OtherKernel(kernel, operator):
+            return f"micro kernel {kernel} for {operator}"
+        case _:
+            assert_never(alternative)
+
+
+def loss_text(rejected: Rejected) -> str:
+    """Why an alternative lost; of micro kernels it begins with the operator.
+
+    >>> loss_text(Rejected(OnePart("k"), 4, 16, "blocks", LossReason(Defeat.FEW_BLOCKS)))
+    'too few blocks for threads'
+    """
+    reason = rejected.reason
+    subject = f"{rejected.alternative.operator}: " if isinstance(rejected.alternative, OtherKernel) else ""
+    bound = "; the least it can cost" if reason.is_bound else ""
+    return f"{subject}{DEFEATS[reason.defeat].format(beside=reason.beside)}{bound}"
+
+
+def cut_text(cut: Cut) -> str:
+    """Why an edge is cut, and what its whole group of operators costs if that was found out.
+
+    >>> cut_text(Cut("y", float("inf"), 1e-6, CannotFuse(Barrier.SEVERAL_READERS, ("relu", "tanh"))))
+    'several operators read it: relu, tanh'
+    """
+    return "; ".join([_cut_reason_text(cut.reason), *([_whole_text(cut.whole)] if cut.whole is not None else [])])
+
+
+def _cut_reason_text(reason: CutReason) -> str:
+    match reason:
+        case CannotFuse(barrier, operators, dtype):
+            return BARRIERS[barrier].format(operators=", ".join(operators), dtype=dtype)
+        case NotExecutable(chain, schedule):
+            return why_not_executable(chain, schedule)
+        case NoMicroKernel(operator):
+            return f"no micro kernel can compute {operator}"
+        case SeparateFaster():
+            return "the separate plans are faster"
+        case FewerBlocks(cores, fused_s, separate_s):
+            times = f"{_microseconds(fused_s)} on {cores} cores, apart {_microseconds(separate_s)}"
+            return f"fused, it has fewer blocks for threads: {times}"
+        case _:
+            assert_never(reason)
+
+
+def note_text(note: PriceNote | None) -> str:
+    """What a term of a price says of itself; nothing without a note.
+
+    >>> note_text(ParallelBlocks(72, 18, 1.0, 2e-6))
+    '72 blocks; on 18 cores 1.00 x an even share, 2.0 us more'
+    """
+    match note:
+        case None:
+            return ""
+        case BeyondShare(excess_bytes, level):
+            return f"{excess_bytes} bytes beyond the share of {level}"
+        case CombinedParts(parts):
+            return f"of {parts} parts, in a second parallel region"
+        case ParallelBlocks(blocks, cores, imbalance, region_s):
+            count = f"{blocks} {'block' if blocks == 1 else 'blocks'}"
+            return f"{count}; on {cores} cores {imbalance:.2f} x an even share, {_microseconds(region_s)} more"
+        case UnreadLines():
+            return "lines of the output are not read"
+        case _:
+            assert_never(note)
+
+
+def limit_text(limit: KeyLimit) -> str:
+    """What holds where a mask lets a row see a key.
+
+    >>> from tilewright.graph.conditions import Constraint
+    >>> from tilewright.graph.index import axis
+    >>> limit_text(KeyLimit(Constraint(axis("m") - axis("l"))))
+    '-1*l + m >= 0'
+    """
+    leaves = ((datum.sign, datum.leaf) for datum in limit.constraint.data)
+    named = ((sign, leaf.name if isinstance(leaf, Parameter) else limit.tensor) for sign, leaf in leaves)
+    return " ".join([str(limit.constraint.index), *(f"{'+' if sign > 0 else '-'} {name}" for sign, name in named), ">= 0"])
+
+
+def _loops_text(loops: Loops) -> str:
+    shared = _tiles_text(loops.outer) or "no shared loop"
+    around = [f"{_tiles_text(tiles)} around {', '.join(operators)}" for tiles, operators in loops.groups]
+    below = [f"{operator}: {', '.join(axes)}" for operator, axes in loops.inner]
+    return "; ".join([shared, *_line_buffers(loops), *around, *below])
+
+
+def _line_buffers(loops: Loops) -> list[str]:
+    if not loops.line_buffered:
+        return []
+    return [f"{', '.join(loops.line_buffered)} in a circular line buffer along {loops.outer[-1][0]}"]
+
+
+def _tiles_text(tiles: Tiles) -> str:
+    return ", ".join(f"{axis} by {tile}" for axis, tile in tiles)
+
+
+def _whole_text(whole: WholeGroup) -> str:
+    times = f"{_microseconds(whole.whole_s)} on {whole.cores} cores, in these parts {_microseconds(whole.parts_s)}"
+    return f"all {whole.operators} operators as one chain: {times}"
+
+
+def _microseconds(seconds: float) -> str:
+    return f"{seconds * 1e6:.1f} us"
