@@ -70,7 +70,7 @@ def tiles(kernel: MicroKernel, compiler: str, k: int) -> Run:
     """Calls on the same full tile, from a loop in C."""
     rows, columns, count = kernel.rows, kernel.columns, STEPS_PER_RUN // k
     a, b, c = aligned(k, rows), aligned(k if kernel.right_by_columns else 1, columns), aligned(rows, columns)
-    left = (k, 1) if kernel.lanes_along == DEPTH else (1, rows)
+    left = (k, 1) if kernel.lanes_along == DEPTH or kernel.interleave > 1 else (1, rows)
     repeat = dialect_library(dialect_for("any", frozenset()), "gcc", REPEAT).repeat
     repeat.argtypes = [ctypes.c_void_p, ctypes.c_long, *argument_types(kernel)]
     function = ctypes.cast(load(kernel, compiler), ctypes.c_void_p)  # type: ignore[arg-type]

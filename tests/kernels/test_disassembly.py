@@ -31,7 +31,7 @@ MACHINES = {128: "x86-64-v2", 256: "x86-64-v2", 512: "x86-64-v4"}
 INSTRUCTION = re.compile(r"^\s+([0-9a-f]+):\s+(.*)$", re.MULTILINE)
 JUMP = re.compile(r"j[a-z]+\s+([0-9a-f]+)")
 LEAVES = re.compile(r"(notrack )?jmp|ret|ud2")
-ARITHMETIC = re.compile(r"v?(fmadd|mulps|addps)")
+ARITHMETIC = re.compile(r"v?(fmadd|mulps|addps|pmaddwd)")
 WIDE = re.compile(r"(?!v?mov[dq]\s).*[xyz]mm")
 """What handles a vector: movd and movq carry general registers, which GCC keeps in vector registers where some are free."""
 ON_STACK = re.compile(r"\(%rsp|-0x[0-9a-f]+\(%rbp")
@@ -174,7 +174,10 @@ def with_epilogue(product: Operator, extents: Mapping[str, int], plain: Plan, ke
     return [hand_plan(chain("ended", [sums, maps]), schedule, plain.machine, kernel)]
 
 
-@pytest.mark.parametrize(("kernel", "compiler"), _cases(kernel for kernel in registered() if kernel.reduction_loops == 1))
+PLANNED = [kernel for kernel in registered() if kernel.reduction_loops == 1 and kernel.interleave == 1]
+
+
+@pytest.mark.parametrize(("kernel", "compiler"), _cases(PLANNED))
 def test_no_vector_goes_through_the_stack_in_generated_code(kernel: MicroKernel, compiler: str) -> None:
     """There, constants are known and functions are inlined, so that registers are allocated anew.
 

@@ -188,7 +188,9 @@ class MicroKernel:
     """ISA features that the code needs, named as in `Machine.features`."""
     vector_bits: int
     peak_share: float
-    """Share of the peak of vectors of `vector_bits` that full tiles with k >= 64 reach (measured, see docs/kernels.md)."""
+    """Share of the peak of accumulators in vectors of `vector_bits` that tiles with k >= 64 reach (measured: docs/kernels.md).
+
+    Above 1 where an instruction takes several interleaved steps; sums of 32-bit integers have the peak of float32."""
     emit: Callable[[str, frozenset[tuple[int, int]] | None], KernelSource]
     symbol: str | None = None
     """The symbol that the source defines where it is fixed (an object file): `emit` then ignores the name it is given."""
@@ -251,9 +253,9 @@ class MicroKernel:
     def signature(self, name: str, epilogue: Epilogue | None = None, *, prefetching: bool = False) -> str:
         """The C signature of the function called `name`, with an epilogue or without.
 
-        >>> from tilewright.kernels import registered
-        >>> registered()[0].signature("product")
-        'void product(long k, const float *a, ... long accumulate)'
+        >>> from tilewright.kernels.int8.portable import KERNELS
+        >>> KERNELS[0].signature("product")
+        'void product(long k, const unsigned char *a, ..., const signed char *b, long b_row, int *c, ... long accumulate)'
         """
         return matrix_abi(
             name,
@@ -281,8 +283,8 @@ class MicroKernel:
     def declaration(self, name: str, epilogue: Epilogue | None = None) -> str:
         """The C declaration under which a caller in another translation unit calls the kernel by `name`, whatever its symbol.
 
-        >>> from tilewright.kernels import registered
-        >>> registered()[0].declaration("product")
+        >>> from tilewright.kernels.f32.portable import KERNELS
+        >>> KERNELS[0].declaration("product")
         'extern void product(long k, const float *a, ... long accumulate);'
         """
         label = f' __asm__("{self.symbol}")' if self.symbol else ""

@@ -34,8 +34,9 @@ def _problems(kernel: MicroKernel) -> Iterator[tuple[str, str, str]]:
     emit: Any = kernel.emit
     if not isinstance(features, frozenset):
         yield "features", "is not a frozenset of names", 'write frozenset({"avx2", "fma"}), with names as in /proc/cpuinfo'
-    if not 0 < kernel.peak_share <= 1:
-        yield "peak_share", "is not a share", "measure it, between 0 and 1: of the peak of vectors of vector_bits"
+    if not 0 < kernel.peak_share <= kernel.interleave:
+        most = f"between 0 and {kernel.interleave}"
+        yield "peak_share", "is not a share", f"measure it, {most}: of the peak of accumulators in vectors of vector_bits"
     if kernel.lanes_along not in (COLUMNS, DEPTH):
         yield "lanes_along", "is neither columns nor depth", f"choose from {COLUMNS}, {DEPTH}"
     if not set(kernel.prefetch) <= set(OperandRole):

@@ -1,0 +1,1 @@
+"""Matrix kernels of bfloat16, summed in float32."""

@@ -1,0 +1,32 @@
+"""bf16 x bf16 -> f32 matrix kernels for any GCC or Clang target: two steps of the depth in a lane, widened by shifts.
+
+Products and sums are those of float32 kernels on widened operands, bit for bit: in increasing steps, fused where the ISA can.
+"""
+
+from __future__ import annotations
+
+from tilewright.kernels.dialects.avx2 import DIALECT as AVX2
+from tilewright.kernels.dialects.avx512 import DIALECT as AVX512
+from tilewright.kernels.dialects.portable import DIALECT
+from tilewright.kernels.interleaved_product import Arithmetic, interleaved_product_kernel
+
+TEXT = """\
+#ifndef TW_BF16
+#define TW_BF16
+typedef tw_vec bf16_part;
+typedef unsigned tw_bf16_bits __attribute__((vector_size(4 * TW_LANES)));
+TW_INLINE bf16_part bf16_left_0(tw_int a) { return (bf16_part)((tw_bf16_bits)a << 16); }
+TW_INLINE bf16_part bf16_left_1(tw_int a) { return (bf16_part)((tw_bf16_bits)a & 0xffff0000u); }
+TW_INLINE bf16_part bf16_right_0(tw_int b) { return bf16_left_0(b); }
+TW_INLINE bf16_part bf16_right_1(tw_int b) { return bf16_left_1(b); }
+TW_INLINE tw_vec bf16_add(tw_vec sum, bf16_part a, bf16_part b) { return sum + a * b; }
+#endif
+"""
+BF16 = Arithmetic("bf16", ("bfloat16", "bfloat16", "float32"), 2, "tw_vec", TEXT)
+
+# Measured on one core of an AMD EPYC (Zen 5), GCC 12: see docs/kernels.md.
+KERNELS = (
+    interleaved_product_kernel(AVX512, BF16, 12, 2, peak_share=0.98),
+    interleaved_product_kernel(AVX2, BF16, 4, 2, peak_share=0.77),
+    interleaved_product_kernel(DIALECT, BF16, 3, 2, peak_share=0.56),
+)

@@ -1,0 +1,1 @@
+"""Matrix kernels of 8-bit integers, summed in 32 bits."""

@@ -1,0 +1,292 @@
+"""The outer-product matrix micro kernel of short elements, in C, for any vector dialect: lanes of 32 bits hold groups of steps.
+
+A lane of B is a group of `interleave` neighbouring steps of one column, and a group of A is broadcast: a step of the loop loads
+vectors of B, and multiplies each by the group of every row. What a product of two groups is stands in an `Arithmetic`: groups
+are taken apart into parts (for instance into even and odd bytes), and a part of A times a part of B is added to the sums.
+
+A step reads whole groups of A where rows are contiguous. The last steps of a depth that is no multiple of the group are gathered
+element by element, and so are all steps of other strides: correct, but slow. One function per (rows, vectors), in two forms:
+whole vectors, and a last vector that is loaded and stored in part; a third one, in parts, for strides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+from tilewright.errors import TilewrightError
+from tilewright.kernels.contract import ElementTypes, KernelSource, MicroKernel, SourceKind, matrix_abi
+from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
+from tilewright.kernels.f32.outer_product import PRODUCT, ROWS_PER_POINTER, TALL_REGISTERS, VARIANT
+
+LANE_BYTES = 4
+WORDS = """\
+#ifndef TW_WORDS
+#define TW_WORDS
+typedef int tw_word __attribute__((aligned(1), may_alias));
+typedef int tw_words_anywhere __attribute__((vector_size(4 * TW_LANES), aligned(1), may_alias));
+TW_INLINE tw_int tw_load_words(const void *p) { return *(const tw_words_anywhere *)p; }
+TW_INLINE void tw_store_words(void *p, tw_int v) { *(tw_words_anywhere *)p = v; }
+#if defined(__AVX2__) || defined(__AVX512F__)
+TW_INLINE tw_int tw_load_words_part(const void *p, long n) { return (tw_int)tw_load_part((const float *)p, n); }
+TW_INLINE void tw_store_words_part(void *p, tw_int v, long n) { tw_store_part((float *)p, (tw_vec)v, n); }
+#else
+TW_INLINE tw_int tw_load_words_part(const void *p, long n) {
+  const tw_word *words = p;
+  switch (n) {
+  case 1:
+    return (tw_int){words[0]};
+  case 2:
+    return (tw_int){words[0], words[1]};
+  case 3:
+    return (tw_int){words[0], words[1], words[2]};
+  default:
+    return tw_load_words(p);
+  }
+}
+TW_INLINE void tw_store_words_part(void *p, tw_int v, long n) {
+  for (long i = 0; i < n; i++)
+    ((tw_word *)p)[i] = v[i];
+}
+#endif
+#endif
+"""
+"""Vectors of 32-bit lanes, whatever they hold and wherever they lie; in part: 1 lane to all. Masked loads know no alignment;
+dialects without them have 4 lanes."""
+GATHER = """\
+/* `count` steps of a row as one group, zeros behind them. */
+TW_INLINE int {name}_group(const {type} *a, long a_column, long count) {{
+  unsigned group = 0;
+  for (long i = 0; i < count; i++)
+    group |= (unsigned)(unsigned {word})a[i * a_column] << ({bits} * i);
+  return (int)group;
+}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """What a product of two groups is, in C.
+
+    `text` defines, in the vocabulary of the dialects, the type `{prefix}_part`; for every number `i` of a part
+    `{prefix}_left_{i}(tw_int)` and `{prefix}_right_{i}(tw_int)`, that part of a vector of groups; and
+    `{prefix}_add(sum, left, right)`, the sum with the products of two parts. `sum_type` is the type of the sums, in lanes of 32
+    bits. The text may be repeated within a translation unit.
+    """
+
+    prefix: str
+    element_types: ElementTypes
+    parts: int
+    sum_type: str
+    text: str
+    features: frozenset[str] = frozenset()
+    """What it needs besides the dialect's features."""
+
+    @property
+    def interleave(self) -> int:
+        """Steps in a group."""
+        return LANE_BYTES // ELEMENT_BYTES[self.element_types[0]]
+
+
+def interleaved_product_kernel(
+    dialect: VectorDialect, arithmetic: Arithmetic, rows: int, vectors: int, *, peak_share: float
+) -> MicroKernel:
+    """Declare the kernel with a tile of rows x (vectors * dialect.lanes) elements.
+
+    `peak_share` is measured, as in `MicroKernel.peak_share`.
+    """
+
+    def emit(name: str, variants: frozenset[tuple[int, int]] | None) -> KernelSource:
+        return KernelSource(SourceKind.C, interleaved_product_text(dialect, arithmetic, rows, vectors, name, variants))
+
+    def of_shape(name: str, m: int, n: int) -> tuple[str, tuple[str, ...]]:
+        last = n % dialect.lanes
+        tile = GroupTile(arithmetic, name, m, -(-n // dialect.lanes), is_edge=bool(last))
+        return tile.function, (str(last),) if last else ()
+
+    columns = vectors * dialect.lanes
+    return MicroKernel(
+        name=f"matmul_{dialect.name}_{arithmetic.prefix}_{rows}x{columns}",
+        operation="matmul",
+        rows=rows,
+        columns=columns,
+        depth=arithmetic.interleave,
+        element_types=arithmetic.element_types,
+        architecture=dialect.architecture,
+        features=dialect.features | arithmetic.features,
+        vector_bits=dialect.vector_bits,
+        peak_share=peak_share,
+        emit=emit,
+        shares_accumulators=dialect.registers >= TALL_REGISTERS,
+        interleave=arithmetic.interleave,
+        of_shape=of_shape,
+    )
+
+
+def interleaved_product_text(
+    dialect: VectorDialect,
+    arithmetic: Arithmetic,
+    rows: int,
+    vectors: int,
+    name: str,
+    variants: frozenset[tuple[int, int]] | None,
+) -> str:
+    """The C of the function `name`, self-contained, with code for `variants` only (None: every shape of the tile).
+
+    A call with another shape traps.
+    """
+    every = {(m, v) for m in range(1, rows + 1) for v in range(1, vectors + 1)}
+    wanted = every if variants is None else set(variants)
+    if not wanted or not all(1 <= v <= vectors and 1 <= m <= rows * vectors // v for m, v in wanted):
+        raise TilewrightError(
+            f"shapes {sorted(wanted)} are not within the tile of {rows} rows by {vectors} vectors",
+            where=f"micro kernel {name}",
+            hint="ask for (rows, vectors) with at most as many vectors, and as many accumulators in all",
+        )
+    shapes = sorted(wanted, reverse=True)
+    strided = [GroupTile(arithmetic, name, m, v, is_edge=True, is_strided=True) for m, v in shapes]
+    tiles = [GroupTile(arithmetic, name, m, v, is_edge) for m, v in shapes for is_edge in (False, True)]
+    left = arithmetic.element_types[0]
+    word = {1: "char", 2: "short"}[ELEMENT_BYTES[left]]
+    gather = GATHER.format(name=name, type=C_TYPES[left], word=word, bits=8 * ELEMENT_BYTES[left])
+    functions = (tile.text() for tile in (*strided, *tiles))
+    return "\n".join([dialect.prelude, VARIANT, WORDS, arithmetic.text, gather, *functions, _dispatch(name, tiles, arithmetic)])
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTile:
+    """Statements of one shape, with a last vector in part (`is_edge`), for rows of A that are not contiguous (`is_strided`)."""
+
+    arithmetic: Arithmetic
+    name: str
+    rows: int
+    vectors: int
+    is_edge: bool
+    is_strided: bool = False
+
+    @property
+    def function(self) -> str:
+        """The name of the function of this shape."""
+        form = "_strided" if self.is_strided else "_edge" * self.is_edge
+        return f"{self.name}_{self.rows}x{self.vectors}{form}"
+
+    def text(self) -> str:
+        """The function. What gathers is never inlined: it needs registers."""
+        left, right, result = (C_TYPES[element_type] for element_type in self.arithmetic.element_types)
+        kind = "static __attribute__((noinline))" if self.is_strided else "TW_VARIANT"
+        last = ", long last" * self.is_edge
+        return "\n".join(
+            [
+                f"{kind} void {self.function}(long k, const {left} *a, long a_row, long a_column,",
+                f"    const {right} *b, long b_row, {result} *c, long c_row, long accumulate{last}) {{",
+                *([] if self.is_strided else self.without_strides()),
+                *(["  const long a_row_3 = 3 * a_row;"] if self.rows >= ROWS_PER_POINTER else []),
+                *self.declarations(),
+                *(self.strided_loop() if self.is_strided else self.contiguous_loop()),
+                *self.finish(),
+                "}",
+                "",
+            ]
+        )
+
+    def without_strides(self) -> Iterator[str]:
+        """Leave rows of A that are not contiguous to the form for them."""
+        strided = replace(self, is_edge=True, is_strided=True)
+        yield "  if (a_column != 1) {"
+        yield f"    {strided.function}({', '.join(PRODUCT)}, {'last' if self.is_edge else 'TW_LANES'});"
+        yield "    return;"
+        yield "  }"
+
+    def declarations(self) -> Iterator[str]:
+        """Pointers into A, and the sums."""
+        left = C_TYPES[self.arithmetic.element_types[0]]
+        yield from (f"  const {left} *a_{i} = a + {i} * a_row;" for i in self._pointer_rows())
+        for i in range(self.rows):
+            yield f"  {self.arithmetic.sum_type} {', '.join(f'sum_{i}_{j} = {{0}}' for j in range(self.vectors))};"
+
+    def contiguous_loop(self) -> Iterator[str]:
+        """Whole groups, then the steps that are left."""
+        h = self.arithmetic.interleave
+        yield f"  const long rest = k % {h};"
+        yield f"  for (long p = 0; p + {h} <= k; p += {h}) {{"
+        yield from self.step("*(const tw_word *)({place})")
+        yield from self.advance(str(h))
+        yield "  }"
+        yield "  if (rest) {"
+        yield from self.step(f"{self.name}_group({{place}}, 1, rest)")
+        yield "  }"
+
+    def strided_loop(self) -> Iterator[str]:
+        """All groups, element by element."""
+        h = self.arithmetic.interleave
+        yield f"  for (long p = 0; p < k; p += {h}) {{"
+        yield f"    const long count = k - p < {h} ? k - p : {h};"
+        yield from self.step(f"{self.name}_group({{place}}, a_column, count)")
+        yield from self.advance("count * a_column")
+        yield "  }"
+
+    def step(self, group: str) -> Iterator[str]:
+        """One group of every row, read as `group` says, times the groups of every column."""
+        prefix, parts = self.arithmetic.prefix, range(self.arithmetic.parts)
+        for j in range(self.vectors):
+            yield f"    tw_int b_{j} = {self._load('b', j, self.arithmetic.element_types[1])};"
+            yield f"    TW_KEEP(b_{j});"
+            yield from (f"    const {prefix}_part b_{j}_{part} = {prefix}_right_{part}(b_{j});" for part in parts)
+        for i in range(self.rows):
+            yield f"    const tw_int a_{i}_p = tw_splat_int({group.format(place=self._place(i))});"
+            for part in parts:
+                yield f"    const {prefix}_part a_{i}_{part} = {prefix}_left_{part}(a_{i}_p);"
+                yield from (
+                    f"    sum_{i}_{j} = {prefix}_add(sum_{i}_{j}, a_{i}_{part}, b_{j}_{part});" for j in range(self.vectors)
+                )
+
+    def advance(self, by: str) -> Iterator[str]:
+        """Move on to the next group."""
+        for i in self._pointer_rows():
+            yield f"    a_{i} += {by};"
+            yield f"    TW_OPAQUE(a_{i});"
+        yield "    b += b_row;"
+
+    def finish(self) -> Iterator[str]:
+        """Add C where asked to, and store."""
+        result, sums = self.arithmetic.element_types[2], self.arithmetic.sum_type
+        yield "  if (accumulate) {"
+        for i, j in self._places():
+            yield f"    sum_{i}_{j} = ({sums}){self._load(f'c + {i} * c_row', j, result)} + sum_{i}_{j};"
+        yield "  }"
+        for i, j in self._places():
+            address, value = f"c + {i} * c_row + {j} * TW_LANES", f"(tw_int)sum_{i}_{j}"
+            is_part = self.is_edge and j == self.vectors - 1
+            yield f"  tw_store_words_part({address}, {value}, last);" if is_part else f"  tw_store_words({address}, {value});"
+
+    def _load(self, pointer: str, vector: int, element_type: str) -> str:
+        address = f"{pointer} + {vector} * TW_LANES * {LANE_BYTES // ELEMENT_BYTES[element_type]}"
+        is_part = self.is_edge and vector == self.vectors - 1
+        return f"tw_load_words_part({address}, last)" if is_part else f"tw_load_words({address})"
+
+    def _places(self) -> Iterator[tuple[int, int]]:
+        """(row, vector) of every accumulator."""
+        return product(range(self.rows), range(self.vectors))
+
+    def _pointer_rows(self) -> range:
+        return range(0, self.rows, ROWS_PER_POINTER)
+
+    def _place(self, row: int) -> str:
+        offset = row % ROWS_PER_POINTER
+        return f"a_{row - offset} + {('0', 'a_row', '2 * a_row', 'a_row_3')[offset]}"
+
+
+def _dispatch(name: str, tiles: list[GroupTile], arithmetic: Arithmetic) -> str:
+    """The function of the ABI: choose by m, by the number of vectors that n needs, and by whether they are whole."""
+    lines = [
+        matrix_abi(name, element_types=arithmetic.element_types) + " {",
+        "  const long vectors = (n + TW_LANES - 1) / TW_LANES, last = n - (vectors - 1) * TW_LANES;",
+        "  switch ((m * 256 + vectors) * 2 + (last < TW_LANES)) {",
+    ]
+    for tile in tiles:
+        arguments = ", ".join([*PRODUCT, *(["last"] if tile.is_edge else [])])
+        lines += [f"  case ({tile.rows} * 256 + {tile.vectors}) * 2 + {int(tile.is_edge)}:", f"    {tile.function}({arguments});"]
+        lines += ["    return;"]
+    return "\n".join([*lines, "  default:", "    __builtin_trap();", "  }", "}", ""])
