@@ -45,6 +45,7 @@ def render(machine: Machine, microarchitecture: str = "") -> str:
         f"{machine.vector_registers} registers of {machine.vector_bits} bits, {machine.fma_per_cycle} multiply-adds per cycle"
     )
     lines += section("vectors", [vectors])
+    lines += section("core", [_core(machine)])
     lines += section("cores", [f"{machine.cores} usable"])
     lines += section("clock", [f"{machine.frequency_hz / 1e9:.2f} GHz ({machine.frequency_source.value})"])
     lines += section("peak", _peaks(machine))
@@ -69,6 +70,10 @@ def as_record(machine: Machine) -> dict[str, Any]:
         "vector_bits": machine.vector_bits,
         "vector_registers": machine.vector_registers,
         "fma_per_cycle": machine.fma_per_cycle,
+        "fma_latency_cycles": machine.fma_latency_cycles,
+        "loads_per_cycle": machine.loads_per_cycle,
+        "page_bytes": machine.page_bytes,
+        "tlb_entries": machine.tlb_entries,
         "frequency_hz": machine.frequency_hz,
         "frequency_source": machine.frequency_source.value,
         "peak_flops_per_s": dict(machine.peak_flops_per_s),
@@ -99,6 +104,12 @@ def _isa(machine: Machine) -> str:
     beyond = machine.features - (isa.LEVELS[level] if level else frozenset())
     names = " ".join(sorted(beyond))
     return f"{machine.architecture}: {level or ''} {names}".replace("  ", " ").strip()
+
+
+def _core(machine: Machine) -> str:
+    """What is neither vectors nor caches."""
+    loads = f"{machine.loads_per_cycle} vector loads per cycle, a multiply-add takes {machine.fma_latency_cycles} cycles"
+    return f"{loads}; pages of {_size(machine.page_bytes)}, {machine.tlb_entries} of them in the TLB"
 
 
 def _peaks(machine: Machine) -> list[str]:

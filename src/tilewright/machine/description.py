@@ -101,6 +101,16 @@ class Description:
     peak_source: Source
     frequency_source: Source = Source.DATASHEET
     parallel_region_source: Source = Source.DATASHEET
+    fma_latency_cycles: int = 4
+    """From the start of a multiply-add to the start of one that needs its result: 4 on Intel cores since Skylake, on AMD's since
+    Zen 3 (agner.org, Instruction tables), and on Neoverse V1 and V2 (Software Optimization Guides)."""
+    loads_per_cycle: int = 2
+    """Full-width vector loads that one core starts per cycle."""
+    page_bytes: int = 4096
+    """Of ordinary pages, which prefetchers of the hardware do not cross."""
+    tlb_entries: int = 64
+    """Pages that the first-level data TLB holds: 64 on Intel cores from Haswell to Ice Lake (Intel Optimization Reference
+    Manual). The price is fitted with this figure."""
     device: str = CPU
     """What executes generated code; it decides the backend (`backends/`)."""
 

@@ -9,6 +9,7 @@ Every reader takes the root of the file tree, so that other machines can be desc
 from __future__ import annotations
 
 import math
+import os
 import platform
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,6 +119,7 @@ def _machine(
         levels=_levels(reported, cpus, cores, unit.bits / 8 * unit.fma_per_cycle * clock_hz),
         peak_source=Source.DATASHEET,
         frequency_source=Source.DETECTED if frequency_hz else Source.DATASHEET,
+        page_bytes=os.sysconf("SC_PAGE_SIZE"),
     )
 
 

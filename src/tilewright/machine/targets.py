@@ -9,12 +9,13 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Mapping
+from dataclasses import fields
 from importlib import resources
 from typing import Any
 
 from tilewright.errors import TilewrightError
 from tilewright.machine import isa
-from tilewright.machine.description import CPU, Description, Filling, MemoryLevel, Source, usable_share
+from tilewright.machine.description import Description, Filling, MemoryLevel, Source, usable_share
 
 SUFFIX = ".toml"
 MACHINE_FIELDS: dict[str, type] = {
@@ -26,9 +27,19 @@ MACHINE_FIELDS: dict[str, type] = {
     "vector_registers": int,
     "fma_per_cycle": int,
     "parallel_region_s": float,
+    "fma_latency_cycles": int,
+    "loads_per_cycle": int,
+    "page_bytes": int,
+    "tlb_entries": int,
     "device": str,
     "levels": list,
 }
+OPTIONAL: dict[str, Any] = {
+    field.name: field.default
+    for field in fields(Description)
+    if field.name in ("fma_latency_cycles", "loads_per_cycle", "page_bytes", "tlb_entries", "device")
+}
+"""Of the same, those that a file may leave out."""
 CACHE_FIELDS: dict[str, type] = {
     "name": str,
     "size_bytes": int,
@@ -92,7 +103,7 @@ def parse(name: str, text: str) -> Description:
     except tomllib.TOMLDecodeError as problem:
         raise InvalidTarget("a target file is not TOML", where=name + SUFFIX, why=str(problem)) from problem
     isa_level = document.pop("isa", None)
-    document = {"device": CPU, **document}
+    document = OPTIONAL | document
     _check(document, MACHINE_FIELDS, name)
     features = _features(isa_level, document, name)
     unit = isa.VectorUnit(document["vector_bits"], document["vector_registers"], document["fma_per_cycle"])
@@ -110,7 +121,7 @@ def parse(name: str, text: str) -> Description:
         parallel_region_s=float(document["parallel_region_s"]),
         levels=_levels(document["levels"], clock_hz, name),
         peak_source=Source.DATASHEET,
-        device=document["device"],
+        **{field: document[field] for field in OPTIONAL},
     )
 
 

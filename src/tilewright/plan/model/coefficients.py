@@ -59,12 +59,10 @@ class Coefficients:
     """Copying a vector that is contiguous in its source."""
     transpose_cycles_per_vector: float = 10.0
     """Gathering a vector of columns that are not contiguous in the source."""
-    pages_at_hand: int = 64
-    """Entries of the first-level data TLB (Intel Optimization Reference Manual, Skylake)."""
     page_cycles: float = 9.0
     """A row of a right operand that begins on another page than the row before: a stream that no prefetcher foresees."""
     lookup_cycles: float = 2.0
-    """A page that only the second-level TLB knows, beyond what other work hides of it."""
+    """A page that the first-level TLB does not hold, beyond what other work hides of it."""
     stream_cycles: float = 300.0
     """A page of a left operand that comes from memory: a latency that shows (1024x16x500000, Zen 5: 106 ms, 62 of arithmetic)."""
     run_cycles: float = 60.0

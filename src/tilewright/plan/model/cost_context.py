@@ -20,8 +20,6 @@ from tilewright.plan.regions.footprint import swept_elements
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.types import ContractionRoles
 
-PAGE_BYTES = 4096
-
 
 @dataclass(frozen=True, slots=True)
 class Operand:

@@ -1,7 +1,7 @@
 """Work of a micro kernel on a contraction: arithmetic with edges in rows and columns, and calls.
 
 A short tile costs what its busiest port takes per step of the reduction: fused multiply-adds (rows * vectors over units), loads
-(one vector of B per column vector, one broadcast of A per row, two a cycle), or the latency of one accumulator chain. All blocks
+(one vector of B per column vector, one broadcast of A per row), or the latency of one accumulator chain. All blocks
 of the depth but the first load C, too, which nothing overlaps. Where lanes run along the depth, a step is one vector of it: a
 load for every row and one for B, and at the end rows are folded.
 """
@@ -18,12 +18,6 @@ from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.arrays import Count, Quantity, as_integer
 from tilewright.plan.types import ContractionRoles
-
-FMA_LATENCY_CYCLES = 4
-
-
-LOADS_PER_CYCLE = 2
-
 
 FOLD_CYCLES = 40
 """End of a tile whose lanes run along the depth: 15 stages of two shuffles and an addition for 16 rows."""
@@ -81,7 +75,7 @@ def kernel_work(
         return _dot_work(operator, roles, kernel, machine, sizes, tiles)
 
     vectors_of = lanes(kernel)
-    full = _step_cycles(kernel.rows, kernel.columns // vectors_of, machine.fma_per_cycle)
+    full = _step_cycles(machine, kernel.rows, kernel.columns // vectors_of)
     steps: Quantity = 0
     calls: Quantity = 0
     added: Count = 0
@@ -89,7 +83,7 @@ def kernel_work(
         vectors = np.maximum(-(-columns // vectors_of), 1)
         for row_count, rows in _pieces_along(sizes, tiles, roles.row, _rows_for(kernel, vectors)):
             count = row_count * column_count
-            steps = steps + count * _step_cycles(rows, vectors, machine.fma_per_cycle) / full
+            steps = steps + count * _step_cycles(machine, rows, vectors) / full
             calls = calls + count
             added = added + count * rows * vectors
     depth: Count = sizes[roles.depth] if roles.depth is not None else 1
@@ -99,7 +93,7 @@ def kernel_work(
         outer = outer * sizes[axis]
     rate = machine.peak(kernel.element_types[2]) * kernel.machine_share(machine.vector_bits)
     step_seconds = 2 * kernel.rows * kernel.columns / rate
-    adding_s = added * (depth_blocks - 1) / (LOADS_PER_CYCLE * machine.frequency_hz)
+    adding_s = added * (depth_blocks - 1) / (machine.loads_per_cycle * machine.frequency_hz)
     return KernelWork((steps * depth * step_seconds + adding_s) * outer, calls * depth_blocks * outer)
 
 
@@ -133,7 +127,7 @@ def _dot_work(
     cycles: Quantity = 0
     calls: Quantity = 0
     for number, rows in _pieces_along(sizes, tiles, roles.row, kernel.rows):
-        step = _step_cycles(rows, 1, machine.fma_per_cycle) * slower
+        step = _step_cycles(machine, rows, 1) * slower
         cycles = cycles + number * (vectors * step + blocks * FOLD_CYCLES)
         calls = calls + number
     return KernelWork(cycles * (outer / machine.frequency_hz), calls * blocks * outer)
@@ -156,7 +150,7 @@ def _inner_work(
     calls: Quantity = 0
     for number, rows in _pieces_along(sizes, tiles, roles.row, kernel.rows):
         loads = kernel.columns + rows * kernel.rows
-        step = np.maximum(rows * kernel.columns / machine.fma_per_cycle, loads / LOADS_PER_CYCLE)
+        step = np.maximum(rows * kernel.columns / machine.fma_per_cycle, loads / machine.loads_per_cycle)
         cycles = cycles + number * (vectors * step + blocks * rows * FOLD_CYCLES)
         calls = calls + number
     every = column_tiles * outer
@@ -194,7 +188,7 @@ def flops(operator: Operator, sizes: Mapping[str, int]) -> int:
     return 2 * int(np.prod([sizes[axis.name] for axis in operator.axes], dtype=np.int64))
 
 
-def _step_cycles(rows: Count, vectors: Count, fma_per_cycle: int) -> Count:
-    arithmetic = rows * vectors / fma_per_cycle
-    loads = (rows + vectors) / LOADS_PER_CYCLE
-    return np.maximum(np.maximum(arithmetic, loads), FMA_LATENCY_CYCLES)
+def _step_cycles(machine: Machine, rows: Count, vectors: Count) -> Count:
+    arithmetic = rows * vectors / machine.fma_per_cycle
+    loads = (rows + vectors) / machine.loads_per_cycle
+    return np.maximum(np.maximum(arithmetic, loads), machine.fma_latency_cycles)

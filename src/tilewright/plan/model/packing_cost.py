@@ -20,7 +20,7 @@ from tilewright.plan.arrays import Count, Quantity, either
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.coefficients import Coefficients
-from tilewright.plan.model.cost_context import PAGE_BYTES, CostContext, Operand, compulsory_bytes, source_position
+from tilewright.plan.model.cost_context import CostContext, Operand, compulsory_bytes, source_position
 from tilewright.plan.model.kernel_work import pieces
 from tilewright.plan.model.traffic import ChainFigures, Footprints, kernel_tile, right_bytes, row_stride
 from tilewright.plan.regions.footprint import distinct_elements
@@ -76,7 +76,7 @@ def in_place_seconds(context: CostContext, operator: Operator, tiles: Mapping[st
     rows, _, depth = kernel_tile(context, operator, tiles)
     pages = depth * _page_share(context, operator)
     panels = calls / _calls_per_panel(context, operator, rows)
-    again = either(pages > context.coefficients.pages_at_hand, pages, 0) * (calls - panels)
+    again = either(pages > context.machine.tlb_entries, pages, 0) * (calls - panels)
     lookups = again * context.coefficients.lookup_cycles / context.machine.frequency_hz
     return pages * panels * _page_seconds(context) + lookups
 
@@ -197,7 +197,7 @@ def _page_share(context: CostContext, operator: Operator) -> float:
     """The share of the right operand's rows that lie on another page than the row before, beyond that of a packed panel."""
     apart = right_bytes(context, operator) * row_stride(context, operator)
     packed = context.packed_bytes(operator.name) * context.kernels[operator.name].columns
-    return max(0.0, min(1.0, apart / PAGE_BYTES) - packed / PAGE_BYTES)
+    return max(0.0, min(1.0, apart / context.machine.page_bytes) - packed / context.machine.page_bytes)
 
 
 def _page_seconds(context: CostContext) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 from tilewright.graph.types import Access, Operator
 from tilewright.plan.arrays import Count, Quantity, either
 from tilewright.plan.element_types import held_bytes
-from tilewright.plan.model.cost_context import PAGE_BYTES, CostContext
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.traffic import axis_stride, kernel_tile
 
 FOLLOWED_ROWS = 16
@@ -54,6 +54,6 @@ def _comes_from_memory(context: CostContext, operator: Operator) -> bool:
 
 def _pages(context: CostContext, operator: Operator, access: Access, size_bytes: Quantity, run: Count) -> Quantity:
     """How often another page begins where so many bytes are visited in rows of `run` elements."""
-    element = held_bytes(context.chain, access.tensor)
-    apart = min(1.0, element * axis_stride(context, access, context.roles[operator.name].row) / PAGE_BYTES)
-    return size_bytes / (element * run) * np.maximum(apart, element * run / PAGE_BYTES)
+    element, page_bytes = held_bytes(context.chain, access.tensor), context.machine.page_bytes
+    apart = min(1.0, element * axis_stride(context, access, context.roles[operator.name].row) / page_bytes)
+    return size_bytes / (element * run) * np.maximum(apart, element * run / page_bytes)

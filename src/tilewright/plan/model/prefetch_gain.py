@@ -19,7 +19,7 @@ from tilewright.graph.types import Operator, element_bytes
 from tilewright.kernels.contract import MicroKernel, OperandRole
 from tilewright.plan.arrays import Count, Quantity
 from tilewright.plan.element_types import held_bytes
-from tilewright.plan.model.cost_context import PAGE_BYTES, CostContext
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.operands_read_once import FEW_ROWS
 from tilewright.plan.model.packing_cost import packs_ahead, packs_now
 from tilewright.plan.model.traffic import axis_stride, kernel_tile, right_bytes
@@ -130,7 +130,7 @@ def _near(context: CostContext, operator: Operator, operand: OperandRole) -> flo
         apart = held_bytes(context.chain, operator.write.tensor) * axis_stride(context, operator.write, roles.row)
     elif operand is OperandRole.RIGHT and context.kernels[operator.name].right_by_columns:
         apart = right_bytes(context, operator) * (int(np.max(context.sizes[roles.depth])) if roles.depth is not None else 1)
-    return max(0.0, 1.0 - apart / PAGE_BYTES)
+    return max(0.0, 1.0 - apart / context.machine.page_bytes)
 
 
 def _place(context: CostContext, operator: Operator, operand: OperandRole) -> int:
