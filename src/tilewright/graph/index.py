@@ -11,7 +11,7 @@ divisors m and n:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 
@@ -51,6 +51,11 @@ class Index:
 
     terms: tuple[tuple[Atom, int], ...] = ()
     constant: int = 0
+    _axes: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        inner = (frozenset((atom,)) if isinstance(atom, str) else atom.dividend.axes() for atom, _ in self.terms)
+        object.__setattr__(self, "_axes", frozenset().union(*inner))
 
     def __add__(self, other: Index | int) -> Index:
         other = constant(other) if isinstance(other, int) else other
@@ -67,8 +72,7 @@ class Index:
 
     def axes(self) -> frozenset[str]:
         """The names of all axes in it, those inside divisions included."""
-        inner = (frozenset((atom,)) if isinstance(atom, str) else atom.dividend.axes() for atom, _ in self.terms)
-        return frozenset().union(*inner)
+        return self._axes
 
     def is_affine(self) -> bool:
         """Whether no division or remainder is left in it."""

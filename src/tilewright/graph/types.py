@@ -82,10 +82,14 @@ class Access:
     Negative elements count from the end of the dimension. A sum outside of the dimension (0..extent - 1), at a point where the
     access is real, is an error of the call.
     """
+    _axes: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_axes", frozenset().union(*(index.axes() for index in self.indices)))
 
     def axes(self) -> frozenset[str]:
         """The names of the axes that it depends on."""
-        return frozenset().union(*(index.axes() for index in self.indices))
+        return self._axes
 
     def innermost(self) -> str | None:
         """The axis along which neighbours lie side by side, in the last dimension that is not at a constant; None without one."""

@@ -20,17 +20,41 @@ Condition: TypeAlias = bool | npt.NDArray[np.bool_]
 
 Value = TypeVar("Value", Count, Quantity, Condition)
 
+_TRUTHS = (bool, np.bool_)
+
 
 def either(condition: Condition, this: Value, that: Value) -> Value:
     """`this` where the condition holds, else `that`; plain values stay plain."""
-    if isinstance(condition, bool | np.bool_):
+    if isinstance(condition, _TRUTHS):
         return this if condition else that
     return np.where(condition, this, that)
 
 
+def minimum(this: Value, that: Value) -> Value:
+    """The smaller of each pair, not a number if either is none; plain values stay plain, which takes far less time.
+
+    >>> minimum(3, 5), minimum(np.array([3, 7]), 5).tolist()
+    (3, [3, 5])
+    """
+    if isinstance(this, np.ndarray) or isinstance(that, np.ndarray):
+        return np.minimum(this, that)
+    return this if this <= that or this != this else that
+
+
+def maximum(this: Value, that: Value) -> Value:
+    """The larger of each pair, not a number if either is none; plain values stay plain.
+
+    >>> maximum(3, 5), maximum(np.array([3, 7]), 5).tolist()
+    (5, [5, 7])
+    """
+    if isinstance(this, np.ndarray) or isinstance(that, np.ndarray):
+        return np.maximum(this, that)
+    return this if this >= that or this != this else that
+
+
 def as_integer(value: Count) -> Count:
     """A Python integer in place of a NumPy scalar; arrays stay as they are."""
-    return int(value) if np.ndim(value) == 0 else value
+    return value if isinstance(value, np.ndarray) and value.ndim else int(value)
 
 
 def product(counts: Iterable[Count]) -> Count:
@@ -43,4 +67,4 @@ def product(counts: Iterable[Count]) -> Count:
 
 def expanded(count: Value, more: int) -> Value:
     """An array with so many dimensions behind its own; plain values stay plain."""
-    return np.reshape(count, np.shape(count) + (1,) * more) if np.ndim(count) else count
+    return count.reshape(count.shape + (1,) * more) if isinstance(count, np.ndarray) and count.ndim else count

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
 from itertools import pairwise
-
-import numpy as np
 
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel, OperandRole
 from tilewright.machine.machine import Machine
-from tilewright.plan.arrays import Count, Quantity, product
+from tilewright.plan.arrays import Count, Quantity, maximum, minimum, product
 from tilewright.plan.chains import axis_names
 from tilewright.plan.counts import Counted, count, count_elements
 from tilewright.plan.model.cost_context import CostContext, seconds_at_peak, source_position
@@ -159,8 +156,9 @@ def _guarded_traffic(
 def seconds(context: CostContext, work: Work) -> Quantity:
     """The price of one operator's work."""
     times = traffic_seconds(context, work)
-    overlapped = (context.coefficients.overlapped_traffic * time for time in times.values())
-    longest = reduce(np.maximum, overlapped, work.arithmetic_s + work.functions_s)
+    longest: Quantity = work.arithmetic_s + work.functions_s
+    for time in times.values():
+        longest = maximum(longest, context.coefficients.overlapped_traffic * time)
     beside = work.packing_s + work.overhead_s + work.prefetch_s + work.line_buffer_s
     price: Quantity = longest + visible_seconds(context, times) + beside
     count(Counted.PRICINGS)
@@ -181,7 +179,7 @@ def least_work(context: CostContext, operator: Operator, block: Block) -> Work:
     packing = least_packing_seconds(context, operator, block.footprints, block.tiles, block.calls)
     functions = block.functions_s
     if softmax_weights(operator) is not None:
-        functions = np.minimum(functions, weight_seconds(context, operator))
+        functions = minimum(functions, weight_seconds(context, operator))
     return Work(block.arithmetic_s, functions, packing, overhead, traffic)
 
 

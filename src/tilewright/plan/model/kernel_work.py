@@ -16,7 +16,7 @@ import numpy as np
 from tilewright.graph.types import Access, Operator, element_bytes
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.machine.machine import Machine
-from tilewright.plan.arrays import Count, Quantity, as_integer
+from tilewright.plan.arrays import Count, Quantity, as_integer, maximum, minimum
 from tilewright.plan.types import ContractionRoles
 
 FOLD_CYCLES = 40
@@ -46,14 +46,14 @@ def pieces(size: Count, tile: Count, step: Count) -> Pieces:
     >>> pieces(100, 40, 16)
     ((5, 16), (2, 8), (1, 4))
     """
-    tile = np.minimum(tile, size)
-    blocks: Count = size // np.maximum(tile, 1)
-    last: Count = size % np.maximum(tile, 1)
+    tile = minimum(tile, size)
+    blocks: Count = size // maximum(tile, 1)
+    last: Count = size % maximum(tile, 1)
     number: Count = blocks * (tile // step) + last // step
     return (
         (as_integer(number), step),
-        (as_integer(blocks * np.minimum(tile % step, 1)), as_integer(tile % step)),
-        (as_integer(np.minimum(last % step, 1)), as_integer(last % step)),
+        (as_integer(blocks * minimum(tile % step, 1)), as_integer(tile % step)),
+        (as_integer(minimum(last % step, 1)), as_integer(last % step)),
     )
 
 
@@ -80,14 +80,14 @@ def kernel_work(
     calls: Quantity = 0
     added: Count = 0
     for column_count, columns in _pieces_along(sizes, tiles, roles.column, kernel.columns):
-        vectors = np.maximum(-(-columns // vectors_of), 1)
+        vectors = maximum(-(-columns // vectors_of), 1)
         for row_count, rows in _pieces_along(sizes, tiles, roles.row, _rows_for(kernel, vectors)):
             count = row_count * column_count
             steps = steps + count * _step_cycles(machine, rows, vectors) / full
             calls = calls + count
             added = added + count * rows * vectors
     depth: Count = sizes[roles.depth] if roles.depth is not None else 1
-    depth_blocks = -(-depth // np.maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
+    depth_blocks = -(-depth // maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
     outer: Count = 1
     for axis in roles.outer:
         outer = outer * sizes[axis]
@@ -118,7 +118,7 @@ def _dot_work(
         return _inner_work(roles, kernel, machine, sizes, tiles)
     depths = _pieces_along(sizes, tiles, roles.depth, kernel.lanes)
     vectors = sum(number * -(-length // kernel.lanes) for number, length in depths)
-    blocks = -(-sizes[roles.depth] // np.maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
+    blocks = -(-sizes[roles.depth] // maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
     gathered = [read for read in (roles.left, roles.right) if not is_contiguous(operator.reads[read], roles.depth, sizes)]
     slower = 2 * kernel.lanes if gathered else 1
     outer: Count = 1
@@ -140,9 +140,9 @@ def _inner_work(
 
     depths = _pieces_along(sizes, tiles, roles.depth, kernel.lanes)
     vectors = sum(number * -(-length // kernel.lanes) for number, length in depths)
-    blocks = -(-sizes[roles.depth] // np.maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
+    blocks = -(-sizes[roles.depth] // maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
     columns = _pieces_along(sizes, tiles, roles.column, kernel.columns)
-    column_tiles = sum(number * np.minimum(length, 1) for number, length in columns)
+    column_tiles = sum(number * minimum(length, 1) for number, length in columns)
     outer: Count = 1
     for axis in roles.outer:
         outer = outer * sizes[axis]
@@ -150,7 +150,7 @@ def _inner_work(
     calls: Quantity = 0
     for number, rows in _pieces_along(sizes, tiles, roles.row, kernel.rows):
         loads = kernel.columns + rows * kernel.rows
-        step = np.maximum(rows * kernel.columns / machine.fma_per_cycle, loads / machine.loads_per_cycle)
+        step = maximum(rows * kernel.columns / machine.fma_per_cycle, loads / machine.loads_per_cycle)
         cycles = cycles + number * (vectors * step + blocks * rows * FOLD_CYCLES)
         calls = calls + number
     every = column_tiles * outer
@@ -188,7 +188,7 @@ def flops(operator: Operator, sizes: Mapping[str, int]) -> int:
     return 2 * int(np.prod([sizes[axis.name] for axis in operator.axes], dtype=np.int64))
 
 
-def _step_cycles(machine: Machine, rows: Count, vectors: Count) -> Count:
-    arithmetic = rows * vectors / machine.fma_per_cycle
-    loads = (rows + vectors) / machine.loads_per_cycle
-    return np.maximum(np.maximum(arithmetic, loads), machine.fma_latency_cycles)
+def _step_cycles(machine: Machine, rows: Count, vectors: Count) -> Quantity:
+    arithmetic: Quantity = rows * vectors / machine.fma_per_cycle
+    loads: Quantity = (rows + vectors) / machine.loads_per_cycle
+    return maximum(maximum(arithmetic, loads), float(machine.fma_latency_cycles))

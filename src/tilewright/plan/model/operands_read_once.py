@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tilewright.graph.types import Access, Operator
-from tilewright.plan.arrays import Count, Quantity, either
+from tilewright.plan.arrays import Count, Quantity, either, maximum
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.traffic import Footprints, right_bytes, row_stride
 
@@ -41,5 +41,5 @@ def run_seconds(context: CostContext, operator: Operator, block: Footprints, til
     place = context.read_number(operator, access)
     columns, stride = tiles[context.roles[operator.name].column or ""], row_stride(context, operator)
     apart = stride * right_bytes(context, operator) / context.machine.page_bytes
-    pages = block.swept[place] / np.maximum(columns, 1) * min(1.0, apart)
+    pages = block.swept[place] / maximum(columns, 1) * min(1.0, apart)
     return either(columns < stride, pages, 0) * context.coefficients.run_cycles / context.machine.frequency_hz

@@ -16,7 +16,7 @@ import numpy as np
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import DEPTH
 from tilewright.machine.machine import Machine
-from tilewright.plan.arrays import Count, Quantity, either
+from tilewright.plan.arrays import Count, Quantity, either, maximum, minimum
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.coefficients import Coefficients
@@ -89,7 +89,7 @@ def least_packing_seconds(
         return 0.0
     swept = block.swept[context.operands[operator.name].index(_right(context, operator))]
     once = swept * _seconds_per_element(context, operator)
-    return np.minimum(once, in_place_seconds(context, operator, tiles, calls)) if may_stay(context, operator) else once
+    return minimum(once, in_place_seconds(context, operator, tiles, calls)) if may_stay(context, operator) else once
 
 
 def transposing_seconds(
@@ -189,7 +189,7 @@ def _calls_per_panel(context: CostContext, operator: Operator, rows: Count) -> Q
     if row is None:
         return 1
     size, step = context.sizes[row], context.kernels[operator.name].rows
-    blocks: Count = -(-size // np.maximum(rows, 1))
+    blocks: Count = -(-size // maximum(rows, 1))
     return sum(number for number, _ in pieces(size, rows, step)) / blocks
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tilewright.graph.types import Access, Operator
-from tilewright.plan.arrays import Count, Quantity, either
+from tilewright.plan.arrays import Count, Quantity, either, maximum, minimum
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.traffic import axis_stride, kernel_tile
@@ -43,7 +43,7 @@ def target_page_seconds(context: CostContext, operator: Operator, moved: Moved, 
     kernel = context.kernels[operator.name]
     place = len(context.operands[operator.name]) - 1
     rows, columns, _ = kernel_tile(context, operator, tiles)
-    width = either(rows > max(kernel.rows, FOLLOWED_ROWS), np.minimum(columns, kernel.columns), columns)
+    width = either(rows > max(kernel.rows, FOLLOWED_ROWS), minimum(columns, kernel.columns), columns)
     pages = _pages(context, operator, operator.write, moved[context.cache_levels[-1].name][place], width)
     return pages * context.coefficients.page_cycles / context.machine.frequency_hz
 
@@ -56,4 +56,4 @@ def _pages(context: CostContext, operator: Operator, access: Access, size_bytes:
     """How often another page begins where so many bytes are visited in rows of `run` elements."""
     element, page_bytes = held_bytes(context.chain, access.tensor), context.machine.page_bytes
     apart = min(1.0, element * axis_stride(context, access, context.roles[operator.name].row) / page_bytes)
-    return size_bytes / (element * run) * np.maximum(apart, element * run / page_bytes)
+    return size_bytes / (element * run) * maximum(apart, element * run / page_bytes)

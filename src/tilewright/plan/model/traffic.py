@@ -15,11 +15,9 @@ from functools import reduce
 from itertools import pairwise
 from math import gcd, prod
 
-import numpy as np
-
 from tilewright.graph.types import Access, Operator, planned_extent
 from tilewright.machine.description import MemoryLevel
-from tilewright.plan.arrays import Condition, Count, either
+from tilewright.plan.arrays import Condition, Count, either, maximum, minimum
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost_context import CostContext, Operand
 from tilewright.plan.model.movement import tile_visits
@@ -70,7 +68,7 @@ def chain_figures(context: CostContext, view: ChainView) -> ChainFigures:
 
 def share_bytes(context: CostContext, level: MemoryLevel, blocks: Count) -> Count:
     """What one core has of a cache while the blocks of a plan run: cores that do not exist, or have no block, take no share."""
-    return level.size_bytes // np.minimum(min(level.shared_by_cores, context.machine.cores), blocks)
+    return level.size_bytes // minimum(min(level.shared_by_cores, context.machine.cores), blocks)
 
 
 def footprints(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Footprints:
@@ -121,7 +119,7 @@ def _overflowing(
     tile_bytes = context.operands[operator.name][number].element_bytes * block.tile[number]
     spread = tile_bytes * set_conflict(context, operator, fusion)
     behind = list(moved[fusion.name])
-    again = np.maximum(behind[number], moved[nearest.name][number])
+    again = maximum(behind[number], moved[nearest.name][number])
     behind[number] = either(spread > context.capacity_bytes, again, behind[number])
     return {**moved, fusion.name: tuple(behind)}
 
@@ -168,7 +166,7 @@ def _touched_bytes(context: CostContext, view: ChainView, depth: int) -> Count:
             if not operand.is_intermediate:
                 size_bytes = operand.element_bytes * distinct_elements(operand.access, box)
                 before = touched.get(operand.access.tensor)
-                touched[operand.access.tensor] = size_bytes if before is None else np.maximum(before, size_bytes)
+                touched[operand.access.tensor] = size_bytes if before is None else maximum(before, size_bytes)
     return sum(touched.values())
 
 

@@ -12,7 +12,7 @@ from functools import reduce
 import numpy as np
 
 from tilewright.graph.types import Access, Chain
-from tilewright.plan.arrays import Count, as_integer, product
+from tilewright.plan.arrays import Condition, Count, as_integer, either, maximum, minimum, product
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
 from tilewright.plan.element_types import ElementSize, held_bytes, in_elements
 from tilewright.plan.model.movement import outer_accesses
@@ -43,7 +43,7 @@ def working_set(
     )
     known: dict[Hashable, Count] = {}
     needs = [live + _resident(view, running, accesses, known, element_size) for running in view.operators]
-    return as_integer(reduce(np.maximum, needs))
+    return as_integer(reduce(maximum, needs))
 
 
 def _resident(
@@ -70,7 +70,7 @@ def literal_memory_use(view: ChainView) -> Count:
         sum(bounding_box(access, member.tiles) for access in (*dict.fromkeys(member.operator.reads), member.operator.write))
         for member in view.operators
     ]
-    return as_integer(reduce(np.maximum, sums))
+    return as_integer(reduce(maximum, sums))
 
 
 def live_bytes(view: ChainView) -> Count:
@@ -96,7 +96,7 @@ def held_sizes(view: ChainView, tensor: str) -> dict[str, Count]:
     views = [view.of(producer.name), *(view.of(consumer.name) for consumer in chain.consumers(tensor))]
     equal = equal_axes(chain, tensor)
     held: dict[str, Count] = {axis: view.sizes[axis] for axis in tensor_axes(producer.write)}
-    behind_barrier: Count = False
+    behind_barrier: Condition = False
     for loops in zip(*(member.loops for member in views), strict=False):
         loop = loops[0]
         if any(neighbour.node != loop.node for neighbour in loops):
@@ -104,8 +104,8 @@ def held_sizes(view: ChainView, tensor: str) -> dict[str, Count]:
         if loop.axis in views[0].regions:
             continue
         if loop.axis in equal:
-            tile = np.minimum(views[0].tiles[loop.axis], view.sizes[loop.axis])
-            held[loop.axis] = as_integer(np.where(behind_barrier, held[loop.axis], tile))
+            tile = minimum(views[0].tiles[loop.axis], view.sizes[loop.axis])
+            held[loop.axis] = either(behind_barrier, held[loop.axis], tile)
         elif _is_barrier(view, tensor, views, loop.axis):
             behind_barrier = behind_barrier | (loop.trips > 1)
     return {**held, **{axis: region.largest for axis, region in views[0].regions.items()}}
@@ -118,14 +118,14 @@ def _buffers(view: ChainView, groups: tuple[tuple[str, ...], ...], element_size:
     for group in groups:
         size = _group_elements(view, group) * max(element_size(view.chain, tensor) for tensor in group)
         lasts = is_lasting(view, group) if len(groups) > 1 else False
-        reused = np.maximum(reused, size * np.logical_not(lasts))
-        lasting = lasting + size * np.asarray(lasts, int)
+        reused = maximum(reused, either(lasts, 0, size))
+        lasting = lasting + either(lasts, size, 0)
     return reused + lasting
 
 
 def _group_elements(view: ChainView, group: tuple[str, ...]) -> Count:
     members = [held_sizes(view, tensor) for tensor in group]
-    sizes = [reduce(np.maximum, (held[axis] for held in members)) for axis in members[0]]
+    sizes = [reduce(maximum, (held[axis] for held in members)) for axis in members[0]]
     return as_integer(product(sizes))
 
 
@@ -142,20 +142,20 @@ def resident_elements(view: ChainView, running: OperatorView, owner: OperatorVie
     """Elements of an access's tile that stay while `running` works: all of it for the owner, else only if its reuse spans it."""
     if running.operator.name == owner.operator.name:
         return _tile_elements(view, owner, access)
-    reused: Count = False
-    reuse_ended: Count = False
+    reused: Condition = False
+    reuse_ended: Condition = False
     for loop in reversed(owner.running()):
         if loop.axis in access.axes():
             reuse_ended = reuse_ended | (loop.trips > 1)
         elif _runs_between(view, running, owner, loop):
-            reused = reused | (~np.asarray(reuse_ended) & (loop.trips > 1))
-    return _tile_elements(view, owner, access) * np.where(reused, 1, 0) if np.any(reused) else 0
+            reused = either(reuse_ended, reused, reused | (loop.trips > 1))
+    return either(reused, _tile_elements(view, owner, access), 0) if np.any(reused) else 0
 
 
 def _tile_elements(view: ChainView, owner: OperatorView, access: Access) -> Count:
     """The largest tile of an access."""
     largest = owner.largest()
-    return distinct_elements(access, {axis: np.minimum(largest[axis], view.sizes[axis]) for axis in access.axes()})
+    return distinct_elements(access, {axis: minimum(largest[axis], view.sizes[axis]) for axis in access.axes()})
 
 
 def _runs_between(view: ChainView, running: OperatorView, owner: OperatorView, loop: LoopView) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tilewright.graph.index import Index
 from tilewright.graph.types import Access
-from tilewright.plan.arrays import Count, as_integer, product
+from tilewright.plan.arrays import Count, as_integer, maximum, minimum, product
 
 
 def distinct_elements(access: Access, tiles: Mapping[str, Count]) -> Count:
@@ -36,7 +36,7 @@ def distinct_elements(access: Access, tiles: Mapping[str, Count]) -> Count:
     for part, axes in _independent(access):
         count = product(distinct_values(index, tiles) for index in part.indices)
         if len(part.indices) > 1:
-            count = np.minimum(count, product(tiles[name] for name in axes))
+            count = minimum(count, product(tiles[name] for name in axes))
         elements = elements * count
     return as_integer(elements)
 
@@ -76,7 +76,7 @@ def cache_lines(access: Access, tiles: Mapping[str, Count], line_elements: int) 
         return 1
     rows = distinct_elements(Access(access.tensor, access.indices[:-1]), tiles)
     last = access.indices[-1]
-    lines = np.minimum(distinct_values(last, tiles), -(-_span(last, tiles) // line_elements))
+    lines = minimum(distinct_values(last, tiles), -(-_span(last, tiles) // line_elements))
     return as_integer(rows * lines)
 
 
@@ -104,7 +104,7 @@ def _independent(access: Access) -> tuple[tuple[Access, tuple[str, ...]], ...]:
 def _pieces(size: Count, tile: Count) -> tuple[tuple[Count, Count], tuple[Count, Count]]:
     """(number, size) of the full tiles of an axis and of the shorter last one."""
     full, rest = size // tile, size % tile
-    return (full, np.minimum(tile, size)), (np.minimum(rest, 1), np.maximum(rest, 1))
+    return (full, minimum(tile, size)), (minimum(rest, 1), maximum(rest, 1))
 
 
 def _span(index: Index, tiles: Mapping[str, Count]) -> Count:
@@ -120,7 +120,7 @@ def distinct_values(index: Index, tiles: Mapping[str, Count]) -> Count:
     """The number of distinct values that an index takes in a tile: exact where it is affine, else a bound from above."""
     if not index.is_affine():
         points = product(tiles[name] for name in sorted(index.axes()))
-        return np.minimum(points, _span(index, tiles))
+        return minimum(points, _span(index, tiles))
     terms = [(abs(factor), tiles[str(atom)]) for atom, factor in index.terms]
     if len(terms) == 2:
         return _two_progressions(*terms[0], *terms[1])
@@ -135,7 +135,7 @@ def _two_progressions(first: int, first_count: Count, second: int, second_count:
     """The distinct values of first*i + second*j. With coprime steps p, q the points (i, j) and (i + q, j - p) coincide."""
     common = np.gcd(first, second)
     p, q = first // common, second // common
-    coinciding: Count = np.maximum(first_count - q, 0) * np.maximum(second_count - p, 0)
+    coinciding: Count = maximum(first_count - q, 0) * maximum(second_count - p, 0)
     return first_count * second_count - coinciding
 
 

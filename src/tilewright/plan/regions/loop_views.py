@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from tilewright.graph.types import Chain, Operator
-from tilewright.plan.arrays import Count, expanded
+from tilewright.plan.arrays import Count, expanded, minimum
 from tilewright.plan.regions.required_regions import (
     Place,
     Region,
@@ -122,7 +120,7 @@ def view_outer_loops(
     sizes = planned_sizes(chain)
     cuts = tuple(SharedLoop(axis, tiles[axis], -(-sizes[axis] // tiles[axis])) for axis in outer_loops)
     found = required_regions(chain, region_axes_of(chain, storage, outer_loops), storage, cuts, sizes)
-    shared = {axis: np.minimum(tiles[axis], size) if axis in outer_loops else size for axis, size in sizes.items()}
+    shared = {axis: minimum(tiles[axis], size) if axis in outer_loops else size for axis, size in sizes.items()}
     views = []
     inside = [axis for fused_group in fused_groups for axis in fused_group.axes]
     node = len(outer_loops) + len(inside)
@@ -140,7 +138,7 @@ def view_outer_loops(
         below = (*together, *group_loops)
         loops = tuple(LoopView(axis, -(-sizes[axis] // tiles[axis]), i) for axis, i in zip(below, numbers, strict=True))
         node += len(group_loops)
-        box = {axis: np.minimum(tiles[axis], size) if axis in below else shared[axis] for axis, size in sizes.items()}
+        box = {axis: minimum(tiles[axis], size) if axis in below else shared[axis] for axis, size in sizes.items()}
         box |= {axis: region.tile for axis, region in regions.items()}
         views.append(
             OperatorView(operator, (*around, *loops), {}, box, regions, line_buffered_elements(operator, regions, shared, cuts))

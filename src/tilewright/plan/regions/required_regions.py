@@ -19,7 +19,7 @@ import numpy as np
 
 from tilewright.graph.index import Index
 from tilewright.graph.types import AxisKind, Chain, Operator
-from tilewright.plan.arrays import Count
+from tilewright.plan.arrays import Count, maximum, minimum
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, common_path
@@ -165,17 +165,17 @@ class Region:
     @property
     def tile(self) -> Count:
         """Points of a block: at least one, as of empty axes."""
-        return np.maximum(np.minimum(self.high - self.low, self.hull[1] - self.hull[0]), 1)
+        return maximum(minimum(self.high - self.low, self.hull[1] - self.hull[0]), 1)
 
     @property
     def largest(self) -> Count:
         """Points of the largest block, and of what is held of the result."""
-        return np.maximum(np.minimum(self.high - self.first_low, self.hull[1] - self.hull[0]), 1)
+        return maximum(minimum(self.high - self.first_low, self.hull[1] - self.hull[0]), 1)
 
     @property
     def overlap(self) -> Count:
         """Points that a line-buffered result keeps from one block for the next."""
-        return np.minimum(self.low - self.held_low, self.largest)
+        return minimum(self.low - self.held_low, self.largest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ def _consumer_region(
         return found[place]
     size = sizes[place[1]]
     cutting = [loop for loop in loops if loop.axis == place[1]]
-    block = np.minimum(cutting[-1].tile, size) if cutting else size
+    block = minimum(cutting[-1].tile, size) if cutting else size
     return Region(0, 0, block, 0, (0, size), frozenset(loop.axis for loop in cutting))
 
 
@@ -251,9 +251,9 @@ def _read_region(
 def _covering(regions: Sequence[Region]) -> Region:
     """The smallest blocks that cover all required regions. All move alike, so that every block grows by as much."""
     low, first = (
-        reduce(np.minimum, ends) for ends in ([region.low for region in regions], [region.first_low for region in regions])
+        reduce(minimum, ends) for ends in ([region.low for region in regions], [region.first_low for region in regions])
     )
-    high = reduce(np.maximum, [region.high for region in regions])
+    high = reduce(maximum, [region.high for region in regions])
     hull = min(region.hull[0] for region in regions), max(region.hull[1] for region in regions)
     return Region(low, first, high, low, hull, regions[0].loops)
 
@@ -265,8 +265,8 @@ def _clamped(region: Region, extent: int) -> Region:
 
 def _line_buffered(region: Region, slope: int, loop: SharedLoop) -> Region:
     """Blocks behind the first add what one step of the loop brings, or their whole region if neighbours do not overlap."""
-    added: Count = np.maximum(region.low, region.high - slope * loop.tile)
-    low: Count = region.low + (added - region.low) * np.minimum(loop.trips - 1, 1)
+    added: Count = maximum(region.low, region.high - slope * loop.tile)
+    low: Count = region.low + (added - region.low) * minimum(loop.trips - 1, 1)
     return replace(region, low=low)
 
 
@@ -280,11 +280,11 @@ def _points(region: Region, slopes: Mapping[str, int], loops: Sequence[SharedLoo
     highs = [_Steps(slopes[loop.axis] * loop.tile, loop.trips, slopes[loop.axis] * _short(loop, sizes)) for loop in moving]
     starts = [replace(steps, short=0) for steps in highs]
     if np.array_equal(region.first_low, region.low):
-        return np.maximum(_inside(region.high, region.hull, highs) - _inside(region.low, region.hull, starts), 1)
+        return maximum(_inside(region.high, region.hull, highs) - _inside(region.low, region.hull, starts), 1)
     outer = len(moving) - (loops[-1] in moving)
     total = _inside(region.high, region.hull, highs) - _inside(region.low, region.hull, [*highs[:outer], *starts[outer:]])
     total = total + _inside(region.low, region.hull, highs[:outer]) - _inside(region.first_low, region.hull, starts[:outer])
-    return np.maximum(total, 1)
+    return maximum(total, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +298,7 @@ class _Steps:
 
 def _short(loop: SharedLoop, sizes: Mapping[str, int]) -> Count:
     """What the last block of a loop has less than the others."""
-    return (loop.trips - 1) * loop.tile + np.minimum(loop.tile, sizes[loop.axis]) - sizes[loop.axis]
+    return (loop.trips - 1) * loop.tile + minimum(loop.tile, sizes[loop.axis]) - sizes[loop.axis]
 
 
 def _inside(end: Count, hull: tuple[int, int], moves: Sequence[_Steps]) -> Count:
@@ -309,7 +309,7 @@ def _inside(end: Count, hull: tuple[int, int], moves: Sequence[_Steps]) -> Count
 def _positive(start: Count, moves: Sequence[_Steps]) -> Count:
     """The sum of all positions above 0 that a block's end takes: the loop with the most trips in closed form."""
     if not moves:
-        return np.maximum(start, 0)
+        return maximum(start, 0)
     *longer, inner = sorted(moves, key=lambda move: int(np.max(move.trips)))
     if not longer:
         return _positive_in_row(start, inner)
@@ -324,9 +324,10 @@ def _positive(start: Count, moves: Sequence[_Steps]) -> Count:
 def _positive_in_row(start: Count, move: _Steps) -> Count:
     """The same along one loop: an arithmetic progression from its first positive member on, and the last position."""
     full = move.trips - 1
-    below = np.clip(-(start // move.step), 0, full)
+    below: Count = minimum(maximum(-(start // move.step), 0), full)
     above = full - below
-    return above * start + move.step * (above * (below + full - 1) // 2) + np.maximum(start + move.step * full - move.short, 0)
+    last: Count = start + move.step * full - move.short
+    return above * start + move.step * (above * (below + full - 1) // 2) + maximum(last, 0)
 
 
 def _blocks(loops: Sequence[SharedLoop]) -> Count:
