@@ -16,7 +16,7 @@ from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.kernel_work import flops
 from tilewright.plan.model.threads import ENOUGH_BLOCKS
 from tilewright.plan.regions.epilogues import Epilogue, taken
-from tilewright.plan.regions.footprint import swept_elements
+from tilewright.plan.regions.footprint import Footprint, footprint_of, swept_elements
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.types import ContractionRoles
 
@@ -31,6 +31,8 @@ class Operand:
     is_intermediate: bool
     element_bytes: int
     """Of its tensor, as it lies while the chain runs."""
+    footprint: Footprint
+    """Of the access."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,13 @@ def _operands(chain: Chain, reads: tuple[Access, ...], write: Access) -> tuple[O
     intermediates = frozenset(chain.intermediates)
     accesses = [*((access, False) for access in dict.fromkeys(reads)), (write, True)]
     return tuple(
-        Operand(access, access.axes(), is_write, access.tensor in intermediates, held_bytes(chain, access.tensor))
+        Operand(
+            access,
+            access.axes(),
+            is_write,
+            access.tensor in intermediates,
+            held_bytes(chain, access.tensor),
+            footprint_of(access.indices),
+        )
         for access, is_write in accesses
     )

@@ -156,7 +156,7 @@ def _places(context: CostContext, around: ChainFigures, view: OperatorView, bloc
         if depth >= first:
             inside = {loop.axis for loop in loops[:depth]}
             box = {axis: view.tiles[axis] if axis in inside else context.sizes[axis] for axis in operand.axes}
-            yield copied, context.packed_bytes(view.operator.name) * distinct_elements(operand.access, box)
+            yield copied, context.packed_bytes(view.operator.name) * operand.footprint.elements(box)
 
 
 def _first_place(context: CostContext, around: ChainFigures, view: OperatorView) -> int:

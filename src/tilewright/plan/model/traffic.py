@@ -22,7 +22,6 @@ from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost_context import CostContext, Operand
 from tilewright.plan.model.movement import tile_visits
 from tilewright.plan.model.working_set import live_bytes
-from tilewright.plan.regions.footprint import distinct_elements, swept_elements
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 from tilewright.plan.regions.parallel_loops import blocks_in_view
 
@@ -73,10 +72,10 @@ def share_bytes(context: CostContext, level: MemoryLevel, blocks: Count) -> Coun
 
 def footprints(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Footprints:
     """The footprints of an operator's operands in blocks of these tiles; tiles may be arrays."""
-    accesses = [operand.access for operand in context.operands[operator.name]]
+    operands = context.operands[operator.name]
     return Footprints(
-        tuple(distinct_elements(access, tiles) for access in accesses),
-        tuple(swept_elements(access, tiles, context.sizes) for access in accesses),
+        tuple(operand.footprint.elements(tiles) for operand in operands),
+        tuple(operand.footprint.swept(tiles, context.sizes) for operand in operands),
     )
 
 
@@ -164,7 +163,7 @@ def _touched_bytes(context: CostContext, view: ChainView, depth: int) -> Count:
         box = {axis: member.tiles[axis] if axis in inside else size for axis, size in context.sizes.items()}
         for operand in context.operands[member.operator.name]:
             if not operand.is_intermediate:
-                size_bytes = operand.element_bytes * distinct_elements(operand.access, box)
+                size_bytes = operand.element_bytes * operand.footprint.elements(box)
                 before = touched.get(operand.access.tensor)
                 touched[operand.access.tensor] = size_bytes if before is None else maximum(before, size_bytes)
     return sum(touched.values())

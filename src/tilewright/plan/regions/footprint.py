@@ -7,7 +7,8 @@ counted exactly here. Tile sizes may be integers or NumPy arrays that broadcast 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product as combinations_of
 
@@ -16,6 +17,68 @@ import numpy as np
 from tilewright.graph.index import Index
 from tilewright.graph.types import Access
 from tilewright.plan.arrays import Count, as_integer, maximum, minimum, product
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Dimensions of an access that have axes in common, or several axes, and so more positions than elements."""
+
+    indices: tuple[Index, ...]
+    axes: tuple[str, ...]
+
+    def elements(self, tiles: Mapping[str, Count]) -> Count:
+        """Distinct elements in a tile."""
+        count = product(distinct_values(index, tiles) for index in self.indices)
+        return minimum(count, product(tiles[name] for name in self.axes)) if len(self.indices) > 1 else count
+
+    def swept(self, tiles: Mapping[str, Count], sizes: Mapping[str, Count]) -> Count:
+        """Distinct elements of every tile of the whole index space, summed."""
+        swept: Count = 0
+        for choice in combinations_of(*(_pieces(sizes[name], tiles[name]) for name in self.axes)):
+            blocks = product(number for number, _ in choice)
+            swept = swept + blocks * self.elements(dict(zip(self.axes, (size for _, size in choice), strict=True)))
+        return swept
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """How an access's distinct elements follow from the tiles of its axes: dimensions with no axis in common multiply."""
+
+    plain: tuple[str, ...]
+    """Axes that are alone in a dimension, and in no other."""
+    windows: tuple[Window, ...]
+
+    def elements(self, tiles: Mapping[str, Count]) -> Count:
+        """See `distinct_elements`."""
+        count: Count = 1
+        for name in self.plain:
+            count = count * tiles[name]
+        for window in self.windows:
+            count = count * window.elements(tiles)
+        return as_integer(count)
+
+    def swept(self, tiles: Mapping[str, Count], sizes: Mapping[str, Count]) -> Count:
+        """See `swept_elements`."""
+        count: Count = 1
+        for name in self.plain:
+            count = count * sizes[name]
+        for window in self.windows:
+            count = count * window.swept(tiles, sizes)
+        return as_integer(count)
+
+
+@lru_cache(maxsize=4096)
+def footprint_of(indices: tuple[Index, ...]) -> Footprint:
+    """The footprint of an access with these indices."""
+    groups: list[list[Index]] = []
+    for index in indices:
+        touching = [group for group in groups if any(index.axes() & neighbour.axes() for neighbour in group)]
+        groups = [group for group in groups if group not in touching]
+        groups.append([*(neighbour for group in touching for neighbour in group), index])
+    alone = [len(group) == 1 and len(group[0].terms) == 1 and group[0].is_affine() for group in groups]
+    plain = tuple(str(group[0].terms[0][0]) for group, is_plain in zip(groups, alone, strict=True) if is_plain)
+    windows = (Window(tuple(g), _axes_of(g)) for g, is_plain in zip(groups, alone, strict=True) if not is_plain and _axes_of(g))
+    return Footprint(plain, tuple(windows))
 
 
 def distinct_elements(access: Access, tiles: Mapping[str, Count]) -> Count:
@@ -29,16 +92,7 @@ def distinct_elements(access: Access, tiles: Mapping[str, Count]) -> Count:
     >>> distinct_elements(row, {"w": 8, "kw": 3})
     24
     """
-    elements: Count = 1
-    plain = _plain_axes(access)
-    if plain is not None:
-        return as_integer(product(tiles[name] for name in plain))
-    for part, axes in _independent(access):
-        count = product(distinct_values(index, tiles) for index in part.indices)
-        if len(part.indices) > 1:
-            count = minimum(count, product(tiles[name] for name in axes))
-        elements = elements * count
-    return as_integer(elements)
+    return footprint_of(access.indices).elements(tiles)
 
 
 def bounding_box(access: Access, tiles: Mapping[str, Count]) -> Count:
@@ -51,18 +105,7 @@ def swept_elements(access: Access, tiles: Mapping[str, Count], sizes: Mapping[st
 
     For plain axes it is the size of the tensor; where tiles overlap (halos), what they share counts for each of them.
     """
-    total: Count = 1
-    plain = _plain_axes(access)
-    if plain is not None:
-        return product(sizes[name] for name in plain)
-    for part, axes in _independent(access):
-        pieces = [_pieces(sizes[name], tiles[name]) for name in axes]
-        swept: Count = 0
-        for choice in combinations_of(*pieces):
-            blocks = product(number for number, _ in choice)
-            swept = swept + blocks * distinct_elements(part, dict(zip(axes, (size for _, size in choice), strict=True)))
-        total = total * swept
-    return as_integer(total)
+    return footprint_of(access.indices).swept(tiles, sizes)
 
 
 def cache_lines(access: Access, tiles: Mapping[str, Count], line_elements: int) -> Count:
@@ -80,31 +123,17 @@ def cache_lines(access: Access, tiles: Mapping[str, Count], line_elements: int) 
     return as_integer(rows * lines)
 
 
-@lru_cache(maxsize=4096)
-def _plain_axes(access: Access) -> tuple[str, ...] | None:
-    """The axis of every dimension if each is an axis of its own: the footprint is then the product of their tiles."""
-    if not all(index.is_axis() for index in access.indices):
-        return None
-    names = tuple(str(index.terms[0][0]) for index in access.indices)
-    return names if len(set(names)) == len(names) else None
+def _axes_of(indices: Iterable[Index]) -> tuple[str, ...]:
+    return tuple(sorted(frozenset().union(*(index.axes() for index in indices))))
 
 
-@lru_cache(maxsize=4096)
-def _independent(access: Access) -> tuple[tuple[Access, tuple[str, ...]], ...]:
-    """The access with some of its dimensions each time, such that no two of them have an axis in common, and their axes."""
-    groups: list[list[Index]] = []
-    for index in access.indices:
-        touching = [group for group in groups if any(index.axes() & neighbour.axes() for neighbour in group)]
-        groups = [group for group in groups if group not in touching]
-        groups.append([*(neighbour for group in touching for neighbour in group), index])
-    parts = (Access(access.tensor, tuple(group)) for group in groups)
-    return tuple((part, tuple(sorted(part.axes()))) for part in parts)
-
-
-def _pieces(size: Count, tile: Count) -> tuple[tuple[Count, Count], tuple[Count, Count]]:
-    """(number, size) of the full tiles of an axis and of the shorter last one."""
+def _pieces(size: Count, tile: Count) -> tuple[tuple[Count, Count], ...]:
+    """(number, size) of the full tiles of an axis and of the shorter last one, where there is one."""
     full, rest = size // tile, size % tile
-    return (full, minimum(tile, size)), (minimum(rest, 1), maximum(rest, 1))
+    last = (minimum(rest, 1), maximum(rest, 1))
+    if isinstance(rest, int) and isinstance(full, int):
+        return tuple(piece for piece in ((full, tile), last) if piece[0])
+    return (full, minimum(tile, size)), last
 
 
 def _span(index: Index, tiles: Mapping[str, Count]) -> Count:

@@ -19,7 +19,7 @@ import numpy as np
 
 from tilewright.graph.index import Index
 from tilewright.graph.types import AxisKind, Chain, Operator
-from tilewright.plan.arrays import Count, maximum, minimum
+from tilewright.plan.arrays import Count, maximum, minimum, product
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, common_path
@@ -324,10 +324,10 @@ def _positive(start: Count, moves: Sequence[_Steps]) -> Count:
 def _positive_in_row(start: Count, move: _Steps) -> Count:
     """The same along one loop: an arithmetic progression from its first positive member on, and the last position."""
     full = move.trips - 1
-    below: Count = minimum(maximum(-(start // move.step), 0), full)
-    above = full - below
-    last: Count = start + move.step * full - move.short
-    return above * start + move.step * (above * (below + full - 1) // 2) + maximum(last, 0)
+    below = minimum(maximum(-(start // move.step), 0), full)
+    above, last = full - below, start + product((move.step, full)) - move.short
+    inside = product((above, below + full - 1)) // 2
+    return product((above, start)) + product((move.step, inside)) + maximum(last, 0)
 
 
 def _blocks(loops: Sequence[SharedLoop]) -> Count:
