@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from tilewright.graph.types import Access, Operator
 from tilewright.plan.arrays import Count, Quantity, either, maximum, minimum
 from tilewright.plan.element_types import held_bytes
