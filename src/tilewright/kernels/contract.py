@@ -45,6 +45,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
+from tilewright.machine.machine import Machine
 
 ElementTypes = tuple[str, str, str]
 """NumPy names of the element types of A, B and C."""
@@ -289,6 +290,10 @@ class MicroKernel:
         """
         label = f' __asm__("{self.symbol}")' if self.symbol else ""
         return f"extern {self.signature(name, epilogue)}{label};"
+
+    def attainable(self, machine: Machine) -> float:
+        """Flops per second of one core of a machine that full tiles reach."""
+        return machine.peak(self.accumulator) * self.machine_share(machine.vector_bits)
 
     def machine_share(self, vector_bits: int) -> float:
         """Share of the peak of a machine with vectors of that width: a kernel for narrower ones reaches only their part."""

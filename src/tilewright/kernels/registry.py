@@ -61,11 +61,11 @@ def registered() -> tuple[MicroKernel, ...]:
 
 
 def for_machine(
-    machine: Machine, operation: str = "matmul", element_types: ElementTypes = FLOAT32, reduction_loops: int = 1
+    machine: Machine, operation: str = "matmul", element_types: ElementTypes | None = FLOAT32, reduction_loops: int = 1
 ) -> tuple[MicroKernel, ...]:
     """The kernels of an operation that the machine can run: widest vectors first, then by peak share, tile area, and name.
 
-    Only those of these element types that take so many nested reduction loops.
+    Only those of these element types (None: of any) that take so many nested reduction loops.
 
     Of kernels of the same tile those that do not prefetch come first; of the same vectors those whose lanes run along the depth
     come last.
@@ -77,7 +77,7 @@ def for_machine(
         kernel
         for kernel in registered()
         if kernel.operation == operation
-        and kernel.element_types == element_types
+        and element_types in (None, kernel.element_types)
         and kernel.reduction_loops == reduction_loops
         and kernel.runs_on(machine.architecture, machine.features)
     ]

@@ -58,9 +58,9 @@ def plan_chain(
     that differs from an earlier chain in names only. Raises `PlanningError` if no micro kernel or no executable schedule exists.
     """
     coefficients = coefficients or coefficients_for(machine)
-    available = registry.for_machine(machine) if kernels is None else kernels
+    available = registry.for_machine(machine, element_types=None) if kernels is None else kernels
     known: PlanCache = {} if plan_cache is None else plan_cache
-    if is_scalar_loop(chain):
+    if is_scalar_loop(chain, available):
         return plan_scalar_loop(chain, machine, coefficients)
     if (plain := without_lookups(chain)) is not chain:
         plan = plan_chain(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.plan.element_types import computed_type, held_type
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.kernel_work import KernelWork, kernel_work
@@ -42,11 +43,33 @@ def chain_context(
             own_roles,
             machine,
             sizes,
-            available,
+            fitting(chain, operator, own_roles, available),
             copied_s=transposing_seconds(chain, operator, own_roles, machine, coefficients),
             reading_s=reading_seconds(chain, operator, own_roles, machine),
         )
     return context_of(chain, machine, chosen, roles, coefficients), ranked
+
+
+def fitting(
+    chain: Chain, contraction: Operator, roles: ContractionRoles, kernels: Iterable[MicroKernel]
+) -> tuple[MicroKernel, ...]:
+    """The kernels that multiply elements of the types that a contraction reads, sum as it does, and store what it writes.
+
+    Tiles whose columns do not lie side by side are staged in vectors of float32, so that other sums must have such columns.
+    Interleaved panels need a depth and columns.
+    """
+    accesses = contraction.reads[roles.left], contraction.reads[roles.right], contraction.write
+    types = tuple(held_type(chain, access.tensor) for access in accesses)
+    of_types = (
+        kernel for kernel in kernels if kernel.element_types == types and kernel.accumulator == computed_type(contraction)
+    )
+    in_place = roles.column is None or contraction.write.innermost() == roles.column
+    has_panels = roles.depth is not None and roles.column is not None
+    return tuple(
+        kernel
+        for kernel in of_types
+        if (in_place or kernel.element_types[2] == "float32") and (has_panels or kernel.interleave == 1)
+    )
 
 
 def has_unit_depth(operator: Operator, roles: ContractionRoles) -> bool:

@@ -1,16 +1,19 @@
-"""Scalar loops: plans of operators that are computed element by element, in blocks that are distributed over threads.
+"""Scalar loops: plans of operators that no vectors compute: element by element, in blocks that are distributed over threads.
 
 There is nothing to search: no vectors, no micro kernel, no packing. Each is a chain of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
 from tilewright.graph.exactness import scalar_loop_type
 from tilewright.graph.types import AxisKind, Chain, Operator, Tensor
+from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
+from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.plan.decisions.micro_kernel import fitting
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S
@@ -24,10 +27,14 @@ CYCLES_PER_STEP = 2.0
 """Of one function at one point: a load, an operation and a store of one element, some of which the compiler takes together."""
 
 
-def is_scalar_loop(chain: Chain) -> bool:
-    """Whether a chain is an operator with an exact type."""
-    tensors = {tensor.name: tensor for tensor in chain.tensors}
-    return len(chain.operators) == 1 and scalar_loop_type(chain.operators[0], tensors) != ""
+def is_scalar_loop(chain: Chain, kernels: Iterable[MicroKernel]) -> bool:
+    """Whether a chain is an operator with an exact type, and no contraction that one of the kernels computes."""
+    if len(chain.operators) > 1:
+        return False
+    (operator,) = chain.operators
+    is_exact = scalar_loop_type(operator, {tensor.name: tensor for tensor in chain.tensors}) != ""
+    has_kernel = operator.is_contraction() and fitting(chain, operator, contraction_roles(operator), kernels)
+    return is_exact and not has_kernel
 
 
 def why_stored(tensors: Mapping[str, Tensor], tensor: str, ends: Sequence[Operator]) -> CannotFuse | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tilewright.graph.types import Axis, Chain
+from tilewright.plan.element_types import computed_type
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost_context import CostContext, context_of
@@ -54,8 +55,13 @@ def split_reduction(
 
 
 def _axis(chain: Chain) -> str | None:
-    """The axis along which the last operator of a chain sums weights of rows, or the only operator its products."""
+    """The axis along which the last operator of a chain sums weights of rows, or the only operator its products.
+
+    Parts are combined in vectors of float32.
+    """
     sink = chain.operators[-1]
+    if computed_type(sink) != "float32":
+        return None
     rows = weights_read(chain, sink)
     summed = sink.reduction_axes() if len(chain.operators) == 1 and sink.is_contraction() else ()
     reduced = rows.reduction_axes() if rows is not None else summed

@@ -209,11 +209,11 @@ def floor(chain: Chain, machine: Machine) -> Floor:
 def useful_seconds(context: CostContext, operator: Operator) -> Quantity:
     """Arithmetic of a contraction without any edges: all its points at the full rate of its micro kernel."""
     kernel = context.kernels[operator.name]
-    rate = context.machine.peak(kernel.element_types[2]) * kernel.machine_share(context.machine.vector_bits)
-    return product(context.sizes[axis.name] for axis in operator.axes) * (2 * attained(context, kernel) / rate)
+    points = product(context.sizes[axis.name] for axis in operator.axes)
+    return points * (2 * attained(context, kernel) / kernel.attainable(context.machine))
 
 
 def attained(context: CostContext, kernel: MicroKernel) -> float:
-    """Time of a micro kernel over its time at its declared share of the peak: none is faster than the peak."""
+    """Time of a micro kernel over its time at its declared share of the peak: none is faster than the peak, or what it declares."""
     fitted = context.coefficients.arithmetic
-    return max(fitted, kernel.peak_share) if fitted else 0.0
+    return max(fitted, min(kernel.peak_share, 1.0)) if fitted else 0.0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.graph.types import Access, Operator, element_bytes
+from tilewright.graph.types import Access, Operator
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.arrays import Count, Quantity, as_integer, maximum, minimum
@@ -33,11 +33,6 @@ class KernelWork:
 
     seconds: Quantity
     calls: Quantity
-
-
-def lanes(kernel: MicroKernel) -> int:
-    """Elements of C in one of the kernel's vectors."""
-    return kernel.vector_bits // (8 * element_bytes(kernel.element_types[2]))
 
 
 def pieces(size: Count, tile: Count, step: Count) -> Pieces:
@@ -74,13 +69,12 @@ def kernel_work(
     if kernel.lanes_along == DEPTH:
         return _dot_work(operator, roles, kernel, machine, sizes, tiles)
 
-    vectors_of = lanes(kernel)
-    full = _step_cycles(machine, kernel.rows, kernel.columns // vectors_of)
+    full = _step_cycles(machine, kernel.rows, kernel.columns // kernel.lanes)
     steps: Quantity = 0
     calls: Quantity = 0
     added: Count = 0
     for column_count, columns in _pieces_along(sizes, tiles, roles.column, kernel.columns):
-        vectors = maximum(-(-columns // vectors_of), 1)
+        vectors = maximum(-(-columns // kernel.lanes), 1)
         for row_count, rows in _pieces_along(sizes, tiles, roles.row, _rows_for(kernel, vectors)):
             count = row_count * column_count
             steps = steps + count * _step_cycles(machine, rows, vectors) / full
@@ -91,8 +85,7 @@ def kernel_work(
     outer: Count = 1
     for axis in roles.outer:
         outer = outer * sizes[axis]
-    rate = machine.peak(kernel.element_types[2]) * kernel.machine_share(machine.vector_bits)
-    step_seconds = 2 * kernel.rows * kernel.columns / rate
+    step_seconds = 2 * kernel.rows * kernel.columns / kernel.attainable(machine)
     adding_s = added * (depth_blocks - 1) / (machine.loads_per_cycle * machine.frequency_hz)
     return KernelWork((steps * depth * step_seconds + adding_s) * outer, calls * depth_blocks * outer)
 
@@ -179,8 +172,7 @@ def is_contiguous(access: Access, axis: str | None, sizes: Mapping[str, Count]) 
 
 def useful_share(operator: Operator, work: KernelWork, kernel: MicroKernel, machine: Machine, sizes: Mapping[str, int]) -> float:
     """Useful flops over those that the kernel could do in its time."""
-    rate = machine.peak(kernel.element_types[2]) * kernel.machine_share(machine.vector_bits)
-    return float(flops(operator, sizes) / (work.seconds * rate)) if work.seconds else 1.0
+    return float(flops(operator, sizes) / (work.seconds * kernel.attainable(machine))) if work.seconds else 1.0
 
 
 def flops(operator: Operator, sizes: Mapping[str, int]) -> int:

@@ -33,9 +33,12 @@ def may_pack(context: CostContext, operator: Operator) -> bool:
     """Whether a right operand is packed at all: an intermediate whose columns lie side by side never is.
 
     Kernels whose lanes run along the depth have no panels, and rows no longer than a panel lie as close together as they are.
+    Kernels that want neighbouring steps side by side always have panels.
     """
     if operator.name not in context.kernels or context.roles[operator.name].column is None:
         return False
+    if context.kernels[operator.name].interleave > 1:
+        return True
     if context.kernels[operator.name].lanes_along == DEPTH:
         return False
     is_panel = row_stride(context, operator) <= context.kernels[operator.name].columns
@@ -44,7 +47,8 @@ def may_pack(context: CostContext, operator: Operator) -> bool:
 
 def may_stay(context: CostContext, operator: Operator) -> bool:
     """Whether the micro kernel can read a right operand in place, instead of packed."""
-    return may_pack(context, operator) and has_unit_columns(context, operator)
+    has_rows = may_pack(context, operator) and context.kernels[operator.name].interleave == 1
+    return has_rows and has_unit_columns(context, operator)
 
 
 def may_pack_ahead(context: CostContext, operator: Operator) -> bool:

@@ -191,18 +191,20 @@ def recomputes(chain: Chain, outer_loops: tuple[str, ...]) -> bool:
 
 
 def axis_multiple(context: CostContext, axis: str) -> int:
-    """What tiles of an axis are multiples of: columns of packed panels (required); rows, vectors of maps and reduction blocks."""
-    columns, rows, depths = [1], [1], [1]
+    """What tiles of an axis are multiples of: columns and interleaved steps of packed panels (required); rows, vectors of maps,
+    and blocks of reductions."""
+    columns, steps, rows, depths = [1], [1], [1], [1]
     for operator in context.chain.operators:
         if operator.name in context.kernels:
             roles, kernel = context.roles[operator.name], context.kernels[operator.name]
             columns += [kernel.columns] * (axis == roles.column)
+            steps += [kernel.interleave] * (axis == roles.depth)
             rows += [kernel.rows] * (axis == roles.row)
             depths += [SMALLEST_DEPTH] * (axis == roles.depth)
         elif axis == operator.write.innermost():
             rows.append(context.lanes(operator))
-    required = lcm(*columns)
-    preferred = lcm(*columns, *rows, *(depths if required == 1 else ()))
+    required = lcm(*columns, *steps)
+    preferred = lcm(required, *rows, *(depths if max(columns) == 1 else ()))
     return preferred if preferred <= max(LARGEST_MULTIPLE, required) else -(-max(rows) // required) * required
 
 

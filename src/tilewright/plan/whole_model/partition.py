@@ -185,7 +185,7 @@ class _Partition:
 
     def _can_pay(self, group: Operators) -> bool:
         """Whether operators as one chain may cost no more than apart: found out without a search."""
-        available = registry.for_machine(self.machine) if self.kernels is None else self.kernels
+        available = registry.for_machine(self.machine, element_types=None) if self.kernels is None else self.kernels
         context, _ = chain_context(self._chain(group), self.machine, available, self.coefficients)
         return can_cost(context, self._separate(group).seconds * self.coefficients.least_gain)
 
