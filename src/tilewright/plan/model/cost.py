@@ -214,6 +214,6 @@ def useful_seconds(context: CostContext, operator: Operator) -> Quantity:
 
 
 def attained(context: CostContext, kernel: MicroKernel) -> float:
-    """Time of a micro kernel over its time at its declared share of the peak: none is faster than the peak, or what it declares."""
+    """Time of a micro kernel over its time at its declared share of the peak: none is faster than the peak or its declaration."""
     fitted = context.coefficients.arithmetic
     return max(fitted, min(kernel.peak_share, 1.0)) if fitted else 0.0
