@@ -9,10 +9,22 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tilewright.codegen.expressions import Value, minimum
+from tilewright.codegen.expressions import Value, ceil_divide, minimum, multiply
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Scalar
-from tilewright.graph.types import Guard, Operator
+from tilewright.graph.types import Guard, Operator, element_bytes
+
+FLOAT_BYTES = 4
+
+
+def floats_of(count: Value, dtype: str) -> Value:
+    """The floats that take the place of so many elements.
+
+    >>> floats_of(10, "int8"), floats_of(10, "float64")
+    (3, 20)
+    """
+    size_bytes = element_bytes(dtype)
+    return count if size_bytes == FLOAT_BYTES else ceil_divide(multiply(count, size_bytes), FLOAT_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +101,19 @@ class Gather:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """Scratch of one thread: `elements` floats, 64-byte aligned."""
+    """Scratch of one thread: `elements` of a type, 64-byte aligned."""
 
     name: str
     elements: Value
     note: str
     place: str = ""
     """Buffers with the same place, not "", are never alive together, and lie on top of each other."""
+    dtype: str = "float32"
+
+    @property
+    def floats(self) -> Value:
+        """The floats that take its place."""
+        return floats_of(self.elements, self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +150,9 @@ class Define:
 class Copy:
     """Packing: copy a depth x columns box, for every position of the outer axes, into panels of `panel_columns`.
 
-    Columns that the source lacks are zero in the last panel. With `panel_columns` of 0, rows are copied one after the other with
-    stride `target_row`; the target may then lie in the source's buffer, at lower addresses.
+    Columns that the source lacks are zero in the last panel. Panels hold `interleave` neighbouring steps of the depth side by
+    side for every column; steps that the source lacks are zero in the last group. With `panel_columns` of 0, rows are copied one
+    after the other with stride `target_row`; the target may then lie in the source's buffer, at lower addresses.
     """
 
     source: View
@@ -147,6 +166,7 @@ class Copy:
     panel_columns: int
     panel_stride: Value
     target_row: Value
+    interleave: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +206,8 @@ class KernelCall:
     right_panel: Value
     """Elements between column panels of the micro kernel's width."""
     right_row: Value
-    """Elements between neighbours along the depth, or between columns where the micro kernel reads them so."""
+    """Elements between neighbours along the depth (groups of interleaved ones), or between columns where the micro kernel reads
+    them so."""
     target: View
     target_row: Value
     accumulate: Value
@@ -292,6 +313,8 @@ class PackedConstant:
     tensor: str
     buffer: Buffer
     copies: tuple[Node, ...]
+    dtype: str = "float32"
+    """Of the tensor's elements."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,10 @@ from dataclasses import dataclass, replace
 from tilewright.codegen.artifact import Signature
 from tilewright.codegen.emit_c.epilogues import kernel_epilogue
 from tilewright.codegen.emit_c.library import chains_and_entry, helpers
-from tilewright.codegen.emit_c.nest import FLOAT_BYTES, kernel_calls
+from tilewright.codegen.emit_c.nest import kernel_calls
 from tilewright.codegen.emit_c.prelude import DECLARATIONS
 from tilewright.codegen.emit_c.tile_loops import by_kernel, tiles_functions
+from tilewright.codegen.loop_nest import FLOAT_BYTES
 from tilewright.codegen.program import Program, c_file
 from tilewright.kernels.contract import Along, Epilogue, MicroKernel
 from tilewright.kernels.dialects.vocabulary import lanes_text, row_unroll_text
@@ -113,6 +114,8 @@ def _kernel(kernel: MicroKernel, declaration: str, epilogue: Epilogue | None, ev
     stays, rows = "0" if every_step else "line == seen[i]", kernel.rows_for(1)
     ends = "".join(_operand_touches(f"e{i}", along) for i, along in enumerate(epilogue.operands)) if epilogue is not None else ""
     right = RIGHT_BY_COLUMNS if kernel.right_by_columns else RIGHT_BY_ROWS
+    if kernel.interleave > 1:
+        right = {name: text.format(h=kernel.interleave) for name, text in RIGHT_IN_GROUPS.items()}
     return KERNEL.format(declaration=declaration, rows=rows, stays=stays, ends=ends, **right)
 
 
@@ -162,13 +165,14 @@ TW_INLINE void tw_touch_line(tw_word line, tw_word write) {
   if (tw_count == TW_TOUCHES)
     tw_drain();
 }
-TW_INLINE tw_word tw_line(const float *p) { return (tw_word)p >> TW_LINE_SHIFT; }
-TW_INLINE void tw_touch(const float *p, long n, tw_word write) {
+TW_INLINE tw_word tw_line(const void *p) { return (tw_word)p >> TW_LINE_SHIFT; }
+TW_INLINE void tw_touch_span(const void *p, long bytes, tw_word write) {
   if ((tw_word)p >> 48 == 0) /* the stack */
     return;
-  for (tw_word line = tw_line(p); n > 0 && line <= tw_line(p + n - 1); line++)
+  for (tw_word line = tw_line(p); bytes > 0 && line <= tw_line((const char *)p + bytes - 1); line++)
     tw_touch_line(line, write);
 }
+TW_INLINE void tw_touch(const float *p, long n, tw_word write) { tw_touch_span(p, n * (long)sizeof(float), write); }
 
 typedef float tw_vec;
 typedef int tw_mask;
@@ -225,13 +229,14 @@ static {declaration} {{
     }}
   }}
   for (long i = 0; i < m && accumulate; i++)
-    tw_touch(c + i * c_row, n, 0);
+    tw_touch_span(c + i * c_row, n * sizeof *c, 0);
 {ends}  for (long i = 0; i < m; i++)
-    tw_touch(c + i * c_row, n, 1);
+    tw_touch_span(c + i * c_row, n * sizeof *c, 1);
 }}
 """
-RIGHT_BY_ROWS = {"step": "b_row", "touches": "tw_touch(b, n, 0);"}
-RIGHT_BY_COLUMNS = {"step": "1", "touches": "for (long j = 0; j < n; j++) tw_touch(b + j * b_row, 1, 0);"}
+RIGHT_BY_ROWS = {"step": "b_row", "touches": "tw_touch_span(b, n * sizeof *b, 0);"}
+RIGHT_IN_GROUPS = {"step": "p % {h} == {h} - 1 ? b_row : 0", "touches": "tw_touch_span(b, n * {h} * sizeof *b, 0);"}
+RIGHT_BY_COLUMNS = {"step": "1", "touches": "for (long j = 0; j < n; j++) tw_touch_span(b + j * b_row, sizeof *b, 0);"}
 
 ENTRY = """\
 struct tw_in_order {{

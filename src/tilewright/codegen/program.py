@@ -12,9 +12,9 @@ from tilewright.codegen.artifact import Artifact, PackedSlot, Signature, Symbol,
 from tilewright.codegen.emit_c.c_file import Argument, File, Prepared
 from tilewright.codegen.emit_c.constant_packing import packed_bytes, way_of_packing
 from tilewright.codegen.emit_c.library import emit_files
-from tilewright.codegen.emit_c.nest import ALIGNMENT_FLOATS, FLOAT_BYTES
+from tilewright.codegen.emit_c.nest import ALIGNMENT_FLOATS
 from tilewright.codegen.expressions import Value, add, multiply, round_up, to_c
-from tilewright.codegen.loop_nest import LoopNest, PackedConstant
+from tilewright.codegen.loop_nest import FLOAT_BYTES, LoopNest, PackedConstant
 from tilewright.codegen.lower.chain import lower
 from tilewright.codegen.lower.partial_results import extent_value, partial_buffers
 from tilewright.codegen.lower.plan_comment import header
@@ -254,7 +254,7 @@ def _constant_places(nests: tuple[LoopNest, ...]) -> tuple[tuple[tuple[PackedCon
     offset = 0
     for constant in dict.fromkeys(constant for nest in nests for constant in nest.constants):
         places.append((constant, offset))
-        size = round_up(constant.buffer.elements, ALIGNMENT_FLOATS)
+        size = round_up(constant.buffer.floats, ALIGNMENT_FLOATS)
         assert isinstance(size, int), f"{constant.buffer.name} has no size before a call"
         offset += size
     return tuple(places), offset
@@ -265,7 +265,7 @@ def _arguments(program: Program, nest: LoopNest, plan: Plan, pointers: Mapping[s
     yield from _chain_arguments(plan, pointers)
     number = _numbers(program.model_plan)[id(plan)] if nest.shared else 0
     for buffer in nest.shared:
-        yield Argument(buffer.name, pointers[shared_name(number, buffer)], is_written=True)
+        yield Argument(buffer.name, pointers[shared_name(number, buffer)], is_written=True, dtype=buffer.dtype)
 
 
 def _constant_arguments(
@@ -276,7 +276,7 @@ def _constant_arguments(
         name = constant.buffer.name
         place = offset * FLOAT_BYTES + (tags or {}).get(f"{nest.name}.{name}", 0)
         pointer = f"(void *)context->constants[{number}]" if tags is None else f"(char *)context->constants + {to_c(place)}"
-        yield Argument(name, pointer, is_written=False)
+        yield Argument(name, pointer, is_written=False, dtype=constant.buffer.dtype)
 
 
 def _chain_arguments(plan: Plan, pointers: Mapping[str, str]) -> Iterator[Argument]:

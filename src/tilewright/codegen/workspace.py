@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tilewright.codegen.expressions import Value, add, ceil_divide, evaluated, maximum, multiply, round_up
-from tilewright.codegen.loop_nest import Buffer, LoopNest
+from tilewright.codegen.expressions import Value, add, evaluated, maximum, round_up
+from tilewright.codegen.loop_nest import FLOAT_BYTES, Buffer, LoopNest, floats_of
 from tilewright.codegen.lower.partial_results import extent_value, partial_buffers
 from tilewright.codegen.lower.storage import CACHE_LINE_FLOATS, elements, spread_strides
 from tilewright.graph.types import Graph, SymbolicExtent, Tensor
-from tilewright.kernels.element_access import ELEMENT_BYTES
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.plan.whole_model.arena import Interval, most_alive, placed, slots
 from tilewright.plan.whole_model.in_place import overwritable
-
-FLOAT_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +91,7 @@ def allocations(model_plan: ModelPlan, nests: Iterable[tuple[LoopNest, Plan]] = 
         yield from (Allocation((name,), size, number, number) for name, size in partial_buffers(plan))
     numbers = {id(plan): number for number, plan in enumerate(model_plan.plans)}
     shared = {
-        shared_name(numbers[id(plan)], shared): (numbers[id(plan)], shared.elements)
+        shared_name(numbers[id(plan)], shared): (numbers[id(plan)], shared.floats)
         for nest, plan in nests
         for shared in nest.shared
     }
@@ -124,12 +121,6 @@ def _between_chains(model_plan: ModelPlan) -> list[Allocation]:
 def _floats(tensor: Tensor) -> Value:
     shape = tuple(map(extent_value, tensor.shape))
     return floats_of(elements(shape, spread_strides(shape)), tensor.dtype)
-
-
-def floats_of(count: Value, dtype: str) -> Value:
-    """The floats that take the place of so many elements."""
-    size_bytes = ELEMENT_BYTES[dtype]
-    return ceil_divide(multiply(count, size_bytes), ELEMENT_BYTES["float32"]) if size_bytes != ELEMENT_BYTES["float32"] else count
 
 
 def shared_name(chain: int, buffer: Buffer) -> str:

@@ -6,10 +6,11 @@ import hashlib
 
 from tilewright.codegen.emit_c.c_file import File, Prepared
 from tilewright.codegen.emit_c.c_text import COMMENT, function
-from tilewright.codegen.emit_c.nest import FLOAT_BYTES, node_helpers, node_lines
+from tilewright.codegen.emit_c.nest import node_helpers, node_lines
 from tilewright.codegen.emit_c.routines import without_names
 from tilewright.codegen.expressions import multiply
-from tilewright.codegen.loop_nest import PackedConstant, walk
+from tilewright.codegen.loop_nest import FLOAT_BYTES, PackedConstant, walk
+from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.helpers import Helper
 
 EXPORTED = '__attribute__((visibility("default")))'
@@ -43,7 +44,7 @@ def preparation_helpers(file: File) -> frozenset[Helper]:
 
 def packed_bytes(constant: PackedConstant) -> int:
     """The size of what is packed."""
-    size = multiply(constant.buffer.elements, FLOAT_BYTES)
+    size = multiply(constant.buffer.floats, FLOAT_BYTES)
     assert isinstance(size, int), f"{constant.buffer.name} has no size before a call"
     return size
 
@@ -55,8 +56,9 @@ def way_of_packing(prepared: Prepared) -> str:
 
 def _way(name: str, prepared: Prepared) -> str:
     buffer = prepared.constant.buffer
+    source, packed = C_TYPES[prepared.constant.dtype], C_TYPES[buffer.dtype]
     pointers = [
-        f"const float *const {prepared.source} = source;",
-        f"float *const {buffer.name} = (float *)packed; /* {buffer.note} */",
+        f"const {source} *const {prepared.source} = source;",
+        f"{packed} *const {buffer.name} = ({packed} *)packed; /* {buffer.note} */",
     ]
     return function(f"static void {name}(const void *source, char *packed)", [*pointers, *node_lines(prepared.constant.copies)])

@@ -13,7 +13,7 @@ from tilewright.codegen.emit_c.c_file import File
 from tilewright.codegen.emit_c.c_text import comment, function, words
 from tilewright.codegen.emit_c.constant_packing import preparation, preparation_helpers
 from tilewright.codegen.emit_c.epilogues import kernel_epilogue
-from tilewright.codegen.emit_c.nest import FLOAT_BYTES, defined, nest_helpers, routine_of
+from tilewright.codegen.emit_c.nest import defined, nest_helpers, routine_of
 from tilewright.codegen.emit_c.prelude import prelude
 from tilewright.codegen.emit_c.routines import Routine, shared
 from tilewright.codegen.emit_c.tile_loops import (
@@ -26,7 +26,7 @@ from tilewright.codegen.emit_c.tile_loops import (
     tiles_weights,
 )
 from tilewright.codegen.expressions import multiply, to_c
-from tilewright.codegen.loop_nest import KernelCall
+from tilewright.codegen.loop_nest import FLOAT_BYTES, KernelCall
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
 from tilewright.kernels.helpers import Helper
 

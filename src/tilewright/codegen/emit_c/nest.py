@@ -8,7 +8,7 @@ from tilewright.codegen import names
 from tilewright.codegen.emit_c import software_prefetch
 from tilewright.codegen.emit_c.c_file import Argument, File
 from tilewright.codegen.emit_c.c_text import comment, function, indent, words
-from tilewright.codegen.emit_c.packing import PACKING, copy_lines
+from tilewright.codegen.emit_c.packing import copy_helper, copy_lines
 from tilewright.codegen.emit_c.routines import RUN_ARGUMENTS, Routine
 from tilewright.codegen.emit_c.scalar_loops import emit_scalar_loops, scalar_loop_helpers
 from tilewright.codegen.emit_c.tile_loops import tile_loop_helpers, tiles_call
@@ -29,6 +29,7 @@ from tilewright.codegen.expressions import (
     unequal,
 )
 from tilewright.codegen.loop_nest import (
+    FLOAT_BYTES,
     BlockLoop,
     Buffer,
     Copy,
@@ -40,11 +41,11 @@ from tilewright.codegen.loop_nest import (
     ParallelAxis,
     VectorLoops,
 )
+from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.helpers import Helper
 
 CALLER = ("const struct tw_context *const caller", "(void *)context")
 """What lookups report positions to, and its expression in the entry point."""
-FLOAT_BYTES = 4
 ALIGNMENT_FLOATS = 16
 
 
@@ -79,7 +80,7 @@ def routine_of(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> R
 
 def nest_helpers(nest: LoopNest, lanes: int) -> frozenset[Helper]:
     """The helpers that the functions of a chain call, in vectors of so many lanes."""
-    return frozenset((*node_helpers(nest.nodes(), lanes), *([software_prefetch.CURSORS] if nest.software_prefetches else [])))
+    return frozenset((*node_helpers(nest.nodes(), lanes), *software_prefetch.prefetch_helpers(nest.software_prefetches)))
 
 
 def node_helpers(nodes: Iterable[Node], lanes: int) -> Iterator[Helper]:
@@ -93,7 +94,7 @@ def node_helpers(nodes: Iterable[Node], lanes: int) -> Iterator[Helper]:
             case Define():
                 yield from value_helpers(node.value)
             case Copy():
-                yield PACKING
+                yield copy_helper(node)
             case KernelCall():
                 yield from tile_loop_helpers(node)
             case VectorLoops():
@@ -145,15 +146,16 @@ def _buffers(file: File, nest: LoopNest) -> list[str]:
     offsets, _ = _offsets(nest.buffers)
     for buffer, offset in zip(nest.buffers, offsets, strict=True):
         place = to_c(add(multiply(offset, FLOAT_BYTES), file.buffer_tags.get((nest.name, buffer.name), 0)))
-        lines.append(f"float *const {buffer.name} = (float *)(scratch + {place}); /* {buffer.note} */")
+        c_type = C_TYPES[buffer.dtype]
+        lines.append(f"{c_type} *const {buffer.name} = ({c_type} *)(scratch + {place}); /* {buffer.note} */")
     return lines
 
 
 def _offsets(buffers: tuple[Buffer, ...]) -> tuple[list[Value], Value]:
-    """Where every scratch buffer begins, and how many elements all take: as many as the largest one in every place."""
+    """Where every scratch buffer begins, and how many floats all take: as many as the largest one in every place."""
     sizes: dict[str, Value] = {}
     for buffer in buffers:
-        size, place = round_up(buffer.elements, ALIGNMENT_FLOATS), buffer.place or buffer.name
+        size, place = round_up(buffer.floats, ALIGNMENT_FLOATS), buffer.place or buffer.name
         sizes[place] = maximum(sizes[place], size) if place in sizes else size
     starts: dict[str, Value] = {}
     end: Value = 0

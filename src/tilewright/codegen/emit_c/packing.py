@@ -1,10 +1,12 @@
-"""C text of packing: the functions that copy operands, and their calls."""
+"""C text of packing: the functions that copy operands of float32, and the calls of all."""
 
 from __future__ import annotations
 
 from tilewright.codegen import names
+from tilewright.codegen.emit_c.typed_packing import panels_name, rows_name, typed_packing
 from tilewright.codegen.expressions import add, multiply, pointer, to_c
 from tilewright.codegen.loop_nest import Copy
+from tilewright.errors import InternalError
 from tilewright.kernels.helpers import Helper
 
 PACKING = Helper(
@@ -97,11 +99,23 @@ static __attribute__((unused)) void tw_pack_rows(float *target, long target_row,
 }
 """,
 )
-"""The functions that copy operands."""
+"""The functions that copy operands of float32."""
+
+
+def copy_helper(copy: Copy) -> Helper:
+    """The functions that a copy calls."""
+    return PACKING if _is_plain(copy) else typed_packing(copy.target.dtype, copy.interleave)
+
+
+def _is_plain(copy: Copy) -> bool:
+    return copy.target.dtype == "float32" and copy.interleave == 1
 
 
 def copy_lines(copy: Copy) -> list[str]:
-    """The statements of a copy: loops over its outer axes around a call."""
+    """The statements of a copy: loops over its outer axes around a call. Elements keep their type."""
+    if copy.source.dtype != copy.target.dtype:
+        raise InternalError(f"{copy.source.buffer} of {copy.source.dtype} is packed as {copy.target.dtype}")
+    panels, rows = ("tw_pack_panels", "tw_pack_rows") if _is_plain(copy) else (panels_name(copy), rows_name(copy))
     moved = [
         (multiply(names.axis_offset(axis), copy.source.stride(axis)), multiply(names.axis_offset(axis), stride))
         for axis, _, stride in copy.outer
@@ -111,9 +125,9 @@ def copy_lines(copy: Copy) -> list[str]:
     row, column = copy.source.stride(copy.depth_axis), copy.source.stride(copy.column_axis)
     shape = f"{to_c(row)}, {to_c(column)}, {to_c(copy.depth)}, {to_c(copy.columns)}"
     if copy.panel_columns:
-        lines = [f"tw_pack_panels({target}, {to_c(copy.panel_stride)}, {copy.panel_columns}, {source}, {shape});"]
+        lines = [f"{panels}({target}, {to_c(copy.panel_stride)}, {copy.panel_columns}, {source}, {shape});"]
     else:
-        lines = [f"tw_pack_rows({target}, {to_c(copy.target_row)}, {source}, {shape});"]
+        lines = [f"{rows}({target}, {to_c(copy.target_row)}, {source}, {shape});"]
     for axis, size, _ in reversed(copy.outer):
         index = names.axis_offset(axis)
         lines = [f"for (long {index} = 0; {index} < {to_c(size)}; {index}++) {{", *(f"  {line}" for line in lines), "}"]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from tilewright.codegen.expressions import pointer, to_c
 from tilewright.codegen.loop_nest import SoftwarePrefetch
+from tilewright.kernels.element_access import C_TYPES, suffix
 from tilewright.kernels.helpers import Helper
 
 CURSORS = Helper(
@@ -37,6 +40,26 @@ TW_INLINE void tw_advance(struct tw_fetch *fetches, long count) {
 )
 
 
+START = """\
+TW_INLINE void tw_start_@NAME@(struct tw_fetch *fetch, const @TYPE@ *row, long rows, long stride, long columns, long column,
+                               long lines) {
+  const long bytes = columns * (long)sizeof(@TYPE@), apart = stride * (long)sizeof(@TYPE@);
+  const struct tw_fetch dense = {(const char *)row, 0, rows * bytes, 1, 0, lines};
+  const struct tw_fetch sparse = {(const char *)row, apart, bytes, column == 1 || columns == 1 ? rows : 0, 0, lines};
+  *fetch = apart == bytes && column == 1 ? dense : sparse;
+}
+"""
+"""`tw_start` for elements of another type than float32."""
+
+
+def prefetch_helpers(software_prefetches: Iterable[SoftwarePrefetch]) -> Iterator[Helper]:
+    """What the statements that set cursors call."""
+    for prefetch in software_prefetches:
+        dtype = prefetch.view.dtype
+        text = START.replace("@NAME@", dtype).replace("@TYPE@", C_TYPES[dtype])
+        yield CURSORS if dtype == "float32" else Helper(f"tw_start_{dtype}", text, (CURSORS,))
+
+
 def declaration(software_prefetches: tuple[SoftwarePrefetch, ...]) -> list[str]:
     """The cursors of a task."""
     return [f"struct tw_fetch fetches[{len(software_prefetches)}] = {{0}};"] if software_prefetches else []
@@ -46,4 +69,4 @@ def start(number: int, prefetch: SoftwarePrefetch) -> str:
     """The statement that sets a cursor; the block's variables are those of the block that it is for."""
     place = pointer(prefetch.view.buffer, prefetch.view.offset)
     sizes = ", ".join(map(to_c, (prefetch.rows, prefetch.row_stride, prefetch.columns, prefetch.column_stride, prefetch.lines)))
-    return f"tw_start(&fetches[{number}], {place}, {sizes});"
+    return f"tw_start{suffix(prefetch.view.dtype)}(&fetches[{number}], {place}, {sizes});"

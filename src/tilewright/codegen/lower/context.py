@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tilewright.codegen import names
-from tilewright.codegen.expressions import Value, add, minimum, multiply, subtract
+from tilewright.codegen.expressions import Value, add, minimum, multiply, round_up, subtract
 from tilewright.codegen.loop_nest import Buffer, Gather, Lookup, PackedConstant, Range, View
 from tilewright.codegen.lower.partial_results import extent_value, stored_part
 from tilewright.codegen.lower.required_regions import RequiredRegions
@@ -90,7 +90,8 @@ class Scope:
 class Packed:
     """A packed operand of a contraction: rows one after the other, or panels of `width` columns.
 
-    Panels hold all rows, or, where a loop cuts the rows, those of one block: then all panels of the first block come first.
+    Panels hold all rows, or, where a loop cuts the rows, those of one block: then all panels of the first block come first. They
+    hold rows in groups of `interleave`, filled up to whole ones; blocks of rows begin where groups do.
     """
 
     buffer: str
@@ -99,7 +100,7 @@ class Packed:
     steps: Mapping[str, Value]
     """Elements between neighbours along every axis; along rows that are cut, on average; for the columns of panels see `view`."""
     row: Value
-    """Elements between neighbouring rows."""
+    """Elements between neighbouring rows, or groups of them."""
     rows: Value
     """Rows of the copied box, at most."""
     width: int
@@ -109,6 +110,8 @@ class Packed:
     """The loop that cuts the rows."""
     end: Value | None = None
     """Where the copied rows end, if they are there whatever masks let through."""
+    dtype: str = "float32"
+    interleave: int = 1
 
     def panel(self, scope: Scope) -> Value:
         """Elements between panels, inside the loop that cuts them; 0 if there are none."""
@@ -122,15 +125,16 @@ class Packed:
         """The current box of a scope; blocks of columns start at multiples of `width`, on average `_panel_rows` per column."""
         steps = {**self.steps, self.column: self._panel_rows(scope)} if self.width and self.column else self.steps
         moved = (multiply(subtract(scope.ranges[name].start, start), steps[name]) for name, start in self.starts.items())
-        return View(self.buffer, add(*moved), tuple(steps.items()))
+        return View(self.buffer, add(*moved), tuple(steps.items()), self.dtype)
 
     def _panel_rows(self, scope: Scope) -> Value:
+        """Rows of a panel, filled up to whole groups."""
         if self.cut is None:
-            return self.rows
+            return round_up(self.rows, self.interleave)
         block, domain = scope.ranges[self.cut.axis], scope.domain
         if self.end is None or domain is None or domain.axis != self.cut.axis:
-            return block.size
-        return minimum(self.cut.tile, subtract(self.end, block.start))
+            return round_up(block.size, self.interleave)
+        return round_up(minimum(self.cut.tile, subtract(self.end, block.start)), self.interleave)
 
 
 @dataclass(slots=True)
@@ -156,9 +160,9 @@ class Lowering:
         """The chain that is lowered."""
         return self.plan.chain
 
-    def scratch(self, name: str, size: Value, note: str, place: str = "") -> str:
+    def scratch(self, name: str, size: Value, note: str, place: str = "", dtype: str = "float32") -> str:
         """A scratch buffer; asking for the same name again gives the same buffer."""
-        self.buffers.setdefault(name, Buffer(name, size, note, place))
+        self.buffers.setdefault(name, Buffer(name, size, note, place, dtype))
         return name
 
     def _place(self, group: tuple[str, ...]) -> str:

@@ -28,6 +28,7 @@ from tilewright.codegen.lower.epilogue import with_epilogue
 from tilewright.codegen.lower.partial_results import extent_value
 from tilewright.codegen.lower.storage import Stored, dense_strides, view
 from tilewright.errors import InternalError, PlanningError
+from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.types import Access, AxisKind, Operator, planned_extent
@@ -55,7 +56,7 @@ def lower_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Node, ..
     tensor = _access(state, pack).tensor
     packed, elements = _layout(state, pack, scope)
     state.packed[pack.operator, pack.read] = packed
-    state.scratch(packed.buffer, elements, f"{tensor} packed for {pack.operator}")
+    state.scratch(packed.buffer, elements, f"{tensor} packed for {pack.operator}", dtype=packed.dtype)
     return _copies(state, pack, packed, scope, lambda inside: state.stored(tensor, inside))
 
 
@@ -65,10 +66,10 @@ def lower_constant(state: Lowering, pack: tree.Pack, scope: Scope) -> None:
     packed, elements = _layout(state, pack, scope)
     state.packed[pack.operator, pack.read] = packed
     sizes = tuple(map(extent_value, tensor.shape))
-    source = Stored(names.identifier(tensor.name), dense_strides(sizes), (0,) * len(sizes))
+    source = Stored(names.identifier(tensor.name), dense_strides(sizes), (0,) * len(sizes), dtype=tensor.dtype)
     copies = _copies(state, pack, packed, scope, lambda _: source)
-    buffer = Buffer(packed.buffer, elements, f"{tensor.name} packed ahead")
-    state.constants[packed.buffer] = PackedConstant(tensor.name, buffer, copies)
+    buffer = Buffer(packed.buffer, elements, f"{tensor.name} packed ahead", dtype=packed.dtype)
+    state.constants[packed.buffer] = PackedConstant(tensor.name, buffer, copies, tensor.dtype)
 
 
 def lower_shared_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> LoopNest:
@@ -76,7 +77,8 @@ def lower_shared_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> LoopNes
     access = _access(state, pack)
     packed, elements = _layout(state, pack, scope)
     state.packed[pack.operator, pack.read] = packed
-    buffer = Buffer(packed.buffer, elements, f"{access.tensor} packed for {pack.operator}, for all threads")
+    note = f"{access.tensor} packed for {pack.operator}, for all threads"
+    buffer = Buffer(packed.buffer, elements, note, dtype=packed.dtype)
     state.shared[packed.buffer] = buffer
     major, minor, _ = _packed_axes(state, pack)
     rows = packed.cut or tree.Loop(major or "", PIECE_ROWS, ())
@@ -101,7 +103,8 @@ def _copy(state: Lowering, pack: tree.Pack, packed: Packed, scope: Scope, stored
     loops = tuple((name, scope.ranges[name].size, packed.steps[name]) for name in outer if scope.ranges[name].size != 1)
     source = _strided(view(access, stored, scope.ranges), state.chain.operator(pack.operator))
     depth, columns = _range(scope, major, access).size, _range(scope, minor, access).size
-    return Copy(source, packed.view(scope), loops, major, depth, minor, columns, packed.width, packed.panel(scope), packed.row)
+    panel, target = packed.panel(scope), packed.view(scope)
+    return Copy(source, target, loops, major, depth, minor, columns, packed.width, panel, packed.row, packed.interleave)
 
 
 def _copies(
@@ -135,14 +138,18 @@ def _access(state: Lowering, pack: tree.Pack) -> Access:
 def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, Value]:
     """How the packed operand lies, and its elements."""
     operator, access = state.chain.operator(pack.operator), _access(state, pack)
+    kernel, is_right = _kernel(state, operator), pack.read == _roles(state, operator).right
     major, minor, outer = _packed_axes(state, pack)
     width = pack.panel_columns if pack.layout is tree.Layout.PANELS else 0
+    interleave = kernel.interleave if width and is_right else 1
     if width and minor in access.axes():
-        _check_columns(state, pack, minor, scope)
+        _check_cuts(state, pack, minor, pack.panel_columns, "columns", scope)
+    if interleave > 1 and major in access.axes():
+        _check_cuts(state, pack, major, interleave, "interleaved steps", scope)
     rows, columns = _range(scope, major, access), _range(scope, minor, access)
     row = width or round_up(columns.capacity, state.lanes)
     all_columns = round_up(columns.capacity, width) if width else row
-    steps, total = _outer_steps(scope, outer, multiply(rows.capacity, all_columns))
+    steps, total = _outer_steps(scope, outer, multiply(round_up(rows.capacity, interleave), all_columns))
     cut = _innermost_cut(state, pack, major, scope) if width and major in access.axes() else None
     steps |= {major: row if cut is None else all_columns} if major in access.axes() else {}
     steps |= {minor: 1} if minor in access.axes() else {}
@@ -150,20 +157,22 @@ def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, Val
     starts = {present.name: scope.ranges[present.name].start for present in operator.axes if present.name in access.axes()}
     column = minor if minor in steps else None
     end = add(rows.start, rows.size) if scope.domain is None else None
-    return Packed(buffer, starts, steps, row, rows.capacity, width, column, cut, end), total
+    dtype = kernel.element_types[1 if is_right else 0]
+    apart = multiply(row, interleave)
+    return Packed(buffer, starts, steps, apart, rows.capacity, width, column, cut, end, dtype, interleave), total
 
 
-def _check_columns(state: Lowering, pack: tree.Pack, axis: str, scope: Scope) -> None:
-    """Below a Pack, blocks of columns begin where panels do."""
+def _check_cuts(state: Lowering, pack: tree.Pack, axis: str, multiple: int, what: str, scope: Scope) -> None:
+    """Below a Pack, blocks of columns begin where panels do, and blocks of the depth where groups of steps do."""
     outer, capacity = [loop for loop, _ in scope.loops], scope.ranges[axis].capacity
     for loop in state.plan.schedule.path(pack.operator):
         has_one_trip = isinstance(capacity, int) and capacity <= loop.tile
-        if loop.axis == axis and loop not in outer and loop.tile % pack.panel_columns and not has_one_trip:
+        if loop.axis == axis and loop not in outer and loop.tile % multiple and not has_one_trip:
             raise PlanningError(
                 f"a loop over {axis} cuts the packed panels of {pack.operator}",
                 where=state.chain.name,
-                why=f"its tile is {loop.tile} columns, and panels have {pack.panel_columns}",
-                hint=f"use a multiple of {pack.panel_columns} as the tile of {axis}, or pack inside the loop",
+                why=f"its tile is {loop.tile}, and panels have {multiple} {what}",
+                hint=f"use a multiple of {multiple} as the tile of {axis}, or pack inside the loop",
             )
 
 
@@ -250,6 +259,8 @@ def _steps_of_call(state: Lowering, operator: Operator, roles: ContractionRoles,
     if roles.depth is None:
         return 0
     kernel, depth = _kernel(state, operator), scope.ranges[roles.depth]
+    if kernel.accumulator in INTEGERS:
+        return 0
     is_sliced = _may_slice(state, operator, roles, scope)
     if planned_extent(operator.axis(roles.depth).extent) <= LONG_DEPTH or _is_prefetching(state, operator, roles, kernel, depth):
         return SLICE_ROWS if is_sliced else 0
@@ -268,6 +279,8 @@ def _may_slice(state: Lowering, operator: Operator, roles: ContractionRoles, sco
     """
     kernel = _kernel(state, operator)
     if kernel.rows > SLICED_ROWS or kernel.lanes_along == DEPTH or roles.depth is None or roles.column is None:
+        return False
+    if kernel.interleave > 1:
         return False
     columns, depth = scope.ranges[roles.column].capacity, scope.ranges[roles.depth]
     if not isinstance(columns, int) or not isinstance(depth.capacity, int) or depth.sizes is None or 0 in depth.sizes:
@@ -346,11 +359,13 @@ def _right(
     if kernel.right_by_columns:
         apart = operand.stride(roles.column)
         return (), operand, multiply(kernel.columns, apart), apart
-    if roles.column is None or operand.stride(roles.column) == 1:
+    has_rows = roles.column is None or operand.stride(roles.column) == 1
+    if has_rows and kernel.interleave == 1:
         return (), operand, kernel.columns, operand.stride(roles.depth)
-    copies = lower_pack(state, tree.Pack(operator.name, roles.right, tree.Layout.DENSE), scope)
+    layout = (tree.Layout.DENSE,) if kernel.interleave == 1 else (tree.Layout.PANELS, kernel.columns)
+    copies = lower_pack(state, tree.Pack(operator.name, roles.right, *layout), scope)
     packed = state.packed.pop((operator.name, roles.right))
-    return copies, packed.view(scope), kernel.columns, packed.row_step(roles.depth)
+    return copies, packed.view(scope), packed.panel(scope) or kernel.columns, packed.row_step(roles.depth)
 
 
 def _strided(operand: View | Gather, operator: Operator) -> View:

@@ -7,13 +7,24 @@ from dataclasses import replace
 from math import prod
 
 from tilewright.codegen.expressions import Value, multiply
-from tilewright.codegen.loop_nest import BlockLoop, Gather, If, KernelCall, LoopNest, Node, ParallelAxis, Range, SoftwarePrefetch
+from tilewright.codegen.loop_nest import (
+    BlockLoop,
+    Gather,
+    If,
+    KernelCall,
+    LoopNest,
+    Node,
+    ParallelAxis,
+    Range,
+    SoftwarePrefetch,
+    View,
+)
 from tilewright.codegen.lower.context import Lowering, Packed, Scope
-from tilewright.graph.types import Access, Operator
+from tilewright.graph.types import Access, Operator, element_bytes
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.chains import tensor_axes
 
-LINE_FLOATS = 16
+LINE_BYTES = 64
 
 
 def with_software_prefetches(state: Lowering, nest: LoopNest, scope: Scope) -> LoopNest:
@@ -62,15 +73,20 @@ def _matrix(state: Lowering, access: Access, scope: Scope) -> SoftwarePrefetch:
     view = state.view(access, scope)
     assert not isinstance(view, Gather), f"{access.tensor} is fetched ahead by an index that is not affine"
     rows, columns = _sides(access, scope.ranges)
-    lines = _capacity(scope.ranges, rows) * -(-_capacity(scope.ranges, columns) // LINE_FLOATS)
+    lines = _capacity(scope.ranges, rows) * _lines(_capacity(scope.ranges, columns), view)
     row_size, column_size = _size(scope.ranges, rows), _size(scope.ranges, columns)
     return SoftwarePrefetch(access.tensor, view, row_size, view.stride(rows), column_size, view.stride(columns), lines)
 
 
 def _packed(tensor: str, packed: Packed, axis: str, scope: Scope) -> SoftwarePrefetch:
     """All lines of a constant that was packed ahead: the panels of a block of `axis` lie one after the other."""
-    elements = _number(multiply(packed.steps[axis], scope.ranges[axis].capacity))
-    return SoftwarePrefetch(tensor, packed.view(scope), 1, 0, elements, 1, -(-elements // LINE_FLOATS))
+    elements, view = _number(multiply(packed.steps[axis], scope.ranges[axis].capacity)), packed.view(scope)
+    return SoftwarePrefetch(tensor, view, 1, 0, elements, 1, _lines(elements, view))
+
+
+def _lines(elements: int, view: View) -> int:
+    """The cache lines of elements that lie side by side."""
+    return -(-elements * element_bytes(view.dtype) // LINE_BYTES)
 
 
 def _sides(access: Access, ranges: Mapping[str, Range]) -> tuple[str | None, str | None]:

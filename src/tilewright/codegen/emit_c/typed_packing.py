@@ -1,0 +1,104 @@
+"""C text of packing for elements of any type, and for panels that hold neighbouring steps of the depth side by side."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tilewright.codegen.loop_nest import Copy
+from tilewright.graph.types import element_bytes
+from tilewright.kernels.element_access import C_TYPES, TOUCH_BYTES
+from tilewright.kernels.helpers import Helper
+
+WORD_BYTES = 4
+"""Of a lane: groups of so many bytes are put together in vectors."""
+PANELS = """\
+/* Column panels of `width`, in groups of H steps: target[j / width * panel_stride + (p / H * width + j % width) * H + p % H] =
+   source[p * row + j * column]. Steps that the last group lacks, and columns that the last panel lacks, are zero. Some groups of
+   all panels are filled before the next ones, so that rows of the source are read in long runs. */
+static __attribute__((unused)) void @PANELS@(@TYPE@ *target, long panel_stride, long width, const @TYPE@ *source, long row,
+                                             long column, long rows, long columns) {
+  enum { H = @H@, BLOCK = 4 * H };
+  for (long block = 0; block < rows; block += BLOCK)
+    for (long first = 0; first < columns; first += width)
+      for (long p = block; p < rows && p < block + BLOCK; p += H) {
+        const long some = tw_min(width, columns - first), steps = tw_min(H, rows - p);
+        const @TYPE@ *from = source + p * row + first * column;
+        @TYPE@ *to = target + first / width * panel_stride + p * width;
+        long j = 0;
+@WORDS@        for (; j < width; j++)
+          for (long q = 0; q < H; q++)
+            to[j * H + q] = j < some && q < steps ? from[q * row + j * column] : 0;
+      }
+}
+"""
+WORDS = """\
+        if (column == 1 && steps == H)
+          for (; j + TW_LANES <= some; j += TW_LANES)
+            @PANELS@_words(to + j * H, from + j, row);
+"""
+WORDS_OF_ROWS = """\
+typedef unsigned @BITS@ @PANELS@_lanes __attribute__((vector_size(TW_LANES * sizeof(@TYPE@)), aligned(1), may_alias));
+typedef unsigned @PANELS@_groups __attribute__((vector_size(TW_LANES * sizeof(int)), aligned(1), may_alias));
+/* A vector of columns: each lane of 32 bits takes its element of every step. */
+TW_INLINE void @PANELS@_words(@TYPE@ *to, const @TYPE@ *from, long row) {
+  @PANELS@_groups groups = {0};
+  for (int q = 0; q < @H@; q++)
+    groups |= __builtin_convertvector(*(const @PANELS@_lanes *)(from + q * row), @PANELS@_groups) << (8 * (int)sizeof(*to) * q);
+  *(@PANELS@_groups *)to = groups;
+}
+"""
+ROWS = """\
+/* Rows one after the other: target[p * target_row + j] = source[p * row + j * column]. */
+static __attribute__((unused)) void @ROWS@(@TYPE@ *target, long target_row, const @TYPE@ *source, long row, long column,
+                                           long rows, long columns) {
+  for (long p = 0; p < rows; p++)
+    for (long j = 0; j < columns; j++)
+      target[p * target_row + j] = source[p * row + j * column];
+}
+"""
+TOUCHES = """\
+static __attribute__((unused)) void @ROWS@(@TYPE@ *target, long target_row, const @TYPE@ *source, long row, long column,
+                                           long rows, long columns) {
+  for (long p = 0; p < rows; p++)
+    for (long j = 0; j < columns; j++) {
+      tw_touch_bytes(source + p * row + j * column, sizeof *source);
+      tw_touch_written(target + p * target_row + j, sizeof *target);
+    }
+}
+static __attribute__((unused)) void @PANELS@(@TYPE@ *target, long panel_stride, long width, const @TYPE@ *source, long row,
+                                             long column, long rows, long columns) {
+  for (long first = 0; first < columns; first += width)
+    for (long p = 0; p < rows; p++) {
+      for (long j = first; j < tw_min(first + width, columns); j++)
+        tw_touch_bytes(source + p * row + j * column, sizeof *source);
+      if (p % @H@ == 0)
+        tw_touch_written(target + first / width * panel_stride + p * width, width * @H@ * sizeof *target);
+    }
+}
+"""
+
+
+def panels_name(copy: Copy) -> str:
+    """The function that fills the panels of a copy."""
+    return f"tw_pack_panels_{copy.target.dtype}_{copy.interleave}"
+
+
+def rows_name(copy: Copy) -> str:
+    """The function that copies rows."""
+    return f"tw_pack_rows_{copy.target.dtype}_{copy.interleave}"
+
+
+@cache
+def typed_packing(dtype: str, interleave: int) -> Helper:
+    """The functions that copy operands of a type, in groups of so many steps."""
+    has_words = interleave > 1 and interleave * element_bytes(dtype) == WORD_BYTES
+
+    def named(text: str) -> str:
+        text = text.replace("@WORDS@", WORDS if has_words else "").replace("@TYPE@", C_TYPES[dtype])
+        text = text.replace("@BITS@", {1: "char", 2: "short"}.get(element_bytes(dtype), "int"))
+        text = text.replace("@PANELS@", f"tw_pack_panels_{dtype}_{interleave}").replace("@H@", str(interleave))
+        return text.replace("@ROWS@", f"tw_pack_rows_{dtype}_{interleave}")
+
+    name = f"tw_pack_{dtype}_{interleave}"
+    trace = Helper(name, named(TOUCHES), (TOUCH_BYTES,))
+    return Helper(name, named((WORDS_OF_ROWS if has_words else "") + PANELS + ROWS), traced=trace)
