@@ -15,6 +15,7 @@ class Accuracy(StrEnum):
     """How results differ from those of the operator as it is written; the value is the text that `explain` prints."""
 
     SAME = "the same operations"
+    EXACT = "the same results, by other operations"
     REORDERED = "the same products, added in another order"
 
 

@@ -1,0 +1,176 @@
+"""Product of bytes for a micro kernel of unsigned by signed ones: signs change by 128, and zero points leave the product.
+
+With an unsigned left operand a, a signed right one b, their zero points za and zb, and k steps of the reduction,
+
+    sum (a - za)(b - zb) = sum a b  -  za * sum b  -  zb * sum a  +  k * za * zb
+
+A signed left operand becomes unsigned by adding 128 to it and to its zero point, an unsigned right one signed by subtracting 128.
+Sums of 32 bits wrap. The equation holds modulo 2^32, so that results are those of the operator as it is written. It needs zero
+points that are the same at all steps of the reduction, and operands that are read at every step, none of them padded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply
+from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Operator, Tensor
+from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.contraction_roles import contraction_roles
+
+LEFT, RIGHT = "uint8", "int8"
+"""What the micro kernel multiplies."""
+SHIFTS = {LEFT: 128, RIGHT: -128}
+"""What makes each of the other type, added to an element and to its zero point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """An operand of a product: its bytes, and what is subtracted from them: an element and a number."""
+
+    access: Access
+    zero: Access | None
+    shift: int = 0
+
+    @property
+    def is_centred(self) -> bool:
+        """Whether anything is subtracted."""
+        return self.zero is not None or self.shift != 0
+
+
+def applies(problem: Problem) -> bool:
+    """Whether an operator sums products of bytes less their zero points, but for those that a micro kernel takes as they are."""
+    operator, found = problem.operator, factors(problem.operator)
+    if not found or {operator.accumulator, problem.result.dtype} != {"int32"}:
+        return False
+    types = [problem.tensors[factor.access.tensor].dtype for factor in found]
+    if not set(types) <= set(SHIFTS) or (operator.body == PRODUCT and types == _wanted(operator, found)):
+        return False
+    steps = frozenset(axis.name for axis in operator.reduction_axes())
+    zeros = [factor.zero for factor in found if factor.zero is not None]
+    return (
+        all(access.is_affine() for access in (*operator.reads, operator.write))
+        and all(steps <= factor.access.axes() for factor in found)
+        and all(steps.isdisjoint(zero.axes()) for zero in zeros)
+        and all(isinstance(axis.extent, int) for axis in operator.reduction_axes())
+    )
+
+
+def factors(operator: Operator) -> tuple[Factor, ...]:
+    """The two operands that an operator sums the products of; none if it computes something else."""
+    match operator.body:
+        case Apply("multiply", (left, right)) if operator.reduction == SUM:
+            found = [_factor(operator, part) for part in (left, right)]
+            return tuple(factor for factor in found if factor is not None) if None not in found else ()
+    return ()
+
+
+def _factor(operator: Operator, part: Scalar) -> Factor | None:
+    match part:
+        case Load(read):
+            return Factor(operator.reads[read], None)
+        case Apply("subtract", (Load(read), Load(zero))):
+            return Factor(operator.reads[read], operator.reads[zero])
+    return None
+
+
+def expand(problem: Problem, builder: Builder) -> Tensor:
+    """The product of operands that the micro kernel takes, their sums, and a map that puts them together."""
+    operator, found = problem.operator, factors(problem.operator)
+    wanted = _wanted(operator, found)
+    left, right = (_of_type(problem, builder, factor, dtype) for factor, dtype in zip(found, wanted, strict=True))
+    products = builder.record(_product, problem, (left, right), kind=operator.kind)
+    terms = [
+        (factor, _total(problem, builder, opposite)) for factor, opposite in ((left, right), (right, left)) if factor.is_centred
+    ]
+    return builder.record(_corrected, problem, products, terms, kind="zero_points")
+
+
+def _wanted(operator: Operator, found: Sequence[Factor]) -> list[str]:
+    """The element type that each factor has in the micro kernel, by its role there."""
+    roles = contraction_roles(_plain_product(operator, found))
+    return [LEFT if place == roles.left else RIGHT for place in range(2)]
+
+
+def _plain_product(operator: Operator, found: Sequence[Factor]) -> Operator:
+    return replace(operator, reads=tuple(factor.access for factor in found), body=PRODUCT)
+
+
+def _of_type(problem: Problem, builder: Builder, factor: Factor, dtype: str) -> Factor:
+    """A factor as bytes of this type."""
+    tensor = problem.tensors[factor.access.tensor]
+    if tensor.dtype == dtype:
+        return factor
+    shift = SHIFTS[dtype]
+    shifted = builder.body(apply("add", Load(0), Literal(float(shift))), tensor, dtype=dtype, kind="change_sign")
+    return Factor(replace(factor.access, tensor=shifted.name), factor.zero, shift)
+
+
+def _product(problem: Problem, changed: Sequence[Factor], *, name: str, result: str) -> tuple[Operator, Tensor]:
+    operator = problem.operator
+    write = replace(operator.write, tensor=result)
+    return replace(_plain_product(operator, changed), name=name, write=write), Tensor(result, problem.result.shape, "int32")
+
+
+def _corrected(
+    problem: Problem, products: Tensor, terms: Sequence[tuple[Factor, Access]], *, name: str, result: str
+) -> tuple[Operator, Tensor]:
+    """The products less what zero points add to them: for each centred factor its zero point times the total of the other."""
+    operator = problem.operator
+    reads = [replace(operator.write, tensor=products.name)]
+    zeros = [_zero(factor, reads) for factor, _ in terms]
+    value: Scalar = Load(0)
+    for zero, (_, total) in zip(zeros, terms, strict=True):
+        value = apply("subtract", value, apply("multiply", zero, _load(total, reads)))
+    if len(zeros) == 2:
+        value = apply("add", value, apply("multiply", Literal(float(_steps(operator))), apply("multiply", *zeros)))
+    axes = tuple(Axis(axis.name, axis.extent) for axis in operator.axes if axis.kind is AxisKind.PARALLEL)
+    write = replace(operator.write, tensor=result)
+    corrected = Operator(name, "zero_points", axes, tuple(reads), write, value, accumulator="int32")
+    return corrected, Tensor(result, problem.result.shape, "int32")
+
+
+def _zero(factor: Factor, reads: list[Access]) -> Scalar:
+    """What is subtracted from a factor, as an expression of the reads."""
+    shift = Literal(float(factor.shift))
+    if factor.zero is None:
+        return shift
+    number = _load(factor.zero, reads)
+    return apply("add", number, shift) if factor.shift else number
+
+
+def _load(access: Access, reads: list[Access]) -> Load:
+    """The load of an access, which is added to the reads if they lack it."""
+    if access not in reads:
+        reads.append(access)
+    return Load(reads.index(access))
+
+
+def _steps(operator: Operator) -> int:
+    return prod(extent for axis in operator.reduction_axes() if isinstance(extent := axis.extent, int))
+
+
+def _total(problem: Problem, builder: Builder, factor: Factor) -> Access:
+    """The sum of a factor over all steps, by its parallel axes."""
+    tensor = builder.record(_summed, problem, factor, kind="total")
+    return Access(tensor.name, tuple(axis_index(axis.name) for axis in _parallel(problem.operator, factor)))
+
+
+def _summed(problem: Problem, factor: Factor, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    parallel = _parallel(problem.operator, factor)
+    axes = (*parallel, *problem.operator.reduction_axes())
+    write = Access(result, tuple(axis_index(axis.name) for axis in parallel))
+    operator = Operator(name, "sum", axes, (factor.access,), write, Load(0), SUM, "int32")
+    return operator, Tensor(result, tuple(axis.extent for axis in parallel), "int32")
+
+
+def _parallel(operator: Operator, factor: Factor) -> tuple[Axis, ...]:
+    used = factor.access.axes()
+    return tuple(axis for axis in operator.axes if axis.kind is AxisKind.PARALLEL and axis.name in used)
+
+
+ALGORITHM = Algorithm("zero points apart", Accuracy.EXACT, applies, expand)
