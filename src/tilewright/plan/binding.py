@@ -8,7 +8,7 @@ from typing import assert_never
 
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Chain
-from tilewright.plan.canonical import Names, renamed
+from tilewright.plan.canonical import Names
 from tilewright.plan.reasons import (
     Alternative,
     CannotFuse,
@@ -66,10 +66,8 @@ def bound_price(price: Price, names: Names) -> Price:
 def bound_reason(reason: CutReason, names: Names) -> CutReason:
     """Why an edge is cut."""
     match reason:
-        case CannotFuse():
+        case CannotFuse() | NotExecutable():
             return replace(reason, operators=tuple(names.operators[name] for name in reason.operators))
-        case NotExecutable(chain, schedule):
-            return NotExecutable(renamed(chain, names), _schedule(schedule, names))
         case NoMicroKernel(operator):
             return NoMicroKernel(names.operators[operator])
         case SeparateFaster() | FewerBlocks():

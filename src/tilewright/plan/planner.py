@@ -8,11 +8,15 @@ An operator that vectors cannot compute leaves at the start, with a scalar loop.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
+from tilewright.errors import InternalError
 from tilewright.graph.types import Chain
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
+from tilewright.plan.binding import bound_plan, bound_price
+from tilewright.plan.canonical import canonical_form, names_of
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.decisions.non_temporal_stores import non_temporal_writes, price_with_stores
@@ -30,15 +34,19 @@ from tilewright.plan.model.plan_figures import constant_bytes, level_plans, move
 from tilewright.plan.model.price_check import checked
 from tilewright.plan.model.pricing import price_split
 from tilewright.plan.model.split_price import SplitReduction
+from tilewright.plan.reasons import Unplannable
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.regions.parallel_loops import parallel_axes
+from tilewright.plan.search.exact_search import search
 from tilewright.plan.search.inner_loops import refine
-from tilewright.plan.search.plan_cache import PlanCache, cached_search
 from tilewright.plan.search.rejected import lost_candidates, lost_fusion, lost_kernels, lost_single_part
 from tilewright.plan.search.unfused import price_unfused
 from tilewright.plan.space.executability import check_executable
 from tilewright.plan.space.schedule_space import thinned_axes
 from tilewright.plan.types import Plan, Price, Rejected
+
+MOST_PLANS = 1024
+"""Plans that a process remembers: those of some hundred models, as layers of a model are few."""
 
 
 def plan_chain(
@@ -48,40 +56,51 @@ def plan_chain(
     kernels: tuple[MicroKernel, ...] | None = None,
     coefficients: Coefficients | None = None,
     unfused_price: Price | None = None,
-    plan_cache: PlanCache | None = None,
 ) -> Plan:
     """The plan of a chain on a machine, with its price, the price of its operators alone, and the rejected alternatives.
 
-    `kernels` are the micro kernels to choose from (default: all registered ones that the machine can run), `coefficients` those
-    of the price (default: as fitted for such machines; see `Coefficients.without`). Symbolic extents are planned with their
-    hints. `unfused_price` saves planning every operator alone where that is known, `plan_cache` (which grows) searching a chain
-    that differs from an earlier chain in names only. Raises `PlanningError` if no micro kernel or no executable schedule exists.
+    Chains that differ in names only have one plan, which is made once per process. `kernels` are the micro kernels to choose from
+    (default: all registered ones that the machine can run), `coefficients` those of the price (default: as fitted for such
+    machines; see `Coefficients.without`). Symbolic extents are planned with their hints. `unfused_price` saves planning every
+    operator alone where that is known. Raises `Unplannable` if no micro kernel or no executable schedule exists.
     """
+    names = names_of(chain)
     coefficients = coefficients or coefficients_for(machine)
     available = registry.for_machine(machine, element_types=None) if kernels is None else kernels
-    known: PlanCache = {} if plan_cache is None else plan_cache
+    apart = unfused_price and bound_price(unfused_price, names.inverse())
+    try:
+        plan = canonical_plan(canonical_form(chain), machine, available, coefficients, apart)
+    except (Unplannable, InternalError):
+        _planned(chain, machine, available, coefficients, unfused_price)  # raises the same, in names instead of numbers
+        raise
+    return bound_plan(plan, chain, names)
+
+
+@lru_cache(maxsize=MOST_PLANS)
+def canonical_plan(
+    chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], coefficients: Coefficients, unfused_price: Price | None
+) -> Plan:
+    """The plan of a canonical chain, and of all chains of its structure."""
+    count(Counted.PLANS)
+    return _planned(chain, machine, available, coefficients, unfused_price)
+
+
+def _planned(
+    chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], coefficients: Coefficients, unfused_price: Price | None
+) -> Plan:
+    """The plan of a chain: a scalar loop, or what is found by a search, in which lookups are walks."""
     if is_scalar_loop(chain, available):
         return plan_scalar_loop(chain, machine, coefficients)
-    if (plain := without_lookups(chain)) is not chain:
-        plan = plan_chain(
-            plain, machine, kernels=available, coefficients=coefficients, unfused_price=unfused_price, plan_cache=known
-        )
-        return replace(plan, chain=chain)
-    return checked(fitting(_searched_plan(chain, machine, available, coefficients, unfused_price, known)), coefficients)
+    plan = _searched_plan(without_lookups(chain), machine, available, coefficients, unfused_price)
+    return replace(checked(fitting(plan), coefficients), chain=chain)
 
 
 def _searched_plan(
-    chain: Chain,
-    machine: Machine,
-    available: tuple[MicroKernel, ...],
-    coefficients: Coefficients,
-    unfused_price: Price | None,
-    known: PlanCache,
+    chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], coefficients: Coefficients, unfused_price: Price | None
 ) -> Plan:
     """The plan of the best schedule found, with its reduction split where that pays."""
-    count(Counted.PLANS)
     context, ranked = chain_context(chain, machine, available, coefficients)
-    found = cached_search(context, known)
+    found = search(context)
     blocking = refine(context, found)
     check_executable(chain, blocking.schedule)
     prefetches = choose_prefetches(context, blocking, available)
@@ -94,7 +113,7 @@ def _searched_plan(
         *prefetches.rejected,
     )
     plan = _plan(prefetches.context, blocking, price, unfused, rejected)
-    split = split_reduction(context, found, blocking, lambda part: refine(part, cached_search(part, known)))
+    split = split_reduction(context, found, blocking, lambda part: refine(part, search(part)))
     if split is not None:
         plan = _split_plan(plan, context, split, choose_prefetches(split.context, split.blocking, available))
     return plan

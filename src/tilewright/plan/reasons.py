@@ -12,8 +12,7 @@ from typing import TypeAlias
 
 from tilewright.errors import PlanningError
 from tilewright.graph.conditions import Constraint
-from tilewright.graph.types import Chain
-from tilewright.plan.schedule import Schedule, Storage
+from tilewright.plan.schedule import Storage
 
 Tiles: TypeAlias = tuple[tuple[str, int], ...]
 """Axes with the tiles of their loops, outermost first."""
@@ -147,10 +146,9 @@ class CannotFuse:
 
 @dataclass(frozen=True, slots=True)
 class NotExecutable:
-    """A fused chain whose best schedule cannot be executed."""
+    """Operators as one chain, whose best schedule cannot be executed."""
 
-    chain: Chain
-    schedule: Schedule
+    operators: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

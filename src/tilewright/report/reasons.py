@@ -30,7 +30,6 @@ from tilewright.plan.reasons import (
     UnreadLines,
     WholeGroup,
 )
-from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.types import Cut, Rejected
 
 DEFEATS = {
@@ -103,8 +102,8 @@ def _cut_reason_text(reason: CutReason) -> str:
     match reason:
         case CannotFuse(barrier, operators, dtype):
             return BARRIERS[barrier].format(operators=", ".join(operators), dtype=dtype)
-        case NotExecutable(chain, schedule):
-            return why_not_executable(chain, schedule)
+        case NotExecutable(operators):
+            return f"{', '.join(operators)} as one chain cannot be executed"
         case NoMicroKernel(operator):
             return f"no micro kernel can compute {operator}"
         case SeparateFaster():

@@ -20,7 +20,7 @@ def is_executable(chain: Chain, schedule: Schedule) -> bool:
 def check_executable(chain: Chain, schedule: Schedule) -> None:
     """Raise `Unplannable` unless a schedule can be executed."""
     if problem := why_not_executable(chain, schedule):
-        reason = NotExecutable(chain, schedule)
+        reason = NotExecutable(tuple(operator.name for operator in chain.operators))
         raise Unplannable(f"no executable schedule for {chain.name}", reason=reason, where=chain.name, why=problem)
 
 

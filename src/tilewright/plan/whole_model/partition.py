@@ -10,14 +10,14 @@ suggests is not looked for, though it might pay over all edges. Groups and chain
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilewright.graph.types import Chain, Graph, Operator, Tensor
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
-from tilewright.plan.binding import bound_cut, bound_plan
+from tilewright.plan.binding import bound_cut
 from tilewright.plan.canonical import canonical_form, names_between
 from tilewright.plan.chains import make_chain
 from tilewright.plan.counts import Counted, count
@@ -28,7 +28,6 @@ from tilewright.plan.model.pricing import separate_price
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.reasons import Barrier, CannotFuse, CutReason, FewerBlocks, SeparateFaster, Unplannable, WholeGroup
 from tilewright.plan.regions import gathered_reads as lookups
-from tilewright.plan.search.plan_cache import PlanCache
 from tilewright.plan.search.profitability import can_cost
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price
 
@@ -83,11 +82,8 @@ class _Partition:
     """By the names of their operators."""
     plans: dict[tuple[str, ...], Plan] = field(default_factory=dict)
     """By the names of their operators."""
-    planned: dict[Hashable, Plan] = field(default_factory=dict)
-    """By the structure of a chain: the plan of the first."""
-    divided: dict[Hashable, tuple[Operators, list[_Part]]] = field(default_factory=dict)
-    """By the structure of a group: the first, and its parts."""
-    plan_cache: PlanCache = field(default_factory=dict)
+    divided: dict[Chain, tuple[Operators, list[_Part]]] = field(default_factory=dict)
+    """By the canonical chain of a group: the first, and its parts."""
     writers: dict[str, Operator] = field(default_factory=dict)
     """By the tensor that they write."""
     readers: dict[str, list[Operator]] = field(default_factory=dict)
@@ -150,7 +146,7 @@ class _Partition:
 
     def _report_whole(self, group: Operators, parts: list[_Part]) -> None:
         """Add to the cuts between parts of a group what all of it costs as one chain, where that was found out."""
-        if len(group) == 2 or canonical_form(self._chain(group)) not in self.planned:
+        if len(group) == 2 or tuple(operator.name for operator in group) not in self.plans:
             return
         cores = self.machine.cores
         whole = WholeGroup(len(group), cores, self.part(group).price.on(cores), self._separate_s(parts))
@@ -302,26 +298,18 @@ class _Partition:
         return _Part(operators, plan.chain, plan.price)
 
     def plan(self, operators: Operators) -> Plan:
-        """The plan of operators as one chain, made once for all chains of the same structure."""
+        """The plan of operators as one chain."""
         count(Counted.PLANS_ASKED)
         names = tuple(operator.name for operator in operators)
         if names not in self.plans:
-            chain = self._chain(operators)
-            first = self.planned.get(canonical_form(chain))
-            plan = bound_plan(first, chain, names_between(first.chain, chain)) if first is not None else self._new_plan(operators)
-            self.plans[names] = plan
-            self.planned.setdefault(canonical_form(chain), plan)
+            self.plans[names] = plan_chain(
+                self._chain(operators),
+                self.machine,
+                kernels=self.kernels,
+                coefficients=self.coefficients,
+                unfused_price=self._separate(operators) if len(operators) > 1 else None,
+            )
         return self.plans[names]
-
-    def _new_plan(self, operators: Operators) -> Plan:
-        return plan_chain(
-            self._chain(operators),
-            self.machine,
-            kernels=self.kernels,
-            coefficients=self.coefficients,
-            unfused_price=self._separate(operators) if len(operators) > 1 else None,
-            plan_cache=self.plan_cache,
-        )
 
     def _chain(self, operators: Operators) -> Chain:
         """The chain of operators, made once."""
