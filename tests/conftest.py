@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tilewright.machine import Machine
+from tilewright.plan.planner import canonical_plan
 from tilewright.runtime import calibration
 
 settings.register_profile(
@@ -55,6 +56,12 @@ def verified_tenth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
         monkeypatch.delenv("TILEWRIGHT_VERIFY", raising=False)
     elif zlib.crc32(request.node.nodeid.encode()) % 10 == 0 and "TILEWRIGHT_VERIFY" not in os.environ:
         monkeypatch.setenv("TILEWRIGHT_VERIFY", "1")
+
+
+@pytest.fixture(autouse=True)
+def nothing_planned() -> None:
+    """Every test plans by itself: what others did to the planner is not remembered."""
+    canonical_plan.cache_clear()
 
 
 def cpu_flags() -> frozenset[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from tilewright.errors import PlanningError
+from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import AxisValue, Scalar, rewrite
 from tilewright.graph.types import Access, Axis, Chain, Graph, Operator, Reduction
@@ -67,8 +68,18 @@ def equal_axes(chain: Chain, tensor: str) -> frozenset[str]:
 
 
 def tensor_axes(access: Access) -> tuple[str, ...]:
-    """The axes of an access in the order of its dimensions, each once."""
-    return tuple(dict.fromkeys(name for index in access.indices for name in sorted(index.axes())))
+    """The axes of an access in the order of its dimensions, each once; of a dimension those of long steps first.
+
+    >>> tensor_axes(Access("y", (axis_index("n"), axis_index("inner") + axis_index("outer") * 8)))
+    ('n', 'outer', 'inner')
+    """
+    return tuple(dict.fromkeys(name for index in access.indices for name in _by_steps(index)))
+
+
+def _by_steps(index: Index) -> Iterator[str]:
+    """The axes of an index; those of equal steps in the order of their names, which are numbers where a chain is planned."""
+    for atom, _ in sorted(index.terms, key=lambda term: -abs(term[1])):
+        yield from (atom,) if isinstance(atom, str) else _by_steps(atom.dividend)
 
 
 def upstream(chain: Chain, operator: Operator) -> tuple[Operator, ...]:

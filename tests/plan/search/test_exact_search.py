@@ -23,14 +23,14 @@ from tests.support.halo_chains import conv, convolution_chain, halo_chain
 from tilewright.graph.types import Chain, Extent
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.plan.counts import Counted, counting
 from tilewright.plan.model.coefficients import DEFAULT
 from tilewright.plan.model.cost_context import CostContext, context_of
-from tilewright.plan.planner import plan_chain
+from tilewright.plan.planner import canonical_plan, plan_chain
 from tilewright.plan.schedule import Pack
 from tilewright.plan.search.bounds import Bounds
 from tilewright.plan.search.exact_search import search
 from tilewright.plan.search.outer_loops import OuterLoops
-from tilewright.plan.search.plan_cache import PlanCache
 from tilewright.plan.space.executability import is_executable
 from tilewright.plan.space.schedule_space import axis_multiple, space_of, why_not
 from tilewright.plan.types import Plan
@@ -233,10 +233,11 @@ def layers(names: str) -> Chain:
 
 
 def test_a_chain_that_differs_in_names_only_is_searched_once() -> None:
-    plan_cache: PlanCache = {}
-    plan_chain(layers("mknpCEABD"), CASCADE_LAKE, kernels=KERNELS, plan_cache=plan_cache)
-    again = plan_chain(layers("wxyzQPRST"), CASCADE_LAKE, kernels=KERNELS, plan_cache=plan_cache)
-    assert len(plan_cache) == 1
+    with counting() as counts:
+        plan_chain(layers("mknpCEABD"), CASCADE_LAKE, kernels=KERNELS)
+        again = plan_chain(layers("wxyzQPRST"), CASCADE_LAKE, kernels=KERNELS)
+        assert counts[Counted.PLANS] == 1
+        plan_chain(layers("mknpCEABD"), machine_with(l2=64 << 10), kernels=KERNELS)
+        assert counts[Counted.PLANS] == 2
+    canonical_plan.cache_clear()
     assert again == plan_chain(layers("wxyzQPRST"), CASCADE_LAKE, kernels=KERNELS)
-    plan_chain(layers("mknpCEABD"), machine_with(l2=64 << 10), kernels=KERNELS, plan_cache=plan_cache)
-    assert len(plan_cache) == 2

@@ -11,17 +11,17 @@ from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain
 from tests.plan.search.test_exact_search import context, machine_with, projected_attention, wide_layers
 from tests.plan.walk import walked_movements, walked_working_set
 from tilewright.graph.types import Chain
+from tilewright.plan.counts import Counted, counting
 from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.movement import schedule_movements
 from tilewright.plan.model.working_set import working_set, working_set_elements
-from tilewright.plan.planner import plan_chain
+from tilewright.plan.planner import canonical_plan, plan_chain
 from tilewright.plan.reasons import OtherLoops
 from tilewright.plan.regions.live_blocks import live_blocks
 from tilewright.plan.regions.loop_views import view_outer_loops, view_schedule
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import FusedGroup, Loop, Schedule
 from tilewright.plan.search import exact_search
-from tilewright.plan.search.plan_cache import PlanCache
 from tilewright.plan.space.executability import is_executable, why_not_executable
 from tilewright.plan.space.loop_trees import group_choices, possible_fused_groups
 from tilewright.plan.space.schedule_space import space_of
@@ -123,17 +123,19 @@ def test_wide_layers_share_loops_over_their_hidden_axes(monkeypatch: pytest.Monk
     assert fusion.used_bytes <= fusion.capacity_bytes
     assert plan.price.seconds < plan.unfused_price.seconds
     monkeypatch.setattr(exact_search, "possible_fused_groups", lambda _: ())
+    canonical_plan.cache_clear()
     assert plan.price.seconds < 0.98 * plan_chain(wide(), machine, kernels=KERNELS).price.seconds
 
 
 def test_a_tree_is_recalled_under_other_names() -> None:
-    plan_cache: PlanCache = {}
     machine = machine_with(l2=1 << 20)
     one = wide()
-    plan_chain(one, machine, kernels=KERNELS, plan_cache=plan_cache)
     renamed = replace(one, operators=tuple(replace(op, name=f"{op.name}_again") for op in one.operators))
-    again = plan_chain(renamed, machine, kernels=KERNELS, plan_cache=plan_cache)
-    assert len(plan_cache) == 1
+    with counting() as counts:
+        plan_chain(one, machine, kernels=KERNELS)
+        again = plan_chain(renamed, machine, kernels=KERNELS)
+    assert counts[Counted.PLANS] == 1
+    canonical_plan.cache_clear()
     assert again == plan_chain(renamed, machine, kernels=KERNELS)
 
 
