@@ -27,7 +27,6 @@ class Counted(StrEnum):
     PLANS_ASKED = "plans asked"
     """Plans of groups of operators as one chain that a partition compared; those that were not made came from memory."""
     PLANS = "plans made"
-    SEARCHES_ASKED = "searches asked"
     SEARCHES = "searches made"
     ORDERS = "orders bounded"
     """Orders of outer loops for which a lower bound was found."""

@@ -45,8 +45,8 @@ from tilewright.plan.space.executability import check_executable
 from tilewright.plan.space.schedule_space import thinned_axes
 from tilewright.plan.types import Plan, Price, Rejected
 
-MOST_PLANS = 1024
-"""Plans that a process remembers: those of some hundred models, as layers of a model are few."""
+MOST_PLANS = 512
+"""Plans that a process remembers: some 30 KB each; layers of a model share few of them."""
 
 
 def plan_chain(
