@@ -273,14 +273,17 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
       }
     }
     /* weights_weights: merge */
-    {
-      long in_m = 0;
-      for (; in_m + TW_ROWS <= 8; in_m += TW_ROWS) {
-        {
-          long in_l_part = 0;
-          for (; in_l_part + TW_LANES <= 4; in_l_part += TW_LANES) {
+    for (long in_m_start = 0; in_m_start < 8; in_m_start += TW_LANES) {
+      const long in_m_stop = tw_min(in_m_start + TW_LANES, 8);
+      {
+        long in_l_part = 0;
+        for (; in_l_part + TW_LANES <= 4; in_l_part += TW_LANES) {
+          tw_vec tile_0[TW_LANES];
+          tw_load_transposed(tile_0, partial_P_row_max + at_b * 512 + at_m + in_m_start + in_l_part * 6144, 6144, in_m_stop - in_m_start, TW_LANES);
+          long in_m = in_m_start;
+          for (; in_m + TW_ROWS <= in_m_stop; in_m += TW_ROWS) {
             tw_vec load_0[TW_ROWS];
-            TW_EACH_ROW(load_0[way] = tw_load_strided(partial_P_row_max + at_b * 512 + at_m + in_m + way + in_l_part * 6144, 6144, TW_LANES);)
+            TW_EACH_ROW(load_0[way] = tile_0[in_m + way - in_m_start];)
             tw_vec load_2[TW_ROWS];
             TW_EACH_ROW(load_2[way] = tw_splat(tw_read(running_P_row_max + in_m + way));)
             tw_vec load_3[TW_ROWS];
@@ -292,10 +295,23 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
             TW_EACH_ROW(result[way] = (result_part_0[way] / load_3[way]);)
             TW_EACH_ROW(tw_store(running_P_weights + (in_m + way) * 4 + in_l_part, result[way]);)
           }
-          if (in_l_part < 4) {
-            const long lanes = 4 - in_l_part;
+          for (; in_m < in_m_stop; in_m++) {
+            const tw_vec load_0 = tile_0[in_m - in_m_start];
+            const tw_vec load_2 = tw_splat(tw_read(running_P_row_max + in_m));
+            const tw_vec load_3 = tw_splat(tw_read(running_P_row_sum + in_m));
+            const tw_vec result_part_0 = tw_exp((load_0 - load_2));
+            const tw_vec result = (result_part_0 / load_3);
+            tw_store(running_P_weights + in_m * 4 + in_l_part, result);
+          }
+        }
+        if (in_l_part < 4) {
+          const long lanes = 4 - in_l_part;
+          tw_vec tile_0[TW_LANES];
+          tw_load_transposed(tile_0, partial_P_row_max + at_b * 512 + at_m + in_m_start + in_l_part * 6144, 6144, in_m_stop - in_m_start, lanes);
+          long in_m = in_m_start;
+          for (; in_m + TW_ROWS <= in_m_stop; in_m += TW_ROWS) {
             tw_vec load_0[TW_ROWS];
-            TW_EACH_ROW(load_0[way] = tw_load_strided(partial_P_row_max + at_b * 512 + at_m + in_m + way + in_l_part * 6144, 6144, lanes);)
+            TW_EACH_ROW(load_0[way] = tile_0[in_m + way - in_m_start];)
             tw_vec load_2[TW_ROWS];
             TW_EACH_ROW(load_2[way] = tw_splat(tw_read(running_P_row_max + in_m + way));)
             tw_vec load_3[TW_ROWS];
@@ -306,6 +322,14 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
             tw_vec result[TW_ROWS];
             TW_EACH_ROW(result[way] = (result_part_0[way] / load_3[way]);)
             TW_EACH_ROW(tw_store_part(running_P_weights + (in_m + way) * 4 + in_l_part, result[way], lanes);)
+          }
+          for (; in_m < in_m_stop; in_m++) {
+            const tw_vec load_0 = tile_0[in_m - in_m_start];
+            const tw_vec load_2 = tw_splat(tw_read(running_P_row_max + in_m));
+            const tw_vec load_3 = tw_splat(tw_read(running_P_row_sum + in_m));
+            const tw_vec result_part_0 = tw_exp((load_0 - load_2));
+            const tw_vec result = (result_part_0 / load_3);
+            tw_store_part(running_P_weights + in_m * 4 + in_l_part, result, lanes);
           }
         }
       }

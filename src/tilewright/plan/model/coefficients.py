@@ -43,6 +43,8 @@ class Coefficients:
     """Loop control and addresses of one run of an operator on one block."""
     pass_cycles_per_vector: float = 1.5
     """One load, one operation and one store of a vector in a map or row-wise reduction."""
+    tile_transpose_cycles: float = 36.0
+    """Transposing a tile of a map, of as many rows and columns as a vector has lanes or fewer (3000 x 4, 8, 16: 36, 27, 28)."""
     row_cycles: float = 30.0
     """Of every state of a row-wise reduction, once a row: ends of loops, and lanes that become one value."""
     visible_later_passes: float = 0.9
@@ -113,7 +115,13 @@ FIELDS = frozenset(field.name for field in fields(Coefficients))
 
 TERMS: Mapping[str, tuple[str, ...]] = {
     "arithmetic": ("arithmetic",),
-    "functions": ("pass_cycles_per_vector", "row_cycles", "function_cycles_per_vector", "other_function_cycles"),
+    "functions": (
+        "pass_cycles_per_vector",
+        "tile_transpose_cycles",
+        "row_cycles",
+        "function_cycles_per_vector",
+        "other_function_cycles",
+    ),
     "traffic": ("overlapped_traffic", "visible_l1_traffic", "visible_traffic", "visible_later_passes"),
     "packing": ("pack_cycles_per_vector", "transpose_cycles_per_vector"),
     "tile ends": ("tile_end_cycles",),

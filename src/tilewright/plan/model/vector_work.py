@@ -20,7 +20,22 @@ def function_seconds(context: CostContext, operator: Operator) -> Quantity:
     roots = [operator.body]
     if operator.reduction is not None:
         roots += [*(state.contribution for state in operator.reduction.states), operator.reduction.finish]
-    return _points(context, operator) * _seconds_per_element(context, operator, roots, passes(operator))
+    computing = _points(context, operator) * _seconds_per_element(context, operator, roots, passes(operator))
+    return computing + transposing_seconds(context, operator)
+
+
+def transposing_seconds(context: CostContext, operator: Operator) -> Quantity:
+    """The time in which a map transposes reads that lie along another axis than its write, tile by tile."""
+    columns = operator.write.innermost()
+    if not operator.is_map() or columns is None:
+        return 0.0
+    lanes = context.lanes(operator)
+    tiles: Quantity = 0
+    for rows in (access.indices[-1] for access in operator.reads if access.is_affine() and columns in access.axes()):
+        if rows.is_axis() and str(rows) != columns and str(rows) in operator.write.axes():
+            around = product(context.sizes[axis.name] for axis in operator.axes if axis.name not in (str(rows), columns))
+            tiles = tiles + around * -(-context.sizes[str(rows)] // lanes) * -(-context.sizes[columns] // lanes)
+    return tiles * context.coefficients.tile_transpose_cycles / context.machine.frequency_hz
 
 
 def epilogue_seconds(context: CostContext, contraction: Operator) -> Quantity:

@@ -15,6 +15,7 @@ from tilewright.codegen.emit_c.lookups import lane_stride, lookups, row_lines
 from tilewright.codegen.emit_c.vectors.guarded_windows import is_guarded_window, windows
 from tilewright.codegen.emit_c.vectors.row_passes import RowPasses
 from tilewright.codegen.emit_c.vectors.statements import Lines
+from tilewright.codegen.emit_c.vectors.transposed_maps import LOADING, emit_transposed_map, transposed_axis
 from tilewright.codegen.expressions import to_c
 from tilewright.codegen.loop_nest import Gather, VectorLoops, View
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
@@ -26,8 +27,9 @@ from tilewright.kernels.helpers import Helper
 
 def emit_vector_loops(loops: VectorLoops) -> Lines:
     """The lines of a map or a row-wise reduction."""
-    emitter = _Emitter(loops)
-    return [f"/* {loops.operator.name}: {loops.operator.kind} */", *emitter.text()]
+    rows = transposed_axis(loops)
+    text = _Emitter(loops).text() if rows is None else emit_transposed_map(loops, rows)
+    return [f"/* {loops.operator.name}: {loops.operator.kind} */", *text]
 
 
 def vector_loop_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
@@ -39,6 +41,7 @@ def vector_loop_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
         *lookups(loops.reads),
         *([windows(lanes)] if _loads_windows(loops) else []),
         *([compensated_sum("")] if loops.block_steps else []),
+        *([LOADING] if transposed_axis(loops) is not None else []),
     ]
 
 
