@@ -155,7 +155,7 @@ def _simplified(graph: Graph, ends: frozenset[str]) -> Graph:
     steps = (
         FoldIndexMaps(),  # in the order of REWRITES, for the same reasons
         DeadCode(),
-        FoldWrites(),
+        FoldWrites(keeps_columns=True),  # an algorithm has chosen them
         FlattenTensors(ends),
         FoldIndexMaps(),
         DeadCode(),

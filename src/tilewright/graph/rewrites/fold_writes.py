@@ -20,6 +20,8 @@ class FoldWrites:
     them stays an operator of its own. So does what leaves no dimension in which an axis of one point could be written.
     """
 
+    keeps_columns: bool = False
+    """Whether the last dimension that a contraction writes stays its last: planning reads the roles of axes from it."""
     name: str = "fold-writes"
 
     def run(self, graph: Graph) -> Graph:
@@ -32,9 +34,15 @@ class FoldWrites:
             source = operator.reads[0].tensor if operator.is_index_change() else ""
             if source in alone and source in operators and types[source] == types[operator.write.tensor]:
                 write = _written(operators[source], operator)
-                operator = operator if write is None else replace(operators.pop(source), write=write)
+                if write is not None and not (self.keeps_columns and _exchanges(operators[source], write)):
+                    operator = replace(operators.pop(source), write=write)
             operators[operator.write.tensor] = operator
         return with_operators(graph, operators.values())
+
+
+def _exchanges(producer: Operator, write: Access) -> bool:
+    """Whether a contraction that writes so has other columns."""
+    return producer.is_contraction() and write.innermost() != producer.write.innermost()
 
 
 @dataclass(frozen=True, slots=True)
