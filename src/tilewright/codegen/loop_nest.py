@@ -222,6 +222,8 @@ class KernelCall:
     epilogue: TileEpilogue | None = None
     prefetching: bool = False
     """Whether B lies in panels, and every tile asks for a share of what comes next: it is then read in slices that L1 holds."""
+    passes_once: bool = False
+    """Whether one tile takes all rows: panels are then read end to end, each element once."""
 
 
 @dataclass(frozen=True, slots=True)

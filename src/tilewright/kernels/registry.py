@@ -84,6 +84,15 @@ def for_machine(
     return tuple(sorted(suitable, key=_preference))
 
 
+def prefetches_panels(kernel: MicroKernel) -> bool:
+    """Whether a kernel of the same tile prefetches the next slice of a packed panel.
+
+    >>> [prefetches_panels(kernel) for kernel in registered() if kernel.name.endswith(("avx2_f32_6x16", "avx512_f32_6x64"))]
+    [False, True]
+    """
+    return any(other.emit_prefetching is not None and other.same_tile(kernel) for other in _by_name().values())
+
+
 def dialect_for(architecture: str, features: frozenset[str]) -> VectorDialect:
     """The widest dialect that such a machine can run.
 

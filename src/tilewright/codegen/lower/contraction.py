@@ -31,7 +31,7 @@ from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load, Scalar, apply
-from tilewright.graph.types import Access, AxisKind, Operator, planned_extent
+from tilewright.graph.types import Access, AxisKind, Operator, largest_extent, planned_extent
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.plan import schedule as tree
 from tilewright.plan.decisions.long_sums import CALL_DEPTH, LONG_DEPTH, call_depth
@@ -323,6 +323,7 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
         ranges=(rows, columns),
         operator=operator.name,
         prefetching=_is_prefetching(state, operator, roles, kernel, depth) and _shapes(rows, columns) is not None,
+        passes_once=roles.row is None or largest_extent(operator.axis(roles.row).extent) <= kernel.rows,
     )
     if roles.column is None or target.stride(roles.column) == 1:
         return (*packing, *with_epilogue(state, operator, roles, scope, call))

@@ -12,7 +12,7 @@ from tilewright.plan.element_types import computed_type, held_type
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.kernel_work import KernelWork, kernel_work
-from tilewright.plan.model.packing_cost import reading_seconds, transposing_seconds
+from tilewright.plan.model.packing_cost import reading_seconds, streams_ahead, transposing_seconds
 from tilewright.plan.reasons import NoMicroKernel, Unplannable
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.regions.trip_counts import planned_sizes
@@ -22,6 +22,10 @@ FAR_BELOW = 2.0
 """Arithmetic that takes so many times less than reading the right operand is hidden."""
 TIE = 1.005
 """Kernels within this factor of the best are equal; the registry's order decides."""
+
+ONE_PASS = 1.05
+"""What a tile of all rows may cost more where it reads panels packed ahead, each element once: 8 rows of a 2496 x 2500 constant
+take 0.43 ms in 8x48, 0.6 in 6x64, 12 rows 0.64 in 12x32, 0.78 in 6x64, beside 0.40 and 0.61 of arithmetic (Zen 5)."""
 
 RankedKernels = dict[str, tuple[tuple[MicroKernel, float], ...]]
 """By contraction: micro kernels with what each costs (seconds), best first."""
@@ -46,6 +50,7 @@ def chain_context(
             fitting(chain, operator, own_roles, available),
             copied_s=transposing_seconds(chain, operator, own_roles, machine, coefficients),
             reading_s=reading_seconds(chain, operator, own_roles, machine),
+            is_streamed=streams_ahead(chain, operator, own_roles, machine),
         )
     return context_of(chain, machine, chosen, roles, coefficients), ranked
 
@@ -92,6 +97,7 @@ def choose_kernel(
     kernels: tuple[MicroKernel, ...],
     copied_s: float = 0.0,
     reading_s: float = 0.0,
+    is_streamed: bool = False,
 ) -> tuple[MicroKernel, tuple[tuple[MicroKernel, float], ...]]:
     """The kernel with the least padded work over its attainable rate, and all with their seconds, best first.
 
@@ -99,7 +105,8 @@ def choose_kernel(
     same tile: see `decisions.prefetching_kernels`; those that want B by columns where its columns are not contiguous; those of
     one column where there are more, which would read A again for each. `copied_s` is the time of copying B once: kernels that
     read it by rows need that. `reading_s` is the time of reading it once: where that takes much longer than all else, the fewest
-    calls win: few panels, and few passes over each. Raises `Unplannable` if there is none.
+    calls win: few panels, and few passes over each. Of a B that `is_streamed`, a tile of all rows wins over slightly less work.
+    Raises `Unplannable` if there is none.
     """
     kernels = tuple(kernel for kernel in kernels if can_compute(kernel, operator, roles))
     if not kernels:
@@ -118,7 +125,11 @@ def choose_kernel(
     works = [kernel_work(operator, roles, kernel, machine, sizes, sizes) for kernel in kernels]
     copies = [copied_s * (kernel.lanes_along != DEPTH) for kernel in kernels]
     seconds = [float(work.seconds) + copy_s for work, copy_s in zip(works, copies, strict=True)]
-    chosen = kernels[_first(works, seconds, reading_s)]
+    compared = [
+        time / ONE_PASS if is_streamed and kernel.lanes_along != DEPTH and _takes_all_rows(kernel, roles, sizes) else time
+        for kernel, time in zip(kernels, seconds, strict=True)
+    ]
+    chosen = kernels[_first(works, compared, reading_s)]
     ranked = sorted(zip(kernels, seconds, strict=True), key=lambda pair: pair[1])
     return chosen, tuple(ranked)
 
@@ -131,6 +142,10 @@ def _first(works: Sequence[KernelWork], seconds: Sequence[float], reading_s: flo
         return min(hidden, key=lambda number: int(works[number].calls))
     most = seconds[best] + (TIE - 1) * float(works[best].seconds)
     return next((number for number, time in enumerate(seconds) if time <= most), best)
+
+
+def _takes_all_rows(kernel: MicroKernel, roles: ContractionRoles, sizes: Mapping[str, int]) -> bool:
+    return roles.row is None or sizes[roles.row] <= kernel.rows
 
 
 def _does_without(plain: MicroKernel, prefetching: MicroKernel) -> bool:

@@ -108,7 +108,7 @@ def _dot_work(
     Strided operands are gathered: a load and an insertion for each element.
     """
     if kernel.right_by_columns:
-        return _inner_work(roles, kernel, machine, sizes, tiles)
+        return _inner_work(operator, roles, kernel, machine, sizes, tiles)
     depths = _pieces_along(sizes, tiles, roles.depth, kernel.lanes)
     vectors = sum(number * -(-length // kernel.lanes) for number, length in depths)
     blocks = -(-sizes[roles.depth] // maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
@@ -127,10 +127,18 @@ def _dot_work(
 
 
 def _inner_work(
-    roles: ContractionRoles, kernel: MicroKernel, machine: Machine, sizes: Mapping[str, Count], tiles: Mapping[str, Count]
+    operator: Operator,
+    roles: ContractionRoles,
+    kernel: MicroKernel,
+    machine: Machine,
+    sizes: Mapping[str, Count],
+    tiles: Mapping[str, Count],
 ) -> KernelWork:
-    """As `kernel_work`, of a kernel whose lanes run along the depth of several columns: sums are folded row by row."""
+    """As `kernel_work`, of a kernel whose lanes run along the depth of several columns: sums are folded row by row.
 
+    Rows of A that are not contiguous are gathered, for every group of columns anew.
+    """
+    gathering = 1 if is_contiguous(operator.reads[roles.left], roles.depth, sizes) else 2 * kernel.lanes
     depths = _pieces_along(sizes, tiles, roles.depth, kernel.lanes)
     vectors = sum(number * -(-length // kernel.lanes) for number, length in depths)
     blocks = -(-sizes[roles.depth] // maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
@@ -142,7 +150,7 @@ def _inner_work(
     cycles: Quantity = 0
     calls: Quantity = 0
     for number, rows in _pieces_along(sizes, tiles, roles.row, kernel.rows):
-        loads = kernel.columns + rows * kernel.rows
+        loads = kernel.columns + rows * kernel.rows * gathering
         step = maximum(rows * kernel.columns / machine.fma_per_cycle, loads / machine.loads_per_cycle)
         cycles = cycles + number * (vectors * step + blocks * rows * FOLD_CYCLES)
         calls = calls + number

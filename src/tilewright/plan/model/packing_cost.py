@@ -117,6 +117,13 @@ def reading_seconds(chain: Chain, operator: Operator, roles: ContractionRoles, m
     return held_bytes(chain, access.tensor) * int(distinct_elements(access, sizes)) / source.bandwidth_bytes_per_s
 
 
+def streams_ahead(chain: Chain, operator: Operator, roles: ContractionRoles, machine: Machine) -> bool:
+    """Whether a right operand is a constant that comes in panels from behind the fusion level."""
+    access = operator.reads[roles.right]
+    size_bytes = int(distinct_elements(access, planned_sizes(chain))) * held_bytes(chain, access.tensor)
+    return access.tensor in chain.constants and size_bytes > machine.levels[min(1, len(machine.levels) - 2)].size_bytes // 2
+
+
 def has_unit_columns(context: CostContext, operator: Operator) -> bool:
     """Whether the columns of the right operand lie side by side."""
     roles = context.roles[operator.name]
