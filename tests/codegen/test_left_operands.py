@@ -70,6 +70,15 @@ def test_a_deep_product_is_summed_in_slices() -> None:
 
 @pytest.mark.usefixtures("exchanged")
 @ZEN5
+@pytest.mark.parametrize("columns", [4, 10])
+def test_a_deep_product_whose_last_block_is_shorter(columns: int) -> None:
+    """Blocks of the depth lie one behind the other, and are summed in slices."""
+    w, x = values(300, 24_514), values(24_514, columns, seed=1)
+    check(tw.jit(times(w), target="zen5")(x), w, x)
+
+
+@pytest.mark.usefixtures("exchanged")
+@ZEN5
 def test_views_as_right_operands() -> None:
     w, x = values(70, 40), values(80, 12, seed=1)
     function = tw.jit(times(w), target="zen5")

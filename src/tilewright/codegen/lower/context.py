@@ -124,17 +124,27 @@ class Packed:
     def view(self, scope: Scope) -> View:
         """The current box of a scope; blocks of columns start at multiples of `width`, on average `_panel_rows` per column."""
         steps = {**self.steps, self.column: self._panel_rows(scope)} if self.width and self.column else self.steps
-        moved = (multiply(subtract(scope.ranges[name].start, start), steps[name]) for name, start in self.starts.items())
+        moved = [multiply(subtract(self._start(scope, name), start), steps[name]) for name, start in self.starts.items()]
+        if self.cut is not None:
+            moved.append(multiply(subtract(scope.ranges[self.cut.axis].start, self._block(scope).start), self.row))
         return View(self.buffer, add(*moved), tuple(steps.items()), self.dtype)
 
     def _panel_rows(self, scope: Scope) -> Value:
         """Rows of a panel, filled up to whole groups."""
         if self.cut is None:
             return round_up(self.rows, self.interleave)
-        block, domain = scope.ranges[self.cut.axis], scope.domain
+        block, domain = self._block(scope), scope.domain
         if self.end is None or domain is None or domain.axis != self.cut.axis:
             return round_up(block.size, self.interleave)
         return round_up(minimum(self.cut.tile, subtract(self.end, block.start)), self.interleave)
+
+    def _start(self, scope: Scope, axis: str) -> Value:
+        return self._block(scope).start if self.cut is not None and axis == self.cut.axis else scope.ranges[axis].start
+
+    def _block(self, scope: Scope) -> Range:
+        """The current block of the loop that cuts the rows; slices of long sums lie within it."""
+        assert self.cut is not None
+        return next((block for loop, block in scope.loops if loop is self.cut), scope.ranges[self.cut.axis])
 
 
 @dataclass(slots=True)
