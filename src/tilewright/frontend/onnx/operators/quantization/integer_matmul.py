@@ -13,6 +13,7 @@ from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.quantization.quantized import SMALL, lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.integer_matmul import integer_matmul
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Tensor
@@ -27,9 +28,9 @@ class MatMulInteger:
     def lower(
         self, builder: Builder, a: Tensor, b: Tensor, a_zero_point: Tensor | None = None, b_zero_point: Tensor | None = None
     ) -> Tensor:
-        """A contraction of int32 numbers."""
-        rows, columns = _lowered_centred(builder, a, a_zero_point, "rows"), _lowered_centred(builder, b, b_zero_point, "columns")
-        return builder.matmul(rows, columns)
+        """A product with its zero points as one operator, whose sums are of 32 bits."""
+        zeros = _lowered_zero(builder, a_zero_point, a, of_rows=True), _lowered_zero(builder, b_zero_point, b, of_rows=False)
+        return builder.record(integer_matmul, a, b, *zeros, kind="matmul")
 
 
 class QLinearMatMul:
@@ -88,16 +89,14 @@ def _centred_columns(x: Any, zero: Any) -> Any:
     return x.astype(np.int32) if zero is None else x.astype(np.int32) - zero.astype(np.int32)
 
 
-def _lowered_centred(builder: Builder, x: Tensor, zero: Tensor | None, of: str) -> Tensor:
-    """Numbers as int32 without their zero point, which is of the tensor or of every row or column."""
-    wide = builder.cast(x, "int32")
+def _lowered_zero(builder: Builder, zero: Tensor | None, x: Tensor, *, of_rows: bool) -> Tensor | None:
+    """The zero point of an operand, of the tensor, or of every row or column, as it broadcasts to it; None for a known 0."""
     if zero is None:
-        return wide
+        return None
     if zero.shape in ((), (1,)):
-        zero = builder.reshape(zero, ())
-    elif of == "rows" and len(zero.shape) < len(x.shape):
-        zero = builder.reshape(zero, (*zero.shape, 1))
-    return builder.map("subtract", wide, builder.cast(zero, "int32"))
+        is_zero = zero.name in builder.known and not np.any(builder.known[zero.name])
+        return None if is_zero else builder.reshape(zero, ())
+    return builder.reshape(zero, (*zero.shape, 1)) if of_rows and len(zero.shape) < len(x.shape) else zero
 
 
 define("MatMulInteger", MatMulInteger, since=10)
