@@ -16,10 +16,10 @@ import numpy as np
 from tilewright.errors import InternalError, InvalidModel, ShapeError
 from tilewright.graph.exactness import HALVES
 from tilewright.graph.positions import NamedLookup, named_lookup
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, apply
+from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
 from tilewright.graph.scalar_functions import COMBINATIONS, FUNCTIONS
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import SUM, Access, Extent, Graph, Operator, SymbolicExtent, Tensor
+from tilewright.graph.types import Access, Extent, Graph, Operator, SymbolicExtent, Tensor
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 SumError: TypeAlias = Callable[[Operator, int, Array, Array], Array]
@@ -140,7 +140,7 @@ def _evaluate_operator(
     for box in _boxes(operator, extents):
         loads = _loads(operator, values, box)
         loads = [load if load.dtype == np.bool_ else load.astype(computed) for load in loads]
-        if _is_product_sum(operator):
+        if operator.is_product_sum():
             block = _product_sum(operator, loads, box, sum_error)
         else:
             block = _evaluate_box(operator, _Environment(box, loads, parameters, computed, sum_error))
@@ -167,16 +167,12 @@ def _size(extent: Extent, symbols: Mapping[str, int]) -> int:
     return symbols[extent.name] if isinstance(extent, SymbolicExtent) else extent
 
 
-def _is_product_sum(operator: Operator) -> bool:
-    return operator.reduction == SUM and operator.body == apply("multiply", Load(0), Load(1))
-
-
 def _boxes(operator: Operator, extents: Mapping[str, int]) -> Iterator[_Box]:
     """Boxes that cover the index space, cut along parallel axes until each has at most GRID_POINTS points to hold."""
     ranges = {axis.name: (0, extents[axis.name]) for axis in operator.axes}
     cuttable = [axis.name for axis in operator.axes if axis not in operator.reduction_axes()]
     names = [set(extents)]
-    if _is_product_sum(operator):
+    if operator.is_product_sum():
         names = [set(access.axes()) for access in operator.reads if not _is_plain(access)]
     points = max((math.prod(extents[name] for name in group) for group in names), default=0)
     yield from _cut(ranges, cuttable, points)

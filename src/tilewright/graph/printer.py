@@ -105,7 +105,7 @@ def _reduction_lines(reduction: Reduction) -> list[str]:
 def _axes(operator: Operator) -> str:
     parallel = [axis for axis in operator.axes if axis.kind is AxisKind.PARALLEL]
     reduced = operator.reduction_axes()
-    combined = f"sum over {_sizes(reduced)}" if operator.is_contraction() else f"reduce {_sizes(reduced)}"
+    combined = f"sum over {_sizes(reduced)}" if operator.is_product_sum() else f"reduce {_sizes(reduced)}"
     return "; ".join([*([_sizes(parallel)] if parallel else []), *([combined] if reduced else [])])
 
 

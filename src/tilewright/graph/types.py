@@ -176,10 +176,13 @@ class Operator:
         """The axes that are combined."""
         return tuple(axis for axis in self.axes if axis.kind is AxisKind.REDUCTION)
 
+    def is_product_sum(self) -> bool:
+        """Whether it is a sum of products of two reads: a convolution reads its image by a guard."""
+        return len(self.reads) == 2 and self.reduction == SUM and self.body == PRODUCT
+
     def is_contraction(self) -> bool:
         """Whether it is a sum of products of two affine reads: what a matrix micro kernel can compute."""
-        is_product = len(self.reads) == 2 and self.reduction == SUM and self.body == PRODUCT
-        return is_product and all(access.is_affine() for access in (*self.reads, self.write))
+        return self.is_product_sum() and all(access.is_affine() for access in (*self.reads, self.write))
 
     def is_map(self) -> bool:
         """Whether it computes every written element from single elements, with no reduction."""

@@ -24,7 +24,7 @@ def formula(operator: Operator) -> str:
     reduced = ",".join(axis.name for axis in operator.reduction_axes())
     factor = point_factor(operator.reduction) if operator.reduction is not None else 1.0
     value = value if factor == 1 else f"{factor:g} * {value}"
-    carried = "sum" if operator.is_contraction() else operator.kind
+    carried = "sum" if operator.is_product_sum() else operator.kind
     return f"{access_text(operator.write)} = {carried}({reduced}) {value}"
 
 

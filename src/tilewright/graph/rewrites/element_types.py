@@ -48,9 +48,9 @@ class _Conversion:
         elif operator.is_map():
             yield self.with_condition(operator)
         else:
-            for access in operator.reads if operator.is_contraction() else ():
+            for access in operator.reads if operator.is_product_sum() else ():
                 yield from self.before(access.tensor)
-            yield from self.behind(self.reading(operator) if operator.is_contraction() else operator)
+            yield from self.behind(self.reading(operator) if operator.is_product_sum() else operator)
 
     def with_condition(self, operator: Operator) -> Operator:
         """A map whose body is a condition, if truth values are what it writes."""

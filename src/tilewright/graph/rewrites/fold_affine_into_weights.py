@@ -18,9 +18,7 @@ from tilewright.graph.rewrites.constant_part import constant_operators
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
 from tilewright.graph.rewrites.rename import unused
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite, subexpressions
-from tilewright.graph.types import SUM, Access, Axis, Extent, Graph, Operator, Tensor
-
-PRODUCT = apply("multiply", Load(0), Load(1))
+from tilewright.graph.types import Access, Axis, Extent, Graph, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ class _Folding:
         """A map without the factors of one of its reads; the numbers of the others may have changed."""
         for number, access in enumerate(operator.reads if operator.is_map() else ()):
             product = self.operators.get(access.tensor)
-            if product is None or access.tensor not in self.alone or not _is_product(product) or access.guard is not None:
+            if product is None or access.tensor not in self.alone or not product.is_product_sum() or access.guard is not None:
                 continue
             if operator.accumulator != "float32" or product.accumulator != "float32":
                 continue
@@ -191,10 +189,6 @@ class _Folding:
         del self.operators[product.write.tensor]
         self.operators[scaled.write.tensor] = scaled
         self.operators[product.write.tensor] = changed
-
-
-def _is_product(operator: Operator) -> bool:
-    return operator.reduction == SUM and operator.body == PRODUCT and len(operator.reads) == 2
 
 
 def _is_whole(operator: Operator, index: Index, extent: Extent) -> bool:

@@ -59,7 +59,7 @@ def _without_factor(reader: Operator, access: Access, operators: Mapping[str, Op
     for read in _proportional_reads(replace(producer, body=body)):
         read_factor, reads[read], deeper = _without_factor(producer, reads[read], operators, free)
         factor, changed = factor * read_factor, {**changed, **deeper}
-    if factor == 1 or not (producer.is_map() or producer.is_contraction()):
+    if factor == 1 or not (producer.is_map() or producer.is_product_sum()):
         return 1.0, access, {}
     if body == Load(0) and producer.is_map():
         source = _through(reader, producer, reads[0], access)
@@ -78,7 +78,7 @@ def _through(reader: Operator, producer: Operator, read: Access, access: Access)
 
 def _proportional_reads(operator: Operator) -> Iterator[int]:
     """The reads, one by one, to which what an operator makes is proportional."""
-    if operator.is_contraction():
+    if operator.is_product_sum():
         yield from (0, 1)
     elif operator.is_map():
         yield from _proportional_loads(operator.body)

@@ -292,6 +292,6 @@ def _dimension(index: Index, names: Mapping[str, str | None]) -> str | None:
 
 def _is_plain_reduction(operator: Operator) -> bool:
     """Whether it carries one state and writes a value for each row."""
-    if operator.reduction is None or operator.is_contraction() or len(operator.reduction.states) != 1:
+    if operator.reduction is None or operator.is_product_sum() or len(operator.reduction.states) != 1:
         return False
     return not operator.reduction.rescales and not any(axis.name in operator.write.axes() for axis in operator.reduction_axes())

@@ -34,7 +34,7 @@ class InlineConditions:
         for operator in graph.operators:
             near = {access.tensor: conditions[access.tensor] for access in operator.reads if access.tensor in conditions}
             able = {name: producer for name, producer in near.items() if is_as_read(producer, operator, tensors)}
-            whole = operator if operator.is_contraction() else inlined(operator, able)
+            whole = operator if operator.is_product_sum() else inlined(operator, able)
             if _is_condition(whole, graph) and len(subexpressions(whole.body)) <= self.most_nodes:
                 conditions[whole.write.tensor] = whole
             operators.append(whole)

@@ -12,7 +12,7 @@ from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import Sliding, window_of, windows
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolution import convolved
+from tilewright.graph.builders.convolution import convolution
 from tilewright.graph.builders.windows import Window
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, Tensor
@@ -37,8 +37,8 @@ class Convolution(Sliding):
         return sums.reshape(x.shape[0], w.shape[0], *window.outputs)
 
     def lowered_sums(self, builder: Builder, x: Tensor, w: Tensor) -> Tensor:
-        """A contraction, or a map of few taps."""
-        return convolved(builder, x, w, self.window(x.shape, w.shape), self.group)
+        """One operator: planning chooses how it is computed."""
+        return builder.record(convolution, x, w, self.window(x.shape, w.shape), self.group, kind="conv")
 
     def window(self, x: Sequence[Extent], w: Sequence[Extent]) -> Window:
         """The windows; raises `ShapeError` where shapes and attributes do not fit each other."""

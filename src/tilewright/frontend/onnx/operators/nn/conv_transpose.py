@@ -18,7 +18,7 @@ from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import Sliding
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolution import convolved, product
+from tilewright.graph.builders.convolution import convolution
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.windows import Window
 from tilewright.graph.index import Index, constant
@@ -137,7 +137,7 @@ def _side_by_side(builder: Builder, x: Tensor, w: Tensor, found: Spread) -> Tens
     rows = prod(extent for extent in w.shape[1:] if isinstance(extent, int))
     filters = builder.transpose(builder.reshape(w, (w.shape[0], rows)), (1, 0))
     pixels = builder.reshape(x, (*x.shape[:2], prod(found.extents)))
-    return builder.record(_put_apart, builder.record(product, pixels, filters, 1, kind="conv"), found, w.shape[1], kind="spread")
+    return builder.record(_put_apart, builder.einsum("ncp,mc->nmp", pixels, filters), found, w.shape[1], kind="spread")
 
 
 def _put_apart(sums: Tensor, found: Spread, filters: Extent, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -170,7 +170,8 @@ def _stuffed(builder: Builder, x: Tensor, w: Tensor, found: Spread, group: int) 
     strides = (1,) * len(extents)
     begins = tuple(found.span(d) - 1 - begin for d, begin in enumerate(found.begins))
     window = Window(extents, found.kernel, strides, found.dilations, begins, begins, found.outputs)
-    return convolved(builder, stuffed, builder.record(_reversed, w, group, kind="reverse"), window, group)
+    backwards = builder.record(_reversed, w, group, kind="reverse")
+    return builder.record(convolution, stuffed, backwards, window, group, kind="conv")
 
 
 def _with_zeros(x: Tensor, found: Spread, *, name: str, result: str) -> tuple[Operator, Tensor]:

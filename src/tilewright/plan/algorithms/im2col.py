@@ -1,0 +1,69 @@
+"""im2col: the windows are copied, one column each, and one product of matrices remains.
+
+K. Chellapilla, S. Puri, P. Simard, "High Performance Convolutional Neural Networks for Document Processing", IWFHR 2006.
+"""
+
+from __future__ import annotations
+
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.types import Access, Axis, AxisKind, Operator, Tensor
+from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.product_roles import (
+    ProductRoles,
+    digits,
+    extents,
+    is_moving,
+    moved,
+    number,
+    placed,
+    plain,
+    points,
+    product,
+    roles_of,
+)
+
+
+def applies(problem: Problem) -> bool:
+    """Whether windows move over an operand: whatever the guard and the index maps are, they are those of the copy."""
+    roles = roles_of(problem)
+    return roles is not None and is_moving(roles)
+
+
+def expand(problem: Problem, builder: Builder) -> Tensor:
+    """Columns and filters as matrices, their product, and every sum in its place."""
+    roles = roles_of(problem)
+    assert roles is not None
+    columns, rows = builder.record(unfolded, roles, kind="unfold"), builder.record(_filters_in_rows, roles, kind="filters")
+    q, p = roles.axis("q", points(roles.reduced), AxisKind.REDUCTION), roles.column()
+    depth = number(roles.group) * points(roles.reduced) + axis_index(q.name)
+    image = Access(columns.name, (*plain(roles.batch), depth, axis_index(p.name)))
+    weights = Access(rows.name, (roles.channels, axis_index(q.name)))
+    sums = builder.record(product, roles, image, weights, (p,), (q,), kind="conv")
+    return placed(builder, roles, sums, number(roles.outputs), "fold")
+
+
+def unfolded(roles: ProductRoles, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """One column for every window: t[batch, (group, reduced), output]."""
+    rows = (*roles.group, *parallel(roles.reduced))
+    axes = (*roles.batch, *rows, *roles.outputs)
+    written = (*plain(roles.batch), number(rows), number(roles.outputs))
+    shape = (*extents(roles.batch), points(rows), points(roles.outputs))
+    return moved(roles, axes, roles.image, written, shape, "unfold", name=name, result=result)
+
+
+def _filters_in_rows(roles: ProductRoles, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """The filters as [channel, depth]: an index change."""
+    channels = (*roles.group, *roles.filters)
+    m, q = Axis("m", points(channels)), Axis("q", points(roles.reduced))
+    places = digits(axis_index("m"), channels) | digits(axis_index("q"), roles.reduced)
+    read = roles.weights.mapped(lambda index: index.substitute(places, {"m": points((m,)), "q": points((q,))}))
+    return moved(roles, (m, q), read, plain((m, q)), extents((m, q)), "filters", name=name, result=result)
+
+
+def parallel(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+    """Axes as those of a map."""
+    return tuple(Axis(axis.name, axis.extent) for axis in axes)
+
+
+ALGORITHM = Algorithm("im2col", Accuracy.SAME, applies, expand)

@@ -1,0 +1,168 @@
+"""Roles of the axes of a sum of products: one operand is an image, the other one filters that every part of the image meets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.index import Index, constant, floordiv, mod
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.rewrites.rename import unused
+from tilewright.graph.scalar import Load
+from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Operator, Tensor
+from tilewright.plan.algorithms.definition import Problem
+
+Axes = tuple[Axis, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProductRoles:
+    """y[batch, group, filter, output] = sum of image[batch, group, reduced, output] * weights[group, filter, reduced].
+
+    Only batch axes may have extents that are known at run time.
+    """
+
+    problem: Problem
+    image: Access
+    weights: Access
+    batch: Axes
+    """Of the image alone, before all axes of the filters."""
+    group: Axes
+    """Of both operands and the result."""
+    filters: Axes
+    outputs: Axes
+    """Of the image alone, behind."""
+    reduced: Axes
+
+    @property
+    def channels(self) -> Index:
+        """The channel of the result as one number."""
+        return number((*self.group, *self.filters))
+
+    def axis(self, name: str, extent: int, kind: AxisKind = AxisKind.PARALLEL) -> Axis:
+        """An axis that the operator does not have."""
+        return Axis(unused(name, {axis.name for axis in self.problem.operator.axes}), extent, kind)
+
+    def column(self) -> Axis:
+        """An axis of all points of the output, for one batch and one filter."""
+        return self.axis("p", points(self.outputs))
+
+
+def roles_of(problem: Problem) -> ProductRoles | None:
+    """The roles of the axes of an operator that moves windows over one of its operands, or has several outputs of one row."""
+    operator = problem.operator
+    if not operator.is_product_sum() or any(access.lookups for access in operator.reads):
+        return None
+    found = [_roles(problem, image) for image in (0, 1)]
+    usable = [roles for roles in found if roles is not None]
+    moving = [roles for roles in usable if is_moving(roles)]
+    if moving:
+        return moving[0] if len(moving) == 1 else None
+    return next((roles for roles in usable if len(roles.outputs) > 1), None)
+
+
+def is_moving(roles: ProductRoles) -> bool:
+    """Whether the image is read by more than plain axes: by windows, with steps, or with a guard."""
+    outputs, groups = ({axis.name for axis in axes} for axes in (roles.outputs, roles.group))
+    indices = [index for index in roles.image.indices if index.axes() & outputs and not index.axes() & groups]
+    return roles.image.guard is not None or not all(index.is_axis() for index in indices)
+
+
+def _roles(problem: Problem, image: int) -> ProductRoles | None:
+    operator = problem.operator
+    read, weights = operator.reads[image], operator.reads[1 - image]
+    own = weights.axes()
+    parallel = [axis for axis in operator.axes if axis.kind is AxisKind.PARALLEL]
+    first = next((place for place, axis in enumerate(parallel) if axis.name in own), len(parallel))
+    group = tuple(axis for axis in parallel if axis.name in own & read.axes())
+    filters = tuple(axis for axis in parallel if axis.name in own - read.axes())
+    outputs = tuple(axis for axis in parallel[first:] if axis.name not in own)
+    reduced = operator.reduction_axes()
+    if not all(isinstance(axis.extent, int) for axis in (*group, *filters, *outputs, *reduced)) or weights.guard is not None:
+        return None
+    return ProductRoles(problem, read, weights, tuple(parallel[:first]), group, filters, outputs, reduced)
+
+
+def points(axes: Sequence[Axis]) -> int:
+    """How many points some axes have, whose extents are known."""
+    return prod(extent for axis in axes if isinstance(extent := axis.extent, int))
+
+
+def number(axes: Sequence[Axis]) -> Index:
+    """The number whose digits are axes, the last one changing fastest.
+
+    >>> str(number((Axis("h", 3), Axis("w", 4))))
+    '4*h + w'
+    """
+    total = constant(0)
+    for axis in axes:
+        total = total * points((axis,)) + axis_index(axis.name)
+    return total
+
+
+def digits(place: Index, axes: Sequence[Axis]) -> dict[str, Index]:
+    """The axes whose number is an index: what `number` puts together.
+
+    >>> {axis: str(index) for axis, index in digits(axis_index("p"), (Axis("h", 3), Axis("w", 4))).items()}
+    {'h': '(p)//4', 'w': '(p)%4'}
+    """
+    found: dict[str, Index] = {}
+    for position, axis in enumerate(axes):
+        quotient = floordiv(place, points(axes[position + 1 :])) if position + 1 < len(axes) else place
+        found[axis.name] = mod(quotient, points((axis,))) if position else quotient
+    return found
+
+
+def plain(axes: Sequence[Axis]) -> tuple[Index, ...]:
+    """One dimension for each axis."""
+    return tuple(axis_index(axis.name) for axis in axes)
+
+
+def extents(axes: Sequence[Axis]) -> tuple[Extent, ...]:
+    """Of tensors with one dimension for each axis."""
+    return tuple(axis.extent for axis in axes)
+
+
+def moved(
+    roles: ProductRoles,
+    axes: Sequence[Axis],
+    read: Access,
+    written: Sequence[Index],
+    shape: Sequence[Extent],
+    kind: str,
+    *,
+    name: str,
+    result: str,
+) -> tuple[Operator, Tensor]:
+    """A map that only moves elements into a new tensor of the image's element type."""
+    dtype = roles.problem.tensors[read.tensor].dtype
+    operator = Operator(
+        name, kind, tuple(axes), (read,), Access(result, tuple(written)), Load(0), accumulator=roles.problem.operator.accumulator
+    )
+    return operator, Tensor(result, tuple(shape), dtype)
+
+
+def product(
+    roles: ProductRoles, image: Access, weights: Access, columns: Axes, reduced: Axes, *, name: str, result: str
+) -> tuple[Operator, Tensor]:
+    """Sums of products of the image and the filters, as [batch, channel, column]."""
+    problem = roles.problem
+    axes = (*roles.batch, *roles.group, *roles.filters, *columns, *reduced)
+    write = Access(result, (*plain(roles.batch), roles.channels, *plain(columns)))
+    shape = (*extents(roles.batch), points((*roles.group, *roles.filters)), *extents(columns))
+    operator = Operator(name, "conv", axes, (image, weights), write, PRODUCT, SUM, problem.operator.accumulator)
+    return operator, Tensor(result, shape, problem.result.dtype)
+
+
+def placed(builder: Builder, roles: ProductRoles, sums: Tensor, column: Index, kind: str) -> Tensor:
+    """The result of the operator out of sums [batch, channel, column], where `column` says where an output is."""
+    write, channels = roles.problem.operator.write, (*roles.group, *roles.filters)
+    if len(channels) > 1 and roles.channels in write.indices:
+        whole = Axis(channels[-1].name, points(channels))
+        indices = tuple(axis_index(whole.name) if index == roles.channels else index for index in write.indices)
+        write, channels = Access(write.tensor, indices), (whole,)
+    read = Access(sums.name, (*plain(roles.batch), number(channels), column))
+    axes = (*roles.batch, *channels, *roles.outputs)
+    return builder.record(moved, roles, axes, read, write.indices, roles.problem.result.shape, kind, kind=kind)

@@ -1,0 +1,122 @@
+"""Every algorithm computes what its operator does: the oracle is the interpreter of the operator as it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilewright import compiler
+from tilewright.frontend.onnx.operators.nn.sliding import window_of
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolution import convolution
+from tilewright.graph.interpreter import evaluate
+from tilewright.graph.types import Graph
+from tilewright.graph.verifier import verify
+from tilewright.machine import Machine
+from tilewright.plan.algorithms.definition import Algorithm, Problem
+from tilewright.plan.algorithms.expansion import expanded
+from tilewright.plan.algorithms.registry import applicable, registered
+
+MACHINE = Machine.named("x86-64-v3")
+
+
+def convolved(x: tuple[int, ...], w: tuple[int, ...], group: int = 1, dtype: str = "float32", **attributes: Any) -> Graph:
+    """A convolution of two inputs."""
+    builder = Builder("convolved")
+    image, weights = builder.input("x", x, dtype), builder.input("w", w, dtype)
+    window = window_of(x[2:], w[2:], where="Conv", **attributes)
+    return builder.graph((builder.record(convolution, image, weights, window, group, kind="conv").name,))
+
+
+def problem_of(graph: Graph) -> Problem:
+    (operator,) = graph.operators
+    return Problem(operator, {tensor.name: tensor for tensor in graph.tensors}, frozenset(), MACHINE)
+
+
+def names(graph: Graph) -> list[str]:
+    return [algorithm.name for algorithm in applicable(problem_of(graph))]
+
+
+def computed(graph: Graph, algorithm: Algorithm) -> Iterator[Graph]:
+    """The graph by an algorithm: as it was expanded, and with its index changes folded."""
+    by_it = expanded(graph, {graph.operators[0].name: algorithm}, frozenset(), MACHINE)
+    yield by_it
+    yield compiler._simplified(by_it, frozenset((*graph.inputs, *graph.outputs)))
+
+
+def check(graph: Graph) -> None:
+    random = np.random.default_rng(0)
+    inputs = {name: random.integers(-8, 9, graph.tensor(name).shape).astype(graph.tensor(name).dtype) for name in graph.inputs}
+    (wanted,) = evaluate(graph, inputs).values()
+    for algorithm in applicable(problem_of(graph)):
+        for by_it in computed(graph, algorithm):
+            verify(by_it)
+            (found,) = evaluate(by_it, inputs).values()
+            np.testing.assert_array_equal(found, wanted, algorithm.name, strict=True)
+
+
+POINT, WINDOWS, CHANNELS = ["as written", "pointwise"], ["im2col", "shifted rows"], ["im2col", "map of taps", "shifted rows"]
+CASES = {
+    "a point": (((1, 5, 7, 9), (6, 5, 1, 1)), {}, POINT),
+    "a point with steps": (((2, 5, 7, 9), (6, 5, 1, 1)), {"strides": (2, 3)}, ["as written", "im2col"]),
+    "a point with padding": (((2, 5, 7, 9), (6, 5, 1, 1)), {"pads": (1, 0, 0, 2)}, WINDOWS),
+    "windows that fit": (((2, 3, 7, 5), (4, 3, 3, 2)), {}, ["as written", *WINDOWS]),
+    "padded": (((2, 9, 7, 5), (17, 9, 3, 3)), {"pads": (1, 1, 1, 1)}, WINDOWS),
+    "unevenly padded": (((1, 8, 6, 13), (3, 8, 2, 5)), {"pads": (0, 3, 2, 1)}, WINDOWS),
+    "dilated": (((1, 8, 11, 11), (5, 8, 3, 3)), {"dilations": (2, 3), "auto_pad": "SAME_LOWER"}, WINDOWS),
+    "with steps": (((2, 9, 17, 7), (4, 9, 3, 3)), {"pads": (1, 1, 1, 1), "strides": (2, 2)}, ["im2col"]),
+    "a row of taps": (((1, 4, 6, 9), (5, 4, 1, 3)), {"pads": (0, 1, 0, 1)}, WINDOWS),
+    "one point": (((1, 16, 1, 1), (16, 16, 3, 3)), {"pads": (1, 1, 1, 1)}, WINDOWS),
+    "groups": (((1, 18, 5, 6), (6, 9, 3, 3)), {"group": 2, "pads": (1, 1, 1, 1)}, WINDOWS),
+    "groups at a point": (((1, 18, 5, 6), (6, 9, 1, 1)), {"group": 2}, POINT),
+    "one channel": (((2, 1, 5, 6), (4, 1, 3, 3)), {"pads": (1, 1, 1, 1)}, CHANNELS),
+    "by channel": (((1, 7, 9, 11), (7, 1, 3, 3)), {"group": 7, "pads": (1, 1, 1, 1)}, CHANNELS),
+    "by channel, several": (
+        ((1, 3, 9, 14), (6, 1, 3, 3)),
+        {"group": 3, "pads": (1, 1, 1, 1), "strides": (2, 2)},
+        ["im2col", "map of taps"],
+    ),
+    "by channel at a point": (((1, 3, 4, 5), (3, 1, 1, 1)), {"group": 3}, POINT),
+    "by channel at every other point": (
+        ((1, 3, 4, 5), (3, 1, 1, 1)),
+        {"group": 3, "strides": (2, 2)},
+        ["as written", "im2col", "map of taps"],
+    ),
+    "more taps than a body takes": (((1, 3, 12, 12), (3, 1, 9, 9)), {"group": 3, "pads": (4, 4, 4, 4)}, WINDOWS),
+    "one dimension": (((2, 8, 31), (3, 8, 4)), {"pads": (2, 1)}, WINDOWS),
+    "one dimension at a point": (((2, 8, 31), (3, 8, 1)), {}, ["as written"]),
+    "a volume": (((1, 8, 4, 5, 6), (3, 8, 2, 3, 3)), {"pads": (0, 1, 1, 1, 1, 1)}, WINDOWS),
+    "integers": (((1, 3, 6, 7), (4, 3, 3, 3)), {"pads": (1, 1, 1, 1), "dtype": "int32"}, ["as written", *WINDOWS]),
+    "an empty batch": (((0, 8, 4, 4), (3, 8, 3, 3)), {}, ["as written", *WINDOWS]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_algorithms_that_apply_compute_the_operator(name: str) -> None:
+    shapes, attributes, expected = CASES[name]
+    graph = convolved(*shapes, **attributes)
+    assert names(graph) == expected
+    check(graph)
+
+
+@given(st.data())
+def test_any_convolution(data: st.DataObject) -> None:
+    rank = data.draw(st.integers(1, 3))
+
+    def numbers(least: int, most: int, count: int = rank) -> tuple[int, ...]:
+        return data.draw(st.tuples(*[st.integers(least, most)] * count))
+
+    group, channels, filters, batch = (data.draw(st.integers(1, most)) for most in (3, 3, 3, 2))
+    size, kernel = numbers(3, 6), numbers(1, 3)
+    attributes = {"strides": numbers(1, 3), "dilations": numbers(1, 2), "pads": numbers(1, 2, 2 * rank), "group": group}
+    check(convolved((batch, group * channels, *size), (group * filters, channels, *kernel), **attributes))
+
+
+def test_names_are_unique_and_every_algorithm_is_used() -> None:
+    used = {name for _, _, expected in CASES.values() for name in expected}
+    assert used == {algorithm.name for algorithm in registered()}
