@@ -153,13 +153,13 @@ def _simplified(graph: Graph, ends: frozenset[str]) -> Graph:
     `ends` are the inputs and results whose shapes stay.
     """
     steps = (
-        FoldIndexMaps(),  # in the order of REWRITES, for the same reasons
+        FoldIndexMaps(reorders_constants=True),  # as in REWRITES
         DeadCode(),
         FoldWrites(keeps_columns=True),  # an algorithm has chosen them
+        FuseMaps(),  # before FlattenTensors, which may leave two maps with other axes for the same points
         FlattenTensors(ends),
-        FoldIndexMaps(),
+        FoldIndexMaps(reorders_constants=True),
         DeadCode(),
-        FuseMaps(),
     )
     return rewrite(graph, steps)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 
 from tilewright.graph.rewrites.compose import composed, consumer_positions, is_invertible, largest_extents
+from tilewright.graph.rewrites.constant_part import constant_operators
 from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.types import Access, Graph, Operator
+from tilewright.graph.types import Access, Graph, Operator, planned_extent
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +23,19 @@ class FoldIndexMaps:
     outputs of the graph. Changes that nobody reads any more are left for the dead-code pass.
     """
 
+    reorders_constants: bool = False
+    """Whether a change that puts constants into another order stays: it is made once, and what reads it is as fast as can be."""
     name: str = "fold-index-maps"
 
     def run(self, graph: Graph) -> Graph:
         """The graph with every foldable index change read through."""
+        made = {operator.write.tensor for operator in constant_operators(graph)} if self.reorders_constants else set[str]()
         changes: dict[str, Operator] = {}
         operators = []
         for operator in graph.operators:
             folded = replace(operator, reads=tuple(_through(operator, access, changes) for access in operator.reads))
-            if folded.is_index_change() and is_invertible(folded) and _keeps_type(folded, graph):
+            is_foldable = folded.is_index_change() and is_invertible(folded) and _keeps_type(folded, graph)
+            if is_foldable and (folded.write.tensor not in made or _keeps_order(folded, graph)):
                 changes[folded.write.tensor] = folded
             operators.append(folded)
         return with_operators(graph, operators)
@@ -37,6 +43,23 @@ class FoldIndexMaps:
 
 def _keeps_type(operator: Operator, graph: Graph) -> bool:
     return graph.tensor(operator.reads[0].tensor).dtype == graph.tensor(operator.write.tensor).dtype
+
+
+def _keeps_order(change: Operator, graph: Graph) -> bool:
+    """Whether elements that follow each other in the result of a change do so in its source."""
+    read, written = (_strides(access, graph) for access in (change.reads[0], change.write))
+    order = sorted((axis.name for axis in change.axes if axis.extent != 1), key=lambda name: -written[name])
+    return order == sorted(order, key=lambda name: -read.get(name, 0))
+
+
+def _strides(access: Access, graph: Graph) -> dict[str, int]:
+    """How far apart in memory neighbours along an axis are, of tensors whose extents are known."""
+    shape = [planned_extent(extent) for extent in graph.tensor(access.tensor).shape]
+    names = sorted(frozenset().union(*(index.axes() for index in access.indices)))
+    steps = [prod(shape[d + 1 :]) for d in range(len(shape))]
+    return {
+        name: sum(index.coefficient(name) * step for index, step in zip(access.indices, steps, strict=True)) for name in names
+    }
 
 
 def _through(operator: Operator, access: Access, changes: dict[str, Operator]) -> Access:

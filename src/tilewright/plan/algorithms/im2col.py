@@ -16,6 +16,7 @@ from tilewright.plan.algorithms.product_roles import (
     is_moving,
     moved,
     number,
+    parallel,
     placed,
     plain,
     points,
@@ -59,11 +60,6 @@ def _filters_in_rows(roles: ProductRoles, *, name: str, result: str) -> tuple[Op
     places = digits(axis_index("m"), channels) | digits(axis_index("q"), roles.reduced)
     read = roles.weights.mapped(lambda index: index.substitute(places, {"m": points((m,)), "q": points((q,))}))
     return moved(roles, (m, q), read, plain((m, q)), extents((m, q)), "filters", name=name, result=result)
-
-
-def parallel(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
-    """Axes as those of a map."""
-    return tuple(Axis(axis.name, axis.extent) for axis in axes)
 
 
 ALGORITHM = Algorithm("im2col", Accuracy.SAME, applies, expand)

@@ -115,6 +115,11 @@ def digits(place: Index, axes: Sequence[Axis]) -> dict[str, Index]:
     return found
 
 
+def parallel(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+    """Axes as those of a map."""
+    return tuple(Axis(axis.name, axis.extent) for axis in axes)
+
+
 def plain(axes: Sequence[Axis]) -> tuple[Index, ...]:
     """One dimension for each axis."""
     return tuple(axis_index(axis.name) for axis in axes)
