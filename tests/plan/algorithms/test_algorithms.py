@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.algorithms import computed_by, problems
 from tilewright import compiler
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
@@ -17,12 +18,8 @@ from tilewright.graph.builders.convolution import convolution
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
-from tilewright.machine import Machine
-from tilewright.plan.algorithms.definition import Algorithm, Problem
-from tilewright.plan.algorithms.expansion import expanded
+from tilewright.plan.algorithms.definition import Algorithm
 from tilewright.plan.algorithms.registry import applicable, registered
-
-MACHINE = Machine.named("x86-64-v3")
 
 
 def convolved(x: tuple[int, ...], w: tuple[int, ...], group: int = 1, dtype: str = "float32", **attributes: Any) -> Graph:
@@ -33,18 +30,13 @@ def convolved(x: tuple[int, ...], w: tuple[int, ...], group: int = 1, dtype: str
     return builder.graph((builder.record(convolution, image, weights, window, group, kind="conv").name,))
 
 
-def problem_of(graph: Graph) -> Problem:
-    (operator,) = graph.operators
-    return Problem(operator, {tensor.name: tensor for tensor in graph.tensors}, frozenset(), MACHINE)
-
-
 def names(graph: Graph) -> list[str]:
-    return [algorithm.name for algorithm in applicable(problem_of(graph))]
+    return [algorithm.name for algorithm in applicable(*problems(graph))]
 
 
 def computed(graph: Graph, algorithm: Algorithm) -> Iterator[Graph]:
     """The graph by an algorithm: as it was expanded, and with its index changes folded."""
-    by_it = expanded(graph, {graph.operators[0].name: algorithm}, frozenset(), MACHINE)
+    by_it = computed_by(graph, algorithm.name)
     yield by_it
     yield compiler._simplified(by_it, frozenset((*graph.inputs, *graph.outputs)))
 
@@ -53,7 +45,7 @@ def check(graph: Graph) -> None:
     random = np.random.default_rng(0)
     inputs = {name: random.integers(-8, 9, graph.tensor(name).shape).astype(graph.tensor(name).dtype) for name in graph.inputs}
     (wanted,) = evaluate(graph, inputs).values()
-    for algorithm in applicable(problem_of(graph)):
+    for algorithm in applicable(*problems(graph)):
         for by_it in computed(graph, algorithm):
             verify(by_it)
             (found,) = evaluate(by_it, inputs).values()

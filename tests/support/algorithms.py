@@ -1,0 +1,27 @@
+"""Graphs whose operators are computed by algorithms named in a test, whatever they cost."""
+
+from __future__ import annotations
+
+from tilewright.graph.types import Graph
+from tilewright.machine import Machine
+from tilewright.plan.algorithms.definition import Problem
+from tilewright.plan.algorithms.expansion import expanded
+from tilewright.plan.algorithms.registry import applicable
+
+MACHINE = Machine.named("x86-64-v3")
+
+
+def problems(graph: Graph) -> list[Problem]:
+    """The operators of a graph."""
+    tensors, constants = {tensor.name: tensor for tensor in graph.tensors}, frozenset(name for name, _ in graph.constants)
+    return [Problem(operator, tensors, constants, MACHINE) for operator in graph.operators]
+
+
+def computed_by(graph: Graph, *names: str) -> Graph:
+    """The graph in which every operator is computed by the first of some algorithms that applies; others stay."""
+    chosen = {}
+    for problem in problems(graph):
+        by_name = {algorithm.name: algorithm for algorithm in applicable(problem)}
+        if found := next((by_name[name] for name in names if name in by_name), None):
+            chosen[problem.operator.name] = found
+    return expanded(graph, chosen, frozenset(name for name, _ in graph.constants), MACHINE)
