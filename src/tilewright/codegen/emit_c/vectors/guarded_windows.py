@@ -19,8 +19,26 @@ WINDOWS = """\
 TW_INLINE tw_vec tw_load_every_other(const float *p) {
   return TW_SHUFFLE_TWO(tw_load(p), tw_load_part(p + TW_LANES, TW_LANES - 1), @EVEN@);
 }
+TW_INLINE tw_vec tw_load_every_other_part(const float *p, long n) {
+  tw_vec low = tw_load_part(p, tw_min(2 * n - 1, TW_LANES));
+  return TW_SHUFFLE_TWO(low, tw_load_part(p + TW_LANES, tw_max(2 * n - 1 - TW_LANES, 0)), @EVEN@);
+}
+#ifdef TW_DIALECT_AVX512
+TW_INLINE tw_vec tw_load_every_other_between(const float *p, long first, long last, float otherwise) {
+  tw_vec zero = tw_splat(0.0f);
+  unsigned inside = last > first ? ((1u << (2 * last - 1)) - 1u) & ~((1u << 2 * first) - 1u) : 0;
+  tw_mask lanes = last > first ? (tw_mask)(tw_prefix(last) & ~tw_prefix(first)) : 0;
+  tw_vec low = __builtin_ia32_loadups512_mask((const void *)p, zero, (tw_mask)inside);
+  tw_vec high = __builtin_ia32_loadups512_mask((const void *)(p + TW_LANES), zero, (tw_mask)(inside >> TW_LANES));
+  return tw_where(lanes, TW_SHUFFLE_TWO(low, high, @EVEN@), tw_splat(otherwise));
+}
+#endif
 TW_INLINE tw_vec tw_load_strided_between(const float *p, long stride, long first, long last, float otherwise) {
   float lanes[TW_LANES];
+#ifdef TW_DIALECT_AVX512
+  if (stride == 2)
+    return tw_load_every_other_between(p, first, last, otherwise);
+#endif
   if (last - first == TW_LANES)
     return stride == 2 ? tw_load_every_other(p) : tw_load_strided(p, stride, TW_LANES);
   tw_store(lanes, tw_splat(otherwise));
@@ -42,6 +60,7 @@ TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float ot
 """Lanes from `first` to before `last` are read, the others are `otherwise`: 0 <= first, last <= TW_LANES."""
 TRACED = """\
 TW_INLINE tw_vec tw_load_every_other(const float *p) { return tw_load_strided(p, 2, TW_LANES); }
+TW_INLINE tw_vec tw_load_every_other_part(const float *p, long n) { return tw_load_strided(p, 2, n); }
 TW_INLINE tw_vec tw_load_strided_between(const float *p, long stride, long first, long last, float otherwise) {
   return tw_load_strided(p + first * stride, stride, last - first) + otherwise;
 }

@@ -124,8 +124,8 @@ class VectorStatements:
             return f"tw_splat(tw_read{of}({address}))"
         if stride == 1:
             return f"tw_load_part{of}({address}, lanes)" if part else f"tw_load{of}({address})"
-        if stride == 2 and not part and not of:
-            return f"tw_load_every_other({address})"
+        if stride == 2 and not of:
+            return f"tw_load_every_other_part({address}, lanes)" if part else f"tw_load_every_other({address})"
         return f"tw_load_strided{of}({address}, {to_c(stride)}, {'lanes' if part else 'TW_LANES'})"
 
     def store(self, value: str, part: bool, place: View | None = None) -> str:
