@@ -30,7 +30,7 @@ class ProductRoles:
     batch: Axes
     """Of the image alone, before all axes of the filters."""
     group: Axes
-    """Of both operands and the result."""
+    """Of both operands and the result; one at most, and so with the filters."""
     filters: Axes
     outputs: Axes
     """Of the image alone, behind."""
@@ -80,7 +80,10 @@ def _roles(problem: Problem, image: int) -> ProductRoles | None:
     filters = tuple(axis for axis in parallel if axis.name in own - read.axes())
     outputs = tuple(axis for axis in parallel[first:] if axis.name not in own)
     reduced = operator.reduction_axes()
-    if not all(isinstance(axis.extent, int) for axis in (*group, *filters, *outputs, *reduced)) or weights.guard is not None:
+    channels = (*group, *filters)
+    is_known = all(isinstance(axis.extent, int) for axis in (*channels, *outputs, *reduced))
+    is_number = len(channels) == 1 or (len(group) == len(filters) == 1 and min(map(points, ((axis,) for axis in channels))) > 1)
+    if not is_known or not is_number or weights.guard is not None:
         return None
     return ProductRoles(problem, read, weights, tuple(parallel[:first]), group, filters, outputs, reduced)
 
