@@ -319,6 +319,10 @@ class PackedConstant:
     """Of the tensor's elements."""
 
 
+Structure: TypeAlias = tuple[int, int]
+"""The number of a kind of chains, and that of the nest in its chain."""
+
+
 @dataclass(frozen=True, slots=True)
 class LoopNest:
     """One chain: blocks of the parallel axes, and what is done in each."""
@@ -340,6 +344,8 @@ class LoopNest:
     """In the workspace of the call: what a nest of its own packs for all threads of the chain."""
     lookups_before: int = 0
     """How many the chains before this one have."""
+    structure: Structure | None = None
+    """Equal for nests of a program whose functions are the same but for names; None: shared by nobody."""
 
     def nodes(self) -> Iterator[Node]:
         """Everything that a call does, in order."""

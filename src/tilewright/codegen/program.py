@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 from pprint import pformat
@@ -19,6 +19,7 @@ from tilewright.codegen.lower.chain import lower
 from tilewright.codegen.lower.partial_results import extent_value, partial_buffers
 from tilewright.codegen.lower.plan_comment import header
 from tilewright.codegen.lower.storage import Stored, spread_strides
+from tilewright.codegen.structure import code_structure
 from tilewright.codegen.workspace import Workspace, allocations, arranged, hints, shared_name
 from tilewright.errors import DTypeError
 from tilewright.graph.types import Access, SymbolicExtent, Tensor
@@ -66,10 +67,11 @@ def lower_program(model_plan: ModelPlan) -> Program:
     tensors = {tensor.name: tensor for tensor in graph.tensors}
     stored = {tensor: _argument(tensors[tensor], unit) for tensor in _argument_names(model_plan)}
     stored |= {plan.chain.output: _between(tensors[plan.chain.output]) for plan in _between_chains(model_plan)}
+    kinds = _kinds(model_plan, signature, stored)
     lowered = [
-        (replace(nest, lookups_before=before), plan)
-        for plan, before in zip(model_plan.plans, _lookups_before(model_plan), strict=True)
-        for nest in lower(plan, kernels, dialect.lanes, _of_chain(plan, stored), header(plan))
+        (replace(nest, lookups_before=before, structure=(kind, number)), plan)
+        for plan, kind, before in zip(model_plan.plans, kinds, _lookups_before(model_plan), strict=True)
+        for number, nest in enumerate(lower(plan, kernels, dialect.lanes, _of_chain(plan, stored), header(plan)))
     ]
     nests, plans = _with_unique_names(tuple(nest for nest, _ in lowered)), tuple(plan for _, plan in lowered)
     workspace = arranged(tuple(allocations(model_plan, zip(nests, plans, strict=True))), hints(graph))
@@ -87,6 +89,13 @@ def emit_program(program: Program) -> Artifact:
     chains = tuple(plan.chain.name for plan in program.model_plan.plans)
     lookups = tuple(lookup for plan in program.model_plan.plans for lookup in lookups_of(plan.chain))
     return Artifact(file.entry_point, text, linked, machine.architecture, features, program.signature, chains, lookups=lookups)
+
+
+def _kinds(model_plan: ModelPlan, signature: Signature, stored: Mapping[str, Stored]) -> list[int]:
+    """For every chain the number of its kind: chains of a kind have the same code but for names."""
+    order = [slot.name for slot in (*signature.inputs, *signature.outputs)]
+    found: dict[Hashable, int] = {}
+    return [found.setdefault(code_structure(plan, _of_chain(plan, stored), order), len(found)) for plan in model_plan.plans]
 
 
 def _lookups_before(model_plan: ModelPlan) -> Iterator[int]:

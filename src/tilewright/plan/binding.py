@@ -8,7 +8,7 @@ from typing import assert_never
 
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Chain
-from tilewright.plan.canonical import Names
+from tilewright.plan.canonical import Names, canonical_form, names_of
 from tilewright.plan.reasons import (
     Alternative,
     CannotFuse,
@@ -50,6 +50,11 @@ def bound_plan(plan: Plan, chain: Chain, names: Names) -> Plan:
         non_temporal=tuple(operators[name] for name in plan.non_temporal),
         key_blocks=plan.key_blocks and _key_blocks(plan.key_blocks, names),
     )
+
+
+def numbered_plan(plan: Plan) -> Plan:
+    """The plan in the numbers of its canonical chain: equal for plans that differ in names only."""
+    return bound_plan(plan, canonical_form(plan.chain), names_of(plan.chain).inverse())
 
 
 def bound_cut(cut: Cut, names: Names) -> Cut:

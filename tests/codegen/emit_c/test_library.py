@@ -14,7 +14,7 @@ import tilewright as tw
 from tilewright import compiler
 from tilewright.codegen.artifact import Artifact
 from tilewright.codegen.emit_c import library
-from tilewright.codegen.emit_c.routines import without_names
+from tilewright.codegen.emit_c.c_text import without_names
 from tilewright.codegen.workspace import allocations, arena_bytes
 from tilewright.errors import TilewrightError
 from tilewright.plan.types import ModelPlan

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 
 from tilewright.codegen.emit_c.c_file import File, Prepared
-from tilewright.codegen.emit_c.c_text import COMMENT, function
+from tilewright.codegen.emit_c.c_text import COMMENT, function, without_names
 from tilewright.codegen.emit_c.nest import node_helpers, node_lines
-from tilewright.codegen.emit_c.routines import without_names
 from tilewright.codegen.expressions import multiply
 from tilewright.codegen.loop_nest import FLOAT_BYTES, PackedConstant, walk
 from tilewright.kernels.element_access import C_TYPES

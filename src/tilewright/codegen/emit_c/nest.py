@@ -75,7 +75,9 @@ def routine_of(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> R
         function(f"void {nest.name}_run({RUN_ARGUMENTS})", defined(size_arguments, file.bounds, run)),
     ]
     passed = tuple(pointer for _, pointer in used), tuple(value for _, value in sizes)
-    return Routine(nest.name, "\n".join(text), *passed, kernel_calls(nest), nest_helpers(nest, file.dialect.lanes))
+    return Routine(
+        nest.name, "\n".join(text), *passed, kernel_calls(nest), nest_helpers(nest, file.dialect.lanes), nest.structure
+    )
 
 
 def nest_helpers(nest: LoopNest, lanes: int) -> frozenset[Helper]:
