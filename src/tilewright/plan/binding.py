@@ -8,7 +8,7 @@ from typing import assert_never
 
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Chain
-from tilewright.plan.canonical import Names, canonical_form, names_of
+from tilewright.plan.canonical import Names, canonical_form, names_of, renamed, renamed_graph
 from tilewright.plan.reasons import (
     Alternative,
     CannotFuse,
@@ -27,7 +27,7 @@ from tilewright.plan.reasons import (
     Tiles,
 )
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
-from tilewright.plan.types import ContractionRoles, Cut, KeyBlocks, LevelPlan, OperatorPlan, Plan, Price, Rejected
+from tilewright.plan.types import ContractionRoles, Cut, KeyBlocks, LevelPlan, ModelPlan, OperatorPlan, Plan, Price, Rejected
 
 
 def bound_plan(plan: Plan, chain: Chain, names: Names) -> Plan:
@@ -55,6 +55,17 @@ def bound_plan(plan: Plan, chain: Chain, names: Names) -> Plan:
 def numbered_plan(plan: Plan) -> Plan:
     """The plan in the numbers of its canonical chain: equal for plans that differ in names only."""
     return bound_plan(plan, canonical_form(plan.chain), names_of(plan.chain).inverse())
+
+
+def bound_model(model_plan: ModelPlan, names: Names) -> ModelPlan:
+    """The plan of a graph in other names; its chains keep theirs."""
+    chains = [renamed(plan.chain, replace(names, chain=plan.chain.name)) for plan in model_plan.plans]
+    return replace(
+        model_plan,
+        graph=renamed_graph(model_plan.graph, names),
+        plans=tuple(bound_plan(plan, chain, names) for plan, chain in zip(model_plan.plans, chains, strict=True)),
+        cuts=tuple(bound_cut(cut, names) for cut in model_plan.cuts),
+    )
 
 
 def bound_cut(cut: Cut, names: Names) -> Cut:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from tilewright.graph.types import Access, Chain, Operator
+from tilewright.graph.types import Access, Chain, Graph, Operator
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.chains import with_axes
 
@@ -33,7 +33,8 @@ class Names:
 @derived_once
 def canonical_form(chain: Chain) -> Chain:
     """A chain with numbers for names: in the order of the operators, of their axes, and of the tensors of the chain."""
-    return renamed(chain, names_of(chain).inverse())
+    numbered = renamed(chain, names_of(chain).inverse())
+    return replace(numbered, operators=tuple(replace(operator, kind="") for operator in numbered.operators))
 
 
 def names_of(chain: Chain) -> Names:
@@ -64,12 +65,21 @@ def names_between(old: Chain, new: Chain) -> Names:
 
 
 def renamed(chain: Chain, names: Names) -> Chain:
-    """The chain in other names. The kinds of its operators, which are names as well, are left out."""
-    return Chain(
-        names.chain,
-        tuple(replace(tensor, name=names.tensors[tensor.name]) for tensor in chain.tensors),
-        tuple(_renamed_operator(operator, names) for operator in chain.operators),
-        tuple(names.tensors[name] for name in chain.constants),
+    """The chain in other names."""
+    tensors = tuple(replace(tensor, name=names.tensors[tensor.name]) for tensor in chain.tensors)
+    operators = tuple(_renamed_operator(operator, names) for operator in chain.operators)
+    return Chain(names.chain, tensors, operators, tuple(names.tensors[name] for name in chain.constants))
+
+
+def renamed_graph(graph: Graph, names: Names) -> Graph:
+    """The graph in other names."""
+    return replace(
+        graph,
+        tensors=tuple(replace(tensor, name=names.tensors[tensor.name]) for tensor in graph.tensors),
+        operators=tuple(_renamed_operator(operator, names) for operator in graph.operators),
+        inputs=tuple(names.tensors[name] for name in graph.inputs),
+        outputs=tuple(names.tensors[name] for name in graph.outputs),
+        constants=tuple((names.tensors[name], constant) for name, constant in graph.constants),
     )
 
 
@@ -80,7 +90,7 @@ def _numbered(prefix: str, names: Iterable[str]) -> dict[str, str]:
 def _renamed_operator(operator: Operator, names: Names) -> Operator:
     reads = tuple(_renamed_access(access, names) for access in operator.reads)
     write = _renamed_access(operator.write, names)
-    return with_axes(replace(operator, name=names.operators[operator.name], kind="", reads=reads, write=write), names.axes)
+    return with_axes(replace(operator, name=names.operators[operator.name], reads=reads, write=write), names.axes)
 
 
 def _renamed_access(access: Access, names: Names) -> Access:

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 from tilewright.codegen.workspace import arena_bytes
+from tilewright.graph.short_names import short_name
 from tilewright.plan.binding import bound_cut
 from tilewright.plan.canonical import Names, canonical_form
 from tilewright.plan.types import Cut, ModelPlan, Plan
@@ -88,7 +89,8 @@ def _table(kinds: tuple[Kind, ...], predicted: float) -> list[str]:
 
 
 def _names(plan: Plan) -> str:
-    return " ".join(operator.name for operator in plan.chain.operators)
+    """Of the operators of a chain: files may give long names."""
+    return short_name(" ".join(operator.name for operator in plan.chain.operators))
 
 
 def _details(kind: Kind) -> Iterator[str]:

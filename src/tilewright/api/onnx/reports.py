@@ -16,7 +16,9 @@ from tilewright.frontend.onnx.model import Array, Declared, Node
 from tilewright.frontend.onnx.stage_types import Stage
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
+from tilewright.plan.types import ModelPlan
 from tilewright.report import explain
+from tilewright.report.given_names import with_given_names
 from tilewright.report.profile import ChainTime, chain_times, table
 
 
@@ -74,8 +76,12 @@ def explained_runs(remaining: RemainingSubgraph) -> str:
     return "\n\n".join(parts)
 
 
+def _explained(stage: Stage, model_plan: ModelPlan) -> str:
+    return explain.explain(with_given_names(model_plan, stage.operator_names, stage.tensor_names))
+
+
 def _stage_lines(stage: Stage, machine: Machine, graph: Graph | None) -> list[str]:
-    lines = [explain.explain(planned(graph, machine))] if graph is not None else ["nothing is compiled"]
+    lines = [_explained(stage, planned(graph, machine))] if graph is not None else ["nothing is compiled"]
     if stage.as_numpy:
         lines += ["", "these run as NumPy:", *(f"  {node.label}" for node in stage.as_numpy)]
     if stage.rest:

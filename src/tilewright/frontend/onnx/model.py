@@ -49,6 +49,8 @@ class Node:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     bodies: Mapping[str, Body] = field(default_factory=dict)
     """The attributes that are graphs."""
+    given_name: str = ""
+    """The name that the file gives it, "" where it gives none."""
 
     @property
     def label(self) -> str:

@@ -160,7 +160,8 @@ class _Reader:
             self.unknown.setdefault(f"{domain}.{proto.op_type}" if domain else proto.op_type, where)
         if found is not None:
             _check_attributes(found, {*attributes, *bodies}, where)
-        yield Node(short_name(proto.name) or where, proto.op_type, domain, found, inputs, outputs, attributes, bodies)
+        given_name = short_name(proto.name)
+        yield Node(given_name or where, proto.op_type, domain, found, inputs, outputs, attributes, bodies, given_name)
 
     def _version(self, domain: str, proto: Any, context: _Context, where: str) -> int:
         version = context.opsets.get(domain)

@@ -78,6 +78,8 @@ class _Traversal:
     work: deque[Node] = field(default_factory=deque)
     looking_up: dict[str, str] = field(default_factory=dict)
     """By operator that reads at positions that data gives, the label of its node."""
+    operator_names: dict[str, str] = field(default_factory=dict)
+    """By operator, the name that the file gives to its node."""
 
     def __post_init__(self) -> None:
         self.builder = Builder(self.import_request.name)
@@ -199,6 +201,8 @@ class _Traversal:
                 raise UnsupportedOperation(f"{node.label} cannot be compiled", why=reason)
             if operator.looked_up():
                 self.looking_up[operator.name] = node.label
+            if node.given_name:
+                self.operator_names[operator.name] = node.given_name
         self._check_reads(node, mark)
         return results
 
@@ -295,8 +299,20 @@ class _Traversal:
         graph_inputs = tuple(inputs.get(name, name) for name in used)
         made = {name: extent for name in used if name not in inputs for extent in self.builder.tensors[name].shape}
         lengths = {name: extent for name, extent in made.items() if isinstance(extent, SumOfExtents)}
-        outputs, given = tuple(computed.values()), self.import_request.given
-        return Stage(graph, graph_inputs, outputs, same, known, as_numpy, rest, given, lengths, self.looking_up)
+        return Stage(
+            graph,
+            graph_inputs,
+            tuple(computed.values()),
+            same,
+            known,
+            as_numpy,
+            rest,
+            self.import_request.given,
+            lengths,
+            self.looking_up,
+            self.operator_names,
+            {tensor.name: name for name, tensor in reversed((self.constants | self.tensors).items())},
+        )
 
     def _given_tensors(self) -> Iterable[tuple[str, Tensor]]:
         return ((name, self.tensors[name]) for name in self.import_request.given if name in self.tensors)

@@ -53,6 +53,10 @@ class Stage:
     """Inputs of the graph that are no values: nobody reads them, their extent tells the graph a sum of lengths."""
     nodes: Mapping[str, str] = field(default_factory=dict)
     """The labels of the nodes whose operators read at positions that data gives, by operator."""
+    operator_names: Mapping[str, str] = field(default_factory=dict)
+    """The names that the file gives to operators of the graph: those of their nodes."""
+    tensor_names: Mapping[str, str] = field(default_factory=dict)
+    """The names that the file gives to tensors of the graph: those of values."""
 
     def placed(self, problem: PositionError) -> PositionError:
         """The same error of a run of the graph, told to be at the node and not at an operator."""
