@@ -58,6 +58,8 @@ CACHES = {"32x8": CacheLevel(32 << 10, 64, 8), "48x12": CacheLevel(48 << 10, 64,
 USUAL_CACHES = ("32x8", "48x12")
 FLOAT_BYTES = 4
 LINE_FLOATS = 16
+SET_PERIOD_BYTES = 4096
+"""Of the L1 caches of all usual machines."""
 STEADY_BLOCKS = 2
 """Blocks of m after which the cache no longer remembers the start."""
 Tiles = Mapping[str, int]
@@ -312,7 +314,7 @@ def main(words: Sequence[str] | None = None) -> None:
     if options.plot:
         _pyplot()
     plain = Setting("d", "32x8", options.size, options.kernel, options.share, options.packing, 0, False)
-    spread = spread_strides((2, options.size))[0] - options.size
+    spread = spread_strides((2, options.size), SET_PERIOD_BYTES)[0] - options.size
     plain = replace(plain, row_padding=spread if options.row_padding is None else options.row_padding, exact=options.exact)
     results = []
     with ProcessPoolExecutor(options.jobs) as pool:

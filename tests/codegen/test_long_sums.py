@@ -13,7 +13,7 @@ import tilewright as tw
 from tests.support.typed import Graphs, run
 from tilewright import compiler
 from tilewright.graph.builders.reduce import reduce
-from tilewright.plan.decisions.long_sums import BLOCK_STEPS
+from tilewright.plan.execution import Sums
 
 TARGETS = ["x86-64-v2", pytest.param("x86-64-v3", marks=pytest.mark.needs("avx2", "fma"))]
 FOLDING = 2 + math.log2(4 * 16)
@@ -35,7 +35,7 @@ SHAPES = [
 
 
 def bound(of: str = "float32") -> float:
-    return (2 * BLOCK_STEPS + FOLDING + PRODUCER + FINISH) * UNIT[of]
+    return (2 * Sums().block_steps + FOLDING + PRODUCER + FINISH) * UNIT[of]
 
 
 def values(shape: tuple[int, ...], kind: str) -> np.ndarray:

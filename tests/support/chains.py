@@ -12,9 +12,10 @@ from tilewright.codegen.program import emit_program, lower_program
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Chain, Constant, Extent, Graph, Operator
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.registry import for_machine
+from tilewright.kernels.registry import for_machine, registered
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.plan.decisions.execution import with_execution
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Floor, ModelPlan, OperatorPlan, Plan, Price
@@ -52,7 +53,7 @@ def hand_plan(one: Chain, schedule: Schedule, machine: Machine, kernel: MicroKer
         else OperatorPlan(op.name, epilogue_of=maps.get(op.name, ""))
         for op in one.operators
     )
-    return Plan(
+    plan = Plan(
         chain=one,
         machine=machine,
         schedule=schedule,
@@ -66,6 +67,12 @@ def hand_plan(one: Chain, schedule: Schedule, machine: Machine, kernel: MicroKer
         floor=Floor(0, 0.0, 0, 0.0),
         rejected=(),
     )
+    return decided(plan)
+
+
+def decided(plan: Plan) -> Plan:
+    """A plan whose schedule or price was changed by hand, with the details of its execution decided anew."""
+    return with_execution(plan, {kernel.name: kernel for kernel in registered()})
 
 
 def artifact_of(plans: Sequence[Plan], constants: Mapping[str, np.ndarray] | None = None) -> Artifact:
@@ -76,7 +83,7 @@ def artifact_of(plans: Sequence[Plan], constants: Mapping[str, np.ndarray] | Non
     inputs = tuple(dict.fromkeys(name for plan in plans for name in plan.chain.inputs if name not in dict(values)))
     outputs = tuple(plan.chain.output for plan in plans)
     graph = Graph("test", tuple(tensors.values()), operators, inputs, outputs, values)
-    return emit_program(lower_program(ModelPlan(graph, tuple(plans), ())))
+    return emit_program(lower_program(ModelPlan(graph, tuple(map(decided, plans)), ())))
 
 
 def row_panels(kernel: MicroKernel, middle: str, row_tile: int) -> Schedule:

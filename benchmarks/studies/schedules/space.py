@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from tilewright.plan.decisions.execution import with_execution
 from tilewright.plan.decisions.packing import with_packs
 from tilewright.plan.decisions.software_prefetch import inputs_to_prefetch
 from tilewright.plan.model.blocking import Blocking
@@ -118,7 +119,8 @@ def priced(like: Plan, context: CostContext, point: Point) -> Sampled:
         price=price_blocking(context, blocking),
         rejected=(),
     )
-    return Sampled(point, plan, blocking, context)
+    named = {kernel.name: kernel for kernel in context.kernels.values()}
+    return Sampled(point, with_execution(plan, named), blocking, context)
 
 
 def shared_loops(schedule: Schedule) -> tuple[Loop, ...]:

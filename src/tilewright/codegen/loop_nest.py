@@ -12,7 +12,8 @@ from typing import TypeAlias
 from tilewright.codegen.expressions import Value, ceil_divide, minimum, multiply
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Scalar
-from tilewright.graph.types import Guard, Operator, element_bytes
+from tilewright.graph.types import Guard, Operator
+from tilewright.plan.execution import PanelPrefetch, element_bytes
 
 FLOAT_BYTES = 4
 
@@ -220,10 +221,13 @@ class KernelCall:
     software_prefetches: int = 0
     """How many of the nest's fetches every micro tile advances."""
     epilogue: TileEpilogue | None = None
-    prefetching: bool = False
-    """Whether B lies in panels, and every tile asks for a share of what comes next: it is then read in slices that L1 holds."""
-    passes_once: bool = False
-    """Whether one tile takes all rows: panels are then read end to end, each element once."""
+    panels: PanelPrefetch | None = None
+    """How B is read where it lies in panels that every tile prefetches a share of; None where none does."""
+
+    @property
+    def prefetching(self) -> bool:
+        """Whether tiles prefetch."""
+        return self.panels is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +261,8 @@ class VectorLoops:
     """The element type that is computed in, point by point in plain loops; "" for vectors of float32."""
     block_steps: int = 0
     """Steps after which what an accumulator has summed goes into a compensated total; 0 where sums are short."""
+    accumulators: int = 1
+    """Vectors that take turns where a step is no more than combining."""
 
     def functions(self) -> tuple[str, ...]:
         """The scalar functions that are called, those that combine states included."""

@@ -66,7 +66,7 @@ def lower_program(model_plan: ModelPlan) -> Program:
     signature = _signature(model_plan, unit)
     tensors = {tensor.name: tensor for tensor in graph.tensors}
     stored = {tensor: _argument(tensors[tensor], unit) for tensor in _argument_names(model_plan)}
-    stored |= {plan.chain.output: _between(tensors[plan.chain.output]) for plan in _between_chains(model_plan)}
+    stored |= {plan.chain.output: _between(plan, tensors[plan.chain.output]) for plan in _between_chains(model_plan)}
     kinds = _kinds(model_plan, signature, stored)
     lowered = [
         (replace(nest, lookups_before=before, structure=(kind, number)), plan)
@@ -243,9 +243,10 @@ def _argument(tensor: Tensor, unit: Mapping[str, int]) -> Stored:
     return Stored(names.identifier(tensor.name), tuple(strides), (0,) * len(strides), dtype=tensor.dtype)
 
 
-def _between(tensor: Tensor) -> Stored:
+def _between(plan: Plan, tensor: Tensor) -> Stored:
     sizes = tuple(extent_value(extent) for extent in tensor.shape)
-    return Stored(names.identifier(tensor.name), spread_strides(sizes), (0,) * len(sizes), dtype=tensor.dtype)
+    strides = spread_strides(sizes, plan.execution.set_period_bytes)
+    return Stored(names.identifier(tensor.name), strides, (0,) * len(sizes), dtype=tensor.dtype)
 
 
 def _between_chains(model_plan: ModelPlan) -> tuple[Plan, ...]:

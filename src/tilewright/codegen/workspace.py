@@ -112,15 +112,15 @@ def _between_chains(model_plan: ModelPlan) -> list[Allocation]:
         over = next((home[t] for t in overwritable(plan.chain) if t in home and found[home[t]].last == number), None)
         home[output] = len(found) if over is None else over
         if over is None:
-            found.append(Allocation((output,), _floats(tensors[output]), number, end))
+            found.append(Allocation((output,), _floats(plan, tensors[output]), number, end))
         else:
             found[over] = replace(found[over], names=(*found[over].names, output), last=end)
     return found
 
 
-def _floats(tensor: Tensor) -> Value:
+def _floats(plan: Plan, tensor: Tensor) -> Value:
     shape = tuple(map(extent_value, tensor.shape))
-    return floats_of(elements(shape, spread_strides(shape)), tensor.dtype)
+    return floats_of(elements(shape, spread_strides(shape, plan.execution.set_period_bytes)), tensor.dtype)
 
 
 def shared_name(chain: int, buffer: Buffer) -> str:

@@ -18,6 +18,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.binding import bound_plan, bound_price
 from tilewright.plan.canonical import canonical_form, names_of
 from tilewright.plan.counts import Counted, count
+from tilewright.plan.decisions.execution import with_execution
 from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.decisions.non_temporal_stores import non_temporal_writes, price_with_stores
 from tilewright.plan.decisions.prefetching_kernels import PrefetchChoice, choose_prefetches
@@ -90,9 +91,10 @@ def _planned(
 ) -> Plan:
     """The plan of a chain: a scalar loop, or what is found by a search, in which lookups are walks."""
     if is_scalar_loop(chain, available):
-        return plan_scalar_loop(chain, machine, coefficients)
+        return with_execution(plan_scalar_loop(chain, machine, coefficients), {})
     plan = _searched_plan(without_lookups(chain), machine, available, coefficients, unfused_price)
-    return replace(checked(fitting(plan), coefficients), chain=chain)
+    decided = with_execution(checked(fitting(plan), coefficients), {kernel.name: kernel for kernel in available})
+    return replace(decided, chain=chain)
 
 
 def _searched_plan(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tilewright.graph.types import Chain, Constant, Graph
 from tilewright.machine.machine import Machine
+from tilewright.plan.execution import Execution, KernelCalls
 from tilewright.plan.reasons import Alternative, CutReason, KeyLimit, LossReason, PriceNote, WholeGroup
 from tilewright.plan.schedule import Schedule
 
@@ -38,6 +39,8 @@ class OperatorPlan:
     """Useful share of the lanes and rows that the kernel computes, edges included."""
     epilogue_of: str = ""
     """The contraction whose micro tiles apply a map in registers, before they are stored; "" for all other operators."""
+    calls: KernelCalls = field(default_factory=KernelCalls)
+    """How calls of the micro kernel cover a block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +217,8 @@ class Plan:
     """Contractions whose micro tiles store past the caches what nobody reads soon."""
     key_blocks: KeyBlocks | None = None
     """Where masks leave out keys."""
+    execution: Execution = field(default_factory=Execution)
+    """What neither loops nor tiles say, and no name: order of blocks, sums, shared packing, spread rows."""
 
     @property
     def predicted_seconds(self) -> float:

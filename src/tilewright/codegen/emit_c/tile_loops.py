@@ -19,13 +19,6 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.element_access import C_TYPES, reading
 from tilewright.kernels.helpers import Helper
 
-SLICE_BYTES = 32 << 10
-"""Of a panel that tiles ask for ahead, what is read at a time: rows of the left operand pass over it while L1 holds it, and the
-next one comes in. Of 48 KiB L1, 6x64 (BERT's feed-forward network, Zen 5): 24 and 32 KiB alike, 48 KiB 8% more time."""
-ONE_PASS_STEPS, ONE_PASS_AHEAD = 1024, 2560
-"""Of panels that pass by once: steps of a slice, which bound how many values a sum takes in, and how far ahead tiles ask, in
-elements. From memory, 4 and 8 rows, shares of a plain read: 8 KiB 0.89 and 0.80, 12 KiB 0.86 and 0.92, a slice of 32 KiB 0.75 and
-0.51; from L3, 4 rows: 0.90, 0.87, 0.76 (Zen 5)."""
 LINE_FLOATS, FLOAT_BYTES = 16, 4
 MOST_INLINED = 6
 """Shapes of a micro kernel that one function may inline: each is a copy of its text."""
@@ -211,9 +204,10 @@ def _slices(call: KernelCall) -> int:
     """How many slices a panel is read in."""
     assert isinstance(call.depth, int)
     assert isinstance(call.right_row, int)
-    if call.passes_once:
-        return -(-call.depth // ONE_PASS_STEPS)
-    return -(-call.depth * call.right_row * FLOAT_BYTES // SLICE_BYTES)
+    assert call.panels is not None
+    if call.panels.slice_steps:
+        return -(-call.depth // call.panels.slice_steps)
+    return -(-call.depth * call.right_row * FLOAT_BYTES // call.panels.slice_bytes)
 
 
 def _rows(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int, steps: int = 0) -> Iterator[str]:
@@ -278,13 +272,14 @@ def _prefetching_tile(kernel: MicroKernel, call: KernelCall, rows: int, columns:
 
     Where it is the only tile it asks for what it will read itself some way on.
     """
-    step = kernel.rows_for(columns)
-    tiles = 1 if call.passes_once else -(-max(_sizes(call)[0]) // step)
+    assert call.panels is not None
+    step, ahead = kernel.rows_for(columns), call.panels.ahead_elements
+    tiles = 1 if ahead else -(-max(_sizes(call)[0]) // step)
     lines = -(-steps * kernel.columns // (LINE_FLOATS * tiles))
     left, right = "a + i * a_row + p * a_column, a_row, a_column", "b + p * b_row, b_row"
     product = f"{steps}, {left}, {right}, c + i * c_row + j, c_row"
     share = f"b + (p + {steps}) * b_row + i / {step} * {lines * LINE_FLOATS}"
-    asked = (f"b + p * b_row + {ONE_PASS_AHEAD}" if call.passes_once else share, str(lines))
+    asked = (f"b + p * b_row + {ahead}" if ahead else share, str(lines))
     return _shaped(kernel, call, (rows, columns), product, "accumulate || p", (*_epilogue_arguments(call), *asked))
 
 

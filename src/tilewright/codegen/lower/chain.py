@@ -31,16 +31,12 @@ from tilewright.graph.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
-from tilewright.plan.model.threads import LEAST_PARALLEL_S
 from tilewright.plan.model.vector_work import window_taps
 from tilewright.plan.regions.live_blocks import in_place_groups
-from tilewright.plan.regions.masks import Mask, key_mask_of, later_need_more
+from tilewright.plan.regions.masks import Mask, key_mask_of
 from tilewright.plan.regions.online_reductions import why_rows_must_be_whole
 from tilewright.plan.regions.required_regions import shared_loops
 from tilewright.plan.types import Plan
-
-MANY_BLOCKS = 128
-"""From so many blocks on it does not matter which of them come last; going through memory backwards costs 1% of attention."""
 
 
 def lower(
@@ -59,7 +55,7 @@ def lower(
         raise PlanningError(f"the parts of {scope.split} are not distributed", why="the outermost parallel axis is another one")
     for pack in plan.schedule.ahead:
         lower_constant(state, pack, scope)
-    together = tuple(lower_shared_pack(state, pack, scope) for pack in setup) if _packs_together(plan) else ()
+    together = tuple(lower_shared_pack(state, pack, scope) for pack in setup) if plan.execution.packs_together else ()
     setup_nodes = () if together else tuple(lowered for node in setup for lowered in lower_pack(state, node, scope))
     parallel, body, block = _lower_parallel(state, plan.parallel_axes, rest, scope)
     nest = LoopNest(
@@ -77,12 +73,7 @@ def lower(
     if plan.schedule.split:
         combine = lower_combination if sums_weights(plan) else lower_addition
         nests = (*nests, combine(Lowering(plan, kernels, lanes, arguments)))
-    return tuple(with_long_sums(nest, lanes) for nest in nests)
-
-
-def _packs_together(plan: Plan) -> bool:
-    """Whether what is packed above all parallel axes is packed once, and not by every thread: a region more for large work."""
-    return bool(plan.parallel_axes) and plan.price.blocks > 1 and plan.price.seconds > LEAST_PARALLEL_S
+    return tuple(with_long_sums(nest, lanes, plan.execution.sums) for nest in nests)
 
 
 def _split_packs(body: tuple[tree.Node, ...]) -> tuple[tuple[tree.Pack, ...], tuple[tree.Node, ...]]:
@@ -110,7 +101,7 @@ def _lower_parallel(
     prologue = (*clips, *_lower_body(state, packs, inside))
     deeper, innermost, block = _lower_parallel(state, axes[1:], rest, inside)
     variable = str(inner.start) if inner.start != 0 else ""
-    descends = 1 < state.plan.price.blocks < MANY_BLOCKS and later_need_more(state.chain, loop.axis)
+    descends = dict(zip(state.plan.parallel_axes, state.plan.execution.descends, strict=False)).get(loop.axis, False)
     this = ParallelAxis(loop.axis, variable, _variable(inner.size), outer.size, loop.tile, prologue, descends)
     return (this, *deeper), innermost, block
 

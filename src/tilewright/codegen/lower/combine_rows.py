@@ -24,9 +24,6 @@ from tilewright.graph.scalar import Load, Point, Previous, Scalar, State, apply,
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable
 from tilewright.plan.regions.online_reductions import SoftmaxWeights, row_axes
 
-ROWS = 8
-"""Rows along the last row axis that are combined in one block."""
-
 
 def lower_combination(state: Lowering) -> LoopNest:
     """The loop nest that combines the partial results of a split, parallel over rows."""
@@ -44,7 +41,7 @@ def _row_blocks(state: Lowering, rows: Operator) -> tuple[tuple[ParallelAxis, ..
     axes = row_axes(rows)
     parallel = []
     for axis in axes:
-        outer, tile = ranges[axis], ROWS if axis == axes[-1] else 1
+        outer, tile = ranges[axis], state.plan.execution.combined_rows if axis == axes[-1] else 1
         if isinstance(outer.capacity, int) and outer.capacity <= tile:
             inner = outer
         else:

@@ -12,9 +12,6 @@ from tilewright.errors import InternalError
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import SUM, Axis, AxisKind, Operator
 
-POINTS = 64
-"""Along the first dimension of the output that are added up in one block."""
-
 
 def lower_addition(state: Lowering) -> LoopNest:
     """The loop nest that adds up the parts of a split, parallel over the first dimension of the output."""
@@ -24,9 +21,10 @@ def lower_addition(state: Lowering) -> LoopNest:
     first = next((str(index) for index in sink.write.indices if index.is_axis()), None)
     if first is not None:
         outer = ranges[first]
-        inner = outer.blocks(POINTS, names.axis_start(first), names.axis_size(first))
+        points = state.plan.execution.combined_points
+        inner = outer.blocks(points, names.axis_start(first), names.axis_size(first))
         size = inner.size if isinstance(inner.size, str) else ""
-        parallel = (ParallelAxis(first, str(inner.start), size, outer.size, POINTS, ()),)
+        parallel = (ParallelAxis(first, str(inner.start), size, outer.size, points, ()),)
         ranges[first] = inner
     title = f"adds up the parts of {state.chain.output}"
     body = (_addition(state, sink, Scope(ranges)),)

@@ -195,7 +195,7 @@ class Lowering:
         group = next(group for group in in_place_groups(self.chain) if tensor in group)
         held = [self._region(group, index) or self._held(index, blocks, scope) for index in self._write_indices(tensor)]
         sizes = tuple(size for _, size in held)
-        strides = spread_strides(sizes, self.lanes)
+        strides = spread_strides(sizes, self.plan.execution.set_period_bytes, self.lanes)
         regions = {axis for axis in blocks if self._region(group, axis_index(axis))}
         kinds = {axis: "region" if axis in regions else "block" if loop else "whole" for axis, loop in blocks.items()}
         note = " x ".join(f"{axis} {part}" for axis, part in kinds.items())

@@ -28,21 +28,16 @@ from tilewright.codegen.lower.epilogue import with_epilogue
 from tilewright.codegen.lower.partial_results import extent_value
 from tilewright.codegen.lower.storage import Stored, dense_strides, view
 from tilewright.errors import InternalError, PlanningError
-from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load, Scalar, apply
-from tilewright.graph.types import Access, AxisKind, Operator, largest_extent, planned_extent
-from tilewright.kernels.contract import DEPTH, MicroKernel
+from tilewright.graph.types import Access, AxisKind, Operator
+from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
-from tilewright.plan.decisions.long_sums import CALL_DEPTH, LONG_DEPTH, call_depth
+from tilewright.plan.execution import KernelCalls, PanelPrefetch
 from tilewright.plan.types import ContractionRoles
 
 POINT = Range(0, 1, 1, frozenset((1,)))
 """The range of a role that a contraction does not have."""
-SLICED_ROWS, SLICE_ROWS = 2, 8
-"""Kernels of so few rows read a right operand in place so many rows at a time (docs/kernels.md, few rows)."""
-PIECE_ROWS = 64
-"""Rows of a panel that one thread packs at a time: some 16 KiB."""
 
 
 def lower_contraction(state: Lowering, operator: Operator, scope: Scope) -> tuple[Node, ...]:
@@ -81,7 +76,7 @@ def lower_shared_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> LoopNes
     buffer = Buffer(packed.buffer, elements, note, dtype=packed.dtype)
     state.shared[packed.buffer] = buffer
     major, minor, _ = _packed_axes(state, pack)
-    rows = packed.cut or tree.Loop(major or "", PIECE_ROWS, ())
+    rows = packed.cut or tree.Loop(major or "", state.plan.execution.packed_rows, ())
     parallel, inside = [], scope
     for loop in (rows, tree.Loop(minor or "", packed.width, ())):
         whole = _range(scope, loop.axis, access)
@@ -258,34 +253,26 @@ def _steps_of_call(state: Lowering, operator: Operator, roles: ContractionRoles,
     """The depth of a call of the micro kernel; 0 for all of the current block at once."""
     if roles.depth is None:
         return 0
-    kernel, depth = _kernel(state, operator), scope.ranges[roles.depth]
-    if kernel.accumulator in INTEGERS:
-        return 0
-    is_sliced = _may_slice(state, operator, roles, scope)
-    if planned_extent(operator.axis(roles.depth).extent) <= LONG_DEPTH or _is_prefetching(state, operator, roles, kernel, depth):
-        return SLICE_ROWS if is_sliced else 0
-    most = CALL_DEPTH * (kernel.lanes if kernel.lanes_along == DEPTH else 1)
+    calls, depth = _calls(state, operator), scope.ranges[roles.depth]
+    slice_steps = calls.slice_steps if _may_slice(state, operator, roles, scope) else 0
+    if not calls.most_steps or _panels(state, operator, roles, depth):
+        return slice_steps
     if not isinstance(depth.capacity, int):
-        return most
-    if is_sliced:
-        return max(SLICE_ROWS, -(-depth.capacity // most))
-    return call_depth(depth.capacity, most)
+        return calls.most_steps
+    if slice_steps:
+        return max(slice_steps, -(-depth.capacity // calls.most_steps))
+    return calls.steps_of(depth.capacity)
 
 
 def _may_slice(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> bool:
-    """Whether few rows of the left operand pass over several panels of the right one in place.
-
-    Panel by panel, what comes from memory are short pieces of many rows; so it is long runs of a few.
-    """
-    kernel = _kernel(state, operator)
-    if kernel.rows > SLICED_ROWS or kernel.lanes_along == DEPTH or roles.depth is None or roles.column is None:
-        return False
-    if kernel.interleave > 1:
+    """Whether few rows of the left operand pass over several panels of the right one, both of known size and in place."""
+    slice_steps = _calls(state, operator).slice_steps
+    if not slice_steps or roles.depth is None or roles.column is None:
         return False
     columns, depth = scope.ranges[roles.column].capacity, scope.ranges[roles.depth]
     if not isinstance(columns, int) or not isinstance(depth.capacity, int) or depth.sizes is None or 0 in depth.sizes:
         return False
-    if columns <= kernel.columns or depth.capacity <= SLICE_ROWS or (operator.name, roles.right) in state.packed:
+    if columns <= _kernel(state, operator).columns or depth.capacity <= slice_steps:
         return False
     places = (state.view(access, scope) for access in (operator.reads[roles.right], operator.write))
     return all(isinstance(place, View) and place.stride(roles.column) == 1 for place in places)
@@ -293,6 +280,10 @@ def _may_slice(state: Lowering, operator: Operator, roles: ContractionRoles, sco
 
 def _kernel(state: Lowering, operator: Operator) -> MicroKernel:
     return state.kernels[state.plan.operator_plan(operator.name).micro_kernel or ""]
+
+
+def _calls(state: Lowering, operator: Operator) -> KernelCalls:
+    return state.plan.operator_plan(operator.name).calls
 
 
 def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Node, ...]:
@@ -322,19 +313,19 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
         shapes=_shapes(rows, columns),
         ranges=(rows, columns),
         operator=operator.name,
-        prefetching=_is_prefetching(state, operator, roles, kernel, depth) and _shapes(rows, columns) is not None,
-        passes_once=roles.row is None or largest_extent(operator.axis(roles.row).extent) <= kernel.rows,
+        panels=_panels(state, operator, roles, depth) if _shapes(rows, columns) is not None else None,
     )
     if roles.column is None or target.stride(roles.column) == 1:
         return (*packing, *with_epilogue(state, operator, roles, scope, call))
     return (*packing, *_staged(state, operator, roles, scope, call))
 
 
-def _is_prefetching(state: Lowering, operator: Operator, roles: ContractionRoles, kernel: MicroKernel, depth: Range) -> bool:
-    """Whether tiles prefetch the next packed panels: the kernel gets the place and the number of lines as arguments."""
+def _panels(state: Lowering, operator: Operator, roles: ContractionRoles, depth: Range) -> PanelPrefetch | None:
+    """How tiles prefetch packed panels, where these have a known depth."""
     packed = state.packed.get((operator.name, roles.right))
-    is_in_panels = packed is not None and packed.width == kernel.columns and packed.row_step(roles.depth) == packed.width
-    return kernel.emit_prefetching is not None and is_in_panels and isinstance(depth.size, int) and depth.size > 0
+    is_in_panels = packed is not None and packed.row_step(roles.depth) == packed.width
+    is_known = isinstance(depth.size, int) and depth.size > 0
+    return _calls(state, operator).panels if is_in_panels and is_known else None
 
 
 def _shapes(rows: Range, columns: Range) -> frozenset[tuple[int, int]] | None:

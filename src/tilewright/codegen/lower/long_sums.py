@@ -9,25 +9,26 @@ from dataclasses import replace
 
 from tilewright.codegen.expressions import Value, ceil_divide, less, multiply
 from tilewright.codegen.loop_nest import BlockLoop, If, LoopNest, Node, Range, VectorLoops
-from tilewright.plan.decisions.long_sums import BLOCK_STEPS, LONG_STEPS
+from tilewright.plan.execution import Sums
 
 
-def with_long_sums(nest: LoopNest, lanes: int) -> LoopNest:
+def with_long_sums(nest: LoopNest, lanes: int, sums: Sums) -> LoopNest:
     """The same nest with its long sums in blocks; `lanes` is the vector length."""
-    parallel = tuple(replace(axis, prologue=_cut(axis.prologue, lanes)) for axis in nest.parallel)
-    return replace(nest, setup=_cut(nest.setup, lanes), parallel=parallel, body=_cut(nest.body, lanes))
+    parallel = tuple(replace(axis, prologue=_cut(axis.prologue, lanes, sums)) for axis in nest.parallel)
+    return replace(nest, setup=_cut(nest.setup, lanes, sums), parallel=parallel, body=_cut(nest.body, lanes, sums))
 
 
-def _cut(body: tuple[Node, ...], lanes: int) -> tuple[Node, ...]:
-    return tuple(found for node in body for found in _nodes(node, lanes))
+def _cut(body: tuple[Node, ...], lanes: int, sums: Sums) -> tuple[Node, ...]:
+    return tuple(found for node in body for found in _nodes(node, lanes, sums))
 
 
-def _nodes(node: Node, lanes: int) -> tuple[Node, ...]:
+def _nodes(node: Node, lanes: int, sums: Sums) -> tuple[Node, ...]:
     match node:
         case BlockLoop() | If():
-            return (replace(node, body=_cut(node.body, lanes)),)
-        case VectorLoops() if _adds_floats(node):
-            return _by_length(node, lanes)
+            return (replace(node, body=_cut(node.body, lanes, sums)),)
+        case VectorLoops():
+            loops = replace(node, accumulators=sums.accumulators)
+            return _by_length(loops, lanes, sums) if _adds_floats(node) else (loops,)
         case _:
             return (node,)
 
@@ -39,14 +40,14 @@ def _adds_floats(loops: VectorLoops) -> bool:
     return adds and loops.scalar_loop_type in ("", "float64")
 
 
-def _by_length(loops: VectorLoops, lanes: int) -> tuple[Node, ...]:
+def _by_length(loops: VectorLoops, lanes: int, sums: Sums) -> tuple[Node, ...]:
     """A sum as it is, or in blocks, or both where only a call knows."""
     steps, most = _steps(loops, lanes)
-    if isinstance(steps, int) or (most is not None and most <= LONG_STEPS):
+    if isinstance(steps, int) or (most is not None and most <= sums.long_steps):
         most = steps if isinstance(steps, int) else most
-        return (replace(loops, block_steps=BLOCK_STEPS),) if most is not None and most > LONG_STEPS else (loops,)
-    in_blocks = replace(loops, block_steps=BLOCK_STEPS)
-    return If(less(steps, LONG_STEPS + 1), (loops,)), If(less(LONG_STEPS, steps), (in_blocks,))
+        return (replace(loops, block_steps=sums.block_steps),) if most is not None and most > sums.long_steps else (loops,)
+    in_blocks = replace(loops, block_steps=sums.block_steps)
+    return If(less(steps, sums.long_steps + 1), (loops,)), If(less(sums.long_steps, steps), (in_blocks,))
 
 
 def _steps(loops: VectorLoops, lanes: int) -> tuple[Value, int | None]:

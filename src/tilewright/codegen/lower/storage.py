@@ -11,9 +11,9 @@ from tilewright.codegen.loop_nest import Gather, Range, View
 from tilewright.graph.index import Index
 from tilewright.graph.types import Access
 
-CACHE_LINE_FLOATS = 16
-SETS = 64
-"""Of the L1 of x86 cores and most others: a page of lines, so that virtual addresses select the set."""
+LINE_BYTES = 64
+"""Alignment of buffers, and of the contract of micro kernels."""
+CACHE_LINE_FLOATS = LINE_BYTES // 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +46,26 @@ def dense_strides(sizes: tuple[Value, ...], padding: int = 0, multiple: int = 1)
     return tuple(reversed(strides))
 
 
-def spread_strides(sizes: tuple[Value, ...], multiple: int = 1) -> tuple[Value, ...]:
-    """Row-major strides of a tensor whose blocks of rows spread over the sets of a cache (design, kernels.md).
+def spread_strides(sizes: tuple[Value, ...], period_bytes: int, multiple: int = 1) -> tuple[Value, ...]:
+    """Row-major strides of a tensor whose blocks of rows spread over the sets of a cache: `Execution.set_period_bytes`.
 
     Rows that fill cache lines are padded as `spread_lines` says, those of run-time length by a line. One row, and rows that are
     no whole lines, are left alone.
 
-    >>> spread_strides((4, 64)), spread_strides((4, 80)), spread_strides((4, 8)), spread_strides((64,))
-    ((80, 1), (80, 1), (8, 1), (1,))
+    >>> [spread_strides(sizes, 4096) for sizes in ((4, 64), (4, 80), (4, 8), (64,))]
+    [(80, 1), (80, 1), (8, 1), (1,)]
     """
+    if not period_bytes:
+        return dense_strides(sizes, 0, multiple)
     row = round_up(sizes[-1], multiple) if len(sizes) > 1 else 1
     if not isinstance(row, int):
         return dense_strides(sizes, CACHE_LINE_FLOATS, multiple)
     lines, rest = divmod(row, CACHE_LINE_FLOATS)
-    return dense_strides(sizes, 0 if rest else (spread_lines(lines) - lines) * CACHE_LINE_FLOATS, multiple)
+    padding = 0 if rest else spread_lines(lines, period_bytes // LINE_BYTES) - lines
+    return dense_strides(sizes, padding * CACHE_LINE_FLOATS, multiple)
 
 
-def spread_lines(lines: int) -> int:
+def spread_lines(lines: int, sets: int) -> int:
     """The least stride, in lines, at which neither a column of lines nor a block of long rows meets in few sets of a cache.
 
     Numbers of sets are powers of two, so that an odd stride takes a column through all sets. Rows that are longer than the
@@ -70,11 +73,11 @@ def spread_lines(lines: int) -> int:
     set eleven times. At a distance of more than an eighth of the sets, either way, no set gets more than three lines beyond
     twice its share, whatever the block.
 
-    >>> [spread_lines(lines) for lines in (1, 5, 32, 64, 127, 128)]
+    >>> [spread_lines(lines, 64) for lines in (1, 5, 32, 64, 127, 128)]
     [1, 5, 33, 73, 137, 137]
     """
-    least = SETS // 8
-    return next(n for n in count(lines | 1, 2) if n <= SETS - least or least < n % SETS < SETS - least)
+    least = sets // 8
+    return next(n for n in count(lines | 1, 2) if n <= sets - least or least < n % sets < sets - least)
 
 
 def elements(sizes: tuple[Value, ...], strides: tuple[Value, ...]) -> Value:

@@ -4,7 +4,7 @@ An accumulator that takes in n values rounds n times, so that a sum of values of
 float32, 2^-53 in float64). A long sum is made of sums of short blocks, which go into a total whose additions keep what
 they round away (two-sum). It is then wrong by at most
 
-    (2 * BLOCK_STEPS + folding + 2) * u        of the sum of the absolute values, up to terms of blocks * u^2,
+    (2 * block_steps + folding + 2) * u        of the sum of the absolute values, up to terms of blocks * u^2,
 
 however long it is; `folding` adds up accumulators and lanes: log2(accumulators * lanes). Which sums are long follows from the
 extents and the vector length alone, so that results do not depend on threads.
@@ -12,27 +12,11 @@ extents and the vector length alone, so that results do not depend on threads.
 
 from __future__ import annotations
 
-LONG_STEPS = 256
-"""Steps (vectors along the reduction, or points where lanes run across it) up to which a sum is left in one piece: blocks cost
-a few instructions each, and the rows of softmax and norms are short."""
-BLOCK_STEPS = 64
-"""Steps of one accumulator in a block. A block ends with the innermost loop that fills it: it has less than twice as many."""
-ALIGNED_STEPS = 64
-"""The depth of calls is a multiple of so many steps: whole vectors, and whole cache lines of left operands."""
 LONG_DEPTH = 4096
 """Steps of its depth up to which a product is left to the schedule alone. Of run-time extents their hints decide."""
 CALL_DEPTH = 1024
 """Steps that an accumulator of a micro kernel takes in before they go into the result. Each time every element of the result is
 read and written, which 1024 steps hide."""
-
-
-def call_depth(size: int, most: int) -> int:
-    """The depth of calls that cover a block evenly; 0 if one does.
-
-    >>> call_depth(5760, 1024), call_depth(1000, 1024)
-    (960, 0)
-    """
-    return 0 if size <= most else -(-size // (-(-size // most) * ALIGNED_STEPS)) * ALIGNED_STEPS
 
 
 def additions(terms: int) -> int:

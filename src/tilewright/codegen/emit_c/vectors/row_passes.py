@@ -15,7 +15,7 @@ from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.long_sums import BLOCK, emptied_at_end, in_blocks
 from tilewright.codegen.emit_c.scalar_expressions import COMBINE, NAN_IGNORING, literal_text
 from tilewright.codegen.emit_c.vectors.row_expressions import hoist_division, inverses, may_lose_nan, row_values
-from tilewright.codegen.emit_c.vectors.statements import UNROLLED, Known, Lines, VectorStatements
+from tilewright.codegen.emit_c.vectors.statements import Known, Lines, VectorStatements
 from tilewright.codegen.expressions import add, multiply, to_c
 from tilewright.codegen.loop_nest import RunningStates, View
 from tilewright.graph.scalar import Literal, Load, Point, Scalar, rewrite, subexpressions
@@ -84,7 +84,7 @@ class RowPasses(VectorStatements):
         """
         total = f"state_{state.name}_lanes"
         in_turns = lanes_are_reduced and state.contribution == Point() and not self.rows
-        more_totals = [f"{total}_{i}" for i in range(1, UNROLLED)] if in_turns else []
+        more_totals = [f"{total}_{i}" for i in range(1, self.loops.accumulators)] if in_turns else []
         accumulators = (total, *more_totals)
         lines = [line for name in accumulators for line in self.define(name, _identity(state), "")]
 

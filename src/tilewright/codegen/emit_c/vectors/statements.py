@@ -33,8 +33,6 @@ from tilewright.graph.scalar import (
 from tilewright.kernels.element_access import suffix
 
 Lines = list[str]
-UNROLLED = 4
-"""Vectors per step of a loop whose latency would show: the maximum of a row takes 8 cycles a vector with one accumulator."""
 Span: TypeAlias = tuple[str, str]
 """Where a loop begins and ends."""
 Known: TypeAlias = Mapping[Scalar, str]
@@ -74,7 +72,8 @@ class VectorStatements:
     def over(
         self, axis: str | None, body: Callable[[bool], Lines], several: Lines | None = None, span: Span | None = None
     ) -> Lines:
-        """A loop by whole vectors, then the rest; `body(part)` gives its lines, `several` those for UNROLLED vectors.
+        """A loop by whole vectors, then the rest; `body(part)` gives its lines, `several` those for as many vectors as there are
+        accumulators.
 
         `span` says where the loop begins and ends, if not with the axis.
         """
@@ -82,7 +81,7 @@ class VectorStatements:
             return ["{", "  const long lanes = 1;", *indent(body(True)), "}"]
         index, (start, end) = names.axis_offset(axis), span or ("0", to_c(self.ranges[axis].size))
         whole = ["{", f"  long {index} = {start};"]
-        for step, lines in ((f"{UNROLLED} * TW_LANES", several or []), ("TW_LANES", body(False))):
+        for step, lines in ((f"{self.loops.accumulators} * TW_LANES", several or []), ("TW_LANES", body(False))):
             if lines:
                 whole += [f"  for (; {index} + {step} <= {end}; {index} += {step}) {{", *indent(indent(lines)), "  }"]
         rest = [f"  if ({index} < {end}) {{", f"    const long lanes = {end} - {index};"]

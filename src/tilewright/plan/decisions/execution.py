@@ -1,0 +1,85 @@
+"""Execution details: depth of calls, slices, order of blocks, shared packing, and spread rows.
+
+What one micro tile, vector loop or thread does is decided here for a plan whose loops, tiles and storage stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tilewright.graph.exactness import INTEGERS
+from tilewright.graph.types import Chain, planned_extent
+from tilewright.kernels.contract import DEPTH, MicroKernel
+from tilewright.machine.machine import Machine
+from tilewright.plan.decisions.long_sums import CALL_DEPTH, LONG_DEPTH
+from tilewright.plan.execution import Execution, KernelCalls
+from tilewright.plan.model.threads import LEAST_PARALLEL_S
+from tilewright.plan.regions.masks import later_need_more
+from tilewright.plan.schedule import Layout, Pack, Schedule
+from tilewright.plan.types import OperatorPlan, Plan
+
+SLICED_ROWS, SLICE_STEPS = 2, 8
+"""Kernels of so few rows read a right operand in place so many of its rows at a time (docs/kernels.md, few rows)."""
+PANEL_SLICE_BYTES = 32 << 10
+"""Of a panel whose tiles prefetch: rows of the left operand pass over a slice while L1 holds it, and the next one comes in. Of
+48 KiB L1, 6x64 (BERT's feed-forward network, Zen 5): 24 and 32 KiB alike, 48 KiB 8% more time."""
+MANY_BLOCKS = 128
+"""From so many blocks on it does not matter which of them come last; going through memory backwards costs 1% of attention."""
+
+
+def with_execution(plan: Plan, kernels: Mapping[str, MicroKernel]) -> Plan:
+    """The plan with its details decided anew. `kernels` are micro kernels by name."""
+    operators = tuple(
+        replace(part, calls=_kernel_calls(plan.chain, plan.schedule, part, kernels[part.micro_kernel]))
+        if part.micro_kernel is not None
+        else part
+        for part in plan.operators
+    )
+    execution = Execution(
+        descends=tuple(_descends(plan, axis) for axis in plan.parallel_axes),
+        packs_together=_packs_together(plan),
+        set_period_bytes=set_period_bytes(plan.machine),
+    )
+    return replace(plan, operators=operators, execution=execution)
+
+
+def set_period_bytes(machine: Machine) -> int:
+    """How far apart lines lie that meet in a set of the nearest cache, but for addresses that differ in their pages alone.
+
+    >>> set_period_bytes(Machine.named("zen5"))
+    4096
+    """
+    nearest = machine.levels[0]
+    return min(nearest.sets * nearest.line_bytes, machine.page_bytes) if nearest.sets > 1 else 0
+
+
+def _kernel_calls(chain: Chain, schedule: Schedule, part: OperatorPlan, kernel: MicroKernel) -> KernelCalls:
+    """Long sums of floats are cut, few rows read slices of the depth, and panels of kernels that prefetch are read in slices.
+
+    Sums of integers are exact, however long; kernels that take interleaved steps have their right operand packed.
+    """
+    roles = part.roles
+    if roles is None or roles.depth is None:
+        return KernelCalls()
+    steps = CALL_DEPTH * (kernel.lanes if kernel.lanes_along == DEPTH else 1)
+    is_long = planned_extent(chain.extents[roles.depth]) > LONG_DEPTH
+    packs = [*(leaf for _, leaf in schedule.leaves() if isinstance(leaf, Pack)), *schedule.ahead]
+    packed = next((pack for pack in packs if (pack.operator, pack.read) == (part.operator, roles.right)), None)
+    sums_floats = kernel.accumulator not in INTEGERS
+    walks_rows = kernel.rows <= SLICED_ROWS and kernel.lanes_along != DEPTH and kernel.interleave == 1 and packed is None
+    in_panels = packed is not None and packed.layout is Layout.PANELS and packed.panel_columns == kernel.columns
+    return KernelCalls(
+        most_steps=steps if is_long and sums_floats else 0,
+        slice_steps=SLICE_STEPS if walks_rows and sums_floats else 0,
+        panel_slice_bytes=PANEL_SLICE_BYTES if kernel.emit_prefetching is not None and in_panels else 0,
+    )
+
+
+def _descends(plan: Plan, axis: str) -> bool:
+    return 1 < plan.price.blocks < MANY_BLOCKS and later_need_more(plan.chain, axis)
+
+
+def _packs_together(plan: Plan) -> bool:
+    """Large work is worth a region more, in which what all blocks read is packed once."""
+    return bool(plan.parallel_axes) and plan.price.blocks > 1 and plan.price.seconds > LEAST_PARALLEL_S

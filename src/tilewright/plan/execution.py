@@ -1,0 +1,80 @@
+"""Execution details of a plan: what changes the speed or the rounding of generated code, but neither loops, tiles nor storage.
+
+`plan/decisions/execution.py` decides them; code generation translates them. They name no axis, tensor or operator, so that equal
+layers share them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+ALIGNED_STEPS = 64
+"""The depth of calls is a multiple of so many steps: whole vectors, and whole cache lines of left operands."""
+
+
+@dataclass(frozen=True, slots=True)
+class PanelPrefetch:
+    """How packed panels are read while tiles prefetch what comes next: in slices of so many bytes, or of so many steps."""
+
+    slice_bytes: int = 0
+    slice_steps: int = 0
+    ahead_elements: int = 0
+    """How far ahead the only tile of a panel asks; 0: all tiles of a slice share the lines of the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCalls:
+    """How calls of the micro kernel cover a block of a contraction. A step is one position along the depth."""
+
+    most_steps: int = 0
+    """Steps that an accumulator takes in before they go into the result; 0: all that the block has."""
+    slice_steps: int = 0
+    """Steps of which all columns of a block are read before the next; 0: panel by panel. Few rows read a right operand in place
+    so: long runs of a few of its rows, where panels are short pieces of many."""
+    panels: PanelPrefetch | None = None
+    """Where the right operand lies in packed panels, and tiles prefetch them."""
+
+    def steps_of(self, block: int) -> int:
+        """The depth of calls that cover a block of so many steps evenly; 0 if one call does.
+
+        >>> KernelCalls(most_steps=1024).steps_of(5760), KernelCalls(most_steps=1024).steps_of(1000)
+        (960, 0)
+        """
+        if not self.most_steps or block <= self.most_steps:
+            return 0
+        return -(-block // (-(-block // self.most_steps) * ALIGNED_STEPS)) * ALIGNED_STEPS
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """How vector loops and scalar loops add up floats: see `plan/decisions/long_sums.py`."""
+
+    long_steps: int = 256
+    """Steps (vectors along the reduction, or points where lanes run across it) up to which a sum is left in one piece: blocks
+    cost a few instructions each, and the rows of softmax and norms are short."""
+    block_steps: int = 64
+    """Steps of one accumulator in a block. A block ends with the innermost loop that fills it: it has less than twice as many."""
+    accumulators: int = 4
+    """Vectors that take turns where a step is no more than combining, whose latency would show: the maximum of a row takes 8
+    cycles a vector with one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """The details of a chain."""
+
+    sums: Sums = field(default_factory=Sums)
+    descends: tuple[bool, ...] = ()
+    """For every parallel axis, whether its last block comes first: where masks leave more to later blocks, long blocks should
+    not be the last ones."""
+    packs_together: bool = False
+    """Whether all threads together pack what stands above all blocks, in a parallel region of its own; else every thread does."""
+    packed_rows: int = 64
+    """Rows of a panel that one thread packs at a time then: some 16 KiB."""
+    combined_rows: int = 8
+    """Rows along the last row axis in a block of the combination of split rows."""
+    combined_points: int = 64
+    """Points along the first dimension of the output in a block of the combination of a split sum."""
+    set_period_bytes: int = 0
+    """Rows of intermediates are padded so that columns and blocks of rows spread over the sets of the nearest cache, which lines
+    so far apart share; 0: rows lie side by side."""
