@@ -7,6 +7,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.schedule import Pack, Storage
 from tilewright.plan.types import ContractionRoles, Cut, KeyBlocks, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
 from tilewright.report import units
+from tilewright.report.execution import execution_lines
 from tilewright.report.layout import columns, section, wrapped
 from tilewright.report.model import arena_lines, explain_model
 from tilewright.report.notation import formula, layout_text, packed_tensor, schedule_rows
@@ -50,6 +51,7 @@ def _page(plan: Plan, name: str, room: int) -> list[str]:
         *section("machine", _machine(plan.machine)),
         *section("chain", _chain(plan)),
         *section("schedule", _schedule(plan)),
+        *section("decisions", [line for text in execution_lines(plan) for line in wrapped(text)]),
         *section("kernels", _kernels(plan)),
         *section("levels", _levels(plan)),
         *section("traffic", _traffic(plan)),
@@ -97,13 +99,8 @@ def _schedule(plan: Plan) -> list[str]:
     ahead = f"; constants packed ahead {units.size(plan.constant_bytes)}" if plan.schedule.ahead else ""
     thinned = f"not every tile of {', '.join(plan.thinned_axes)} was tried: an operator has too many combinations"
     searched = wrapped(thinned) if plan.thinned_axes else []
-    asked = (
-        f"micro tiles of {', '.join(plan.prefetching_operators)} prefetch {', '.join(plan.prefetched_inputs)} for the next block"
-    )
-    prefetched = wrapped(asked) if plan.prefetched_inputs else []
-    stores = wrapped(f"{plan.chain.output} is stored past the caches") if plan.non_temporal else []
     masked = wrapped(_key_blocks(plan.key_blocks)) if plan.key_blocks is not None else []
-    return [*columns(rows), *masked, *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *prefetched, *stores, *searched]
+    return [*columns(rows), *masked, *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *searched]
 
 
 def _key_blocks(blocks: KeyBlocks) -> str:

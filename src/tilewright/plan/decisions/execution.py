@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tilewright.graph.exactness import INTEGERS
-from tilewright.graph.types import Chain, planned_extent
+from tilewright.graph.types import Chain, Extent, planned_extent
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.decisions.long_sums import CALL_DEPTH, LONG_DEPTH
@@ -68,12 +68,19 @@ def _kernel_calls(chain: Chain, schedule: Schedule, part: OperatorPlan, kernel: 
     packed = next((pack for pack in packs if (pack.operator, pack.read) == (part.operator, roles.right)), None)
     sums_floats = kernel.accumulator not in INTEGERS
     walks_rows = kernel.rows <= SLICED_ROWS and kernel.lanes_along != DEPTH and kernel.interleave == 1 and packed is None
+    has_panels = roles.column is not None and _is_above(chain.extents[roles.column], kernel.columns)
+    is_deep = _is_above(chain.extents[roles.depth], SLICE_STEPS)
     in_panels = packed is not None and packed.layout is Layout.PANELS and packed.panel_columns == kernel.columns
     return KernelCalls(
         most_steps=steps if is_long and sums_floats else 0,
-        slice_steps=SLICE_STEPS if walks_rows and sums_floats else 0,
+        slice_steps=SLICE_STEPS if walks_rows and has_panels and is_deep and sums_floats else 0,
         panel_slice_bytes=PANEL_SLICE_BYTES if kernel.emit_prefetching is not None and in_panels else 0,
     )
+
+
+def _is_above(extent: Extent, least: int) -> bool:
+    """Whether an extent is known before a call, and larger."""
+    return isinstance(extent, int) and extent > least
 
 
 def _descends(plan: Plan, axis: str) -> bool:

@@ -1,0 +1,44 @@
+"""Code generation translates: figures that change speed or rounding stand in plans, in machines and in micro kernels."""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+
+import tilewright.codegen
+
+PACKAGE = "tilewright.codegen."
+LEFT = {
+    # units of the interface between generated code, micro kernels and the runtime
+    "FLOAT_BYTES",
+    "WORD_BYTES",
+    "LINE_BYTES",
+    "LINE_FLOATS",
+    "CACHE_LINE_FLOATS",
+    "ALIGNMENT_FLOATS",
+    # the time that a compiler takes, and the length of names
+    "FILE_CHARACTERS",
+    "LEAST_FILES",
+    "COPY_CHARACTERS",
+    "MOST_INLINED",
+    "MOST_PIECES",
+    "DIGITS",
+    # granularity that plans and text have in common: of masked keys, and of rows that vector dialects take together
+    "LANES",
+    "ROW_UNROLL",
+    # not in any library: traces of memory accesses
+    "TAG_SHIFT",
+}
+"""Described in docs/architecture.md."""
+
+
+def test_code_generation_has_no_figures_of_its_own() -> None:
+    modules = [import_module(found.name) for found in pkgutil.walk_packages(tilewright.codegen.__path__, PACKAGE)]
+    assert len(modules) > 30
+    figures = {
+        name
+        for module in modules
+        for name, value in vars(module).items()
+        if name.isupper() and isinstance(value, int | float) and not isinstance(value, bool)
+    }
+    assert figures == LEFT
