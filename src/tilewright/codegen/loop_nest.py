@@ -12,8 +12,8 @@ from typing import TypeAlias
 from tilewright.codegen.expressions import Value, ceil_divide, minimum, multiply
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Scalar
-from tilewright.graph.types import Guard, Operator
-from tilewright.plan.execution import PanelPrefetch, element_bytes
+from tilewright.graph.types import Guard, Operator, element_bytes
+from tilewright.plan.execution import PanelPrefetch
 
 FLOAT_BYTES = 4
 
