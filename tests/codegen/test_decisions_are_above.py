@@ -23,9 +23,11 @@ LEFT = {
     "MOST_INLINED",
     "MOST_PIECES",
     "DIGITS",
-    # granularity that plans and text have in common: of masked keys, and of rows that vector dialects take together
+    # granularity that plans and text have in common: of masked keys, of rows that vector dialects take together, and the stride
+    # of which they load whole vectors
     "LANES",
     "ROW_UNROLL",
+    "EVERY_OTHER",
     # not in any library: traces of memory accesses
     "TAG_SHIFT",
 }

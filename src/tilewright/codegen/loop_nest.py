@@ -6,14 +6,14 @@ All coordinates are explicit here: a `View` says where the elements of a box lie
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tilewright.codegen.expressions import Value, ceil_divide, minimum, multiply
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Scalar
 from tilewright.graph.types import Guard, Operator, element_bytes
-from tilewright.plan.execution import PanelPrefetch
+from tilewright.plan.execution import PanelPrefetch, Vectors
 
 FLOAT_BYTES = 4
 
@@ -261,8 +261,7 @@ class VectorLoops:
     """The element type that is computed in, point by point in plain loops; "" for vectors of float32."""
     block_steps: int = 0
     """Steps after which what an accumulator has summed goes into a compensated total; 0 where sums are short."""
-    accumulators: int = 1
-    """Vectors that take turns where a step is no more than combining."""
+    vectors: Vectors = field(default_factory=Vectors)
 
     def functions(self) -> tuple[str, ...]:
         """The scalar functions that are called, those that combine states included."""

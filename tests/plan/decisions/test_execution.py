@@ -17,7 +17,7 @@ from tilewright.graph.types import Graph
 from tilewright.kernels.registry import registered
 from tilewright.machine import Filling, Machine
 from tilewright.plan.decisions.execution import ONE_PASS_PANELS, SHARED_PANELS, set_period_bytes
-from tilewright.plan.execution import Execution, KernelCalls, Sums
+from tilewright.plan.execution import Execution, KernelCalls, Sums, Vectors
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime.executable import load
 
@@ -85,11 +85,11 @@ def test_rows_spread_over_the_sets_that_addresses_in_a_page_select() -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        Execution(Sums(accumulators=2), (False, False), set_period_bytes=4096),
-        Execution(Sums(long_steps=2, block_steps=8), (False, False), set_period_bytes=4096),
-        Execution(Sums(), (False, False), set_period_bytes=0),
-        Execution(Sums(), (False, False), set_period_bytes=1024),
-        Execution(Sums(), (True, True), set_period_bytes=4096),
+        Execution(vectors=Vectors(accumulators=2), descends=(False, False), set_period_bytes=4096),
+        Execution(Sums(long_steps=2, block_steps=8), descends=(False, False), set_period_bytes=4096),
+        Execution(descends=(False, False), set_period_bytes=0),
+        Execution(descends=(False, False), set_period_bytes=1024),
+        Execution(descends=(True, True), set_period_bytes=4096),
     ],
 )
 def test_code_generation_follows_the_plan_and_results_stay(changed: Execution) -> None:

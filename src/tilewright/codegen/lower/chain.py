@@ -19,7 +19,7 @@ from tilewright.codegen.lower.context import Lowering, Scope, whole_range
 from tilewright.codegen.lower.contraction import lower_constant, lower_contraction, lower_pack, lower_shared_pack
 from tilewright.codegen.lower.guard_pieces import pieces, scope_of
 from tilewright.codegen.lower.iteration_domains import plain_part, restricted
-from tilewright.codegen.lower.long_sums import with_long_sums
+from tilewright.codegen.lower.long_sums import with_vector_details
 from tilewright.codegen.lower.partial_results import extent_value, sums_weights
 from tilewright.codegen.lower.required_regions import RequiredRegions
 from tilewright.codegen.lower.row_reductions import correct_sums, is_cut, lower_cut_rows, lower_whole_rows
@@ -73,7 +73,7 @@ def lower(
     if plan.schedule.split:
         combine = lower_combination if sums_weights(plan) else lower_addition
         nests = (*nests, combine(Lowering(plan, kernels, lanes, arguments)))
-    return tuple(with_long_sums(nest, lanes, plan.execution.sums) for nest in nests)
+    return tuple(with_vector_details(nest, lanes, plan.execution) for nest in nests)
 
 
 def _split_packs(body: tuple[tree.Node, ...]) -> tuple[tuple[tree.Pack, ...], tuple[tree.Node, ...]]:

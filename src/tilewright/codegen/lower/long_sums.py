@@ -1,4 +1,4 @@
-"""Long sums of a loop nest: vector loops whose reductions are cut into blocks (`plan.decisions.long_sums`).
+"""Vector loops as the plan wants them: unrolled and turned, long sums cut into blocks (`plan.decisions.long_sums`).
 
 Where only a call knows how long a sum is, both forms are there: short sums are computed as if nothing else were possible.
 """
@@ -9,26 +9,26 @@ from dataclasses import replace
 
 from tilewright.codegen.expressions import Value, ceil_divide, less, multiply
 from tilewright.codegen.loop_nest import BlockLoop, If, LoopNest, Node, Range, VectorLoops
-from tilewright.plan.execution import Sums
+from tilewright.plan.execution import Execution, Sums
 
 
-def with_long_sums(nest: LoopNest, lanes: int, sums: Sums) -> LoopNest:
-    """The same nest with its long sums in blocks; `lanes` is the vector length."""
-    parallel = tuple(replace(axis, prologue=_cut(axis.prologue, lanes, sums)) for axis in nest.parallel)
-    return replace(nest, setup=_cut(nest.setup, lanes, sums), parallel=parallel, body=_cut(nest.body, lanes, sums))
+def with_vector_details(nest: LoopNest, lanes: int, execution: Execution) -> LoopNest:
+    """The same nest with its long sums in blocks, its vector loops unrolled and turned; `lanes` is the vector length."""
+    parallel = tuple(replace(axis, prologue=_cut(axis.prologue, lanes, execution)) for axis in nest.parallel)
+    return replace(nest, setup=_cut(nest.setup, lanes, execution), parallel=parallel, body=_cut(nest.body, lanes, execution))
 
 
-def _cut(body: tuple[Node, ...], lanes: int, sums: Sums) -> tuple[Node, ...]:
-    return tuple(found for node in body for found in _nodes(node, lanes, sums))
+def _cut(body: tuple[Node, ...], lanes: int, execution: Execution) -> tuple[Node, ...]:
+    return tuple(found for node in body for found in _nodes(node, lanes, execution))
 
 
-def _nodes(node: Node, lanes: int, sums: Sums) -> tuple[Node, ...]:
+def _nodes(node: Node, lanes: int, execution: Execution) -> tuple[Node, ...]:
     match node:
         case BlockLoop() | If():
-            return (replace(node, body=_cut(node.body, lanes, sums)),)
+            return (replace(node, body=_cut(node.body, lanes, execution)),)
         case VectorLoops():
-            loops = replace(node, accumulators=sums.accumulators)
-            return _by_length(loops, lanes, sums) if _adds_floats(node) else (loops,)
+            loops = replace(node, vectors=execution.vectors)
+            return _by_length(loops, lanes, execution.sums) if _adds_floats(node) else (loops,)
         case _:
             return (node,)
 

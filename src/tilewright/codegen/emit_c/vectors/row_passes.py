@@ -84,7 +84,7 @@ class RowPasses(VectorStatements):
         """
         total = f"state_{state.name}_lanes"
         in_turns = lanes_are_reduced and state.contribution == Point() and not self.rows
-        more_totals = [f"{total}_{i}" for i in range(1, self.loops.accumulators)] if in_turns else []
+        more_totals = [f"{total}_{i}" for i in range(1, self.loops.vectors.accumulators)] if in_turns else []
         accumulators = (total, *more_totals)
         lines = [line for name in accumulators for line in self.define(name, _identity(state), "")]
 

@@ -81,7 +81,7 @@ class VectorStatements:
             return ["{", "  const long lanes = 1;", *indent(body(True)), "}"]
         index, (start, end) = names.axis_offset(axis), span or ("0", to_c(self.ranges[axis].size))
         whole = ["{", f"  long {index} = {start};"]
-        for step, lines in ((f"{self.loops.accumulators} * TW_LANES", several or []), ("TW_LANES", body(False))):
+        for step, lines in ((f"{self.loops.vectors.accumulators} * TW_LANES", several or []), ("TW_LANES", body(False))):
             if lines:
                 whole += [f"  for (; {index} + {step} <= {end}; {index} += {step}) {{", *indent(indent(lines)), "  }"]
         rest = [f"  if ({index} < {end}) {{", f"    const long lanes = {end} - {index};"]

@@ -17,9 +17,6 @@ from tilewright.codegen.loop_nest import Range, VectorLoops, View
 from tilewright.graph.scalar import Load, subexpressions
 from tilewright.kernels.helpers import Helper
 
-LEAST_COLUMNS, LEAST_ROWS = 3, 8
-"""Fewer columns are stored lane by lane. Cycles per element of 3000 rows of 2, 3, 4 and 8 (AVX-512, Zen 5): lane by lane 1.22,
-1.11, 0.96 and 0.97, in tiles 1.25, 0.81, 0.56 and 0.21. Rows of a window are few, and loaded as they lie."""
 EVERY_OTHER = 2
 """The stride at which two loads and a shuffle make a vector."""
 
@@ -43,7 +40,7 @@ def transposed_axis(loops: VectorLoops) -> str | None:
     columns = _columns(loops)
     if columns is None or loops.operator.reduction is not None or not all(isinstance(read, View) for read in loops.reads):
         return None
-    rows = [axis for axis, block in loops.box if axis != columns and _has_at_least(block, LEAST_ROWS)]
+    rows = [axis for axis, block in loops.box if axis != columns and _has_at_least(block, loops.vectors.least_turned_rows)]
     found = [axis for axis in rows if _transposed(loops, axis, columns)]
     return found[0] if len(found) == 1 else None
 
@@ -61,7 +58,7 @@ def _columns(loops: VectorLoops) -> str | None:
     """The axis along which the elements of the write lie side by side, if there are enough of them."""
     for axis, block in loops.box:
         if loops.write.stride(axis) == 1 and block.size != 1:
-            return axis if _has_at_least(block, LEAST_COLUMNS) else None
+            return axis if _has_at_least(block, loops.vectors.least_turned_columns) else None
     return None
 
 
