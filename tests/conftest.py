@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tilewright.machine import Machine
-from tilewright.plan.planner import canonical_plan
+from tilewright.plan.planner import forget_plans
 from tilewright.runtime import calibration
 
 settings.register_profile(
@@ -61,7 +61,7 @@ def verified_tenth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 @pytest.fixture(autouse=True)
 def nothing_planned() -> None:
     """Every test plans by itself: what others did to the planner is not remembered."""
-    canonical_plan.cache_clear()
+    forget_plans()
 
 
 def cpu_flags() -> frozenset[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -18,7 +17,7 @@ from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain, Graph
 from tilewright.machine import Machine
 from tilewright.plan.binding import bound_plan
-from tilewright.plan.canonical import Names, canonical_form, names_between, names_of, renamed
+from tilewright.plan.canonical import Names, canonical_form, names_between, names_of, renamed, renamed_graph
 from tilewright.plan.counts import Counted, counting
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.reasons import NoMicroKernel, Unplannable
@@ -101,10 +100,17 @@ def test_names_that_are_words_of_sentences_change_no_word() -> None:
 def test_the_plan_of_a_graph_does_not_depend_on_names(subject: str, name: str, seed: int) -> None:
     (model,) = graphs_of(subject)[name]("zen4")
     names = other_names(_as_chain(model.graph), seed)
-    other = partition(_renamed_graph(model.graph, names), Machine.named("zen4"))
+    other = partition(renamed_graph(model.graph, names), Machine.named("zen4"))
     plain = partition(model.graph, Machine.named("zen4"))
     assert _summary(other) == _summary(plain)
     assert [names.tensors[cut.tensor] for cut in plain.cuts] == [cut.tensor for cut in other.cuts]
+
+
+def test_a_second_model_with_the_same_layers_plans_nothing() -> None:
+    graph = graphs_of("layers")["chain-of-three"]("zen4")[0].graph
+    with counting() as counts:
+        partition(renamed_graph(graph, other_names(_as_chain(graph), 1)), Machine.named("zen4"))
+    assert counts[Counted.PLANS_ASKED] > 0 == counts[Counted.PLANS]
 
 
 def test_errors_speak_the_names_of_the_chain() -> None:
@@ -121,10 +127,3 @@ def _summary(model: ModelPlan) -> list[object]:
 
 def _as_chain(graph: Graph) -> Chain:
     return Chain(graph.name, graph.tensors, graph.operators, tuple(name for name, _ in graph.constants))
-
-
-def _renamed_graph(graph: Graph, names: Names) -> Graph:
-    chain = renamed(_as_chain(graph), names)
-    inputs, outputs = (tuple(names.tensors[name] for name in ends) for ends in (graph.inputs, graph.outputs))
-    constants = tuple((names.tensors[name], constant) for name, constant in graph.constants)
-    return replace(graph, tensors=chain.tensors, operators=chain.operators, inputs=inputs, outputs=outputs, constants=constants)

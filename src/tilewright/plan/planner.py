@@ -86,6 +86,11 @@ def canonical_plan(
     return _planned(chain, machine, available, coefficients, unfused_price)
 
 
+def forget_plans() -> None:
+    """Make every plan anew from here on: for those who measure planning."""
+    canonical_plan.cache_clear()
+
+
 def _planned(
     chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], coefficients: Coefficients, unfused_price: Price | None
 ) -> Plan:

@@ -15,7 +15,7 @@ from tilewright.plan.counts import Counted, counting
 from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.movement import schedule_movements
 from tilewright.plan.model.working_set import working_set, working_set_elements
-from tilewright.plan.planner import canonical_plan, plan_chain
+from tilewright.plan.planner import forget_plans, plan_chain
 from tilewright.plan.reasons import OtherLoops
 from tilewright.plan.regions.live_blocks import live_blocks
 from tilewright.plan.regions.loop_views import view_outer_loops, view_schedule
@@ -123,7 +123,7 @@ def test_wide_layers_share_loops_over_their_hidden_axes(monkeypatch: pytest.Monk
     assert fusion.used_bytes <= fusion.capacity_bytes
     assert plan.price.seconds < plan.unfused_price.seconds
     monkeypatch.setattr(exact_search, "possible_fused_groups", lambda _: ())
-    canonical_plan.cache_clear()
+    forget_plans()
     assert plan.price.seconds < 0.98 * plan_chain(wide(), machine, kernels=KERNELS).price.seconds
 
 
@@ -135,7 +135,7 @@ def test_a_tree_is_recalled_under_other_names() -> None:
         plan_chain(one, machine, kernels=KERNELS)
         again = plan_chain(renamed, machine, kernels=KERNELS)
     assert counts[Counted.PLANS] == 1
-    canonical_plan.cache_clear()
+    forget_plans()
     assert again == plan_chain(renamed, machine, kernels=KERNELS)
 
 
