@@ -51,6 +51,7 @@ from tilewright.graph.rewrites.split_axes import SplitAxes
 from tilewright.graph.short_names import file_name
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
+from tilewright.kernels import registry
 from tilewright.machine import Machine
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorithms
@@ -122,7 +123,7 @@ def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> ModelPl
     with _turn, bugs_reported(f"planning {graph.name} for {machine.name}", lambda: to_text(graph)):
         verify(graph)
         _dump("trace", graph.name, lambda: to_text(graph))
-        rewritten = rewrite(graph, REWRITES)
+        rewritten = rewrite(graph, rewrites_for(machine))
         _dump("rewrite", graph.name, lambda: to_text(rewritten))
         chosen = choose(rewritten, machine, fuse=fuse)
         expanded = rewrite(chosen.graph, PLANNING_FORMS)
@@ -132,6 +133,12 @@ def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> ModelPl
         model_plan = replace(model_plan, constant_part=constant_part, given=graph.constants)
         _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))
         return model_plan
+
+
+def rewrites_for(machine: Machine) -> tuple[Rewrite, ...]:
+    """`REWRITES` that leave operands to the planner which micro kernels of a machine take as they are."""
+    products = frozenset(kernel.element_types[:2] for kernel in registry.for_machine(machine, element_types=None))
+    return tuple(replace(step, products=products) if isinstance(step, ElementTypes) else step for step in REWRITES)
 
 
 def rewrite(graph: Graph, steps: Iterable[Rewrite] = (*REWRITES, *PLANNING_FORMS)) -> Graph:

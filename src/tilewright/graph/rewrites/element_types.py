@@ -19,19 +19,23 @@ class ElementTypes:
     """A contraction in float32 reads float32: what has another type is converted by a map before it. What it, or a row-wise
     reduction, writes in another type is converted by a map behind it. The body of a map that writes truth values is a condition.
 
-    Operators that are computed exactly stay as they are.
+    Operators that are computed exactly stay as they are, and so do the operands of a contraction that `products` names: planning
+    has kernels for them, and decides whether to convert.
     """
 
+    products: frozenset[tuple[str, str]] = frozenset()
+    """The element types of operands that kernels multiply as they are, besides float32."""
     name: str = "element-types"
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which only maps convert."""
-        return _Conversion(graph, {tensor.name: tensor for tensor in graph.tensors}).converted()
+        return _Conversion(graph, self.products, {tensor.name: tensor for tensor in graph.tensors}).converted()
 
 
 @dataclass(slots=True)
 class _Conversion:
     graph: Graph
+    products: frozenset[tuple[str, str]]
     tensors: dict[str, Tensor]
     converted_reads: dict[str, str] = field(default_factory=dict)
     """By tensor the one that holds it in float32."""
@@ -47,10 +51,19 @@ class _Conversion:
             yield operator
         elif operator.is_map():
             yield self.with_condition(operator)
-        else:
-            for access in operator.reads if operator.is_product_sum() else ():
+        elif operator.is_product_sum() and not self.is_known_product(operator):
+            for access in operator.reads:
                 yield from self.before(access.tensor)
-            yield from self.behind(self.reading(operator) if operator.is_product_sum() else operator)
+            yield from self.behind(self.reading(operator))
+        else:
+            yield from self.behind(operator)
+
+    def is_known_product(self, operator: Operator) -> bool:
+        """Whether kernels multiply the operands of a contraction as they are."""
+        if not operator.is_contraction():
+            return False
+        left, right = (self.tensors[access.tensor].dtype for access in operator.reads)
+        return (left, right) in self.products or (right, left) in self.products
 
     def with_condition(self, operator: Operator) -> Operator:
         """A map whose body is a condition, if truth values are what it writes."""
