@@ -16,11 +16,17 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tests.contract.test_matmul_kernels import check_one_value_everywhere, check_products
+from tests.contract.test_matmul_kernels import (
+    check_extremes,
+    check_one_value_everywhere,
+    check_products,
+    check_special_values,
+)
 from tests.support.guarded import in_child
 from tests.support.kernel_build import COMPILERS, caller, command, load
 from tilewright import compiler
 from tilewright.codegen.emit_c import library
+from tilewright.graph.builders.builder import Builder
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, register, registered, unregister
 from tilewright.machine import Machine
 from tilewright.runtime.toolchain import find
@@ -178,6 +184,49 @@ def test_programs_of_several_files_link_it_once(kernel: MicroKernel, monkeypatch
         np.testing.assert_allclose(lowered.compile()(x), stack(x, interpret=True), rtol=1e-4, atol=1e-5)
     finally:
         unregister(fast.name)
+
+
+def of_the_how_to(name: str) -> MicroKernel:
+    """A kernel of another element type, from the how-to's text."""
+    blocks = re.findall(r"```python\n(.*?)```", HOW_TO.read_text(), re.DOTALL)
+    block = next(one for one in blocks if name in one)
+    statements = [line[4:] for line in block.splitlines() if line.startswith((">>> ", "... "))]
+    space: dict[str, Any] = {}
+    exec("\n".join(statements) or block, space)
+    kernel: MicroKernel = space["KERNELS"][0] if "KERNELS" in space else space["kernel"]
+    return kernel
+
+
+OTHER_TYPES = {"matmul_portable_f64_4x8": "float64", "matmul_portable_s16_2x8": "int32"}
+
+
+@pytest.mark.parametrize("name", OTHER_TYPES)
+def test_kernels_of_other_element_types_pass_the_contract_suite(name: str) -> None:
+    kernel = of_the_how_to(name)
+    call = load(kernel, available())
+    in_child(check_products, call, kernel)
+    in_child(check_one_value_everywhere, call, kernel)
+    in_child(check_extremes if kernel.accumulator == "int32" else check_special_values, call, kernel)
+
+
+@pytest.mark.parametrize("name", OTHER_TYPES)
+def test_products_of_other_element_types_take_them(name: str) -> None:
+    kernel = of_the_how_to(name)
+    register(kernel)
+    try:
+        random = np.random.default_rng(0)
+        a, b = (random.integers(-99, 99, shape).astype(kernel.element_types[0]) for shape in ((37, 129), (129, 61)))
+        builder = Builder("product")
+        x, y = builder.input("a", a.shape, a.dtype.name), builder.input("b", b.shape, b.dtype.name)
+        graph = builder.graph((builder.einsum("mk,kn->mn", x, y, dtype=OTHER_TYPES[name]).name,))
+        plan = compiler.plan(graph, Machine.named("x86-64-v2"))
+        assert [one.micro_kernel for chain in plan.plans for one in chain.operators] == [name]
+        executable = compiler.build(plan, threads=2)
+        outputs = executable.new_outputs([a, b])
+        executable.run([a, b], outputs)
+        np.testing.assert_array_equal(outputs[0], a.astype(np.float64) @ b.astype(np.float64))
+    finally:
+        unregister(name)
 
 
 def test_the_declaration_gives_the_symbol_its_name() -> None:
