@@ -95,6 +95,9 @@ class Interpreter:
         text = "\n".join(encode(chain, Graph).decode() for chain in program.chains)
         return Artifact("evaluate", text, (), DEVICE, frozenset(), signature, tuple(chain.name for chain in program.chains))
 
+    def lacking(self, artifact: Artifact) -> tuple[str, ...]:
+        return ()
+
     def load(self, artifact: Artifact, *, constants: Sequence[object], threads: int | None) -> Interpreted:
         chains = tuple(decode(line.encode(), Graph) for line in artifact.text.splitlines())
         return Interpreted(artifact.signature, chains, artifact.text)

@@ -135,7 +135,9 @@ def test_memory_that_software_fills_has_no_ways_and_is_used_as_a_whole() -> None
 
 def test_a_device_is_a_cpu_unless_the_file_says_otherwise() -> None:
     assert targets.parse("mine", GOOD).device == "cpu"
-    assert targets.parse("mine", 'device = "npu"\n' + GOOD).device == "npu"
+    other = GOOD.replace('"x86_64"', '"npu3"').replace('"avx512_vnni"', '"tensor_memory"').replace('isa = "x86-64-v4"\n', "")
+    machine = targets.parse("mine", 'device = "npu"\n' + other)
+    assert (machine.device, machine.architecture, machine.features) == ("npu", "npu3", {"tensor_memory"})
 
 
 @pytest.mark.parametrize(

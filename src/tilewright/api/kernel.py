@@ -80,7 +80,7 @@ class Lowered:
 
         artifact = self._artifact()
         if self.is_foreign:
-            _check_runs_here(artifact.features, self.machine)
+            loading.check_runs_here(artifact, self.machine)
         executable, constants = loading.load(artifact, self.graph, self.machine, threads=self.threads)
         if settings.current().verify:
             from tilewright.verification import verify_results
@@ -277,14 +277,3 @@ def _plain_parameters(call: pytree.Node) -> int:
     """How many positional arrays a call consists of, -1 if there is anything else in it."""
     plain = all(isinstance(key, int) for key in call.keys) and all(isinstance(child, pytree.Leaf) for child in call.children)
     return len(call.children) if plain else -1
-
-
-def _check_runs_here(needed: frozenset[str], machine: Machine) -> None:
-    host = Machine.detect()
-    missing = sorted(needed - host.features) if host.architecture == machine.architecture else [machine.architecture]
-    if missing:
-        raise TilewrightError(
-            f"a kernel for {machine.name} cannot run on this machine",
-            why=f"this CPU ({host.architecture}) lacks {', '.join(missing)}",
-            hint="lower(...).explain() works for any target; leave out target= to compile for this machine",
-        )

@@ -90,6 +90,10 @@ class Backend(Protocol[P]):
         """The text of a program, and its arguments."""
         ...
 
+    def lacking(self, artifact: Artifact) -> tuple[str, ...]:
+        """What an artifact needs and this host does not have: architectures, features, devices; nothing where it can run."""
+        ...
+
     def load(self, artifact: Artifact, *, constants: Sequence[object], threads: int | None) -> Runnable:
         """Something to call. `constants` are those of the signature, by order; `threads` of None means all usable cores."""
         ...

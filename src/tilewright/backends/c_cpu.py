@@ -43,6 +43,13 @@ class CForCpus:
 
         return emit_program(program)
 
+    def lacking(self, artifact: Artifact) -> tuple[str, ...]:
+        """The architecture, or instructions of it."""
+        host = Machine.detect()
+        if host.architecture != artifact.architecture:
+            return (artifact.architecture,)
+        return tuple(sorted(artifact.features - host.features))
+
     def load(self, artifact: Artifact, *, constants: Sequence[object], threads: int | None) -> Executable:
         """Compile the files, or find their library in the cache, and pack the constants. Raises as `executable.load` does."""
         return executable.load(artifact, threads=threads, constants=constants)

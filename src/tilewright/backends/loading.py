@@ -5,8 +5,19 @@ from __future__ import annotations
 from tilewright.backends.backend import Array, Runnable
 from tilewright.backends.registry import for_machine
 from tilewright.codegen.artifact import Artifact
+from tilewright.errors import TilewrightError
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
+
+
+def check_runs_here(artifact: Artifact, machine: Machine) -> None:
+    """Raise `TilewrightError` where this host cannot run what was generated for a machine."""
+    if lacking := for_machine(machine).lacking(artifact):
+        raise TilewrightError(
+            f"a kernel for {machine.name} cannot run on this machine",
+            why=f"it lacks {', '.join(lacking)}",
+            hint="lower(...).explain() works for any target; leave out target= to compile for this machine",
+        )
 
 
 def load(artifact: Artifact, graph: Graph, machine: Machine, *, threads: int | None) -> tuple[Runnable, tuple[Array, ...]]:

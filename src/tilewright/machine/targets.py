@@ -15,7 +15,7 @@ from typing import Any
 
 from tilewright.errors import TilewrightError
 from tilewright.machine import isa
-from tilewright.machine.description import Description, Filling, MemoryLevel, Source, usable_share
+from tilewright.machine.description import CPU, Description, Filling, MemoryLevel, Source, usable_share
 
 SUFFIX = ".toml"
 MACHINE_FIELDS: dict[str, type] = {
@@ -105,7 +105,7 @@ def parse(name: str, text: str) -> Description:
     isa_level = document.pop("isa", None)
     document = OPTIONAL | document
     _check(document, MACHINE_FIELDS, name)
-    features = _features(isa_level, document, name)
+    features = _features(isa_level, document, name) if document["device"] == CPU else frozenset(map(str, document["features"]))
     unit = isa.VectorUnit(document["vector_bits"], document["vector_registers"], document["fma_per_cycle"])
     clock_hz = float(document["frequency_hz"])
     return Description(

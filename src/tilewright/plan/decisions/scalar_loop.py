@@ -23,9 +23,6 @@ from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
 from tilewright.plan.types import OperatorPlan, Plan, Price, PriceTerm, TermKind
 
-CYCLES_PER_STEP = 2.0
-"""Of one function at one point: a load, an operation and a store of one element, some of which the compiler takes together."""
-
 
 def is_scalar_loop(chain: Chain, kernels: Iterable[MicroKernel]) -> bool:
     """Whether a chain is an operator with an exact type, and no contraction that one of the kernels computes."""
@@ -54,7 +51,7 @@ def plan_scalar_loop(chain: Chain, machine: Machine, coefficients: Coefficients)
     sizes = planned_sizes(chain)
     steps = prod(sizes.values()) * (1 + len(operator.functions()))
     least = floor(chain, machine)
-    seconds = max(steps * CYCLES_PER_STEP / machine.frequency_hz, least.seconds)
+    seconds = max(steps * coefficients.scalar_step_cycles / machine.frequency_hz, least.seconds)
     schedule = Schedule(_blocks(operator, sizes, ENOUGH_BLOCKS if seconds > LEAST_PARALLEL_S else 1))
     blocks = block_count(chain, schedule)
     price = Price(

@@ -23,8 +23,6 @@ from tilewright.plan.regions.required_regions import schedule_region_axes
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Schedule
 
-CYCLES_PER_TILE = 8.0
-"""Advancing the cursors: what a tile of 768 cycles took longer where nothing was gained (AVX-512 6x64, Zen 5)."""
 MOST_LINES = 32
 """That a micro tile may ask for: more fill the queues of the cache, and tiles of so long rows are foreseen by the hardware. 384
 lines of rows of 4 KiB made 1632 x 36548 x 1024 a tenth slower, up to 24 gained."""
@@ -92,7 +90,7 @@ def _pays(context: CostContext, tensors: tuple[str, ...]) -> bool:
     reading_s = size_bytes / context.machine.levels[context.source_position].bandwidth_bytes_per_s
     works = _contractions(context, context.kernels)
     calls, computing_s = sum(work.calls for work in works), sum(work.seconds for work in works)
-    return bool(calls * CYCLES_PER_TILE / context.machine.frequency_hz < reading_s < computing_s)
+    return bool(calls * context.coefficients.cursor_cycles / context.machine.frequency_hz < reading_s < computing_s)
 
 
 def _lines_per_tile(context: CostContext, access: Access, blocks: dict[str, int], names: Collection[str]) -> float:

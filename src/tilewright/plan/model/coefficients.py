@@ -83,6 +83,12 @@ class Coefficients:
     """Share of the visible traffic of an operand that its prefetch hides: 0.3 to 0.7 on AVX-512 (Zen 5), see docs/kernels.md."""
     prefetch_cycles_per_line: tuple[tuple[str, float], ...] = (("left", 0.5), ("right", 0.02), ("target", 0.2))
     """Cost of prefetching one cache line of A, B or C that is in L1 or L2 already (same source)."""
+    cursor_cycles: float = 8.0
+    """Advancing the cursors of a software prefetch: what a tile of 768 cycles took longer where nothing was gained (AVX-512 6x64,
+    Zen 5)."""
+    scalar_step_cycles: float = 2.0
+    """Of one function at one point of a scalar loop: a load, an operation and a store of one element, some of which the compiler
+    takes together."""
     equal_within: float = 1.01
     """Prices within this factor are equal: measured on AVX-512, blocks of 24 to 224 rows differ by less than timing noise."""
     least_gain: float = 1.02
