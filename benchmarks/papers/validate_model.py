@@ -45,10 +45,11 @@ from tilewright.graph.types import Chain, Graph
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
+from tilewright.plan.layout import panels, row_major
 from tilewright.plan.loop_orders import permuted
 from tilewright.plan.model.movement import schedule_movements
 from tilewright.plan.model.working_set import working_set_elements
-from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule, Storage
+from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule, Storage
 from tilewright.plan.types import ModelPlan
 from tilewright.tune.cache_simulator import CacheLevel
 from tilewright.tune.replay import Placement, simulate
@@ -112,11 +113,11 @@ class Agreement:
 def stages(setting: Setting, tiles: Tiles, rows: int) -> list[Stage]:
     """The chains of a case with their schedules, for `rows` rows of A."""
     extents = dict.fromkeys("nkl", setting.size) | {"m": rows}
-    panels = kernel_of(setting).columns
-    first_right, right = Pack("scores", 1, Layout.PANELS, panels), Pack("out", 1, Layout.PANELS, panels)
+    layout = panels(kernel_of(setting).columns)
+    first_right, right = Pack("scores", 1, layout), Pack("out", 1, layout)
     is_ahead = setting.packing == "ahead"
     around, of_out = ((first_right, right), ()) if is_ahead else ((), (right,))
-    first = (*(() if is_ahead else (Pack("scores", 0, Layout.DENSE), first_right)), Compute("scores"))
+    first = (*(() if is_ahead else (Pack("scores", 0, row_major(2)), first_right)), Compute("scores"))
     if setting.case == "d":
         body = (*_nest("k", tiles, first), *_nest("n", tiles, (*of_out, Compute("out"))))
         return [(gemm_chain(extents), Schedule((*around, *_nest("ml", tiles, body))))]
@@ -125,7 +126,7 @@ def stages(setting: Setting, tiles: Tiles, rows: int) -> list[Stage]:
         return [(gemm_chain(extents), Schedule((*around, *_nest("mln", tiles, body)), (("C", Storage.RECOMPUTE),)))]
     product = chain("first", [contraction("scores", "A:mk", "B:kl", "C:ml", extents)])
     second = chain("second", [contraction("out", "C:ml", "D:ln", "E:mn", extents)])
-    left = () if is_ahead else (Pack("out", 0, Layout.DENSE),)
+    left = () if is_ahead else (Pack("out", 0, row_major(2)),)
     inner = (*left, *_nest("n", tiles, (*of_out, Compute("out"))))
     return [
         (product, Schedule((*around[:1], *_nest("mlk", tiles, first)))),
@@ -258,8 +259,8 @@ def report(setting: Setting, points: Sequence[Point], seconds: float) -> None:
 def plot(results: Sequence[tuple[Setting, Sequence[Point]]], path: Path) -> None:
     """Simulated over predicted, one panel per case and cache, with y = x, as a PNG."""
     pyplot = _pyplot()
-    figure, panels = pyplot.subplots(1, len(results), figsize=(4 * len(results), 4), squeeze=False)
-    for panel, (setting, points) in zip(panels[0], results, strict=True):
+    figure, parts = pyplot.subplots(1, len(results), figsize=(4 * len(results), 4), squeeze=False)
+    for panel, (setting, points) in zip(parts[0], results, strict=True):
         x = [point.predicted_bytes / 2**20 for point in points]
         y = [point.simulated_bytes / 2**20 for point in points]
         ends = (min(*x, *y), max(*x, *y))

@@ -20,8 +20,9 @@ from tilewright.codegen.artifact import Artifact
 from tilewright.errors import DTypeError, PlanningError, ShapeError
 from tilewright.graph.index import axis
 from tilewright.graph.types import Access, Tensor
+from tilewright.plan.layout import panels
 from tilewright.plan.loop_orders import fused_schedule
-from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
+from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import Executable, load
 
@@ -48,7 +49,7 @@ def random_plan(random: np.random.Generator, number: int, right: str) -> Plan:
     extents = {axis: int(random.choice(sizes)) for axis, sizes in SIZES.items()}
     operator = contraction(f"f{number}", f"x{number}:bmk", f"y{number}:{right}", f"z{number}:bmn", extents)
     body = random_loops(random, (Compute(operator.name),))
-    schedule = Schedule(body, ahead=(Pack(operator.name, 1, Layout.PANELS, COLUMNS),))
+    schedule = Schedule(body, ahead=(Pack(operator.name, 1, panels(COLUMNS)),))
     return hand_plan(chain(f"chain_{number}", [operator]), schedule, MACHINE, KERNEL)
 
 
@@ -80,7 +81,7 @@ def products(*rights: str, extents: dict[str, int], kept: bool = False) -> list[
     plans = []
     for number, right in enumerate(rights):
         operator = contraction(f"f{number}", f"x{number}:mk", f"y:{right}", f"z{number}:mn", extents)
-        ahead = () if kept and not number else (Pack(operator.name, 1, Layout.PANELS, COLUMNS),)
+        ahead = () if kept and not number else (Pack(operator.name, 1, panels(COLUMNS)),)
         schedule = Schedule((Compute(operator.name),), ahead=ahead)
         plans.append(hand_plan(chain(f"chain_{number}", [operator]), schedule, MACHINE, KERNEL))
     return plans
@@ -152,7 +153,7 @@ def test_weights_of_images_that_are_kept_recomputed_and_rolled() -> None:
     for number, (outer_loops, tiles, line_buffered) in enumerate(cases(halo_chain(11, 7, 2, stages))):
         one = halo_chain(11, 7, 2, stages, suffix=f"_{number}", batch=2)
         schedule = fused_schedule(one, outer_loops, {}, tiles, line_buffered=[f"{tensor}_{number}" for tensor in line_buffered])
-        ahead = tuple(Pack(operator.name, 1, Layout.PANELS, COLUMNS) for operator in one.operators)
+        ahead = tuple(Pack(operator.name, 1, panels(COLUMNS)) for operator in one.operators)
         plans.append(planned(replace(schedule, ahead=ahead), one))
     inputs = random_inputs(plans[0].chain)
     outputs = run(loaded(plans, {name: inputs[name] for name in ("F1", "F2")}, threads=2), inputs)

@@ -10,7 +10,8 @@ from tests.support.chains import chain, hand_plan
 from tests.support.expected import EPS
 from tests.support.operators import contraction
 from tilewright.errors import PlanningError
-from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
+from tilewright.plan.layout import panels
+from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Plan
 
 EXTENTS = {"b": 2, "m": 13, "n": 2 * KERNEL.columns + 5, "k": 37}
@@ -30,7 +31,7 @@ def plan_of(number: int, loops: list[tuple[str, int]], right: str) -> Plan:
     body: tuple[Node, ...] = (Compute(operator.name),)
     for letter, tile in reversed(loops):
         body = (Loop(letter, tile, body),)
-    body = (Pack(operator.name, 1, Layout.PANELS, KERNEL.columns), *body)
+    body = (Pack(operator.name, 1, panels(KERNEL.columns)), *body)
     outer = (Loop("b", 1, body),) if number % 2 else body
     return hand_plan(chain(f"chain_{number}", [operator]), Schedule(outer), MACHINE, KERNEL)
 

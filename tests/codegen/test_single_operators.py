@@ -18,7 +18,8 @@ from tilewright.graph.scalar import AxisValue, Literal, Load, Point, Scalar, Sta
 from tilewright.graph.types import Access, Axis, Chain, Guard, Operator, Reduction, StateVariable, Tensor
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
-from tilewright.plan.schedule import Compute, Layout, Loop, Pack, Schedule
+from tilewright.plan.layout import panels
+from tilewright.plan.schedule import Compute, Loop, Pack, Schedule
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import load
 
@@ -59,7 +60,7 @@ def alone(operator: Operator, extents: Mapping[str, int], number: int, tiles: Ma
     plan = hand_plan(one, Schedule(body), MACHINE, KERNEL)
     roles = plan.operators[0].roles
     if packs and roles is not None and roles.column is not None:
-        body = (Pack(operator.name, roles.right, Layout.PANELS, KERNEL.columns), *body)
+        body = (Pack(operator.name, roles.right, panels(KERNEL.columns)), *body)
     for letter, tile in tiles.items():
         if any(own.name == letter for own in operator.axes):
             body = (Loop(letter, tile, body),)

@@ -16,7 +16,8 @@ from tilewright.graph.types import Chain
 from tilewright.kernels import for_machine
 from tilewright.kernels.contract import FLOAT32, ElementTypes
 from tilewright.machine import Machine
-from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
+from tilewright.plan.layout import panels
+from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Plan
 from tilewright.runtime.arrays import dtype_named
 from tilewright.runtime.executable import load
@@ -49,7 +50,7 @@ def random_plan(random: np.random.Generator, number: int, right: str, types: Ele
     operator = contraction(f"f{number}", f"x{number}:bmk", f"y{number}:{right}", f"z{number}:bmn", extents)
     tiles = {"n": kernel.columns, "k": kernel.interleave, "b": 1, "m": 1}
     tree: tuple[Node, ...] = (Compute(operator.name),)
-    pack, place = Pack(operator.name, 1, Layout.PANELS, kernel.columns), int(random.integers(-1, 6))
+    pack, place = Pack(operator.name, 1, panels(kernel.columns, kernel.interleave)), int(random.integers(-1, 6))
     for depth, letter in enumerate(random.permutation(list("bmnkkk"))[: random.integers(0, 6)]):
         tree = (pack, *tree) if place == depth else tree
         tree = (Loop(str(letter), tiles[str(letter)] * int(random.integers(1, 9)), tree),)
@@ -113,14 +114,14 @@ EXTENTS = {"b": 1, "m": 7, "n": 33, "k": 70}
 
 
 def test_a_loop_that_cuts_groups_of_steps_is_refused() -> None:
-    body = (Pack("f0", 1, Layout.PANELS, 8), Loop("k", 6, (Compute("f0"),)))
+    body = (Pack("f0", 1, panels(8, 4)), Loop("k", 6, (Compute("f0"),)))
     with pytest.raises(PlanningError, match="a loop over k cuts the packed panels of f0") as problem:
         artifact_of([plan_of(U8_S8, body, EXTENTS)])
     assert "4 interleaved steps" in str(problem.value)
 
 
 def test_a_pack_of_another_element_type_is_an_internal_error() -> None:
-    plan = plan_of(U8_S8, (Pack("f0", 1, Layout.PANELS, 8), Compute("f0")), EXTENTS)
+    plan = plan_of(U8_S8, (Pack("f0", 1, panels(8, 4)), Compute("f0")), EXTENTS)
     tensors = tuple(replace(tensor, dtype="int16") if tensor.name == "y0" else tensor for tensor in plan.chain.tensors)
     with pytest.raises(InternalError, match="y0 of int16 is packed as int8"):
         artifact_of([replace(plan, chain=Chain("chain_0", tensors, plan.chain.operators))])
@@ -128,7 +129,7 @@ def test_a_pack_of_another_element_type_is_an_internal_error() -> None:
 
 def test_sums_wrap() -> None:
     extents = {**EXTENTS, "k": 70_001}
-    plan = plan_of(U8_S8, (Loop("k", 1024, (Pack("f0", 1, Layout.PANELS, 8), Compute("f0"))),), extents)
+    plan = plan_of(U8_S8, (Loop("k", 1024, (Pack("f0", 1, panels(8, 4)), Compute("f0"))),), extents)
     inputs = {"x0": np.full((1, 7, 70_001), 255, np.uint8), "y0": np.full((70_001, 33), -128, np.int8)}
     (got,) = run([plan], inputs)
     assert (got == np.int64(-255 * 128 * 70_001).astype(np.int32)).all()
@@ -136,7 +137,7 @@ def test_sums_wrap() -> None:
 
 def packed_plan(types: ElementTypes) -> Plan:
     kernel = for_machine(Machine.named("x86-64-v2"), element_types=types)[0]
-    return plan_of(types, (Pack("f0", 1, Layout.PANELS, kernel.columns), Compute("f0")), EXTENTS)
+    return plan_of(types, (Pack("f0", 1, panels(kernel.columns, kernel.interleave)), Compute("f0")), EXTENTS)
 
 
 def test_bfloat16_products_are_those_of_widened_operands() -> None:

@@ -21,7 +21,8 @@ from tilewright.graph.types import Operator
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, dialect_for, registered
 from tilewright.kernels.f32.outer_product import outer_product_kernel
 from tilewright.machine import Machine
-from tilewright.plan.schedule import Compute, Layout, Pack, Schedule
+from tilewright.plan.layout import panels
+from tilewright.plan.schedule import Compute, Pack, Schedule
 from tilewright.plan.types import Plan
 
 FEATURES = (frozenset(), frozenset({"avx2", "fma"}), frozenset({"avx512f"}))
@@ -185,7 +186,7 @@ def test_no_vector_goes_through_the_stack_in_generated_code(kernel: MicroKernel,
     """
     extents = {"m": 2 * kernel.rows + 1, "n": 2 * kernel.columns + 3, "k": 302}
     operator = contraction("product", "a:mk", "b:nk" if kernel.right_by_columns else "b:kn", "c:mn", extents)
-    packs = () if kernel.right_by_columns else (Pack("product", 1, Layout.PANELS, kernel.columns),)
+    packs = () if kernel.right_by_columns else (Pack("product", 1, panels(kernel.columns, kernel.interleave)),)
     schedule = Schedule((*packs, Compute("product")))
     machine = Machine.named(MACHINES[kernel.vector_bits])
     machine = replace(machine, features=machine.features | kernel.features)

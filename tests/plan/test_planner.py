@@ -23,6 +23,7 @@ from tests.support.table_iv import TABLE_IV
 from tilewright.graph.types import SymbolicExtent
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.plan.layout import panels
 from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.coefficients import DEFAULT
 from tilewright.plan.model.cost_context import context_of
@@ -32,7 +33,7 @@ from tilewright.plan.planner import plan_chain
 from tilewright.plan.reasons import Defeat, EveryOperatorAlone, OtherKernel
 from tilewright.plan.regions.online_reductions import cut_axes
 from tilewright.plan.regions.parallel_loops import block_count, parallel_axes
-from tilewright.plan.schedule import Compute, Layout, Loop, Pack
+from tilewright.plan.schedule import Compute, Loop, Pack
 from tilewright.plan.space.executability import is_executable
 from tilewright.plan.types import Plan, Price, PriceTerm, TermKind
 from tilewright.report.reasons import alternative_text, loss_text
@@ -86,7 +87,7 @@ def check_packs(plan: Plan) -> None:
             assert roles is not None
             assert leaf.read == roles.right
             below = plan.schedule.path(leaf.operator)[len(path) :]
-            assert all(loop.tile % leaf.panel_columns == 0 for loop in below if loop.axis == roles.column)
+            assert all(loop.tile % leaf.layout.panel_columns == 0 for loop in below if loop.axis == roles.column)
         elif plan.operator_plan(leaf.operator).roles is not None:
             roles = plan.operator_plan(leaf.operator).roles
             operand = plan.chain.operator(leaf.operator).reads[roles.right]
@@ -120,9 +121,9 @@ def _body(body) -> str:
         match node:
             case Loop(axis, tile, inner):
                 parts.append(f"{axis} by {tile} {{ {_body(inner)} }}")
-            case Pack(operator, read, layout, _):
+            case Pack(operator, read, layout):
                 parts.append(f"pack {read} of {operator};")
-                assert layout is Layout.PANELS
+                assert layout == panels(layout.panel_columns)
             case Compute(operator):
                 parts.append(operator)
     return " ".join(parts)

@@ -12,6 +12,7 @@ from typing import Any
 from tilewright.graph.index import FloorDiv, Index
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
 from tilewright.graph.types import Access, Graph, Operator, Reduction, SymbolicExtent
+from tilewright.plan.layout import Layout
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule, Storage
 from tilewright.plan.types import KeyBlocks, ModelPlan, OperatorPlan, Plan, Price
 
@@ -200,7 +201,7 @@ class _PlanText:
                     yield self.pack(node)
 
     def pack(self, pack: Pack) -> str:
-        return f"pack {self.operator(pack.operator)} read{pack.read} {pack.layout.value} {pack.panel_columns}"
+        return f"pack {self.operator(pack.operator)} read{pack.read} {_layout(pack.layout)}"
 
     def operator_plan(self, plan: OperatorPlan) -> str:
         text = f"{self.operator(plan.operator)} by {plan.micro_kernel}, {_figure(plan.efficiency)} of its lanes"
@@ -226,6 +227,11 @@ def _price(title: str, price: Price) -> Iterator[str]:
     groups = list(dict.fromkeys(term.operator for term in price.terms if term.kind.overlaps))
     for term in price.terms:
         yield f"  {_figure(term.seconds)}{f' overlaps {groups.index(term.operator)}' if term.kind.overlaps else ''}"
+
+
+def _layout(layout: Layout) -> str:
+    steps = f" {layout.interleave} steps" if layout.interleave > 1 else ""
+    return f"{'panels' if layout.panel_columns else 'dense'} {layout.panel_columns}{steps}"
 
 
 def _figure(value: float) -> str:

@@ -16,8 +16,9 @@ from tilewright.kernels.registry import for_machine, registered
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.decisions.execution import with_execution
+from tilewright.plan.layout import panels
 from tilewright.plan.regions.epilogues import maps_in_tiles
-from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
+from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Floor, ModelPlan, OperatorPlan, Plan, Price
 
 
@@ -89,7 +90,7 @@ def artifact_of(plans: Sequence[Plan], constants: Mapping[str, np.ndarray] | Non
 def row_panels(kernel: MicroKernel, middle: str, row_tile: int) -> Schedule:
     """The schedule of fused attention: operands packed per batch, whole rows of scores per block of rows."""
     steps: list[Node] = [Compute("scores"), *([Compute("weights")] if middle else []), Compute("out")]
-    packs = [Pack(name, 1, Layout.PANELS, kernel.columns) for name in ("scores", "out")]
+    packs = [Pack(name, 1, panels(kernel.columns, kernel.interleave)) for name in ("scores", "out")]
     return Schedule((Loop("b", 1, (*packs, Loop("m", row_tile, tuple(steps)))),))
 
 

@@ -8,8 +8,9 @@ from tilewright.graph.scalar import Point, State, apply
 from tilewright.graph.types import Chain, Graph, Reduction, StateVariable
 from tilewright.machine.description import MemoryLevel, Source
 from tilewright.machine.machine import Machine
+from tilewright.plan.layout import panels, row_major
 from tilewright.plan.reasons import BeyondShare, Defeat, Loops, LossReason, OtherLoops
-from tilewright.plan.schedule import Compute, Layout, Loop, Pack, Schedule, Storage
+from tilewright.plan.schedule import Compute, Loop, Pack, Schedule, Storage
 from tilewright.plan.types import (
     ContractionRoles,
     Cut,
@@ -112,5 +113,5 @@ def _slower(number: int) -> Rejected:
 
 def _schedule() -> Schedule:
     rows = Loop("m", 24, (Compute("scores"), Compute("weights"), Compute("out")))
-    packs = (Pack("scores", 1, Layout.PANELS, 64), Pack("out", 1, Layout.DENSE))
+    packs = (Pack("scores", 1, panels(64)), Pack("out", 1, row_major(2)))
     return Schedule((Loop("b", 1, (*packs, rows)),))

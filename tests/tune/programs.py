@@ -11,7 +11,8 @@ from tilewright.codegen.program import Program, lower_program
 from tilewright.graph.types import Chain, Constant, Extent, Graph
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
-from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
+from tilewright.plan.layout import panels
+from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
 from tilewright.plan.types import ModelPlan
 
 KERNEL = next(kernel for kernel in registered() if kernel.name == "matmul_avx512_f32_6x64")
@@ -37,7 +38,7 @@ def nest(order: str, tiles: Mapping[str, int], *body: Node) -> tuple[Node, ...]:
 
 def fused(extents: Mapping[str, Extent], tiles: Mapping[str, int], *, middle: str = "") -> tuple[Chain, Schedule]:
     """Loops m, l; then k with C = A B, whose B lowering copies row by row; then n with E += C D, D's tile packed in panels."""
-    out = nest("n", tiles, Pack("out", 1, Layout.PANELS, KERNEL.columns), Compute("out"))
+    out = nest("n", tiles, Pack("out", 1, panels(KERNEL.columns)), Compute("out"))
     weights = [Compute("weights")] if middle else []
     schedule = Schedule(nest("ml", tiles, *nest("k", tiles, Compute("scores")), *weights, *out))
     return gemm_chain(extents, middle=middle), schedule

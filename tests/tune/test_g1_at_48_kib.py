@@ -20,11 +20,12 @@ from tilewright.graph.types import Graph
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
 from tilewright.plan.arrays import Count
+from tilewright.plan.layout import panels
 from tilewright.plan.papers.example_chains import gemm_chain
 from tilewright.plan.papers.lru_working_set import lru_working_set
 from tilewright.plan.papers.permutations import TileChoice, least_movement
 from tilewright.plan.regions.loop_views import ChainView, view_schedule
-from tilewright.plan.schedule import Compute, Layout, Pack, Schedule
+from tilewright.plan.schedule import Compute, Pack, Schedule
 from tilewright.plan.types import ModelPlan
 from tilewright.tune.cache_simulator import CacheLevel, LevelTraffic, Touches, simulate_touches
 from tilewright.tune.replay import record
@@ -45,7 +46,7 @@ WRITE_BACKS = 2 * MATRIX
 def replayed(rows: int, columns: int) -> tuple[Schedule, Touches]:
     """Loops m, l around both products; B and D packed ahead."""
     names = [operator.name for operator in CHAIN.operators]
-    packs = [Pack(name, 1, Layout.PANELS, KERNEL.columns) for name in names]
+    packs = [Pack(name, 1, panels(KERNEL.columns)) for name in names]
     schedule = Schedule((*packs, *nest("ml", {"m": rows, "l": columns}, *map(Compute, names))))
     plan = hand_plan(CHAIN, schedule, Machine.named("x86-64-v2"), KERNEL)
     graph = Graph("g1", CHAIN.tensors, CHAIN.operators, CHAIN.inputs, (CHAIN.output,))

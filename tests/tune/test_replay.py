@@ -20,9 +20,10 @@ from tilewright.graph.builders.reduce import reduce
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Graph, SymbolicExtent, Tensor
 from tilewright.machine import Machine
+from tilewright.plan.layout import panels
 from tilewright.plan.loop_orders import permuted
 from tilewright.plan.model.movement import schedule_movements
-from tilewright.plan.schedule import Compute, Layout, Pack, Schedule, Storage
+from tilewright.plan.schedule import Compute, Pack, Schedule, Storage
 from tilewright.tune.cache_simulator import CacheLevel, Touches, simulate_touches
 from tilewright.tune.replay import Placement, record, simulate
 
@@ -81,7 +82,7 @@ def test_a_replay_counts_what_its_recorded_touches_count() -> None:
 
 def packed_ahead(order: str) -> tuple[Schedule, Storage]:
     """B and D packed whole before the paper's order mlkn (C kept) or mlnk (C recomputed)."""
-    packs = [Pack(name, 1, Layout.PANELS, KERNEL.columns) for name in ("scores", "out")]
+    packs = [Pack(name, 1, panels(KERNEL.columns)) for name in ("scores", "out")]
     if order == "mlkn":
         body = (*nest("k", EVEN_TILES, Compute("scores")), *nest("n", EVEN_TILES, Compute("out")))
         return Schedule((*packs, *nest("ml", EVEN_TILES, *body))), Storage.KEEP
@@ -128,7 +129,7 @@ def test_constants_are_read_where_they_were_packed(order: str, size_kib: int) ->
 @pytest.mark.parametrize("size_kib", [40, 96])
 def test_online_rows_move_what_the_formulas_say_to_the_line(size_kib: int) -> None:
     """Correcting and dividing a tile of E costs no traffic: both happen next to its accumulation. States cost a line a block."""
-    packs = [Pack(name, 1, Layout.PANELS, KERNEL.columns) for name in ("scores", "out")]
+    packs = [Pack(name, 1, panels(KERNEL.columns)) for name in ("scores", "out")]
     body = (*nest("k", EVEN_TILES, Compute("scores")), Compute("weights"), *nest("n", EVEN_TILES, Compute("out")))
     one, schedule = gemm_chain(EVEN, middle="softmax"), Schedule((*packs, *nest("ml", EVEN_TILES, *body)))
     moved = schedule_movements(one, schedule)
@@ -213,7 +214,7 @@ def test_whole_rows_with_an_operator_between_move_what_the_formulas_say_to_the_l
     Between blocks C is dead, which LRU does not know: it may be written back and fetched, never inside a block.
     """
     extents, tiles = {"m": 45, "n": 256, "k": 128, "l": 256}, {"m": 12, "n": 64, "l": 64}
-    packs = [Pack(name, 1, Layout.PANELS, KERNEL.columns) for name in ("scores", "out")]
+    packs = [Pack(name, 1, panels(KERNEL.columns)) for name in ("scores", "out")]
     weights = [Compute("weights")] if middle else []
     block = (*nest("l", tiles, Compute("scores")), *weights, *nest("n", tiles, Compute("out")))
     one, schedule = gemm_chain(extents, middle=middle), Schedule((*packs, *nest("m", tiles, *block)))

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
+from tilewright.plan.layout import Layout
+
 
 class Trip(Enum):
     """A block at one end of an axis: it starts at 0 (first), or it ends at the extent (last)."""
@@ -37,27 +39,17 @@ class Compute:
     when: tuple[When, ...] = ()
 
 
-class Layout(Enum):
-    """How a packed operand lies: dense (row-major in the tensor's order of dimensions) or in column panels.
-
-    Panels are those of the consumer's micro kernel: [outer axes][column panel][depth][panel_columns], zero-padded columns.
-    """
-
-    DENSE = "dense"
-    PANELS = "panels"
-
-
 @dataclass(frozen=True, slots=True)
 class Pack:
     """Copy what read number `read` of `operator` needs in the current box into a packed buffer.
 
-    Axes without a loop above are copied in full, so a Pack high in the tree copies once for many leaves below it.
+    Axes without a loop above are copied in full, so a Pack high in the tree copies once for many leaves below it. The layout is
+    that of the operand as a matrix (rows x depth on the left, depth x columns on the right); what it fills up is zero.
     """
 
     operator: str
     read: int
     layout: Layout
-    panel_columns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

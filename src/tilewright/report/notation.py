@@ -13,7 +13,7 @@ from tilewright.graph.scalar import Scalar
 from tilewright.graph.scaled_points import point_factor
 from tilewright.graph.types import Access, Chain, Operator, planned_extent
 from tilewright.plan.regions.online_reductions import cut_rows
-from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
+from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
 
 
 def formula(operator: Operator) -> str:
@@ -78,4 +78,6 @@ def packed_tensor(pack: Pack, chain: Chain) -> str:
 
 def layout_text(pack: Pack) -> str:
     """How an operand is copied."""
-    return "densely" if pack.layout is Layout.DENSE else f"in panels of {pack.panel_columns} columns"
+    columns, steps = pack.layout.panel_columns, pack.layout.interleave
+    interleaved = f", {steps} steps side by side" if steps > 1 else ""
+    return f"in panels of {columns} columns{interleaved}" if columns else "densely"

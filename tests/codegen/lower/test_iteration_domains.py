@@ -18,10 +18,11 @@ from tilewright.graph.scalar import Literal, Scalar, apply
 from tilewright.graph.types import Chain, Graph, SymbolicExtent
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
+from tilewright.plan.layout import panels
 from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.regions.masks import key_mask_of
 from tilewright.plan.regions.parallel_loops import parallel_axes
-from tilewright.plan.schedule import Layout, Loop, Pack, Schedule
+from tilewright.plan.schedule import Loop, Pack, Schedule
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import Executable, load
@@ -49,7 +50,7 @@ def schedule_of(chain: Chain, outer_loops: str, own: str, packs: bool, part: int
     """A schedule of one form."""
     schedule = fused_schedule(chain, outer_loops, {"out": own}, TILES)
     if packs:
-        panels = (Pack(name, 1, Layout.PANELS, KERNEL.columns) for name in ("scores", "out"))
+        panels = (Pack(name, 1, panels(KERNEL.columns)) for name in ("scores", "out"))
         schedule = replace(schedule, body=(*panels, *schedule.body))
     return replace(schedule, body=(Loop("l", part, schedule.body),), split="l") if part else schedule
 

@@ -51,7 +51,7 @@ def test_a_constant_right_operand_costs_a_call_no_packing(right: str, rows: Exte
     assert plan.price.seconds < other.price.seconds
     assert (plan.scratch_bytes, other.constant_bytes) == (0, 0)
     (pack,) = plan.schedule.ahead
-    assert plan.constant_bytes == 4 * 700 * -(-1000 // pack.panel_columns) * pack.panel_columns
+    assert plan.constant_bytes == 4 * 700 * -(-1000 // pack.layout.panel_columns) * pack.layout.panel_columns
 
 
 @pytest.mark.parametrize("right", ["kn", "nk"])
@@ -109,7 +109,9 @@ def test_parts_of_split_keys_share_what_is_packed_ahead() -> None:
     assert plan.schedule.split == "l"
     assert packed_ahead(plan) == {"C", "E"}
     assert packed_by_calls(plan) == set()
-    columns = sum(-(-80 // pack.panel_columns) * pack.panel_columns for pack in plan.schedule.ahead if pack.operator == "E")
+    columns = sum(
+        -(-80 // pack.layout.panel_columns) * pack.layout.panel_columns for pack in plan.schedule.ahead if pack.operator == "E"
+    )
     assert plan.constant_bytes == 4 * 16384 * (64 + columns)
 
 

@@ -34,6 +34,7 @@ from tilewright.graph.types import Access, AxisKind, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
 from tilewright.plan.execution import KernelCalls, PanelPrefetch
+from tilewright.plan.layout import panels, row_major
 from tilewright.plan.types import ContractionRoles
 
 POINT = Range(0, 1, 1, frozenset((1,)))
@@ -135,10 +136,9 @@ def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, Val
     operator, access = state.chain.operator(pack.operator), _access(state, pack)
     kernel, is_right = _kernel(state, operator), pack.read == _roles(state, operator).right
     major, minor, outer = _packed_axes(state, pack)
-    width = pack.panel_columns if pack.layout is tree.Layout.PANELS else 0
-    interleave = kernel.interleave if width and is_right else 1
+    width, interleave = pack.layout.panel_columns, pack.layout.interleave
     if width and minor in access.axes():
-        _check_cuts(state, pack, minor, pack.panel_columns, "columns", scope)
+        _check_cuts(state, pack, minor, width, "columns", scope)
     if interleave > 1 and major in access.axes():
         _check_cuts(state, pack, major, interleave, "interleaved steps", scope)
     rows, columns = _range(scope, major, access), _range(scope, minor, access)
@@ -189,7 +189,9 @@ def _reads_panels(state: Lowering, pack: tree.Pack, innermost: tree.Loop) -> boo
     """Whether the innermost loop over rows stands inside one over single panels: these are then read from front to back."""
     column = _roles(state, state.chain.operator(pack.operator)).column
     around = [loop for loop in state.plan.schedule.path(pack.operator) if loop.axis in (column, innermost.axis)]
-    return len(around) > 1 and around[-1] == innermost and around[-2].axis == column and around[-2].tile <= pack.panel_columns
+    return (
+        len(around) > 1 and around[-1] == innermost and around[-2].axis == column and around[-2].tile <= pack.layout.panel_columns
+    )
 
 
 def _roles(state: Lowering, operator: Operator) -> ContractionRoles:
@@ -354,8 +356,8 @@ def _right(
     has_rows = roles.column is None or operand.stride(roles.column) == 1
     if has_rows and kernel.interleave == 1:
         return (), operand, kernel.columns, operand.stride(roles.depth)
-    layout = (tree.Layout.DENSE,) if kernel.interleave == 1 else (tree.Layout.PANELS, kernel.columns)
-    copies = lower_pack(state, tree.Pack(operator.name, roles.right, *layout), scope)
+    layout = row_major(2) if kernel.interleave == 1 else panels(kernel.columns, kernel.interleave)
+    copies = lower_pack(state, tree.Pack(operator.name, roles.right, layout), scope)
     packed = state.packed.pop((operator.name, roles.right))
     return copies, packed.view(scope), packed.panel(scope) or kernel.columns, packed.row_step(roles.depth)
 

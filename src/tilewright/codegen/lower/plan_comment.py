@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from tilewright.graph.types import Operator
 from tilewright.plan.reasons import CutRows
 from tilewright.plan.regions.online_reductions import cut_rows
-from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack
+from tilewright.plan.schedule import Compute, Loop, Node, Pack
 from tilewright.plan.types import Plan
 
 
@@ -73,7 +73,7 @@ def cut_rows_text(rows: CutRows) -> str:
 
 
 def _pack_text(pack: Pack) -> str:
-    form = f"panels of {pack.panel_columns} columns" if pack.layout is Layout.PANELS else "dense rows"
+    form = f"panels of {pack.layout.panel_columns} columns" if pack.layout.panel_columns else "dense rows"
     return f"pack operand {pack.read} of {pack.operator} into {form}"
 
 

@@ -16,7 +16,7 @@ from tilewright.plan.decisions.long_sums import CALL_DEPTH, LONG_DEPTH
 from tilewright.plan.execution import Execution, KernelCalls, PanelPrefetch
 from tilewright.plan.model.threads import LEAST_PARALLEL_S
 from tilewright.plan.regions.masks import later_need_more
-from tilewright.plan.schedule import Layout, Pack, Schedule
+from tilewright.plan.schedule import Pack, Schedule
 from tilewright.plan.types import OperatorPlan, Plan
 
 SLICED_ROWS, SLICE_STEPS = 2, 8
@@ -75,7 +75,7 @@ def _kernel_calls(chain: Chain, schedule: Schedule, part: OperatorPlan, kernel: 
     has_panels = roles.column is not None and _is_above(chain.extents[roles.column], kernel.columns)
     is_deep = _is_above(chain.extents[roles.depth], SLICE_STEPS)
     panels = ONE_PASS_PANELS if _has_one_row_of_tiles(chain, roles.row, kernel) else SHARED_PANELS
-    in_panels = packed is not None and packed.layout is Layout.PANELS and packed.panel_columns == kernel.columns
+    in_panels = packed is not None and packed.layout.panel_columns == kernel.columns
     return KernelCalls(
         most_steps=steps if is_long and sums_floats else 0,
         slice_steps=SLICE_STEPS if walks_rows and has_panels and is_deep and sums_floats else 0,

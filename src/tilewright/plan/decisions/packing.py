@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from tilewright.plan.layout import panels
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.schedule import Compute, Layout, Loop, Node, Pack, Schedule
+from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
 
 
 def with_packs(context: CostContext, schedule: Schedule, depths: dict[str, int], ahead: Iterable[str] = ()) -> Schedule:
@@ -20,7 +21,8 @@ def with_packs(context: CostContext, schedule: Schedule, depths: dict[str, int],
 
 
 def _pack(context: CostContext, name: str) -> Pack:
-    return Pack(name, context.roles[name].right, Layout.PANELS, context.kernels[name].columns)
+    kernel = context.kernels[name]
+    return Pack(name, context.roles[name].right, panels(kernel.columns, kernel.interleave))
 
 
 def _insert(body: tuple[Node, ...], pack: Pack, outside: Loop | None, before: Loop | None) -> tuple[Node, ...]:

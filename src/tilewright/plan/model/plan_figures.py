@@ -124,8 +124,9 @@ def _micro_block(context: CostContext, member: OperatorView) -> LevelPlan:
 
 
 def _packed_bytes(context: CostContext, pack: Pack, box: dict[str, int]) -> int:
-    column = context.roles[pack.operator].column
-    if column is not None and pack.panel_columns:
-        box[column] = -(-box[column] // pack.panel_columns) * pack.panel_columns
-    elements = int(distinct_elements(context.chain.operator(pack.operator).reads[pack.read], box))
+    """What a packed operand takes of a box, with what its layout fills up."""
+    roles = context.roles[pack.operator]
+    whole = {roles.depth: pack.layout.interleave, roles.column: max(pack.layout.panel_columns, 1)}
+    filled = box | {axis: -(-box[axis] // size) * size for axis, size in whole.items() if axis is not None}
+    elements = int(distinct_elements(context.chain.operator(pack.operator).reads[pack.read], filled))
     return context.packed_bytes(pack.operator) * elements
