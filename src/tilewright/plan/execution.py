@@ -14,12 +14,10 @@ ALIGNED_STEPS = 64
 
 @dataclass(frozen=True, slots=True)
 class PanelPrefetch:
-    """How packed panels are read while tiles prefetch what comes next: in slices of so many bytes, or of so many steps."""
+    """How packed panels are read while tiles prefetch what comes next: in slices of so many bytes, whose tiles share the lines of
+    the next one."""
 
     slice_bytes: int = 0
-    slice_steps: int = 0
-    ahead_elements: int = 0
-    """How far ahead the only tile of a panel asks; 0: all tiles of a slice share the lines of the next one."""
 
 
 @dataclass(frozen=True, slots=True)

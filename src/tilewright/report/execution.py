@@ -30,9 +30,7 @@ def _calls(calls: KernelCalls) -> Iterator[str]:
         yield f"a call sums at most {calls.most_steps} steps, since sums are long"
     if calls.slice_steps:
         yield f"all columns are read {calls.slice_steps} steps at a time: its few rows would read short pieces of many"
-    if calls.panels is not None and calls.panels.ahead_elements:
-        yield f"panels pass by once, and tiles prefetch {calls.panels.ahead_elements} elements ahead"
-    elif calls.panels is not None:
+    if calls.panels is not None:
         yield f"panels are read in slices of {units.size(calls.panels.slice_bytes)} while tiles prefetch the next"
 
 

@@ -16,7 +16,7 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.kernels.registry import registered
 from tilewright.machine import Filling, Machine
-from tilewright.plan.decisions.execution import ONE_PASS_PANELS, SHARED_PANELS, set_period_bytes
+from tilewright.plan.decisions.execution import SHARED_PANELS, set_period_bytes
 from tilewright.plan.execution import Execution, KernelCalls, Sums, Vectors
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime.executable import load
@@ -61,7 +61,7 @@ def test_panels_of_kernels_that_prefetch_are_read_in_slices() -> None:
     assert calls(plan).panels == SHARED_PANELS
     assert SHARED_PANELS.slice_bytes < Machine.named("zen5").levels[0].size_bytes
     one_tile = planned(lambda x: x @ np.ones((1024, 1024), np.float32), (6, 1024), target="cascadelake-6240").plans[0]
-    assert calls(one_tile).panels in (None, ONE_PASS_PANELS)
+    assert calls(one_tile).panels is None, "one tile reads panels end to end"
 
 
 def test_long_blocks_of_a_causal_mask_come_first() -> None:

@@ -205,8 +205,6 @@ def _slices(call: KernelCall) -> int:
     assert isinstance(call.depth, int)
     assert isinstance(call.right_row, int)
     assert call.panels is not None
-    if call.panels.slice_steps:
-        return -(-call.depth // call.panels.slice_steps)
     return -(-call.depth * call.right_row * FLOAT_BYTES // call.panels.slice_bytes)
 
 
@@ -268,18 +266,13 @@ def _shaped(
 
 
 def _prefetching_tile(kernel: MicroKernel, call: KernelCall, rows: int, columns: int, steps: int) -> str:
-    """A tile over a slice, which asks for its share of the next one: what lies behind a panel is the next panel.
-
-    Where it is the only tile it asks for what it will read itself some way on.
-    """
-    assert call.panels is not None
-    step, ahead = kernel.rows_for(columns), call.panels.ahead_elements
-    tiles = 1 if ahead else -(-max(_sizes(call)[0]) // step)
+    """A tile over a slice, which asks for its share of the next one: what lies behind a panel is the next panel."""
+    step = kernel.rows_for(columns)
+    tiles = -(-max(_sizes(call)[0]) // step)
     lines = -(-steps * kernel.columns // (LINE_FLOATS * tiles))
     left, right = "a + i * a_row + p * a_column, a_row, a_column", "b + p * b_row, b_row"
     product = f"{steps}, {left}, {right}, c + i * c_row + j, c_row"
-    share = f"b + (p + {steps}) * b_row + i / {step} * {lines * LINE_FLOATS}"
-    asked = (f"b + p * b_row + {ahead}" if ahead else share, str(lines))
+    asked = (f"b + (p + {steps}) * b_row + i / {step} * {lines * LINE_FLOATS}", str(lines))
     return _shaped(kernel, call, (rows, columns), product, "accumulate || p", (*_epilogue_arguments(call), *asked))
 
 

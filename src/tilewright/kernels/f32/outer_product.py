@@ -50,8 +50,10 @@ TALL_REGISTERS = 32
 """Vector registers from which on tiles of fewer columns have more rows: with 16, Clang spills 12 rows of one vector."""
 LINE_FLOATS = 16
 """Steps of K between prefetches of a row of A, which moves on by a cache line of 64 bytes meanwhile if A is row-major."""
-RIGHT_STEPS_AHEAD = 32
-"""How far ahead B is prefetched in panels: 8 and 64 steps gained half as much (AVX-512 8x48 in memory, see docs/kernels.md)."""
+FULL_VECTORS, RIGHT_FLOATS_AHEAD, NARROW_FLOATS_AHEAD = 4, 2048, 3072
+"""How far ahead B is prefetched in panels, of so many vectors and of fewer. Shares of a plain read of constants in memory
+(Zen 5): 4 rows of 4 vectors 0.89 to 0.97 8 KiB ahead, 0.84 to 0.91 10 and 12 KiB ahead; 8 rows of 3 vectors 0.79 to 0.82
+and 0.90 to 0.95."""
 FEW_PANELS, RIGHT_ROWS_AHEAD = 4, 16
 """Rows of B in place of so few panels are prefetched so many rows ahead (4 x 4096 x 128 from memory, Zen 5: 6% less time)."""
 WIDE_VECTORS, WIDE_VECTORS_AHEAD = 8, 64
@@ -374,7 +376,8 @@ class Tile:
         width = f"{self.vectors} * TW_LANES"
         if self.wide:
             return f"b_row > {FEW_PANELS} * {width} ? {width} : {WIDE_VECTORS_AHEAD // self.vectors} * b_row"
-        rows = f"(b_row > {width} ? {RIGHT_ROWS_AHEAD} : {RIGHT_STEPS_AHEAD}) * b_row"
+        ahead = RIGHT_FLOATS_AHEAD if self.vectors >= FULL_VECTORS else NARROW_FLOATS_AHEAD
+        rows = f"(b_row > {width} ? {RIGHT_ROWS_AHEAD} : {ahead // (self.vectors * self.lanes)}) * b_row"
         return f"b_row > {FEW_PANELS} * {width} ? {RIGHT_PANELS_AHEAD} * {width} : {rows}"
 
     def _places(self) -> Iterator[tuple[int, int]]:

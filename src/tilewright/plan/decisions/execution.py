@@ -24,10 +24,6 @@ SLICED_ROWS, SLICE_STEPS = 2, 8
 SHARED_PANELS = PanelPrefetch(slice_bytes=32 << 10)
 """Rows of the left operand pass over a slice while L1 holds it, and the next one comes in. Of 48 KiB L1, 6x64 (BERT's
 feed-forward network, Zen 5): 24 and 32 KiB alike, 48 KiB 8% more time."""
-ONE_PASS_PANELS = PanelPrefetch(slice_steps=1024, ahead_elements=2560)
-"""Where one tile has all rows, panels pass by once, from end to end: slices bound how many values a sum takes in. From memory, 4
-and 8 rows, shares of a plain read: 8 KiB ahead 0.89 and 0.80, 12 KiB 0.86 and 0.92, a slice of 32 KiB 0.75 and 0.51; from L3, 4
-rows: 0.90, 0.87, 0.76 (Zen 5)."""
 MANY_BLOCKS = 128
 """From so many blocks on it does not matter which of them come last; going through memory backwards costs 1% of attention."""
 
@@ -74,16 +70,17 @@ def _kernel_calls(chain: Chain, schedule: Schedule, part: OperatorPlan, kernel: 
     walks_rows = kernel.rows <= SLICED_ROWS and kernel.lanes_along != DEPTH and kernel.interleave == 1 and packed is None
     has_panels = roles.column is not None and _is_above(chain.extents[roles.column], kernel.columns)
     is_deep = _is_above(chain.extents[roles.depth], SLICE_STEPS)
-    panels = ONE_PASS_PANELS if _has_one_row_of_tiles(chain, roles.row, kernel) else SHARED_PANELS
     in_panels = packed is not None and packed.layout.panel_columns == kernel.columns
+    shares = kernel.emit_prefetching is not None and not _has_one_row_of_tiles(chain, roles.row, kernel)
     return KernelCalls(
         most_steps=steps if is_long and sums_floats else 0,
         slice_steps=SLICE_STEPS if walks_rows and has_panels and is_deep and sums_floats else 0,
-        panels=panels if kernel.emit_prefetching is not None and in_panels else None,
+        panels=SHARED_PANELS if shares and in_panels else None,
     )
 
 
 def _has_one_row_of_tiles(chain: Chain, row: str | None, kernel: MicroKernel) -> bool:
+    """Whether panels pass by once: a tile then reads them end to end, and prefetches a fixed way ahead."""
     return row is None or largest_extent(chain.extents[row]) <= kernel.rows
 
 

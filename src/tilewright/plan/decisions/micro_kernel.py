@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import DEPTH, MicroKernel
+from tilewright.kernels.registry import prefetches_panels
 from tilewright.machine.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.element_types import computed_type, held_type
@@ -105,7 +106,8 @@ def choose_kernel(
     same tile: see `decisions.prefetching_kernels`; those that want B by columns where its columns are not contiguous; those of
     one column where there are more, which would read A again for each. `copied_s` is the time of copying B once: kernels that
     read it by rows need that. `reading_s` is the time of reading it once: where that takes much longer than all else, the fewest
-    calls win: few panels, and few passes over each. Of a B that `is_streamed`, a tile of all rows wins over slightly less work.
+    calls win: few panels, and few passes over each. Of a B that `is_streamed`, kernels that can prefetch panels go before those
+    that cannot (one row needs none), and a tile of all rows wins over slightly less work.
     Raises `Unplannable` if there is none.
     """
     kernels = tuple(kernel for kernel in kernels if can_compute(kernel, operator, roles))
@@ -119,6 +121,8 @@ def choose_kernel(
     kernels = tuple(
         kernel for kernel in kernels if not (kernel.prefetch and any(_does_without(candidate, kernel) for candidate in kernels))
     )
+    if is_streamed and roles.row is not None and sizes[roles.row] > 1:
+        kernels = tuple(filter(prefetches_panels, kernels)) or kernels
     kernels = (
         tuple(kernel for kernel in kernels if kernel.columns > 1 or roles.column is None or sizes[roles.column] == 1) or kernels
     )

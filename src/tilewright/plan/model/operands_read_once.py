@@ -7,13 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from tilewright.graph.types import Access, Operator
-from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import prefetches_panels
 from tilewright.plan.arrays import Count, Quantity, either, maximum
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.packing_cost import may_pack_ahead
 from tilewright.plan.model.traffic import Footprints, left_bytes, right_bytes, row_stride
-from tilewright.plan.types import ContractionRoles
 
 FEW_ROWS = 4
 """Kernels of so few rows wait for their right operand, from whatever cache it comes."""
@@ -33,21 +31,23 @@ def operand_read_once(context: CostContext, operator: Operator) -> Access | None
     if rows > SLICED_ROWS or access.tensor not in context.chain.inputs:
         return None
     once = all(np.all(np.equal(context.sizes[axis], 1)) for axis in roles.outer if axis not in access.axes())
-    return access if once and (_fits_tile(kernel, roles, access, rows) or _is_sliced(context, operator, kernel, rows)) else None
+    return access if once and (_fits_tile(context, operator, access, rows) or _is_sliced(context, operator, rows)) else None
 
 
-def _fits_tile(kernel: MicroKernel, roles: ContractionRoles, access: Access, rows: int) -> bool:
-    """Whether a kernel of few rows takes all of them at once."""
-    is_contiguous = kernel.right_by_columns or access.indices[-1].coefficient(roles.column or "") == 1
-    return kernel.rows <= FEW_ROWS and is_contiguous and rows <= kernel.rows
+def _fits_tile(context: CostContext, operator: Operator, access: Access, rows: int) -> bool:
+    """Whether a kernel of few rows takes all of them at once, of an operand in place or in panels packed ahead."""
+    kernel, column = context.kernels[operator.name], context.roles[operator.name].column or ""
+    if kernel.rows > FEW_ROWS or rows > kernel.rows:
+        return False
+    return kernel.right_by_columns or access.indices[-1].coefficient(column) == 1 or may_pack_ahead(context, operator)
 
 
-def _is_sliced(context: CostContext, operator: Operator, kernel: MicroKernel, rows: int) -> bool:
+def _is_sliced(context: CostContext, operator: Operator, rows: int) -> bool:
     """Whether panels are packed ahead and read in slices, while the cache holds all rows of the left operand."""
     depth = context.roles[operator.name].depth
     steps = int(np.max(context.sizes[depth])) if depth is not None else 1
     fits = rows * steps * left_bytes(context, operator) <= context.capacity_bytes
-    return fits and may_pack_ahead(context, operator) and prefetches_panels(kernel)
+    return fits and may_pack_ahead(context, operator) and prefetches_panels(context.kernels[operator.name])
 
 
 def operands_read_once(context: CostContext) -> frozenset[tuple[str, Access]]:
