@@ -166,15 +166,20 @@ def covers(index: Index, extent: Extent, extents: Mapping[str, Extent]) -> bool:
     >>> from tilewright.graph.index import axis
     >>> covers(axis("h") * 64 + axis("n"), 768, {"h": 12, "n": 64}), covers(axis("h") * 32 + axis("n"), 768, {"h": 12, "n": 64})
     (True, False)
+
+    A digit of one point has the coefficient of the next digit:
+
+    >>> covers(axis("h") + axis("w"), 8, {"h": 8, "w": 1})
+    True
     """
     if index.is_axis():
         return extents.get(str(index)) == extent
-    step: Extent = 1
-    for atom, coefficient in sorted(index.terms, key=lambda term: term[1]):
-        atom_extent = extents.get(atom) if isinstance(atom, str) else None
-        if coefficient != step or not isinstance(atom_extent, int) or not isinstance(step, int):
+    digits = [(coefficient, extents.get(atom) if isinstance(atom, str) else None) for atom, coefficient in index.terms]
+    step = 1
+    for coefficient, digit_extent in sorted(digits, key=lambda digit: (digit[0], digit[1] != 1)):
+        if coefficient != step or not isinstance(digit_extent, int):
             return False
-        step *= atom_extent
+        step *= digit_extent
     return index.constant == 0 and step == extent
 
 

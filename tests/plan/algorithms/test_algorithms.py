@@ -63,6 +63,7 @@ CASES = {
     "dilated": (((1, 8, 11, 11), (5, 8, 3, 3)), {"dilations": (2, 3), "auto_pad": "SAME_LOWER"}, WINDOWS),
     "with steps": (((2, 9, 17, 7), (4, 9, 3, 3)), {"pads": (1, 1, 1, 1), "strides": (2, 2)}, ["im2col"]),
     "a row of taps": (((1, 4, 6, 9), (5, 4, 1, 3)), {"pads": (0, 1, 0, 1)}, WINDOWS),
+    "a column of points": (((1, 5, 8, 3), (3, 5, 1, 3)), {}, ["as written", *WINDOWS]),
     "one point": (((1, 16, 1, 1), (16, 16, 3, 3)), {"pads": (1, 1, 1, 1)}, WINDOWS),
     "groups": (((1, 18, 5, 6), (6, 9, 3, 3)), {"group": 2, "pads": (1, 1, 1, 1)}, WINDOWS),
     "groups at a point": (((1, 18, 5, 6), (6, 9, 1, 1)), {"group": 2}, POINT),
