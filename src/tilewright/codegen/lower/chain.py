@@ -31,11 +31,11 @@ from tilewright.graph.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
-from tilewright.plan.model.vector_work import window_taps
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.masks import Mask, key_mask_of
 from tilewright.plan.regions.online_reductions import why_rows_must_be_whole
 from tilewright.plan.regions.required_regions import shared_loops
+from tilewright.plan.regions.windows import window_taps
 from tilewright.plan.types import Plan
 
 

@@ -13,6 +13,7 @@ from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.traffic import Footprints, passes
 from tilewright.plan.regions.loop_views import LoopView
 from tilewright.plan.regions.online_reductions import blocks_of_rows, divided_by_readers, row_axes, softmax_weights, weights_read
+from tilewright.plan.regions.windows import window_taps
 
 
 def function_seconds(context: CostContext, operator: Operator) -> Quantity:
@@ -80,13 +81,6 @@ def vector_seconds(
     whole = (shares_s if divided_later else functions_s) + rows * folding
     whole += later_passes_seconds(context, operator, 1, states - 1 if divided_later else states)
     return either(blocks > 1, online, whole)
-
-
-def window_taps(operator: Operator) -> frozenset[str]:
-    """The reduction axes that move within a window over another axis: lanes run along that one, and no lanes are folded."""
-    reduced = {axis.name for axis in operator.reduction_axes()}
-    windows = (index.axes() for access in operator.reads for index in access.indices if len(index.axes()) > 1)
-    return frozenset(axis for axes in windows for axis in axes & reduced if axes - reduced)
 
 
 def _divides_in_pass(context: CostContext, contraction: Operator, rows_of: Operator) -> bool:
