@@ -12,7 +12,11 @@ from tilewright.codegen.emit_c.library import _routines
 from tilewright.codegen.emit_c.routines import Routine, shared
 from tilewright.codegen.program import c_file, lower_program
 from tilewright.errors import InternalError
+from tilewright.graph.types import Chain
+from tilewright.machine import Machine
+from tilewright.plan.canonical import Names, names_of, renamed_graph
 from tilewright.plan.types import ModelPlan
+from tilewright.plan.whole_model.partition import partition
 
 MODELS = ("bert", "gpt2_cached", "mobilenet_v2", "mixer")
 
@@ -35,6 +39,21 @@ def test_chains_share_a_routine_if_and_only_if_their_texts_differ_in_names_only(
     for model_plan in graphs_of("models")[model]("zen4"):
         found = routines(model_plan)
         assert first_by([one.structure for one in found]) == first_by([nameless(one) for one in found])
+
+
+@pytest.mark.parametrize(("subject", "name"), [("attention", "causal"), ("layers", "gated"), ("rows", "softmax")])
+def test_code_does_not_depend_on_names(subject: str, name: str) -> None:
+    """But for the order of the terms of sums of indices: it follows from the names of axes, and the sums are the same."""
+    machine = Machine.named("zen4")
+    (model_plan,) = graphs_of(subject)[name]("zen4")
+    graph = model_plan.graph
+    names = names_of(Chain(graph.name, graph.tensors, graph.operators))
+    backwards = [
+        {name: f"{kind}_{len(old) - number:03}" for number, name in enumerate(old.values())}
+        for kind, old in (("axis", names.axes), ("tensor", names.tensors), ("operator", names.operators))
+    ]
+    other = routines(partition(renamed_graph(graph, Names(*backwards)), machine))
+    assert [*map(nameless, other)] == [*map(nameless, routines(partition(graph, machine)))]
 
 
 def test_layers_that_lie_in_another_way_do_not_share() -> None:
