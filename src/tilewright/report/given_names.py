@@ -36,10 +36,10 @@ class _OrSame(dict[str, str]):
 
 
 def _unique(names: Iterable[str], given: Mapping[str, str]) -> Mapping[str, str]:
-    """The given name of each, with a number behind it where that is taken: files may give a name twice.
+    """The given names, with a number behind those that are taken: files may give a name twice.
 
     >>> _unique(["matmul", "add", "t_1"], {"matmul": "layer", "add": "layer"})
-    {'matmul': 'layer', 'add': 'layer@2', 't_1': 't_1'}
+    {'matmul': 'layer', 'add': 'layer@2'}
     """
     every = dict.fromkeys(names)
     taken = every.keys() - given.keys()

@@ -80,6 +80,7 @@ def alternative_text(alternative: Alternative) -> str:
 def loss_text(rejected: Rejected) -> str:
     """Why an alternative lost; of micro kernels it begins with the operator.
 
+    >>> from tilewright.plan.reasons import LossReason
     >>> loss_text(Rejected(OnePart("k"), 4, 16, "blocks", LossReason(Defeat.FEW_BLOCKS)))
     'too few blocks for threads'
     """
