@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.algorithms import problems
 from tests.support.graphs import random
 from tilewright import compiler
+from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolution import convolution
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.algorithms import registry
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
 from tilewright.plan.reasons import OtherAlgorithm
-from tilewright.plan.whole_model import algorithm_choice
+from tilewright.plan.whole_model import algorithm_choice, algorithm_prices
 from tilewright.report.explain import explain
 
 MACHINE = Machine.named("x86-64-v3")
@@ -75,8 +78,8 @@ def test_equal_layers_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = product(64, 48, 48)
     with_algorithms(monkeypatch, COPIED)
     asked: list[Any] = []
-    partition = algorithm_choice.partition
-    monkeypatch.setattr(algorithm_choice, "partition", lambda *given, **more: asked.append(given) or partition(*given, **more))
+    partition = algorithm_prices.partition
+    monkeypatch.setattr(algorithm_prices, "partition", lambda *given, **more: asked.append(given) or partition(*given, **more))
     compiler.plan(graph, MACHINE)
     assert len(asked) == 4, "the second layer ends in an output, which keeps its shape"
 
@@ -100,3 +103,42 @@ def test_an_expansion_of_another_shape_is_a_bug(monkeypatch: pytest.MonkeyPatch)
     with_algorithms(monkeypatch, Algorithm("wrong", Accuracy.SAME, is_matrix_product, wrong))
     with pytest.raises(Exception, match="wrong makes"):
         compiler.plan(product(8, 4, 12), MACHINE)
+
+
+def neighbours(*, both: bool) -> Graph:
+    """A product over pixels, and with `both` filters channel by channel behind it, between maps."""
+    builder = Builder("neighbours")
+    y = builder.map("abs", builder.input("x", (1, 32, 28, 28), "float32"))
+    for weights, group, pad in (((192, 32, 1, 1), 1, 0), ((192, 1, 3, 3), 192, 1))[: 1 + both]:
+        window = window_of((28, 28), weights[2:], where="Conv", pads=(pad,) * 4)
+        w = builder.constant(random(*weights))
+        y = builder.map("relu", builder.record(convolution, y, w, window, group, kind="conv"))
+    return builder.graph((builder.reduce("mean", y, (2, 3)).name,))
+
+
+def chosen_for(graph: Graph, operator: str, machine: Machine) -> str:
+    """The algorithm that is none of those that lost."""
+    rewritten = compiler.rewrite(graph, compiler.REWRITES)
+    problem = next(one for one in problems(rewritten) if one.operator.name == operator)
+    rejected = compiler.choose(rewritten, machine).rejected[operator]
+    lost = {one.alternative.algorithm for one in rejected}
+    (found,) = {algorithm.name for algorithm in registry.applicable(problem)} - lost
+    return found
+
+
+def test_what_is_best_alone_gives_way_where_a_pair_is_fused() -> None:
+    """Rows of pixels divide where the filters behind look at neighbours, so that the result would be stored between them."""
+    machine = Machine.named("zen5")
+    assert chosen_for(neighbours(both=False), "conv", machine) == "pointwise"
+    assert chosen_for(neighbours(both=True), "conv", machine) == "as written"
+    plan = compiler.plan(neighbours(both=True), machine)
+    fused = next(one for one in plan.plans if any(operator.name == "conv" for operator in one.chain.operators))
+    assert len(fused.chain.operators) > 2
+
+
+def test_alternatives_whose_arithmetic_alone_is_slower_are_not_planned() -> None:
+    rewritten = compiler.rewrite(neighbours(both=True), compiler.REWRITES)
+    rejected = compiler.choose(rewritten, MACHINE).rejected["conv_2"]
+    bounds = [one for one in rejected if one.reason.is_bound]
+    assert bounds
+    assert all(one.figure > 0 for one in bounds)

@@ -12,7 +12,7 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import Parameter
-from tilewright.graph.types import Constant, Graph, Operator
+from tilewright.graph.types import Constant, Graph, Operator, Tensor
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -52,7 +52,7 @@ def split(graph: Graph) -> tuple[Graph, Graph]:
     results = tuple(operator.write.tensor for operator in operators if operator.write.tensor in read)
     constant = DeadCode().run(replace(graph, name=f"{graph.name}_constants", inputs=(), outputs=results))
     types = {tensor.name: tensor for tensor in graph.tensors}
-    unknown = ((name, _unread(types[name].shape, types[name].dtype)) for name in results)
+    unknown = ((name, unread(types[name])) for name in results)
     return constant, with_operators(replace(graph, constants=(*graph.constants, *unknown)), remaining)
 
 
@@ -67,9 +67,10 @@ def evaluated(graph: Graph, names: Iterable[str]) -> dict[str, Array]:
     return values
 
 
-def _unread(shape: tuple[Any, ...], dtype: str) -> Constant:
+def unread(tensor: Tensor) -> Constant:
     """A constant whose values nobody knows yet."""
-    return Constant(np.broadcast_to(np.ones((), dtype), shape), has_values=False)
+    shape: tuple[Any, ...] = tensor.shape
+    return Constant(np.broadcast_to(np.ones((), tensor.dtype), shape), has_values=False)
 
 
 def _is_constant(operator: Operator, known: Collection[str]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from tilewright.graph.types import Chain, Operator
 from tilewright.plan.decisions.micro_kernel import RankedKernels
@@ -57,13 +57,10 @@ def _storage(chain: Chain, candidate: Candidate) -> Storage:
     return Storage.RECOMPUTE if recomputes(chain, candidate.outer_loops) else Storage.KEEP
 
 
-def lost_algorithms(operator: Operator, chosen: str, seconds: Mapping[str, float]) -> Iterator[Rejected]:
-    """The algorithms of an operator that lost to the chosen one, by the times of their plans: infinite without a plan."""
-    for name, time in seconds.items():
-        if name != chosen and time < float("inf"):
-            yield Rejected(
-                OtherAlgorithm(name, operator.name), time, seconds[chosen], "s", LossReason(Defeat.SLOWER_THAN, chosen)
-            )
+def lost_algorithm(operator: Operator, name: str, time_s: float, winner: str, winner_s: float, is_bound: bool) -> Rejected:
+    """An algorithm of an operator that lost to another one, by the times of their plans, or by the least that it can cost."""
+    reason = LossReason(Defeat.SLOWER_THAN, winner, is_bound)
+    return Rejected(OtherAlgorithm(name, operator.name), time_s, winner_s, "s", reason)
 
 
 def lost_kernels(context: CostContext, ranked: RankedKernels) -> Iterator[Rejected]:

@@ -1,32 +1,27 @@
 """Choice of algorithms: every operator that can be computed in several ways is planned in each, and the cheapest is taken.
 
 A way is priced with the maps behind the operator (bias, activation, sum with a shortcut), which become epilogues of its sums or
-passes of their own; what an algorithm makes of constants is no part of a call. Equal questions are asked once.
+passes. An alternative whose arithmetic alone takes longer is not planned. Then neighbours are looked at as pairs: the cheapest
+ways of two operators may be such that the two cannot be fused, while others save the tensor in between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
+from math import prod
 
-import numpy as np
-
-from tilewright.errors import PlanningError, UnsupportedOperation
-from tilewright.graph.rewrites.constant_part import constant_operators, split
-from tilewright.graph.types import Constant, Graph, Operator, Tensor
+from tilewright.graph.types import Graph, Operator, Tensor, element_bytes, planned_extent
 from tilewright.machine.machine import Machine
+from tilewright.plan.algorithms import as_written
 from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.expansion import expanded
 from tilewright.plan.algorithms.registry import applicable
-from tilewright.plan.canonical import canonical_form
-from tilewright.plan.chains import make_chain
 from tilewright.plan.model.coefficients import coefficients_for
-from tilewright.plan.search.rejected import lost_algorithms
+from tilewright.plan.search.rejected import lost_algorithm
 from tilewright.plan.types import ModelPlan, Rejected
-from tilewright.plan.whole_model.partition import partition
-
-Simplified = Callable[[Graph, frozenset[str]], Graph]
-"""Rewrites of a graph after expansion; inputs and results in the set keep their shapes."""
+from tilewright.plan.whole_model.algorithm_prices import NO_PLAN, AlgorithmPrices, Algorithms, PartTime, Simplified
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,103 +43,140 @@ class Chosen:
 def choose_algorithms(graph: Graph, machine: Machine, simplified: Simplified, *, fuse: bool | None = None) -> Chosen:
     """Expand every operator by the cheapest of the algorithms that apply to it.
 
-    `simplified` is run on every expanded graph; `fuse` is that of `partition`, by which alternatives are planned.
+    `simplified` is run on every expanded graph; `fuse` is that of `partition`, by which alternatives are planned. Operators that
+    depend on constants alone are evaluated as they are written.
     """
-    choice = _Choice(graph, machine, simplified, fuse)
+    choice = _Choice(graph, machine, AlgorithmPrices(graph, machine, simplified, fuse))
     for operator in graph.operators:
         choice.choose(operator)
-    if not choice.algorithms:
-        return Chosen(graph, choice.rejected)
-    whole = expanded(graph, choice.algorithms, choice.constants, machine)
-    return Chosen(simplified(whole, choice.ends), choice.rejected)
+    if fuse is not False:
+        choice.choose_pairs()
+    others = {name: algorithm for name, algorithm in choice.chosen.items() if algorithm != as_written.ALGORITHM}
+    if others:
+        whole = expanded(graph, others, choice.prices.constants, machine)
+        graph = simplified(whole, frozenset((*graph.inputs, *graph.outputs)))
+    return Chosen(graph, {name: tuple(offers.rejected()) for name, offers in choice.offers.items()})
+
+
+@dataclass(slots=True)
+class _Offers:
+    """The algorithms of an operator with the times of it and of the maps behind it."""
+
+    operator: Operator
+    times: dict[Algorithm, PartTime]
+    least_s: dict[Algorithm, float]
+    """On one thread, by arithmetic alone."""
+    best: Algorithm
+
+    def rejected(self) -> Iterator[Rejected]:
+        """The algorithms that lost."""
+        for algorithm, time in self.times.items():
+            if algorithm != self.best and time != NO_PLAN:
+                winner_s = self.times[self.best].cores_s
+                yield lost_algorithm(self.operator, algorithm.name, time.cores_s, self.best.name, winner_s, time.is_bound)
 
 
 @dataclass(slots=True)
 class _Choice:
     graph: Graph
     machine: Machine
-    simplified: Simplified
-    fuse: bool | None
-    constants: frozenset[str] = frozenset()
-    """Tensors that do not change between calls."""
-    ends: frozenset[str] = frozenset()
-    """Inputs and outputs of the whole graph."""
+    prices: AlgorithmPrices
     tensors: dict[str, Tensor] = field(default_factory=dict)
     readers: dict[str, list[Operator]] = field(default_factory=dict)
-    algorithms: dict[str, Algorithm] = field(default_factory=dict)
-    """By operator, of those that are expanded."""
-    rejected: dict[str, tuple[Rejected, ...]] = field(default_factory=dict)
-    seconds: dict[Hashable, float] = field(default_factory=dict)
-    """By structure of a part of the graph and the algorithm: the time of its plan."""
+    chosen: dict[str, Algorithm] = field(default_factory=dict)
+    offers: dict[str, _Offers] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        made = (operator.write.tensor for operator in constant_operators(self.graph))
-        self.constants = frozenset((*(name for name, _ in self.graph.constants), *made))
-        self.ends = frozenset((*self.graph.inputs, *self.graph.outputs))
         self.tensors = {tensor.name: tensor for tensor in self.graph.tensors}
         for operator in self.graph.operators:
             for tensor in dict.fromkeys(access.tensor for access in operator.reads):
                 self.readers.setdefault(tensor, []).append(operator)
 
     def choose(self, operator: Operator) -> None:
-        """Keep the cheapest algorithm of an operator, and what the others cost; constants are computed as they are written."""
-        if operator.write.tensor in self.constants:
+        """Keep the cheapest algorithm of an operator."""
+        if operator.write.tensor in self.prices.constants:
             return
-        algorithms = applicable(Problem(operator, self.tensors, self.constants, self.machine))
-        if len(algorithms) < 2:
-            self._take(operator, algorithms)
-            return
-        seconds = {algorithm.name: self._seconds(operator, algorithm) for algorithm in algorithms}
-        best = min(algorithms, key=lambda algorithm: seconds[algorithm.name])
-        self._take(operator, (best,))
-        self.rejected[operator.name] = tuple(lost_algorithms(operator, best.name, seconds))
+        algorithms = applicable(Problem(operator, self.tensors, self.prices.constants, self.machine))
+        if len(algorithms) > 1:
+            self.offers[operator.name] = self._offers(operator, algorithms)
+            self.chosen[operator.name] = self.offers[operator.name].best
+        elif algorithms:
+            self.chosen[operator.name] = algorithms[0]
 
-    def _take(self, operator: Operator, algorithms: Sequence[Algorithm]) -> None:
-        for algorithm in algorithms:
-            if algorithm.name != AS_WRITTEN:
-                self.algorithms[operator.name] = algorithm
+    def _offers(self, operator: Operator, algorithms: Sequence[Algorithm]) -> _Offers:
+        """Every algorithm with its time, or the least it takes where that is more than the best plan takes on one thread."""
+        part = self.prices.part((operator, *self._maps_behind(operator)))
+        times = {algorithm: self.prices.least_time(part, {operator.name: algorithm}) for algorithm in algorithms}
+        planned: dict[Algorithm, PartTime] = {}
+        for algorithm in sorted(algorithms, key=lambda algorithm: times[algorithm].thread_s):
+            if all(times[algorithm].thread_s < time.thread_s for time in planned.values()):
+                planned[algorithm] = self.prices.time(part, {operator.name: algorithm})
+        least_s = {algorithm: time.thread_s for algorithm, time in times.items()}
+        return _Offers(operator, times | planned, least_s, min(planned, key=lambda algorithm: planned[algorithm]))
 
-    def _seconds(self, operator: Operator, algorithm: Algorithm) -> float:
-        """The time of an operator by an algorithm and of the maps behind it, on all cores; infinite where it has no plan."""
-        part = self._part((operator, *self._maps_behind(operator)))
-        ends = self.ends & {*part.inputs, *part.outputs}
-        chain = make_chain(part, part.operators)
-        key = canonical_form(chain), tuple(tensor.name in ends for tensor in chain.tensors), algorithm.name
-        if key not in self.seconds:
-            self.seconds[key] = self._planned_seconds(part, {operator.name: algorithm}, ends)
-        return self.seconds[key]
+    def choose_pairs(self) -> None:
+        """Choose other algorithms for neighbours where these save more by fusion than they cost; each operator once."""
+        taken: set[str] = set()
+        for first in self.offers.values():
+            maps = tuple(self._maps_behind(first.operator))
+            second = self._reader_behind((first.operator, *maps)[-1])
+            if second is None or taken & {first.operator.name, second.operator.name}:
+                continue
+            if self._choose_pair(first, maps, second):
+                taken |= {first.operator.name, second.operator.name}
 
-    def _planned_seconds(self, part: Graph, algorithms: Mapping[str, Algorithm], ends: frozenset[str]) -> float:
-        try:
-            whole = self.simplified(expanded(part, algorithms, self.constants, self.machine), ends)
-            planned = partition(split(whole)[1], self.machine, fuse=self.fuse)
-        except (PlanningError, UnsupportedOperation):
-            return float("inf")
-        call_s = coefficients_for(self.machine).call_s
-        return sum(plan.price.on(self.machine.cores) - call_s for plan in planned.plans) + call_s
+    def _choose_pair(self, first: _Offers, maps: tuple[Operator, ...], second: _Offers) -> bool:
+        """Take other ways to compute two neighbours where these are cheaper as a part of the graph.
 
-    def _part(self, operators: tuple[Operator, ...]) -> Graph:
-        """Operators of the graph as a graph: what they read of others is its inputs and constants."""
-        written = dict.fromkeys(operator.write.tensor for operator in operators)
-        read = dict.fromkeys(access.tensor for operator in operators for access in operator.reads)
-        outside = [name for name in read if name not in written]
-        constants = tuple((name, _unread(self.tensors[name])) for name in outside if name in self.constants)
-        inputs = tuple(name for name in outside if name not in self.constants)
-        tensors = tuple(self.tensors[name] for name in (*outside, *written))
-        return Graph(self.graph.name, tensors, operators, inputs, (operators[-1].write.tensor,), constants)
+        They are ways that one chain can hold, and that cost no more than the best alone but for the tensor in between. Of these
+        the cheapest alone is planned.
+        """
+        part = self.prices.part((first.operator, *maps, second.operator, *self._maps_behind(second.operator)))
+        saved_s = self._moving_seconds((first.operator, *maps)[-1].write.tensor)
+        limit_s = first.times[first.best].thread_s + second.times[second.best].thread_s
+
+        def ways(pair: tuple[Algorithm, Algorithm]) -> Algorithms:
+            return dict(zip((first.operator.name, second.operator.name), pair, strict=True))
+
+        others = [
+            pair
+            for pair in product(first.times, second.times)
+            if pair != (first.best, second.best)
+            and first.times[pair[0]].thread_s + second.times[pair[1]].thread_s - saved_s < limit_s
+            and first.least_s[pair[0]] + second.least_s[pair[1]] < limit_s
+            and self.prices.may_be_one_chain(part, ways(pair))
+        ]
+        if not others:
+            return False
+        other = min(others, key=lambda pair: first.times[pair[0]].thread_s + second.times[pair[1]].thread_s)
+        best_s, other_s = (self.prices.time(part, ways(pair)).cores_s for pair in ((first.best, second.best), other))
+        if other_s * coefficients_for(self.machine).least_gain >= best_s:
+            return False
+        first.best, second.best = other
+        self.chosen |= ways(other)
+        return True
+
+    def _moving_seconds(self, tensor: str) -> float:
+        """The time of writing a tensor to where it fits and reading it back, on one thread: what fusion may save."""
+        between = self.tensors[tensor]
+        size_bytes = element_bytes(between.dtype) * prod(map(planned_extent, between.shape))
+        behind = self.machine.levels[1:] or self.machine.levels
+        level = next((level for level in behind if level.usable_bytes >= size_bytes), behind[-1])
+        return 2 * size_bytes / level.bandwidth_bytes_per_s
+
+    def _reader_behind(self, operator: Operator) -> _Offers | None:
+        """The only reader of a result, if it has several algorithms."""
+        reader = self._only_reader(operator)
+        return self.offers.get(reader.name) if reader is not None else None
 
     def _maps_behind(self, operator: Operator) -> Iterator[Operator]:
         """The maps that follow an operator, as long as each is the only reader of the result before it."""
-        readers = self.readers.get(operator.write.tensor, [])
-        if len(readers) == 1 and operator.write.tensor not in self.ends and readers[0].is_map():
-            yield readers[0]
-            yield from self._maps_behind(readers[0])
+        reader = self._only_reader(operator)
+        if reader is not None and reader.is_map():
+            yield reader
+            yield from self._maps_behind(reader)
 
-
-AS_WRITTEN = "as written"
-
-
-def _unread(tensor: Tensor) -> Constant:
-    """A constant of which only the shape and the type are known."""
-    shape = tuple(extent for extent in tensor.shape if isinstance(extent, int))
-    return Constant(np.broadcast_to(np.ones((), tensor.dtype), shape), has_values=False)
+    def _only_reader(self, operator: Operator) -> Operator | None:
+        tensor = operator.write.tensor
+        readers: Sequence[Operator] = self.readers.get(tensor, ())
+        return readers[0] if len(readers) == 1 and tensor not in self.graph.outputs else None

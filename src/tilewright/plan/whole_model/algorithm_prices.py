@@ -1,0 +1,147 @@
+"""Prices of algorithms: a part of a graph, expanded by some algorithms, is planned as a graph of its own.
+
+What an algorithm makes of constants is no part of a call. Inputs and results of a part that are tensors between operators of the
+whole graph may change their shapes as they may there. Equal questions are asked once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tilewright.errors import PlanningError, UnsupportedOperation
+from tilewright.graph.rewrites.constant_part import constant_operators, split, unread
+from tilewright.graph.types import Graph, Operator
+from tilewright.kernels import registry
+from tilewright.machine.machine import Machine
+from tilewright.plan.algorithms.definition import Algorithm
+from tilewright.plan.algorithms.expansion import expanded
+from tilewright.plan.canonical import canonical_form
+from tilewright.plan.chains import make_chain
+from tilewright.plan.decisions.micro_kernel import chain_context
+from tilewright.plan.decisions.scalar_loop import is_scalar_loop
+from tilewright.plan.model.coefficients import coefficients_for
+from tilewright.plan.model.cost import measure
+from tilewright.plan.whole_model.partition import partition
+
+Algorithms = Mapping[str, Algorithm]
+"""By operator."""
+Simplified = Callable[[Graph, frozenset[str]], Graph]
+"""Rewrites of a graph after expansion; inputs and results in the set keep their shapes."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PartTime:
+    """The time of a part of a graph by its plan, or the least that it takes; infinite where it has no plan."""
+
+    cores_s: float
+    """On all cores, with everything that a plan costs: by it alternatives compete."""
+    thread_s: float
+    """On one thread, where it is known how much less time the work takes elsewhere."""
+    is_bound: bool = False
+
+
+NO_PLAN = PartTime(float("inf"), float("inf"))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Operators of a graph with one result, as a graph."""
+
+    graph: Graph
+    ends: frozenset[str]
+    """Those of its inputs and results that are inputs and outputs of the whole."""
+
+    def structure(self) -> Hashable:
+        """What parts of equal prices have in common."""
+        chain = make_chain(self.graph, self.graph.operators)
+        return canonical_form(chain), tuple(tensor.name in self.ends for tensor in chain.tensors)
+
+
+@dataclass(slots=True)
+class AlgorithmPrices:
+    """The times of parts of a graph on all cores, by the algorithms of their operators."""
+
+    graph: Graph
+    machine: Machine
+    simplified: Simplified
+    fuse: bool | None
+    constants: frozenset[str] = frozenset()
+    """Tensors that do not change between calls."""
+    planned: dict[Hashable, PartTime] = field(default_factory=dict)
+    bounds: dict[Hashable, PartTime] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        made = (operator.write.tensor for operator in constant_operators(self.graph))
+        self.constants = frozenset((*(name for name, _ in self.graph.constants), *made))
+
+    def part(self, operators: Sequence[Operator]) -> Part:
+        """Operators of the graph: what they read of others is its inputs and constants."""
+        written = dict.fromkeys(operator.write.tensor for operator in operators)
+        read = dict.fromkeys(access.tensor for operator in operators for access in operator.reads)
+        outside = [name for name in read if name not in written]
+        constants = tuple((name, unread(self.graph.tensor(name))) for name in outside if name in self.constants)
+        inputs = tuple(name for name in outside if name not in self.constants)
+        tensors = tuple(self.graph.tensor(name) for name in (*outside, *written))
+        result = operators[-1].write.tensor
+        part = Graph(self.graph.name, tensors, tuple(operators), inputs, (result,), constants)
+        return Part(part, frozenset((*self.graph.inputs, *self.graph.outputs)) & {*inputs, result})
+
+    def time(self, part: Part, algorithms: Algorithms) -> PartTime:
+        """The time of a part by its plan."""
+        key = part.structure(), _names(part, algorithms)
+        if key not in self.planned:
+            self.planned[key] = self._planned_time(part, algorithms)
+        return self.planned[key]
+
+    def least_time(self, part: Part, algorithms: Algorithms) -> PartTime:
+        """What a part costs at least: the arithmetic of its sums of products, and the maps that make what these read.
+
+        Maps behind a sum may be computed in its registers. Nothing is searched.
+        """
+        key = part.structure(), _names(part, algorithms)
+        if key not in self.bounds:
+            thread_s = self._least_seconds(self._expanded(part, algorithms))
+            self.bounds[key] = PartTime(thread_s / self.machine.cores, thread_s, is_bound=True)
+        return self.bounds[key]
+
+    def may_be_one_chain(self, part: Part, algorithms: Algorithms) -> bool:
+        """Whether no tensor inside a part has to be stored as a whole because several axes walk one dimension of it."""
+        operators = self._expanded(part, algorithms).operators
+        return all(index.is_axis() or not index.terms for operator in operators[:-1] for index in operator.write.indices)
+
+    def _expanded(self, part: Part, algorithms: Algorithms) -> Graph:
+        whole = self.simplified(expanded(part.graph, algorithms, self.constants, self.machine), part.ends)
+        return split(whole)[1]
+
+    def _planned_time(self, part: Part, algorithms: Algorithms) -> PartTime:
+        try:
+            planned = partition(self._expanded(part, algorithms), self.machine, fuse=self.fuse)
+        except (PlanningError, UnsupportedOperation):
+            return NO_PLAN
+        call_s = coefficients_for(self.machine).call_s
+        cores_s = sum(plan.price.on(self.machine.cores) - call_s for plan in planned.plans) + call_s
+        return PartTime(cores_s, planned.predicted_seconds)
+
+    def _least_seconds(self, graph: Graph) -> float:
+        read = {access.tensor for operator in graph.operators if operator.is_contraction() for access in operator.reads}
+        counted = (operator for operator in graph.operators if operator.is_contraction() or operator.write.tensor in read)
+        return sum(self._computing_seconds(graph, operator) for operator in counted)
+
+    def _computing_seconds(self, graph: Graph, operator: Operator) -> float:
+        """The time of an operator's arithmetic and functions on one core, in one block; 0 where that is not known."""
+        chain, coefficients = make_chain(graph, (operator,)), coefficients_for(self.machine)
+        kernels = registry.for_machine(self.machine)
+        if is_scalar_loop(chain, kernels):
+            return 0.0
+        try:
+            context, _ = chain_context(chain, self.machine, kernels, coefficients)
+        except PlanningError:
+            return 0.0
+        (alone,) = context.chain.operators
+        block = measure(context, alone, context.sizes)
+        return float(block.arithmetic_s + block.functions_s)
+
+
+def _names(part: Part, algorithms: Algorithms) -> Hashable:
+    return tuple(algorithms[operator.name].name if operator.name in algorithms else "" for operator in part.graph.operators)
