@@ -75,7 +75,7 @@ def kernel_work(
         return _dot_work(operator, roles, kernel, machine, sizes, tiles)
 
     full = _step_cycles(machine, kernel.rows, kernel.columns // kernel.lanes)
-    crossing = CROSSING_CYCLES * crossing_share(operator.reads[roles.right], roles.column, kernel, machine)
+    crossing = CROSSING_CYCLES * crossing_share(operator.reads[roles.right], roles.column, kernel, machine, sizes)
     steps: Quantity = 0
     calls: Quantity = 0
     added: Count = 0
@@ -96,12 +96,16 @@ def kernel_work(
     return KernelWork((steps * depth * step_seconds + adding_s) * outer, calls * depth_blocks * outer)
 
 
-def crossing_share(access: Access, column: str | None, kernel: MicroKernel, machine: Machine) -> float:
+def crossing_share(
+    access: Access, column: str | None, kernel: MicroKernel, machine: Machine, sizes: Mapping[str, Count]
+) -> float:
     """The share of vectors of a right operand that lie on two cache lines: windows over its columns begin anywhere in a line.
 
-    All other operands are taken to begin at lines: packing sees to it.
+    Windows overlap: another axis moves by less than the columns reach. All other operands are taken to begin at lines.
     """
-    is_window = any(column in index.axes() and len(index.axes()) > 1 for index in access.indices)
+    moves = (index for index in access.indices if column is not None and column in index.axes())
+    steps = [abs(step) for index in moves for atom, step in index.terms if atom != column]
+    is_window = column is not None and any(np.any(np.less(step, sizes[column])) for step in steps)
     return kernel.vector_bits / (8 * machine.levels[0].line_bytes) if is_window else 0.0
 
 
