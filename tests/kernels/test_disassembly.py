@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.plan.cases import typed
 from tests.support.chains import artifact_of, chain, hand_plan
 from tests.support.kernel_build import COMPILERS, build, command
 from tests.support.operators import contraction, mapping
@@ -32,7 +33,7 @@ MACHINES = {128: "x86-64-v2", 256: "x86-64-v2", 512: "x86-64-v4"}
 INSTRUCTION = re.compile(r"^\s+([0-9a-f]+):\s+(.*)$", re.MULTILINE)
 JUMP = re.compile(r"j[a-z]+\s+([0-9a-f]+)")
 LEAVES = re.compile(r"(notrack )?jmp|ret|ud2")
-ARITHMETIC = re.compile(r"v?(fmadd|mulps|addps|pmaddwd)")
+ARITHMETIC = re.compile(r"v?(fmadd|mulps|addps|pmaddwd|pdpbusd)")
 WIDE = re.compile(r"(?!v?mov[dq]\s).*[xyz]mm")
 """What handles a vector: movd and movq carry general registers, which GCC keeps in vector registers where some are free."""
 ON_STACK = re.compile(r"\(%rsp|-0x[0-9a-f]+\(%rbp")
@@ -175,7 +176,7 @@ def with_epilogue(product: Operator, extents: Mapping[str, int], plain: Plan, ke
     return [hand_plan(chain("ended", [sums, maps]), schedule, plain.machine, kernel)]
 
 
-PLANNED = [kernel for kernel in registered() if kernel.reduction_loops == 1 and kernel.interleave == 1]
+PLANNED = [kernel for kernel in registered() if kernel.reduction_loops == 1]
 
 
 @pytest.mark.parametrize(("kernel", "compiler"), _cases(PLANNED))
@@ -190,7 +191,8 @@ def test_no_vector_goes_through_the_stack_in_generated_code(kernel: MicroKernel,
     schedule = Schedule((*packs, Compute("product")))
     machine = Machine.named(MACHINES[kernel.vector_bits])
     machine = replace(machine, features=machine.features | kernel.features)
-    plain = hand_plan(chain("product", [operator]), schedule, machine, kernel)
+    types = dict(zip("abc", kernel.element_types, strict=True))
+    plain = hand_plan(typed(chain("product", [operator]), types), schedule, machine, kernel)
     artifact = artifact_of([plain, *with_epilogue(operator, extents, plain, kernel)])
     found = functions(build([KernelSource(SourceKind.C, artifact.text)], artifact.features, compiler, FLAGS))
     codes = [code for name, code in found.items() if "_strided" not in name]
