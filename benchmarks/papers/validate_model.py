@@ -51,6 +51,7 @@ from tilewright.plan.model.movement import schedule_movements
 from tilewright.plan.model.working_set import working_set_elements
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule, Storage
 from tilewright.plan.types import ModelPlan
+from tilewright.plan.whole_model.layouts import with_layouts
 from tilewright.tune.cache_simulator import CacheLevel
 from tilewright.tune.replay import Placement, simulate
 
@@ -154,7 +155,7 @@ def lowered(setting: Setting, tiles: Tiles, rows: int) -> Program:
     tensors = {tensor.name: tensor for one, _ in parts for tensor in one.tensors}
     operators = tuple(operator for one, _ in parts for operator in one.operators)
     graph = Graph("validation", tuple(tensors.values()), operators, ("A", "B", "D"), ("E",))
-    return lower_program(ModelPlan(graph, plans, ()))
+    return lower_program(with_layouts(ModelPlan(graph, plans, ())))
 
 
 def predicted_bytes(setting: Setting, tiles: Tiles) -> int:

@@ -20,6 +20,7 @@ from tilewright.plan.layout import panels
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Floor, ModelPlan, OperatorPlan, Plan, Price
+from tilewright.plan.whole_model.layouts import with_layouts
 
 
 def gemm_chain(extents: Mapping[str, Extent], *, batch: bool = False, middle: str = "", suffix: str = "") -> Chain:
@@ -84,7 +85,7 @@ def artifact_of(plans: Sequence[Plan], constants: Mapping[str, np.ndarray] | Non
     inputs = tuple(dict.fromkeys(name for plan in plans for name in plan.chain.inputs if name not in dict(values)))
     outputs = tuple(plan.chain.output for plan in plans)
     graph = Graph("test", tuple(tensors.values()), operators, inputs, outputs, values)
-    return emit_program(lower_program(ModelPlan(graph, tuple(map(decided, plans)), ())))
+    return emit_program(lower_program(with_layouts(ModelPlan(graph, tuple(map(decided, plans)), ()))))
 
 
 def row_panels(kernel: MicroKernel, middle: str, row_tile: int) -> Schedule:

@@ -25,6 +25,7 @@ from tilewright.plan.types import (
     Rejected,
     TermKind,
 )
+from tilewright.plan.whole_model.layouts import with_layouts
 
 MACHINE = Machine(
     name="paper-machine",
@@ -98,7 +99,7 @@ def model_plan(*plans: Plan, cuts: tuple[Cut, ...] = ()) -> ModelPlan:
     """The chains as one model."""
     chain = plans[0].chain
     graph = Graph("attention", chain.tensors, chain.operators, chain.inputs, (chain.output,))
-    return ModelPlan(graph, plans, cuts)
+    return with_layouts(ModelPlan(graph, plans, cuts))
 
 
 def many_rejected(count: int) -> tuple[Rejected, ...]:

@@ -18,7 +18,7 @@ from tilewright.codegen.loop_nest import FLOAT_BYTES, LoopNest, PackedConstant
 from tilewright.codegen.lower.chain import lower
 from tilewright.codegen.lower.partial_results import extent_value, partial_buffers
 from tilewright.codegen.lower.plan_comment import header
-from tilewright.codegen.lower.storage import Stored, spread_strides
+from tilewright.codegen.lower.storage import Stored, strides_of
 from tilewright.codegen.structure import code_structure
 from tilewright.codegen.workspace import Workspace, allocations, arranged, hints, shared_name
 from tilewright.errors import DTypeError
@@ -27,6 +27,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.registry import dialect_for, registered
+from tilewright.plan.layout import Layout
 from tilewright.plan.regions.gathered_reads import lookups_of
 from tilewright.plan.schedule import Pack
 from tilewright.plan.types import ModelPlan, Plan
@@ -66,7 +67,7 @@ def lower_program(model_plan: ModelPlan) -> Program:
     signature = _signature(model_plan, unit)
     tensors = {tensor.name: tensor for tensor in graph.tensors}
     stored = {tensor: _argument(tensors[tensor], unit) for tensor in _argument_names(model_plan)}
-    stored |= {plan.chain.output: _between(plan, tensors[plan.chain.output]) for plan in _between_chains(model_plan)}
+    stored |= {tensor: _between(tensors[tensor], layout) for tensor, layout in model_plan.layouts}
     kinds = _kinds(model_plan, signature, stored)
     lowered = [
         (replace(nest, lookups_before=before, structure=(kind, number)), plan)
@@ -243,15 +244,9 @@ def _argument(tensor: Tensor, unit: Mapping[str, int]) -> Stored:
     return Stored(names.identifier(tensor.name), tuple(strides), (0,) * len(strides), dtype=tensor.dtype)
 
 
-def _between(plan: Plan, tensor: Tensor) -> Stored:
+def _between(tensor: Tensor, layout: Layout) -> Stored:
     sizes = tuple(extent_value(extent) for extent in tensor.shape)
-    strides = spread_strides(sizes, plan.execution.set_period_bytes)
-    return Stored(names.identifier(tensor.name), strides, (0,) * len(sizes), dtype=tensor.dtype)
-
-
-def _between_chains(model_plan: ModelPlan) -> tuple[Plan, ...]:
-    """The chains whose output another chain reads."""
-    return tuple(plan for plan in model_plan.plans if plan.chain.output not in model_plan.graph.outputs)
+    return Stored(names.identifier(tensor.name), strides_of(layout, sizes), (0,) * len(sizes), dtype=tensor.dtype)
 
 
 def _of_chain(plan: Plan, stored: Mapping[str, Stored]) -> dict[str, Stored]:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from tilewright.codegen.expressions import Value, add, evaluated, maximum, round_up
 from tilewright.codegen.loop_nest import FLOAT_BYTES, Buffer, LoopNest, floats_of
 from tilewright.codegen.lower.partial_results import extent_value, partial_buffers
-from tilewright.codegen.lower.storage import CACHE_LINE_FLOATS, elements, spread_strides
+from tilewright.codegen.lower.storage import CACHE_LINE_FLOATS, elements_of
 from tilewright.graph.types import Graph, SymbolicExtent, Tensor
+from tilewright.plan.layout import Layout
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.plan.whole_model.arena import Interval, most_alive, placed, slots
 from tilewright.plan.whole_model.in_place import overwritable
@@ -101,6 +102,7 @@ def allocations(model_plan: ModelPlan, nests: Iterable[tuple[LoopNest, Plan]] = 
 def _between_chains(model_plan: ModelPlan) -> list[Allocation]:
     """What chains leave to later ones, until the last of these has read it."""
     tensors = {tensor.name: tensor for tensor in model_plan.graph.tensors}
+    layouts = dict(model_plan.layouts)
     last = {tensor: number for number, plan in enumerate(model_plan.plans) for tensor in plan.chain.inputs}
     found: list[Allocation] = []
     home: dict[str, int] = {}
@@ -109,18 +111,18 @@ def _between_chains(model_plan: ModelPlan) -> list[Allocation]:
         if output in model_plan.graph.outputs:
             continue
         end = last.get(output, number)
-        over = next((home[t] for t in overwritable(plan.chain) if t in home and found[home[t]].last == number), None)
+        able = (t for t in overwritable(plan.chain) if t in home and layouts[t] == layouts[output])
+        over = next((home[t] for t in able if found[home[t]].last == number), None)
         home[output] = len(found) if over is None else over
         if over is None:
-            found.append(Allocation((output,), _floats(plan, tensors[output]), number, end))
+            found.append(Allocation((output,), _floats(layouts[output], tensors[output]), number, end))
         else:
             found[over] = replace(found[over], names=(*found[over].names, output), last=end)
     return found
 
 
-def _floats(plan: Plan, tensor: Tensor) -> Value:
-    shape = tuple(map(extent_value, tensor.shape))
-    return floats_of(elements(shape, spread_strides(shape, plan.execution.set_period_bytes)), tensor.dtype)
+def _floats(layout: Layout, tensor: Tensor) -> Value:
+    return floats_of(elements_of(layout, tuple(map(extent_value, tensor.shape))), tensor.dtype)
 
 
 def shared_name(chain: int, buffer: Buffer) -> str:

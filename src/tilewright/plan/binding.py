@@ -65,6 +65,7 @@ def bound_model(model_plan: ModelPlan, names: Names) -> ModelPlan:
         graph=renamed_graph(model_plan.graph, names),
         plans=tuple(bound_plan(plan, chain, names) for plan, chain in zip(model_plan.plans, chains, strict=True)),
         cuts=tuple(bound_cut(cut, names) for cut in model_plan.cuts),
+        layouts=tuple((names.tensors[tensor], layout) for tensor, layout in model_plan.layouts),
     )
 
 

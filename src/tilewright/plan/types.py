@@ -8,6 +8,7 @@ from enum import StrEnum
 from tilewright.graph.types import Chain, Constant, Graph
 from tilewright.machine.machine import Machine
 from tilewright.plan.execution import Execution, KernelCalls
+from tilewright.plan.layout import Layout
 from tilewright.plan.reasons import Alternative, CutReason, KeyLimit, LossReason, PriceNote, WholeGroup
 from tilewright.plan.schedule import Schedule
 
@@ -254,6 +255,8 @@ class ModelPlan:
     """What depends on constants alone. Its outputs are constants of `graph`, whose values it gives when a kernel is loaded."""
     given: tuple[tuple[str, Constant], ...] = ()
     """The constants of the graph that was asked for, before it was rewritten."""
+    layouts: tuple[tuple[str, Layout], ...] = ()
+    """Of the tensors between chains; the graph knows none, and inputs and outputs lie as the caller has them."""
 
     @property
     def machine(self) -> Machine:

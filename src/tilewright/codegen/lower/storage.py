@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import count
 
 from tilewright.codegen.expressions import Value, add, multiply, round_up, subtract
-from tilewright.codegen.loop_nest import Gather, Range, View
+from tilewright.codegen.loop_nest import FLOAT_BYTES, Gather, Range, View
+from tilewright.errors import InternalError
 from tilewright.graph.index import Index
 from tilewright.graph.types import Access
+from tilewright.plan.layout import Layout
+from tilewright.plan.row_padding import LINE_BYTES, spread_padding
 
-LINE_BYTES = 64
-"""Alignment of buffers, and of the contract of micro kernels."""
-CACHE_LINE_FLOATS = LINE_BYTES // 4
+CACHE_LINE_FLOATS = LINE_BYTES // FLOAT_BYTES
+"""Buffers begin with a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,29 +56,30 @@ def spread_strides(sizes: tuple[Value, ...], period_bytes: int, multiple: int = 
     >>> [spread_strides(sizes, 4096) for sizes in ((4, 64), (4, 80), (4, 8), (64,))]
     [(80, 1), (80, 1), (8, 1), (1,)]
     """
-    if not period_bytes:
-        return dense_strides(sizes, 0, multiple)
     row = round_up(sizes[-1], multiple) if len(sizes) > 1 else 1
-    if not isinstance(row, int):
-        return dense_strides(sizes, CACHE_LINE_FLOATS, multiple)
-    lines, rest = divmod(row, CACHE_LINE_FLOATS)
-    padding = 0 if rest else spread_lines(lines, period_bytes // LINE_BYTES) - lines
-    return dense_strides(sizes, padding * CACHE_LINE_FLOATS, multiple)
+    return dense_strides(sizes, spread_padding(row if isinstance(row, int) else None, FLOAT_BYTES, period_bytes), multiple)
 
 
-def spread_lines(lines: int, sets: int) -> int:
-    """The least stride, in lines, at which neither a column of lines nor a block of long rows meets in few sets of a cache.
+def strides_of(layout: Layout, sizes: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Elements between neighbours along every dimension of a tensor whose dimensions are not cut into blocks.
 
-    Numbers of sets are powers of two, so that an odd stride takes a column through all sets. Rows that are longer than the
-    distance to their successors modulo the sets overlap there: twelve rows of eleven lines at a distance of one fill the same
-    set eleven times. At a distance of more than an eighth of the sets, either way, no set gets more than three lines beyond
-    twice its share, whatever the block.
-
-    >>> [spread_lines(lines, 64) for lines in (1, 5, 32, 64, 127, 128)]
-    [1, 5, 33, 73, 137, 137]
+    >>> strides_of(Layout((0, 2, 1)), (2, 3, 5)), strides_of(Layout((0, 1), row_padding=16), (4, "n"))
+    ((15, 1, 3), ('n + 16', 1))
     """
-    least = sets // 8
-    return next(n for n in count(lines | 1, 2) if n <= sets - least or least < n % sets < sets - least)
+    if layout.blocks:
+        raise InternalError(f"a tensor in {layout} has no strides: its dimensions lie in blocks")
+    strides: dict[int, Value] = {}
+    running: Value = 1
+    for dimension in reversed(layout.order):
+        strides[dimension] = running
+        running = multiply(running, add(sizes[dimension], 0 if len(strides) > 1 else layout.row_padding))
+    return tuple(strides[dimension] for dimension in range(len(sizes)))
+
+
+def elements_of(layout: Layout, sizes: tuple[Value, ...]) -> Value:
+    """The elements that such a tensor takes."""
+    strides, order = strides_of(layout, sizes), layout.order
+    return elements(tuple(sizes[dimension] for dimension in order), tuple(strides[dimension] for dimension in order))
 
 
 def elements(sizes: tuple[Value, ...], strides: tuple[Value, ...]) -> Value:

@@ -30,6 +30,7 @@ from tilewright.plan.reasons import Barrier, CannotFuse, CutReason, FewerBlocks,
 from tilewright.plan.regions import gathered_reads as lookups
 from tilewright.plan.search.profitability import can_cost
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price
+from tilewright.plan.whole_model.layouts import with_layouts
 
 Operators = tuple[Operator, ...]
 
@@ -56,7 +57,7 @@ def partition(
     plans = [work.plan(part.operators) for group in work.groups() for part in work.divide(group)]
     plans.sort(key=lambda plan: work.positions[plan.chain.operators[-1].name])
     cuts = (work.cuts[tensor] for plan in plans if (tensor := plan.chain.output) in work.cuts)
-    return ModelPlan(graph, tuple(plans), tuple(cuts))
+    return with_layouts(ModelPlan(graph, tuple(plans), tuple(cuts)))
 
 
 @dataclass(frozen=True, slots=True)
