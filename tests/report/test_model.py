@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
+import numpy as np
 import pytest
 
 from tests.support.models import SMALL, Transformer, encoder, exported_encoder, weights
 from tilewright import compiler
+from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.frontend.tracing.trace import TensorSpec, trace
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolution import convolution
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.plan.canonical import canonical_form
@@ -65,3 +70,14 @@ def test_an_exporters_small_steps_are_planned_as_the_operators_themselves() -> N
     plain, exported = ([len(plan.chain.operators) for plan in planned(form).plans] for form in (False, True))
     assert plain == exported
     assert planned(True).predicted_seconds == pytest.approx(planned().predicted_seconds)
+
+
+def test_algorithms_that_lost_are_listed() -> None:
+    builder = Builder("convolutions")
+    y = builder.input("x", (1, 16, 14, 14), "float32")
+    for _ in range(4):
+        window = window_of((14, 14), (3, 3), where="Conv", pads=(1,) * 4)
+        w = builder.constant(np.ones((16, 16, 3, 3), np.float32))
+        y = builder.map("relu", builder.record(convolution, y, w, window, 1, kind="conv"))
+    text = explain(compiler.plan(builder.graph((y.name,)), Machine.named("x86-64-v3")))
+    assert re.search(r"algorithms  \[\d+\] conv\w* by [a-z0-9 ]+: .* against .*; [a-z0-9 ]+ is faster", text)

@@ -11,7 +11,7 @@ from tilewright.report.execution import execution_lines
 from tilewright.report.layout import columns, section, wrapped
 from tilewright.report.model import arena_lines, explain_model
 from tilewright.report.notation import formula, layout_text, packed_tensor, schedule_rows
-from tilewright.report.reasons import alternative_text, cut_text, limit_text, loss_text, note_text
+from tilewright.report.reasons import cut_text, limit_text, note_text, rejected_text
 
 PAGE_LINES = 60
 MOST_PAGES = 3
@@ -210,17 +210,12 @@ def _fusion(plan: Plan) -> str:
 def _rejected(rejected: tuple[Rejected, ...], room: int) -> list[str]:
     lines: list[str] = []
     for number, entry in enumerate(rejected):
-        more = wrapped(_lost(entry))
+        more = wrapped(rejected_text(entry))
         reserved = 0 if number == len(rejected) - 1 else 1
         if number >= LEAST_REJECTED and len(lines) + len(more) + reserved > room:
             return [*lines, f"and {len(rejected) - number} more"]
         lines += more
     return lines
-
-
-def _lost(entry: Rejected) -> str:
-    figures = f"{units.quantity(entry.figure, entry.unit)} against {units.quantity(entry.winner_figure, entry.unit)}"
-    return f"{alternative_text(entry.alternative)}: {figures}; {loss_text(entry)}"
 
 
 def _cut(cut: Cut) -> list[str]:

@@ -9,11 +9,12 @@ from tilewright.codegen.workspace import arena_bytes
 from tilewright.graph.short_names import short_name
 from tilewright.plan.binding import bound_cut
 from tilewright.plan.canonical import Names, canonical_form
+from tilewright.plan.reasons import OtherAlgorithm
 from tilewright.plan.types import Cut, ModelPlan, Plan
 from tilewright.report import units
 from tilewright.report.layout import columns, section, wrapped
 from tilewright.report.notation import formula
-from tilewright.report.reasons import cut_text
+from tilewright.report.reasons import cut_text, rejected_text
 
 MOST_LINES = 120
 """From so many lines on formulas and schedules are left out."""
@@ -71,7 +72,15 @@ def _text(model_plan: ModelPlan, kinds: tuple[Kind, ...], *, detailed: bool) -> 
     ]
     for number, kind in enumerate(kinds, 1) if detailed else ():
         lines += [*section(f"[{number}]", _details(kind)), ""]
-    return [*lines, *section("not fused", _cuts(model_plan.cuts, kinds))]
+    return [*lines, *section("algorithms", _algorithms(kinds)), *section("not fused", _cuts(model_plan.cuts, kinds))]
+
+
+def _algorithms(kinds: tuple[Kind, ...]) -> Iterator[str]:
+    """The algorithms that lost in the first chain of each kind."""
+    for number, kind in enumerate(kinds, 1):
+        for entry in kind.first.rejected:
+            if isinstance(entry.alternative, OtherAlgorithm):
+                yield from wrapped(f"[{number}] {rejected_text(entry)}")
 
 
 def _table(kinds: tuple[Kind, ...], predicted: float) -> list[str]:

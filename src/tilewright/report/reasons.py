@@ -31,6 +31,7 @@ from tilewright.plan.reasons import (
     WholeGroup,
 )
 from tilewright.plan.types import Cut, Rejected
+from tilewright.report import units
 
 DEFEATS = {
     Defeat.THROUGH_MEMORY: "intermediates go through memory",
@@ -88,6 +89,18 @@ def loss_text(rejected: Rejected) -> str:
     subject = f"{rejected.alternative.operator}: " if isinstance(rejected.alternative, OtherKernel) else ""
     bound = "; the least it can cost" if reason.is_bound else ""
     return f"{subject}{DEFEATS[reason.defeat].format(beside=reason.beside)}{bound}"
+
+
+def rejected_text(rejected: Rejected) -> str:
+    """An alternative that lost, with its figure and the winner's.
+
+    >>> from tilewright.plan.reasons import LossReason
+    >>> reason = LossReason(Defeat.SLOWER_THAN, "pointwise")
+    >>> rejected_text(Rejected(OtherAlgorithm("im2col", "conv"), 2e-6, 1e-6, "s", reason))
+    'conv by im2col: 2.00 us against 1.00 us; pointwise is faster'
+    """
+    figures = f"{units.quantity(rejected.figure, rejected.unit)} against {units.quantity(rejected.winner_figure, rejected.unit)}"
+    return f"{alternative_text(rejected.alternative)}: {figures}; {loss_text(rejected)}"
 
 
 def cut_text(cut: Cut) -> str:

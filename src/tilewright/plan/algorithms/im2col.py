@@ -62,4 +62,4 @@ def _filters_in_rows(roles: ProductRoles, *, name: str, result: str) -> tuple[Op
     return moved(roles, (m, q), read, plain((m, q)), extents((m, q)), "filters", name=name, result=result)
 
 
-ALGORITHM = Algorithm("im2col", Accuracy.SAME, applies, expand)
+ALGORITHM = Algorithm("im2col", Accuracy.REORDERED, applies, expand)
