@@ -8,10 +8,11 @@ import numpy as np
 
 from tilewright.graph.types import Access, Operator
 from tilewright.kernels.registry import prefetches_panels
-from tilewright.plan.arrays import Count, Quantity, either, maximum
+from tilewright.plan.arrays import Condition, Count, Quantity, either, maximum
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.packing_cost import may_pack_ahead
 from tilewright.plan.model.traffic import Footprints, left_bytes, right_bytes, row_stride
+from tilewright.plan.regions.loop_views import ChainView
 
 FEW_ROWS = 4
 """Kernels of so few rows wait for their right operand, from whatever cache it comes."""
@@ -50,10 +51,19 @@ def _is_sliced(context: CostContext, operator: Operator, rows: int) -> bool:
     return fits and may_pack_ahead(context, operator) and prefetches_panels(context.kernels[operator.name])
 
 
-def operands_read_once(context: CostContext) -> frozenset[tuple[str, Access]]:
-    """(operator, read) of all that pass by once."""
-    reads = ((operator.name, operand_read_once(context, operator)) for operator in context.chain.operators)
-    return frozenset((name, access) for name, access in reads if access is not None)
+def has_all_rows(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Condition:
+    """Whether blocks of these tiles have all rows that share slices: a loop over rows would read all panels for each block."""
+    row = context.roles[operator.name].row
+    return row is None or context.kernels[operator.name].rows <= FEW_ROWS or tiles[row] >= context.sizes[row]
+
+
+def operands_read_once(context: CostContext, view: ChainView) -> frozenset[tuple[str, Access]]:
+    """(operator, read) of all that pass by once under a schedule."""
+    reads = ((member, operand_read_once(context, member.operator)) for member in view.operators)
+    found = ((member, access) for member, access in reads if access is not None)
+    return frozenset(
+        (member.operator.name, access) for member, access in found if np.all(has_all_rows(context, member.operator, member.tiles))
+    )
 
 
 def run_seconds(context: CostContext, operator: Operator, block: Footprints, tiles: Mapping[str, Count]) -> Quantity:

@@ -78,7 +78,7 @@ def constant_bytes(context: CostContext, schedule: Schedule) -> int:
 def _fusion_level(context: CostContext, view: ChainView) -> LevelPlan:
     tiles = tuple({(loop.axis, int(member.tiles[loop.axis])): None for member in view.operators for loop in member.loops})
     order = tuple(dict.fromkeys(axis for axis, _ in tiles))
-    used = int(working_set_bytes(view, operands_read_once(context)))
+    used = int(working_set_bytes(view, operands_read_once(context, view)))
     return LevelPlan(context.fusion_level.name, order, tiles, used, context.capacity_bytes)
 
 

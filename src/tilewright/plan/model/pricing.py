@@ -68,7 +68,7 @@ def separate_price(prices: Iterable[Price]) -> Price:
 def spills(context: CostContext, schedule: Schedule) -> PriceTerm:
     """What does not fit the fusion level goes out and comes back once per block of the shared loops."""
     view = view_schedule(context.chain, schedule)
-    excess = max(0, int(working_set_bytes(view, operands_read_once(context))) - context.capacity_bytes)
+    excess = max(0, int(working_set_bytes(view, operands_read_once(context, view))) - context.capacity_bytes)
     shared = int(product(loop.trips for loop in view.operators[0].loops if _is_shared(view, loop)))
     behind = context.machine.levels[context.fusion_position + 1]
     time = context.coefficients.spilling * 2 * excess * shared / behind.bandwidth_bytes_per_s

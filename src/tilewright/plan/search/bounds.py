@@ -14,12 +14,12 @@ from collections.abc import Hashable, Iterator
 import numpy as np
 
 from tilewright.graph.types import Operator
-from tilewright.plan.arrays import Condition, Count, Quantity, product
+from tilewright.plan.arrays import Condition, Count, Quantity, either, product
 from tilewright.plan.chains import axis_names
 from tilewright.plan.model.cost import Block, Work, arithmetic_work, least_work, measure, seconds, useful_seconds
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.masked_work import least_guarded_work
-from tilewright.plan.model.operands_read_once import operand_read_once
+from tilewright.plan.model.operands_read_once import has_all_rows, operand_read_once
 from tilewright.plan.model.working_set import live_bytes
 from tilewright.plan.regions.loop_views import ChainView, OperatorView
 from tilewright.plan.regions.masks import is_plain_mask
@@ -40,9 +40,12 @@ def with_spills(context: CostContext, price: Quantity, used: Quantity) -> Quanti
 def tile_bytes(context: CostContext, operator: Operator, block: Block) -> Count:
     """What an operator's tiles of inputs and outputs take, but for what passes by once."""
     operands, read_once = context.operands[operator.name], operand_read_once(context, operator)
-    kept = [operand.is_write or operand.access != read_once for operand in operands]
+    passes: Condition = read_once is not None and has_all_rows(context, operator, block.tiles)
+    kept = [True if operand.is_write or operand.access != read_once else np.logical_not(passes) for operand in operands]
     tiles = zip(operands, block.footprints.tile, kept, strict=True)
-    return sum(operand.element_bytes * tile for operand, tile, is_kept in tiles if not operand.is_intermediate and is_kept)
+    return sum(
+        operand.element_bytes * either(is_kept, tile, 0) for operand, tile, is_kept in tiles if not operand.is_intermediate
+    )
 
 
 class Bounds:
