@@ -12,7 +12,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.operands_read_once import operand_read_once, run_seconds
+from tilewright.plan.model.operands_read_once import has_all_rows, operand_read_once, run_seconds
 from tilewright.plan.model.traffic import footprints
 from tilewright.plan.planner import plan_chain
 
@@ -37,6 +37,25 @@ def context(spec: str, sizes: dict[str, int]) -> CostContext:
 def test_what_few_rows_read_once_streams(spec: str, sizes: dict[str, int], streams: bool) -> None:
     one = context(spec, sizes)
     assert (operand_read_once(one, one.chain.operators[0]) is not None) == streams
+
+
+def constant_product(rows: int, depth: int) -> CostContext:
+    """x W with constant W."""
+    one = replace(chain_of([contraction("C", "mk,kn->mn", "AB", {"m": rows, "k": depth, "n": 4096})]), constants=("B",))
+    return chain_context(one, MACHINE, for_machine(MACHINE), coefficients_for(MACHINE))[0]
+
+
+@pytest.mark.parametrize(("rows", "depth", "streams"), [(16, 2048, True), (64, 1024, True), (65, 1024, False), (64, 8192, False)])
+def test_constants_stream_past_rows_that_a_cache_holds(rows: int, depth: int, streams: bool) -> None:
+    one = constant_product(rows, depth)
+    assert (operand_read_once(one, one.chain.operators[0]) is not None) == streams
+
+
+def test_a_loop_over_rows_reads_panels_again() -> None:
+    one = constant_product(32, 1024)
+    (operator,) = one.chain.operators
+    assert has_all_rows(one, operator, {"m": 32, "k": 1024, "n": 64})
+    assert not has_all_rows(one, operator, {"m": 6, "k": 1024, "n": 64})
 
 
 def test_blocks_narrower_than_rows_in_memory_cost_runs() -> None:
