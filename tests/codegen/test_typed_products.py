@@ -8,19 +8,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.support.chains import artifact_of, chain, hand_plan
+from tests.support.chains import artifact_of, chain, decided, hand_plan
 from tests.support.operators import contraction
+from tilewright.codegen.program import lower_program
 from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.exactness import INTEGERS
-from tilewright.graph.types import Chain
+from tilewright.graph.types import Chain, Graph, element_bytes, planned_extent
 from tilewright.kernels import for_machine
 from tilewright.kernels.contract import FLOAT32, ElementTypes
 from tilewright.machine import Machine
 from tilewright.plan.layout import panels
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
-from tilewright.plan.types import Plan
+from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime.arrays import dtype_named
 from tilewright.runtime.executable import load
+from tilewright.tune.replay import record
 
 U8_S8: ElementTypes = ("uint8", "int8", "int32")
 BFLOAT16: ElementTypes = ("bfloat16", "bfloat16", "float32")
@@ -60,10 +62,11 @@ def random_plan(random: np.random.Generator, number: int, right: str, types: Ele
 
 def random_inputs(one: Chain, seed: int) -> dict[str, np.ndarray]:
     random = np.random.default_rng(seed)
-    return {name: drawn(random, one.tensor(name).shape, one.tensor(name).dtype) for name in one.inputs}
+    shapes = {name: tuple(map(planned_extent, one.tensor(name).shape)) for name in one.inputs}
+    return {name: drawn(random, shape, one.tensor(name).dtype) for name, shape in shapes.items()}
 
 
-def drawn(random: np.random.Generator, shape: tuple, dtype: str) -> np.ndarray:
+def drawn(random: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     if dtype not in INTEGERS:
         return random.standard_normal(shape, np.float32).astype(dtype_named(dtype))
     limits = np.iinfo(dtype)
@@ -147,3 +150,18 @@ def test_bfloat16_products_are_those_of_widened_operands() -> None:
     (got,) = run([narrow], inputs)
     (expected,) = run([wide], {name: value.astype(np.float32) for name, value in inputs.items()})
     np.testing.assert_array_equal(got.view(np.uint32), expected.view(np.uint32))
+
+
+@pytest.mark.parametrize("types", [U8_S8, BFLOAT16], ids=["u8s8", "bf16"])
+def test_traces_touch_every_line_of_typed_operands_and_of_their_panels(types: ElementTypes) -> None:
+    """Operands begin where lines do, and rows are whole lines."""
+    extents = {"b": 1, "m": 8, "n": 64, "k": 128}
+    kernel = for_machine(Machine.named("x86-64-v2"), element_types=types)[0]
+    plan = plan_of(types, (Pack("f0", 1, panels(kernel.columns, kernel.interleave)), Compute("f0")), extents)
+    graph = Graph("test", plan.chain.tensors, plan.chain.operators, plan.chain.inputs, (plan.chain.output,))
+    touched = record(lower_program(ModelPlan(graph, (decided(plan),), ())))
+    lines = {name: len(np.unique(touched.lines[touched.owners == number])) for number, name in enumerate(touched.buffers)}
+    left, right, result = (element_bytes(one) for one in types)
+    packed = 128 * -(-64 // kernel.columns) * kernel.columns * right // 64
+    assert lines.pop("packed_y0") - packed in (0, 1), "scratch may begin within a line"
+    assert lines == {"x0": 8 * 128 * left // 64, "y0": 128 * right, "z0": 8 * result}
