@@ -26,11 +26,12 @@ import tilewright as tw
 from tilewright.cli import chain_functions
 from tilewright.cli.shapes import TABLE_IV, ChainShape, chain_shape
 from tilewright.codegen.program import lower_program
+from tilewright.graph.types import element_bytes
 from tilewright.machine import Machine
 from tilewright.report import units
 from tilewright.report.layout import columns
 from tilewright.tune.cache_simulator import CacheLevel
-from tilewright.tune.replay import FLOAT_BYTES, simulate
+from tilewright.tune.replay import simulate
 from tilewright_bench.tables.means import geometric_mean
 
 MACHINES = ("zen5", "cascadelake-6240")
@@ -89,7 +90,7 @@ def compared(shape: ChainShape, machine: Machine, *, softmax: bool) -> Compariso
     """Both sides of one chain."""
     fused, unfused = (replayed(shape, machine, fuse=fuse, softmax=softmax) for fuse in (True, False))
     elements = shape.batch * (shape.k + shape.n) * (shape.m + shape.l)
-    return Comparison(shape.name, machine.name, fused, unfused, FLOAT_BYTES * elements)
+    return Comparison(shape.name, machine.name, fused, unfused, element_bytes("float32") * elements)
 
 
 def table(machine: Machine, comparisons: Sequence[Comparison]) -> list[str]:

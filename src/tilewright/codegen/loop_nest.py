@@ -15,7 +15,7 @@ from tilewright.graph.scalar import Scalar
 from tilewright.graph.types import Guard, Operator, element_bytes
 from tilewright.plan.execution import PanelPrefetch, Vectors
 
-FLOAT_BYTES = 4
+FLOAT_BYTES = element_bytes("float32")
 
 
 def floats_of(count: Value, dtype: str) -> Value:

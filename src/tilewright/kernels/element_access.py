@@ -9,14 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from tilewright.graph.types import element_bytes
 from tilewright.kernels.conversions import BITS, CONVERSIONS
 from tilewright.kernels.helpers import Helper
-
-
-def _size_bytes(name: str) -> int:
-    bits = "".join(letter for letter in name if letter.isdigit())
-    return int(bits) // 8 if bits else 1
-
 
 C_TYPES: Mapping[str, str] = MappingProxyType(
     {
@@ -36,7 +31,7 @@ C_TYPES: Mapping[str, str] = MappingProxyType(
     }
 )
 """The C type of the elements of every tensor that generated code may read or write, by NumPy name."""
-ELEMENT_BYTES: Mapping[str, int] = MappingProxyType({name: _size_bytes(name) for name in C_TYPES})
+ELEMENT_BYTES: Mapping[str, int] = MappingProxyType({name: element_bytes(name) for name in C_TYPES})
 NARROW = frozenset(("bool", "int8", "int16", "uint8", "uint16"))
 """Types whose elements fit into the lanes of a vector of floats, widened."""
 

@@ -22,11 +22,11 @@ from tilewright.codegen.lower.storage import dense_strides
 from tilewright.codegen.memory_trace import TAG_SHIFT, Trace, emit_trace, tag
 from tilewright.codegen.program import Program
 from tilewright.errors import TilewrightError
+from tilewright.graph.types import element_bytes
 from tilewright.runtime import libraries, toolchain
 from tilewright.runtime.launcher import longs
 from tilewright.tune.cache_simulator import LINE_BITS, CacheLevel, Simulation, SimulationResult, Touches
 
-FLOAT_BYTES = 4
 SINK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long)
 _one_at_a_time = threading.Lock()
 """Traces keep their buffer of touches in static memory, and one library may be loaded twice."""
@@ -151,7 +151,7 @@ def _strides(slot: TensorSlot, sizes: Mapping[str, int], row_padding: int) -> li
 
 def _span_bytes(slot: TensorSlot, sizes: Mapping[str, int], strides: list[int]) -> int:
     last = sum((_size(extent, sizes) - 1) * stride for extent, stride in zip(slot.shape, strides, strict=True))
-    return (last + 1) * np.dtype(slot.dtype).itemsize
+    return (last + 1) * element_bytes(slot.dtype)
 
 
 def _places(sizes_bytes: list[int], placement: Placement) -> list[int]:

@@ -14,12 +14,12 @@ from dataclasses import replace
 from tilewright.codegen.emit_c.epilogues import kernel_name
 from tilewright.codegen.emit_c.software_prefetch import CURSORS
 from tilewright.codegen.expressions import Value, pointer, to_c
-from tilewright.codegen.loop_nest import KernelCall, Range
+from tilewright.codegen.loop_nest import FLOAT_BYTES, KernelCall, Range
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.element_access import C_TYPES, reading
 from tilewright.kernels.helpers import Helper
 
-LINE_FLOATS, FLOAT_BYTES = 16, 4
+LINE_FLOATS = 16
 MOST_INLINED = 6
 """Shapes of a micro kernel that one function may inline: each is a copy of its text."""
 COPY_CHARACTERS = 5000
