@@ -8,12 +8,14 @@ puts the result into its place; a map behind the product does so where there is 
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis
 from tilewright.graph.types import Access, Operator, Tensor, planned_extent
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
 from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.plan.types import ContractionRoles
 
 MOST_COLUMNS = 64
 """More columns fill vectors as they are, and tiles of a few of them would walk down rows of B that lie far apart (35 x 2000 by
@@ -26,7 +28,7 @@ def applies(problem: Problem) -> bool:
     if not operator.is_contraction() or _row_dimension(operator) is None:
         return False
     roles = contraction_roles(operator)
-    is_few = roles.column is not None and planned_extent(operator.axis(roles.column).extent) <= MOST_COLUMNS
+    is_few = roles.column is not None and _columns(operator, roles) <= MOST_COLUMNS
     same_types = problem.operand(0).dtype == problem.operand(1).dtype == problem.result.dtype
     return is_few and same_types and problem.is_constant(roles.left) and not problem.is_constant(roles.right)
 
@@ -42,6 +44,12 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     indices = tuple(operator.write.indices[dimension] for dimension in order)
     builder.operators.append(replace(operator, write=Access(exchanged.name, indices)))
     return builder.transpose(exchanged, [order.index(dimension) for dimension in range(len(order))])
+
+
+def _columns(operator: Operator, roles: ContractionRoles) -> int:
+    """How many columns the left operand meets: all points of the result along axes that it does not have, pixels and batches."""
+    own = operator.reads[roles.left].axes()
+    return prod(planned_extent(axis.extent) for axis in operator.axes if axis.name in operator.write.axes() - own)
 
 
 def _row_dimension(operator: Operator) -> int | None:
