@@ -102,10 +102,9 @@ def test_results_are_those_of_float64_with_special_values(shapes: tuple[tuple[in
     outputs = executable.new_outputs([a, b])
     executable.run([a, b], outputs)
     x, y = a.astype(np.float64), b.astype(np.float64)
-    with np.errstate(invalid="ignore", over="ignore"):
+    with np.errstate(invalid="ignore"):
         expected, magnitude = x @ y, np.abs(x) @ np.abs(y)
-        rounded = expected.astype(np.float32)
-    finite = np.isfinite(rounded) & (magnitude < 3e37)
-    kept = ~np.isfinite(expected)
-    np.testing.assert_array_equal(outputs[0][kept], expected[kept])
-    assert (np.abs(outputs[0] - expected)[finite] <= 2 * shapes[0][1] * 2.0**-24 * magnitude[finite]).all()
+    finite = np.isfinite(expected)
+    np.testing.assert_array_equal(outputs[0][~finite], expected[~finite])
+    error = np.abs(outputs[0][finite] - expected[finite])
+    assert (error <= 2 * shapes[0][1] * 2.0**-24 * magnitude[finite]).all()
