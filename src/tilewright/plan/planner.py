@@ -19,7 +19,6 @@ from tilewright.plan.binding import bound_plan, bound_price
 from tilewright.plan.canonical import canonical_form, names_of
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.decisions.execution import with_execution
-from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.decisions.non_temporal_stores import non_temporal_writes, price_with_stores
 from tilewright.plan.decisions.prefetching_kernels import PrefetchChoice, choose_prefetches
 from tilewright.plan.decisions.scalar_loop import is_scalar_loop, plan_scalar_loop
@@ -38,8 +37,9 @@ from tilewright.plan.model.split_price import SplitReduction
 from tilewright.plan.reasons import Unplannable
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.regions.parallel_loops import parallel_axes
-from tilewright.plan.search.exact_search import search
+from tilewright.plan.search.exact_search import search, search_problem
 from tilewright.plan.search.inner_loops import refine
+from tilewright.plan.search.planning_problem import planning_problem
 from tilewright.plan.search.rejected import lost_candidates, lost_fusion, lost_kernels, lost_single_part
 from tilewright.plan.search.unfused import price_unfused
 from tilewright.plan.space.executability import check_executable
@@ -106,8 +106,8 @@ def _searched_plan(
     chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], coefficients: Coefficients, unfused_price: Price | None
 ) -> Plan:
     """The plan of the best schedule found, with its reduction split where that pays."""
-    context, ranked = chain_context(chain, machine, available, coefficients)
-    found = search(context)
+    problem = planning_problem(chain, machine, available, coefficients)
+    context, found = problem.context, search_problem(problem)
     blocking = refine(context, found)
     check_executable(chain, blocking.schedule)
     prefetches = choose_prefetches(context, blocking, available)
@@ -116,7 +116,7 @@ def _searched_plan(
     rejected = (
         *lost_fusion(chain, price, unfused),
         *lost_candidates(prefetches.context, blocking.candidate, found),
-        *lost_kernels(prefetches.context, ranked),
+        *lost_kernels(prefetches.context, problem.ranked),
         *prefetches.rejected,
     )
     plan = _plan(prefetches.context, blocking, price, unfused, rejected)

@@ -162,6 +162,9 @@ class NoMicroKernel:
 class SeparateFaster:
     """Separate plans that take less time on one thread."""
 
+    is_bound: bool = False
+    """Whether they take less than the fused chain at least costs: then it was not planned."""
+
 
 @dataclass(frozen=True, slots=True)
 class FewerBlocks:
@@ -170,6 +173,8 @@ class FewerBlocks:
     cores: int
     fused_s: float
     separate_s: float
+    is_bound: bool = False
+    """Whether the fused chain's time is the least that it can cost: then it was not planned."""
 
 
 CutReason: TypeAlias = CannotFuse | NotExecutable | NoMicroKernel | SeparateFaster | FewerBlocks

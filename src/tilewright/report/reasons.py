@@ -87,8 +87,7 @@ def loss_text(rejected: Rejected) -> str:
     """
     reason = rejected.reason
     subject = f"{rejected.alternative.operator}: " if isinstance(rejected.alternative, OtherKernel) else ""
-    bound = "; the least it can cost" if reason.is_bound else ""
-    return f"{subject}{DEFEATS[reason.defeat].format(beside=reason.beside)}{bound}"
+    return f"{subject}{DEFEATS[reason.defeat].format(beside=reason.beside)}{_bound_text(reason.is_bound)}"
 
 
 def rejected_text(rejected: Rejected) -> str:
@@ -112,6 +111,10 @@ def cut_text(cut: Cut) -> str:
     return "; ".join([_cut_reason_text(cut.reason), *([_whole_text(cut.whole)] if cut.whole is not None else [])])
 
 
+def _bound_text(is_bound: bool) -> str:
+    return "; the least it can cost" if is_bound else ""
+
+
 def _cut_reason_text(reason: CutReason) -> str:
     match reason:
         case CannotFuse(barrier, operators, dtype):
@@ -120,11 +123,11 @@ def _cut_reason_text(reason: CutReason) -> str:
             return f"{', '.join(operators)} as one chain cannot be executed"
         case NoMicroKernel(operator):
             return f"no micro kernel can compute {operator}"
-        case SeparateFaster():
-            return "the separate plans are faster"
-        case FewerBlocks(cores, fused_s, separate_s):
+        case SeparateFaster(is_bound):
+            return f"the separate plans are faster{_bound_text(is_bound)}"
+        case FewerBlocks(cores, fused_s, separate_s, is_bound):
             times = f"{_microseconds(fused_s)} on {cores} cores, apart {_microseconds(separate_s)}"
-            return f"fused, it has fewer blocks for threads: {times}"
+            return f"fused, it has fewer blocks for threads: {times}{_bound_text(is_bound)}"
         case _:
             assert_never(reason)
 

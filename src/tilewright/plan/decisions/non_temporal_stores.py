@@ -48,6 +48,13 @@ def non_temporal_term(context: CostContext, schedule: Schedule) -> tuple[PriceTe
     return (PriceTerm(TermKind.NON_TEMPORAL_STORES, -context.coefficients.visible_traffic * reading_s, note=UnreadLines()),)
 
 
+def largest_gain_s(context: CostContext) -> float:
+    """The most that non-temporal stores can gain."""
+    if source_position(context.machine, _output_bytes(context)) < len(context.cache_levels):
+        return 0.0
+    return context.coefficients.visible_traffic * _output_bytes(context) / context.machine.levels[-1].bandwidth_bytes_per_s
+
+
 def _output_bytes(context: CostContext) -> int:
     write = context.chain.operators[-1].write
     return held_bytes(context.chain, write.tensor) * int(product(context.sizes[axis] for axis in write.axes()))

@@ -54,6 +54,11 @@ def split_reduction(
     return split if parts_s < whole_s else None
 
 
+def may_split(chain: Chain) -> bool:
+    """Whether a chain has a reduction that can be split."""
+    return _axis(chain) is not None
+
+
 def _axis(chain: Chain) -> str | None:
     """The axis along which the last operator of a chain sums weights of rows, or the only operator its products.
 

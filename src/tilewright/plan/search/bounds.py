@@ -54,8 +54,9 @@ class Bounds:
     Arrays of an order of outer loops have a dimension for each of its axes, in the chain's order.
     """
 
-    def __init__(self, space: Space) -> None:
-        self.space, self.context = space, space.context
+    def __init__(self, space: Space, *, spills: bool = True) -> None:
+        """Without `spills` what does not fit the fusion level costs no more than what does."""
+        self.space, self.context, self.spills = space, space.context, spills
         operators = self.context.chain.operators
         self.axes = {
             op.name: tuple(a for a in self.context.sizes if a in space.tiles and a in axis_names((op,))) for op in operators
@@ -93,7 +94,7 @@ class Bounds:
         total, most = np.zeros((1,) * len(choices)), np.zeros((1,) * len(choices))
         for member in view.operators:
             price, used = self._price_and_use(member, choices, line_buffering)
-            total = total + with_spills(self.context, price, used + live)
+            total = total + (with_spills(self.context, price, used + live) if self.spills else price)
             most = np.maximum(most, used + live)
         return total, most
 

@@ -20,26 +20,27 @@ from tilewright.plan.model.threads import LEAST_PARALLEL_S
 from tilewright.plan.reasons import Loops
 from tilewright.plan.schedule import FusedGroup
 from tilewright.plan.search.bounds import Bounds
-from tilewright.plan.search.outer_loops import Blocks, OuterLoops
+from tilewright.plan.search.outer_loops import OuterLoops
+from tilewright.plan.search.planning_problem import PlanningProblem, problem_of
 from tilewright.plan.space.loop_trees import executable_fused_groups, group_choices, possible_fused_groups, tree_choices
-from tilewright.plan.space.schedule_space import Views, space_of
 
 KEPT_BOUNDS = 8
 """Orders of outer loops that were not searched of which the bound is kept, shortest first."""
 
 
 def search(context: CostContext) -> tuple[Candidate, ...]:
+    """As `search_problem`, of a context whose micro kernels are chosen."""
+    return search_problem(problem_of(context))
+
+
+def search_problem(problem: PlanningProblem) -> tuple[Candidate, ...]:
     """The best candidate of every order of outer loops that can compete, the winner first, then by price.
 
     Orders of outer loops are searched in the order of their bounds; a longer one must gain `least_gain`.
     """
     count(Counted.SEARCHES)
-    space = space_of(context)
+    context, space, outer_orders = problem.context, problem.space, list(problem.outer_orders)
     bounds = Bounds(space)
-    blocks, views = Blocks(), Views()
-    outer_orders = [
-        OuterLoops(space, outer_loops, line_buffered, blocks, views=views) for outer_loops, line_buffered in space.variants()
-    ]
     if not outer_orders:
         raise no_price(context.chain, context.machine, "no order of loops can be executed, not even none")
     least = [outer_loops.least(bounds) for outer_loops in outer_orders]

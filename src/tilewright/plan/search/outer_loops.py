@@ -345,6 +345,14 @@ class OuterLoops:
         return isinstance(self.context.chain.extents[axis], SymbolicExtent) or tile < planned_sizes(self.context.chain)[axis]
 
 
+def outer_orders(space: Space) -> tuple[OuterLoops, ...]:
+    """Every order of outer loops of a space, shortest first."""
+    blocks, views = Blocks(), Views()
+    return tuple(
+        OuterLoops(space, outer_loops, line_buffered, blocks, views=views) for outer_loops, line_buffered in space.variants()
+    )
+
+
 def _content(figures: Quantity | Condition) -> Hashable:
     """Equal for equal arrays."""
     array = np.asarray(figures)

@@ -1,31 +1,61 @@
-"""Profitability test: a lower bound on the fused price against a price to reach, before the search."""
+"""Profitability test: lower bounds on the price of a chain, against a price to reach, before the search."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tilewright.plan.arrays import Quantity
+from tilewright.plan.counts import Counted, count
+from tilewright.plan.decisions.non_temporal_stores import largest_gain_s
+from tilewright.plan.decisions.split_reductions import may_split
 from tilewright.plan.model.cost_context import CostContext
+from tilewright.plan.model.threads import threads_seconds
 from tilewright.plan.schedule import FusedGroup
 from tilewright.plan.search.bounds import Bounds
 from tilewright.plan.search.outer_loops import OuterLoops
+from tilewright.plan.search.planning_problem import PlanningProblem
 from tilewright.plan.space.loop_trees import group_choices, possible_fused_groups
-from tilewright.plan.space.schedule_space import space_of
+from tilewright.plan.space.schedule_space import Space
 
 
-def can_cost(context: CostContext, limit_s: float) -> bool:
+@dataclass(frozen=True, slots=True)
+class Times:
+    """A price in seconds: on one thread, and on the machine's cores."""
+
+    seconds: float
+    cores_s: float
+
+
+def can_cost(problem: PlanningProblem, limit_s: float) -> bool:
     """Whether any schedule may cost no more than this on one thread, by the price that the search goes by.
 
     That price multiplies what does not fit the fusion level. As much of the traffic as prefetches may hide counts as hidden.
     """
-    coefficients = context.coefficients
-    visible = coefficients.visible_traffic * (1 - coefficients.prefetch_hides)
-    hidden = replace(context, coefficients=replace(coefficients, visible_traffic=visible))
-    space = space_of(hidden)
+    space = _with_prefetches(problem.space)
     bounds, fused_groups = Bounds(space), possible_fused_groups(space)
-    return any(least_seconds(bounds, fused_groups, OuterLoops(space, *variant, {})) <= limit_s for variant in space.variants())
+    return any(least_seconds(bounds, fused_groups, outer_loops) <= limit_s for outer_loops in problem.outer_orders)
+
+
+def least_times_above(problem: PlanningProblem, limit_s: float) -> Times | None:
+    """The least that a plan can cost if none can cost as little as `limit_s` on the cores; None as soon as one might.
+
+    It holds for the price of the plan, not only for that of the search: nothing counts as spilled, and all that prefetches and
+    non-temporal stores can gain is taken off. Partially fused groups save memory only, so that they need no bound here.
+    """
+    context = problem.context
+    bounds, call_s = Bounds(_with_prefetches(problem.space), spills=False), context.coefficients.call_s
+    found: list[Times] = []
+    for outer_loops in problem.outer_orders:
+        count(Counted.ORDERS)
+        price, _ = bounds.of_outer_loops(outer_loops.view, outer_loops.choices)
+        price = price - largest_gain_s(context)
+        found.append(Times(float(np.min(price)) + call_s, float(np.min(_on_cores(context, outer_loops, price))) + call_s))
+        if found[-1].cores_s <= limit_s:
+            return None
+    return Times(min(least.seconds for least in found), min(least.cores_s for least in found)) if found else None
 
 
 def least_seconds(bounds: Bounds, fused_groups: Sequence[FusedGroup], outer_loops: OuterLoops) -> float:
@@ -34,3 +64,19 @@ def least_seconds(bounds: Bounds, fused_groups: Sequence[FusedGroup], outer_loop
     live = outer_loops.least_live(group_choices(free)) if free else None
     price, _ = bounds.of_outer_loops(outer_loops.view, outer_loops.choices, live)
     return float(np.min(price))
+
+
+def _on_cores(context: CostContext, outer_loops: OuterLoops, price: Quantity) -> Quantity:
+    """The time on the cores; a reduction that is split may have as many blocks as there are cores."""
+    machine = context.machine
+    if may_split(context.chain):
+        return price / machine.cores
+    return threads_seconds(price, outer_loops.parallel_blocks, machine.cores, machine.parallel_region_s)
+
+
+def _with_prefetches(space: Space) -> Space:
+    """The space with everything hidden that prefetches may hide: of traffic, and of waiting for pages."""
+    coefficients = space.context.coefficients
+    shown = 1 - coefficients.prefetch_hides
+    hidden = {name: shown * getattr(coefficients, name) for name in ("visible_traffic", "page_cycles", "lookup_cycles")}
+    return replace(space, context=replace(space.context, coefficients=replace(coefficients, **hidden)))

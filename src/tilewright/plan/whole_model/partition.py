@@ -21,14 +21,14 @@ from tilewright.plan.binding import bound_cut
 from tilewright.plan.canonical import canonical_form, names_between
 from tilewright.plan.chains import make_chain
 from tilewright.plan.counts import Counted, count
-from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.decisions.scalar_loop import why_stored
 from tilewright.plan.model.coefficients import Coefficients, coefficients_for
 from tilewright.plan.model.pricing import separate_price
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.reasons import Barrier, CannotFuse, CutReason, FewerBlocks, SeparateFaster, Unplannable, WholeGroup
 from tilewright.plan.regions import gathered_reads as lookups
-from tilewright.plan.search.profitability import can_cost
+from tilewright.plan.search.planning_problem import PlanningProblem, planning_problem
+from tilewright.plan.search.profitability import Times, can_cost, least_times_above
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price
 from tilewright.plan.whole_model.layouts import with_layouts
 
@@ -52,7 +52,8 @@ def partition(
     tensors with several readers end a chain. Every operator can be planned alone. `coefficients` are those of the price (default:
     as fitted for such machines).
     """
-    work = _Partition(graph, machine, fuse, kernels, coefficients or coefficients_for(machine))
+    available = registry.for_machine(machine, element_types=None) if kernels is None else kernels
+    work = _Partition(graph, machine, fuse, available, coefficients or coefficients_for(machine))
     work.alone = {operator.name: work.part((operator,)) for operator in graph.operators}
     plans = [work.plan(part.operators) for group in work.groups() for part in work.divide(group)]
     plans.sort(key=lambda plan: work.positions[plan.chain.operators[-1].name])
@@ -74,7 +75,7 @@ class _Partition:
     graph: Graph
     machine: Machine
     fuse: bool | None
-    kernels: tuple[MicroKernel, ...] | None
+    kernels: tuple[MicroKernel, ...]
     coefficients: Coefficients
     alone: dict[str, _Part] = field(default_factory=dict)
     cuts: dict[str, Cut] = field(default_factory=dict)
@@ -160,12 +161,14 @@ class _Partition:
         is_large = self.fuse is None and len(group) > SMALL_GROUP
         if is_large and not (self._is_suggested(group) and self._can_pay(group)):
             return None
+        parts = [self.alone[operator.name] for operator in group]
         try:
+            if self._least_if_slower(group, parts) is not None:
+                return None
             fused = self.part(group)
         except Unplannable:
             return None
-        parts = [self.alone[operator.name] for operator in group]
-        return fused if self._why_separate(fused, parts) is None else None
+        return fused if not self._is_slower(fused, parts) else None
 
     def _is_suggested(self, group: Operators) -> bool:
         """Whether some contraction of a group is better fused with those before it; True where none follows another."""
@@ -182,9 +185,7 @@ class _Partition:
 
     def _can_pay(self, group: Operators) -> bool:
         """Whether operators as one chain may cost no more than apart: found out without a search."""
-        available = registry.for_machine(self.machine, element_types=None) if self.kernels is None else self.kernels
-        context, _ = chain_context(self._chain(group), self.machine, available, self.coefficients)
-        return can_cost(context, self._separate(group).seconds * self.coefficients.least_gain)
+        return can_cost(self._problem(group), self._separate(group).seconds * self.coefficients.least_gain)
 
     def _layers(self, group: Operators) -> list[_Part]:
         """Contractions, each with those operators behind it that are better fused with it."""
@@ -237,35 +238,54 @@ class _Partition:
 
     def _fuse(self, producer: _Part, consumer: _Part, tensor: str) -> _Part | None:
         """The fused chain if it is wanted; else None, and a cut that says why."""
+        operators, separate = self._sorted((*producer.operators, *consumer.operators)), [producer, consumer]
         try:
-            fused = self.part(self._sorted((*producer.operators, *consumer.operators)))
+            least = self._least_if_slower(operators, separate)
+            fused = self.part(operators) if least is None else None
         except Unplannable as problem:
             self.cuts[tensor] = self._cut(tensor, problem.reason)
             return None
-        if reason := self._why_separate(fused, [producer, consumer]):
-            separate = separate_price((producer.price, consumer.price)).seconds
-            self.cuts[tensor] = Cut(tensor, fused.price.seconds, separate, reason)
+        if least is not None:
+            self.cuts[tensor] = self._lost(tensor, least, separate, is_bound=True)
+        elif fused is not None and self._is_slower(fused, separate):
+            self.cuts[tensor] = self._lost(tensor, self._times(fused.price), separate)
             return None
         return fused
 
-    def _why_separate(self, fused: _Part, separate: list[_Part]) -> SeparateFaster | FewerBlocks | None:
-        """Why a fused chain is not wanted; None if it is."""
-        if self.fuse or not self._is_slower(fused, separate):
+    def _lost(self, tensor: str, fused: Times, separate: list[_Part], *, is_bound: bool = False) -> Cut:
+        """A cut between two chains that are faster apart; `is_bound` says that `fused` is the least that they cost together."""
+        apart_s = separate_price(part.price for part in separate).seconds
+        if fused.seconds > apart_s:
+            return Cut(tensor, fused.seconds, apart_s, SeparateFaster(is_bound))
+        reason = FewerBlocks(self.machine.cores, fused.cores_s, self._separate_s(separate), is_bound)
+        return Cut(tensor, fused.seconds, apart_s, reason)
+
+    def _least_if_slower(self, operators: Operators, separate: list[_Part]) -> Times | None:
+        """The least that operators cost as one chain if that is slower than apart already: found out without a search."""
+        if self.fuse:
             return None
-        if fused.price.seconds > separate_price(part.price for part in separate).seconds:
-            return SeparateFaster()
-        cores = self.machine.cores
-        return FewerBlocks(cores, fused.price.on(cores), self._separate_s(separate))
+        return least_times_above(self._problem(operators), self._limit_s(separate))
+
+    def _problem(self, operators: Operators) -> PlanningProblem:
+        """Operators as one chain."""
+        return planning_problem(canonical_form(self._chain(operators)), self.machine, self.kernels, self.coefficients)
 
     def _is_slower(self, fused: _Part, separate: list[_Part]) -> bool:
-        """Whether apart gains what the price can tell on all cores: equal ones are fused, they need no memory in between.
+        """Whether a fused chain is not wanted."""
+        return not self.fuse and fused.price.on(self.machine.cores) > self._limit_s(separate)
+
+    def _limit_s(self, separate: list[_Part]) -> float:
+        """What chains may cost together on all cores: more than apart by what the price cannot tell, as they need no memory in
+        between.
 
         Several products must gain by it: what the price does not see (operands that are packed in every block, blocks that are
         small in every direction) is on the side of fusion.
         """
         several = sum(any(operator.is_contraction() for operator in part.operators) for part in separate) > 1
-        tolerance = 1.0 if several else self.coefficients.least_gain
-        return fused.price.on(self.machine.cores) > self._separate_s(separate) * tolerance
+        return self._separate_s(separate) * (1.0 if several else self.coefficients.least_gain)
+
+    def _times(self, price: Price) -> Times:
+        return Times(price.seconds, price.on(self.machine.cores))
 
     def _separate_s(self, parts: list[_Part]) -> float:
         """The time of several chains one after the other on all cores, in one call."""
