@@ -74,7 +74,9 @@ def bert_layer() -> Graph:
 
 def traced(function: Callable[..., Any], *shapes: tuple[int, ...]) -> Graph:
     """The graph of a function of arrays of these shapes."""
-    return tw.jit(function, target=TARGET).lower(*map(tw.spec, shapes)).graph
+    with _asked() as graphs:
+        tw.jit(function, target=TARGET).lower(*map(tw.spec, shapes))
+    return graphs[0]
 
 
 def convolutions(
