@@ -10,6 +10,8 @@ adds spills.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
@@ -54,16 +56,36 @@ class Bounds:
     Arrays of an order of outer loops have a dimension for each of its axes, in the chain's order.
     """
 
-    def __init__(self, space: Space, *, spills: bool = True) -> None:
-        """Without `spills` what does not fit the fusion level costs no more than what does."""
-        self.space, self.context, self.spills = space, space.context, spills
+    def __init__(self, space: Space) -> None:
+        self.space, self.context = space, space.context
         operators = self.context.chain.operators
         self.axes = {
             op.name: tuple(a for a in self.context.sizes if a in space.tiles and a in axis_names((op,))) for op in operators
         }
         self.parts = {operator.name: self._parts(operator) for operator in operators}
+        self.works: dict[Hashable, tuple[Work, np.ndarray]] = {}
+        self.shown = 1.0
+        """The share of waiting for the pages of right operands that is not hidden."""
+        self._forget_prices()
+
+    def _forget_prices(self) -> None:
         self.least: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {}
         self.sums: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {}
+
+    def with_prefetches(self) -> Bounds:
+        """The same bounds with everything hidden that prefetches may hide: of traffic, and of waiting for pages."""
+        hidden, coefficients = copy(self), self.context.coefficients
+        hidden.shown = 1 - coefficients.prefetch_hides
+        shown = replace(coefficients, visible_traffic=coefficients.visible_traffic * hidden.shown)
+        hidden.context = replace(self.context, coefficients=shown)
+        hidden._forget_prices()
+        return hidden
+
+    def without_spills(self, view: ChainView, choices: Choices) -> np.ndarray:
+        """As `of_outer_loops`, if everything fitted the fusion level."""
+        line_buffering = _line_buffering(view)
+        prices = (self._price_and_use(member, choices, line_buffering)[0] for member in view.operators)
+        return sum(prices, np.zeros((1,) * len(choices)))
 
     def of_outer_loops(self, view: ChainView, choices: Choices, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
         """What the operators cost (seconds, recomputation and spills included) and use (bytes) at least under an order of
@@ -73,8 +95,7 @@ class Bounds:
         intermediates take at least (default: what they take without further loops).
         """
         live = live_bytes(view) if live is None else live
-        line_buffered = tuple(tensor for tensor, storage in view.storage.items() if storage is Storage.LINE_BUFFER)
-        line_buffering = (*line_buffered, view.operators[-1].loops[-1].axis) if line_buffered else ()
+        line_buffering = _line_buffering(view)
         held = np.asarray(live)
         key = (
             tuple(choices.items()),
@@ -94,7 +115,7 @@ class Bounds:
         total, most = np.zeros((1,) * len(choices)), np.zeros((1,) * len(choices))
         for member in view.operators:
             price, used = self._price_and_use(member, choices, line_buffering)
-            total = total + (with_spills(self.context, price, used + live) if self.spills else price)
+            total = total + with_spills(self.context, price, used + live)
             most = np.maximum(most, used + live)
         return total, most
 
@@ -104,26 +125,32 @@ class Bounds:
         """Those of one operator; `line_buffering` has the tensors that have circular line buffers, and the axis along which they
         are."""
         key = member.operator.name, tuple(choices.items()), tuple(member.regions), line_buffering if member.regions else ()
+        if key not in self.works:
+            self.works[key] = self._work_and_use(member, choices)
         if key not in self.least:
-            axes = self.axes[member.operator.name]
-            repeats: Quantity = product(loop.trips for loop in member.loops if loop.axis not in axes)
-            all_arithmetic, all_functions, packing, overhead, moved, used = self._over_inner(member, choices)
-            arithmetic, functions = self._of_regions(member, all_arithmetic, all_functions)
-            if member.regions:
-                packing, overhead, moved = (part * self._read_whole(member) for part in (packing, overhead, moved))
-            guarded = least_guarded_work(self.context, member.operator.name)
-            touches = not is_plain_mask(self.context.chain, member.operator.name)
-            repeats = repeats * guarded.computed
-            traffic = moved * guarded.computed * touches
-            work = Work(
-                arithmetic * repeats,
-                functions * touches * repeats,
-                packing,
-                overhead * repeats,
-                {level.name: traffic for level in self.context.cache_levels},
-            )
-            self.least[key] = np.asarray(seconds(self.context, work)), used * (not member.regions)
+            work, used = self.works[key]
+            self.least[key] = np.asarray(seconds(self.context, replace(work, packing_s=work.packing_s * self.shown))), used
         return self.least[key]
+
+    def _work_and_use(self, member: OperatorView, choices: Choices) -> tuple[Work, np.ndarray]:
+        axes = self.axes[member.operator.name]
+        repeats: Quantity = product(loop.trips for loop in member.loops if loop.axis not in axes)
+        all_arithmetic, all_functions, packing, overhead, moved, used = self._over_inner(member, choices)
+        arithmetic, functions = self._of_regions(member, all_arithmetic, all_functions)
+        if member.regions:
+            packing, overhead, moved = (part * self._read_whole(member) for part in (packing, overhead, moved))
+        guarded = least_guarded_work(self.context, member.operator.name)
+        touches = not is_plain_mask(self.context.chain, member.operator.name)
+        repeats = repeats * guarded.computed
+        traffic = moved * guarded.computed * touches
+        work = Work(
+            arithmetic * repeats,
+            functions * touches * repeats,
+            packing,
+            overhead * repeats,
+            {level.name: traffic for level in self.context.cache_levels},
+        )
+        return work, used * (not member.regions)
 
     def _of_regions(self, member: OperatorView, arithmetic: Quantity, functions: Quantity) -> tuple[Quantity, Quantity]:
         """The least arithmetic and functions of all required regions together, given those of every point once.
@@ -191,3 +218,9 @@ class Bounds:
             tile_bytes(context, operator, block),
         )
         return tuple(np.reshape(part, np.shape(part) or (1,) * len(axes)) for part in parts)
+
+
+def _line_buffering(view: ChainView) -> tuple[str, ...]:
+    """The tensors that have circular line buffers, and the axis along which they are."""
+    line_buffered = tuple(tensor for tensor, storage in view.storage.items() if storage is Storage.LINE_BUFFER)
+    return (*line_buffered, view.operators[-1].loops[-1].axis) if line_buffered else ()

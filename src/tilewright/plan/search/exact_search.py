@@ -40,7 +40,7 @@ def search_problem(problem: PlanningProblem) -> tuple[Candidate, ...]:
     """
     count(Counted.SEARCHES)
     context, space, outer_orders = problem.context, problem.space, list(problem.outer_orders)
-    bounds = Bounds(space)
+    bounds = problem.bounds
     if not outer_orders:
         raise no_price(context.chain, context.machine, "no order of loops can be executed, not even none")
     least = [outer_loops.least(bounds) for outer_loops in outer_orders]

@@ -11,6 +11,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.decisions.micro_kernel import RankedKernels, chain_context
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost_context import CostContext
+from tilewright.plan.search.bounds import Bounds
 from tilewright.plan.search.outer_loops import OuterLoops, outer_orders
 from tilewright.plan.space.schedule_space import Space, space_of
 
@@ -28,6 +29,7 @@ class PlanningProblem:
     space: Space
     outer_orders: tuple[OuterLoops, ...]
     """All orders of outer loops that can be executed, shortest first."""
+    bounds: Bounds
 
 
 @lru_cache(maxsize=MOST_PROBLEMS)
@@ -42,4 +44,4 @@ def planning_problem(
 def problem_of(context: CostContext, ranked: RankedKernels | None = None) -> PlanningProblem:
     """The problem of a context whose micro kernels are chosen."""
     space = space_of(context)
-    return PlanningProblem(context, ranked or {}, space, outer_orders(space))
+    return PlanningProblem(context, ranked or {}, space, outer_orders(space), Bounds(space))

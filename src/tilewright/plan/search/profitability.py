@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from tilewright.plan.search.bounds import Bounds
 from tilewright.plan.search.outer_loops import OuterLoops
 from tilewright.plan.search.planning_problem import PlanningProblem
 from tilewright.plan.space.loop_trees import group_choices, possible_fused_groups
-from tilewright.plan.space.schedule_space import Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +33,7 @@ def can_cost(problem: PlanningProblem, limit_s: float) -> bool:
 
     That price multiplies what does not fit the fusion level. As much of the traffic as prefetches may hide counts as hidden.
     """
-    space = _with_prefetches(problem.space)
-    bounds, fused_groups = Bounds(space), possible_fused_groups(space)
+    bounds, fused_groups = problem.bounds.with_prefetches(), possible_fused_groups(problem.space)
     return any(least_seconds(bounds, fused_groups, outer_loops) <= limit_s for outer_loops in problem.outer_orders)
 
 
@@ -45,13 +43,12 @@ def least_times_above(problem: PlanningProblem, limit_s: float) -> Times | None:
     It holds for the price of the plan, not only for that of the search: nothing counts as spilled, and all that prefetches and
     non-temporal stores can gain is taken off. Partially fused groups save memory only, so that they need no bound here.
     """
-    context = problem.context
-    bounds, call_s = Bounds(_with_prefetches(problem.space), spills=False), context.coefficients.call_s
+    context, bounds = problem.context, problem.bounds.with_prefetches()
+    call_s, gain_s = context.coefficients.call_s, largest_gain_s(context)
     found: list[Times] = []
     for outer_loops in problem.outer_orders:
         count(Counted.ORDERS)
-        price, _ = bounds.of_outer_loops(outer_loops.view, outer_loops.choices)
-        price = price - largest_gain_s(context)
+        price = bounds.without_spills(outer_loops.view, outer_loops.choices) - gain_s
         found.append(Times(float(np.min(price)) + call_s, float(np.min(_on_cores(context, outer_loops, price))) + call_s))
         if found[-1].cores_s <= limit_s:
             return None
@@ -72,11 +69,3 @@ def _on_cores(context: CostContext, outer_loops: OuterLoops, price: Quantity) ->
     if may_split(context.chain):
         return price / machine.cores
     return threads_seconds(price, outer_loops.parallel_blocks, machine.cores, machine.parallel_region_s)
-
-
-def _with_prefetches(space: Space) -> Space:
-    """The space with everything hidden that prefetches may hide: of traffic, and of waiting for pages."""
-    coefficients = space.context.coefficients
-    shown = 1 - coefficients.prefetch_hides
-    hidden = {name: shown * getattr(coefficients, name) for name in ("visible_traffic", "page_cycles", "lookup_cycles")}
-    return replace(space, context=replace(space.context, coefficients=replace(coefficients, **hidden)))

@@ -86,6 +86,8 @@ class _Partition:
     """By the names of their operators."""
     divided: dict[Chain, tuple[Operators, list[_Part]]] = field(default_factory=dict)
     """By the canonical chain of a group: the first, and its parts."""
+    least: dict[tuple[Chain, float], Times | None] = field(default_factory=dict)
+    """By the canonical chain of operators, and the time that they take apart: see `_least_if_slower`."""
     writers: dict[str, Operator] = field(default_factory=dict)
     """By the tensor that they write."""
     readers: dict[str, list[Operator]] = field(default_factory=dict)
@@ -264,7 +266,11 @@ class _Partition:
         """The least that operators cost as one chain if that is slower than apart already: found out without a search."""
         if self.fuse:
             return None
-        return least_times_above(self._problem(operators), self._limit_s(separate))
+        limit_s = self._limit_s(separate)
+        key = canonical_form(self._chain(operators)), limit_s
+        if key not in self.least:
+            self.least[key] = least_times_above(self._problem(operators), limit_s)
+        return self.least[key]
 
     def _problem(self, operators: Operators) -> PlanningProblem:
         """Operators as one chain."""
