@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tilewright.graph.types import Operator
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import Work, operator_work
 from tilewright.plan.model.cost_context import CostContext
+from tilewright.plan.model.likeness import likeness
 from tilewright.plan.model.traffic import ChainFigures, chain_figures
 from tilewright.plan.regions.loop_views import ChainView, view_schedule
 from tilewright.plan.schedule import Schedule
@@ -50,9 +51,13 @@ def works(
 ) -> Iterator[tuple[Operator, Work]]:
     """What every operator of a blocking costs, or each of those named; `views` as `views_of` says, where that is known."""
     known = views or views_of(context, blocking)
+    done: dict[Hashable, Work] = {}
     for member, inner in zip(known.outer.operators, known.whole.operators, strict=True):
-        if only is not None and member.operator.name not in only:
+        name = member.operator.name
+        if only is not None and name not in only:
             continue
-        cut = inner if len(inner.loops) > len(member.loops) else None
-        conflict = blocking.conflicts.get(member.operator.name)
-        yield member.operator, operator_work(context, known.around, member, inner=cut, conflict=conflict)
+        cut, conflict = inner if len(inner.loops) > len(member.loops) else None, blocking.conflicts.get(name)
+        key = likeness(context, member), likeness(context, inner), conflict, known.around.shared_loops[name]
+        if key not in done:
+            done[key] = operator_work(context, known.around, member, inner=cut, conflict=conflict)
+        yield member.operator, done[key]

@@ -16,6 +16,7 @@ from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.kernel_work import flops
 from tilewright.plan.model.threads import ENOUGH_BLOCKS
 from tilewright.plan.regions.epilogues import Epilogue, taken
+from tilewright.plan.regions.equal_layers import kinds
 from tilewright.plan.regions.footprint import Footprint, footprint_of, swept_elements
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.types import ContractionRoles
@@ -55,6 +56,8 @@ class CostContext:
     """Blocks that a plan provides if the work is large enough to be worth distributing."""
     epilogues: Mapping[str, Epilogue] = field(default_factory=dict)
     """Of the contractions whose micro tiles apply maps in registers. These maps have no operands of their own."""
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    """Of operators that are like others of the chain: see `equal_layers.kinds`."""
 
     def is_in_tiles(self, operator: str) -> bool:
         """Whether the micro tiles of a contraction apply a map of this name."""
@@ -134,7 +137,8 @@ def context_of(
     operands = _all_operands(chain, epilogues)
     arithmetic = sum(seconds_at_peak(machine, _flops_by_type(chain, roles, sizes)))
     compulsory = compulsory_bytes(chain, sizes)
-    return CostContext(chain, machine, kernels, roles, coefficients, sizes, operands, compulsory, arithmetic, epilogues=epilogues)
+    context = CostContext(chain, machine, kernels, roles, coefficients, sizes, operands, compulsory, arithmetic)
+    return replace(context, epilogues=epilogues, kinds=kinds(chain, roles, epilogues))
 
 
 def source_position(machine: Machine, size_bytes: int) -> int:

@@ -9,7 +9,7 @@ adds spills.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 
@@ -20,6 +20,7 @@ from tilewright.plan.arrays import Condition, Count, Quantity, either, product
 from tilewright.plan.chains import axis_names
 from tilewright.plan.model.cost import Block, Work, arithmetic_work, least_work, measure, seconds, useful_seconds
 from tilewright.plan.model.cost_context import CostContext
+from tilewright.plan.model.likeness import likeness
 from tilewright.plan.model.masked_work import least_guarded_work
 from tilewright.plan.model.operands_read_once import has_all_rows, operand_read_once
 from tilewright.plan.model.working_set import live_bytes
@@ -62,11 +63,24 @@ class Bounds:
         self.axes = {
             op.name: tuple(a for a in self.context.sizes if a in space.tiles and a in axis_names((op,))) for op in operators
         }
-        self.parts = {operator.name: self._parts(operator) for operator in operators}
+        self.parts = self._all_parts(operators)
         self.works: dict[Hashable, tuple[Work, np.ndarray]] = {}
         self.shown = 1.0
         """The share of waiting for the pages of right operands that is not hidden."""
         self._forget_prices()
+
+    def _all_parts(self, operators: Sequence[Operator]) -> dict[str, tuple[np.ndarray, ...]]:
+        """The parts of every operator; those of equal layers are evaluated once."""
+        known: dict[Hashable, tuple[np.ndarray, ...]] = {}
+        found: dict[str, tuple[np.ndarray, ...]] = {}
+        for operator in operators:
+            tiles = tuple(self.space.tiles.get(axis.name) for axis in operator.axes)
+            places = tuple(operator.axes.index(operator.axis(axis)) for axis in self.axes[operator.name])
+            key = self.context.kinds.get(operator.name, operator.name), tiles, places
+            if key not in known:
+                known[key] = self._parts(operator)
+            found[operator.name] = known[key]
+        return found
 
     def _forget_prices(self) -> None:
         self.least: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {}
@@ -124,7 +138,8 @@ class Bounds:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Those of one operator; `line_buffering` has the tensors that have circular line buffers, and the axis along which they
         are."""
-        key = member.operator.name, tuple(choices.items()), tuple(member.regions), line_buffering if member.regions else ()
+        buffering = line_buffering if member.regions else ()
+        key = likeness(self.context, member), tuple(choices.items()), tuple(member.regions), buffering
         if key not in self.works:
             self.works[key] = self._work_and_use(member, choices)
         if key not in self.least:

@@ -7,13 +7,14 @@ bare block would move into L1. Both more loops and reading in place must gain `l
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from math import prod
 
 import numpy as np
 
+from tilewright.graph.types import Operator
 from tilewright.plan.arrays import Count
 from tilewright.plan.counts import Counted, count_elements
 from tilewright.plan.decisions.packing import with_packs
@@ -21,9 +22,10 @@ from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import Work, operator_work, seconds
 from tilewright.plan.model.cost_context import CostContext
+from tilewright.plan.model.likeness import axes_of_like, likeness
 from tilewright.plan.model.packing_cost import may_pack, may_stay, pack_depth, packs_ahead
 from tilewright.plan.model.traffic import ChainFigures, chain_figures, footprints, set_conflict
-from tilewright.plan.regions.loop_views import LoopView, OperatorView, view_schedule
+from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
 from tilewright.plan.schedule import Compute, Loop, Node
 from tilewright.plan.space.schedule_space import axis_multiple
 from tilewright.plan.space.tile_sizes import best_index, broadcast, candidates
@@ -63,7 +65,7 @@ def _refined(context: CostContext, candidate: Candidate) -> Blocking:
     outer = candidate.schedule(context)
     view = view_schedule(context.chain, outer)
     around = chain_figures(context, view)
-    decisions = {member.operator.name: _decide(context, around, member) for member in view.operators}
+    decisions = _decisions(context, around, view)
     inner = {name: decision.inner for name, decision in decisions.items() if decision.inner}
     conflicts = {name: decision.conflict for name, decision in decisions.items() if decision.conflict is not None}
     schedule = replace(outer, body=_with_inner(outer.body, inner)) if inner else outer
@@ -84,6 +86,22 @@ def _refined(context: CostContext, candidate: Candidate) -> Blocking:
     }
     total = sum(decision.seconds for decision in decisions.values())
     return Blocking(candidate, outer, with_packs(context, schedule, depths, ahead), conflicts, total)
+
+
+def _decisions(context: CostContext, around: ChainFigures, view: ChainView) -> dict[str, _Decision]:
+    """Of every operator; equal layers are decided once."""
+    known: dict[Hashable, tuple[Operator, _Decision]] = {}
+    found: dict[str, _Decision] = {}
+    for member in view.operators:
+        operator, shared = member.operator, around.shared_loops[member.operator.name]
+        key = likeness(context, member), shared
+        if key not in known:
+            known[key] = operator, _decide(context, around, member)
+        first, decision = known[key]
+        axes = axes_of_like(first, operator, [axis for axis, _ in decision.inner])
+        tiles = (tile for _, tile in decision.inner)
+        found[operator.name] = replace(decision, inner=tuple(zip(axes, tiles, strict=True)))
+    return found
 
 
 def _decide(context: CostContext, around: ChainFigures, member: OperatorView) -> _Decision:

@@ -16,12 +16,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tilewright.graph.types import SymbolicExtent
+from tilewright.graph.types import Operator, SymbolicExtent
 from tilewright.plan.arrays import Condition, Count, Quantity, expanded
 from tilewright.plan.counts import Counted, count, count_elements
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import Block, measure, operator_work, seconds
+from tilewright.plan.model.likeness import axes_of_like, likeness
 from tilewright.plan.model.packing_cost import may_stay
 from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S, imbalance, threads_seconds
 from tilewright.plan.model.traffic import ChainFigures, chain_figures, set_conflict
@@ -123,7 +124,7 @@ class OuterLoops:
     def at_best(self, live: Count) -> np.ndarray:
         """What the operators cost (seconds on the cores) if intermediates took so much and nothing stayed of other operators."""
         around = replace(chain_figures(self.context, self.view), live_bytes=live)
-        options = {member.operator.name: tuple(self._options(around, member)) for member in self.view.operators}
+        options = self._options(around)
         return self._unhindered(options, live)
 
     def at_least(self, price: np.ndarray, used: np.ndarray) -> Candidate:
@@ -168,7 +169,7 @@ class OuterLoops:
         """The best candidate."""
         count(Counted.ORDERS_PRICED)
         around = chain_figures(self.context, self.view)
-        options = {member.operator.name: tuple(self._options(around, member)) for member in self.view.operators}
+        options = self._options(around)
         stay = {member.operator.name: self._resident(member) for member in self.view.operators}
         alike = self._alike(options, stay)
         best: Candidate | None = None
@@ -219,7 +220,8 @@ class OuterLoops:
         known: dict[Hashable, _Choice] = {}
         found = {}
         for name, options_of in options.items():
-            key = alike.get(name, name), _content(elsewhere[name]), rereading[name]
+            like = alike.get(name) or tuple((id(option.seconds), _content(option.rereads)) for option in options_of)
+            key = like, _content(elsewhere[name]), rereading[name]
             if key not in known:
                 known[key] = self._best_inner(options_of, elsewhere[name], rereading[name])
             found[name] = known[key]
@@ -254,16 +256,36 @@ class OuterLoops:
             fused_groups=self._cut_fused_groups(tiles),
         )
 
-    def _options(self, around: ChainFigures, shared: OperatorView) -> Iterator[_Option]:
-        """Every inner loop order of an operator, priced for all tiles."""
+    def _options(self, around: ChainFigures) -> dict[str, tuple[_Option, ...]]:
+        """Every inner loop order of every operator, priced for all tiles; equal layers are priced once."""
+        known: dict[Hashable, tuple[Operator, tuple[_Option, ...]]] = {}
+        found: dict[str, tuple[_Option, ...]] = {}
+        for member in self.view.operators:
+            operator = member.operator
+            key = self._likeness(around, member)
+            if key not in known:
+                known[key] = operator, tuple(self._options_of(around, member))
+            first, options = known[key]
+            found[operator.name] = tuple(replace(option, order=axes_of_like(first, operator, option.order)) for option in options)
+        return found
+
+    def _likeness(self, around: ChainFigures, member: OperatorView) -> Hashable:
+        """Equal for operators of equal options."""
+        operator = member.operator
+        places = {axis.name: place for place, axis in enumerate(operator.axes)}
+        orders = tuple(tuple(places[axis] for axis in order) for order in self._inner_orders(member))
+        tiles = tuple(self.space.tiles.get(axis) for axis in places)
+        group = fused_group_of(self.fused_groups, operator.name)
+        return likeness(self.context, member), orders, tiles, group, around.shared_loops[operator.name]
+
+    def _options_of(self, around: ChainFigures, shared: OperatorView) -> Iterator[_Option]:
         for order in self._inner_orders(shared):
             view = self._with_inner(shared, order)
             inner_around = _behind(around, len(self._inner_dims(order)))
             block = self._block(shared, order)
             price = self._price(inner_around, view, block)
-            yield _Option(
-                order, price, tile_bytes(self.context, shared.operator, block), np.asarray(sum(self._resident(view))) == 0
-            )
+            rereads = np.asarray(sum(self._resident(view))) == 0
+            yield _Option(order, price, tile_bytes(self.context, shared.operator, block), rereads)
 
     def _inner_orders(self, member: OperatorView) -> tuple[tuple[str, ...], ...]:
         """The orders of an operator's inner loops; it has none along axes with required regions."""
