@@ -310,6 +310,10 @@ class Chain:
     """Inputs that do not change between calls."""
     extents: Mapping[str, Extent] = field(init=False, repr=False, compare=False)
     """The extent of every axis."""
+    intermediates: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """Tensors written by one operator and read by another, in order of production."""
+    inputs: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """Tensors read but not written here, in order of first use."""
     _by_name: Mapping[str, Operator] = field(init=False, repr=False, compare=False)
     _by_result: Mapping[str, Operator] = field(init=False, repr=False, compare=False)
     _by_operand: Mapping[str, tuple[Operator, ...]] = field(init=False, repr=False, compare=False)
@@ -320,27 +324,18 @@ class Chain:
             for tensor in dict.fromkeys(access.tensor for access in operator.reads):
                 readers[tensor] = (*readers.get(tensor, ()), operator)
         extents = {axis.name: axis.extent for operator in self.operators for axis in operator.axes}
+        results = {operator.write.tensor: operator for operator in self.operators}
         object.__setattr__(self, "extents", extents)
+        object.__setattr__(self, "intermediates", tuple(operator.write.tensor for operator in self.operators[:-1]))
+        object.__setattr__(self, "inputs", tuple(tensor for tensor in readers if tensor not in results))
         object.__setattr__(self, "_by_name", {operator.name: operator for operator in self.operators})
-        object.__setattr__(self, "_by_result", {operator.write.tensor: operator for operator in self.operators})
+        object.__setattr__(self, "_by_result", results)
         object.__setattr__(self, "_by_operand", readers)
 
     @property
     def output(self) -> str:
         """The tensor that the sink writes."""
         return self.operators[-1].write.tensor
-
-    @property
-    def intermediates(self) -> tuple[str, ...]:
-        """Tensors written by one operator and read by another, in order of production."""
-        return tuple(operator.write.tensor for operator in self.operators[:-1])
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Tensors read but not written here, in order of first use."""
-        written = {operator.write.tensor for operator in self.operators}
-        reads = (access.tensor for operator in self.operators for access in operator.reads)
-        return tuple(dict.fromkeys(tensor for tensor in reads if tensor not in written))
 
     def tensor(self, name: str) -> Tensor:
         """The tensor of that name."""

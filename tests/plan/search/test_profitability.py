@@ -35,6 +35,8 @@ def chains() -> Iterator[tuple[str, Chain]]:
     for kernels in ((3, 1), (1, 3), (3, 3), (1, 1)):
         yield f"convolutions {kernels}", convolution_chain(28, 28, (64, 64, 32), kernels)
     yield "padded", halo_chain(28, 28, 32, (pad(1), conv(3, 64), RELU, conv(1, 32)))
+    yield "small image", halo_chain(8, 8, 32, (pad(1), conv(3, 32), RELU, conv(1, 32)))
+    yield "smaller image", halo_chain(6, 8, 16, (pad(3), conv(7, 16), RELU, conv(1, 64), RELU, conv(1, 16)))
     for rows, widths in ((128, (768, 3072, 768)), (65536, (64,) * 4), (1, (1024, 4096, 1024)), (100_000, (32, 512, 32))):
         graph = mlp(rows, widths)
         yield f"{rows} x {widths}", make_chain(graph, graph.operators)

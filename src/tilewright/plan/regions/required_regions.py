@@ -66,7 +66,7 @@ def region_axes_of(chain: Chain, storage: Mapping[str, Storage], loops: Sequence
     They are the dimensions of results that are not kept which are read at affine positions that depend on the loops.
     """
     moving = tuple(tensor for tensor in chain.intermediates if storage.get(tensor, Storage.KEEP) is not Storage.KEEP)
-    return _region_axes(chain, moving, frozenset(loops))
+    return _region_axes(chain, moving, frozenset(loops)) if moving else {}
 
 
 @derived_once

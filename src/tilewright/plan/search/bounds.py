@@ -148,7 +148,7 @@ class Bounds:
         return self.least[key]
 
     def _work_and_use(self, member: OperatorView, choices: Choices) -> tuple[Work, np.ndarray]:
-        axes = self.axes[member.operator.name]
+        axes = axis_names((member.operator,))
         repeats: Quantity = product(loop.trips for loop in member.loops if loop.axis not in axes)
         all_arithmetic, all_functions, packing, overhead, moved, used = self._over_inner(member, choices)
         arithmetic, functions = self._of_regions(member, all_arithmetic, all_functions)
