@@ -63,8 +63,8 @@ def spread_strides(sizes: tuple[Value, ...], period_bytes: int, multiple: int = 
 def strides_of(layout: Layout, sizes: tuple[Value, ...]) -> tuple[Value, ...]:
     """Elements between neighbours along every dimension of a tensor whose dimensions are not cut into blocks.
 
-    >>> strides_of(Layout((0, 2, 1)), (2, 3, 5)), strides_of(Layout((0, 1), row_padding=16), (4, "n"))
-    ((15, 1, 3), ('n + 16', 1))
+    >>> strides_of(Layout((0, 2, 1)), (2, 3, 5)), strides_of(Layout((0, 1), row_padding=16), (4, 64))
+    ((15, 1, 3), (80, 1))
     """
     if layout.blocks:
         raise InternalError(f"a tensor in {layout} has no strides: its dimensions lie in blocks")
