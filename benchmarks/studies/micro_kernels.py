@@ -3,9 +3,10 @@
     python -m benchmarks.studies.micro_kernels [name ...]
 
 Full tiles on panels that stay in L1, K = 64, 256 and 512 (B is given a row stride of 0, as a panel of 512 rows would leave L1;
-so are columns, where a kernel reads those). Every sample stands between two runs of a loop of independent multiply-adds of the
-kernel's vector width, and is compared with the faster one: so shares hold while the clock drifts. The
-median and the 90th percentile are printed; where they differ much, something else was using the core.
+so are columns, where a kernel reads those). Every sample stands between two runs of a loop of independent multiply-adds in the
+widest vectors of the kernel's features, and is compared with the faster one's share of the kernel's own lanes: so shares hold
+while the clock drifts. The median and the 90th percentile are printed; where they differ much, something else was using the
+core.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from tests.conftest import cpu_flags
 from tests.support.kernel_build import COMPILERS, argument_types, command, dialect_library, load
 from tilewright.kernels import MicroKernel, VectorDialect, dialect_for, registered
 from tilewright.kernels.contract import DEPTH
+from tilewright.kernels.element_access import ELEMENT_BYTES
 
 ACCUMULATORS = 14
 """Six cycles of latency, two of these a cycle, where a product and a sum are two instructions; one register more is needed."""
@@ -54,8 +56,8 @@ class Run:
         return self.flops / (time.monotonic() - start)
 
 
-def peak(dialect: VectorDialect) -> Run:
-    """Independent accumulators: what the vector units can do."""
+def peak(dialect: VectorDialect, lanes: int) -> Run:
+    """Independent accumulators: what the vector units can do in so many lanes of the dialect's vectors."""
     sums = [f"s{i}" for i in range(ACCUMULATORS)]
     lines = ["EXPORT void peak(long trips, float *out) {", "  tw_vec x = tw_load(out);"]
     lines += [f"  tw_vec {s} = x + {i}.0f;" for i, s in enumerate(sums)]
@@ -63,13 +65,15 @@ def peak(dialect: VectorDialect) -> Run:
     library = dialect_library(dialect, "gcc", "\n".join([*lines, f"  tw_store(out, {' + '.join(sums)});", "}", ""]))
     values = np.full(dialect.lanes, 1e-3, np.float32)
     arguments = (ctypes.c_long(PEAK_TRIPS), ctypes.c_void_p(values.ctypes.data))
-    return Run(lambda: (library.peak(*arguments), values)[0], 2 * PEAK_TRIPS * ACCUMULATORS * dialect.lanes)
+    return Run(lambda: (library.peak(*arguments), values)[0], 2 * PEAK_TRIPS * ACCUMULATORS * lanes)
 
 
 def tiles(kernel: MicroKernel, compiler: str, k: int) -> Run:
     """Calls on the same full tile, from a loop in C."""
     rows, columns, count = kernel.rows, kernel.columns, STEPS_PER_RUN // k
-    a, b, c = aligned(k, rows), aligned(k if kernel.right_by_columns else 1, columns), aligned(rows, columns)
+    right_rows = k if kernel.right_by_columns else kernel.interleave
+    counts = (k * rows, right_rows * columns, rows * columns)
+    a, b, c = (aligned(n * ELEMENT_BYTES[name]) for n, name in zip(counts, kernel.element_types, strict=True))
     left = (k, 1) if kernel.lanes_along == DEPTH or kernel.interleave > 1 else (1, rows)
     repeat = dialect_library(dialect_for("any", frozenset()), "gcc", REPEAT).repeat
     repeat.argtypes = [ctypes.c_void_p, ctypes.c_long, *argument_types(kernel)]
@@ -79,11 +83,10 @@ def tiles(kernel: MicroKernel, compiler: str, k: int) -> Run:
     return Run(lambda: (repeat(function, count, *arguments), a, b, c)[0], 2 * rows * columns * k * count)
 
 
-def aligned(rows: int, columns: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-    """Ones, at a multiple of 64 bytes."""
-    room = np.ones(rows * columns + 16, np.float32)
-    skipped = -room.ctypes.data % 64 // room.itemsize
-    return room[skipped : skipped + rows * columns].reshape(rows, columns)
+def aligned(size: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    """So many bytes of ones, in whole vectors at a multiple of 64 bytes."""
+    room = np.ones(size // 4 + 32, np.float32)
+    return room[-room.ctypes.data % 64 // room.itemsize :]
 
 
 def shares(run: Run, reference: Run) -> tuple[float, float]:
@@ -98,10 +101,12 @@ def shares(run: Run, reference: Run) -> tuple[float, float]:
 
 def main(names: list[str]) -> None:
     """Print a table."""
+    if unknown := set(names) - {kernel.name for kernel in registered()}:
+        sys.exit(f"not registered: {', '.join(sorted(unknown))}")
     for kernel in registered():
         if (names and kernel.name not in names) or not kernel.features <= cpu_flags():
             continue
-        reference = peak(dialect_for("x86_64", kernel.features))
+        reference = peak(dialect_for("x86_64", kernel.features), kernel.lanes)
         print(f"{kernel.name:26} peak {max(reference.rate() for _ in range(SAMPLES)) / 1e9:6.1f} GFLOP/s", end="")
         for compiler in filter(command, COMPILERS):
             cells = [shares(tiles(kernel, compiler, k), reference) for k in DEPTHS]

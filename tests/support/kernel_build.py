@@ -80,7 +80,7 @@ def _machine(compiler: str, features: frozenset[str], extra: Sequence[str]) -> l
 def _workspace() -> Path:
     """Beside the kernels that the test run caches."""
     directory = settings.current().cache_dir / "tests"
-    directory.mkdir(exist_ok=True)
+    directory.mkdir(parents=True, exist_ok=True)
     return directory
 
 

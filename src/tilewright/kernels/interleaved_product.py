@@ -73,7 +73,7 @@ class Arithmetic:
     `text` defines, in the vocabulary of the dialects, the type `{prefix}_part`; for every number `i` of a part
     `{prefix}_left_{i}(tw_int)` and `{prefix}_right_{i}(tw_int)`, that part of a vector of groups; and
     `{prefix}_add(sum, left, right)`, the sum with the products of two parts. `sum_type` is the type of the sums, in lanes of 32
-    bits. The text may be repeated within a translation unit.
+    bits. The text of a prefix stands once in a translation unit.
     """
 
     prefix: str
@@ -152,7 +152,13 @@ def interleaved_product_text(
     word = {1: "char", 2: "short"}[ELEMENT_BYTES[left]]
     gather = GATHER.format(name=name, type=C_TYPES[left], word=word, bits=8 * ELEMENT_BYTES[left])
     functions = (tile.text() for tile in (*strided, *tiles))
-    return "\n".join([dialect.prelude, VARIANT, WORDS, arithmetic.text, gather, *functions, _dispatch(name, tiles, arithmetic)])
+    return "\n".join([dialect.prelude, VARIANT, WORDS, _once(arithmetic), gather, *functions, _dispatch(name, tiles, arithmetic)])
+
+
+def _once(arithmetic: Arithmetic) -> str:
+    """The text with a guard: several tiles of one arithmetic may be parts of one program."""
+    guard = f"TW_ARITHMETIC_{arithmetic.prefix}"
+    return f"#ifndef {guard}\n#define {guard}\n{arithmetic.text}#endif\n"
 
 
 @dataclass(frozen=True, slots=True)

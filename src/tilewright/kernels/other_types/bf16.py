@@ -11,8 +11,6 @@ from tilewright.kernels.dialects.portable import DIALECT
 from tilewright.kernels.interleaved_product import Arithmetic, interleaved_product_kernel
 
 TEXT = """\
-#ifndef TW_BF16
-#define TW_BF16
 typedef tw_vec bf16_part;
 typedef unsigned tw_bf16_bits __attribute__((vector_size(4 * TW_LANES)));
 TW_INLINE bf16_part bf16_left_0(tw_int a) { return (bf16_part)((tw_bf16_bits)a << 16); }
@@ -20,7 +18,6 @@ TW_INLINE bf16_part bf16_left_1(tw_int a) { return (bf16_part)((tw_bf16_bits)a &
 TW_INLINE bf16_part bf16_right_0(tw_int b) { return bf16_left_0(b); }
 TW_INLINE bf16_part bf16_right_1(tw_int b) { return bf16_left_1(b); }
 TW_INLINE tw_vec bf16_add(tw_vec sum, bf16_part a, bf16_part b) { return sum + a * b; }
-#endif
 """
 BF16 = Arithmetic("bf16", ("bfloat16", "bfloat16", "float32"), 2, "tw_vec", TEXT)
 

@@ -6,8 +6,6 @@ from tilewright.kernels.dialects.avx512 import DIALECT
 from tilewright.kernels.interleaved_product import Arithmetic, interleaved_product_kernel
 
 TEXT = """\
-#ifndef TW_U8S8_VNNI
-#define TW_U8S8_VNNI
 typedef tw_int u8s8vnni_part;
 typedef unsigned tw_u8s8vnni_sums __attribute__((vector_size(4 * TW_LANES)));
 TW_INLINE tw_int u8s8vnni_left_0(tw_int a) { return a; }
@@ -16,7 +14,6 @@ TW_INLINE tw_u8s8vnni_sums u8s8vnni_add(tw_u8s8vnni_sums sum, tw_int a, tw_int b
   __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
   return sum;
 }
-#endif
 """
 VNNI = Arithmetic("u8s8vnni", ("uint8", "int8", "int32"), 1, "tw_u8s8vnni_sums", TEXT, frozenset({"avx512_vnni"}))
 

@@ -15,8 +15,6 @@ from tilewright.kernels.dialects.portable import DIALECT
 from tilewright.kernels.interleaved_product import Arithmetic, interleaved_product_kernel
 
 TEXT = """\
-#ifndef TW_U8S8
-#define TW_U8S8
 typedef unsigned tw_u8s8_sums __attribute__((vector_size(4 * TW_LANES)));
 typedef short u8s8_part __attribute__((vector_size(4 * TW_LANES)));
 typedef unsigned short tw_u8s8_bits __attribute__((vector_size(4 * TW_LANES)));
@@ -42,7 +40,6 @@ TW_INLINE tw_u8s8_sums u8s8_add(tw_u8s8_sums sum, u8s8_part a, u8s8_part b) {
   return sum + (tw_u8s8_sums)even + (tw_u8s8_sums)odd;
 #endif
 }
-#endif
 """
 U8S8 = Arithmetic("u8s8", ("uint8", "int8", "int32"), 2, "tw_u8s8_sums", TEXT)
 

@@ -1,1 +1,0 @@
-"""Matrix kernels of bfloat16, summed in float32."""

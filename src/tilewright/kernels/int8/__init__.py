@@ -1,1 +1,0 @@
-"""Matrix kernels of 8-bit integers, summed in 32 bits."""
