@@ -135,7 +135,9 @@ def artifacts(graph: Graph, plans: Sequence[Plan]) -> list[Artifact]:
 
 
 def _numbered(program: Program, number: int) -> Program:
-    return replace(program, nests=tuple(replace(nest, name=f"{nest.name}_{number}") for nest in program.nests))
+    """The program with routines of its own: structures are compared within one program alone."""
+    nests = tuple(replace(nest, name=f"{nest.name}_{number}", structure=None) for nest in program.nests)
+    return replace(program, nests=nests)
 
 
 def _features(program: Program, plan: Plan) -> frozenset[str]:

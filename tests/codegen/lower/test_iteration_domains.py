@@ -50,8 +50,8 @@ def schedule_of(chain: Chain, outer_loops: str, own: str, packs: bool, part: int
     """A schedule of one form."""
     schedule = fused_schedule(chain, outer_loops, {"out": own}, TILES)
     if packs:
-        panels = (Pack(name, 1, panels(KERNEL.columns)) for name in ("scores", "out"))
-        schedule = replace(schedule, body=(*panels, *schedule.body))
+        packs_of_both = (Pack(name, 1, panels(KERNEL.columns)) for name in ("scores", "out"))
+        schedule = replace(schedule, body=(*packs_of_both, *schedule.body))
     return replace(schedule, body=(Loop("l", part, schedule.body),), split="l") if part else schedule
 
 
