@@ -39,7 +39,10 @@ def main() -> None:
         directory = Path(open_now.enter_context(TemporaryDirectory()))
         roots = [open_now.enter_context(worktree(given.against, directory / "revision"))] if given.against else []
         sides = [started(SIDE, root, directory / "cache") for root in (*roots, ROOT)]
-        names = [name for name in (*CASES, *(f"model: {model}" for model in MODELS)) if _is_wanted(name, given.only)]
+        every = (*CASES, *(f"model: {model}" for model in MODELS))
+        names = [name for name in every if _is_wanted(name, given.only)]
+        if not names:
+            parser.error(f"no case has one of these texts: {given.only}; cases: {', '.join(every)}")
         ratios = [_report(sides, name, directory, given.rounds, given.target) for name in names]
     if given.against:
         print(f"{len(ratios)} cases, geometric mean {geometric_mean(ratios):.3f}")
