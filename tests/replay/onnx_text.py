@@ -39,7 +39,7 @@ def _declared(name: str, one: Any) -> onnx.ValueInfoProto:
 
 
 def _type(dtype: str) -> int:
-    return helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    return int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
 
 def _array(one: Shape | np.ndarray) -> np.ndarray:
