@@ -1,4 +1,5 @@
-/* Drives pool.c under the sanitizers: regions of many sizes, two callers at once, nested regions, threads that are held up, stop, trim, and fork. */
+/* Drives pool.c under the sanitizers: regions of many sizes, two callers at once, nested regions, threads that are held up or get
+   no CPU, stop, trim, and fork. */
 #define _GNU_SOURCE
 #include "pool.h"
 
@@ -145,6 +146,36 @@ static void one_cpu(void) {
   tw_pool_destroy(pool);
 }
 
+/* As `meet`, but the worker leaves its CPU in the midst of its block, as if another thread had taken it, until it may use one only;
+   for a second at most. */
+static void leave_cpu(void *argument, struct tw_blocks *blocks, char *scratch) {
+  struct meeting *meeting = argument;
+  long naps = 0;
+  if (!pthread_equal(pthread_self(), meeting->caller)) {
+    __atomic_add_fetch(&meeting->begun, 1, __ATOMIC_SEQ_CST);
+    cpu_set_t cpus;
+    do
+      usleep(2000);
+    while (!sched_getaffinity(0, sizeof cpus, &cpus) && CPU_COUNT(&cpus) > 1 && ++naps < 500);
+  }
+  meet(argument, blocks, scratch);
+}
+
+static void lent_cpu(void) {
+  struct tw_pool *pool = tw_pool_create(2);
+  struct tw_call call = {pool, 0};
+  struct meeting meeting = {.caller = pthread_self()};
+  cpu_set_t all;
+  check(sched_getaffinity(0, sizeof all, &all) == 0, "the CPUs are known");
+  tw_pool_enter(pool);
+  tw_parallel_for(&call, leave_cpu, &meeting, 2, 64, LONG_NS);
+  check(CPU_COUNT(&meeting.of_worker) == 1, "a worker without a CPU gets the caller's");
+  meeting.begun = 0;
+  tw_parallel_for(&call, meet, &meeting, 2, 64, LONG_NS);
+  check(CPU_COUNT(&all) == 1 || CPU_COUNT(&meeting.of_worker) == CPU_COUNT(&all) - 1, "it gives the CPU back");
+  tw_pool_destroy(pool);
+}
+
 static void no_memory(struct tw_pool *pool) {
   struct tw_call call = {pool, 0};
   struct sum *sum = calloc(1, sizeof *sum);
@@ -166,6 +197,7 @@ int main(void) {
   nested(pool);
   held_up(pool);
   one_cpu();
+  lent_cpu();
   many_blocks(pool);
 #ifdef WITHOUT_MEMORY
   no_memory(pool);

@@ -26,6 +26,7 @@ void *mmap(void *wanted, size bytes, int protection, int flags, int file, long o
 int munmap(void *memory, size bytes);
 int madvise(void *memory, size bytes, int advice);
 int clock_gettime(int clock, void *time);
+int pthread_getcpuclockid(unsigned long thread, int *clock);
 int sched_getcpu(void);
 int sched_getaffinity(int process, size bytes, void *cpus);
 int pthread_setaffinity_np(unsigned long thread, size bytes, const void *cpus);
@@ -59,7 +60,11 @@ enum {
   MOST_GRAINS = 256,   /* of a share: few enough that taking them costs nothing */
   WAKE_NS = 25000,     /* what the caller loses by a sleeping worker, from the futex to its first block */
   SOON_NS = 100000,    /* who calls again so soon will do so once more, and finds awake whom it wakes */
-  MONOTONIC = 1
+  MONOTONIC = 1,
+  OWN_CPU_TIME = 3,    /* CLOCK_THREAD_CPUTIME_ID */
+  LOOK_NS = 15000,     /* long enough to see whether a thread has a CPU, much shorter than a time slice */
+  LOOKS = 4,           /* 60 us of spinning before the caller sleeps */
+  NAP_NS = 200000      /* until the sleeping caller looks again */
 };
 #define FROM_FRONT 1UL
 #define FROM_BACK (1UL << 32)
@@ -89,6 +94,9 @@ struct worker {
   unsigned state; /* the futex the worker sleeps on while it is `IDLE` */
   int asleep;
   int cpu; /* that it ran its last share on; negative: unknown */
+  int lent;  /* the CPU of a caller who waits for it, until the next call */
+  int clock; /* of its CPU time */
+  long used_ns; /* of CPU time, when the caller last looked */
   long share;
   struct tw_pool *pool;
   struct tw_block *scratch;
@@ -112,10 +120,20 @@ struct tw_pool {
   struct worker workers[];
 };
 
+static long clock_ns(int clock) {
+  long time[2] = {0, 0};
+  clock_gettime(clock, time);
+  return time[0] * 1000000000 + time[1];
+}
+
+long tw_now_ns(void) { return clock_ns(MONOTONIC); }
+
 static unsigned load(const unsigned *word) { return __atomic_load_n(word, __ATOMIC_SEQ_CST); }
 
-static void futex_wait(unsigned *word, unsigned expected) {
-  syscall(FUTEX_CALL, word, FUTEX_WAIT_PRIVATE, expected, (void *)0, (void *)0, 0);
+/* Until somebody wakes this thread, for `most_ns` at most; negative: without a limit. */
+static void futex_wait(unsigned *word, unsigned expected, long most_ns) {
+  long time[2] = {0, most_ns};
+  syscall(FUTEX_CALL, word, FUTEX_WAIT_PRIVATE, expected, most_ns < 0 ? (void *)0 : time, (void *)0, 0);
 }
 
 static void futex_wake(unsigned *word) { syscall(FUTEX_CALL, word, FUTEX_WAKE_PRIVATE, 1, (void *)0, (void *)0, 0); }
@@ -273,14 +291,15 @@ static void run_on_worker(struct worker *worker) {
 }
 
 static void wait_for_call(struct worker *worker) {
-  for (long spin = 0; spin < SPINS; spin++) {
+  long spins = __atomic_load_n(&worker->lent, __ATOMIC_SEQ_CST) ? 0 : SPINS;
+  for (long spin = 0; spin < spins; spin++) {
     if (load(&worker->state) != IDLE)
       return;
     PAUSE();
   }
   __atomic_store_n(&worker->asleep, 1, __ATOMIC_SEQ_CST);
   while (load(&worker->state) == IDLE)
-    futex_wait(&worker->state, IDLE);
+    futex_wait(&worker->state, IDLE, -1);
   __atomic_store_n(&worker->asleep, 0, __ATOMIC_SEQ_CST);
 }
 
@@ -307,12 +326,12 @@ static void move_worker(struct worker *worker, const unsigned long *used) {
     worker->cpu = -1;
 }
 
-/* Before workers are called: no two threads of a region on one CPU, by where they ran last. */
+/* Before workers are called: no two threads of a region on one CPU, by where they ran last; lent CPUs are given back. */
 static void spread_workers(struct tw_pool *pool, long count) {
   unsigned long used[CPU_WORDS] = {0};
   used_before(used, sched_getcpu());
   for (long i = 0; i < count; i++)
-    if (used_before(used, pool->workers[i].cpu))
+    if (used_before(used, pool->workers[i].cpu) | __atomic_exchange_n(&pool->workers[i].lent, 0, __ATOMIC_SEQ_CST))
       move_worker(&pool->workers[i], used);
 }
 
@@ -352,16 +371,57 @@ static void call_off_workers(struct tw_pool *pool) {
     }
 }
 
-static void wait_for_workers(struct tw_pool *pool) {
-  for (long spin = 0; spin < SPINS; spin++) {
-    if (load(&pool->remaining) == 0)
-      return;
-    PAUSE();
+static int is_running(const struct worker *worker) { return load(&worker->state) == RUNNING; }
+
+static void note_cpu_times(struct tw_pool *pool) {
+  for (long i = 0; i < pool->job.share_count - 1; i++)
+    if (is_running(&pool->workers[i]))
+      pool->workers[i].used_ns = clock_ns(pool->workers[i].clock);
+}
+
+/* Let a worker that has begun a block and gets no CPU have the caller's, who had one for `own_ns` and only waits; whether there
+   is such a worker. Else all would wait for a time slice of the thread that keeps it from its CPU. */
+static int lend_cpu(struct tw_pool *pool, long own_ns) {
+  for (long i = 0; i < pool->job.share_count - 1; i++) {
+    struct worker *worker = &pool->workers[i];
+    if (is_running(worker) && 4 * (clock_ns(worker->clock) - worker->used_ns) < own_ns) {
+      unsigned long cpus[CPU_WORDS] = {0};
+      used_before(cpus, sched_getcpu());
+      __atomic_store_n(&worker->lent, 1, __ATOMIC_SEQ_CST);
+      return !pthread_setaffinity_np(worker->thread, sizeof cpus, cpus);
+    }
   }
+  return 0;
+}
+
+/* Spin for so long at most; whether the workers are done. */
+static int are_done_within(struct tw_pool *pool, long ns) {
+  for (long end = tw_now_ns() + ns; tw_now_ns() < end;)
+    for (long spin = 0; spin < 16; spin++) {
+      if (load(&pool->remaining) == 0)
+        return 1;
+      PAUSE();
+    }
+  return 0;
+}
+
+static void sleep_until_done(struct tw_pool *pool, long most_ns) {
   __atomic_store_n(&pool->caller_asleep, 1, __ATOMIC_SEQ_CST);
-  for (unsigned left; (left = load(&pool->remaining)) != 0;)
-    futex_wait(&pool->remaining, left);
+  unsigned left = load(&pool->remaining);
+  if (left)
+    futex_wait(&pool->remaining, left, most_ns);
   __atomic_store_n(&pool->caller_asleep, 0, __ATOMIC_SEQ_CST);
+}
+
+static void wait_for_workers(struct tw_pool *pool) {
+  for (long looks = 1; load(&pool->remaining); looks++) {
+    long own_ns = clock_ns(OWN_CPU_TIME);
+    note_cpu_times(pool);
+    if (are_done_within(pool, LOOK_NS))
+      return;
+    if (lend_cpu(pool, clock_ns(OWN_CPU_TIME) - own_ns) || looks >= LOOKS)
+      sleep_until_done(pool, NAP_NS);
+  }
 }
 
 /* Start workers until there are `wanted`; returns how many there are. They take no signals: those are Python's. */
@@ -380,6 +440,7 @@ static long start_workers(struct tw_pool *pool, long wanted) {
     worker->cpu = -1;
     if (pthread_create(&worker->thread, 0, work, worker))
       break;
+    pthread_getcpuclockid(worker->thread, &worker->clock);
   }
   pthread_sigmask(SIG_SETMASK_NUMBER, before, (void *)0);
   return pool->started;
@@ -413,12 +474,6 @@ static void run_together(struct tw_pool *pool, struct job *job, long threads) {
   run_on_caller(job);
   call_off_workers(pool);
   wait_for_workers(pool);
-}
-
-long tw_now_ns(void) {
-  long time[2];
-  clock_gettime(MONOTONIC, time);
-  return time[0] * 1000000000 + time[1];
 }
 
 /* Whether a region is too short to wake workers for it, and all of them sleep: what each takes over must be worth it. */
