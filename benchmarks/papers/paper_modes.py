@@ -27,8 +27,8 @@ from tilewright.cli.shapes import TABLE_IV, ChainShape
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
-from tilewright.plan.model.movement import LITERAL, movements
-from tilewright.plan.model.working_set import working_set
+from tilewright.plan.model.memory.movement import LITERAL, movements
+from tilewright.plan.model.memory.working_set import working_set
 from tilewright.plan.papers.example_chains import gemm_chain
 from tilewright.plan.papers.lagrange import ORDERS, lagrange_choice
 from tilewright.plan.papers.modes import halved_tiles

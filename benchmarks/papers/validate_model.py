@@ -47,8 +47,8 @@ from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
 from tilewright.plan.layout import panels, row_major
 from tilewright.plan.loop_orders import permuted
-from tilewright.plan.model.movement import schedule_movements
-from tilewright.plan.model.working_set import working_set_elements
+from tilewright.plan.model.memory.movement import schedule_movements
+from tilewright.plan.model.memory.working_set import working_set_elements
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule, Storage
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.layouts import with_layouts

@@ -18,7 +18,7 @@ from tilewright.plan.decisions.packing import with_packs
 from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.coefficients import DEFAULT
 from tilewright.plan.model.cost_context import context_of
-from tilewright.plan.model.packing_cost import may_pack
+from tilewright.plan.model.operands.packing_cost import may_pack
 from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.schedule import FusedGroup
 from tilewright.plan.space.executability import why_not_executable

@@ -11,9 +11,9 @@ from tilewright.plan.chains import axis_names
 from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.cost import operator_work, seconds
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.packing_cost import may_stay
-from tilewright.plan.model.traffic import chain_figures, set_conflict
-from tilewright.plan.model.working_set import working_set_bytes
+from tilewright.plan.model.memory.traffic import chain_figures, set_conflict
+from tilewright.plan.model.memory.working_set import working_set_bytes
+from tilewright.plan.model.operands.packing_cost import may_stay
 from tilewright.plan.regions.loop_views import OperatorView, view_schedule
 from tilewright.plan.regions.parallel_loops import block_count
 from tilewright.plan.regions.required_regions import schedule_region_axes

@@ -22,7 +22,7 @@ from tilewright.graph.types import Graph, SymbolicExtent, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.layout import panels
 from tilewright.plan.loop_orders import permuted
-from tilewright.plan.model.movement import schedule_movements
+from tilewright.plan.model.memory.movement import schedule_movements
 from tilewright.plan.schedule import Compute, Pack, Schedule, Storage
 from tilewright.tune.cache_simulator import CacheLevel, Touches, simulate_touches
 from tilewright.tune.replay import Placement, record, simulate

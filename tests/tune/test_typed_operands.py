@@ -12,7 +12,7 @@ from tilewright.kernels.contract import ElementTypes
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
 from tilewright.plan.layout import panels
-from tilewright.plan.model.movement import schedule_movements
+from tilewright.plan.model.memory.movement import schedule_movements
 from tilewright.plan.schedule import Compute, Loop, Pack, Schedule
 from tilewright.plan.types import ModelPlan
 from tilewright.tune.cache_simulator import CacheLevel

@@ -13,7 +13,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.decisions.micro_kernel import can_compute
 from tilewright.plan.loop_orders import storage_below
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.packing_cost import may_stay
+from tilewright.plan.model.operands.packing_cost import may_stay
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Loop, Node, Schedule

@@ -11,7 +11,7 @@ from benchmarks.studies.schedules.space import Kernels, Point, Sampled, inner_ch
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.cost_context import CostContext, context_of
-from tilewright.plan.model.packing_cost import may_stay
+from tilewright.plan.model.operands.packing_cost import may_stay
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.search.inner_loops import InnerLoops
 from tilewright.plan.space.executability import why_not_executable

@@ -16,11 +16,11 @@ from tilewright.plan.decisions.software_prefetch import inputs_to_prefetch
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.packing_cost import may_pack, pack_depth
+from tilewright.plan.model.memory.traffic import chain_figures, footprints, set_conflict
+from tilewright.plan.model.operands.packing_cost import may_pack, pack_depth
 from tilewright.plan.model.plan_figures import scratch_bytes
 from tilewright.plan.model.price_features import features
 from tilewright.plan.model.pricing import price_blocking
-from tilewright.plan.model.traffic import chain_figures, footprints, set_conflict
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.parallel_loops import parallel_axes

@@ -25,11 +25,11 @@ from tilewright.plan.decisions.scalar_loop import is_scalar_loop, plan_scalar_lo
 from tilewright.plan.decisions.software_prefetch import inputs_to_prefetch, operators_that_prefetch
 from tilewright.plan.decisions.split_reductions import split_reduction
 from tilewright.plan.model.blocking import Blocking
-from tilewright.plan.model.capacity_check import fitting
 from tilewright.plan.model.coefficients import Coefficients, coefficients_for
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.masked_work import key_blocks
+from tilewright.plan.model.memory.capacity_check import fitting
 from tilewright.plan.model.plan_figures import constant_bytes, level_plans, movements_by_level, operator_plans, scratch_bytes
 from tilewright.plan.model.price_check import checked
 from tilewright.plan.model.pricing import price_split

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tests.plan.model.test_prefetch_gain import product
+from tests.plan.model.operands.test_prefetch_gain import product
 from tests.support.chains import gemm_chain
 from tilewright.cli.chain_functions import gemm_chain as written_chain
 from tilewright.graph.types import Chain

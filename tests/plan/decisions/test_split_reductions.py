@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.plan.model.test_prefetch_gain import ZEN5, kernel_of, product
+from tests.plan.model.operands.test_prefetch_gain import ZEN5, kernel_of, product
 from tilewright.plan.model.coefficients import DEFAULT
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.reasons import OnePart

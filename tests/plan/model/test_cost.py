@@ -16,8 +16,8 @@ from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost import floor, least_work, measure, operator_work, seconds, traffic_seconds
 from tilewright.plan.model.cost_context import CostContext, context_of
-from tilewright.plan.model.packing_cost import may_stay
-from tilewright.plan.model.traffic import chain_figures, set_conflict, share_bytes
+from tilewright.plan.model.memory.traffic import chain_figures, set_conflict, share_bytes
+from tilewright.plan.model.operands.packing_cost import may_stay
 from tilewright.plan.regions.loop_views import view_outer_loops, view_schedule
 from tilewright.plan.regions.parallel_loops import block_count, blocks_in_view
 from tilewright.plan.schedule import Storage

@@ -18,9 +18,9 @@ from tilewright.plan.element_types import computed_type, held_bytes, held_type, 
 from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import CostContext, context_of
+from tilewright.plan.model.memory.traffic import bytes_into, chain_figures, footprints
+from tilewright.plan.model.memory.working_set import working_set_bytes
 from tilewright.plan.model.plan_figures import scratch_bytes
-from tilewright.plan.model.traffic import bytes_into, chain_figures, footprints
-from tilewright.plan.model.working_set import working_set_bytes
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.schedule import Schedule
 

@@ -14,7 +14,7 @@ from tests.plan.walk import walked_movements, walked_working_set
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
 from tilewright.plan.loop_orders import permuted
-from tilewright.plan.model.working_set import working_set, working_set_elements
+from tilewright.plan.model.memory.working_set import working_set, working_set_elements
 from tilewright.plan.papers.example_chains import gemm_chain, matrix_product
 from tilewright.plan.papers.lagrange import (
     ORDERS,

@@ -14,7 +14,7 @@ from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import for_machine
 from tilewright.plan.loop_orders import permuted
-from tilewright.plan.model.working_set import live_intermediates
+from tilewright.plan.model.memory.working_set import live_intermediates
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.regions.epilogues import epilogues, in_output_place, maps_in_tiles
 from tilewright.plan.regions.loop_views import view_schedule

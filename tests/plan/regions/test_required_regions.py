@@ -13,8 +13,8 @@ from tests.plan.walk import blocks, walked_live, walked_movements
 from tests.support.halo_chains import RELU, conv, halo_chain, pad, pool
 from tilewright.graph.types import Chain
 from tilewright.plan.loop_orders import fused_schedule
-from tilewright.plan.model.movement import movements
-from tilewright.plan.model.working_set import held_sizes, live_intermediates
+from tilewright.plan.model.memory.movement import movements
+from tilewright.plan.model.memory.working_set import held_sizes, live_intermediates
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.loop_views import reordered, view_outer_loops, view_schedule
 from tilewright.plan.regions.parallel_loops import parallel_axes

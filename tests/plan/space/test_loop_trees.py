@@ -13,8 +13,8 @@ from tests.plan.walk import walked_movements, walked_working_set
 from tilewright.graph.types import Chain
 from tilewright.plan.counts import Counted, counting
 from tilewright.plan.loop_orders import fused_schedule
-from tilewright.plan.model.movement import schedule_movements
-from tilewright.plan.model.working_set import working_set, working_set_elements
+from tilewright.plan.model.memory.movement import schedule_movements
+from tilewright.plan.model.memory.working_set import working_set, working_set_elements
 from tilewright.plan.planner import forget_plans, plan_chain
 from tilewright.plan.reasons import OtherLoops
 from tilewright.plan.regions.live_blocks import live_blocks

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.plan.cases import gemm_chain
 from tilewright.errors import PlanningError
 from tilewright.plan.loop_orders import permuted
-from tilewright.plan.model.movement import LITERAL, schedule_movements
-from tilewright.plan.model.working_set import working_set_elements
+from tilewright.plan.model.memory.movement import LITERAL, schedule_movements
+from tilewright.plan.model.memory.working_set import working_set_elements
 from tilewright.plan.papers.permutations import least_movement
 from tilewright.plan.space.tile_sizes import candidates, thinned
 

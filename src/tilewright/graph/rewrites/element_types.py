@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tilewright.graph.exactness import scalar_loop_type
-from tilewright.graph.rewrites.lossless import is_condition
+from tilewright.graph.rewrites.fusion.lossless import is_condition
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.rewrites.rename import unused
 from tilewright.graph.rewrites.separate_outputs import copy_of

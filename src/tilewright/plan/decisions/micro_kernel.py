@@ -13,7 +13,7 @@ from tilewright.plan.element_types import computed_type, held_type
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.kernel_work import KernelWork, kernel_work
-from tilewright.plan.model.packing_cost import reading_seconds, streams_ahead, transposing_seconds
+from tilewright.plan.model.operands.packing_cost import reading_seconds, streams_ahead, transposing_seconds
 from tilewright.plan.reasons import NoMicroKernel, Unplannable
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.regions.trip_counts import planned_sizes

@@ -14,8 +14,8 @@ from tilewright.plan.arrays import product
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.blocking import Blocking, Works
 from tilewright.plan.model.cost_context import CostContext, source_position
+from tilewright.plan.model.memory.traffic import axis_stride
 from tilewright.plan.model.pricing import price_blocking
-from tilewright.plan.model.traffic import axis_stride
 from tilewright.plan.reasons import UnreadLines
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.regions.loop_views import view_schedule

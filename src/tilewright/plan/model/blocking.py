@@ -10,7 +10,7 @@ from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import Work, operator_work
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.likeness import likeness
-from tilewright.plan.model.traffic import ChainFigures, chain_figures
+from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures
 from tilewright.plan.regions.loop_views import ChainView, view_schedule
 from tilewright.plan.schedule import Schedule
 

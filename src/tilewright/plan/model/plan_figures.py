@@ -6,9 +6,9 @@ from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.kernel_work import kernel_work, useful_share
-from tilewright.plan.model.operands_read_once import operands_read_once
-from tilewright.plan.model.traffic import bytes_into, chain_figures, footprints, kernel_tile, left_bytes, share_bytes
-from tilewright.plan.model.working_set import live_bytes, working_set_bytes
+from tilewright.plan.model.memory.traffic import bytes_into, chain_figures, footprints, kernel_tile, left_bytes, share_bytes
+from tilewright.plan.model.memory.working_set import live_bytes, working_set_bytes
+from tilewright.plan.model.operands.read_once import operands_read_once
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import ChainView, OperatorView, view_schedule

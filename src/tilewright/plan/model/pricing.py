@@ -9,10 +9,10 @@ from tilewright.plan.arrays import product
 from tilewright.plan.model.blocking import Blocking, Works, works
 from tilewright.plan.model.cost import Work, traffic_seconds, visible_seconds
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.operands_read_once import operands_read_once
+from tilewright.plan.model.memory.working_set import working_set_bytes
+from tilewright.plan.model.operands.read_once import operands_read_once
 from tilewright.plan.model.split_price import SplitReduction, combine_seconds
 from tilewright.plan.model.threads import imbalance
-from tilewright.plan.model.working_set import working_set_bytes
 from tilewright.plan.reasons import BeyondShare, CombinedParts, ParallelBlocks
 from tilewright.plan.regions.loop_views import ChainView, LoopView, view_schedule
 from tilewright.plan.regions.parallel_loops import block_count

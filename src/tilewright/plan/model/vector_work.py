@@ -10,7 +10,7 @@ from tilewright.graph.types import Operator
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.plan.arrays import Count, Quantity, either, product
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.traffic import Footprints, passes
+from tilewright.plan.model.memory.traffic import Footprints, passes
 from tilewright.plan.regions.loop_views import LoopView
 from tilewright.plan.regions.online_reductions import blocks_of_rows, divided_by_readers, row_axes, softmax_weights, weights_read
 from tilewright.plan.regions.windows import window_taps

@@ -14,8 +14,8 @@ import numpy as np
 
 from tilewright.graph.types import Access
 from tilewright.plan.arrays import Count, as_integer
-from tilewright.plan.model.movement import outer_accesses
-from tilewright.plan.model.working_set import live_intermediates, working_set
+from tilewright.plan.model.memory.movement import outer_accesses
+from tilewright.plan.model.memory.working_set import live_intermediates, working_set
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 

@@ -11,8 +11,8 @@ from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
 from tilewright.plan.arrays import Count
 from tilewright.plan.loop_orders import permuted
-from tilewright.plan.model.movement import EXACT, LITERAL, movements
-from tilewright.plan.model.working_set import literal_memory_use, working_set
+from tilewright.plan.model.memory.movement import EXACT, LITERAL, movements
+from tilewright.plan.model.memory.working_set import literal_memory_use, working_set
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Storage

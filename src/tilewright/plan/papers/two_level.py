@@ -26,7 +26,7 @@ import numpy.typing as npt
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
 from tilewright.plan.arrays import Count
-from tilewright.plan.model.movement import EXACT, LITERAL, movements
+from tilewright.plan.model.memory.movement import EXACT, LITERAL, movements
 from tilewright.plan.papers.example_chains import matrix_product
 from tilewright.plan.regions.footprint import bounding_box
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView

@@ -22,8 +22,8 @@ from tilewright.plan.model.cost import Block, Work, arithmetic_work, least_work,
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.likeness import likeness
 from tilewright.plan.model.masked_work import least_guarded_work
-from tilewright.plan.model.operands_read_once import has_all_rows, operand_read_once
-from tilewright.plan.model.working_set import live_bytes
+from tilewright.plan.model.memory.working_set import live_bytes
+from tilewright.plan.model.operands.read_once import has_all_rows, operand_read_once
 from tilewright.plan.regions.loop_views import ChainView, OperatorView
 from tilewright.plan.regions.masks import is_plain_mask
 from tilewright.plan.schedule import Storage

@@ -23,8 +23,8 @@ from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import Work, operator_work, seconds
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.likeness import axes_of_like, likeness
-from tilewright.plan.model.packing_cost import may_pack, may_stay, pack_depth, packs_ahead
-from tilewright.plan.model.traffic import ChainFigures, chain_figures, footprints, set_conflict
+from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, footprints, set_conflict
+from tilewright.plan.model.operands.packing_cost import may_pack, may_stay, pack_depth, packs_ahead
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
 from tilewright.plan.schedule import Compute, Loop, Node
 from tilewright.plan.space.schedule_space import axis_multiple

@@ -23,10 +23,10 @@ from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import Block, measure, operator_work, seconds
 from tilewright.plan.model.likeness import axes_of_like, likeness
-from tilewright.plan.model.packing_cost import may_stay
+from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, set_conflict
+from tilewright.plan.model.memory.working_set import live_bytes
+from tilewright.plan.model.operands.packing_cost import may_stay
 from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S, imbalance, threads_seconds
-from tilewright.plan.model.traffic import ChainFigures, chain_figures, set_conflict
-from tilewright.plan.model.working_set import live_bytes
 from tilewright.plan.regions.loop_views import LoopView, OperatorView, view_behind, view_outer_loops
 from tilewright.plan.regions.online_reductions import live_states
 from tilewright.plan.regions.parallel_loops import blocks_in_view

@@ -10,7 +10,7 @@ import numpy as np
 
 from tilewright.plan.arrays import Count
 from tilewright.plan.model.cost_context import CostContext, Operand
-from tilewright.plan.model.working_set import resident_elements
+from tilewright.plan.model.memory.working_set import resident_elements
 from tilewright.plan.regions.loop_views import ChainView, OperatorView
 from tilewright.plan.schedule import FusedGroup, fused_group_of
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tilewright.errors import PlanningError, UnsupportedOperation
-from tilewright.graph.rewrites.constant_part import constant_operators, split, unread
+from tilewright.graph.rewrites.constants.constant_part import constant_operators, split, unread
 from tilewright.graph.types import Graph, Operator
 from tilewright.kernels import registry
 from tilewright.machine.machine import Machine

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.graph.rewrites.compose import inlined
-from tilewright.graph.rewrites.lossless import is_as_read
+from tilewright.graph.rewrites.fusion.compose import inlined
+from tilewright.graph.rewrites.fusion.lossless import is_as_read
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import subexpressions
 from tilewright.graph.types import Graph, Operator

@@ -16,7 +16,7 @@ from tilewright.compiler import rewrite
 from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.rewrites.constant_part import split
+from tilewright.graph.rewrites.constants.constant_part import split
 from tilewright.graph.types import Graph, Operator, Tensor
 from tilewright.graph.verifier import verify
 

@@ -14,7 +14,7 @@ from functools import reduce
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial
-from tilewright.graph.rewrites.constant_part import constant_operators
+from tilewright.graph.rewrites.constants.constant_part import constant_operators
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
 from tilewright.graph.rewrites.rename import unused
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite, subexpressions

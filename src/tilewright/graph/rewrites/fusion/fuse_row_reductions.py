@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.rewrites.match_softmax_and_norms import is_known, matched_reduction
+from tilewright.graph.rewrites.fusion.match_softmax_and_norms import is_known, matched_reduction
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import AxisValue, Literal, Load, Point, Scalar, State, rewrite, subexpressions
 from tilewright.graph.types import Access, Axis, AxisKind, Extent, Graph, Guard, Operator, Reduction, StateVariable, Tensor

@@ -15,8 +15,8 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.gather import gather
 from tilewright.graph.index import axis, floordiv, mod
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.rewrites.flatten_tensors import FlattenTensors, without_digits
-from tilewright.graph.rewrites.fold_index_maps import FoldIndexMaps
+from tilewright.graph.rewrites.index_changes.flatten_tensors import FlattenTensors, without_digits
+from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps
 from tilewright.graph.types import Graph, Tensor
 from tilewright.graph.verifier import verify
 

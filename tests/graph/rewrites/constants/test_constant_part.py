@@ -9,8 +9,8 @@ from tilewright import compiler
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.common_subexpressions import CommonSubexpressions
-from tilewright.graph.rewrites.constant_part import evaluated, split
-from tilewright.graph.rewrites.fold_constants import FoldConstants
+from tilewright.graph.rewrites.constants.constant_part import evaluated, split
+from tilewright.graph.rewrites.constants.fold_constants import FoldConstants
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.types import Constant, Graph
 from tilewright.graph.verifier import verify

@@ -12,7 +12,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.norms import layer_norm
 from tilewright.graph.index import axis
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.rewrites.compose import inlined
+from tilewright.graph.rewrites.fusion.compose import inlined
 from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.types import Access, Axis, Graph, Operator, Tensor
 from tilewright.machine import Machine

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import inf, prod
 
 from tilewright.graph.constant_values import FEW
-from tilewright.graph.rewrites.constant_part import constant_operators, evaluated
+from tilewright.graph.rewrites.constants.constant_part import constant_operators, evaluated
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Constant, Graph, Operator, Tensor
 

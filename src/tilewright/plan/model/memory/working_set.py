@@ -15,7 +15,7 @@ from tilewright.graph.types import Access, Chain
 from tilewright.plan.arrays import Condition, Count, as_integer, either, maximum, minimum, product
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
 from tilewright.plan.element_types import ElementSize, held_bytes, in_elements
-from tilewright.plan.model.movement import outer_accesses
+from tilewright.plan.model.memory.movement import outer_accesses
 from tilewright.plan.regions.footprint import bounding_box, distinct_elements
 from tilewright.plan.regions.live_ranges import is_lasting, shared_buffers
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule

@@ -12,7 +12,7 @@ from tilewright.machine import Filling, Machine
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost_context import context_of
-from tilewright.plan.model.traffic import set_conflict
+from tilewright.plan.model.memory.traffic import set_conflict
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.types import LevelPlan, Plan
 

@@ -22,7 +22,7 @@ from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost_context import CostContext, Operand, compulsory_bytes, source_position
 from tilewright.plan.model.kernel_work import pieces
-from tilewright.plan.model.traffic import ChainFigures, Footprints, kernel_tile, right_bytes, row_stride
+from tilewright.plan.model.memory.traffic import ChainFigures, Footprints, kernel_tile, right_bytes, row_stride
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import LoopView, OperatorView
 from tilewright.plan.regions.trip_counts import planned_sizes

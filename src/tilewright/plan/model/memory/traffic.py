@@ -20,8 +20,8 @@ from tilewright.machine.description import MemoryLevel
 from tilewright.plan.arrays import Condition, Count, either, maximum, minimum
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost_context import CostContext, Operand
-from tilewright.plan.model.movement import tile_visits
-from tilewright.plan.model.working_set import live_bytes
+from tilewright.plan.model.memory.movement import tile_visits
+from tilewright.plan.model.memory.working_set import live_bytes
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 from tilewright.plan.regions.parallel_loops import blocks_in_view
 

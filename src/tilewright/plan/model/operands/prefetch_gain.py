@@ -20,9 +20,9 @@ from tilewright.kernels.contract import MicroKernel, OperandRole
 from tilewright.plan.arrays import Count, Quantity
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.operands_read_once import FEW_ROWS
-from tilewright.plan.model.packing_cost import packs_ahead, packs_now
-from tilewright.plan.model.traffic import axis_stride, kernel_tile, right_bytes
+from tilewright.plan.model.memory.traffic import axis_stride, kernel_tile, right_bytes
+from tilewright.plan.model.operands.packing_cost import packs_ahead, packs_now
+from tilewright.plan.model.operands.read_once import FEW_ROWS
 from tilewright.plan.regions.loop_views import OperatorView
 
 FEW_PANELS = 4

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from tilewright.graph.rewrites.compose import inlined, is_invertible
-from tilewright.graph.rewrites.lossless import is_as_read
+from tilewright.graph.rewrites.fusion.compose import inlined, is_invertible
+from tilewright.graph.rewrites.fusion.lossless import is_as_read
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import subexpressions
 from tilewright.graph.types import Access, Graph, Operator

@@ -10,8 +10,8 @@ from tilewright.graph.types import Access, Operator
 from tilewright.kernels.registry import prefetches_panels
 from tilewright.plan.arrays import Condition, Count, Quantity, either, maximum
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.packing_cost import may_pack_ahead
-from tilewright.plan.model.traffic import Footprints, left_bytes, right_bytes, row_stride
+from tilewright.plan.model.memory.traffic import Footprints, left_bytes, right_bytes, row_stride
+from tilewright.plan.model.operands.packing_cost import may_pack_ahead
 from tilewright.plan.regions.loop_views import ChainView
 
 FEW_ROWS = 4

@@ -12,7 +12,7 @@ from tilewright.graph.types import Access, Operator
 from tilewright.plan.arrays import Count, Quantity, either, maximum, minimum
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.traffic import axis_stride, kernel_tile
+from tilewright.plan.model.memory.traffic import axis_stride, kernel_tile
 
 FOLLOWED_ROWS = 16
 """Rows of a target that go on from panel to panel without a miss: 2048x4096x32 took 2.30 ms with 6 at a time, 2.57 with 342."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from tilewright.graph.rewrites.compose import composed, consumer_positions, is_invertible, largest_extents
-from tilewright.graph.rewrites.constant_part import constant_operators
+from tilewright.graph.rewrites.constants.constant_part import constant_operators
+from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Access, Graph, Operator, planned_extent
 
