@@ -17,11 +17,11 @@ import numpy as np
 from tilewright import compiler
 from tilewright.backends import loading
 from tilewright.errors import InternalError, TilewrightError
+from tilewright.graph.extents import dimensions_of, value_of
 from tilewright.graph.interpreter import SumError, accumulating_type, evaluate
 from tilewright.graph.numpy_types import is_short_float
 from tilewright.graph.printer import to_text
 from tilewright.graph.shrinking import points, shrunken
-from tilewright.graph.sums_of_extents import SumOfExtents, value_of
 from tilewright.graph.types import Graph, Operator, SymbolicExtent, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.decisions.long_sums import additions
@@ -214,10 +214,5 @@ def _most(graph: Graph) -> int:
 
 def _symbols(graph: Graph) -> dict[str, int]:
     """A small value for every extent that is known at run time."""
-    found: dict[str, int] = {}
-    for tensor in graph.tensors:
-        for extent in tensor.shape:
-            for symbol in extent.terms if isinstance(extent, SumOfExtents) else (extent,):
-                if isinstance(symbol, SymbolicExtent):
-                    found[symbol.name] = min(max(symbol.low, SMALL_EXTENT), symbol.high)
-    return found
+    dimensions = dimensions_of(extent for tensor in graph.tensors for extent in tensor.shape)
+    return {name: min(max(symbol.low, SMALL_EXTENT), symbol.high) for name, symbol in dimensions.items()}

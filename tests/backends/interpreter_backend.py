@@ -12,6 +12,7 @@ import numpy as np
 
 from tilewright.codegen.artifact import Artifact, Signature, Symbol, TensorSlot
 from tilewright.graph.data_format import decode, encode
+from tilewright.graph.extents import dimensions_of
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph, SymbolicExtent
 from tilewright.machine import Machine
@@ -90,7 +91,9 @@ class Interpreter:
         graph = program.graph
         names = (*graph.inputs, *(name for name, _ in graph.constants))
         slots = [_slot(graph, name) for name in (*names, *graph.outputs)]
-        symbols = {e.name: Symbol(e.name, e.low, e.high) for t in graph.tensors for e in t.shape if isinstance(e, SymbolicExtent)}
+        extents = [e for t in graph.tensors for e in t.shape if isinstance(e, SymbolicExtent)]
+        symbols = {name: Symbol(name, e.low, e.high) for name, e in dimensions_of(extents).items()}
+        symbols |= {e.name: Symbol(e.name, e.low, e.high, e) for e in extents if e.formula is not None}
         signature = Signature(tuple(symbols.values()), tuple(slots[: len(names)]), tuple(slots[len(names) :]))
         text = "\n".join(encode(chain, Graph).decode() for chain in program.chains)
         return Artifact("evaluate", text, (), DEVICE, frozenset(), signature, tuple(chain.name for chain in program.chains))

@@ -44,6 +44,7 @@ import hashlib
 from dataclasses import dataclass, field
 
 from tilewright.graph.constant_recipe import NO_CONSTANTS, Recipe
+from tilewright.graph.extents import SymbolicExtent
 from tilewright.graph.positions import NamedLookup
 from tilewright.kernels.contract import KernelSource, SourceKind
 
@@ -69,6 +70,8 @@ class Symbol:
     name: str
     low: int
     high: int
+    extent: SymbolicExtent | None = None
+    """Of an extent with a formula, the extent: its value follows from those of dimensions, which are symbols, too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,17 @@ PREFIXES = """
 at_ in_ size_ stride_ extent_ load_ state_ tw_ packed_ staged_ running_ partial_ previous_ gained_ factor_ last_ fetched_
 first_ count_ limit_ plain_ row_ __
 """
+FORMULA_WORDS = (
+    (" + ", "_plus_"),
+    (" - ", "_minus_"),
+    ("-", "minus_"),
+    ("//", "_over_"),
+    ("*", "_times_"),
+    (", ", "_and_"),
+    ("(", "b_"),
+    (")", "_e"),
+)
+"""The signs of formulas of extents."""
 RESERVED_PREFIXES = tuple(PREFIXES.split())
 
 
@@ -98,8 +109,17 @@ def partial(tensor: str, state: str = "") -> str:
 
 
 def extent(symbol: str) -> str:
-    """The variable that holds a run-time extent."""
-    return "extent_" + re.sub(r"\W", "_", symbol, flags=re.ASCII)
+    """The variable that holds a run-time extent: a dimension, or a formula by its text. No dimension begins with a digit.
+
+    >>> extent("s0"), extent("8*s0 + 1"), extent("(s0 - 1)//2")
+    ('extent_s0', 'extent_0_8_times_s0_plus_1', 'extent_0_b_s0_minus_1_e_over_2')
+    """
+    if symbol.isidentifier():
+        return "extent_" + re.sub(r"\W", "_", symbol, flags=re.ASCII)
+    text = symbol.replace("_", "__")
+    for sign, word in FORMULA_WORDS:
+        text = text.replace(sign, word)
+    return f"extent_0_{text}"
 
 
 def stride(tensor: str, dim: int) -> str:

@@ -9,7 +9,8 @@ from tilewright.codegen.expressions import Value, add, evaluated, maximum, round
 from tilewright.codegen.loop_nest import FLOAT_BYTES, Buffer, LoopNest, floats_of
 from tilewright.codegen.lower.partial_results import extent_value, partial_buffers
 from tilewright.codegen.lower.storage import CACHE_LINE_FLOATS, elements_of
-from tilewright.graph.types import Graph, SymbolicExtent, Tensor
+from tilewright.codegen.run_time_extents import hints
+from tilewright.graph.types import Tensor
 from tilewright.plan.layout import Layout
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.plan.whole_model.arena import Interval, most_alive, placed, slots
@@ -128,9 +129,3 @@ def _floats(layout: Layout, tensor: Tensor) -> Value:
 def shared_name(chain: int, buffer: Buffer) -> str:
     """The name in the workspace of what is packed for all threads of a chain."""
     return f"{chain}:{buffer.name}"
-
-
-def hints(graph: Graph) -> dict[str, int]:
-    """The planned values of run-time extents, by the names of their variables."""
-    extents = (extent for tensor in graph.tensors for extent in tensor.shape if isinstance(extent, SymbolicExtent))
-    return {str(extent_value(extent)): extent.hint for extent in extents}

@@ -15,6 +15,7 @@ import numpy as np
 
 from tilewright.errors import InternalError, InvalidModel, ShapeError
 from tilewright.graph.exactness import HALVES
+from tilewright.graph.extents import dimensions_of, value_of
 from tilewright.graph.positions import NamedLookup, named_lookup
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
 from tilewright.graph.scalar_functions import COMBINATIONS, FUNCTIONS
@@ -50,7 +51,7 @@ def evaluate(
     symbols = bind_symbols(graph, inputs)
     values = {name: _converted(np.asarray(inputs[name]), dtype) for name in graph.inputs}
     values |= {name: _converted(constant.array, dtype) for name, constant in graph.constants}
-    known = {**symbols, **(parameters or {})}
+    known = {**_formulas(graph, symbols), **symbols, **(parameters or {})}
     with np.errstate(all="ignore"):
         for operator in graph.operators:
             result = graph.tensor(operator.write.tensor)
@@ -65,7 +66,17 @@ def bind_symbols(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, int]:
         if name not in inputs:
             raise InvalidModel(f"no value for input {name!r}", why=f"given are {', '.join(inputs) or 'none'}")
         _bind_shape(graph.tensor(name), np.shape(inputs[name]), symbols)
+    for extent in (extent for name in graph.inputs for extent in graph.tensor(name).shape):
+        _check_formula(extent, symbols)
     return symbols
+
+
+def _check_formula(extent: Extent, symbols: Mapping[str, int]) -> None:
+    """Raise `ShapeError` where an input has another extent than the formula of its dimension gives."""
+    if isinstance(extent, SymbolicExtent) and extent.formula is not None and dimensions_of([extent]).keys() <= symbols.keys():
+        expected = value_of(extent, symbols)
+        if symbols[extent.name] != expected:
+            raise ShapeError(f"an extent of {symbols[extent.name]}, expected {extent}", why=f"that is {expected}")
 
 
 def _bind_shape(tensor: Tensor, shape: tuple[int, ...], symbols: dict[str, int]) -> None:
@@ -164,7 +175,14 @@ def _loads(operator: Operator, values: Mapping[str, Array], box: _Box) -> list[A
 
 
 def _size(extent: Extent, symbols: Mapping[str, int]) -> int:
-    return symbols[extent.name] if isinstance(extent, SymbolicExtent) else extent
+    """A formula of which an input has the value is not computed: a part of a graph need not know its dimensions."""
+    return symbols[extent.name] if isinstance(extent, SymbolicExtent) and extent.name in symbols else value_of(extent, symbols)
+
+
+def _formulas(graph: Graph, symbols: Mapping[str, int]) -> dict[str, int]:
+    """The values of the formulas that bodies speak of."""
+    nodes = (node for operator in graph.operators for node in operator.scalars())
+    return {node.name: _size(node.extent, symbols) for node in nodes if isinstance(node, Parameter) and node.extent is not None}
 
 
 def _boxes(operator: Operator, extents: Mapping[str, int]) -> Iterator[_Box]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from tilewright.graph.extents import Extent, SymbolicExtent
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,11 @@ class AxisValue:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A run-time scalar (a scale, a key length)."""
+    """A run-time scalar (a scale, a key length): an extent by its name."""
 
     name: str
+    extent: SymbolicExtent | None = field(default=None, repr=False)
+    """Of an extent with a formula, the extent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,17 @@ class Apply:
 
 
 Scalar: TypeAlias = Literal | Load | Point | State | Previous | AxisValue | Parameter | Apply
+
+
+def scalar_of(extent: Extent) -> Scalar:
+    """An extent in the body of an operator.
+
+    >>> scalar_of(3), scalar_of(SymbolicExtent("s0", 5, 16, 16))
+    (Literal(value=3.0), Parameter(name='s0'))
+    """
+    if isinstance(extent, int):
+        return Literal(float(extent))
+    return Parameter(extent.name, None if extent.formula is None else extent)
 
 
 def apply(function: str, *operands: Scalar) -> Apply:

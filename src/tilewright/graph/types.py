@@ -7,39 +7,16 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TypeAlias
 
 import numpy as np
 
 from tilewright.graph import constant_values
+from tilewright.graph.extents import Extent as Extent
+from tilewright.graph.extents import SymbolicExtent as SymbolicExtent
+from tilewright.graph.extents import largest_extent as largest_extent
+from tilewright.graph.extents import planned_extent as planned_extent
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Apply, Load, Point, Scalar, State, apply, subexpressions
-
-
-@dataclass(frozen=True, slots=True)
-class SymbolicExtent:
-    """An extent known at run time: `low <= value <= high`; planning uses `hint`."""
-
-    name: str
-    low: int
-    high: int
-    hint: int
-
-    def __str__(self) -> str:
-        return self.name
-
-
-Extent: TypeAlias = int | SymbolicExtent
-
-
-def planned_extent(extent: Extent) -> int:
-    """The integer to plan with: the extent itself, or the hint of a symbolic one."""
-    return extent.hint if isinstance(extent, SymbolicExtent) else extent
-
-
-def largest_extent(extent: Extent) -> int:
-    """The extent itself, or the highest value of a symbolic one: what must hold for every call may rely on it."""
-    return extent.high if isinstance(extent, SymbolicExtent) else extent
 
 
 class AxisKind(Enum):

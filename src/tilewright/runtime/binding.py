@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tilewright.codegen.artifact import Signature, Symbol, TensorSlot
 from tilewright.errors import DTypeError, ShapeError
+from tilewright.graph.extents import value_of
 from tilewright.runtime.arrays import Array, dtype_named
 
 
@@ -27,13 +28,21 @@ def bind(signature: Signature, arrays: Sequence[Array]) -> dict[str, int]:
         _check_dtype(slot, array)
         _check_rank(slot, array)
         for dim, (wanted, extent) in enumerate(zip(slot.shape, array.shape, strict=True)):
-            if isinstance(wanted, str) and wanted not in values:
+            if isinstance(wanted, str) and wanted not in values and symbols[wanted].extent is None:
                 _check_range(slot, dim, symbols[wanted], array)
                 values[wanted], owners[wanted] = extent, slot.name
-            elif extent != (values[wanted] if isinstance(wanted, str) else wanted):
-                why = f"{wanted} is {values[wanted]} by argument {owners[wanted]}" if isinstance(wanted, str) else ""
-                raise _shape_error(slot, array, why)
+            elif extent != (expected := _expected(wanted, symbols, values)):
+                owner = f" by argument {owners[str(wanted)]}" if wanted in owners else ""
+                raise _shape_error(slot, array, f"{wanted} is {expected}{owner}" if isinstance(wanted, str) else "")
     return values
+
+
+def _expected(wanted: int | str, symbols: Mapping[str, Symbol], values: Mapping[str, int]) -> int:
+    """An extent of the signature, given the values of dimensions."""
+    if isinstance(wanted, int):
+        return wanted
+    extent = symbols[wanted].extent
+    return values[wanted] if extent is None else value_of(extent, values)
 
 
 def check_counts(signature: Signature, inputs: int, outputs: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
@@ -13,6 +13,7 @@ import numpy as np
 from tilewright import settings
 from tilewright.codegen.artifact import Artifact, Signature, TensorSlot
 from tilewright.errors import InternalError, TilewrightError
+from tilewright.graph.extents import SymbolicExtent, value_of
 from tilewright.machine.cores import usable_cores
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import libraries, native, toolchain
@@ -46,8 +47,10 @@ class Executable:
     """`tw_launch` of native/launcher.c."""
     _viewed: tuple[int, ...]
     """Arguments whose element type the launcher is shown as bits."""
-    _results: tuple[tuple[tuple[int | Place, ...], np.dtype[Any]], ...]
+    _results: tuple[tuple[tuple[int | Place | SymbolicExtent, ...], np.dtype[Any]], ...]
     """Of each output, its extents and its type."""
+    _places: dict[str, Place]
+    """Of every dimension."""
     packed: Packed
     """The constants that were packed for it."""
 
@@ -97,7 +100,7 @@ class Executable:
     def new_outputs(self, inputs: Sequence[object]) -> list[Array]:
         """Uninitialised arrays of the outputs' shapes and types. The inputs are only looked at as far as that needs."""
         try:
-            return [np.empty(_extents(shape, inputs), dtype) for shape, dtype in self._results]
+            return [np.empty(_extents(shape, inputs, self._places), dtype) for shape, dtype in self._results]
         except (AttributeError, IndexError):  # buffers without a shape, and wrong arguments, which raise here
             check_counts(self.signature, len(inputs), len(self.signature.outputs))
             self.symbol_values(inputs)
@@ -182,8 +185,9 @@ def load(
     slots = (*artifact.signature.inputs, *artifact.signature.outputs)
     viewed = tuple(number for number, slot in enumerate(slots) if needs_view(slot))
     launch = native.library().tw_launch
-    results = _results(artifact.signature)
-    return Executable(artifact, path, pool, library, record, ctypes.addressof(record), launch, viewed, results, packed)
+    places = _places(artifact.signature)
+    results = _results(artifact.signature, places)
+    return Executable(artifact, path, pool, library, record, ctypes.addressof(record), launch, viewed, results, places, packed)
 
 
 def _exported(artifact: Artifact) -> tuple[str, ...]:
@@ -192,20 +196,36 @@ def _exported(artifact: Artifact) -> tuple[str, ...]:
     return (name, f"{name}_workspace_bytes", *of_constants)
 
 
-def _extents(shape: tuple[int | Place, ...], inputs: Sequence[Any]) -> list[int]:
-    return [extent if isinstance(extent, int) else inputs[extent[0]].shape[extent[1]] for extent in shape]
+def _extents(shape: tuple[int | Place | SymbolicExtent, ...], inputs: Sequence[Any], places: Mapping[str, Place]) -> list[int]:
+    return [
+        extent
+        if isinstance(extent, int)
+        else inputs[extent[0]].shape[extent[1]]
+        if isinstance(extent, tuple)
+        else value_of(extent, {name: inputs[number].shape[dim] for name, (number, dim) in places.items()})
+        for extent in shape
+    ]
 
 
-def _results(signature: Signature) -> tuple[tuple[tuple[int | Place, ...], np.dtype[Any]], ...]:
+def _places(signature: Signature) -> dict[str, Place]:
+    """For every dimension an input that has it."""
     places: dict[str, Place] = {}
     for number, slot in enumerate(signature.inputs):
         for dim, extent in enumerate(slot.shape):
             if isinstance(extent, str):
                 places.setdefault(extent, (number, dim))
-    return tuple(
-        (tuple(places[extent] if isinstance(extent, str) else extent for extent in slot.shape), dtype_named(slot.dtype))
-        for slot in signature.outputs
-    )
+    return places
+
+
+def _results(
+    signature: Signature, places: Mapping[str, Place]
+) -> tuple[tuple[tuple[int | Place | SymbolicExtent, ...], np.dtype[Any]], ...]:
+    formulas = {symbol.name: symbol.extent for symbol in signature.symbols if symbol.extent is not None}
+
+    def extent_of(extent: int | str) -> int | Place | SymbolicExtent:
+        return extent if isinstance(extent, int) else formulas[extent] if extent in formulas else places[extent]
+
+    return tuple((tuple(map(extent_of, slot.shape)), dtype_named(slot.dtype)) for slot in signature.outputs)
 
 
 def _dense(slot: TensorSlot, array: Array, *, with_values: bool) -> Array:

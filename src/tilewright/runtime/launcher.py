@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
+from typing import assert_never
 
-from tilewright.codegen.artifact import Signature, TensorSlot
+from tilewright.codegen.artifact import Signature, Symbol, TensorSlot
+from tilewright.errors import UnsupportedOperation
+from tilewright.graph.extents import Extent, Greatest, Least, Quotient, Sum
 from tilewright.runtime.arrays import dtype_named
 
 
@@ -39,7 +42,7 @@ class Fault(ctypes.Structure):
 
 
 class _SymbolRule(ctypes.Structure):
-    _fields_ = (("low", ctypes.c_long), ("high", ctypes.c_long))
+    _fields_ = (("low", ctypes.c_long), ("high", ctypes.c_long), ("steps", ctypes.POINTER(ctypes.c_long)))
 
 
 class _TensorRule(ctypes.Structure):
@@ -73,7 +76,7 @@ def make_record(signature: Signature, entry: int, workspace_bytes: int, pool: in
     """The record of an entry point, given the addresses of its two functions, of the pool and of packed constants."""
     slots = (*signature.inputs, *signature.outputs)
     numbers = {symbol.name: -1 - number for number, symbol in enumerate(signature.symbols)}
-    symbols = (_SymbolRule * len(signature.symbols))(*(_SymbolRule(symbol.low, symbol.high) for symbol in signature.symbols))
+    symbols = (_SymbolRule * len(signature.symbols))(*(_symbol_rule(symbol, numbers) for symbol in signature.symbols))
     tensors = (_TensorRule * len(slots))(*(_tensor_rule(slot, numbers) for slot in slots))
     return Record(
         entry,
@@ -103,6 +106,63 @@ def _tensor_rule(slot: TensorSlot, numbers: dict[str, int]) -> _TensorRule:
     kind = "u" if needs_view(slot) else {"b": "?"}.get(dtype.kind, dtype.kind)
     unit = -1 if slot.unit_stride_dim is None else slot.unit_stride_dim
     return _TensorRule(ord(kind), dtype.itemsize, len(slot.shape), unit, longs(_coded(slot.shape, numbers)))
+
+
+class Step(IntEnum):
+    """How the value of a formula is computed on a stack; `enum step` of launcher.c."""
+
+    END = 0
+    INTEGER = 1
+    SYMBOL = 2
+    ADD = 3
+    MULTIPLY = 4
+    DIVIDE = 5
+    LEAST = 6
+    GREATEST = 7
+
+
+MOST_STACKED = 64
+"""Of launcher.c's stack."""
+
+
+def _symbol_rule(symbol: Symbol, numbers: Mapping[str, int]) -> _SymbolRule:
+    if symbol.extent is None:
+        return _SymbolRule(symbol.low, symbol.high)
+    steps = [*_steps(symbol.extent, numbers), Step.END]
+    if len(steps) > 2 * MOST_STACKED:
+        raise UnsupportedOperation(f"an extent of more than {MOST_STACKED} terms", why=symbol.name)
+    return _SymbolRule(symbol.low, symbol.high, longs(steps))
+
+
+def _steps(extent: Extent, numbers: Mapping[str, int]) -> Iterator[int]:
+    """A formula in postfix notation: a step, behind INTEGER and SYMBOL a number.
+
+    >>> from tilewright.graph.extents import SymbolicExtent, quotient
+    >>> dimension = SymbolicExtent("s", 1, 9, 9)
+    >>> list(_steps(quotient(dimension, 2), {"s": -1})) == [Step.SYMBOL, 0, Step.INTEGER, 2, Step.DIVIDE]
+    True
+    """
+    if isinstance(extent, int):
+        yield from (Step.INTEGER, extent)
+        return
+    match extent.formula:
+        case None:
+            yield from (Step.SYMBOL, -1 - numbers[extent.name])
+        case Sum(terms):
+            yield from (Step.INTEGER, 0)
+            for coefficient, factors in terms:
+                yield from (Step.INTEGER, coefficient)
+                for factor in factors:
+                    yield from (*_steps(factor, numbers), Step.MULTIPLY)
+                yield Step.ADD
+        case Quotient(first, second):
+            yield from (*_steps(first, numbers), *_steps(second, numbers), Step.DIVIDE)
+        case Least(first, second):
+            yield from (*_steps(first, numbers), *_steps(second, numbers), Step.LEAST)
+        case Greatest(first, second):
+            yield from (*_steps(first, numbers), *_steps(second, numbers), Step.GREATEST)
+        case _:
+            assert_never(extent.formula)
 
 
 def needs_view(slot: TensorSlot) -> bool:

@@ -25,7 +25,6 @@ from tilewright.frontend.onnx.reference import run_reference
 from tilewright.frontend.onnx.stage import import_stage, live_nodes
 from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Stage
 from tilewright.graph.short_names import short_name
-from tilewright.graph.sums_of_extents import value_of
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
 from tilewright.machine.machine import Machine
 from tilewright.plan.supported import obstacle
@@ -291,11 +290,7 @@ class Step:
             self.following.step(values).run(values, clock)
 
     def _inputs(self, values: Values) -> list[Any]:
-        if not self.stage.lengths:
-            return [values[name] for name in self.stage.inputs]
-        symbols = self._symbols(values)
-        lengths = {name: np.empty(value_of(extent, symbols), np.uint8) for name, extent in self.stage.lengths.items()}
-        return [lengths[name] if name in lengths else values[name] for name in self.stage.inputs]
+        return [values[name] for name in self.stage.inputs]
 
     def _symbols(self, values: Values) -> dict[str, int]:
         return {symbol: values[name].shape[dimension] for symbol, (name, dimension) in self.stage.places().items()}

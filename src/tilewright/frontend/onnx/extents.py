@@ -1,8 +1,8 @@
 """Shape arithmetic at import: small arrays of integers some of which are extents known at run time.
 
 Exporters compute shapes by nodes (Shape, Gather, Concat, ...). With extents that have no value yet, these still fold: elements
-are moved as they are, sums are extents of their own (`graph/sums_of_extents.py`), and other arithmetic is done where the range
-of an extent decides it (`s * 1`, `s == -1`).
+are moved as they are, arithmetic gives expressions of them (`graph/extents.py`), and comparisons are answered where ranges decide
+them (`s == -1`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,21 @@ import numpy as np
 
 from tilewright.errors import TilewrightError, UnsupportedOperation
 from tilewright.frontend.onnx.model import Array, Node
-from tilewright.graph.sums_of_extents import minus, plus, value_of
-from tilewright.graph.types import Extent, SymbolicExtent
+from tilewright.graph.extents import (
+    Extent,
+    SymbolicExtent,
+    compared,
+    least_extent,
+    maximum,
+    minimum,
+    minus,
+    plus,
+    quotient,
+    range_of,
+    remainder,
+    times,
+    value_of,
+)
 
 MOVES = frozenset(
     {"Gather", "Slice", "Concat", "Squeeze", "Unsqueeze", "Reshape", "Transpose", "Expand", "Tile", "Split", "Flatten", "Pad"}
@@ -101,78 +114,37 @@ def _result_type(operator: str, dtype: str) -> str:
     return "bool" if operator in ("Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "Not", "And", "Or") else dtype
 
 
-def _range(value: Any) -> tuple[int, int]:
-    return (value.low, value.high) if isinstance(value, SymbolicExtent) else (int(value), int(value))
-
-
 def _undecided(*operands: Any) -> UnsupportedOperation:
     return UnsupportedOperation(f"arithmetic on {' and '.join(map(str, operands))} has no value while a model is imported")
 
 
-def _add(a: Any, b: Any) -> Any:
-    return plus(_exact(a), _exact(b))
-
-
-def _multiply(a: Any, b: Any) -> Any:
-    if 0 in (_number(a), _number(b)):
-        return 0
-    return _with_neutral(a, b, 1, lambda x, y: x * y)
-
-
-def _with_neutral(a: Any, b: Any, neutral: int, function: Callable[[int, int], int]) -> Any:
-    if isinstance(a, SymbolicExtent) and _number(b) == neutral:
-        return a
-    if isinstance(b, SymbolicExtent) and _number(a) == neutral:
-        return b
-    return _plain(function, a, b)
-
-
-def _subtract(a: Any, b: Any) -> Any:
-    difference = _difference(a, b)
-    if difference is None:
-        raise _undecided(a, b)
-    return difference
-
-
 def _divide(a: Any, b: Any) -> Any:
-    if _same(a, b) and _range(a)[0] > 0:
-        return 1
-    return a if isinstance(a, SymbolicExtent) and _number(b) == 1 else _plain(lambda x, y: int(np.trunc(x / y)), a, b)
+    """ONNX rounds quotients of integers toward zero: rounding down needs operands of which none is negative."""
+    a, b = _exact(a), _exact(b)
+    if isinstance(a, int) and isinstance(b, int) and b:
+        return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+    if least_extent(a) < 0:
+        raise _undecided(a, b)
+    return quotient(a, b)
 
 
-def _maximum(a: Any, b: Any) -> Any:
-    (a_low, a_high), (b_low, b_high) = _range(a), _range(b)
-    difference = _difference(a, b)
-    if a_low >= b_high or (isinstance(difference, int) and difference >= 0):
-        return a
-    if b_low >= a_high or isinstance(difference, int):
-        return b
-    raise _undecided(a, b)
-
-
-def _minimum(a: Any, b: Any) -> Any:
-    larger = _maximum(a, b)
-    return b if larger is a else a
+def _modulo(a: Any, b: Any) -> Any:
+    """The sign is that of the divisor, as Python's, or nothing is negative."""
+    return remainder(_exact(a), _exact(b))
 
 
 def _less(a: Any, b: Any) -> bool:
-    (a_low, a_high), (b_low, b_high) = _range(a), _range(b)
-    difference = _difference(a, b)
-    if a_high < b_low or (isinstance(difference, int) and difference < 0):
-        return True
-    if a_low >= b_high or isinstance(difference, int):
-        return False
-    raise _undecided(a, b)
+    low, high = range_of(minus(_exact(a), _exact(b)))
+    if low < 0 <= high:
+        raise _undecided(a, b)
+    return high < 0
 
 
 def _equal(a: Any, b: Any) -> bool:
-    (a_low, a_high), (b_low, b_high) = _range(a), _range(b)
-    difference = _difference(a, b)
-    if isinstance(difference, int):
-        return difference == 0
-    if a_high < b_low or b_high < a_low:
-        return False
-    raise _undecided(a, b)
+    sign = compared(_exact(a), _exact(b))
+    if sign is None:
+        raise _undecided(a, b)
+    return sign == 0
 
 
 def _where(condition: Any, a: Any, b: Any) -> Any:
@@ -183,31 +155,20 @@ def _exact(value: Any) -> Extent:
     return value if isinstance(value, SymbolicExtent) else int(value)
 
 
-def _difference(a: Any, b: Any) -> Extent | None:
-    return minus(_exact(a), _exact(b))
-
-
-def _same(a: Any, b: Any) -> bool:
-    return isinstance(a, SymbolicExtent) and a == b
-
-
-def _number(value: Any) -> int | None:
-    return None if isinstance(value, SymbolicExtent) else int(value)
-
-
-def _plain(function: Callable[[int, int], int], a: Any, b: Any) -> int:
-    if isinstance(a, SymbolicExtent) or isinstance(b, SymbolicExtent):
-        raise _undecided(a, b)
-    return function(int(a), int(b))
+def _of_exact(function: Callable[..., Extent]) -> Callable[..., Extent]:
+    """A function of extents, of operands that may be NumPy's integers."""
+    return lambda *operands: function(*map(_exact, operands))
 
 
 _ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
-    "Add": _add,
-    "Sub": _subtract,
-    "Mul": _multiply,
+    "Add": _of_exact(plus),
+    "Sub": _of_exact(minus),
+    "Mul": _of_exact(times),
     "Div": _divide,
-    "Max": _maximum,
-    "Min": _minimum,
+    "Mod": _modulo,
+    "Neg": _of_exact(lambda a: times(a, -1)),
+    "Max": _of_exact(maximum),
+    "Min": _of_exact(minimum),
     "Equal": _equal,
     "Less": _less,
     "Greater": lambda a, b: _less(b, a),

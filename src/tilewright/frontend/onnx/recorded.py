@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.extents import dimensions_of
 from tilewright.graph.scalar import Parameter
-from tilewright.graph.sums_of_extents import SumOfExtents
-from tilewright.graph.types import Operator, SymbolicExtent, Tensor
+from tilewright.graph.types import Operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +44,21 @@ def needed_operators(operators: Sequence[Operator], outputs: Iterable[str]) -> l
 
 
 def that_bind_symbols(builder: Builder, used: Sequence[str], touched: set[str], operators: Sequence[Operator]) -> Iterator[str]:
-    """Inputs that nobody reads, but whose shapes give a symbol its value; for sums of lengths such inputs are made."""
+    """Inputs that nobody reads, but whose shapes give a dimension its value."""
 
-    def symbols(names: Iterable[str]) -> dict[str, SymbolicExtent]:
-        return {e.name: e for name in names for e in builder.tensors[name].shape if isinstance(e, SymbolicExtent)}
+    def dimensions(names: Iterable[str]) -> set[str]:
+        return set(dimensions_of(extent for name in names for extent in builder.tensors[name].shape))
 
-    needed = symbols(touched)
-    missing = (needed.keys() | _parameters(operators)) - symbols(used).keys()
+    missing = (dimensions(touched) | _parameters(operators)) - dimensions(used)
     for name in list(builder.inputs):
-        if missing & symbols([name]).keys():
+        if missing & dimensions([name]):
             yield name
-            missing -= symbols([name]).keys()
-    for extent in (needed[symbol] for symbol in sorted(missing & needed.keys())):
-        if isinstance(extent, SumOfExtents):
-            yield builder.declare(Tensor(builder.unique(f"length_{extent}"), (extent,), "uint8")).name
+            missing -= dimensions([name])
 
 
 def _parameters(operators: Sequence[Operator]) -> set[str]:
-    """The run-time scalars that expressions speak of."""
-    return {node.name for operator in operators for node in operator.scalars() if isinstance(node, Parameter)}
+    """The dimensions that axes and expressions speak of."""
+    parameters = [node for operator in operators for node in operator.scalars() if isinstance(node, Parameter)]
+    extents = [axis.extent for operator in operators for axis in operator.axes]
+    formulas = [node.extent for node in parameters if node.extent is not None]
+    return {*dimensions_of([*extents, *formulas]), *(node.name for node in parameters if node.extent is None)}

@@ -25,7 +25,6 @@ from tilewright.frontend.onnx.reference import described, grown_elements, placed
 from tilewright.frontend.onnx.sizes import check_shape
 from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Obstacle, Stage
 from tilewright.graph.builders.builder import Builder, NotKnown
-from tilewright.graph.sums_of_extents import SumOfExtents
 from tilewright.graph.types import Extent, Graph, SymbolicExtent, Tensor
 from tilewright.graph.verifier import verify
 
@@ -297,8 +296,6 @@ class _Traversal:
                 same[name] = inputs[self.tensors[name].name]
         graph, used = self._graph(tuple(computed)) if computed else (None, ())
         graph_inputs = tuple(inputs.get(name, name) for name in used)
-        made = {name: extent for name in used if name not in inputs for extent in self.builder.tensors[name].shape}
-        lengths = {name: extent for name, extent in made.items() if isinstance(extent, SumOfExtents)}
         return Stage(
             graph,
             graph_inputs,
@@ -308,7 +305,6 @@ class _Traversal:
             as_numpy,
             rest,
             self.import_request.given,
-            lengths,
             self.looking_up,
             self.operator_names,
             {tensor.name: name for name, tensor in reversed((self.constants | self.tensors).items())},

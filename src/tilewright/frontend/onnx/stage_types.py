@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 from tilewright.errors import PositionError
 from tilewright.frontend.onnx.model import Node
-from tilewright.graph.sums_of_extents import SumOfExtents
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
 
 Obstacle: TypeAlias = Callable[[Operator, Mapping[str, Tensor]], str]
@@ -49,8 +48,6 @@ class Stage:
     rest: tuple[Node, ...] = ()
     given: Mapping[str, Given] = field(default_factory=dict)
     """What it was imported for."""
-    lengths: Mapping[str, SumOfExtents] = field(default_factory=dict)
-    """Inputs of the graph that are no values: nobody reads them, their extent tells the graph a sum of lengths."""
     nodes: Mapping[str, str] = field(default_factory=dict)
     """The labels of the nodes whose operators read at positions that data gives, by operator."""
     operator_names: Mapping[str, str] = field(default_factory=dict)

@@ -14,11 +14,11 @@ from tilewright.graph.builders.arange import arange
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.exactness import LARGEST_WHOLE
+from tilewright.graph.extents import plus
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
+from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, scalar_of
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.sums_of_extents import plus, scalar_of
 from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
 
 

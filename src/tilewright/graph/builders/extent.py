@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.sums_of_extents import scalar_of
+from tilewright.graph.scalar import scalar_of
 from tilewright.graph.types import Access, Operator, SymbolicExtent, Tensor
 
 

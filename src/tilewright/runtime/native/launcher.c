@@ -31,8 +31,13 @@ enum { WRITABLE = 1, FORMAT = 4, STRIDES = 24 }; /* PyBUF_* */
 
 enum reason { OK, NO_BUFFER, DTYPE, RANK, SHAPE, RANGE, LAYOUT, OVERLAP, MEMORY, COUNT, POSITION };
 
+/* How the value of a formula is computed on a stack: a number follows INTEGER and SYMBOL. */
+enum step { END, INTEGER, SYMBOL, ADD, MULTIPLY, DIVIDE, LEAST, GREATEST };
+enum { MOST_STACKED = 64 };
+
 struct symbol_rule {
   long low, high;
+  const long *steps; /* of a formula; null for a dimension, whose value arrays give */
 };
 
 struct tensor_rule {
@@ -82,14 +87,48 @@ static long kind_of(const char *format) {
   return 0;
 }
 
-/* Compare an array's extents with the rule; symbols take their value from the first dimension that carries them. */
+static long floor_divide(long dividend, long divisor) {
+  long quotient = dividend / divisor;
+  return dividend % divisor < 0 ? quotient - 1 : quotient;
+}
+
+/* The value of a formula of symbols; -1 where a symbol has none yet. Divisors are at least 1. */
+static long evaluated(const long *step, const long *values) {
+  long stack[MOST_STACKED], *top = stack - 1;
+  for (;; step++)
+    switch (*step) {
+    case INTEGER:
+      *++top = *++step;
+      break;
+    case SYMBOL:
+      if (values[*++step] < 0)
+        return -1;
+      *++top = values[*step];
+      break;
+    case END:
+      return *top;
+    default: {
+      long right = *top--, left = *top;
+      *top = *step == ADD        ? left + right
+             : *step == MULTIPLY ? left * right
+             : *step == DIVIDE   ? floor_divide(left, right)
+             : *step == LEAST    ? (left < right ? left : right)
+                                 : (left > right ? left : right);
+    }
+    }
+}
+
+/* Compare an array's extents with the rule; symbols take their value from the first dimension that carries them, or from their
+   formula. */
 static enum reason check_shape(const struct tw_record *record, const struct tensor_rule *rule, const struct py_buffer *view,
                                long *values) {
   for (long d = 0; d < rule->rank; d++) {
     long wanted = rule->shape[d], extent = view->shape[d];
     if (wanted < 0) {
       long symbol = -1 - wanted;
-      if (values[symbol] < 0) {
+      if (values[symbol] < 0 && record->symbols[symbol].steps)
+        values[symbol] = evaluated(record->symbols[symbol].steps, values);
+      else if (values[symbol] < 0) {
         if (extent < record->symbols[symbol].low || extent > record->symbols[symbol].high)
           return RANGE;
         values[symbol] = extent;

@@ -8,8 +8,8 @@ import pytest
 from tests.support.onnx_operators import operator
 from tilewright.errors import PositionError, TilewrightError, UnsupportedOperation
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.extents import plus
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.sums_of_extents import plus
 from tilewright.graph.types import SymbolicExtent
 
 

@@ -14,9 +14,9 @@ from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.arange import arange
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.extents import least_extent, minus
 from tilewright.graph.numpy_types import is_short_float
-from tilewright.graph.scalar import apply
-from tilewright.graph.sums_of_extents import minus, scalar_of
+from tilewright.graph.scalar import apply, scalar_of
 from tilewright.graph.types import Extent, Operator, SymbolicExtent, Tensor
 
 SMALL = 1024
@@ -50,7 +50,7 @@ class Range:
         if isinstance(last, SymbolicExtent) and (first, step) == (0, 1):
             return builder.record(arange, last, 0, 1, start.dtype, kind="arange")
         count = minus(last, first) if isinstance(first, SymbolicExtent) and step == 1 else None
-        if count is not None and (count.low if isinstance(count, SymbolicExtent) else count) > 0:
+        if count is not None and least_extent(count) > 0:
             return builder.record(_positions, count, first, start.dtype, kind="arange")
         if any(isinstance(number, SymbolicExtent) for number in (first, last, step)):
             raise UnsupportedOperation(f"Range from {first} to {last} by {step}", why="its length is known at run time")

@@ -13,8 +13,7 @@ from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import AxisValue, Literal, Scalar, apply
-from tilewright.graph.sums_of_extents import scalar_of
+from tilewright.graph.scalar import AxisValue, Literal, Scalar, apply, scalar_of
 from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
 
 
