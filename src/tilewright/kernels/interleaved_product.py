@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
-from tilewright.errors import TilewrightError
 from tilewright.kernels.contract import ElementTypes, KernelSource, MicroKernel, SourceKind, matrix_abi
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.f32.outer_product import PRODUCT, ROWS_PER_POINTER, TALL_REGISTERS, VARIANT
+from tilewright.kernels.wanted_shapes import wanted_shapes
 
 LANE_BYTES = 4
 WORDS = """\
@@ -137,15 +137,7 @@ def interleaved_product_text(
 
     A call with another shape traps.
     """
-    every = {(m, v) for m in range(1, rows + 1) for v in range(1, vectors + 1)}
-    wanted = every if variants is None else set(variants)
-    if not wanted or not all(1 <= v <= vectors and 1 <= m <= rows * vectors // v for m, v in wanted):
-        raise TilewrightError(
-            f"shapes {sorted(wanted)} are not within the tile of {rows} rows by {vectors} vectors",
-            where=f"micro kernel {name}",
-            hint="ask for (rows, vectors) with at most as many vectors, and as many accumulators in all",
-        )
-    shapes = sorted(wanted, reverse=True)
+    shapes = wanted_shapes(rows, vectors, variants, name)
     strided = [GroupTile(arithmetic, name, m, v, is_edge=True, is_strided=True) for m, v in shapes]
     tiles = [GroupTile(arithmetic, name, m, v, is_edge) for m, v in shapes for is_edge in (False, True)]
     left = arithmetic.element_types[0]

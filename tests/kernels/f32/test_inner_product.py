@@ -36,5 +36,5 @@ def test_the_declaration_follows_from_the_dialect() -> None:
 
 @pytest.mark.parametrize("shapes", [set(), {(5, 1)}, {(1, 2)}, {(0, 1)}])
 def test_shapes_outside_the_tile_are_refused(shapes: set[tuple[int, int]]) -> None:
-    with pytest.raises(TilewrightError, match="are not within the tile of 4 rows by one vector"):
+    with pytest.raises(TilewrightError, match="are not within the tile of 4 rows by 1 vector"):
         inner_product_text(AVX512, 4, "product", frozenset(shapes))

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from tilewright.errors import TilewrightError
 from tilewright.kernels.contract import DEPTH, KernelSource, MicroKernel, SourceKind, matrix_abi
 from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.wanted_shapes import wanted_shapes
 
 GROUP = 4
 """Rows at a time."""
@@ -59,15 +59,7 @@ def dot_product_text(dialect: VectorDialect, name: str, variants: frozenset[tupl
 
     A call with another number of rows traps.
     """
-    every = {(m, 1) for m in range(1, dialect.lanes + 1)}
-    wanted = every if variants is None else set(variants)
-    if not wanted or not wanted <= every:
-        raise TilewrightError(
-            f"shapes {sorted(wanted)} are not within the tile of {dialect.lanes} rows by one column",
-            where=f"micro kernel {name}",
-            hint="ask for (rows, 1) with 1 <= rows, up to the tile",
-        )
-    rows = sorted((m for m, _ in wanted), reverse=True)
+    rows = [m for m, _ in wanted_shapes(dialect.lanes, 1, variants, name)]
     unroll = dialect.registers // (2 * GROUP)
     functions = [_function(name, Dots(dialect.lanes, m, unroll, strided)) for m in rows for strided in (False, True)]
     return "\n".join([dialect.prelude, *functions, _dispatch(name, rows)])

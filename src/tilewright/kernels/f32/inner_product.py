@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from tilewright.errors import TilewrightError
 from tilewright.kernels.contract import DEPTH, KernelSource, MicroKernel, SourceKind, matrix_abi
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.f32.dot_product import fold
 from tilewright.kernels.f32.outer_product import VARIANT
+from tilewright.kernels.wanted_shapes import wanted_shapes
 
 LONG_GROUP, SHORT_GROUP = 4, 8
 """Columns at a time. Long ones are streams of their own, which hardware prefetchers follow: more of them meet in few sets of a
@@ -74,15 +74,7 @@ def inner_product_text(
 
     A call with another number of rows traps.
     """
-    every = {(m, 1) for m in range(1, rows + 1)}
-    wanted = every if variants is None else set(variants)
-    if not wanted or not wanted <= every:
-        raise TilewrightError(
-            f"shapes {sorted(wanted)} are not within the tile of {rows} rows by one vector",
-            where=f"micro kernel {name}",
-            hint="ask for (rows, 1) with 1 <= rows, up to the tile",
-        )
-    ordered = sorted((m for m, _ in wanted), reverse=True)
+    ordered = [m for m, _ in wanted_shapes(rows, 1, variants, name)]
     forms = product(ordered, (False, True), (False, True))
     functions = [_function(name, Columns(dialect, m, edge, strided, bool(prefetch))) for m, edge, strided in forms]
     return "\n".join([dialect.prelude, VARIANT, *functions, _dispatch(name, ordered)])

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from tilewright.errors import TilewrightError
 from tilewright.kernels.contract import (
     PREFETCH_ARGUMENTS,
     PREFETCH_PARAMETERS,
@@ -31,6 +30,7 @@ from tilewright.kernels.contract import (
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import reading, suffix
 from tilewright.kernels.helpers import texts
+from tilewright.kernels.wanted_shapes import wanted_shapes
 
 VARIANT = """\
 #ifndef TW_VARIANT
@@ -147,15 +147,7 @@ def outer_product_text(
 
     A call with another shape traps.
     """
-    every = {(m, v) for m in range(1, rows + 1) for v in range(1, vectors + 1)}
-    wanted = every if variants is None else set(variants)
-    if not wanted or not all(1 <= v <= vectors and 1 <= m <= rows * vectors // v for m, v in wanted):
-        raise TilewrightError(
-            f"shapes {sorted(wanted)} are not within the tile of {rows} rows by {vectors} vectors",
-            where=f"micro kernel {name}",
-            hint="ask for (rows, vectors) with at most as many vectors, and as many accumulators in all",
-        )
-    ordered = sorted(wanted, reverse=True)
+    ordered = wanted_shapes(rows, vectors, variants, name)
     wide = vectors >= WIDE_VECTORS
     shapes = ((m, v, edge) for m, v in ordered for edge in (False, True))
     functions = [
