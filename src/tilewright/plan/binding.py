@@ -8,24 +8,8 @@ from typing import assert_never
 
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Chain
+from tilewright.plan import reasons
 from tilewright.plan.canonical import Names, canonical_form, names_of, renamed, renamed_graph
-from tilewright.plan.reasons import (
-    Alternative,
-    CannotFuse,
-    CutReason,
-    EveryOperatorAlone,
-    FewerBlocks,
-    KeyLimit,
-    Loops,
-    NoMicroKernel,
-    NotExecutable,
-    OnePart,
-    OtherAlgorithm,
-    OtherKernel,
-    OtherLoops,
-    SeparateFaster,
-    Tiles,
-)
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
 from tilewright.plan.types import ContractionRoles, Cut, KeyBlocks, LevelPlan, ModelPlan, OperatorPlan, Plan, Price, Rejected
 
@@ -80,38 +64,38 @@ def bound_price(price: Price, names: Names) -> Price:
     return replace(price, terms=tuple(terms))
 
 
-def bound_reason(reason: CutReason, names: Names) -> CutReason:
+def bound_reason(reason: reasons.CutReason, names: Names) -> reasons.CutReason:
     """Why an edge is cut."""
     match reason:
-        case CannotFuse() | NotExecutable():
+        case reasons.CannotFuse() | reasons.NotExecutable():
             return replace(reason, operators=tuple(names.operators[name] for name in reason.operators))
-        case NoMicroKernel(operator):
-            return NoMicroKernel(names.operators[operator])
-        case SeparateFaster() | FewerBlocks():
+        case reasons.NoMicroKernel(operator):
+            return reasons.NoMicroKernel(names.operators[operator])
+        case reasons.SeparateFaster() | reasons.FewerBlocks():
             return reason
         case _:
             assert_never(reason)
 
 
-def _alternative(alternative: Alternative, names: Names) -> Alternative:
+def _alternative(alternative: reasons.Alternative, names: Names) -> reasons.Alternative:
     match alternative:
-        case EveryOperatorAlone():
+        case reasons.EveryOperatorAlone():
             return alternative
-        case OnePart(axis):
-            return OnePart(names.axes[axis])
-        case OtherLoops(storage, loops):
-            return OtherLoops(storage, _loops(loops, names))
-        case OtherAlgorithm(algorithm, operator):
-            return OtherAlgorithm(algorithm, names.operators[operator])
-        case OtherKernel(kernel, operator):
-            return OtherKernel(kernel, names.operators[operator])
+        case reasons.OnePart(axis):
+            return reasons.OnePart(names.axes[axis])
+        case reasons.OtherLoops(storage, loops):
+            return reasons.OtherLoops(storage, _loops(loops, names))
+        case reasons.OtherAlgorithm(algorithm, operator):
+            return reasons.OtherAlgorithm(algorithm, names.operators[operator])
+        case reasons.OtherKernel(kernel, operator):
+            return reasons.OtherKernel(kernel, names.operators[operator])
         case _:
             assert_never(alternative)
 
 
-def _loops(loops: Loops, names: Names) -> Loops:
+def _loops(loops: reasons.Loops, names: Names) -> reasons.Loops:
     operators = names.operators
-    return Loops(
+    return reasons.Loops(
         _tiles(loops.outer, names),
         tuple(names.tensors[tensor] for tensor in loops.line_buffered),
         tuple((_tiles(tiles, names), tuple(operators[name] for name in around)) for tiles, around in loops.groups),
@@ -143,9 +127,9 @@ def _key_blocks(blocks: KeyBlocks, names: Names) -> KeyBlocks:
     return replace(blocks, axis=names.axes[blocks.axis], limits=limits, rows=_tiles(blocks.rows, names))
 
 
-def _limit(limit: KeyLimit, names: Names) -> KeyLimit:
+def _limit(limit: reasons.KeyLimit, names: Names) -> reasons.KeyLimit:
     index = limit.constraint.index.substitute({axis: axis_index(name) for axis, name in names.axes.items()})
-    return KeyLimit(replace(limit.constraint, index=index), limit.tensor and names.tensors[limit.tensor])
+    return reasons.KeyLimit(replace(limit.constraint, index=index), limit.tensor and names.tensors[limit.tensor])
 
 
 def _schedule(schedule: Schedule, names: Names) -> Schedule:
@@ -179,5 +163,5 @@ def _axes(axes: Iterable[str], names: Names) -> tuple[str, ...]:
     return tuple(names.axes[axis] for axis in axes)
 
 
-def _tiles(tiles: Tiles, names: Names) -> Tiles:
+def _tiles(tiles: reasons.Tiles, names: Names) -> reasons.Tiles:
     return tuple((names.axes[axis], tile) for axis, tile in tiles)

@@ -52,6 +52,8 @@ def check(graph: Graph) -> None:
             np.testing.assert_array_equal(found, wanted, algorithm.name, strict=True)
 
 
+KNOWN = ("as written", "im2col", "map of taps", "pointwise", "shifted rows")
+"""The algorithms of convolutions whose conditions are checked below; more of them have tests of their own."""
 POINT, WINDOWS, CHANNELS = ["as written", "pointwise"], ["im2col", "shifted rows"], ["im2col", "map of taps", "shifted rows"]
 CASES = {
     "a point": (((1, 5, 7, 9), (6, 5, 1, 1)), {}, POINT),
@@ -93,7 +95,7 @@ CASES = {
 def test_algorithms_that_apply_compute_the_operator(name: str) -> None:
     shapes, attributes, expected = CASES[name]
     graph = convolved(*shapes, **attributes)
-    assert names(graph) == expected
+    assert [name for name in names(graph) if name in KNOWN] == expected
     check(graph)
 
 
@@ -110,7 +112,6 @@ def test_any_convolution(data: st.DataObject) -> None:
     check(convolved((batch, group * channels, *size), (group * filters, channels, *kernel), **attributes))
 
 
-def test_every_algorithm_of_a_convolution_is_used() -> None:
-    used = {name for _, _, expected in CASES.values() for name in expected}
-    assert used <= {algorithm.name for algorithm in registered()}
-    assert len(used) == 5
+def test_every_known_algorithm_is_used() -> None:
+    assert {name for _, _, expected in CASES.values() for name in expected} == set(KNOWN)
+    assert set(KNOWN) <= {algorithm.name for algorithm in registered()}

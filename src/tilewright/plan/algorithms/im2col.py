@@ -17,10 +17,9 @@ from tilewright.plan.algorithms.product_roles import (
     moved,
     number,
     parallel,
-    placed,
     plain,
     points,
-    product,
+    product_in_place,
     roles_of,
 )
 
@@ -40,8 +39,7 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     depth = number(roles.group) * points(roles.reduced) + axis_index(q.name)
     image = Access(columns.name, (*plain(roles.batch), depth, axis_index(p.name)))
     weights = Access(rows.name, (roles.channels, axis_index(q.name)))
-    sums = builder.record(product, roles, image, weights, (p,), (q,), kind="conv")
-    return placed(builder, roles, sums, number(roles.outputs), "fold")
+    return product_in_place(builder, roles, image, weights, (p,), (q,), number(roles.outputs), "fold")
 
 
 def unfolded(roles: ProductRoles, *, name: str, result: str) -> tuple[Operator, Tensor]:

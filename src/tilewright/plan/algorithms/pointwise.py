@@ -13,10 +13,9 @@ from tilewright.plan.algorithms.product_roles import (
     is_moving,
     moved,
     number,
-    placed,
     plain,
     points,
-    product,
+    product_in_place,
     roles_of,
 )
 
@@ -41,8 +40,7 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     place = roles.image.indices.index(plain(roles.outputs)[0])
     p = roles.column()
     image = Access(line.name, (*indices[:place], axis_index(p.name), *indices[place:]))
-    sums = builder.record(product, roles, image, roles.weights, (p,), roles.reduced, kind="conv")
-    return placed(builder, roles, sums, number(roles.outputs), "reshape")
+    return product_in_place(builder, roles, image, roles.weights, (p,), roles.reduced, number(roles.outputs), "reshape")
 
 
 def _in_a_row(roles: ProductRoles, *, name: str, result: str) -> tuple[Operator, Tensor]:

@@ -164,6 +164,14 @@ def product(
     return operator, Tensor(result, shape, problem.result.dtype)
 
 
+def product_in_place(
+    builder: Builder, roles: ProductRoles, image: Access, weights: Access, columns: Axes, reduced: Axes, column: Index, kind: str
+) -> Tensor:
+    """The result of the operator by one product: its sums, each of them put where `column` says."""
+    sums = builder.record(product, roles, image, weights, columns, reduced, kind="conv")
+    return placed(builder, roles, sums, column, kind)
+
+
 def placed(builder: Builder, roles: ProductRoles, sums: Tensor, column: Index, kind: str) -> Tensor:
     """The result of the operator out of sums [batch, channel, column], where `column` says where an output is."""
     write, channels = roles.problem.operator.write, (*roles.group, *roles.filters)

@@ -15,7 +15,7 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Axis, Operator, Tensor
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded, sliding_product
-from tilewright.plan.algorithms.product_roles import extents, moved, parallel, placed, plain, points, product
+from tilewright.plan.algorithms.product_roles import extents, moved, parallel, plain, points, product_in_place
 
 
 def applies(problem: Problem) -> bool:
@@ -36,11 +36,8 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     p = roles.axis("p", length)
     shifted = sum((slide.tap_position() * step for slide, step in pairs), axis_index(p.name))
     read = Access(line.name, (*sliding.image_dimensions(), shifted))
-    weights = builder.record(_by_tap, sliding, kind="filters")
-    sums = builder.record(
-        product, roles, read, Access(weights.name, plain(_weight_axes(sliding))), (p,), roles.reduced, kind="conv"
-    )
-    return placed(builder, roles, sums, _output(sliding), "crop")
+    weights = Access(builder.record(_by_tap, sliding, kind="filters").name, plain(_weight_axes(sliding)))
+    return product_in_place(builder, roles, read, weights, (p,), roles.reduced, _output(sliding), "crop")
 
 
 def _weight_axes(sliding: SlidingProduct) -> tuple[Axis, ...]:
