@@ -22,6 +22,7 @@ from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.types import Extent, Graph
 from tilewright.machine.machine import Machine
+from tilewright.progress import preparing
 from tilewright.runtime import calibration
 from tilewright.runtime.arrays import like, views
 
@@ -270,7 +271,8 @@ class _Maker:
         return self.function._trace(self.call, extents)
 
     def compile(self, traced: TracedCall) -> Kernel | FixedResult:
-        return self.function._lowered(traced).compile() if traced.graph.outputs else FixedResult(traced.result)
+        with preparing(traced.graph.name):
+            return self.function._lowered(traced).compile() if traced.graph.outputs else FixedResult(traced.result)
 
 
 def _check_options(target: object, threads: object, fuse: object, precision: object, dynamic: object) -> None:

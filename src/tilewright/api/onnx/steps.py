@@ -28,6 +28,7 @@ from tilewright.graph.short_names import short_name
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
 from tilewright.machine.machine import Machine
 from tilewright.plan.supported import obstacle
+from tilewright.progress import preparing
 from tilewright.runtime import calibration
 
 MOST_VALUE_ELEMENTS = 1024
@@ -216,7 +217,8 @@ class _Maker:
 
     def compile(self, stage: Stage) -> Step:
         """The step of a stage, which is remembered with the values of its call."""
-        step = self._step(stage)
+        with preparing(self.remaining.name):
+            step = self._step(stage)
         self.remaining.remember(step, self.values)
         return step
 
