@@ -47,6 +47,12 @@ def test_the_page_says_how_many_rejected_alternatives_it_leaves_out() -> None:
     assert text.endswith(f"and {200 - shown} more")
 
 
+def test_the_full_page_leaves_out_none() -> None:
+    text = explain(model_plan(attention_plan(many_rejected(200))), full=True)
+    assert text.count("; slower") == 200
+    assert "more" not in text.splitlines()[-1]
+
+
 def test_long_reasons_are_wrapped_and_not_cut() -> None:
     loops = OtherLoops(Storage.KEEP, Loops((), inner=tuple((f"operator{n}", ("m", "k")) for n in range(30))))
     reason = LossReason(Defeat.DOES_NOT_FIT, "L2")

@@ -48,7 +48,24 @@ def test_five_layers_are_told_as_one() -> None:
     assert len(lines) <= 120
     assert max(map(len, lines)) <= 120
     assert lines[0].startswith(f"whole: {len(planned().plans)} chains of {len(kinds_of(planned()))} kinds, ")
-    assert sum(line.startswith("              [") for line in lines) == len(kinds_of(planned()))
+    rows = [line for line in lines if re.match(r"\s+(chains)?\s+(count|\[\d+\]\s+\d+)\s", line)]
+    assert len(rows) == 1 + len(kinds_of(planned())), "a head, and a row for each"
+
+
+def test_decisions_of_each_kind_are_told_once() -> None:
+    text = explain(planned())
+    decisions = text.partition("  decisions ")[2].partition("  not fused ")[0]
+    assert re.findall(r"\[\d+\]", decisions) == [f"[{number}]" for number in range(1, len(kinds_of(planned())) + 1)]
+    assert "softmax: 4 accumulators take turns" in " ".join(decisions.split())
+
+
+def test_the_full_text_has_a_page_for_each_kind() -> None:
+    brief, full = explain(planned()), explain(planned(), full=True)
+    assert full.startswith(brief)
+    for number, kind in enumerate(kinds_of(planned()), 1):
+        page = full.partition(f"\n[{number}] {kind.first.chain.name} on ")[2].partition("\n[")[0]
+        assert all(f"\n  {label} " in page for label in ("schedule", "kernels", "price", "floor", "fusion"))
+        assert page.count(" against ") >= len(kind.first.rejected)
 
 
 def test_the_arena_is_told() -> None:

@@ -68,11 +68,11 @@ class Lowered:
             )
         return plans[0]
 
-    def explain(self) -> str:
-        """The plan and its reasons, for a person."""
+    def explain(self, *, full: bool = False) -> str:
+        """The plan and its reasons, for a person; `full` leaves out nothing, however long it is."""
         from tilewright.report.explain import explain
 
-        return explain(self.model_plan)
+        return explain(self.model_plan, full=full)
 
     def compile(self) -> Kernel:
         """Generate code, compile it (or find it in the cache) and load it. Raises `ToolchainError` without a working compiler."""
@@ -175,9 +175,9 @@ class Kernel:
         """Write the compiled library to `path`, and its text beside it: of C, to `path`.c."""
         self._executable.save(path)
 
-    def explain(self) -> str:
-        """The plan and its reasons, for a person."""
-        return self._described.explain()
+    def explain(self, *, full: bool = False) -> str:
+        """The plan and its reasons, for a person; `full` leaves out nothing, however long it is."""
+        return self._described.explain(full=full)
 
     def memory_stats(self) -> MemoryStats:
         """Scratch and workspace that calls have needed so far, and the constants that were packed, in bytes."""
@@ -203,13 +203,13 @@ class _Described:
         except Unreadable:
             return cls(graph, lowered.machine, lowered.fuse)
 
-    def explain(self) -> str:
+    def explain(self, *, full: bool) -> str:
         """The plan and its reasons, made again."""
         from tilewright import compiler
         from tilewright.report.explain import explain
 
         graph = decode(self.graph, Graph) if isinstance(self.graph, bytes) else self.graph
-        return explain(compiler.plan(graph, self.machine, fuse=self.fuse))
+        return explain(compiler.plan(graph, self.machine, fuse=self.fuse), full=full)
 
 
 def output_arrays(result: pytree.Structure, out: Any) -> list[Array]:

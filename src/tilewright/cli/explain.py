@@ -48,6 +48,7 @@ FUSE = {"prices": None, "always": True, "never": False}
     type=click.Choice(tuple(TERMS)),
     help=f"Plan as if this cost nothing: {', '.join(TERMS)}. Can be repeated.",
 )
+@click.option("--full", is_flag=True, help="Every chain with all of its reasons, however many there are; equal chains once.")
 @click.option("--source", is_flag=True, help="Print the generated C instead.")
 def explain(
     subject: str,
@@ -57,6 +58,7 @@ def explain(
     target: str | None,
     fuse: str,
     terms: tuple[str, ...],
+    full: bool,
     source: bool,
 ) -> None:
     """Say how WHAT will run, and why: MODEL.onnx, a Table IV chain (G1 to G12), or FILE.py:FUNCTION or MODULE:FUNCTION
@@ -64,7 +66,7 @@ def explain(
     import tilewright as tw
 
     if subject.endswith(".onnx"):
-        click.echo(_model(subject, shapes, target))
+        click.echo(_model(subject, shapes, target, full))
         return
     function, operands = _chain(subject, softmax, arguments) if _is_chain(subject) else _function(subject, softmax, arguments)
     specs = [tw.spec(shape, dtype) for shape, dtype in operands]
@@ -74,15 +76,15 @@ def explain(
         model_plan = _without(terms, lowered.model_plan, FUSE[fuse]) if terms and lowered.model_plan.plans else lowered.model_plan
     if terms and not source:
         click.echo(f"planned as if these cost nothing: {', '.join(terms)}\n")
-    click.echo(_source(model_plan) if source else report.explain(model_plan))
+    click.echo(_source(model_plan) if source else report.explain(model_plan, full=full))
 
 
-def _model(path: str, shapes: dict[str, tuple[int, ...]], target: str | None) -> str:
+def _model(path: str, shapes: dict[str, tuple[int, ...]], target: str | None, full: bool) -> str:
     import tilewright.onnx as ort
 
     session = ort.InferenceSession(path, target=target, prepare=False)
     names = {extent for declared in session.get_inputs() for extent in declared.shape if isinstance(extent, str)}
-    return session.explain(**{name: shape[0] if name in names else shape for name, shape in shapes.items()})
+    return session.explain(full=full, **{name: shape[0] if name in names else shape for name, shape in shapes.items()})
 
 
 def _without(terms: tuple[str, ...], planned: ModelPlan, fuse: bool | None) -> ModelPlan:

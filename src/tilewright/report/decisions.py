@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from tilewright.plan.types import ModelPlan
+from tilewright.report.execution import execution_lines
 from tilewright.report.reasons import cut_text
 
 _log_plan = logging.getLogger("tilewright.plan")
@@ -17,6 +18,9 @@ def log_decisions(model_plan: ModelPlan) -> None:
         chain = planned.chain
         order = ", ".join(f"{loop.axis} by {loop.tile}" for loop in planned.schedule.path(chain.operators[-1].name))
         _log_plan.info("%s: %s; %.1f us predicted", chain.name, order or "no loops", planned.predicted_seconds * 1e6)
+        if _log_plan.isEnabledFor(logging.DEBUG):
+            for text in execution_lines(planned):
+                _log_plan.debug("%s: %s", chain.name, text)
         unfused_us = planned.unfused_price.seconds * 1e6
         _log_fuse.info("%s: %d operators in one kernel; %.1f us apart", chain.name, len(chain.operators), unfused_us)
     for cut in model_plan.cuts:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tilewright.graph.scalar import Point
 from tilewright.graph.types import Operator, planned_extent
-from tilewright.plan.execution import KernelCalls
+from tilewright.plan.execution import KernelCalls, Vectors
+from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import Pack, Storage
 from tilewright.plan.types import Plan
 from tilewright.report import units
 
 
 def execution_lines(plan: Plan) -> Iterator[str]:
-    """What micro tiles prefetch and store, how calls and sums are cut, and the order of blocks."""
+    """What micro tiles prefetch and store, how calls and sums are cut, what vector loops do by turns, and the order of blocks."""
     if plan.prefetched_inputs:
         names = ", ".join(plan.prefetching_operators)
         yield f"micro tiles of {names} prefetch {', '.join(plan.prefetched_inputs)} for the next block"
@@ -21,7 +23,9 @@ def execution_lines(plan: Plan) -> Iterator[str]:
     for operator in plan.operators:
         yield from (f"{operator.operator}: {text}" for text in _calls(operator.calls))
     yield from (f"{operator.name}: {_sums(plan)}" for operator in plan.chain.operators if _is_long_sum(plan, operator))
+    yield from _vectors(plan)
     yield from _blocks(plan)
+    yield from _combination(plan)
     yield from _rows(plan)
 
 
@@ -43,13 +47,60 @@ def _is_long_sum(plan: Plan, operator: Operator) -> bool:
     """Whether a row-wise reduction has so many steps: vectors along the reduction, or points across."""
     if operator.reduction is None or operator.is_contraction():
         return False
-    reduced = {axis.name for axis in operator.reduction_axes()}
-    lanes = plan.machine.vector_bits // 32 if any(read.innermost() in reduced for read in operator.reads) else 1
+    lanes = plan.machine.vector_bits // 32 if _has_lanes_along_reduction(operator) else 1
     points = 1
     for axis in operator.reduction_axes():
         points *= planned_extent(axis.extent)
     adds = any(state.combine == "add" for state in operator.reduction.states)
     return adds and points > lanes * plan.execution.sums.long_steps
+
+
+def _has_lanes_along_reduction(operator: Operator) -> bool:
+    reduced = {axis.name for axis in operator.reduction_axes()}
+    return any(read.innermost() in reduced for read in operator.reads)
+
+
+def _vectors(plan: Plan) -> Iterator[str]:
+    """How vector loops hide the latency of combining, and from which size on they turn what they read."""
+    vectors = plan.execution.vectors
+    loops = [operator for operator in plan.chain.operators if not plan.operator_plan(operator.name).epilogue_of]
+    combining = [operator.name for operator in loops if _combines_what_it_reads(operator)]
+    turning = [operator.name for operator in loops if _has_transposed_reads(operator, vectors)]
+    if combining and vectors.accumulators > 1:
+        yield f"{', '.join(combining)}: {vectors.accumulators} accumulators take turns where a step only combines"
+    if turning:
+        least = f"from {vectors.least_turned_columns} columns and {vectors.least_turned_rows} rows on"
+        yield f"{', '.join(turning)}: transposed operands are turned in registers {least}"
+
+
+def _combines_what_it_reads(operator: Operator) -> bool:
+    """Whether a step of a reduction along the lanes is no more than combining, as that of a row's maximum."""
+    if operator.reduction is None or operator.is_contraction():
+        return False
+    return _has_lanes_along_reduction(operator) and any(state.contribution == Point() for state in operator.reduction.states)
+
+
+def _has_transposed_reads(operator: Operator, vectors: Vectors) -> bool:
+    """Whether a map has reads whose neighbours are rows of its write, and enough rows and columns to turn them."""
+    column = operator.write.innermost()
+    if column is None or not operator.is_map() or _points(operator, column) < vectors.least_turned_columns:
+        return False
+    rows = [read.innermost() for read in operator.reads if column in read.axes()]
+    turned = [row for row in rows if row is not None and row != column and row in operator.write.axes()]
+    return any(_points(operator, row) >= vectors.least_turned_rows for row in turned)
+
+
+def _points(operator: Operator, axis: str) -> int:
+    return planned_extent(operator.axis(axis).extent)
+
+
+def _combination(plan: Plan) -> Iterator[str]:
+    """The blocks in which the parts of a split reduction are combined."""
+    if plan.schedule.split:
+        execution = plan.execution
+        sums_weights = weights_read(plan.chain, plan.chain.operators[-1]) is not None
+        block = f"{execution.combined_rows} rows" if sums_weights else f"{execution.combined_points} points"
+        yield f"parts of {plan.schedule.split} are combined in blocks of {block} of {plan.chain.output}"
 
 
 def _blocks(plan: Plan) -> Iterator[str]:

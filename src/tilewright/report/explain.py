@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 from tilewright.graph.types import Extent, planned_extent
 from tilewright.machine.machine import Machine
 from tilewright.plan.schedule import Pack, Storage
-from tilewright.plan.types import ContractionRoles, Cut, KeyBlocks, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
+from tilewright.plan.types import ContractionRoles, KeyBlocks, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
 from tilewright.report import units
 from tilewright.report.execution import execution_lines
 from tilewright.report.layout import columns, section, wrapped
-from tilewright.report.model import arena_lines, explain_model
+from tilewright.report.model import between_chains, explain_model, kinds_of
 from tilewright.report.notation import formula, layout_text, packed_tensor, schedule_rows
-from tilewright.report.reasons import cut_text, limit_text, note_text, rejected_text
+from tilewright.report.reasons import limit_text, note_text, rejected_text, unfused_text
 
 PAGE_LINES = 60
 MOST_PAGES = 3
@@ -22,22 +24,27 @@ STORED = {Storage.KEEP: "kept", Storage.RECOMPUTE: "recomputed", Storage.LINE_BU
 FEATURES_SHOWN = ("amx_tile", "avx512_bf16", "avx512_vnni", "avx512f", "avx2", "fma", "sve", "asimddp", "asimd", "mma", "vsx")
 
 
-def explain(model_plan: ModelPlan) -> str:
+def explain(model_plan: ModelPlan, *, full: bool = False) -> str:
     """Every chain of the model with its reasons, then every place where two chains were not fused.
 
     A model of one chain of a few operators fits on a page of 60 lines of 120 columns: fewer rejected alternatives are shown.
-    A few chains have a page each; of more, equal ones are one entry.
+    A few chains have a page each; of more, equal ones are one entry. `full` has a page of any length for every chain, equal ones
+    once, behind their table.
     """
     name, plans, cuts = model_plan.graph.name, model_plan.plans, model_plan.cuts
+    room = math.inf if full else PAGE_LINES
     if len(plans) == 1 and not cuts:
-        return "\n".join(_page(plans[0], name, PAGE_LINES))
+        return "\n".join(_page(plans[0], name, room))
     if len(plans) > MOST_PAGES:
-        return explain_model(model_plan)
+        kinds = kinds_of(model_plan) if full else ()
+        pages = [("", *_page(kind.first, f"[{n}] {kind.first.chain.name}", room)) for n, kind in enumerate(kinds, 1)]
+        return "\n".join([explain_model(model_plan), *(line for page in pages for line in page)])
     count = f"{len(plans)} {'chain' if len(plans) == 1 else 'chains'}"
-    lines = [f"{name}: {count}, {units.seconds(model_plan.predicted_seconds)} on one thread", *arena_lines(model_plan), ""]
+    lines = [f"{name}: {count}, {units.seconds(model_plan.predicted_seconds)} on one thread", *between_chains(model_plan), ""]
     for plan in plans:
-        lines += [*_page(plan, plan.chain.name, PAGE_LINES), ""]
-    return "\n".join([*lines, *section("not fused", [line for cut in cuts for line in _cut(cut)])]).rstrip("\n")
+        lines += [*_page(plan, plan.chain.name, room), ""]
+    unfused = [line for cut in cuts for line in wrapped(unfused_text(cut))]
+    return "\n".join([*lines, *section("not fused", unfused)]).rstrip("\n")
 
 
 def explain_plan(plan: Plan) -> str:
@@ -45,7 +52,7 @@ def explain_plan(plan: Plan) -> str:
     return "\n".join(_page(plan, plan.chain.name, PAGE_LINES))
 
 
-def _page(plan: Plan, name: str, room: int) -> list[str]:
+def _page(plan: Plan, name: str, room: float) -> list[str]:
     lines = [
         _title(plan, name),
         *section("machine", _machine(plan.machine)),
@@ -207,7 +214,7 @@ def _fusion(plan: Plan) -> str:
     return f"fused {units.seconds(fused)}; operator by operator {units.seconds(unfused)}{ratio}"
 
 
-def _rejected(rejected: tuple[Rejected, ...], room: int) -> list[str]:
+def _rejected(rejected: tuple[Rejected, ...], room: float) -> list[str]:
     lines: list[str] = []
     for number, entry in enumerate(rejected):
         more = wrapped(rejected_text(entry))
@@ -216,8 +223,3 @@ def _rejected(rejected: tuple[Rejected, ...], room: int) -> list[str]:
             return [*lines, f"and {len(rejected) - number} more"]
         lines += more
     return lines
-
-
-def _cut(cut: Cut) -> list[str]:
-    prices = f"fused {units.seconds(cut.fused_seconds)}, apart {units.seconds(cut.unfused_seconds)}"
-    return wrapped(f"{cut.tensor}: {prices}; {cut_text(cut)}")

@@ -12,9 +12,10 @@ from tilewright.plan.canonical import Names, canonical_form
 from tilewright.plan.reasons import OtherAlgorithm
 from tilewright.plan.types import Cut, ModelPlan, Plan
 from tilewright.report import units
+from tilewright.report.execution import execution_lines
 from tilewright.report.layout import columns, section, wrapped
 from tilewright.report.notation import formula
-from tilewright.report.reasons import cut_text, rejected_text
+from tilewright.report.reasons import rejected_text, unfused_text
 
 MOST_LINES = 120
 """From so many lines on formulas and schedules are left out."""
@@ -38,17 +39,22 @@ class Kind:
 
 
 def explain_model(model_plan: ModelPlan) -> str:
-    """Every chain with its time and bytes, then every place where two chains were not fused, with the reason."""
+    """Every kind of chains with its time, bytes and decisions, then every place where two chains were not fused, and why."""
     kinds = kinds_of(model_plan)
     whole = _text(model_plan, kinds, detailed=True)
     return "\n".join(whole if len(whole) <= MOST_LINES else _text(model_plan, kinds, detailed=False))
 
 
-def arena_lines(model_plan: ModelPlan) -> list[str]:
-    """The memory between chains; nothing where there is none."""
+def between_chains(model_plan: ModelPlan) -> list[str]:
+    """The memory between chains, the rows of tensors there that are padded, and what constants alone decide."""
     size_bytes, alive_bytes = arena_bytes(model_plan)
+    padded = sum(layout.row_padding > 0 for _, layout in model_plan.layouts)
+    constant = len(model_plan.constant_part.operators) if model_plan.constant_part is not None else 0
     alive = f"{units.size(alive_bytes)} of them alive at once"
-    return [f"tensors between chains take {units.size(size_bytes)}, {alive}"] if size_bytes else []
+    spread = f"; {units.quantity(padded, 'tensors')} with padded rows" if padded else ""
+    arena = [f"tensors between chains take {units.size(size_bytes)}, {alive}{spread}"] if size_bytes else []
+    ahead = [f"{units.quantity(constant, 'operators')} of constants run once, when the kernel is loaded"] if constant else []
+    return [*arena, *ahead]
 
 
 def kinds_of(model_plan: ModelPlan) -> tuple[Kind, ...]:
@@ -66,13 +72,25 @@ def _text(model_plan: ModelPlan, kinds: tuple[Kind, ...], *, detailed: bool) -> 
     lines = [
         f"{model_plan.graph.name}: {many}, {units.seconds(predicted)} on one thread",
         *section("machine", [f"{machine.name}; floor of all chains {units.seconds(floor)}"]),
-        *section("arena", arena_lines(model_plan)),
-        *section("chains", _table(kinds, predicted)),
+        *section("arena", between_chains(model_plan)),
+        *section("chains", _table(kinds)),
         "",
     ]
     for number, kind in enumerate(kinds, 1) if detailed else ():
         lines += [*section(f"[{number}]", _details(kind)), ""]
-    return [*lines, *section("algorithms", _algorithms(kinds)), *section("not fused", _cuts(model_plan.cuts, kinds))]
+    return [
+        *lines,
+        *section("decisions", _decisions(kinds)),
+        *section("algorithms", _algorithms(kinds)),
+        *section("not fused", _cuts(model_plan.cuts, kinds)),
+    ]
+
+
+def _decisions(kinds: tuple[Kind, ...]) -> Iterator[str]:
+    """The execution details of the first chain of each kind."""
+    for number, kind in enumerate(kinds, 1):
+        if found := list(execution_lines(kind.first)):
+            yield from wrapped(f"[{number}] {'; '.join(found)}")
 
 
 def _algorithms(kinds: tuple[Kind, ...]) -> Iterator[str]:
@@ -83,14 +101,15 @@ def _algorithms(kinds: tuple[Kind, ...]) -> Iterator[str]:
                 yield from wrapped(f"[{number}] {rejected_text(entry)}")
 
 
-def _table(kinds: tuple[Kind, ...], predicted: float) -> list[str]:
+def _table(kinds: tuple[Kind, ...]) -> list[str]:
     """One row per kind: count, times, share of the whole, share of peak, bytes, and what it consists of."""
+    total = sum(kind.seconds for kind in kinds)
     rows = [["", "count", "each", "all", "share", "peak", "bytes", "operators"]]
     for number, kind in enumerate(kinds, 1):
         plan = kind.first
         peak = plan.floor.compute_s / plan.predicted_seconds if plan.predicted_seconds else 0.0
         figures = [units.seconds(plan.predicted_seconds), units.seconds(kind.seconds)]
-        shares = [units.percent(kind.seconds / predicted) if predicted else "", units.percent(peak)]
+        shares = [units.percent(kind.seconds / total) if total else "", units.percent(peak)]
         rows.append(
             [f"[{number}]", str(len(kind.plans)), *figures, *shares, units.size(plan.floor.compulsory_bytes), _names(plan)]
         )
@@ -122,8 +141,7 @@ def _cuts(cuts: tuple[Cut, ...], kinds: tuple[Kind, ...]) -> Iterator[str]:
     names = _first_names(kinds)
     counts: dict[str, int] = {}
     for cut in (bound_cut(cut, names) for cut in cuts):
-        prices = f"fused {units.seconds(cut.fused_seconds)}, apart {units.seconds(cut.unfused_seconds)}"
-        text = f"{cut.tensor}: {prices}; {cut_text(cut)}"
+        text = unfused_text(cut)
         counts[text] = counts.get(text, 0) + 1
     for text, count in counts.items():
         yield from wrapped(f"{count} x {text}" if count > 1 else text)

@@ -102,6 +102,15 @@ def rejected_text(rejected: Rejected) -> str:
     return f"{alternative_text(rejected.alternative)}: {figures}; {loss_text(rejected)}"
 
 
+def unfused_text(cut: Cut) -> str:
+    """An edge that was not fused, with both prices, and why.
+
+    >>> unfused_text(Cut("y", float("inf"), 1e-6, CannotFuse(Barrier.SEVERAL_READERS, ("relu", "tanh"))))
+    'y: fused none, apart 1.00 us; several operators read it: relu, tanh'
+    """
+    return f"{cut.tensor}: fused {units.seconds(cut.fused_seconds)}, apart {units.seconds(cut.unfused_seconds)}; {cut_text(cut)}"
+
+
 def cut_text(cut: Cut) -> str:
     """Why an edge is cut, and what its whole group of operators costs if that was found out.
 

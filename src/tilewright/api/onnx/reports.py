@@ -58,30 +58,30 @@ class StepClock:
         self.times.append(ChainTime(node.label, seconds, is_numpy=True))
 
 
-def explained(remaining: RemainingSubgraph, values: Values) -> str:
+def explained(remaining: RemainingSubgraph, values: Values, *, full: bool) -> str:
     """The plan of the first stage for these values, and what comes behind it."""
     stage = remaining.first_stage(values)
-    return "\n".join(_stage_lines(stage, remaining.context.chosen_machine(), stage.graph))
+    return "\n".join(_stage_lines(stage, remaining.context.chosen_machine(), stage.graph, full))
 
 
-def explained_runs(remaining: RemainingSubgraph) -> str:
+def explained_runs(remaining: RemainingSubgraph, *, full: bool) -> str:
     """The plan of every step that was made so far, behind the shapes of the call that asked for it, and of those behind it."""
     parts: list[str] = []
     for step, values in remaining.samples():
         graph = remaining.graph_of(step, values) if step.compiled is not None else None
         shapes = ", ".join(f"{name} {np.shape(value)}" for name, value in values.items())
-        parts.append("\n".join([f"for {shapes}:", *_stage_lines(step.stage, remaining.context.chosen_machine(), graph)]))
+        parts.append("\n".join([f"for {shapes}:", *_stage_lines(step.stage, remaining.context.chosen_machine(), graph, full)]))
         if step.following is not None and step.following.samples():
-            parts.append(explained_runs(step.following))
+            parts.append(explained_runs(step.following, full=full))
     return "\n\n".join(parts)
 
 
-def _explained(stage: Stage, model_plan: ModelPlan) -> str:
-    return explain.explain(with_given_names(model_plan, stage.operator_names, stage.tensor_names))
+def _explained(stage: Stage, model_plan: ModelPlan, full: bool) -> str:
+    return explain.explain(with_given_names(model_plan, stage.operator_names, stage.tensor_names), full=full)
 
 
-def _stage_lines(stage: Stage, machine: Machine, graph: Graph | None) -> list[str]:
-    lines = [_explained(stage, planned(graph, machine))] if graph is not None else ["nothing is compiled"]
+def _stage_lines(stage: Stage, machine: Machine, graph: Graph | None, full: bool) -> list[str]:
+    lines = [_explained(stage, planned(graph, machine), full)] if graph is not None else ["nothing is compiled"]
     if stage.as_numpy:
         lines += ["", "these run as NumPy:", *(f"  {node.label}" for node in stage.as_numpy)]
     if stage.rest:

@@ -166,21 +166,21 @@ class InferenceSession:
             model.producer, model.body.name, model.domain, model.description, "", model.version, dict(model.metadata)
         )
 
-    def explain(self, **shapes: Any) -> str:
+    def explain(self, *, full: bool = False, **shapes: Any) -> str:
         """How the model will run for these shapes, and why: the plan of every chain; no compiler is run.
 
-        `shapes` are extents by the names of dimensions and shapes by the names of inputs: `explain(batch=1)`,
-        `explain(input_ids=(1, 128))`. Without them, a model of dynamic dimensions tells what has run so far. Raises
-        `ShapeError` for what is missing.
+        `full` leaves out nothing, however long it is. `shapes` are extents by the names of dimensions and shapes by the names of
+        inputs: `explain(batch=1)`, `explain(input_ids=(1, 128))`. Without them, a model of dynamic dimensions tells what has run
+        so far. Raises `ShapeError` for what is missing.
         """
         from tilewright.api.onnx import reports
 
         ran = [subgraph for subgraph in [*self._subgraphs.values()] if subgraph.samples()]
         if ran and not shapes and not reports.has_fixed_shapes(self._inputs):
-            return "\n\n".join(map(reports.explained_runs, ran))
+            return "\n\n".join(reports.explained_runs(subgraph, full=full) for subgraph in ran)
         known = reports.checked_shapes(self._inputs, shapes)
         values = {declared.unique: _zeros(declared, known[declared.unique]) for declared in self._inputs}
-        return reports.explained(self._remaining(frozenset()), values)
+        return reports.explained(self._remaining(frozenset()), values, full=full)
 
     def profile(self, input_feed: Mapping[str, Any]) -> Profile:
         """Run once with a clock: for every chain its time, what was predicted, its floor, its share of the peak and its bytes."""

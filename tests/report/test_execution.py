@@ -1,0 +1,46 @@
+"""Execution details in words: each is told where a plan has it, and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import tilewright as tw
+from tilewright.plan.execution import Execution, Vectors
+from tilewright.plan.types import Plan
+from tilewright.report.execution import execution_lines
+
+
+def planned(function, *shapes, target="x86-64-v3") -> Plan:
+    (plan,) = tw.jit(function, target=target).lower(*map(tw.spec, shapes)).model_plan.plans
+    return plan
+
+
+def told(plan: Plan) -> str:
+    return "\n".join(execution_lines(plan))
+
+
+def test_parts_of_a_sum_are_combined_by_points() -> None:
+    plan = planned(lambda x, y: x @ y, (8, 200000), (200000, 8))
+    assert "parts of k are combined in blocks of 64 points of out" in told(plan)
+    assert "parts" not in told(planned(lambda x, y: x @ y, (64, 64), (64, 64)))
+
+
+def test_parts_of_attention_are_combined_by_rows() -> None:
+    plan = planned(lambda q, k, v: tw.softmax(q @ k, axis=-1) @ v, (1, 64), (64, 32768), (32768, 64))
+    assert plan.schedule.split
+    text = told(replace(plan, execution=replace(plan.execution, combined_rows=5)))
+    assert f"parts of {plan.schedule.split} are combined in blocks of 5 rows of out" in text
+
+
+def test_accumulators_take_turns_where_steps_only_combine() -> None:
+    assert "max: 4 accumulators take turns" in told(planned(lambda x: tw.max(x, axis=-1), (64, 512)))
+    assert "accumulators" not in told(planned(lambda x: tw.max(x, axis=0), (64, 512))), "lanes run across rows"
+    plan = planned(lambda x: tw.max(x, axis=-1), (64, 512))
+    assert "accumulators" not in told(replace(plan, execution=Execution(vectors=Vectors(accumulators=1))))
+
+
+def test_transposed_operands_are_turned() -> None:
+    plan = planned(lambda x, y: x.T + y, (64, 512), (512, 64))
+    assert "add: transposed operands are turned in registers from 3 columns and 8 rows on" in told(plan)
+    assert "turned" not in told(planned(lambda x, y: x + y, (64, 512), (64, 512)))
+    assert "turned" not in told(planned(lambda x, y: x.T + y, (2, 512), (512, 2))), "too few columns"
