@@ -49,9 +49,18 @@ def test_long_sums_are_cut_and_short_ones_are_not() -> None:
 
 
 def test_few_rows_read_slices_of_many_columns() -> None:
-    assert calls(product((1, 512), (512, 700))).slice_steps == 8
-    assert calls(product((24, 512), (512, 700))).slice_steps == 0
+    assert calls(product((1, 512), (512, 3000))).slice_steps == 8
+    assert calls(product((24, 512), (512, 3000))).slice_steps == 0
     assert calls(product((1, 512), (512, 16))).slice_steps == 0
+    narrow = product((1, 512), (512, 700))
+    assert narrow.schedule.path("matmul")[-1].tile == 128, "blocks are no wider than a panel"
+    assert calls(narrow).slice_steps == 0
+
+
+def test_only_rows_in_place_are_sliced() -> None:
+    """Columns of a transposed operand lie apart, whatever its extents are."""
+    (plan,) = planned(lambda x, w: x @ w.T, (1, 512), (3000, 512)).plans
+    assert calls(plan).slice_steps == 0
 
 
 def test_panels_of_kernels_that_prefetch_are_read_in_slices() -> None:

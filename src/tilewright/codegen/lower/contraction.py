@@ -256,28 +256,13 @@ def _steps_of_call(state: Lowering, operator: Operator, roles: ContractionRoles,
     if roles.depth is None:
         return 0
     calls, depth = _calls(state, operator), scope.ranges[roles.depth]
-    slice_steps = calls.slice_steps if _may_slice(state, operator, roles, scope) else 0
     if not calls.most_steps or _panels(state, operator, roles, depth):
-        return slice_steps
+        return calls.slice_steps
     if not isinstance(depth.capacity, int):
         return calls.most_steps
-    if slice_steps:
-        return max(slice_steps, -(-depth.capacity // calls.most_steps))
+    if calls.slice_steps:
+        return max(calls.slice_steps, -(-depth.capacity // calls.most_steps))
     return calls.steps_of(depth.capacity)
-
-
-def _may_slice(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> bool:
-    """Whether few rows of the left operand pass over several panels of the right one, both of known size and in place."""
-    slice_steps = _calls(state, operator).slice_steps
-    if not slice_steps or roles.depth is None or roles.column is None:
-        return False
-    columns, depth = scope.ranges[roles.column].capacity, scope.ranges[roles.depth]
-    if not isinstance(columns, int) or not isinstance(depth.capacity, int) or depth.sizes is None or 0 in depth.sizes:
-        return False
-    if columns <= _kernel(state, operator).columns or depth.capacity <= slice_steps:
-        return False
-    places = (state.view(access, scope) for access in (operator.reads[roles.right], operator.write))
-    return all(isinstance(place, View) and place.stride(roles.column) == 1 for place in places)
 
 
 def _kernel(state: Lowering, operator: Operator) -> MicroKernel:

@@ -9,13 +9,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tilewright.graph.exactness import INTEGERS
-from tilewright.graph.types import Chain, Extent, largest_extent, planned_extent
+from tilewright.graph.types import Chain, largest_extent, planned_extent
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.decisions.long_sums import CALL_DEPTH, LONG_DEPTH
 from tilewright.plan.execution import Execution, KernelCalls, PanelPrefetch
+from tilewright.plan.model.kernel_work import is_contiguous
 from tilewright.plan.model.threads import LEAST_PARALLEL_S
+from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.masks import later_need_more
+from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Pack, Schedule
 from tilewright.plan.types import OperatorPlan, Plan
 
@@ -68,25 +71,35 @@ def _kernel_calls(chain: Chain, schedule: Schedule, part: OperatorPlan, kernel: 
     packed = next((pack for pack in packs if (pack.operator, pack.read) == (part.operator, roles.right)), None)
     sums_floats = kernel.accumulator not in INTEGERS
     walks_rows = kernel.rows <= SLICED_ROWS and kernel.lanes_along != DEPTH and kernel.interleave == 1 and packed is None
-    has_panels = roles.column is not None and _is_above(chain.extents[roles.column], kernel.columns)
-    is_deep = _is_above(chain.extents[roles.depth], SLICE_STEPS)
     in_panels = packed is not None and packed.layout.panel_columns == kernel.columns
     shares = kernel.emit_prefetching is not None and not _has_one_row_of_tiles(chain, roles.row, kernel)
     return KernelCalls(
         most_steps=steps if is_long and sums_floats else 0,
-        slice_steps=SLICE_STEPS if walks_rows and has_panels and is_deep and sums_floats else 0,
+        slice_steps=SLICE_STEPS if walks_rows and sums_floats and _has_rows_to_slice(chain, schedule, part, kernel) else 0,
         panels=SHARED_PANELS if shares and in_panels else None,
     )
+
+
+def _has_rows_to_slice(chain: Chain, schedule: Schedule, part: OperatorPlan, kernel: MicroKernel) -> bool:
+    """Whether a block has several panels, in place, and several slices of the depth."""
+    roles = part.roles
+    assert roles is not None
+    if roles.depth is None or roles.column is None or not all(_is_known(chain, axis) for axis in (roles.depth, roles.column)):
+        return False
+    operator, sizes = chain.operator(part.operator), planned_sizes(chain)
+    block = view_schedule(chain, schedule).of(part.operator).largest()
+    is_in_place = all(is_contiguous(access, roles.column, sizes) for access in (operator.reads[roles.right], operator.write))
+    return is_in_place and bool(block[roles.column] > kernel.columns) and bool(block[roles.depth] > SLICE_STEPS)
+
+
+def _is_known(chain: Chain, axis: str) -> bool:
+    """Whether an extent is known before a call."""
+    return isinstance(chain.extents[axis], int)
 
 
 def _has_one_row_of_tiles(chain: Chain, row: str | None, kernel: MicroKernel) -> bool:
     """Whether panels pass by once: a tile then reads them end to end, and prefetches a fixed way ahead."""
     return row is None or largest_extent(chain.extents[row]) <= kernel.rows
-
-
-def _is_above(extent: Extent, least: int) -> bool:
-    """Whether an extent is known before a call, and larger."""
-    return isinstance(extent, int) and extent > least
 
 
 def _descends(plan: Plan, axis: str) -> bool:
