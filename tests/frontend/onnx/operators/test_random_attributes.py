@@ -4,7 +4,7 @@ and lowering give what the formula of the operator's schema says, element by ele
 from __future__ import annotations
 
 from itertools import product
-from math import ceil, floor
+from math import ceil, floor, trunc
 from typing import Any
 
 import numpy as np
@@ -123,16 +123,18 @@ def test_transposed_convolutions(seed):
 
 
 def pooled(name: str, x: np.ndarray, attributes: dict[str, Any]) -> np.ndarray | None:
-    """A pooling of one spatial dimension by its schema; None where there is no window."""
+    """A pooling of one spatial dimension by its schema, whose quotients are those of C++; None where it is refused."""
     (kernel,), (stride,), (dilation,) = (attributes[key] for key in ("kernel_shape", "strides", "dilations"))
     begin, end = attributes.get("pads", (0, 0))
     extent, span = x.shape[2], (kernel - 1) * dilation + 1
     if attributes.get("auto_pad", "NOTSET").startswith("SAME"):
         begin, end = padding(max((ceil(extent / stride) - 1) * stride + span - extent, 0), attributes["auto_pad"])
-    rounded = ceil if attributes["ceil_mode"] else floor
-    count = rounded((extent + begin + end - span) / stride + 1)
-    if count < 1:
+    rounded = ceil if attributes["ceil_mode"] else trunc
+    count = rounded((extent + begin + end - span) / stride) + 1
+    if count < 0:
         return None
+    if count == 0:
+        return x[..., :0]
     results = []
     for start in range(-begin, count * stride - begin, stride):
         if start < extent + end and (start < extent or not attributes["ceil_mode"]):
@@ -165,6 +167,20 @@ def test_windows(name, seed):
     else:
         attributes["auto_pad"] = str(generator.choice(["SAME_UPPER", "SAME_LOWER", "VALID"]))
     agree(name, 22, x, expected=pooled(name, x, attributes), **attributes)
+
+
+@pytest.mark.parametrize("kernel", range(3, 8))
+@pytest.mark.parametrize("name", ["MaxPool", "AveragePool", "LpPool"])
+def test_windows_larger_than_what_they_see(name, kernel):
+    """By less than a step they stand out, by a step there is none, by more they are refused; as in onnxruntime."""
+    x = np.array([[[3, 2]]], np.float32)
+    attributes: dict[str, Any] = {"kernel_shape": [kernel], "strides": [3], "ceil_mode": 0, "dilations": [1]}
+    attributes |= {"count_include_pad": 1} if name == "AveragePool" else {}
+    attributes |= {"p": 1} if name == "LpPool" else {}
+    value = {"MaxPool": 3, "AveragePool": 2.5, "LpPool": 5}[name]
+    expected = {3: [value], 4: [value], 5: [], 6: [], 7: []}[kernel]
+    agree(name, 22, x, expected=np.array([[expected]], np.float32), **attributes)
+    agree(name, 22, x, expected=None, **(attributes | {"kernel_shape": [8]}))
 
 
 def nearest(x: np.ndarray, scale: float, nearest_mode: str) -> np.ndarray:

@@ -37,8 +37,8 @@ class AveragePool(Pooling):
         window = self.window(x.shape, "AveragePool")
         sums = windowed(builder, x, window, REDUCTIONS["sum"], 0.0)
         counts = _counts(window, bool(self.count_include_pad))
-        if counts.min() == counts.max():
-            return builder.body(apply("multiply", Load(0), Literal(1.0 / float(counts.flat[0]))), sums, kind="mean")
+        if len(np.unique(counts)) <= 1:
+            return builder.body(apply("multiply", Load(0), Literal(1.0 / float(counts.max(initial=1)))), sums, kind="mean")
         return builder.map("multiply", sums, builder.constant((1.0 / counts).astype(x.dtype), "inverse_counts"))
 
 

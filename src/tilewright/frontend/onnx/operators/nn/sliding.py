@@ -50,6 +50,7 @@ class Pooling(Sliding):
             strides=self.strides,
             dilations=self.dilations,
             ceil_mode=bool(self.ceil_mode),
+            may_stand_out=True,
         )
 
 
@@ -63,8 +64,9 @@ def window_of(
     strides: Sequence[int] | None = None,
     dilations: Sequence[int] | None = None,
     ceil_mode: bool = False,
+    may_stand_out: bool = False,
 ) -> Window:
-    """The windows over spatial dimensions of these extents.
+    """The windows over spatial dimensions of these extents; `may_stand_out` as those of pools: see `_pool_count`.
 
     Raises `ShapeError` for attributes that do not fit, and `UnsupportedOperation` for extents that are known at run time only.
 
@@ -82,7 +84,8 @@ def window_of(
     begins, ends = _padding(sizes, spans, steps, auto_pad, pads, where)
     outputs = []
     for extent, span, step, begin, end in zip(sizes, spans, steps, begins, ends, strict=True):
-        outputs.append(_count(extent, span, step, begin, end, ceil_mode, where))
+        count = _pool_count if may_stand_out and extent else _count
+        outputs.append(count(extent, span, step, begin, end, ceil_mode, where))
     if prod(extent + begin + end for extent, begin, end in zip(sizes, begins, ends, strict=True)) > MOST_ELEMENTS:
         raise UnsupportedOperation(f"{where} with padding {(*begins, *ends)} of {sizes}", where=where, why="it is absurdly large")
     return Window(sizes, size, steps, apart, begins, ends, tuple(outputs))
@@ -120,14 +123,33 @@ def _count(extent: int, span: int, step: int, begin: int, end: int, ceil_mode: b
     room = extent + begin + end - span
     outputs = (-(-room // step) if ceil_mode else room // step) + 1
     if outputs < 1:
-        raise ShapeError(f"{where}: a window of {span} in {extent + begin + end} elements, padding included", where=where)
+        raise _too_large(span, extent + begin + end, where)
     return outputs - 1 if ceil_mode and (outputs - 1) * step >= extent + begin else outputs
+
+
+def _pool_count(extent: int, span: int, step: int, begin: int, end: int, ceil_mode: bool, where: str) -> int:
+    """How many windows a pool has, where one may be larger than the input with its padding.
+
+    ONNX's shape inference and onnxruntime divide integers of C++, which rounds a negative quotient up: by less than a step such a
+    window stands out behind, by a step there is no window, and by more the pool is refused.
+    """
+    room = extent + begin + end - span
+    if room >= 0:
+        return _count(extent, span, step, begin, end, ceil_mode, where)
+    outputs = 1 - -room // step
+    if outputs < 0:
+        raise _too_large(span, extent + begin + end, where)
+    return outputs
+
+
+def _too_large(span: int, extent: int, where: str) -> ShapeError:
+    return ShapeError(f"{where}: a window of {span} in {extent} elements, padding included", where=where)
 
 
 def padded_array(x: Any, window: Window, fill: Any) -> Any:
     """An array whose last dimensions are cut and padded to what the windows see."""
     axes = range(window.rank)
-    behind = [window.seen(d) - window.begins[d] - window.extents[d] for d in axes]
+    behind = [max(window.seen(d), window.span(d)) - window.begins[d] - window.extents[d] for d in axes]
     kept = tuple(slice(0, window.extents[d] + min(behind[d], 0)) for d in axes)
     widths = [(0, 0)] * (x.ndim - window.rank) + [(window.begins[d], max(behind[d], 0)) for d in axes]
     return np.pad(x[(..., *kept)], widths, constant_values=fill)
@@ -142,6 +164,6 @@ def windows(x: Any, window: Window, fill: Any) -> Any:
     spans = tuple(window.span(d) for d in range(window.rank))
     spatial = tuple(range(x.ndim - window.rank, x.ndim))
     view = np.lib.stride_tricks.sliding_window_view(padded_array(x, window, fill), spans, axis=spatial)
-    steps = tuple(slice(None, None, step) for step in window.strides)
+    steps = tuple(slice(0, count * step, step) for count, step in zip(window.outputs, window.strides, strict=True))
     apart = tuple(slice(None, None, dilation) for dilation in window.dilations)
     return view[(slice(None),) * (x.ndim - window.rank) + steps + apart]
