@@ -120,16 +120,16 @@ def artifacts(graph: Graph, plans: Sequence[Plan]) -> list[Artifact]:
         nests=tuple(nest for file in files for nest in file.nests),
         ends=tuple(end for file in files for end in file.ends),
     )
-    whole, linked = emit_file(together)
-    vocabulary = whole.removesuffix("\n".join(chains_and_entry(together)))
-    assert vocabulary != whole, "emit_file does not end with the chains and the entry point"
+    emitted = emit_file(together)
+    vocabulary = emitted.text.removesuffix("\n".join(chains_and_entry(together)))
+    assert vocabulary != emitted.text, "emit_file does not end with the chains and the entry point"
     text = "\n".join([vocabulary, *(part for file in files for part in chains_and_entry(file))])
     features = programs[0].dialect.features.union(
         *(_features(program, plan) for program, plan in zip(programs, plans, strict=True))
     )
     machine = plans[0].machine
     return [
-        Artifact(file.entry_point, text, linked, machine.architecture, features, program.signature)
+        Artifact(file.entry_point, text, (), machine.architecture, features, program.signature, kernels=emitted.kernels)
         for file, program in zip(files, programs, strict=True)
     ]
 

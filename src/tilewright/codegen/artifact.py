@@ -109,6 +109,7 @@ class Artifact:
     """Generated code, ready for a toolchain. `features` decides the compiler's flags.
 
     `text` is the C file of the entry point; `linked` are further files, compiled on their own: large programs are several.
+    `kernels` are the micro kernels that they call: each is compiled once for all libraries that have it.
     """
 
     entry_point: str
@@ -123,11 +124,13 @@ class Artifact:
     """How its constants are made of those of the graph. Nothing compiled depends on it."""
     lookups: tuple[NamedLookup, ...] = ()
     """What `out_of_range` counts."""
+    kernels: tuple[KernelSource, ...] = ()
 
     @property
     def source(self) -> str:
         """All C text, file by file."""
-        return "\n".join([self.text, *(str(source.content) for source in self.linked if source.kind is SourceKind.C)])
+        files = (*self.linked, *self.kernels)
+        return "\n".join([self.text, *(str(source.content) for source in files if source.kind is SourceKind.C)])
 
     @property
     def key(self) -> str:
@@ -135,7 +138,6 @@ class Artifact:
         digest = hashlib.sha256()
         for part in (self.entry_point, self.architecture, *sorted(self.features), self.text):
             digest.update(part.encode() + b"\0")
-        for source in self.linked:
-            content = source.content.encode() if isinstance(source.content, str) else source.content
-            digest.update(source.kind.value.encode() + b"\0" + content + b"\0")
+        for source in (*self.linked, *self.kernels):
+            digest.update(source.kind.value.encode() + b"\0" + source.octets + b"\0")
         return digest.hexdigest()

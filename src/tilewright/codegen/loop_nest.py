@@ -223,6 +223,8 @@ class KernelCall:
     epilogue: TileEpilogue | None = None
     panels: PanelPrefetch | None = None
     """How B is read where it lies in panels that every tile prefetches a share of; None where none does."""
+    inlined: bool = False
+    """Whether the text of the micro kernel stands where it is called; else its functions are linked."""
 
     @property
     def prefetching(self) -> bool:

@@ -87,11 +87,21 @@ def emit_program(program: Program) -> Artifact:
     """The C files of a lowered program."""
     machine = program.model_plan.machine
     file = c_file(program)
-    text, linked = emit_files(file)
+    emitted = emit_files(file)
     features = program.dialect.features | _kernel_features(program)
     chains = tuple(plan.chain.name for plan in program.model_plan.plans)
     lookups = tuple(lookup for plan in program.model_plan.plans for lookup in lookups_of(plan.chain))
-    return Artifact(file.entry_point, text, linked, machine.architecture, features, program.signature, chains, lookups=lookups)
+    return Artifact(
+        file.entry_point,
+        emitted.text,
+        emitted.linked,
+        machine.architecture,
+        features,
+        program.signature,
+        chains,
+        lookups=lookups,
+        kernels=emitted.kernels,
+    )
 
 
 def _kinds(model_plan: ModelPlan, signature: Signature, stored: Mapping[str, Stored]) -> list[int]:

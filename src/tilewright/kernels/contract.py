@@ -118,6 +118,11 @@ class KernelSource:
     kind: SourceKind
     content: str | bytes
 
+    @property
+    def octets(self) -> bytes:
+        """The content as it stands in a file."""
+        return self.content.encode() if isinstance(self.content, str) else self.content
+
 
 @dataclass(frozen=True, slots=True)
 class Along:
@@ -217,6 +222,9 @@ class MicroKernel:
     of_shape: Callable[[str, int, int], tuple[str, tuple[str, ...]]] | None = None
     """Of (name, m, n): the function that its C defines for this shape alone, and what that takes behind the arguments of the ABI,
     without m and n. None if there are none. Inlining these, a compiler need not look at other shapes."""
+    emit_shape: Callable[[str, int, int, Epilogue | None, bool], KernelSource] | None = None
+    """Of (name, m, n, epilogue, prefetching): a translation unit with the function that `of_shape` names alone, for the linker.
+    Its text depends on nothing else, so that all libraries share what is compiled of it. None where `of_shape` is."""
 
     @property
     def accumulator(self) -> str:
@@ -265,6 +273,21 @@ class MicroKernel:
             element_types=self.element_types,
             reduction_loops=self.reduction_loops,
         )
+
+    def shape_signature(self, name: str, m: int, n: int, epilogue: Epilogue | None = None, *, prefetching: bool = False) -> str:
+        """The C signature of the function of one shape (`of_shape`).
+
+        >>> from tilewright.kernels import registered
+        >>> tile = next(kernel for kernel in registered() if kernel.name == "matmul_avx512_f32_6x64")
+        >>> tile.shape_signature("product", 6, 60)
+        'void product_6x4_edge(long k, const float *a, ... float *c, long c_row, long accumulate, long last)'
+        """
+        assert self.of_shape is not None
+        function, last = self.of_shape(name, m, n)
+        types = matrix_parameters(self.element_types, self.reduction_loops)
+        product = (f"{c_type}{parameter}" for parameter, c_type in types.items() if parameter not in ("m", "n"))
+        more = (*(epilogue.parameters() if epilogue is not None else ()), *(PREFETCH_PARAMETERS if prefetching else ()))
+        return f"void {function}({', '.join((*product, *more, *(['long last'] if last else [])))})"
 
     def source(
         self,

@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
-from tilewright.kernels.contract import ElementTypes, KernelSource, MicroKernel, SourceKind, matrix_abi
+from tilewright.kernels.contract import ElementTypes, Epilogue, KernelSource, MicroKernel, SourceKind, matrix_abi
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
-from tilewright.kernels.f32.outer_product import PRODUCT, ROWS_PER_POINTER, TALL_REGISTERS, VARIANT
+from tilewright.kernels.f32.outer_product import PRODUCT, ROWS_PER_POINTER, TALL_REGISTERS
+from tilewright.kernels.translation_units import VARIANT, unit_text
 from tilewright.kernels.wanted_shapes import wanted_shapes
 
 LANE_BYTES = 4
@@ -106,6 +107,14 @@ def interleaved_product_kernel(
         tile = GroupTile(arithmetic, name, m, -(-n // dialect.lanes), is_edge=bool(last))
         return tile.function, (str(last),) if last else ()
 
+    def emit_shape(name: str, m: int, n: int, epilogue: Epilogue | None, prefetching: bool) -> KernelSource:
+        vectors = -(-n // dialect.lanes)
+        tiles = (
+            GroupTile(arithmetic, name, m, vectors, is_edge=True, is_strided=True),
+            GroupTile(arithmetic, name, m, vectors, is_edge=bool(n % dialect.lanes)),
+        )
+        return KernelSource(SourceKind.C, unit_text(dialect, (*_vocabulary(arithmetic, name), *(tile.text() for tile in tiles))))
+
     columns = vectors * dialect.lanes
     return MicroKernel(
         name=f"matmul_{dialect.name}_{arithmetic.prefix}_{rows}x{columns}",
@@ -122,6 +131,7 @@ def interleaved_product_kernel(
         shares_accumulators=dialect.registers >= TALL_REGISTERS,
         interleave=arithmetic.interleave,
         of_shape=of_shape,
+        emit_shape=emit_shape,
     )
 
 
@@ -140,11 +150,16 @@ def interleaved_product_text(
     shapes = wanted_shapes(rows, vectors, variants, name)
     strided = [GroupTile(arithmetic, name, m, v, is_edge=True, is_strided=True) for m, v in shapes]
     tiles = [GroupTile(arithmetic, name, m, v, is_edge) for m, v in shapes for is_edge in (False, True)]
+    functions = (tile.text() for tile in (*strided, *tiles))
+    dispatch = _dispatch(name, tiles, arithmetic)
+    return "\n".join([dialect.prelude, VARIANT, *_vocabulary(arithmetic, name), *functions, dispatch])
+
+
+def _vocabulary(arithmetic: Arithmetic, name: str) -> tuple[str, ...]:
+    """The text that tiles call."""
     left = arithmetic.element_types[0]
     word = {1: "char", 2: "short"}[ELEMENT_BYTES[left]]
-    gather = GATHER.format(name=name, type=C_TYPES[left], word=word, bits=8 * ELEMENT_BYTES[left])
-    functions = (tile.text() for tile in (*strided, *tiles))
-    return "\n".join([dialect.prelude, VARIANT, WORDS, _once(arithmetic), gather, *functions, _dispatch(name, tiles, arithmetic)])
+    return WORDS, _once(arithmetic), GATHER.format(name=name, type=C_TYPES[left], word=word, bits=8 * ELEMENT_BYTES[left])
 
 
 def _once(arithmetic: Arithmetic) -> str:

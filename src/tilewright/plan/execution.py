@@ -31,6 +31,8 @@ class KernelCalls:
     so: long runs of a few of its rows, where panels are short pieces of many."""
     panels: PanelPrefetch | None = None
     """Where the right operand lies in packed panels, and tiles prefetch them."""
+    inlined: bool = False
+    """Whether tiles are so short that the text of the kernel stands where it is called; else its functions are linked."""
 
     def steps_of(self, block: int) -> int:
         """The depth of calls that cover a block of so many steps evenly; 0 if one call does.

@@ -64,7 +64,7 @@ def remembered(graph: Graph, machine: Machine, fuse: bool | None, generate: Call
     if found is not None and _answers(found, graph):
         return found
     artifact = generate()
-    if all(source.kind is SourceKind.C for source in artifact.linked):
+    if all(source.kind is SourceKind.C for source in (*artifact.linked, *artifact.kernels)):
         _write(path, artifact)
     return artifact
 

@@ -1,8 +1,9 @@
-"""The on-disk cache of compiled libraries.
+"""The on-disk cache of compiled libraries, and of objects that they link.
 
-Each entry is one file, `<key>.so`: the library followed by a trailer with the SHA-256 of what precedes it (the dynamic loader
-ignores bytes behind the sections). A file appears under its name complete or not at all, and is used only when its trailer
-matches. Files beyond TILEWRIGHT_CACHE_SIZE go, the least recently used first (`cache_size.py`).
+Each entry is one file, `<key>.so` or `<key>.o`: the content followed by a trailer with the SHA-256 of what precedes it (the
+dynamic loader ignores bytes behind the sections; objects are linked without it). A file appears under its name complete or not
+at all, and is used only when its trailer matches. Files beyond TILEWRIGHT_CACHE_SIZE go, the least recently used first
+(`cache_size.py`).
 """
 
 from __future__ import annotations
@@ -65,13 +66,28 @@ class KernelCache:
                 return found
         if self._unusable:
             found = _verified(self._fallback() / _name(key))
-            return found if found is not None else self._store(key, build(), check)
+            return found if found is not None else self._store(_name(key), build(), check)
         with self._locked(key):
             found = _verified(self.directory / _name(key))  # another process may have built it meanwhile
             if found is not None:
                 return found
             LOGGER.info("building %s", key)
-            return self._store(key, build(), check)
+            return self._store(_name(key), build(), check)
+
+    def find(self, name: str) -> bytes | None:
+        """The content of another file that was kept here; None where it is missing or damaged: then it is deleted, too.
+
+        Raises `CacheError` where the directory is unsafe.
+        """
+        with self._fallback_on_failure(name):
+            check_private(self.directory)
+            if not self._unusable:
+                return _content(self.directory / name)
+        return _content(self._fallback() / name)
+
+    def keep(self, name: str, content: bytes) -> None:
+        """Store such a file. Raises `CacheError` where nothing can be stored anywhere."""
+        self._store(name, content, lambda path: None)
 
     def remove(self, key: str) -> None:
         """Forget a library that turned out to be of no use; where it is loaded it stays so."""
@@ -102,13 +118,13 @@ class KernelCache:
     def _files(self, pattern: str) -> list[Path]:
         return sorted(self.directory.glob(pattern)) if self.directory.is_dir() else []
 
-    def _store(self, key: str, library: bytes, check: Callable[[Path], None]) -> Path:
-        content = library + MAGIC + hashlib.sha256(library).hexdigest().encode()
-        with self._fallback_on_failure(key):
+    def _store(self, name: str, content: bytes, check: Callable[[Path], None]) -> Path:
+        content += MAGIC + hashlib.sha256(content).hexdigest().encode()
+        with self._fallback_on_failure(name):
             if not self._unusable:
-                return self.write(_name(key), content, check)
+                return self.write(name, content, check)
         try:
-            return self._write(self._fallback(), _name(key), content, check)
+            return self._write(self._fallback(), name, content, check)
         except OSError as problem:
             raise self._nowhere(problem) from problem
 
@@ -199,14 +215,19 @@ def _name(key: str) -> str:
 
 def _verified(path: Path) -> Path | None:
     """The path where it holds a whole library; a damaged file is deleted."""
+    return None if _content(path) is None else path
+
+
+def _content(path: Path) -> bytes | None:
+    """What precedes the trailer of a file."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         return None
-    library, trailer = content[:-TRAILER_BYTES], content[-TRAILER_BYTES:]
-    if trailer == MAGIC + hashlib.sha256(library).hexdigest().encode():
+    kept, trailer = content[:-TRAILER_BYTES], content[-TRAILER_BYTES:]
+    if trailer == MAGIC + hashlib.sha256(kept).hexdigest().encode():
         touch(path)
-        return path
+        return kept
     LOGGER.warning("%s does not match its checksum: it is deleted and built again", path)
     path.unlink(missing_ok=True)
     return None

@@ -16,6 +16,7 @@ from typing import TypeVar
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Artifact
 from tilewright.errors import CacheError, InternalError, ToolchainError
 from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.objects import Objects, compiler_identity
 from tilewright.runtime.toolchain import Toolchain
 
 LOGGER = logging.getLogger("tilewright.cache")
@@ -24,9 +25,7 @@ Library = TypeVar("Library", bound=ctypes.CDLL)
 
 def library_key(artifact: Artifact, toolchain: Toolchain) -> str:
     """A digest of all that decides what the compiled library is: text, compiler, flags, ABI."""
-    flags = toolchain.flags(artifact.architecture, artifact.features)
-    compiler = (*toolchain.command, toolchain.family, toolchain.version, *flags)
-    parts = (artifact.key, *compiler, CONTEXT_DECLARATION)
+    parts = (artifact.key, *compiler_identity(toolchain, artifact.architecture, artifact.features), CONTEXT_DECLARATION)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -42,13 +41,17 @@ def build(artifact: Artifact, toolchain: Toolchain, cache: KernelCache, exported
         except OSError as problem:
             raise _unusable(artifact, toolchain, exported, path, problem) from problem
 
-    return cache.get_or_build(
-        library_key(artifact, toolchain),
-        lambda: toolchain.compile(
-            artifact.text, linked=artifact.linked, architecture=artifact.architecture, features=artifact.features
-        ),
-        check,
-    )
+    def compiled() -> bytes:
+        return toolchain.compile(
+            artifact.text,
+            linked=artifact.linked,
+            kernels=artifact.kernels,
+            objects=Objects.of(cache, toolchain, artifact.architecture, artifact.features),
+            architecture=artifact.architecture,
+            features=artifact.features,
+        )
+
+    return cache.get_or_build(library_key(artifact, toolchain), compiled, check)
 
 
 def opened(

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Protocol
 
 from tilewright import settings
 from tilewright.errors import ToolchainError
@@ -35,6 +36,16 @@ ANSWER_LIMIT_S = 60
 """For `--version`."""
 ERROR_LINES = 12
 PREPROCESSED = ("#include", "#define", "#if")
+
+
+class ObjectStore(Protocol):
+    """Where objects of micro kernels are kept."""
+
+    def find(self, source: KernelSource) -> bytes | None:
+        """The object of a kernel, None where there is none."""
+
+    def keep(self, source: KernelSource, content: bytes) -> None:
+        """Take the object of a kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +76,20 @@ class Toolchain:
         text: str,
         *,
         linked: tuple[KernelSource, ...] = (),
+        kernels: tuple[KernelSource, ...] = (),
+        objects: ObjectStore | None = None,
         architecture: str = "x86_64",
         features: frozenset[str] = frozenset(),
     ) -> bytes:
-        """The shared library made of C `text` and the `linked` sources, as bytes.
+        """The shared library made of C `text`, the `linked` sources and the `kernels`, as bytes.
 
-        Raises `ToolchainError` with the command and the compiler's first lines when it fails.
+        What `objects` has of the kernels is not compiled; it takes what is. Raises `ToolchainError` with the command and the
+        compiler's first lines when it fails.
         """
         try:
             with tempfile.TemporaryDirectory(prefix="tilewright-cc-") as directory:
-                return self._compile(Path(directory), text, linked, self.flags(architecture, features))
+                sources = _Sources((KernelSource(SourceKind.C, text), *linked), kernels, objects)
+                return self._compile(Path(directory), sources, self.flags(architecture, features))
         except OSError as failure:
             raise ToolchainError(
                 "a kernel cannot be compiled",
@@ -83,23 +98,26 @@ class Toolchain:
                 hint="free some space, or set TMPDIR to a directory that can be written",
             ) from failure
 
-    def _compile(self, directory: Path, text: str, linked: tuple[KernelSource, ...], flags: tuple[str, ...]) -> bytes:
-        """One source by one command; several by as many processes as there are usable cores, then linked."""
-        sources = _write_sources(directory, (KernelSource(SourceKind.C, text), *linked))
+    def _compile(self, directory: Path, sources: _Sources, flags: tuple[str, ...]) -> bytes:
+        """One source by one command; several by as many processes as there are usable cores, then linked.
+
+        Objects that were found are copied first: a process that prunes the cache meanwhile takes nothing away.
+        """
+        found = sources.found()
+        paths = _write_sources(directory, found)
         output = directory / "out.so"
-        commands = [[*self.command, *flags, "-o", str(output), *map(str, sources)]]
-        if len(sources) > 1:
-            objects = [path if path.suffix == ".o" else path.with_suffix(".o") for path in sources]
-            pairs = [(path, result) for path, result in zip(sources, objects, strict=True) if path != result]
+        commands = [[*self.command, *flags, "-o", str(output), *map(str, paths)]]
+        if len(paths) > 1:
+            made = [path if path.suffix == ".o" else path.with_suffix(".o") for path in paths]
+            pairs = [(path, result) for path, result in zip(paths, made, strict=True) if path != result]
             compiled = [flag for flag in flags if flag != "-shared"]
-            self._run_all(
-                [[*self.command, *compiled, "-c", "-o", str(o), str(path)] for path, o in pairs], directory, text, linked
-            )
-            commands = [[*self.command, *flags, "-o", str(output), *map(str, objects)]]
-        self._run_all(commands, directory, text, linked)
+            self._run_all([[*self.command, *compiled, "-c", "-o", str(o), str(path)] for path, o in pairs], directory, sources)
+            sources.keep(found, made)
+            commands = [[*self.command, *flags, "-o", str(output), *map(str, made)]]
+        self._run_all(commands, directory, sources)
         return output.read_bytes()
 
-    def _run_all(self, commands: Sequence[Sequence[str]], directory: Path, text: str, linked: tuple[KernelSource, ...]) -> None:
+    def _run_all(self, commands: Sequence[Sequence[str]], directory: Path, sources: _Sources) -> None:
         """Raises `ToolchainError` for the first command that fails."""
         from concurrent.futures import ThreadPoolExecutor  # 5 ms: not for the path of every import
 
@@ -112,8 +130,36 @@ class Toolchain:
                 raise
         for command, failure in zip(commands, failures, strict=True):
             if failure is not None:
-                hint = "; ".join(part for part in (failure.hint, _keep(text, linked)) if part)
+                hint = "; ".join(part for part in (failure.hint, _dump(sources)) if part)
                 raise ToolchainError(failure.message, where=shlex.join(command), why=failure.why, hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """What a library is made of: texts of its own, then kernels, whose objects may be kept."""
+
+    own: tuple[KernelSource, ...]
+    kernels: tuple[KernelSource, ...] = ()
+    objects: ObjectStore | None = None
+
+    def all(self) -> tuple[KernelSource, ...]:
+        """The sources in their order, kernels last: they take a compiler the least time."""
+        return (*self.own, *self.kernels)
+
+    def found(self) -> list[KernelSource]:
+        """The same, with objects in the place of kernels that have one."""
+        return [*self.own, *map(self._object, self.kernels)]
+
+    def keep(self, found: Sequence[KernelSource], made: Sequence[Path]) -> None:
+        """Store the objects of the kernels that were compiled, from files in the order of the sources."""
+        if self.objects is not None:
+            for source, before, path in zip(self.all(), found, made, strict=True):
+                if source in self.kernels and before is source and source.kind is not SourceKind.OBJECT:
+                    self.objects.keep(source, path.read_bytes())
+
+    def _object(self, kernel: KernelSource) -> KernelSource:
+        content = self.objects.find(kernel) if self.objects is not None and kernel.kind is not SourceKind.OBJECT else None
+        return kernel if content is None else KernelSource(SourceKind.OBJECT, content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,9 +339,8 @@ def _write_probes(cache_dir: Path, probes: dict[str, Toolchain]) -> None:
 def _write_sources(directory: Path, sources: Sequence[KernelSource]) -> list[Path]:
     paths = []
     for number, source in enumerate(sources):
-        content = source.content.encode() if isinstance(source.content, str) else source.content
-        path = directory / f"source{number}{_suffix(source.kind, content)}"
-        path.write_bytes(content)
+        path = directory / f"source{number}{_suffix(source.kind, source.octets)}"
+        path.write_bytes(source.octets)
         paths.append(path)
     return paths
 
@@ -330,15 +375,15 @@ def _run(processes: Processes, command: Sequence[str], directory: Path, limit_s:
     return _Failure("the C compiler failed", why)
 
 
-def _keep(text: str, linked: tuple[KernelSource, ...]) -> str:
+def _dump(sources: _Sources) -> str:
     """Keep the sources of a failed compilation in TILEWRIGHT_DUMP_DIR, and say where."""
     dump_dir = settings.current().dump_dir
     if dump_dir is None:
         return "set TILEWRIGHT_DUMP_DIR to a directory to keep the text that was compiled"
-    directory = dump_dir / f"failed-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    directory = dump_dir / f"failed-{hashlib.sha256(sources.own[0].octets).hexdigest()[:16]}"
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        paths = _write_sources(directory, (KernelSource(SourceKind.C, text), *linked))
+        paths = _write_sources(directory, sources.all())
     except OSError as problem:
         return f"the text could not be kept in TILEWRIGHT_DUMP_DIR: {problem}"
     return f"the text was kept in {paths[0]}"

@@ -54,3 +54,5 @@ class File:
     """Bytes added to the address of a scratch buffer, by (nest, buffer): traces mark buffers in the upper bits."""
     bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """The smallest and the largest value of every run-time extent."""
+    links_kernels: bool = True
+    """Whether functions of micro kernels are linked; else all that are C of this dialect stand in the file."""

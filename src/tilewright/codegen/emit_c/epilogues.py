@@ -17,9 +17,10 @@ DIGITS = 6
 def kernel_name(call: KernelCall) -> str:
     """The function that computes a tile: the kernel's own, or the one that ends with the call's epilogue.
 
-    Equal epilogues have equal names, whatever tensors they read.
+    Equal epilogues have equal names, whatever tensors they read. Inlined functions have names of their own, so that linked ones
+    may be called in the same file.
     """
-    symbol = f"{call.symbol}_asking" if call.prefetching else call.symbol
+    symbol = "".join([call.symbol, *(["_asking"] if call.prefetching else []), *(["_inlined"] if call.inlined else [])])
     if call.epilogue is None:
         return symbol
     functions = [node.function for node in subexpressions(call.epilogue.body) if isinstance(node, Apply)]

@@ -1,7 +1,8 @@
 """The C text of a whole program: routines, each once, in one file or several, and the driver that runs them in order.
 
-Every file holds the prelude and the micro kernels that its routines need, with the loops that tile them. The driver
-passes every chain its pointers and sizes. No text imports a symbol from outside the library.
+Every file holds the prelude that its routines need, and the loops that tile for them; the micro kernels are linked, but for short
+tiles (`kernel_functions.py`). The driver passes every chain its pointers and sizes. No text imports a symbol from outside the
+library.
 """
 
 from __future__ import annotations
@@ -12,22 +13,14 @@ from dataclasses import dataclass
 from tilewright.codegen.emit_c.c_file import File
 from tilewright.codegen.emit_c.c_text import comment, function, words
 from tilewright.codegen.emit_c.constant_packing import preparation, preparation_helpers
-from tilewright.codegen.emit_c.epilogues import kernel_epilogue
+from tilewright.codegen.emit_c.kernel_functions import kernel_functions
 from tilewright.codegen.emit_c.nest import defined, nest_helpers, routine_of
 from tilewright.codegen.emit_c.prelude import prelude
 from tilewright.codegen.emit_c.routines import Routine, shared
-from tilewright.codegen.emit_c.tile_loops import (
-    by_kernel,
-    function_declaration,
-    inlined_declaration,
-    may_inline,
-    tile_shapes,
-    tiles_functions,
-    tiles_weights,
-)
+from tilewright.codegen.emit_c.tile_loops import tiles_weights
 from tilewright.codegen.expressions import multiply, to_c
-from tilewright.codegen.loop_nest import FLOAT_BYTES, KernelCall
-from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
+from tilewright.codegen.loop_nest import FLOAT_BYTES
+from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.kernels.helpers import Helper
 
 EXPORTED = '__attribute__((visibility("default")))'
@@ -39,20 +32,31 @@ LEAST_FILES = 2
 """What fills fewer is one file, for readers: it takes half a second."""
 
 
-def emit_files(file: File) -> tuple[str, tuple[KernelSource, ...]]:
-    """The C text, and what is compiled on its own and linked with it: more files, kernels that are not C of the same dialect."""
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """The C file of the entry points, the C files linked with it, and the micro kernels that they call."""
+
+    text: str
+    linked: tuple[KernelSource, ...] = ()
+    kernels: tuple[KernelSource, ...] = ()
+    """Translation units that other libraries have as well."""
+
+
+def emit_files(file: File) -> Emitted:
+    """A program in as many C files as its text fills."""
     routines, chosen = _routines(file)
     parts = _divided(file, list(dict.fromkeys(chosen)))
     if len(parts) == 1:
         return _whole(file, routines, chosen)
-    texts = [_file(file, part, [routine.text for routine in part])[0] for part in parts]
-    _, linked = _kernels(file, [call for part in parts for routine in part for call in routine.calls])
+    files = [_file(file, part, [routine.text for routine in part]) for part in parts]
     declared = [routine.declaration for part in parts for routine in part]
     main = [*declared, "", *_entry(file, routines, chosen), *preparation(file)]
-    return _file(file, [], main, preparation_helpers(file))[0], (*(KernelSource(SourceKind.C, text) for text in texts), *linked)
+    text, _ = _file(file, [], main, preparation_helpers(file))
+    kernels = dict.fromkeys(kernel for _, linked in files for kernel in linked)
+    return Emitted(text, tuple(KernelSource(SourceKind.C, text) for text, _ in files), tuple(kernels))
 
 
-def emit_file(file: File) -> tuple[str, tuple[KernelSource, ...]]:
+def emit_file(file: File) -> Emitted:
     """The same in one file: it ends with `chains_and_entry`."""
     return _whole(file, *_routines(file))
 
@@ -68,10 +72,11 @@ def helpers(file: File) -> frozenset[Helper]:
     return preparation_helpers(file).union(*(nest_helpers(nest, file.dialect.lanes) for nest, _ in file.nests))
 
 
-def _whole(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -> tuple[str, tuple[KernelSource, ...]]:
+def _whole(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -> Emitted:
     """One C file with everything."""
     chains = _chains_and_entry(file, routines, chosen)
-    return _file(file, list(dict.fromkeys(chosen)), chains, preparation_helpers(file))
+    text, kernels = _file(file, list(dict.fromkeys(chosen)), chains, preparation_helpers(file))
+    return Emitted(text, kernels=kernels)
 
 
 def _routines(file: File) -> tuple[list[Routine], list[Routine]]:
@@ -92,39 +97,9 @@ def _file(
     file: File, routines: Sequence[Routine], functions: Sequence[str], helpers: frozenset[Helper] = frozenset()
 ) -> tuple[str, tuple[KernelSource, ...]]:
     """One C file: the prelude of these routines and helpers, the micro kernels that they call, and the functions."""
-    kernel_text, linked = _kernels(file, [call for routine in routines for call in routine.calls])
+    kernels = kernel_functions(file, [call for routine in routines for call in routine.calls])
     used = helpers.union(*(routine.helpers for routine in routines))
-    return "\n".join([comment(file.header), *prelude(file.dialect, used), *kernel_text, *functions]), linked
-
-
-def _kernels(file: File, calls: list[KernelCall]) -> tuple[list[str], tuple[KernelSource, ...]]:
-    """The text of every kernel used, then of all that tile them; kernels in another dialect are declared, and linked."""
-    text: list[str] = []
-    tiles: list[str] = []
-    linked: list[KernelSource] = []
-    for name, kernel_calls in by_kernel(calls).items():
-        kernel, epilogue, prefetching = (
-            file.kernels[kernel_calls[0].kernel],
-            kernel_epilogue(kernel_calls[0]),
-            kernel_calls[0].prefetching,
-        )
-        source = kernel.source(name, _variants(kernel, kernel_calls), epilogue, prefetching=prefetching)
-        is_here = source.kind is SourceKind.C and str(source.content).startswith(file.dialect.prelude)
-        if is_here:
-            declaration = inlined_declaration if may_inline(kernel, kernel_calls) else function_declaration
-            text.append(declaration(kernel.signature(name, epilogue, prefetching=prefetching)))
-            text.append(str(source.content).removeprefix(file.dialect.prelude))
-        else:
-            text.append(kernel.declaration(name, epilogue))
-            linked.append(source)
-        tiles += tiles_functions(kernel, [call for call in kernel_calls if call in calls], by_shape=is_here)
-    return [*text, *tiles], tuple(dict.fromkeys(linked))
-
-
-def _variants(kernel: MicroKernel, calls: list[KernelCall]) -> frozenset[tuple[int, int]]:
-    """The (rows, vectors) that the calls need."""
-    wanted = {(m, -(-columns // kernel.lanes)) for call in calls for m, columns in tile_shapes(kernel, call)}
-    return frozenset(wanted) or frozenset({(1, 1)})
+    return "\n".join([comment(file.header), *prelude(file.dialect, used), *kernels.text, *functions]), kernels.linked
 
 
 @dataclass(slots=True)
@@ -148,7 +123,7 @@ class _Part:
 
 def _divided(file: File, routines: Sequence[Routine]) -> list[list[Routine]]:
     """The routines by file, each in their order: as many files as the text fills, the largest routine first into the smallest."""
-    tiles = {routine: tiles_weights(file.kernels, routine.calls) for routine in routines}
+    tiles = {routine: tiles_weights(file.kernels, routine.calls, links=file.links_kernels) for routine in routines}
     whole = _Part([], {})
     for routine in routines:
         whole.add(routine, tiles[routine])

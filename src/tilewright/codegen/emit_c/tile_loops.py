@@ -22,8 +22,9 @@ from tilewright.kernels.helpers import Helper
 LINE_FLOATS = 16
 MOST_INLINED = 6
 """Shapes of a micro kernel that one function may inline: each is a copy of its text."""
-COPY_CHARACTERS = 5000
-"""What an inlined tile costs a compiler: as much as so many characters of vector loops (GCC 12, 6 x 64: 30 ms)."""
+COPY_CHARACTERS, CALL_CHARACTERS = 5000, 200
+"""What an inlined tile costs a compiler, and the call of a linked one: as much as so many characters of vector loops (GCC 12,
+6 x 64: 30 ms)."""
 OPERANDS = "a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row"
 """What a tile at row i and column j reads and writes."""
 POINTER = re.compile(r"[abc]|e\d+")
@@ -94,10 +95,14 @@ def tile_loop_helpers(call: KernelCall) -> list[Helper]:
     return [*reading(operand.view.dtype for operand in operands), *([CURSORS] if call.software_prefetches else [])]
 
 
-def tiles_weights(kernels: Mapping[str, MicroKernel], calls: Collection[KernelCall]) -> dict[str, int]:
-    """What every function of these calls costs a compiler, in characters of text."""
+def tiles_weights(kernels: Mapping[str, MicroKernel], calls: Collection[KernelCall], *, links: bool) -> dict[str, int]:
+    """What every function of these calls costs a compiler, in characters; `links` if kernels are linked unless inlined."""
     by_name = {tiles_name(call): call for kernel_calls in by_kernel(calls).values() for call in kernel_calls if call in calls}
-    return {name: COPY_CHARACTERS * min(_copies(kernels[call.kernel], call), MOST_INLINED) for name, call in by_name.items()}
+    return {
+        name: (CALL_CHARACTERS if links and not call.inlined else COPY_CHARACTERS)
+        * min(_copies(kernels[call.kernel], call), MOST_INLINED)
+        for name, call in by_name.items()
+    }
 
 
 def inlined_declaration(signature: str) -> str:

@@ -301,6 +301,7 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
         ranges=(rows, columns),
         operator=operator.name,
         panels=_panels(state, operator, roles, depth) if _shapes(rows, columns) is not None else None,
+        inlined=_calls(state, operator).inlined,
     )
     if roles.column is None or target.stride(roles.column) == 1:
         return (*packing, *with_epilogue(state, operator, roles, scope, call))

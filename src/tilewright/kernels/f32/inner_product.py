@@ -17,7 +17,7 @@ from itertools import product
 from tilewright.kernels.contract import DEPTH, KernelSource, MicroKernel, SourceKind, matrix_abi
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.f32.dot_product import fold
-from tilewright.kernels.f32.outer_product import VARIANT
+from tilewright.kernels.translation_units import VARIANT
 from tilewright.kernels.wanted_shapes import wanted_shapes
 
 LONG_GROUP, SHORT_GROUP = 4, 8

@@ -30,14 +30,10 @@ from tilewright.kernels.contract import (
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import reading, suffix
 from tilewright.kernels.helpers import texts
+from tilewright.kernels.shape_dispatch import dispatch_text
+from tilewright.kernels.translation_units import VARIANT, unit_text
 from tilewright.kernels.wanted_shapes import wanted_shapes
 
-VARIANT = """\
-#ifndef TW_VARIANT
-#define TW_VARIANT static __attribute__((noinline))
-#endif
-"""
-"""How the function of one shape is declared: whoever includes the text may have it inlined."""
 PRODUCT = ("k", "a", "a_row", "a_column", "b", "b_row", "c", "c_row", "accumulate")
 """What the function of one shape is given of the product."""
 UNROLL = 4
@@ -102,6 +98,13 @@ def outer_product_kernel(
         tile = Tile(m, -(-n // dialect.lanes), bool(last))
         return f"{name}_{tile.suffix}", (str(last),) if last else ()
 
+    def emit_shape(name: str, m: int, n: int, epilogue: Epilogue | None, prefetching: bool) -> KernelSource:
+        own = () if prefetching else prefetch
+        wide = vectors >= WIDE_VECTORS
+        edge = bool(n % dialect.lanes)
+        tile = Tile(m, -(-n // dialect.lanes), edge, own, unroll, wide, epilogue, dialect.lanes, prefetching)
+        return KernelSource(SourceKind.C, unit_text(dialect, (*_ending(epilogue), _variant(name, tile))))
+
     columns = vectors * dialect.lanes
     return MicroKernel(
         name="_".join(
@@ -127,6 +130,7 @@ def outer_product_kernel(
         shares_accumulators=dialect.registers >= TALL_REGISTERS,
         reduction_loops=reduction_loops,
         of_shape=of_shape if reduction_loops == 1 else None,
+        emit_shape=emit_shape if reduction_loops == 1 else None,
     )
 
 
@@ -154,12 +158,15 @@ def outer_product_text(
         _variant(name, Tile(m, v, edge, prefetch, unroll, wide, epilogue, dialect.lanes, prefetching, reduction_loops))
         for m, v, edge in shapes
     ]
-    ending = (
-        [*texts(reading(operand.element_type for operand in epilogue.operands)), epilogue.text] if epilogue is not None else []
-    )
-    return "\n".join(
-        [dialect.prelude, VARIANT, *ending, *functions, _dispatch(name, ordered, epilogue, prefetching, reduction_loops)]
-    )
+    dispatch = _dispatch(name, ordered, epilogue, prefetching, reduction_loops)
+    return "\n".join([dialect.prelude, VARIANT, *_ending(epilogue), *functions, dispatch])
+
+
+def _ending(epilogue: Epilogue | None) -> list[str]:
+    """The text that tiles with an epilogue call."""
+    if epilogue is None:
+        return []
+    return [*texts(reading(operand.element_type for operand in epilogue.operands)), epilogue.text]
 
 
 def _variant(name: str, tile: Tile) -> str:
@@ -404,16 +411,12 @@ def _outer_arguments(reduction_loops: int) -> list[str]:
 def _dispatch(
     name: str, variants: list[tuple[int, int]], epilogue: Epilogue | None, prefetching: bool = False, reduction_loops: int = 1
 ) -> str:
-    """The function of the ABI: choose by m, by the number of vectors that n needs, and by whether they are whole."""
-    lines = [
-        matrix_abi(name, epilogue, prefetching=prefetching, reduction_loops=reduction_loops) + " {",
-        "  const long vectors = (n + TW_LANES - 1) / TW_LANES, last = n - (vectors - 1) * TW_LANES;",
-        "  switch ((m * 256 + vectors) * 2 + (last < TW_LANES)) {",
-    ]
-    for rows, vectors in variants:
-        for edge in (False, True):
-            more = (*(epilogue.arguments() if epilogue is not None else ()), *(PREFETCH_ARGUMENTS if prefetching else ()))
-            arguments = ", ".join([*PRODUCT, *_outer_arguments(reduction_loops), *more, *(["last"] if edge else [])])
-            call = f"{name}_{Tile(rows, vectors, edge).suffix}({arguments})"
-            lines += [f"  case ({rows} * 256 + {vectors}) * 2 + {int(edge)}:", f"    {call};", "    return;"]
-    return "\n".join([*lines, "  default:", "    __builtin_trap();", "  }", "}", ""])
+    """The function of the ABI."""
+    more = (*(epilogue.arguments() if epilogue is not None else ()), *(PREFETCH_ARGUMENTS if prefetching else ()))
+    arguments = ", ".join([*PRODUCT, *_outer_arguments(reduction_loops), *more])
+    cases = (
+        (rows, vectors, edge, f"{name}_{Tile(rows, vectors, edge).suffix}({arguments}{', last' * edge})")
+        for rows, vectors in variants
+        for edge in (False, True)
+    )
+    return dispatch_text(matrix_abi(name, epilogue, prefetching=prefetching, reduction_loops=reduction_loops), cases)

@@ -1,0 +1,97 @@
+"""Translation units of single functions: of the dialect's vocabulary, only the definitions that a text uses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tilewright.kernels.dialects.vocabulary import VectorDialect
+
+VARIANT = """\
+#ifndef TW_VARIANT
+#define TW_VARIANT static __attribute__((noinline))
+#endif
+"""
+"""How the function of one shape is declared: whoever includes the text may have it inlined."""
+EXTERNAL = "#define TW_VARIANT\n"
+"""The function is for callers in other translation units of the library."""
+
+WORD = re.compile(r"\w+")
+NAMES = re.compile(
+    r"^#define (\w+)"  # macros
+    r"|^TW_INLINE [\w ]+?\*?(\w+)\("  # functions
+    r"|^typedef [^;]*?(\w+)(?: __attribute__[^;]*)?;"  # types
+    r"|^TW_\w+\((\w+),",  # functions that a macro defines
+    re.MULTILINE,
+)
+"""What a definition defines."""
+OPENING, CLOSING = re.compile(r"#if"), re.compile(r"#endif")
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Lines that stand or fall together: a function, a type, a macro, or a conditional with all that is in it."""
+
+    text: str
+    names: frozenset[str]
+    """What it defines; nothing where its form is not known: it then always stays."""
+    words: frozenset[str]
+    """Every identifier in it."""
+
+
+def unit_text(dialect: VectorDialect, texts: Iterable[str]) -> str:
+    """The C of a translation unit whose functions of shapes are external."""
+    text = "\n".join(texts)
+    return "".join((*used_definitions(dialect.prelude, text), EXTERNAL, text))
+
+
+def used_definitions(prelude: str, text: str) -> list[str]:
+    """The definitions of a prelude that a text uses, and those that these use, in their order.
+
+    >>> from tilewright.kernels import dialect_for
+    >>> prelude = dialect_for("any", frozenset()).prelude
+    >>> any("tw_exp(" in found for found in used_definitions(prelude, "tw_load(p)"))
+    False
+    """
+    found = definitions(prelude)
+    by_name: dict[str, list[Definition]] = {}
+    for definition in found:
+        for name in definition.names:
+            by_name.setdefault(name, []).append(definition)
+    kept: set[int] = set()
+    wanted = set(WORD.findall(text)).union(*(definition.words for definition in found if not definition.names))
+    while wanted:
+        fresh = [definition for name in wanted for definition in by_name.get(name, ()) if id(definition) not in kept]
+        kept.update(map(id, fresh))
+        wanted = {word for definition in fresh for word in definition.words}
+    return [definition.text for definition in found if id(definition) in kept or not definition.names]
+
+
+@lru_cache(maxsize=32)
+def definitions(prelude: str) -> tuple[Definition, ...]:
+    """What a prelude consists of, without the guard around all of it."""
+    guard, _, rest = prelude.partition("#define")
+    body = rest.partition("\n")[2].removesuffix("#endif\n") if guard.startswith("#ifndef") else prelude
+    return tuple(_definition("".join(lines)) for lines in _blocks(body.splitlines(keepends=True)))
+
+
+def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Lines that belong together: conditionals, continued lines, and what is between braces."""
+    block: list[str] = []
+    conditions = braces = 0
+    for line in lines:
+        block.append(line)
+        conditions += bool(OPENING.match(line)) - bool(CLOSING.match(line))
+        braces += line.count("{") - line.count("}")
+        if not conditions and not braces and not line.endswith("\\\n"):
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _definition(text: str) -> Definition:
+    names = frozenset(name for found in NAMES.findall(text) for name in found if name)
+    return Definition(text, names, frozenset(WORD.findall(text)))

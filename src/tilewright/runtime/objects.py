@@ -1,0 +1,47 @@
+"""Compiled micro kernels: object files that the cache keeps, and that all libraries of a machine link.
+
+Their key has all that decides what a compiler makes of a kernel: its text, the ABI of the contract, the compiler, and its flags,
+which name the features of the CPU and whatever TILEWRIGHT_CC asks for (sanitizers).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from tilewright.kernels.contract import KernelSource, matrix_abi
+from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.toolchain import Toolchain
+
+SUFFIX = ".o"
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """The objects of a cache that a compiler made for the features of a CPU."""
+
+    cache: KernelCache
+    compiler: tuple[str, ...]
+
+    @staticmethod
+    def of(cache: KernelCache, toolchain: Toolchain, architecture: str, features: frozenset[str]) -> Objects:
+        """Those of a compiler, for an architecture with these features."""
+        return Objects(cache, compiler_identity(toolchain, architecture, features))
+
+    def key(self, source: KernelSource) -> str:
+        """A digest of what the object of a kernel depends on."""
+        parts = (source.kind.value, matrix_abi("kernel"), *self.compiler)
+        return hashlib.sha256("\0".join(parts).encode() + b"\0" + source.octets).hexdigest()
+
+    def find(self, source: KernelSource) -> bytes | None:
+        """The object of a kernel; None where it is missing or damaged."""
+        return self.cache.find(self.key(source) + SUFFIX)
+
+    def keep(self, source: KernelSource, content: bytes) -> None:
+        """Store the object of a kernel. Raises `CacheError` where nothing can be stored anywhere."""
+        self.cache.keep(self.key(source) + SUFFIX, content)
+
+
+def compiler_identity(toolchain: Toolchain, architecture: str, features: frozenset[str]) -> tuple[str, ...]:
+    """The command of a compiler, its version, and every flag."""
+    return (*toolchain.command, toolchain.family, toolchain.version, *toolchain.flags(architecture, features))
