@@ -53,6 +53,7 @@ from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.kernels import registry
 from tilewright.machine import Machine
+from tilewright.plan.decisions.inlined_kernels import with_inlined_kernels
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorithms
 from tilewright.plan.whole_model.partition import partition
@@ -129,7 +130,8 @@ def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> ModelPl
         expanded = rewrite(chosen.graph, PLANNING_FORMS)
         _dump("algorithms", graph.name, lambda: to_text(expanded))
         constant_part, rest = split(expanded)
-        model_plan = chosen.reported(partition(rest, machine, fuse=fuse))
+        kernels = {kernel.name: kernel for kernel in registry.registered()}
+        model_plan = with_inlined_kernels(chosen.reported(partition(rest, machine, fuse=fuse)), kernels)
         model_plan = replace(model_plan, constant_part=constant_part, given=graph.constants)
         _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))
         return model_plan

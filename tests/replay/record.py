@@ -71,4 +71,5 @@ def digest(*texts: str) -> str:
 
 
 def _texts(artifact: Any) -> Sequence[str]:
-    return [artifact.text, *(one.content for one in artifact.linked)]
+    kernels = sorted(one.content for one in getattr(artifact, "kernels", ()))  # earlier revisions have none
+    return [artifact.text, *(one.content for one in artifact.linked), *kernels]

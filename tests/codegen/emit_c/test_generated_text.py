@@ -32,7 +32,7 @@ def test_the_c_of_g2_is_as_reviewed(name: str) -> None:
 def test_no_symbol_is_imported(middle: str, target: str, tmp_path: Path) -> None:
     artifact = artifact_of([attention_plan(target, middle, dict(SYMBOLS))])
     library = tmp_path / "library.so"
-    library.write_bytes(toolchain.find().compile(artifact.text, features=artifact.features))
+    library.write_bytes(toolchain.find().compile(artifact.text, kernels=artifact.kernels, features=artifact.features))
     listing = subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=True)
     assert not listing.stdout
     assert ctypes.CDLL(str(library)).tilewright_run
@@ -63,10 +63,13 @@ def test_clean_under_sanitizers(middle: str, tmp_path: Path) -> None:
     """Portable kernels, so that every access is instrumented; heap arrays of exactly the sizes needed."""
     plan = attention_plan("x86-64-v2", middle, dict(SYMBOLS), row_tile=7)
     artifact = artifact_of([plan])
-    source, program = tmp_path / "kernel.c", tmp_path / "program"
-    source.write_text(artifact.text)
+    assert artifact.kernels
+    program = tmp_path / "program"
+    sources = [tmp_path / f"source{number}.c" for number in range(1 + len(artifact.kernels))]
+    for path, text in zip(sources, (artifact.text, *(str(kernel.content) for kernel in artifact.kernels)), strict=True):
+        path.write_text(text)
     flags = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-ffp-contract=fast", "-mssse3"]
-    build = ["gcc", *flags, str(source), str(HERE / "sanitized_main.c"), "-o", str(program)]
+    build = ["gcc", *flags, *map(str, sources), str(HERE / "sanitized_main.c"), "-o", str(program)]
     subprocess.run(build, check=True, capture_output=True, text=True)
     for sizes in ({"b": 2, "m": 13, "k": 9, "l": 33, "n": 18}, {"b": 1, "m": 1, "k": 1, "l": 1, "n": 1}):
         arguments = [len(artifact.signature.symbols), *(sizes[symbol.name] for symbol in artifact.signature.symbols)]
