@@ -17,7 +17,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.types import ModelPlan, OperatorPlan, Plan
 
 CALL_CYCLES = 40.0
-"""What a tile takes longer in a function of its own: of AVX-512 6x64 with 64 and 208 steps in the fused chains of Table IV 20 to 45
+"""What a tile takes longer in a function of its own: of AVX-512 6x64 with 64 and 208 steps in fused chains (Table IV) 20 to 45
 (GCC 12), with everything in L1 2 to 6."""
 MOST_LOST = 0.005
 """Of a model's time, in calls of linked functions."""
