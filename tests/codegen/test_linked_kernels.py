@@ -1,0 +1,167 @@
+"""Micro kernels that are linked give the same bits as those that stand in the file; which are inlined is the plan's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tests.support.chains import artifact_of, attention_plan, random_inputs
+from tilewright import compiler
+from tilewright.codegen import program
+from tilewright.codegen.artifact import Artifact
+from tilewright.graph.types import Graph, SymbolicExtent
+from tilewright.plan.decisions import inlined_kernels
+from tilewright.plan.types import ModelPlan, Plan
+from tilewright.runtime.executable import load
+
+TARGETS = [
+    pytest.param("x86-64-v4", marks=pytest.mark.needs("avx512f", "avx512dq")),
+    pytest.param("x86-64-v3", marks=pytest.mark.needs("avx2", "fma")),
+    "x86-64-v2",
+]
+SIZES = {"b": 2, "m": 45, "n": 37, "k": 19, "l": 71}
+RNG = np.random.default_rng(31)
+
+
+@pytest.fixture
+def in_the_file(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Artifact]], Artifact]:
+    """Generates code without anything linked, whatever the plan says."""
+    c_file = program.c_file
+
+    def generated(generate: Callable[[], Artifact]) -> Artifact:
+        with monkeypatch.context() as patch:
+            patch.setattr(program, "c_file", lambda *given: replace(c_file(*given), links_kernels=False))
+            artifact = generate()
+        assert not artifact.kernels
+        return artifact
+
+    return generated
+
+
+def outputs(artifact: Artifact, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+    executable = load(artifact, threads=1)
+    given = [inputs[slot.name] for slot in artifact.signature.inputs]
+    results = executable.new_outputs(given)
+    executable.run(given, results)
+    return results
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["known", "run-time"])
+@pytest.mark.parametrize("middle", ["", "softmax", "relu"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_same_bits(target: str, middle: str, is_known: bool, in_the_file: Callable[..., Artifact]) -> None:
+    """Shapes that are known to the last tile, and shapes that are known at run time only."""
+    extents = SIZES if is_known else {**SIZES, **{axis: SymbolicExtent(axis, 1, 128, SIZES[axis]) for axis in "mnl"}}
+    plan = attention_plan(target, middle, dict(extents))
+    linked = artifact_of([plan])
+    assert linked.kernels
+    inputs = random_inputs(plan.chain, SIZES)
+    for one, other in zip(outputs(linked, inputs), outputs(in_the_file(lambda: artifact_of([plan])), inputs), strict=True):
+        assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_same_bits_with_epilogues(target: str, in_the_file: Callable[..., Artifact]) -> None:
+    weights, shift = RNG.standard_normal((70, 50)).astype(np.float32), RNG.standard_normal(50).astype(np.float32)
+
+    def layer(x: Any, y: Any) -> Any:
+        return tw.relu(x @ weights + shift), tw.gelu(x @ weights) * y
+
+    model_plan = tw.jit(layer, target=target).lower(tw.spec((33, 70)), tw.spec((33, 50))).model_plan
+    linked, whole = compiler.generate(linking(model_plan)), in_the_file(lambda: compiler.generate(model_plan))
+    assert linked.kernels
+    values = {name: constant.array for name, constant in model_plan.graph.constants}
+    x, y = (RNG.standard_normal(shape).astype(np.float32) for shape in ((33, 70), (33, 50)))
+    results = []
+    for artifact in (linked, whole):
+        executable = load(artifact, threads=1, constants=[values[slot.name] for slot in artifact.signature.constants])
+        given = [x, y, *(values[slot.name] for slot in artifact.signature.inputs[2:])]
+        results.append(executable.new_outputs(given))
+        executable.run(given, results[-1])
+    for one, other in zip(*results, strict=True):
+        assert one.tobytes() == other.tobytes()
+
+
+def linking(model_plan: ModelPlan) -> ModelPlan:
+    """The plan with nothing inlined."""
+
+    def linked(plan: Plan) -> Plan:
+        parts = (replace(part, calls=replace(part.calls, inlined=False)) for part in plan.operators)
+        return replace(plan, operators=tuple(parts))
+
+    return replace(model_plan, plans=tuple(map(linked, model_plan.plans)))
+
+
+def test_texts_of_kernels_are_of_kernels_alone() -> None:
+    """Chains of other extents call the same functions; each defines one function that others may call."""
+    first = artifact_of([attention_plan("x86-64-v4", "relu", {**SIZES, "m": 24, "l": 64, "n": 64})])
+    second = artifact_of([attention_plan("x86-64-v4", "relu", {**SIZES, "m": 48, "l": 128, "n": 128, "k": 23})])
+    assert first.text != second.text
+    assert set(first.kernels) == set(second.kernels)
+    for kernel in first.kernels:
+        assert str(kernel.content).count("\nTW_VARIANT void ") == 1
+        assert str(kernel.content) not in first.text
+
+
+def test_source_holds_everything() -> None:
+    artifact = artifact_of([attention_plan("x86-64-v4", "", dict(SIZES))])
+    assert all(str(kernel.content) in artifact.source for kernel in artifact.kernels)
+
+
+def test_what_the_plan_inlines_is_not_linked() -> None:
+    plan = attention_plan("x86-64-v4", "", dict(SIZES))
+    first, *others = (part for part in plan.operators if part.micro_kernel is not None)
+    marked = replace(first, calls=replace(first.calls, inlined=True))
+    artifact = emitted(replace(plan, operators=tuple(marked if part is first else part for part in plan.operators)))
+    assert "_inlined_" in artifact.text
+    assert artifact.kernels
+    assert not any("_inlined" in str(kernel.content) for kernel in artifact.kernels)
+    assert others
+
+
+def emitted(plan: Plan) -> Artifact:
+    """Of a plan as it is: `artifact_of` decides execution anew."""
+    chain = plan.chain
+    graph = Graph("test", chain.tensors, chain.operators, tuple(chain.inputs), (chain.output,), ())
+    return program.emit_program(program.lower_program(ModelPlan(graph, (plan,), ())))
+
+
+def jitted(*widths: int, rows: int) -> ModelPlan:
+    weights = [np.full((k, n), 0.1, np.float32) for k, n in pairwise(widths)]
+
+    def network(x: Any) -> Any:
+        for weight in weights:
+            x = tw.relu(x @ weight)
+        return x
+
+    return tw.jit(network, target="x86-64-v4").lower(tw.spec((rows, widths[0]))).model_plan
+
+
+def choices(model_plan: ModelPlan) -> list[bool]:
+    return [part.calls.inlined for plan in model_plan.plans for part in plan.operators if part.micro_kernel is not None]
+
+
+def test_short_tiles_are_inlined_and_long_ones_linked() -> None:
+    assert all(choices(jitted(32, 64, 64, rows=96)))
+    assert not any(choices(jitted(2048, 512, rows=96)))
+
+
+def test_short_tiles_of_a_small_part_of_the_model_are_linked() -> None:
+    """What their calls cost is little beside the whole."""
+    assert choices(jitted(32, 1024, rows=96)) == [True]
+    assert not choices(jitted(32, 1024, 4096, 4096, rows=96))[0]
+
+
+def test_the_price_is_of_all_calls_together() -> None:
+    """The dearest are inlined until the rest is below the share: the order of operators does not matter."""
+    costs = {(0, "a"): 3.0, (0, "b"): 1.0, (1, "c"): 2.0}
+    assert list(inlined_kernels._dearest(costs, 7.0)) == []
+    assert list(inlined_kernels._dearest(costs, 3.0)) == [(0, "a")]
+    assert list(inlined_kernels._dearest(costs, 1.0)) == [(0, "a"), (1, "c")]
+    assert set(inlined_kernels._dearest(costs, 0.0)) == costs.keys()
