@@ -61,7 +61,11 @@ def peak(dialect: VectorDialect, lanes: int) -> Run:
     sums = [f"s{i}" for i in range(ACCUMULATORS)]
     lines = ["EXPORT void peak(long trips, float *out) {", "  tw_vec x = tw_load(out);"]
     lines += [f"  tw_vec {s} = x + {i}.0f;" for i, s in enumerate(sums)]
-    lines += ["  for (long i = 0; i < trips; i++) {", *(f"    {s} = {s} * x + x; TW_KEEP({s});" for s in sums), "  }"]
+    lines += [
+        "  for (long i = 0; i < trips; i++) {",
+        *(f"    {s} = tw_multiply_add({s}, x, x); TW_KEEP({s});" for s in sums),
+        "  }",
+    ]
     library = dialect_library(dialect, "gcc", "\n".join([*lines, f"  tw_store(out, {' + '.join(sums)});", "}", ""]))
     values = np.full(dialect.lanes, 1e-3, np.float32)
     arguments = (ctypes.c_long(PEAK_TRIPS), ctypes.c_void_p(values.ctypes.data))

@@ -21,7 +21,7 @@ from tilewright.kernels.contract import matrix_parameters
 from tilewright.runtime.flags import X86_64
 
 FLAGS = [
-    *("-O2", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared", "-nostdlib", "-ffreestanding"),
+    *("-O2", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared", "-nostdlib", "-ffreestanding"),
     *("-fno-stack-protector", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror"),
 ]
 GCC_FLAGS = ["-mtune=generic", "-fno-tree-loop-distribute-patterns"]

@@ -205,6 +205,8 @@ TW_ROWS_OF(tw_reduce_add) TW_ROWS_OF(tw_reduce_multiply) TW_ROWS_OF(tw_reduce_ma
 TW_ROWS_OF(tw_reduce_larger) TW_ROWS_OF(tw_reduce_smaller)
 @FUNCTIONS@
 TW_TWO(tw_maximum) TW_TWO(tw_minimum) TW_TWO(tw_larger) TW_TWO(tw_smaller)
+TW_INLINE tw_vec tw_multiply_add(tw_vec a, tw_vec b, tw_vec c) { return a + b + c; }
+TW_INLINE double tw_multiply_add_float64(double a, double b, double c) { return a + b + c; }
 TW_COMPARISON(tw_less) TW_COMPARISON(tw_less_equal) TW_COMPARISON(tw_greater)
 TW_COMPARISON(tw_greater_equal) TW_COMPARISON(tw_equal) TW_COMPARISON(tw_not_equal)
 TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return mask ? a : b; }

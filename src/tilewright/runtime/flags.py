@@ -1,7 +1,8 @@
 """Compiler flags: what every kernel is compiled with, and how CPU features are named to gcc, clang and zig.
 
 The C of a kernel is freestanding: `-ffreestanding -nostdlib` and the absence of loop-to-memset rewriting keep its library free of
-imported symbols. Contraction to fused multiply-adds is wanted (`-ffp-contract=fast`), reassociation is not.
+imported symbols. Every rounding is written in that C: no compiler may fuse a product with a sum (`-ffp-contract=off`), or
+reassociate sums.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from types import MappingProxyType
 
 COMMON = (
     "-O2",
-    "-ffp-contract=fast",
+    "-ffp-contract=off",
     "-fno-math-errno",
     "-fno-trapping-math",
     "-fPIC",

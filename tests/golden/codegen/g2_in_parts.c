@@ -246,10 +246,9 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
           const tw_vec load_0 = tw_load(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144);
           const tw_vec load_1 = tw_load(partial_P_row_sum + at_b * 512 + at_m + in_m + in_l_part * 6144);
           const tw_vec load_2 = tw_load(running_P_row_max + in_m);
-          const tw_vec point_part_0 = tw_exp((load_0 - load_2));
-          const tw_vec point = (load_1 * point_part_0);
-          const tw_vec contribution = point;
-          state_row_sum_lanes = state_row_sum_lanes + contribution;
+          const tw_vec factor_0 = load_1;
+          const tw_vec factor_1 = tw_exp((load_0 - load_2));
+          state_row_sum_lanes = tw_multiply_add(factor_0, factor_1, state_row_sum_lanes);
         }
         const tw_vec state_row_sum = state_row_sum_lanes;
         const tw_vec result = state_row_sum;
@@ -262,10 +261,9 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
           const tw_vec load_0 = tw_load_part(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144, lanes);
           const tw_vec load_1 = tw_load_part(partial_P_row_sum + at_b * 512 + at_m + in_m + in_l_part * 6144, lanes);
           const tw_vec load_2 = tw_load_part(running_P_row_max + in_m, lanes);
-          const tw_vec point_part_0 = tw_exp((load_0 - load_2));
-          const tw_vec point = (load_1 * point_part_0);
-          const tw_vec contribution = point;
-          state_row_sum_lanes = state_row_sum_lanes + contribution;
+          const tw_vec factor_0 = load_1;
+          const tw_vec factor_1 = tw_exp((load_0 - load_2));
+          state_row_sum_lanes = tw_multiply_add(factor_0, factor_1, state_row_sum_lanes);
         }
         const tw_vec state_row_sum = state_row_sum_lanes;
         const tw_vec result = state_row_sum;
@@ -343,9 +341,9 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
           for (long in_l_part = 0; in_l_part < 4; in_l_part++) {
             const tw_vec load_0 = tw_load(partial_E + at_b * 32768 + at_m * 64 + in_m * 64 + in_n + in_l_part * 393216);
             const tw_vec load_1 = tw_splat(tw_read(running_P_weights + in_m * 4 + in_l_part));
-            const tw_vec point = (load_0 * load_1);
-            const tw_vec contribution = point;
-            state_sum_lanes = state_sum_lanes + contribution;
+            const tw_vec factor_0 = load_0;
+            const tw_vec factor_1 = load_1;
+            state_sum_lanes = tw_multiply_add(factor_0, factor_1, state_sum_lanes);
           }
           const tw_vec state_sum = state_sum_lanes;
           const tw_vec result = state_sum;
@@ -357,9 +355,9 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
           for (long in_l_part = 0; in_l_part < 4; in_l_part++) {
             const tw_vec load_0 = tw_load_part(partial_E + at_b * 32768 + at_m * 64 + in_m * 64 + in_n + in_l_part * 393216, lanes);
             const tw_vec load_1 = tw_splat(tw_read(running_P_weights + in_m * 4 + in_l_part));
-            const tw_vec point = (load_0 * load_1);
-            const tw_vec contribution = point;
-            state_sum_lanes = state_sum_lanes + contribution;
+            const tw_vec factor_0 = load_0;
+            const tw_vec factor_1 = load_1;
+            state_sum_lanes = tw_multiply_add(factor_0, factor_1, state_sum_lanes);
           }
           const tw_vec state_sum = state_sum_lanes;
           const tw_vec result = state_sum;

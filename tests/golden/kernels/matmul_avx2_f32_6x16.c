@@ -28,6 +28,13 @@ TW_INLINE tw_vec tw_splat(float x) { return x - (tw_vec){0}; }
 TW_INLINE tw_int tw_splat_int(int x) { return x - (tw_int){0}; }
 typedef tw_int tw_mask;
 #define TW_KEEP(v) __asm__("" : "+x"(v))
+#ifdef __clang__
+#define TW_MULTIPLY_ADD(a, b, c) __builtin_elementwise_fma(a, b, c)
+#else
+#define TW_MULTIPLY_ADD(a, b, c) __builtin_ia32_vfmaddps256(a, b, c)
+#endif
+TW_INLINE tw_vec tw_multiply_add(tw_vec a, tw_vec b, tw_vec c) { return TW_MULTIPLY_ADD(a, b, c); }
+TW_INLINE double tw_multiply_add_float64(double a, double b, double c) { return __builtin_fma(a, b, c); }
 TW_INLINE void tw_stream(float *p, tw_vec v) { __asm__ volatile("vmovntps %1, %0" : "=m"(*(tw_vec_unaligned *)p) : "x"(v)); }
 TW_INLINE void tw_fence(void) { __asm__ volatile("sfence" ::: "memory"); }
 TW_INLINE tw_mask tw_prefix(long n) { return (tw_int){0, 1, 2, 3, 4, 5, 6, 7} < tw_splat_int((int)n); }
@@ -64,6 +71,11 @@ TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
   tw_int half = twice >> 1;
   return p * (tw_vec)(half << 23) * (tw_vec)((twice - half) << 23);
 }
+TW_INLINE tw_vec tw_scale_add(tw_vec p, tw_vec n, tw_vec c) {
+  tw_int twice = (tw_int)(n + 12583166.0f);
+  tw_int half = twice >> 1;
+  return tw_multiply_add(p * (tw_vec)(half << 23), (tw_vec)((twice - half) << 23), c);
+}
 TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
   __asm__("vfmsub213ps %2, %1, %0" : "+x"(a) : "x"(b), "x"(ab));
   return a;
@@ -71,8 +83,8 @@ TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
 TW_INLINE tw_vec tw_inverse(tw_vec d) {
   tw_vec guess;
   __asm__("vrcpps %1, %0" : "=x"(guess) : "x"(d));
-  tw_vec wrong = 1.0f - d * guess;
-  return guess + guess * (wrong * wrong + wrong);
+  tw_vec wrong = tw_multiply_add(-d, guess, tw_splat(1.0f));
+  return tw_multiply_add(guess, tw_multiply_add(wrong, wrong, wrong), guess);
 }
 TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
   tw_int exponent = __builtin_convertvector(n, tw_int);
@@ -104,13 +116,13 @@ TW_INLINE tw_vec tw_exp(tw_vec x) {
   x = tw_larger(tw_splat(-105.0f), x);
   x = tw_smaller(tw_splat(89.0f), x);
   n = tw_round(x * 1.44269504f);
-  x = x - n * 0.693145752f;
-  x = x - n * 1.42860677e-06f;
-  e = x * 0.00828949921f + 0.0418981761f;
-  e = e * x + 0.166676506f;
-  e = e * x + 0.499991477f;
-  e = e * x + 0.999999702f;
-  e = e * x + 1.0f;
+  x = tw_multiply_add(n, tw_splat(-0.693145752f), x);
+  x = tw_multiply_add(n, tw_splat(-1.42860677e-06f), x);
+  e = tw_multiply_add(x, tw_splat(0.00828949921f), tw_splat(0.0418981761f));
+  e = tw_multiply_add(e, x, tw_splat(0.166676506f));
+  e = tw_multiply_add(e, x, tw_splat(0.499991477f));
+  e = tw_multiply_add(e, x, tw_splat(0.999999702f));
+  e = tw_multiply_add(e, x, tw_splat(1.0f));
   x = tw_scale(e, n);
   return x;
 }
@@ -120,13 +132,13 @@ TW_INLINE void tw_exp_rows(tw_vec *x) {
   TW_EACH_ROW(x[way] = tw_larger(tw_splat(-105.0f), x[way]);)
   TW_EACH_ROW(x[way] = tw_smaller(tw_splat(89.0f), x[way]);)
   TW_EACH_ROW(n[way] = tw_round(x[way] * 1.44269504f);)
-  TW_EACH_ROW(x[way] = x[way] - n[way] * 0.693145752f;)
-  TW_EACH_ROW(x[way] = x[way] - n[way] * 1.42860677e-06f;)
-  TW_EACH_ROW(e[way] = x[way] * 0.00828949921f + 0.0418981761f;)
-  TW_EACH_ROW(e[way] = e[way] * x[way] + 0.166676506f;)
-  TW_EACH_ROW(e[way] = e[way] * x[way] + 0.499991477f;)
-  TW_EACH_ROW(e[way] = e[way] * x[way] + 0.999999702f;)
-  TW_EACH_ROW(e[way] = e[way] * x[way] + 1.0f;)
+  TW_EACH_ROW(x[way] = tw_multiply_add(n[way], tw_splat(-0.693145752f), x[way]);)
+  TW_EACH_ROW(x[way] = tw_multiply_add(n[way], tw_splat(-1.42860677e-06f), x[way]);)
+  TW_EACH_ROW(e[way] = tw_multiply_add(x[way], tw_splat(0.00828949921f), tw_splat(0.0418981761f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], x[way], tw_splat(0.166676506f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], x[way], tw_splat(0.499991477f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], x[way], tw_splat(0.999999702f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], x[way], tw_splat(1.0f));)
   TW_EACH_ROW(x[way] = tw_scale(e[way], n[way]);)
 }
 TW_INLINE tw_vec tw_log(tw_vec x) {
@@ -137,15 +149,15 @@ TW_INLINE tw_vec tw_log(tw_vec x) {
   f = tw_where(tw_less(x, tw_splat(0x1p-126f)), x * 0x1p25f, x);
   n = n + __builtin_convertvector(((tw_int)f - 0x3f3504f3) >> 23, tw_vec);
   f = (tw_vec)((((tw_int)f - 0x3f3504f3) & 0x7fffff) + 0x3f3504f3) - 1.0f;
-  e = f * 0.087015282f + -0.14269144f;
-  e = e * f + 0.14915132f;
-  e = e * f + -0.1657741f;
-  e = e * f + 0.19963017f;
-  e = e * f + -0.25001341f;
-  e = e * f + 0.33333912f;
-  e = e * f + -0.5f;
-  e = e * (f * f) + n * 1.42860677e-06f;
-  e = n * 0.693145752f + (e + f);
+  e = tw_multiply_add(f, tw_splat(0.087015282f), tw_splat(-0.14269144f));
+  e = tw_multiply_add(e, f, tw_splat(0.14915132f));
+  e = tw_multiply_add(e, f, tw_splat(-0.1657741f));
+  e = tw_multiply_add(e, f, tw_splat(0.19963017f));
+  e = tw_multiply_add(e, f, tw_splat(-0.25001341f));
+  e = tw_multiply_add(e, f, tw_splat(0.33333912f));
+  e = tw_multiply_add(e, f, tw_splat(-0.5f));
+  e = tw_multiply_add(e, f * f, n * 1.42860677e-06f);
+  e = tw_multiply_add(n, tw_splat(0.693145752f), e + f);
   f = tw_where(tw_equal(x, tw_splat(0.0f)), tw_splat(-__builtin_inff()), tw_splat(__builtin_nanf("")));
   f = tw_where(tw_greater(x, tw_splat(0.0f)), e, f);
   x = tw_where(tw_equal(x, tw_splat(__builtin_inff())), x, f);
@@ -159,15 +171,15 @@ TW_INLINE void tw_log_rows(tw_vec *x) {
   TW_EACH_ROW(f[way] = tw_where(tw_less(x[way], tw_splat(0x1p-126f)), x[way] * 0x1p25f, x[way]);)
   TW_EACH_ROW(n[way] = n[way] + __builtin_convertvector(((tw_int)f[way] - 0x3f3504f3) >> 23, tw_vec);)
   TW_EACH_ROW(f[way] = (tw_vec)((((tw_int)f[way] - 0x3f3504f3) & 0x7fffff) + 0x3f3504f3) - 1.0f;)
-  TW_EACH_ROW(e[way] = f[way] * 0.087015282f + -0.14269144f;)
-  TW_EACH_ROW(e[way] = e[way] * f[way] + 0.14915132f;)
-  TW_EACH_ROW(e[way] = e[way] * f[way] + -0.1657741f;)
-  TW_EACH_ROW(e[way] = e[way] * f[way] + 0.19963017f;)
-  TW_EACH_ROW(e[way] = e[way] * f[way] + -0.25001341f;)
-  TW_EACH_ROW(e[way] = e[way] * f[way] + 0.33333912f;)
-  TW_EACH_ROW(e[way] = e[way] * f[way] + -0.5f;)
-  TW_EACH_ROW(e[way] = e[way] * (f[way] * f[way]) + n[way] * 1.42860677e-06f;)
-  TW_EACH_ROW(e[way] = n[way] * 0.693145752f + (e[way] + f[way]);)
+  TW_EACH_ROW(e[way] = tw_multiply_add(f[way], tw_splat(0.087015282f), tw_splat(-0.14269144f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], f[way], tw_splat(0.14915132f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], f[way], tw_splat(-0.1657741f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], f[way], tw_splat(0.19963017f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], f[way], tw_splat(-0.25001341f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], f[way], tw_splat(0.33333912f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], f[way], tw_splat(-0.5f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], f[way] * f[way], n[way] * 1.42860677e-06f);)
+  TW_EACH_ROW(e[way] = tw_multiply_add(n[way], tw_splat(0.693145752f), e[way] + f[way]);)
   TW_EACH_ROW(f[way] = tw_where(tw_equal(x[way], tw_splat(0.0f)), tw_splat(-__builtin_inff()), tw_splat(__builtin_nanf("")));)
   TW_EACH_ROW(f[way] = tw_where(tw_greater(x[way], tw_splat(0.0f)), e[way], f[way]);)
   TW_EACH_ROW(x[way] = tw_where(tw_equal(x[way], tw_splat(__builtin_inff())), x[way], f[way]);)
@@ -177,14 +189,14 @@ TW_INLINE tw_vec tw_tanh(tw_vec x) {
   tw_vec p;
   tw_vec q;
   w = tw_smaller(tw_splat(81.3604f), x * x);
-  p = w * 1.3319071e-08f + 2.058348e-05f;
-  p = p * w + 0.0034940345f;
-  p = p * w + 0.13379718f;
-  p = p * w + 1.0f;
-  q = w * 7.762019e-07f + 0.00032830927f;
-  q = q * w + 0.025871073f;
-  q = q * w + 0.46713033f;
-  q = q * w + 1.0f;
+  p = tw_multiply_add(w, tw_splat(1.3319071e-08f), tw_splat(2.058348e-05f));
+  p = tw_multiply_add(p, w, tw_splat(0.0034940345f));
+  p = tw_multiply_add(p, w, tw_splat(0.13379718f));
+  p = tw_multiply_add(p, w, tw_splat(1.0f));
+  q = tw_multiply_add(w, tw_splat(7.762019e-07f), tw_splat(0.00032830927f));
+  q = tw_multiply_add(q, w, tw_splat(0.025871073f));
+  q = tw_multiply_add(q, w, tw_splat(0.46713033f));
+  q = tw_multiply_add(q, w, tw_splat(1.0f));
   x = x * (p * tw_inverse(q));
   x = tw_smaller(tw_splat(1.0f), tw_larger(tw_splat(-1.0f), x));
   return x;
@@ -194,14 +206,14 @@ TW_INLINE void tw_tanh_rows(tw_vec *x) {
   tw_vec p[TW_ROWS];
   tw_vec q[TW_ROWS];
   TW_EACH_ROW(w[way] = tw_smaller(tw_splat(81.3604f), x[way] * x[way]);)
-  TW_EACH_ROW(p[way] = w[way] * 1.3319071e-08f + 2.058348e-05f;)
-  TW_EACH_ROW(p[way] = p[way] * w[way] + 0.0034940345f;)
-  TW_EACH_ROW(p[way] = p[way] * w[way] + 0.13379718f;)
-  TW_EACH_ROW(p[way] = p[way] * w[way] + 1.0f;)
-  TW_EACH_ROW(q[way] = w[way] * 7.762019e-07f + 0.00032830927f;)
-  TW_EACH_ROW(q[way] = q[way] * w[way] + 0.025871073f;)
-  TW_EACH_ROW(q[way] = q[way] * w[way] + 0.46713033f;)
-  TW_EACH_ROW(q[way] = q[way] * w[way] + 1.0f;)
+  TW_EACH_ROW(p[way] = tw_multiply_add(w[way], tw_splat(1.3319071e-08f), tw_splat(2.058348e-05f));)
+  TW_EACH_ROW(p[way] = tw_multiply_add(p[way], w[way], tw_splat(0.0034940345f));)
+  TW_EACH_ROW(p[way] = tw_multiply_add(p[way], w[way], tw_splat(0.13379718f));)
+  TW_EACH_ROW(p[way] = tw_multiply_add(p[way], w[way], tw_splat(1.0f));)
+  TW_EACH_ROW(q[way] = tw_multiply_add(w[way], tw_splat(7.762019e-07f), tw_splat(0.00032830927f));)
+  TW_EACH_ROW(q[way] = tw_multiply_add(q[way], w[way], tw_splat(0.025871073f));)
+  TW_EACH_ROW(q[way] = tw_multiply_add(q[way], w[way], tw_splat(0.46713033f));)
+  TW_EACH_ROW(q[way] = tw_multiply_add(q[way], w[way], tw_splat(1.0f));)
   TW_EACH_ROW(x[way] = x[way] * (p[way] * tw_inverse(q[way]));)
   TW_EACH_ROW(x[way] = tw_smaller(tw_splat(1.0f), tw_larger(tw_splat(-1.0f), x[way]));)
 }
@@ -210,16 +222,16 @@ TW_INLINE tw_vec tw_erf(tw_vec x) {
   tw_vec p;
   tw_vec q;
   w = tw_smaller(tw_splat(15.4449f), x * x);
-  p = w * 1.9815332e-08f + -1.955383e-06f;
-  p = p * w + 0.00014249458f;
-  p = p * w + 0.0037368066f;
-  p = p * w + 0.050689265f;
-  p = p * w + 0.20080667f;
-  p = p * w + 1.1283791f;
-  q = w * 0.00096391302f + 0.014426954f;
-  q = q * w + 0.11536197f;
-  q = q * w + 0.51129188f;
-  q = q * w + 1.0f;
+  p = tw_multiply_add(w, tw_splat(1.9815332e-08f), tw_splat(-1.955383e-06f));
+  p = tw_multiply_add(p, w, tw_splat(0.00014249458f));
+  p = tw_multiply_add(p, w, tw_splat(0.0037368066f));
+  p = tw_multiply_add(p, w, tw_splat(0.050689265f));
+  p = tw_multiply_add(p, w, tw_splat(0.20080667f));
+  p = tw_multiply_add(p, w, tw_splat(1.1283791f));
+  q = tw_multiply_add(w, tw_splat(0.00096391302f), tw_splat(0.014426954f));
+  q = tw_multiply_add(q, w, tw_splat(0.11536197f));
+  q = tw_multiply_add(q, w, tw_splat(0.51129188f));
+  q = tw_multiply_add(q, w, tw_splat(1.0f));
   x = x * (p * tw_inverse(q));
   x = tw_smaller(tw_splat(1.0f), tw_larger(tw_splat(-1.0f), x));
   return x;
@@ -229,16 +241,16 @@ TW_INLINE void tw_erf_rows(tw_vec *x) {
   tw_vec p[TW_ROWS];
   tw_vec q[TW_ROWS];
   TW_EACH_ROW(w[way] = tw_smaller(tw_splat(15.4449f), x[way] * x[way]);)
-  TW_EACH_ROW(p[way] = w[way] * 1.9815332e-08f + -1.955383e-06f;)
-  TW_EACH_ROW(p[way] = p[way] * w[way] + 0.00014249458f;)
-  TW_EACH_ROW(p[way] = p[way] * w[way] + 0.0037368066f;)
-  TW_EACH_ROW(p[way] = p[way] * w[way] + 0.050689265f;)
-  TW_EACH_ROW(p[way] = p[way] * w[way] + 0.20080667f;)
-  TW_EACH_ROW(p[way] = p[way] * w[way] + 1.1283791f;)
-  TW_EACH_ROW(q[way] = w[way] * 0.00096391302f + 0.014426954f;)
-  TW_EACH_ROW(q[way] = q[way] * w[way] + 0.11536197f;)
-  TW_EACH_ROW(q[way] = q[way] * w[way] + 0.51129188f;)
-  TW_EACH_ROW(q[way] = q[way] * w[way] + 1.0f;)
+  TW_EACH_ROW(p[way] = tw_multiply_add(w[way], tw_splat(1.9815332e-08f), tw_splat(-1.955383e-06f));)
+  TW_EACH_ROW(p[way] = tw_multiply_add(p[way], w[way], tw_splat(0.00014249458f));)
+  TW_EACH_ROW(p[way] = tw_multiply_add(p[way], w[way], tw_splat(0.0037368066f));)
+  TW_EACH_ROW(p[way] = tw_multiply_add(p[way], w[way], tw_splat(0.050689265f));)
+  TW_EACH_ROW(p[way] = tw_multiply_add(p[way], w[way], tw_splat(0.20080667f));)
+  TW_EACH_ROW(p[way] = tw_multiply_add(p[way], w[way], tw_splat(1.1283791f));)
+  TW_EACH_ROW(q[way] = tw_multiply_add(w[way], tw_splat(0.00096391302f), tw_splat(0.014426954f));)
+  TW_EACH_ROW(q[way] = tw_multiply_add(q[way], w[way], tw_splat(0.11536197f));)
+  TW_EACH_ROW(q[way] = tw_multiply_add(q[way], w[way], tw_splat(0.51129188f));)
+  TW_EACH_ROW(q[way] = tw_multiply_add(q[way], w[way], tw_splat(1.0f));)
   TW_EACH_ROW(x[way] = x[way] * (p[way] * tw_inverse(q[way]));)
   TW_EACH_ROW(x[way] = tw_smaller(tw_splat(1.0f), tw_larger(tw_splat(-1.0f), x[way]));)
 }
@@ -248,14 +260,14 @@ TW_INLINE tw_vec tw_sigmoid(tw_vec x) {
   tw_vec e;
   r = tw_smaller(tw_splat(112.0f), tw_abs(x));
   n = tw_round(r * -1.44269504f);
-  r = r + n * 0.693145752f;
-  r = r + n * 1.42860677e-06f;
-  e = r * -0.00828949921f + 0.0418981761f;
-  e = e * r + -0.166676506f;
-  e = e * r + 0.499991477f;
-  e = e * r + -0.999999702f;
-  e = e * r + 1.0f;
-  r = tw_inverse(tw_scale(e, n) + 1.0f);
+  r = tw_multiply_add(n, tw_splat(0.693145752f), r);
+  r = tw_multiply_add(n, tw_splat(1.42860677e-06f), r);
+  e = tw_multiply_add(r, tw_splat(-0.00828949921f), tw_splat(0.0418981761f));
+  e = tw_multiply_add(e, r, tw_splat(-0.166676506f));
+  e = tw_multiply_add(e, r, tw_splat(0.499991477f));
+  e = tw_multiply_add(e, r, tw_splat(-0.999999702f));
+  e = tw_multiply_add(e, r, tw_splat(1.0f));
+  r = tw_inverse(tw_scale_add(e, n, tw_splat(1.0f)));
   x = tw_where(tw_less(x, tw_splat(0.0f)), tw_scale(r * e, n), r);
   return x;
 }
@@ -265,14 +277,14 @@ TW_INLINE void tw_sigmoid_rows(tw_vec *x) {
   tw_vec e[TW_ROWS];
   TW_EACH_ROW(r[way] = tw_smaller(tw_splat(112.0f), tw_abs(x[way]));)
   TW_EACH_ROW(n[way] = tw_round(r[way] * -1.44269504f);)
-  TW_EACH_ROW(r[way] = r[way] + n[way] * 0.693145752f;)
-  TW_EACH_ROW(r[way] = r[way] + n[way] * 1.42860677e-06f;)
-  TW_EACH_ROW(e[way] = r[way] * -0.00828949921f + 0.0418981761f;)
-  TW_EACH_ROW(e[way] = e[way] * r[way] + -0.166676506f;)
-  TW_EACH_ROW(e[way] = e[way] * r[way] + 0.499991477f;)
-  TW_EACH_ROW(e[way] = e[way] * r[way] + -0.999999702f;)
-  TW_EACH_ROW(e[way] = e[way] * r[way] + 1.0f;)
-  TW_EACH_ROW(r[way] = tw_inverse(tw_scale(e[way], n[way]) + 1.0f);)
+  TW_EACH_ROW(r[way] = tw_multiply_add(n[way], tw_splat(0.693145752f), r[way]);)
+  TW_EACH_ROW(r[way] = tw_multiply_add(n[way], tw_splat(1.42860677e-06f), r[way]);)
+  TW_EACH_ROW(e[way] = tw_multiply_add(r[way], tw_splat(-0.00828949921f), tw_splat(0.0418981761f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], r[way], tw_splat(-0.166676506f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], r[way], tw_splat(0.499991477f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], r[way], tw_splat(-0.999999702f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], r[way], tw_splat(1.0f));)
+  TW_EACH_ROW(r[way] = tw_inverse(tw_scale_add(e[way], n[way], tw_splat(1.0f)));)
   TW_EACH_ROW(x[way] = tw_where(tw_less(x[way], tw_splat(0.0f)), tw_scale(r[way] * e[way], n[way]), r[way]);)
 }
 TW_INLINE tw_vec tw_silu(tw_vec x) {
@@ -282,15 +294,15 @@ TW_INLINE tw_vec tw_silu(tw_vec x) {
   tw_vec z;
   r = tw_size_below(tw_splat(112.0f), x);
   n = tw_round(r * -1.44269504f);
-  r = r + n * 0.693145752f;
-  r = r + n * 1.42860677e-06f;
-  e = r * -0.00828949921f + 0.0418981761f;
-  e = e * r + -0.166676506f;
-  e = e * r + 0.499991477f;
-  e = e * r + -0.999999702f;
-  e = e * r + 1.0f;
+  r = tw_multiply_add(n, tw_splat(0.693145752f), r);
+  r = tw_multiply_add(n, tw_splat(1.42860677e-06f), r);
+  e = tw_multiply_add(r, tw_splat(-0.00828949921f), tw_splat(0.0418981761f));
+  e = tw_multiply_add(e, r, tw_splat(-0.166676506f));
+  e = tw_multiply_add(e, r, tw_splat(0.499991477f));
+  e = tw_multiply_add(e, r, tw_splat(-0.999999702f));
+  e = tw_multiply_add(e, r, tw_splat(1.0f));
   z = tw_nan_below(tw_larger(tw_splat(-112.0f), x), x);
-  r = tw_inverse(tw_scale(e, n) + 1.0f);
+  r = tw_inverse(tw_scale_add(e, n, tw_splat(1.0f)));
   x = tw_where(tw_less(x, tw_splat(0.0f)), tw_scale(z * r * e, n), z * r);
   return x;
 }
@@ -301,15 +313,15 @@ TW_INLINE void tw_silu_rows(tw_vec *x) {
   tw_vec z[TW_ROWS];
   TW_EACH_ROW(r[way] = tw_size_below(tw_splat(112.0f), x[way]);)
   TW_EACH_ROW(n[way] = tw_round(r[way] * -1.44269504f);)
-  TW_EACH_ROW(r[way] = r[way] + n[way] * 0.693145752f;)
-  TW_EACH_ROW(r[way] = r[way] + n[way] * 1.42860677e-06f;)
-  TW_EACH_ROW(e[way] = r[way] * -0.00828949921f + 0.0418981761f;)
-  TW_EACH_ROW(e[way] = e[way] * r[way] + -0.166676506f;)
-  TW_EACH_ROW(e[way] = e[way] * r[way] + 0.499991477f;)
-  TW_EACH_ROW(e[way] = e[way] * r[way] + -0.999999702f;)
-  TW_EACH_ROW(e[way] = e[way] * r[way] + 1.0f;)
+  TW_EACH_ROW(r[way] = tw_multiply_add(n[way], tw_splat(0.693145752f), r[way]);)
+  TW_EACH_ROW(r[way] = tw_multiply_add(n[way], tw_splat(1.42860677e-06f), r[way]);)
+  TW_EACH_ROW(e[way] = tw_multiply_add(r[way], tw_splat(-0.00828949921f), tw_splat(0.0418981761f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], r[way], tw_splat(-0.166676506f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], r[way], tw_splat(0.499991477f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], r[way], tw_splat(-0.999999702f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], r[way], tw_splat(1.0f));)
   TW_EACH_ROW(z[way] = tw_nan_below(tw_larger(tw_splat(-112.0f), x[way]), x[way]);)
-  TW_EACH_ROW(r[way] = tw_inverse(tw_scale(e[way], n[way]) + 1.0f);)
+  TW_EACH_ROW(r[way] = tw_inverse(tw_scale_add(e[way], n[way], tw_splat(1.0f)));)
   TW_EACH_ROW(x[way] = tw_where(tw_less(x[way], tw_splat(0.0f)), tw_scale(z[way] * r[way] * e[way], n[way]), z[way] * r[way]);)
 }
 TW_INLINE tw_vec tw_gelu(tw_vec x) {
@@ -324,23 +336,24 @@ TW_INLINE tw_vec tw_gelu(tw_vec x) {
   w = a * a;
   r = tw_rest(a, a, w);
   n = tw_round(w * -0.721347520f);
-  w = w + n * 1.386291504f;
-  w = w + (n * 2.85721354e-06f + r);
-  e = w * -0.00025904685f + 0.00261863601f;
-  e = e * w + -0.0208345633f;
-  e = e * w + 0.124997869f;
-  e = e * w + -0.499999851f;
-  e = e * w + 1.0f;
-  p = a * 1.9296731e-07f + 0.014738515f;
-  p = p * a + 0.1093059f;
-  p = p * a + 0.3430792f;
-  p = p * a + 0.49999992f;
-  q = a * 0.036967982f + 0.27348904f;
-  q = q * a + 0.90277069f;
-  q = q * a + 1.4840347f;
-  q = q * a + 1.0f;
+  w = tw_multiply_add(n, tw_splat(1.386291504f), w);
+  r = tw_multiply_add(n, tw_splat(2.85721354e-06f), r);
+  w = w + r;
+  e = tw_multiply_add(w, tw_splat(-0.00025904685f), tw_splat(0.00261863601f));
+  e = tw_multiply_add(e, w, tw_splat(-0.0208345633f));
+  e = tw_multiply_add(e, w, tw_splat(0.124997869f));
+  e = tw_multiply_add(e, w, tw_splat(-0.499999851f));
+  e = tw_multiply_add(e, w, tw_splat(1.0f));
+  p = tw_multiply_add(a, tw_splat(-1.9296731e-07f), tw_splat(-0.014738515f));
+  p = tw_multiply_add(p, a, tw_splat(-0.1093059f));
+  p = tw_multiply_add(p, a, tw_splat(-0.3430792f));
+  p = tw_multiply_add(p, a, tw_splat(-0.49999992f));
+  q = tw_multiply_add(a, tw_splat(0.036967982f), tw_splat(0.27348904f));
+  q = tw_multiply_add(q, a, tw_splat(0.90277069f));
+  q = tw_multiply_add(q, a, tw_splat(1.4840347f));
+  q = tw_multiply_add(q, a, tw_splat(1.0f));
   e = e * (p * tw_inverse(q));
-  x = tw_nan_below(tw_larger(tw_splat(-0.0f), x), x) - tw_scale(a * e, n);
+  x = tw_scale_add(a * e, n, tw_nan_below(tw_larger(tw_splat(-0.0f), x), x));
   return x;
 }
 TW_INLINE void tw_gelu_rows(tw_vec *x) {
@@ -355,23 +368,24 @@ TW_INLINE void tw_gelu_rows(tw_vec *x) {
   TW_EACH_ROW(w[way] = a[way] * a[way];)
   TW_EACH_ROW(r[way] = tw_rest(a[way], a[way], w[way]);)
   TW_EACH_ROW(n[way] = tw_round(w[way] * -0.721347520f);)
-  TW_EACH_ROW(w[way] = w[way] + n[way] * 1.386291504f;)
-  TW_EACH_ROW(w[way] = w[way] + (n[way] * 2.85721354e-06f + r[way]);)
-  TW_EACH_ROW(e[way] = w[way] * -0.00025904685f + 0.00261863601f;)
-  TW_EACH_ROW(e[way] = e[way] * w[way] + -0.0208345633f;)
-  TW_EACH_ROW(e[way] = e[way] * w[way] + 0.124997869f;)
-  TW_EACH_ROW(e[way] = e[way] * w[way] + -0.499999851f;)
-  TW_EACH_ROW(e[way] = e[way] * w[way] + 1.0f;)
-  TW_EACH_ROW(p[way] = a[way] * 1.9296731e-07f + 0.014738515f;)
-  TW_EACH_ROW(p[way] = p[way] * a[way] + 0.1093059f;)
-  TW_EACH_ROW(p[way] = p[way] * a[way] + 0.3430792f;)
-  TW_EACH_ROW(p[way] = p[way] * a[way] + 0.49999992f;)
-  TW_EACH_ROW(q[way] = a[way] * 0.036967982f + 0.27348904f;)
-  TW_EACH_ROW(q[way] = q[way] * a[way] + 0.90277069f;)
-  TW_EACH_ROW(q[way] = q[way] * a[way] + 1.4840347f;)
-  TW_EACH_ROW(q[way] = q[way] * a[way] + 1.0f;)
+  TW_EACH_ROW(w[way] = tw_multiply_add(n[way], tw_splat(1.386291504f), w[way]);)
+  TW_EACH_ROW(r[way] = tw_multiply_add(n[way], tw_splat(2.85721354e-06f), r[way]);)
+  TW_EACH_ROW(w[way] = w[way] + r[way];)
+  TW_EACH_ROW(e[way] = tw_multiply_add(w[way], tw_splat(-0.00025904685f), tw_splat(0.00261863601f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], w[way], tw_splat(-0.0208345633f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], w[way], tw_splat(0.124997869f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], w[way], tw_splat(-0.499999851f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], w[way], tw_splat(1.0f));)
+  TW_EACH_ROW(p[way] = tw_multiply_add(a[way], tw_splat(-1.9296731e-07f), tw_splat(-0.014738515f));)
+  TW_EACH_ROW(p[way] = tw_multiply_add(p[way], a[way], tw_splat(-0.1093059f));)
+  TW_EACH_ROW(p[way] = tw_multiply_add(p[way], a[way], tw_splat(-0.3430792f));)
+  TW_EACH_ROW(p[way] = tw_multiply_add(p[way], a[way], tw_splat(-0.49999992f));)
+  TW_EACH_ROW(q[way] = tw_multiply_add(a[way], tw_splat(0.036967982f), tw_splat(0.27348904f));)
+  TW_EACH_ROW(q[way] = tw_multiply_add(q[way], a[way], tw_splat(0.90277069f));)
+  TW_EACH_ROW(q[way] = tw_multiply_add(q[way], a[way], tw_splat(1.4840347f));)
+  TW_EACH_ROW(q[way] = tw_multiply_add(q[way], a[way], tw_splat(1.0f));)
   TW_EACH_ROW(e[way] = e[way] * (p[way] * tw_inverse(q[way]));)
-  TW_EACH_ROW(x[way] = tw_nan_below(tw_larger(tw_splat(-0.0f), x[way]), x[way]) - tw_scale(a[way] * e[way], n[way]);)
+  TW_EACH_ROW(x[way] = tw_scale_add(a[way] * e[way], n[way], tw_nan_below(tw_larger(tw_splat(-0.0f), x[way]), x[way]));)
 }
 TW_INLINE tw_vec tw_gelu_tanh(tw_vec x) {
   tw_vec a;
@@ -387,17 +401,18 @@ TW_INLINE tw_vec tw_gelu_tanh(tw_vec x) {
   v = w + 22.375f;
   r = (w - (v - 22.375f)) + (tw_rest(a, a, w) - 0.0111399978f);
   p = a * v;
-  r = tw_rest(a, v, p) + a * r;
+  r = tw_multiply_add(a, r, tw_rest(a, v, p));
   n = tw_round(p * -0.102943239f);
-  p = p + n * 9.7138671875f;
-  p = p + (n * 0.000223840524f + r);
-  e = p * -1.53336221e-08f + 1.0861462e-06f;
-  e = e * p + -6.05541991e-05f;
-  e = e * p + 0.00254571151f;
-  e = e * p + -0.071354795f;
-  e = e * p + 1.0f;
+  p = tw_multiply_add(n, tw_splat(9.7138671875f), p);
+  r = tw_multiply_add(n, tw_splat(0.000223840524f), r);
+  p = p + r;
+  e = tw_multiply_add(p, tw_splat(-1.53336221e-08f), tw_splat(1.0861462e-06f));
+  e = tw_multiply_add(e, p, tw_splat(-6.05541991e-05f));
+  e = tw_multiply_add(e, p, tw_splat(0.00254571151f));
+  e = tw_multiply_add(e, p, tw_splat(-0.071354795f));
+  e = tw_multiply_add(e, p, tw_splat(1.0f));
   z = tw_nan_below(tw_larger(tw_splat(-11.0f), x), x);
-  r = tw_inverse(tw_scale(e, n) + 1.0f);
+  r = tw_inverse(tw_scale_add(e, n, tw_splat(1.0f)));
   x = tw_where(tw_less(x, tw_splat(0.0f)), tw_scale(z * r * e, n), z * r);
   return x;
 }
@@ -415,17 +430,18 @@ TW_INLINE void tw_gelu_tanh_rows(tw_vec *x) {
   TW_EACH_ROW(v[way] = w[way] + 22.375f;)
   TW_EACH_ROW(r[way] = (w[way] - (v[way] - 22.375f)) + (tw_rest(a[way], a[way], w[way]) - 0.0111399978f);)
   TW_EACH_ROW(p[way] = a[way] * v[way];)
-  TW_EACH_ROW(r[way] = tw_rest(a[way], v[way], p[way]) + a[way] * r[way];)
+  TW_EACH_ROW(r[way] = tw_multiply_add(a[way], r[way], tw_rest(a[way], v[way], p[way]));)
   TW_EACH_ROW(n[way] = tw_round(p[way] * -0.102943239f);)
-  TW_EACH_ROW(p[way] = p[way] + n[way] * 9.7138671875f;)
-  TW_EACH_ROW(p[way] = p[way] + (n[way] * 0.000223840524f + r[way]);)
-  TW_EACH_ROW(e[way] = p[way] * -1.53336221e-08f + 1.0861462e-06f;)
-  TW_EACH_ROW(e[way] = e[way] * p[way] + -6.05541991e-05f;)
-  TW_EACH_ROW(e[way] = e[way] * p[way] + 0.00254571151f;)
-  TW_EACH_ROW(e[way] = e[way] * p[way] + -0.071354795f;)
-  TW_EACH_ROW(e[way] = e[way] * p[way] + 1.0f;)
+  TW_EACH_ROW(p[way] = tw_multiply_add(n[way], tw_splat(9.7138671875f), p[way]);)
+  TW_EACH_ROW(r[way] = tw_multiply_add(n[way], tw_splat(0.000223840524f), r[way]);)
+  TW_EACH_ROW(p[way] = p[way] + r[way];)
+  TW_EACH_ROW(e[way] = tw_multiply_add(p[way], tw_splat(-1.53336221e-08f), tw_splat(1.0861462e-06f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], p[way], tw_splat(-6.05541991e-05f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], p[way], tw_splat(0.00254571151f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], p[way], tw_splat(-0.071354795f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], p[way], tw_splat(1.0f));)
   TW_EACH_ROW(z[way] = tw_nan_below(tw_larger(tw_splat(-11.0f), x[way]), x[way]);)
-  TW_EACH_ROW(r[way] = tw_inverse(tw_scale(e[way], n[way]) + 1.0f);)
+  TW_EACH_ROW(r[way] = tw_inverse(tw_scale_add(e[way], n[way], tw_splat(1.0f)));)
   TW_EACH_ROW(x[way] = tw_where(tw_less(x[way], tw_splat(0.0f)), tw_scale(z[way] * r[way] * e[way], n[way]), z[way] * r[way]);)
 }
 TW_INLINE tw_vec tw_exp2_down(tw_vec x) {
@@ -433,11 +449,11 @@ TW_INLINE tw_vec tw_exp2_down(tw_vec x) {
   tw_vec e;
   n = tw_round(x);
   x = x - n;
-  e = x * 0.00132764725f + 0.00967554096f;
-  e = e * x + 0.0555071309f;
-  e = e * x + 0.240221202f;
-  e = e * x + 0.693146944f;
-  e = e * x + 1.0f;
+  e = tw_multiply_add(x, tw_splat(0.00132764725f), tw_splat(0.00967554096f));
+  e = tw_multiply_add(e, x, tw_splat(0.0555071309f));
+  e = tw_multiply_add(e, x, tw_splat(0.240221202f));
+  e = tw_multiply_add(e, x, tw_splat(0.693146944f));
+  e = tw_multiply_add(e, x, tw_splat(1.0f));
   x = tw_scale_down(e, n);
   return x;
 }
@@ -446,11 +462,11 @@ TW_INLINE void tw_exp2_down_rows(tw_vec *x) {
   tw_vec e[TW_ROWS];
   TW_EACH_ROW(n[way] = tw_round(x[way]);)
   TW_EACH_ROW(x[way] = x[way] - n[way];)
-  TW_EACH_ROW(e[way] = x[way] * 0.00132764725f + 0.00967554096f;)
-  TW_EACH_ROW(e[way] = e[way] * x[way] + 0.0555071309f;)
-  TW_EACH_ROW(e[way] = e[way] * x[way] + 0.240221202f;)
-  TW_EACH_ROW(e[way] = e[way] * x[way] + 0.693146944f;)
-  TW_EACH_ROW(e[way] = e[way] * x[way] + 1.0f;)
+  TW_EACH_ROW(e[way] = tw_multiply_add(x[way], tw_splat(0.00132764725f), tw_splat(0.00967554096f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], x[way], tw_splat(0.0555071309f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], x[way], tw_splat(0.240221202f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], x[way], tw_splat(0.693146944f));)
+  TW_EACH_ROW(e[way] = tw_multiply_add(e[way], x[way], tw_splat(1.0f));)
   TW_EACH_ROW(x[way] = tw_scale_down(e[way], n[way]);)
 }
 TW_INLINE float tw_reduce_add(tw_vec v) {
@@ -692,17 +708,17 @@ TW_VARIANT void matmul_avx2_f32_6x16_6x2(long k, const float *a, long a_row, lon
     tw_vec b_1 = tw_load(b + 1 * TW_LANES);
     TW_KEEP(b_1);
     tw_vec a_0_p = tw_splat(a_0[0]);
-    sum_0_0 += a_0_p * b_0; sum_0_1 += a_0_p * b_1;
+    sum_0_0 = tw_multiply_add(a_0_p, b_0, sum_0_0); sum_0_1 = tw_multiply_add(a_0_p, b_1, sum_0_1);
     tw_vec a_1_p = tw_splat(a_0[a_row]);
-    sum_1_0 += a_1_p * b_0; sum_1_1 += a_1_p * b_1;
+    sum_1_0 = tw_multiply_add(a_1_p, b_0, sum_1_0); sum_1_1 = tw_multiply_add(a_1_p, b_1, sum_1_1);
     tw_vec a_2_p = tw_splat(a_0[2 * a_row]);
-    sum_2_0 += a_2_p * b_0; sum_2_1 += a_2_p * b_1;
+    sum_2_0 = tw_multiply_add(a_2_p, b_0, sum_2_0); sum_2_1 = tw_multiply_add(a_2_p, b_1, sum_2_1);
     tw_vec a_3_p = tw_splat(a_0[a_row_3]);
-    sum_3_0 += a_3_p * b_0; sum_3_1 += a_3_p * b_1;
+    sum_3_0 = tw_multiply_add(a_3_p, b_0, sum_3_0); sum_3_1 = tw_multiply_add(a_3_p, b_1, sum_3_1);
     tw_vec a_4_p = tw_splat(a_4[0]);
-    sum_4_0 += a_4_p * b_0; sum_4_1 += a_4_p * b_1;
+    sum_4_0 = tw_multiply_add(a_4_p, b_0, sum_4_0); sum_4_1 = tw_multiply_add(a_4_p, b_1, sum_4_1);
     tw_vec a_5_p = tw_splat(a_4[a_row]);
-    sum_5_0 += a_5_p * b_0; sum_5_1 += a_5_p * b_1;
+    sum_5_0 = tw_multiply_add(a_5_p, b_0, sum_5_0); sum_5_1 = tw_multiply_add(a_5_p, b_1, sum_5_1);
     a_0 += a_column;
     TW_OPAQUE(a_0);
     a_4 += a_column;
@@ -716,17 +732,17 @@ TW_VARIANT void matmul_avx2_f32_6x16_6x2(long k, const float *a, long a_row, lon
     tw_vec b_1 = tw_load(b + 1 * TW_LANES);
     TW_KEEP(b_1);
     tw_vec a_0_p = tw_splat(a_0[0]);
-    sum_0_0 += a_0_p * b_0; sum_0_1 += a_0_p * b_1;
+    sum_0_0 = tw_multiply_add(a_0_p, b_0, sum_0_0); sum_0_1 = tw_multiply_add(a_0_p, b_1, sum_0_1);
     tw_vec a_1_p = tw_splat(a_0[a_row]);
-    sum_1_0 += a_1_p * b_0; sum_1_1 += a_1_p * b_1;
+    sum_1_0 = tw_multiply_add(a_1_p, b_0, sum_1_0); sum_1_1 = tw_multiply_add(a_1_p, b_1, sum_1_1);
     tw_vec a_2_p = tw_splat(a_0[2 * a_row]);
-    sum_2_0 += a_2_p * b_0; sum_2_1 += a_2_p * b_1;
+    sum_2_0 = tw_multiply_add(a_2_p, b_0, sum_2_0); sum_2_1 = tw_multiply_add(a_2_p, b_1, sum_2_1);
     tw_vec a_3_p = tw_splat(a_0[a_row_3]);
-    sum_3_0 += a_3_p * b_0; sum_3_1 += a_3_p * b_1;
+    sum_3_0 = tw_multiply_add(a_3_p, b_0, sum_3_0); sum_3_1 = tw_multiply_add(a_3_p, b_1, sum_3_1);
     tw_vec a_4_p = tw_splat(a_4[0]);
-    sum_4_0 += a_4_p * b_0; sum_4_1 += a_4_p * b_1;
+    sum_4_0 = tw_multiply_add(a_4_p, b_0, sum_4_0); sum_4_1 = tw_multiply_add(a_4_p, b_1, sum_4_1);
     tw_vec a_5_p = tw_splat(a_4[a_row]);
-    sum_5_0 += a_5_p * b_0; sum_5_1 += a_5_p * b_1;
+    sum_5_0 = tw_multiply_add(a_5_p, b_0, sum_5_0); sum_5_1 = tw_multiply_add(a_5_p, b_1, sum_5_1);
     a_0 += a_column;
     TW_OPAQUE(a_0);
     a_4 += a_column;
@@ -778,17 +794,17 @@ TW_VARIANT void matmul_avx2_f32_6x16_6x2_edge(long k, const float *a, long a_row
     tw_vec b_1 = tw_load_part(b + 1 * TW_LANES, last);
     TW_KEEP(b_1);
     tw_vec a_0_p = tw_splat(a_0[0]);
-    sum_0_0 += a_0_p * b_0; sum_0_1 += a_0_p * b_1;
+    sum_0_0 = tw_multiply_add(a_0_p, b_0, sum_0_0); sum_0_1 = tw_multiply_add(a_0_p, b_1, sum_0_1);
     tw_vec a_1_p = tw_splat(a_0[a_row]);
-    sum_1_0 += a_1_p * b_0; sum_1_1 += a_1_p * b_1;
+    sum_1_0 = tw_multiply_add(a_1_p, b_0, sum_1_0); sum_1_1 = tw_multiply_add(a_1_p, b_1, sum_1_1);
     tw_vec a_2_p = tw_splat(a_0[2 * a_row]);
-    sum_2_0 += a_2_p * b_0; sum_2_1 += a_2_p * b_1;
+    sum_2_0 = tw_multiply_add(a_2_p, b_0, sum_2_0); sum_2_1 = tw_multiply_add(a_2_p, b_1, sum_2_1);
     tw_vec a_3_p = tw_splat(a_0[a_row_3]);
-    sum_3_0 += a_3_p * b_0; sum_3_1 += a_3_p * b_1;
+    sum_3_0 = tw_multiply_add(a_3_p, b_0, sum_3_0); sum_3_1 = tw_multiply_add(a_3_p, b_1, sum_3_1);
     tw_vec a_4_p = tw_splat(a_4[0]);
-    sum_4_0 += a_4_p * b_0; sum_4_1 += a_4_p * b_1;
+    sum_4_0 = tw_multiply_add(a_4_p, b_0, sum_4_0); sum_4_1 = tw_multiply_add(a_4_p, b_1, sum_4_1);
     tw_vec a_5_p = tw_splat(a_4[a_row]);
-    sum_5_0 += a_5_p * b_0; sum_5_1 += a_5_p * b_1;
+    sum_5_0 = tw_multiply_add(a_5_p, b_0, sum_5_0); sum_5_1 = tw_multiply_add(a_5_p, b_1, sum_5_1);
     a_0 += a_column;
     TW_OPAQUE(a_0);
     a_4 += a_column;
@@ -832,7 +848,7 @@ TW_VARIANT void matmul_avx2_f32_6x16_1x1(long k, const float *a, long a_row, lon
   for (long p = 0; p < whole; p++) {
     tw_vec b_0 = tw_load(b + 0 * TW_LANES);
     tw_vec a_0_p = tw_splat(a_0[0]);
-    sum_0_0 += a_0_p * b_0;
+    sum_0_0 = tw_multiply_add(a_0_p, b_0, sum_0_0);
     a_0 += a_column;
     TW_OPAQUE(a_0);
     b += b_row;
@@ -841,7 +857,7 @@ TW_VARIANT void matmul_avx2_f32_6x16_1x1(long k, const float *a, long a_row, lon
   for (long p = whole; p < k; p++) {
     tw_vec b_0 = tw_load(b + 0 * TW_LANES);
     tw_vec a_0_p = tw_splat(a_0[0]);
-    sum_0_0 += a_0_p * b_0;
+    sum_0_0 = tw_multiply_add(a_0_p, b_0, sum_0_0);
     a_0 += a_column;
     TW_OPAQUE(a_0);
     b += b_row;
@@ -859,7 +875,7 @@ TW_VARIANT void matmul_avx2_f32_6x16_1x1_edge(long k, const float *a, long a_row
   for (long p = 0; p < k; p++) {
     tw_vec b_0 = tw_load_part(b + 0 * TW_LANES, last);
     tw_vec a_0_p = tw_splat(a_0[0]);
-    sum_0_0 += a_0_p * b_0;
+    sum_0_0 = tw_multiply_add(a_0_p, b_0, sum_0_0);
     a_0 += a_column;
     TW_OPAQUE(a_0);
     b += b_row;

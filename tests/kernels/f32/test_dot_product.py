@@ -24,7 +24,7 @@ def test_contiguous_rows_are_not_gathered() -> None:
     whole = text[start : text.index("void product_16x1_strided(")]
     assert "tw_load_strided(a" not in whole
     assert "tw_load_strided(b" not in whole
-    assert whole.count("+= tw_load(") == 16 * (4 + 1), "four steps a trip, then one"
+    assert whole.count("tw_multiply_add(tw_load(") == 16 * (4 + 1), "four steps a trip, then one"
 
 
 def test_the_declaration_follows_from_the_dialect() -> None:

@@ -13,7 +13,7 @@ import pytest
 import scipy.special
 
 from tests.support.kernel_build import COMPILERS, EXPORT, build, command
-from tilewright.kernels import KernelSource, SourceKind
+from tilewright.kernels import KernelSource, SourceKind, dialect_for
 from tilewright.kernels.functions.double_functions import DOUBLE_FUNCTIONS
 from tilewright.kernels.helpers import texts
 
@@ -67,8 +67,11 @@ def prelude(name: str) -> str:
 def library(compiler: str, features: frozenset[str]) -> ctypes.CDLL:
     if command(compiler) is None:
         pytest.skip(f"{compiler} is missing")
-    inline = "#define TW_INLINE static inline __attribute__((always_inline, unused))\n"
-    text = inline + "".join(texts(DOUBLE_FUNCTIONS.values())) + "".join(prelude(name) for name in (*ONE, *TWO))
+    text = (
+        dialect_for("x86_64", features).prelude
+        + "".join(texts(DOUBLE_FUNCTIONS.values()))
+        + "".join(prelude(name) for name in (*ONE, *TWO))
+    )
     path = build([KernelSource(SourceKind.C, text)], features, compiler)
     assert subprocess.run(["nm", "-D", "-u", path], capture_output=True, text=True, check=True).stdout.strip() == ""
     return ctypes.CDLL(str(path))

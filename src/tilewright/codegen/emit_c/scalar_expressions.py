@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tilewright.codegen.emit_c.multiply_adds import multiply_add
 from tilewright.errors import InternalError
 from tilewright.graph.scalar import Apply, Literal, Scalar
 from tilewright.kernels.functions.vector_expressions import CONDITIONS, CONNECTIVES, VALUES
@@ -27,6 +28,9 @@ def vector_text(scalar: Scalar, leaf: Leaf, known: Mapping[Scalar, str] = Mappin
         return known[scalar]
     if not isinstance(scalar, Apply):
         return leaf(scalar)
+    fused = multiply_add(scalar, known)
+    if fused is not None:
+        return f"tw_multiply_add({', '.join(vector_text(part, leaf, known) for part in fused)})"
     if scalar.function == "where":
         condition, yes, no = scalar.operands
         chosen = (vector_text(value, leaf, known) for value in (yes, no))

@@ -12,12 +12,13 @@ from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.gathers import index_text
 from tilewright.codegen.emit_c.long_sums import BLOCK, emptied_at_end, in_blocks
 from tilewright.codegen.emit_c.lookups import lookups, place_of, position_texts
+from tilewright.codegen.emit_c.multiply_adds import multiply_add, summed_product
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
 from tilewright.errors import InternalError
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Scalar, State, subexpressions
 from tilewright.graph.scalar_functions import FUNCTIONS
-from tilewright.graph.types import Reduction
+from tilewright.graph.types import Reduction, StateVariable
 from tilewright.kernels.element_access import C_TYPES, HALVES
 from tilewright.kernels.functions.compensated_sums import compensated_sum
 from tilewright.kernels.functions.scalar_functions import WHOLE_FUNCTIONS, element_memory, scalar_functions
@@ -88,11 +89,7 @@ class _Emitter:
         """One pass over the points for every state, and, if every point is written, one to finish."""
         lines: Lines = []
         for state in reduction.states:
-            name, value = f"state_{state.name}", self.whole(self.value(state.contribution))
-            step = [
-                *self.point(state.contribution),
-                f"{name} = tw_{state.combine}_{self.loops.scalar_loop_type}({name}, {value});",
-            ]
+            name, step = f"state_{state.name}", self.state_step(state)
             lines.append(f"{self.c_type} {name} = {self.literal(state.identity, clamps=True)[0]};")
             is_long = self.loops.block_steps and state.combine == "add"
             lines += self.long_sum(name, reduced, step) if is_long else self.scope(reduced, step)
@@ -100,6 +97,18 @@ class _Emitter:
         if set(reduced) <= self.loops.operator.write.axes():
             return [*lines, *self.scope(reduced, [*self.point(reduction.finish), finished])]
         return [*lines, *self.loads(reduction.finish), finished]
+
+    def state_step(self, state: StateVariable) -> Lines:
+        """Take one point into a state."""
+        name, body = f"state_{state.name}", self.loops.operator.body
+        product = summed_product(state, body) if self.accumulator_type == REAL else None
+        if product is None:
+            value = self.whole(self.value(state.contribution))
+            combined = f"tw_{state.combine}_{self.loops.scalar_loop_type}({name}, {value})"
+            return [*self.point(state.contribution), f"{name} = {combined};"]
+        loads = self.loads(body) if state.contribution == Point() else self.point(state.contribution)
+        left, right = (self.value(factor)[0] for factor in product)
+        return [*loads, f"{name} = tw_multiply_add_float64({left}, {right}, {name});"]
 
     def long_sum(self, name: str, reduced: list[str], step: Lines) -> Lines:
         """A sum in blocks, with a compensated total."""
@@ -200,6 +209,9 @@ class _Emitter:
 
     def applied(self, scalar: Apply) -> Typed:
         """A function of values: of integers where all are and the function has such a form, else of doubles."""
+        fused = multiply_add(scalar) if self.accumulator_type == REAL else None
+        if fused is not None:
+            return f"tw_multiply_add_float64({', '.join(self.value(part)[0] for part in fused)})", REAL
         function, operands = scalar.function, [self.value(operand) for operand in scalar.operands]
         if function in CONNECTIVES:
             return CONNECTIVES[function].format(*map(_truth, operands)), TRUTH

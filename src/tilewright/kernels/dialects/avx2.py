@@ -10,6 +10,13 @@ from tilewright.kernels.dialects.vocabulary import vector_dialect
 INSTRUCTIONS = """\
 typedef tw_int tw_mask;
 #define TW_KEEP(v) __asm__("" : "+x"(v))
+#ifdef __clang__
+#define TW_MULTIPLY_ADD(a, b, c) __builtin_elementwise_fma(a, b, c)
+#else
+#define TW_MULTIPLY_ADD(a, b, c) __builtin_ia32_vfmaddps256(a, b, c)
+#endif
+TW_INLINE tw_vec tw_multiply_add(tw_vec a, tw_vec b, tw_vec c) { return TW_MULTIPLY_ADD(a, b, c); }
+TW_INLINE double tw_multiply_add_float64(double a, double b, double c) { return __builtin_fma(a, b, c); }
 TW_INLINE void tw_stream(float *p, tw_vec v) { __asm__ volatile("vmovntps %1, %0" : "=m"(*(tw_vec_unaligned *)p) : "x"(v)); }
 TW_INLINE void tw_fence(void) { __asm__ volatile("sfence" ::: "memory"); }
 TW_INLINE tw_mask tw_prefix(long n) { return (tw_int){0, 1, 2, 3, 4, 5, 6, 7} < tw_splat_int((int)n); }
@@ -46,6 +53,11 @@ TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
   tw_int half = twice >> 1;
   return p * (tw_vec)(half << 23) * (tw_vec)((twice - half) << 23);
 }
+TW_INLINE tw_vec tw_scale_add(tw_vec p, tw_vec n, tw_vec c) {
+  tw_int twice = (tw_int)(n + 12583166.0f);
+  tw_int half = twice >> 1;
+  return tw_multiply_add(p * (tw_vec)(half << 23), (tw_vec)((twice - half) << 23), c);
+}
 TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
   __asm__("vfmsub213ps %2, %1, %0" : "+x"(a) : "x"(b), "x"(ab));
   return a;
@@ -53,8 +65,8 @@ TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
 TW_INLINE tw_vec tw_inverse(tw_vec d) {
   tw_vec guess;
   __asm__("vrcpps %1, %0" : "=x"(guess) : "x"(d));
-  tw_vec wrong = 1.0f - d * guess;
-  return guess + guess * (wrong * wrong + wrong);
+  tw_vec wrong = tw_multiply_add(-d, guess, tw_splat(1.0f));
+  return tw_multiply_add(guess, tw_multiply_add(wrong, wrong, wrong), guess);
 }
 TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
   tw_int exponent = __builtin_convertvector(n, tw_int);

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from tilewright.kernels.dialects.vocabulary import vector_dialect
+from tilewright.kernels.functions.vector_functions import horner
 
 # Builtins where GCC and Clang agree on the name, one instruction of inline assembly where they do not. The table of vfixupimmps
 # has four bits for every kind of number, -inf the fifth: 3 asks for NaN, 0 for what is there.
 INSTRUCTIONS = """\
 typedef unsigned short tw_mask;
 #define TW_KEEP(v) __asm__("" : "+v"(v))
+#ifdef __clang__
+#define TW_MULTIPLY_ADD(a, b, c) __builtin_elementwise_fma(a, b, c)
+#else
+#define TW_MULTIPLY_ADD(a, b, c) __builtin_ia32_vfmaddps512_mask(a, b, c, (tw_mask)-1, 4)
+#endif
+TW_INLINE tw_vec tw_multiply_add(tw_vec a, tw_vec b, tw_vec c) { return TW_MULTIPLY_ADD(a, b, c); }
+TW_INLINE double tw_multiply_add_float64(double a, double b, double c) { return __builtin_fma(a, b, c); }
 TW_INLINE void tw_stream(float *p, tw_vec v) { __asm__ volatile("vmovntps %1, %0" : "=m"(*(tw_vec_unaligned *)p) : "v"(v)); }
 TW_INLINE void tw_fence(void) { __asm__ volatile("sfence" ::: "memory"); }
 TW_INLINE tw_mask tw_prefix(long n) { return (tw_mask)((1u << n) - 1u); }
@@ -69,6 +77,7 @@ TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
   __asm__("vscalefps %2, %1, %0" : "=v"(result) : "v"(p), "v"(n));
   return result;
 }
+TW_INLINE tw_vec tw_scale_add(tw_vec p, tw_vec n, tw_vec c) { return tw_scale(p, n) + c; }
 TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
   __asm__("vfmsub213ps %2, %1, %0" : "+v"(a) : "v"(b), "v"(ab));
   return a;
@@ -76,7 +85,7 @@ TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
 TW_INLINE tw_vec tw_inverse(tw_vec d) {
   tw_vec guess;
   __asm__("vrcp14ps %1, %0" : "=v"(guess) : "v"(d));
-  return guess + guess * (1.0f - d * guess);
+  return tw_multiply_add(guess, tw_multiply_add(-d, guess, tw_splat(1.0f)), guess);
 }
 TW_INLINE tw_vec tw_fraction(tw_vec v) {
   tw_vec result;
@@ -87,13 +96,9 @@ TW_INLINE tw_vec tw_fraction(tw_vec v) {
 
 # 2^floor(x) * 2^(x - floor(x)), where one instruction gives x - floor(x), 0 for -inf, and tw_scale takes the floor itself: two
 # steps less than EXP2_DOWN in general, and a polynomial for 0 to 1. Its largest relative error is 1.4e-7.
-EXP2_DOWN = """\
+EXP2_DOWN = f"""\
 $n = tw_fraction($x);
-$e = $n * 0.00186712993f + 0.00901703071f;
-$e = $e * $n + 0.0557999052f;
-$e = $e * $n + 0.240164489f;
-$e = $e * $n + 0.693151295f;
-$e = $e * $n + 1.0f;
+{horner("e", "n", (0.00186712993, 0.00901703071, 0.0557999052, 0.240164489, 0.693151295, 1.0))}\
 $x = tw_scale($e, $x);
 """
 

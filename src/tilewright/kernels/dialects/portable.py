@@ -49,6 +49,22 @@ typedef tw_int tw_mask;
 #else
 #define TW_KEEP(v) ((void)0)
 #endif
+#if defined(__aarch64__)
+TW_INLINE tw_vec tw_multiply_add(tw_vec a, tw_vec b, tw_vec c) {
+  __asm__("fmla %0.4s, %1.4s, %2.4s" : "+w"(c) : "w"(a), "w"(b));
+  return c;
+}
+TW_INLINE double tw_multiply_add_float64(double a, double b, double c) { return __builtin_fma(a, b, c); }
+#elif defined(__powerpc64__)
+TW_INLINE tw_vec tw_multiply_add(tw_vec a, tw_vec b, tw_vec c) {
+  __asm__("xvmaddasp %x0, %x1, %x2" : "+wa"(c) : "wa"(a), "wa"(b));
+  return c;
+}
+TW_INLINE double tw_multiply_add_float64(double a, double b, double c) { return __builtin_fma(a, b, c); }
+#else
+TW_INLINE tw_vec tw_multiply_add(tw_vec a, tw_vec b, tw_vec c) { return a * b + c; }
+TW_INLINE double tw_multiply_add_float64(double a, double b, double c) { return a * b + c; }
+#endif
 TW_INLINE void tw_stream(float *p, tw_vec v) { tw_store(p, v); }
 TW_INLINE void tw_fence(void) {}
 TW_INLINE tw_mask tw_prefix(long n) { return (tw_int){@IOTA@} < tw_splat_int((int)n); }
@@ -90,6 +106,11 @@ TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
   tw_int twice = (tw_int)(n + 12583166.0f);
   tw_int half = twice >> 1;
   return p * (tw_vec)(half << 23) * (tw_vec)((twice - half) << 23);
+}
+TW_INLINE tw_vec tw_scale_add(tw_vec p, tw_vec n, tw_vec c) {
+  tw_int twice = (tw_int)(n + 12583166.0f);
+  tw_int half = twice >> 1;
+  return tw_multiply_add(p * (tw_vec)(half << 23), (tw_vec)((twice - half) << 23), c);
 }
 TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
   tw_vec a_high = (tw_vec)((tw_int)a & -4096), b_high = (tw_vec)((tw_int)b & -4096);

@@ -1,6 +1,6 @@
 """The portable dialect in vectors of 8 lanes, for x86 with AVX: for CPUs without AVX2 or FMA, whose registers are as wide.
 
-Compiled for more features than AVX, its products and sums become multiply-adds as in the AVX2 dialect.
+Its products and sums are two instructions, whatever features it is compiled for.
 """
 
 from __future__ import annotations

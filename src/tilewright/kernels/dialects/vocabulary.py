@@ -15,7 +15,9 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
                                                     TW_LANES times, with the constant lane = 0, 1, ... in each
     tw_splat(x)  tw_iota()                          x everywhere; 0, 1, 2, ...
     tw_first(a, b, n)                               lanes < n of a, the others of b
-    + - * /                                         C operators; products and sums may be fused
+    + - * /                                         C operators, each rounded
+    tw_multiply_add(a, b, c)                        a * b + c: rounded once where the ISA can, else product and sum each
+    tw_multiply_add_float64(a, b, c)                the same of three doubles
     tw_maximum tw_minimum                           NaN where either operand is NaN
     tw_sqrt tw_abs tw_floor
     tw_exp tw_log tw_tanh tw_erf tw_sigmoid tw_silu tw_gelu tw_gelu_tanh        `vector_functions.py`: to 1e-6, relative
@@ -31,8 +33,8 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
     tw_<name>_rows(v)                               v[way] = tw_<name>(v[way]) for these functions, step by step for all ways
     TW_KEEP(v)  TW_OPAQUE(p)                        keep a vector, or a pointer, in a register (compiles to nothing)
 
-Nothing outside the lanes named is read or written. The compiler's flags must include -fno-math-errno and -ffp-contract=fast
-and must not include -ffast-math (the exponential relies on rounding).
+Nothing outside the lanes named is read or written. The compiler's flags must include -fno-math-errno and -ffp-contract=off and
+must not include -ffast-math (the exponential relies on rounding): a dialect, not a compiler, decides what is rounded.
 """
 
 from __future__ import annotations
@@ -88,10 +90,10 @@ def vector_dialect(
     lanes), tw_stream, tw_fence, tw_larger and tw_smaller (the second operand where the two are unordered), tw_size_below (the
     smaller of a limit and |v|; of NaN it or the limit), tw_nan_below (v, but NaN where x is -inf), tw_sqrt, tw_floor, tw_round
     (to nearest even, for |x| < 2^22), tw_scale (p * 2^n for integral -250 <= n <= 250, rounded once if p * 2^(n/2) is normal or
-    n is 0), tw_rest (a * b - ab, exact, where ab is a * b rounded, |a| and |b| are below 2^100 and the rest is normal),
-    tw_inverse (1 / d to 2e-7 for 1 <= d < 2^100; 1 for 1), tw_scale_down (p * 2^n for 0.5 < p < 2 and integral -125 <= n <= 0,
-    0 for n < -125 and any p, NaN if both are), TW_KEEP. With steps of its own for `exp2_down`, written as `EXP2_DOWN` is, a
-    dialect needs no tw_scale_down.
+    n is 0), tw_scale_add (p * 2^n + c), tw_multiply_add and tw_multiply_add_float64, tw_rest (a * b - ab, exact, where ab is
+    a * b rounded, |a| and |b| are below 2^100 and the rest is normal), tw_inverse (1 / d to 2e-7 for 1 <= d < 2^100; 1 for 1),
+    tw_scale_down (p * 2^n for 0.5 < p < 2 and integral -125 <= n <= 0, 0 for n < -125 and any p, NaN if both are), TW_KEEP.
+    With steps of its own for `exp2_down`, written as `EXP2_DOWN` is, a dialect needs no tw_scale_down.
     """
     lanes = vector_bits // 32
     guard = f"TW_DIALECT_{name.upper()}"

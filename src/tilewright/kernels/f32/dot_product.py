@@ -127,7 +127,8 @@ class Dots:
         """One step of K for every row, into the sum of that number."""
         yield f"      const tw_vec b_{number} = {self._load('b', 'b_row', number, count)};"
         for row in rows:
-            yield f"      sum_{row}_{number} += {self._load(f'a_{row}', 'a_column', number, count)} * b_{number};"
+            left, total = self._load(f"a_{row}", "a_column", number, count), f"sum_{row}_{number}"
+            yield f"      {total} = tw_multiply_add({left}, b_{number}, {total});"
 
     def finish(self) -> Iterator[str]:
         """Add C where asked to, and store."""

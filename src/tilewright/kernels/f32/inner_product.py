@@ -158,7 +158,7 @@ class Columns:
             yield f"      const tw_vec a_{i} = {self._left(i, count)};"
         for j in group:
             yield f"      const tw_vec b_{j}_p = {_load(f'b_{j} + p', count)};"
-            yield "      " + " ".join(f"part_{i}_{j} += a_{i} * b_{j}_p;" for i in range(self.rows))
+            yield "      " + " ".join(f"part_{i}_{j} = tw_multiply_add(a_{i}, b_{j}_p, part_{i}_{j});" for i in range(self.rows))
         if self.prefetch and count == "TW_LANES":
             yield from (f"      tw_prefetch(b_{j} + p + ahead);" for j in group)
 

@@ -297,7 +297,7 @@ class Tile:
                 yield f"    TW_KEEP(b_{j});"
         for i in range(self.rows):
             yield f"    tw_vec a_{i}_p = tw_splat({self._element(i)});"
-            yield "    " + " ".join(f"sum_{i}_{j} += a_{i}_p * b_{j};" for j in range(self.vectors))
+            yield "    " + " ".join(f"sum_{i}_{j} = tw_multiply_add(a_{i}_p, b_{j}, sum_{i}_{j});" for j in range(self.vectors))
         for i in self._pointer_rows():
             yield f"    a_{i} += a_column;"
             yield f"    TW_OPAQUE(a_{i});"

@@ -41,8 +41,7 @@ TW_INLINE tw_mask tw_is_across(tw_vec v, tw_vec w) {
 }
 TW_INLINE tw_vec tw_whole_quotient(tw_vec v, tw_vec w) {
   const tw_vec whole = tw_floor(v / w), below = whole - 1.0f;
-  tw_vec product = whole * w;
-  TW_KEEP(product);
+  const tw_vec product = whole * w;
   const tw_vec rest = (v - product) - tw_rest(whole, w, product);
   const tw_vec large = tw_where(tw_equal(w, tw_splat(0.0f)), whole, tw_where(tw_is_across(rest, w), below, whole) + (v - v));
   const tw_vec small = tw_where(tw_is_across(v, w), tw_splat(-1.0f), whole);

@@ -27,12 +27,24 @@ def horner(result: str, variable: str, coefficients: Sequence[float]) -> str:
     """The steps that evaluate a polynomial, its coefficients from the highest power down.
 
     >>> print(horner("e", "x", (0.5, 1.0, 2.0)), end="")
-    $e = $x * 0.5f + 1.0f;
-    $e = $e * $x + 2.0f;
+    $e = tw_multiply_add($x, tw_splat(0.5f), tw_splat(1.0f));
+    $e = tw_multiply_add($e, $x, tw_splat(2.0f));
     """
-    first, second, *rest = (f"{coefficient!r}f" for coefficient in coefficients)
-    lines = [f"${result} = ${variable} * {first} + {second};", *(f"${result} = ${result} * ${variable} + {c};" for c in rest)]
+    first, second, *rest = (f"tw_splat({coefficient!r}f)" for coefficient in coefficients)
+    lines = [
+        f"${result} = tw_multiply_add(${variable}, {first}, {second});",
+        *(f"${result} = tw_multiply_add(${result}, ${variable}, {coefficient});" for coefficient in rest),
+    ]
     return "".join(f"{line}\n" for line in lines)
+
+
+def plus(result: str, variable: str, factor: float) -> str:
+    """The step that adds a multiple of a variable to a result.
+
+    >>> print(plus("x", "n", -0.5), end="")
+    $x = tw_multiply_add($n, tw_splat(-0.5f), $x);
+    """
+    return f"${result} = tw_multiply_add(${variable}, tw_splat({factor!r}f), ${result});\n"
 
 
 def stretched(coefficients: Sequence[float], factor: float) -> tuple[float, ...]:
@@ -48,7 +60,7 @@ def stretched(coefficients: Sequence[float], factor: float) -> tuple[float, ...]
 EXPONENTIAL = (0.00828949921, 0.0418981761, 0.166676506, 0.499991477, 0.999999702, 1.0)
 """e^x for |x| <= ln(2)/2."""
 LN2 = (0.693145752, 1.42860677e-6)
-"""ln(2), its upper 15 bits apart: n times them is exact, fused or not, for |n| < 512."""
+"""ln(2), its upper 15 bits apart: n times them is exact, even without fused multiply-adds, for |n| < 512."""
 
 # exp(x) = 2^n * e^r with n = round(x * log2(e)) and r = x - n * ln(2), |r| <= ln(2)/2. ln(2) is split in two (Cody and Waite,
 # "Software Manual for the Elementary Functions", 1980, chapter 6): the upper part has 15 significant bits, so that n times it is
@@ -58,21 +70,15 @@ EXP = f"""\
 $x = tw_larger(tw_splat(-105.0f), $x);
 $x = tw_smaller(tw_splat(89.0f), $x);
 $n = tw_round($x * 1.44269504f);
-$x = $x - $n * {LN2[0]}f;
-$x = $x - $n * {LN2[1]}f;
-{horner("e", "x", EXPONENTIAL)}\
+{plus("x", "n", -LN2[0])}{plus("x", "n", -LN2[1])}{horner("e", "x", EXPONENTIAL)}\
 $x = tw_scale($e, $n);
 """
 
 # 2^n * 2^f with n = round(x) and f = x - n, which is exact. What is below 2^-125.5 becomes 0.
-EXP2_DOWN = """\
+EXP2_DOWN = f"""\
 $n = tw_round($x);
 $x = $x - $n;
-$e = $x * 0.00132764725f + 0.00967554096f;
-$e = $e * $x + 0.0555071309f;
-$e = $e * $x + 0.240221202f;
-$e = $e * $x + 0.693146944f;
-$e = $e * $x + 1.0f;
+{horner("e", "x", (0.00132764725, 0.00967554096, 0.0555071309, 0.240221202, 0.693146944, 1.0))}\
 $x = tw_scale_down($e, $n);
 """
 
@@ -84,8 +90,8 @@ $f = tw_where(tw_less($x, tw_splat(0x1p-126f)), $x * 0x1p25f, $x);
 $n = $n + __builtin_convertvector(((tw_int)$f - 0x3f3504f3) >> 23, tw_vec);
 $f = (tw_vec)((((tw_int)$f - 0x3f3504f3) & 0x7fffff) + 0x3f3504f3) - 1.0f;
 {horner("e", "f", (0.087015282, -0.14269144, 0.14915132, -0.1657741, 0.19963017, -0.25001341, 0.33333912, -0.5))}\
-$e = $e * ($f * $f) + $n * {LN2[1]}f;
-$e = $n * {LN2[0]}f + ($e + $f);
+$e = tw_multiply_add($e, $f * $f, $n * {LN2[1]}f);
+$e = tw_multiply_add($n, tw_splat({LN2[0]}f), $e + $f);
 $f = tw_where(tw_equal($x, tw_splat(0.0f)), tw_splat(-__builtin_inff()), tw_splat(__builtin_nanf("")));
 $f = tw_where(tw_greater($x, tw_splat(0.0f)), $e, $f);
 $x = tw_where(tw_equal($x, tw_splat(__builtin_inff())), $x, $f);
@@ -112,14 +118,12 @@ ERF = _ODD.format(
 # e^-r = 2^n * e.
 _DECAY = f"""\
 $n = tw_round($r * -1.44269504f);
-$r = $r + $n * {LN2[0]}f;
-$r = $r + $n * {LN2[1]}f;
-{horner("e", "r", stretched(EXPONENTIAL, -1.0))}\
+{plus("r", "n", LN2[0])}{plus("r", "n", LN2[1])}{horner("e", "r", stretched(EXPONENTIAL, -1.0))}\
 """
 
 # factor / (1 + 2^n * e), times the exponential where x < 0.
 _LOGISTIC = """\
-$r = tw_inverse(tw_scale($e, $n) + 1.0f);
+$r = tw_inverse(tw_scale_add($e, $n, tw_splat(1.0f)));
 $x = tw_where(tw_less($x, tw_splat(0.0f)), tw_scale({factor}$r * $e, $n), {factor}$r);
 """
 
@@ -134,19 +138,19 @@ SILU = "$r = tw_size_below(tw_splat(112.0f), $x);\n" + _DECAY + _SCALED.replace(
 # x Phi(x) = max(x, 0) - |x| Phi(-|x|), where nothing cancels, and Phi(-a) = e^(-a^2/2) g(a), g(a) = erfcx(a / sqrt(2)) / 2
 # (Abramowitz and Stegun, 7.1.13 bound it): a quotient of polynomials, minimax in relative error up to 14.6, where the result
 # has underflowed; -0.0 for max(x, 0) keeps its sign. The exponent needs a^2 to 2^-24, absolute: `tw_rest` is what its rounding
-# has lost. w becomes -2 times the rest of the exponent.
+# has lost. w becomes -2 times the rest of the exponent, and e the negative product e^(-a^2/2) g(a).
 GELU = f"""\
 $a = tw_size_below(tw_splat(16.0f), $x);
 $w = $a * $a;
 $r = tw_rest($a, $a, $w);
 $n = tw_round($w * -0.721347520f);
-$w = $w + $n * {2 * LN2[0]}f;
-$w = $w + ($n * {2 * LN2[1]}f + $r);
+{plus("w", "n", 2 * LN2[0])}{plus("r", "n", 2 * LN2[1])}\
+$w = $w + $r;
 {horner("e", "w", stretched(EXPONENTIAL, -0.5))}\
-{horner("p", "a", (1.9296731e-07, 0.014738515, 0.1093059, 0.3430792, 0.49999992))}\
+{horner("p", "a", (-1.9296731e-07, -0.014738515, -0.1093059, -0.3430792, -0.49999992))}\
 {horner("q", "a", (0.036967982, 0.27348904, 0.90277069, 1.4840347, 1.0))}\
 $e = $e * ($p * tw_inverse($q));
-$x = tw_nan_below(tw_larger(tw_splat(-0.0f), $x), $x) - tw_scale($a * $e, $n);
+$x = tw_scale_add($a * $e, $n, tw_nan_below(tw_larger(tw_splat(-0.0f), $x), $x));
 """
 
 # x sigmoid(c (k x + x^3)) with k = 1 / 0.044715 and c = 2 sqrt(2/pi) / k (Hendrycks and Gimpel, "Gaussian Error Linear Units",
@@ -159,10 +163,10 @@ $w = $a * $a;
 $v = $w + 22.375f;
 $r = ($w - ($v - 22.375f)) + (tw_rest($a, $a, $w) - 0.0111399978f);
 $p = $a * $v;
-$r = tw_rest($a, $v, $p) + $a * $r;
+$r = tw_multiply_add($a, $r, tw_rest($a, $v, $p));
 $n = tw_round($p * -0.102943239f);
-$p = $p + $n * {_GELU_TANH_LN2[0]}f;
-$p = $p + ($n * {_GELU_TANH_LN2[1]}f + $r);
+{plus("p", "n", _GELU_TANH_LN2[0])}{plus("r", "n", _GELU_TANH_LN2[1])}\
+$p = $p + $r;
 {horner("e", "p", stretched(EXPONENTIAL, -_C))}\
 """ + _SCALED.replace("@LEAST@", "-11.0")
 

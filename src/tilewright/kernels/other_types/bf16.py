@@ -17,7 +17,7 @@ TW_INLINE bf16_part bf16_left_0(tw_int a) { return (bf16_part)((tw_bf16_bits)a <
 TW_INLINE bf16_part bf16_left_1(tw_int a) { return (bf16_part)((tw_bf16_bits)a & 0xffff0000u); }
 TW_INLINE bf16_part bf16_right_0(tw_int b) { return bf16_left_0(b); }
 TW_INLINE bf16_part bf16_right_1(tw_int b) { return bf16_left_1(b); }
-TW_INLINE tw_vec bf16_add(tw_vec sum, bf16_part a, bf16_part b) { return sum + a * b; }
+TW_INLINE tw_vec bf16_add(tw_vec sum, bf16_part a, bf16_part b) { return tw_multiply_add(a, b, sum); }
 """
 BF16 = Arithmetic("bf16", ("bfloat16", "bfloat16", "float32"), 2, "tw_vec", TEXT)
 

@@ -17,11 +17,15 @@ from tilewright.kernels.helpers import Helper
 
 WINDOWS = """\
 TW_INLINE tw_vec tw_load_every_other(const float *p) {
-  return TW_SHUFFLE_TWO(tw_load(p), tw_load_part(p + TW_LANES, TW_LANES - 1), @EVEN@);
+  tw_vec even = TW_SHUFFLE_TWO(tw_load(p), tw_load_part(p + TW_LANES, TW_LANES - 1), @EVEN@);
+  TW_KEEP(even); /* GCC 12 would shuffle where the vector is used, and keep two vectors until then */
+  return even;
 }
 TW_INLINE tw_vec tw_load_every_other_part(const float *p, long n) {
   tw_vec low = tw_load_part(p, tw_min(2 * n - 1, TW_LANES));
-  return TW_SHUFFLE_TWO(low, tw_load_part(p + TW_LANES, tw_max(2 * n - 1 - TW_LANES, 0)), @EVEN@);
+  tw_vec even = TW_SHUFFLE_TWO(low, tw_load_part(p + TW_LANES, tw_max(2 * n - 1 - TW_LANES, 0)), @EVEN@);
+  TW_KEEP(even);
+  return even;
 }
 #ifdef TW_DIALECT_AVX512
 TW_INLINE tw_vec tw_load_every_other_between(const float *p, long first, long last, float otherwise) {

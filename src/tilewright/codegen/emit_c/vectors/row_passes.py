@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.long_sums import BLOCK, emptied_at_end, in_blocks
+from tilewright.codegen.emit_c.multiply_adds import summed_product
 from tilewright.codegen.emit_c.scalar_expressions import COMBINE, NAN_IGNORING, literal_text
 from tilewright.codegen.emit_c.vectors.row_expressions import hoist_division, inverses, may_lose_nan, row_values
 from tilewright.codegen.emit_c.vectors.statements import Known, Lines, VectorStatements
@@ -135,12 +136,30 @@ class RowPasses(VectorStatements):
     def state_step(self, state: StateVariable, total: str, keep: bool, part: bool, *, masked: bool) -> Lines:
         """Take one vector of points into an accumulator; `keep` stores the contribution too."""
         known = self.once_a_row(state.name, state.contribution)[1]
-        loads = [*self.point(part), *self.loads(state.contribution, part, (self.loops.operator.body,))]
-        lines = [*self.rows_to_come(state), *loads, *self.compute("contribution", state.contribution, known)]
+        product = summed_product(state, self.loops.operator.body, known)
+        if product is not None and not keep:
+            lines, grown = self.multiply_add(state, product, known, total, part)
+            taken = f"tw_first({grown}, {self.var(total)}, lanes)" if masked else grown
+            return [*self.rows_to_come(state), *lines, self.each(f"{self.var(total)} = {taken};")]
+        lines = [*self.rows_to_come(state), *self.summand(state, part), *self.compute("contribution", state.contribution, known)]
         contribution, total = self.var("contribution"), self.var(total)
         lines += [self.store(contribution, part)] if keep else []
         taken = f"tw_first({contribution}, {_identity(state)}, lanes)" if masked else contribution
         return [*lines, self.each(f"{total} = {self.combined(state).format(total, taken)};")]
+
+    def multiply_add(
+        self, state: StateVariable, product: tuple[Scalar, Scalar], known: Known, total: str, part: bool
+    ) -> tuple[Lines, str]:
+        """The factors of one vector of points, and the text that takes their product into an accumulator."""
+        lines = self.loads(self.loops.operator.body, part) if state.contribution == Point() else self.summand(state, part)
+        names = {factor: f"factor_{number}" for number, factor in enumerate(dict.fromkeys(product))}
+        lines += [line for factor, name in names.items() for line in self.compute(name, factor, known)]
+        left, right = (self.var(names[factor]) for factor in product)
+        return lines, f"tw_multiply_add({left}, {right}, {self.var(total)})"
+
+    def summand(self, state: StateVariable, part: bool) -> Lines:
+        """Load what a contribution is made of: the point, and other reads."""
+        return [*self.point(part), *self.loads(state.contribution, part, (self.loops.operator.body,))]
 
     def rows_to_come(self, state: StateVariable) -> Lines:
         """Prefetches in the last of several passes: the first one over the next rows does too little to hide where they lie."""

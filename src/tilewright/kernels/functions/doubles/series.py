@@ -7,10 +7,10 @@ from fractions import Fraction
 
 
 def series(coefficients: Iterable[Fraction], variable: str) -> str:
-    """The polynomial with these coefficients, from the constant term up, by Horner's rule.
+    """The polynomial with these coefficients, from the constant term up, by Horner's rule in multiply-adds.
 
     >>> series([Fraction(1), Fraction(1, 2)], "z")
-    '(1.0 + z * 0.5)'
+    'tw_multiply_add_float64(z, 0.5, 1.0)'
     """
     first, *lower = coefficients
-    return f"({float(first)!r} + {variable} * {series(lower, variable)})" if lower else repr(float(first))
+    return f"tw_multiply_add_float64({variable}, {series(lower, variable)}, {float(first)!r})" if lower else repr(float(first))
