@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 SILENT_S = 1.0
 """Nothing is shown before."""
 LINE_INTERVAL_S = 0.1
 RECORD_INTERVAL_S = 5.0
+ItemT = TypeVar("ItemT")
 ERASE_LINE = "\r\x1b[K"
 
 _log = logging.getLogger("tilewright.progress")
@@ -83,3 +84,14 @@ def step(activity: str, done: int, total: int) -> None:
     preparation = _current.get()
     if preparation is not None:
         preparation.show(activity, done, total)
+
+
+def counted(items: Iterable[ItemT], activity: str, total: int) -> Iterator[ItemT]:
+    """The items; each that comes is a step.
+
+    >>> list(counted("ab", "packing", 2))
+    ['a', 'b']
+    """
+    for number, item in enumerate(items, 1):
+        step(activity, number, total)
+        yield item

@@ -96,7 +96,7 @@ def prepare(artifact: Artifact, library: ctypes.CDLL, constants: Sequence[object
     if len(constants) != len(slots):
         expected = ", ".join(slot.name for slot in slots) or "none"
         raise ShapeError(f"got {len(constants)} constants, expected {len(slots)}: {expected}")
-    packed = _with_progress(_packed(artifact, library, constants, threads), len(constants))
+    packed = progress.counted(_packed(artifact, library, constants, threads), "packing constants", len(constants))
     arrays = _in_order(artifact.signature, packed)
     return Packed(arrays, (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays)))
 
@@ -121,12 +121,6 @@ def _packed(artifact: Artifact, library: ctypes.CDLL, constants: Sequence[object
 
     with ThreadPoolExecutor(threads) as pool:
         yield from pool.map(pack_constant, range(len(constants)))
-
-
-def _with_progress(packed: Iterator[dict[int, Array]], count: int) -> Iterator[dict[int, Array]]:
-    for number, arrays in enumerate(packed, 1):
-        progress.step("packing constants", number, count)
-        yield arrays
 
 
 def _in_order(signature: Signature, packed: Iterator[dict[int, Array]]) -> tuple[Array, ...]:

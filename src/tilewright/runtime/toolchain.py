@@ -21,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
-from tilewright import settings
+from tilewright import progress, settings
 from tilewright.errors import ToolchainError
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.machine.cores import usable_cores
@@ -124,7 +124,8 @@ class Toolchain:
         processes, limit_s = Processes(), settings.current().cc_timeout_s
         with ThreadPoolExecutor(usable_cores()) as pool:
             try:
-                failures = list(pool.map(lambda command: _run(processes, command, directory, limit_s), commands))
+                ends = pool.map(lambda command: _run(processes, command, directory, limit_s), commands)
+                failures = list(progress.counted(ends, "compiling", len(commands)))
             except BaseException:
                 processes.kill()  # else the pool would wait for them
                 raise
