@@ -118,6 +118,20 @@ def test_a_library_that_another_process_removed_is_built_again(cache: KernelCach
     assert len(asked) == 2
 
 
+def test_a_library_that_others_always_remove_is_kept_by_the_process(cache: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = KernelCache.get_or_build
+
+    def removed(self: KernelCache, *arguments: object) -> Path:
+        found = original(self, *arguments)  # type: ignore[arg-type]
+        if self is cache:
+            found.unlink()
+        return found
+
+    monkeypatch.setattr(KernelCache, "get_or_build", removed)
+    kernel = executable.load(dot(), threads=1, cache=cache)
+    assert kernel.path.parent == kernel_cache.private_directory(os.getpid())
+
+
 def test_a_directory_that_refuses_execution_keeps_its_libraries(cache: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
     path = executable.load(dot(), threads=1, cache=cache).path
 

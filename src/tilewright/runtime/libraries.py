@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Artifact
 from tilewright.errors import CacheError, InternalError, ToolchainError
-from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.cache import KernelCache, private_directory
 from tilewright.runtime.objects import Objects, compiler_identity
 from tilewright.runtime.toolchain import Toolchain
 
@@ -57,7 +57,10 @@ def build(artifact: Artifact, toolchain: Toolchain, cache: KernelCache, exported
 def opened(
     artifact: Artifact, toolchain: Toolchain, cache: KernelCache, exported: Sequence[str], kind: type[Library]
 ) -> tuple[Path, Library]:
-    """Build and load the library of an artifact; a stored one that is of no use is removed and built again, once."""
+    """Build and load the library of an artifact; a stored one that is of no use is removed and built again, once.
+
+    Where other processes remove what is stored before it is loaded (a small TILEWRIGHT_CACHE_SIZE), it is this process's alone.
+    """
     path = build(artifact, toolchain, cache, exported)
     try:
         return path, _loaded(path, exported, kind)
@@ -67,6 +70,12 @@ def opened(
         LOGGER.warning("%s is built again: %s", path, problem)
     cache.remove(library_key(artifact, toolchain))
     path = build(artifact, toolchain, cache, exported)
+    try:
+        return path, load(path, kind)
+    except CacheError:
+        if path.exists():
+            raise
+    path = build(artifact, toolchain, KernelCache(private_directory(os.getpid())), exported)
     return path, load(path, kind)
 
 
