@@ -31,7 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     doing = parser.add_mutually_exclusive_group(required=True)
     doing.add_argument("--against", metavar="REVISION", help="compare the working tree with this revision")
-    doing.add_argument("--write", action="store_true", help="rewrite the digests in the repository")
+    doing.add_argument("--write", action="store_true", help="rewrite the digests in the repository, or those of --only")
     doing.add_argument(
         "--collect", metavar="DIRECTORY", type=Path, help="store the record of every graph as a file (--against uses it)"
     )
@@ -42,7 +42,7 @@ def main() -> None:
     chosen = parser.parse_args()
     machines = targets.names() if chosen.machines == "all" else tuple(chosen.machines.split(","))
     if chosen.write:
-        write()
+        write(chosen.only)
     elif chosen.collect:
         collect(chosen.collect, machines[0], chosen.only)
     else:
@@ -60,10 +60,11 @@ def graphs(only: str = "") -> Iterator[tuple[str, Planned]]:
             yield from ((graph, planned) for graph, planned in named if graph.startswith(only))
 
 
-def write() -> None:
-    """Announce what all graphs are now; print which changed."""
+def write(only: str) -> None:
+    """Announce what graphs are now, all or those that begin so; print which changed."""
     before = stored.read() if stored.FILE.exists() else {}
-    found = {graph: record(planned, stored.MACHINE).line(graph, stored.MACHINE) for graph, planned in graphs()}
+    kept = before if only else {}
+    found = kept | {graph: record(planned, stored.MACHINE).line(graph, stored.MACHINE) for graph, planned in graphs(only)}
     for graph in (one for one in dict.fromkeys([*before, *found]) if before.get(one) != found.get(one)):
         print(f"{graph}: {stored.difference(before.get(graph), found.get(graph))}")
     stored.write(found)

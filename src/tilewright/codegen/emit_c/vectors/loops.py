@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
-from tilewright.codegen.emit_c.lookups import lane_stride, lookups, row_lines
+from tilewright.codegen.emit_c.lookups import gathers, kept_lines, kept_reads, lane_stride, lookups, row_lines
 from tilewright.codegen.emit_c.vectors.guarded_windows import is_guarded_window, windows
 from tilewright.codegen.emit_c.vectors.row_passes import RowPasses
 from tilewright.codegen.emit_c.vectors.statements import Lines
@@ -39,6 +39,7 @@ def vector_loop_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
         *writing(place.dtype for place in loops.places()),
         *lane_functions(loops.functions()),
         *lookups(loops.reads),
+        *gathers(kept_reads(loops).values(), lanes),
         *([windows(lanes)] if _loads_windows(loops) else []),
         *([compensated_sum("")] if loops.block_steps else []),
         *([LOADING] if transposed_axis(loops) is not None else []),
@@ -70,6 +71,9 @@ class _Emitter(RowPasses):
             around, body = self.by_rows(around, lambda row: row.row_body(reduction, lanes_are_reduced=True, part=False))
         else:
             body = self.over(vector, lambda part: self.row_body(reduction, lanes_are_reduced=False, part=part))
+        if vector is not None and kept_reads(self.loops):
+            found = kept_lines(self.loops, names.axis_offset(vector), self.address, self.first_position)
+            return ["{", *indent([*found, *self.nest(around, body)]), "}"]
         nested = self.nest(around, body)
         return ["{", *indent(nested), "}"] if nested is body and body[0] != "{" else nested
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.gathers import gather_lines
-from tilewright.codegen.emit_c.lookups import is_of_rows, lane_place, row_place
+from tilewright.codegen.emit_c.lookups import is_of_rows, kept_reads, kept_row, lane_place, places_name, row_place
 from tilewright.codegen.emit_c.scalar_expressions import literal_text, vector_text
 from tilewright.codegen.emit_c.vectors.guarded_windows import guarded_lines, is_guarded_window
 from tilewright.codegen.emit_c.vectors.row_expressions import fall, long_functions
@@ -110,8 +110,16 @@ class VectorStatements:
         if is_of_rows(operand, reads := self.loops.reads, vector := self.loops.vector_axis):
             row = row_place(operand, read, vector, self.first_position)
             return self.define(f"load_{read}", self.load_at(*row, suffix(operand.dtype), part))
+        if read in kept_reads(self.loops):
+            return self.define(f"load_{read}", self.gather(read, operand, part))
         place = lane_place(operand, reads, vector, self.address, self.position)
         return gather_lines(read, operand, "lanes" if part else "TW_LANES", self.position, place)
+
+    def gather(self, read: int, operand: Gather, part: bool) -> str:
+        """The expression that collects a vector of elements at positions that were found before."""
+        places = f"{places_name(read)} + {to_c(self.offset(self.loops.vector_axis or ''))}"
+        arguments, of = f"{kept_row(operand, self.first_position)}, {places}", suffix(operand.dtype)
+        return f"tw_gather_part{of}({arguments}, lanes)" if part else f"tw_gather{of}({arguments})"
 
     def load(self, operand: View, part: bool) -> str:
         """The expression that loads a vector through a view."""
