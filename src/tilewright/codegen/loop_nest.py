@@ -259,7 +259,7 @@ class VectorLoops:
     running: RunningStates | None = None
     inverse: View | None = None
     """Receives what every row's weights, or sums of them, are to be multiplied by."""
-    scalar_loop_type: str = ""
+    scalar_element_type: str = ""
     """The element type that is computed in, point by point in plain loops; "" for vectors of float32."""
     block_steps: int = 0
     """Steps after which what an accumulator has summed goes into a compensated total; 0 where sums are short."""

@@ -18,7 +18,7 @@ LARGEST_WHOLE = 1 << 24
 """Up to it float32 holds every whole number."""
 
 
-def scalar_loop_type(operator: Operator, tensors: Mapping[str, Tensor]) -> str:
+def scalar_element_type(operator: Operator, tensors: Mapping[str, Tensor]) -> str:
     """The type that an operator is computed in exactly, "" if it is computed in vectors of float32.
 
     Halves take two roundings from what float32 does not hold; one is right, and so these go through float64.
@@ -27,7 +27,7 @@ def scalar_loop_type(operator: Operator, tensors: Mapping[str, Tensor]) -> str:
     >>> x, y = Tensor("x", (4,), "int8"), Tensor("y", (4,), "float32")
     >>> add, _ = elementwise(body_of("square"), [x], name="f", result="z")
     >>> mixed, _ = elementwise(body_of("add"), [x, y], name="f", result="z", dtype="float32")
-    >>> scalar_loop_type(add, {"x": x}), scalar_loop_type(mixed, {"x": x, "y": y})
+    >>> scalar_element_type(add, {"x": x}), scalar_element_type(mixed, {"x": x, "y": y})
     ('int32', '')
     """
     if operator.accumulator in INTEGERS or operator.accumulator == "float64":

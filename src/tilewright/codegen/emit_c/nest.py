@@ -100,7 +100,7 @@ def node_helpers(nodes: Iterable[Node], lanes: int) -> Iterator[Helper]:
             case KernelCall():
                 yield from tile_loop_helpers(node)
             case VectorLoops():
-                yield from scalar_loop_helpers(node) if node.scalar_loop_type else vector_loop_helpers(node, lanes)
+                yield from scalar_loop_helpers(node) if node.scalar_element_type else vector_loop_helpers(node, lanes)
 
 
 def kernel_calls(nest: LoopNest) -> list[KernelCall]:
@@ -252,7 +252,7 @@ def _node(node: Node) -> list[str]:
         case KernelCall():
             return [tiles_call(node)]
         case VectorLoops():
-            return emit_scalar_loops(node) if node.scalar_loop_type else emit_vector_loops(node)
+            return emit_scalar_loops(node) if node.scalar_element_type else emit_vector_loops(node)
 
 
 def _loop(loop: BlockLoop) -> list[str]:

@@ -33,17 +33,17 @@ FLOATS = frozenset(("float32", "float64")) | HALVES
 
 
 def emit_scalar_loops(loops: VectorLoops) -> Lines:
-    """The lines of an operator with an `scalar_loop_type`."""
-    return [f"/* {loops.operator.name}: {loops.operator.kind}, in {loops.scalar_loop_type} */", *_Emitter(loops).text()]
+    """The lines of an operator that scalar loops compute."""
+    return [f"/* {loops.operator.name}: {loops.operator.kind}, in {loops.scalar_element_type} */", *_Emitter(loops).text()]
 
 
 def scalar_loop_helpers(loops: VectorLoops) -> list[Helper]:
     """The helpers that these lines call."""
     return [
-        *scalar_functions(loops.scalar_loop_type, loops.functions()),
+        *scalar_functions(loops.scalar_element_type, loops.functions()),
         *element_memory(operand.dtype for operand in (*loops.reads, loops.write)),
         *lookups(loops.reads),
-        *([compensated_sum(loops.scalar_loop_type)] if loops.block_steps else []),
+        *([compensated_sum(loops.scalar_element_type)] if loops.block_steps else []),
     ]
 
 
@@ -59,7 +59,7 @@ class _Emitter:
     @property
     def c_type(self) -> str:
         """Of the accumulator."""
-        return C_TYPES[self.loops.scalar_loop_type]
+        return C_TYPES[self.loops.scalar_element_type]
 
     def text(self) -> Lines:
         """The whole nest; the axis along which neighbours lie side by side is the innermost one."""
@@ -104,7 +104,7 @@ class _Emitter:
         product = summed_product(state, body) if self.accumulator_type == REAL else None
         if product is None:
             value = self.whole(self.value(state.contribution))
-            combined = f"tw_{state.combine}_{self.loops.scalar_loop_type}({name}, {value})"
+            combined = f"tw_{state.combine}_{self.loops.scalar_element_type}({name}, {value})"
             return [*self.point(state.contribution), f"{name} = {combined};"]
         loads = self.loads(body) if state.contribution == Point() else self.point(state.contribution)
         left, right = (self.value(factor)[0] for factor in product)
@@ -113,7 +113,7 @@ class _Emitter:
     def long_sum(self, name: str, reduced: list[str], step: Lines) -> Lines:
         """A sum in blocks, with a compensated total."""
         axis = next(axis for axis in reversed(reduced) if self.ranges[axis].size != 1)
-        emptying = [f"tw_take_in_{self.loops.scalar_loop_type}(&{name}_sum, &{name}_rest, {name});", f"{name} = 0;"]
+        emptying = [f"tw_take_in_{self.loops.scalar_element_type}(&{name}_sum, &{name}_rest, {name});", f"{name} = 0;"]
         size, steps = to_c(self.ranges[axis].size), str(self.loops.block_steps)
         blocks = in_blocks(size, steps, steps, _loop(axis, *BLOCK, step), emptying)
         loops = self.nest((remaining for remaining in reduced if remaining != axis), blocks)
@@ -147,8 +147,8 @@ class _Emitter:
 
     def converted(self, element: str, dtype: str) -> str:
         """An element of a type in that of the accumulator."""
-        if self.loops.scalar_loop_type != REAL and dtype in FLOATS:
-            return f"tw_{self.loops.scalar_loop_type}_of({element})"
+        if self.loops.scalar_element_type != REAL and dtype in FLOATS:
+            return f"tw_{self.loops.scalar_element_type}_of({element})"
         return f"({self.c_type}){element}" if dtype != "bool" else f"({element} != 0)"
 
     def store(self, value: Typed) -> str:
@@ -160,7 +160,7 @@ class _Emitter:
         """A value of the accumulator's type as an element of a type."""
         if dtype == "bool":
             return f"{value} != 0"
-        is_plain = self.loops.scalar_loop_type != REAL or dtype in ("float32", "float64")
+        is_plain = self.loops.scalar_element_type != REAL or dtype in ("float32", "float64")
         return f"({C_TYPES[dtype]})({value})" if is_plain and dtype not in HALVES else f"tw_{dtype}_of({value})"
 
     def address(self, view: View) -> str:
@@ -180,7 +180,9 @@ class _Emitter:
     def whole(self, value: Typed) -> str:
         """A value in the accumulator's type."""
         text, kind = value
-        return f"tw_{self.loops.scalar_loop_type}_of({text})" if kind == REAL and self.loops.scalar_loop_type != REAL else text
+        return (
+            f"tw_{self.loops.scalar_element_type}_of({text})" if kind == REAL and self.loops.scalar_element_type != REAL else text
+        )
 
     def value(self, scalar: Scalar) -> Typed:
         """The text of an expression."""
@@ -205,7 +207,7 @@ class _Emitter:
     @property
     def accumulator_type(self) -> str:
         """The kind of numbers of the accumulator's type."""
-        return REAL if self.loops.scalar_loop_type == REAL else WHOLE
+        return REAL if self.loops.scalar_element_type == REAL else WHOLE
 
     def applied(self, scalar: Apply) -> Typed:
         """A function of values: of integers where all are and the function has such a form, else of doubles."""
@@ -218,13 +220,13 @@ class _Emitter:
         if function == "where":
             return self.chosen(operands)
         is_real = self.accumulator_type == REAL or any(kind == REAL for _, kind in operands) or function not in WHOLE_FUNCTIONS
-        name = REAL if is_real else self.loops.scalar_loop_type
+        name = REAL if is_real else self.loops.scalar_element_type
         text = f"tw_{function}_{name}({', '.join(text for text, _ in operands)})"
         if FUNCTIONS[function].is_condition:
             return text, TRUTH
         if self.accumulator_type == REAL or not is_real:
             return text, self.accumulator_type
-        return f"tw_{self.loops.scalar_loop_type}_of({text})", WHOLE
+        return f"tw_{self.loops.scalar_element_type}_of({text})", WHOLE
 
     def chosen(self, operands: list[Typed]) -> Typed:
         """One of two values, in the accumulator's type."""
@@ -233,10 +235,10 @@ class _Emitter:
 
     def literal(self, value: float, clamps: bool = False) -> Typed:
         """A constant; `clamps` one that integers of the accumulator's type stand for by their extremes."""
-        if self.loops.scalar_loop_type == REAL:
+        if self.loops.scalar_element_type == REAL:
             return _double(value), REAL
         is_whole = clamps or (not isnan(value) and not isinf(value) and value == int(value))
-        return (_integer(self.loops.scalar_loop_type, value), WHOLE) if is_whole else (_double(value), REAL)
+        return (_integer(self.loops.scalar_element_type, value), WHOLE) if is_whole else (_double(value), REAL)
 
 
 def _loop(axis: str, start: str, end: str, body: Lines) -> Lines:

@@ -26,7 +26,7 @@ from tilewright.codegen.lower.row_reductions import correct_sums, is_cut, lower_
 from tilewright.codegen.lower.software_prefetch import with_software_prefetches
 from tilewright.codegen.lower.storage import Stored
 from tilewright.errors import InternalError, PlanningError
-from tilewright.graph.exactness import scalar_loop_type
+from tilewright.graph.exactness import scalar_element_type
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
@@ -214,7 +214,7 @@ def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[N
         return ()
     if state.plan.operator_plan(leaf.operator).roles is not None:
         return correct_sums(state, operator, scope, lower_contraction(state, operator, scope))
-    if exact := scalar_loop_type(operator, {tensor.name: tensor for tensor in state.chain.tensors}):
+    if exact := scalar_element_type(operator, {tensor.name: tensor for tensor in state.chain.tensors}):
         return _in_pieces(state, operator, scope, exact)
     guard = key_mask_of(state.chain)
     mask = guard.mask(operator.name) if guard is not None else None
@@ -235,7 +235,7 @@ def _in_pieces(state: Lowering, operator: Operator, scope: Scope, exact: str = "
     nodes: list[Node] = []
     for piece in pieces(operator):
         inside = scope_of(piece, scope)
-        loops = replace(_vector_loops(state, piece.operator, inside), scalar_loop_type=exact)
+        loops = replace(_vector_loops(state, piece.operator, inside), scalar_element_type=exact)
         changed = [inside.ranges[axis.name] for axis in operator.axes if inside.ranges[axis.name] is not scope.ranges[axis.name]]
         nodes += _guarded(all_of(*(less(0, block.size) for block in changed)), (loops,))
     return tuple(nodes)

@@ -37,7 +37,7 @@ def _adds_floats(loops: VectorLoops) -> bool:
     """Whether a reduction adds up floats. Sums of integers are exact in any order."""
     reduction = loops.operator.reduction
     adds = reduction is not None and any(state.combine == "add" for state in reduction.states)
-    return adds and loops.scalar_loop_type in ("", "float64")
+    return adds and loops.scalar_element_type in ("", "float64")
 
 
 def _by_length(loops: VectorLoops, lanes: int, sums: Sums) -> tuple[Node, ...]:
@@ -53,7 +53,7 @@ def _by_length(loops: VectorLoops, lanes: int, sums: Sums) -> tuple[Node, ...]:
 def _steps(loops: VectorLoops, lanes: int) -> tuple[Value, int | None]:
     """How many steps a sum has, and at most; None if nothing is known."""
     reduced = {axis.name for axis in loops.operator.reduction_axes()}
-    along = loops.vector_axis if not loops.scalar_loop_type else None
+    along = loops.vector_axis if not loops.scalar_element_type else None
     steps: Value = 1
     most: int | None = 1
     for axis, span in loops.box:

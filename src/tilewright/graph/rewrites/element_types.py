@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tilewright.graph.exactness import scalar_loop_type
+from tilewright.graph.exactness import scalar_element_type
 from tilewright.graph.rewrites.fusion.lossless import is_condition
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.rewrites.rename import unused
@@ -47,7 +47,7 @@ class _Conversion:
 
     def parts(self, operator: Operator) -> Iterator[Operator]:
         """An operator with the conversions before and behind it."""
-        if scalar_loop_type(operator, self.tensors):
+        if scalar_element_type(operator, self.tensors):
             yield operator
         elif operator.is_map():
             yield self.with_condition(operator)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.exactness import scalar_loop_type
+from tilewright.graph.exactness import scalar_element_type
 from tilewright.graph.types import Tensor
 from tilewright.kernels import registry
 from tilewright.plan.algorithms import widened_operands
@@ -12,7 +12,7 @@ from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
 
 def applies(problem: Problem) -> bool:
     """Whether planning can take the operator as it is: guarded products must be expanded, and short floats have a kernel."""
-    if scalar_loop_type(problem.operator, problem.tensors):
+    if scalar_element_type(problem.operator, problem.tensors):
         return True
     return problem.operator.is_contraction() and (not widened_operands.applies(problem) or _has_kernel(problem))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
-from tilewright.graph.exactness import scalar_loop_type
+from tilewright.graph.exactness import scalar_element_type
 from tilewright.graph.types import AxisKind, Chain, Operator, Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
@@ -29,7 +29,7 @@ def is_scalar_loop(chain: Chain, kernels: Iterable[MicroKernel]) -> bool:
     if len(chain.operators) > 1:
         return False
     (operator,) = chain.operators
-    is_exact = scalar_loop_type(operator, {tensor.name: tensor for tensor in chain.tensors}) != ""
+    is_exact = scalar_element_type(operator, {tensor.name: tensor for tensor in chain.tensors}) != ""
     has_kernel = operator.is_contraction() and fitting(chain, operator, contraction_roles(operator), kernels)
     return is_exact and not has_kernel
 
@@ -39,9 +39,9 @@ def why_stored(tensors: Mapping[str, Tensor], tensor: str, ends: Sequence[Operat
     dtype = tensors[tensor].dtype
     if dtype not in ("float32", "bool"):
         return CannotFuse(Barrier.ELEMENT_TYPE, dtype=dtype)
-    exact = next((operator for operator in ends if scalar_loop_type(operator, tensors)), None)
+    exact = next((operator for operator in ends if scalar_element_type(operator, tensors)), None)
     if exact is not None:
-        return CannotFuse(Barrier.EXACT_ARITHMETIC, (exact.name,), scalar_loop_type(exact, tensors))
+        return CannotFuse(Barrier.EXACT_ARITHMETIC, (exact.name,), scalar_element_type(exact, tensors))
     return None
 
 

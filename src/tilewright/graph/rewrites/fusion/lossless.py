@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tilewright.graph.conditions import constraint_of
-from tilewright.graph.exactness import HALVES, IN_FLOAT32, INTEGERS, LARGEST_WHOLE, scalar_loop_type
+from tilewright.graph.exactness import HALVES, IN_FLOAT32, INTEGERS, LARGEST_WHOLE, scalar_element_type
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Scalar, subexpressions
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import Operator, Tensor
@@ -50,7 +50,7 @@ def is_condition(body: Scalar, types: list[str]) -> bool:
 
 
 def _computed(operator: Operator, tensors: Types) -> str:
-    return scalar_loop_type(operator, tensors) or "float32"
+    return scalar_element_type(operator, tensors) or "float32"
 
 
 def _is_safe(producer: Operator, stored: str, tensors: Types) -> bool:
