@@ -19,7 +19,7 @@ LARGEST_WHOLE = 1 << 24
 
 
 def scalar_element_type(operator: Operator, tensors: Mapping[str, Tensor]) -> str:
-    """The type that an operator is computed in exactly, "" if it is computed in vectors of float32.
+    """The element type of the scalar loops that compute an operator exactly, "" if vectors of float32 compute it.
 
     Halves take two roundings from what float32 does not hold; one is right, and so these go through float64.
 

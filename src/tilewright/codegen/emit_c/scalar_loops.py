@@ -180,9 +180,8 @@ class _Emitter:
     def whole(self, value: Typed) -> str:
         """A value in the accumulator's type."""
         text, kind = value
-        return (
-            f"tw_{self.loops.scalar_element_type}_of({text})" if kind == REAL and self.loops.scalar_element_type != REAL else text
-        )
+        accumulator = self.loops.scalar_element_type
+        return f"tw_{accumulator}_of({text})" if kind == REAL and accumulator != REAL else text
 
     def value(self, scalar: Scalar) -> Typed:
         """The text of an expression."""
