@@ -52,10 +52,13 @@ class Index:
     terms: tuple[tuple[Atom, int], ...] = ()
     constant: int = 0
     _axes: frozenset[str] = field(init=False, repr=False, compare=False)
+    _is_affine: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        inner = (frozenset((atom,)) if isinstance(atom, str) else atom.dividend.axes() for atom, _ in self.terms)
-        object.__setattr__(self, "_axes", frozenset().union(*inner))
+        plain = frozenset(atom for atom, _ in self.terms if isinstance(atom, str))
+        divided = [atom.dividend.axes() for atom, _ in self.terms if not isinstance(atom, str)]
+        object.__setattr__(self, "_axes", plain.union(*divided) if divided else plain)
+        object.__setattr__(self, "_is_affine", not divided)
 
     def __add__(self, other: Index | int) -> Index:
         other = constant(other) if isinstance(other, int) else other
@@ -76,7 +79,7 @@ class Index:
 
     def is_affine(self) -> bool:
         """Whether no division or remainder is left in it."""
-        return all(isinstance(atom, str) for atom, _ in self.terms)
+        return self._is_affine
 
     def is_axis(self) -> bool:
         """Whether it is one axis and nothing else."""
@@ -84,7 +87,7 @@ class Index:
 
     def coefficient(self, name: str) -> int:
         """The factor of an axis outside divisions and remainders."""
-        return dict(self.terms).get(name, 0)
+        return next((coefficient for atom, coefficient in self.terms if atom == name), 0)
 
     def substitute(self, values: Mapping[str, Index], extents: Mapping[str, int] | None = None) -> Index:
         """Replace axes by expressions; `extents` belong to the axes of the result."""

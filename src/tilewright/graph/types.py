@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import lru_cache
 
 import numpy as np
 
@@ -60,9 +61,12 @@ class Access:
     access is real, is an error of the call.
     """
     _axes: frozenset[str] = field(init=False, repr=False, compare=False)
+    _is_affine: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        is_affine = self.guard is None and not self.lookups and all(index.is_affine() for index in self.indices)
         object.__setattr__(self, "_axes", frozenset().union(*(index.axes() for index in self.indices)))
+        object.__setattr__(self, "_is_affine", is_affine)
 
     def axes(self) -> frozenset[str]:
         """The names of the axes that it depends on."""
@@ -80,7 +84,7 @@ class Access:
 
     def is_affine(self) -> bool:
         """Whether it is unguarded and free of divisions and lookups: base plus strides times axes."""
-        return self.guard is None and not self.lookups and all(index.is_affine() for index in self.indices)
+        return self._is_affine
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,11 @@ class Operator:
     body: Scalar
     reduction: Reduction | None = None
     accumulator: str = "float32"
+    _is_contraction: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        accesses = (*self.reads, self.write)
+        object.__setattr__(self, "_is_contraction", self.is_product_sum() and all(access.is_affine() for access in accesses))
 
     def axis(self, name: str) -> Axis:
         """The axis of that name."""
@@ -159,7 +168,7 @@ class Operator:
 
     def is_contraction(self) -> bool:
         """Whether it is a sum of products of two affine reads: what a matrix micro kernel can compute."""
-        return self.is_product_sum() and all(access.is_affine() for access in (*self.reads, self.write))
+        return self._is_contraction
 
     def is_map(self) -> bool:
         """Whether it computes every written element from single elements, with no reduction."""
@@ -189,6 +198,7 @@ class Operator:
         return tuple(node.function for node in self.scalars() if isinstance(node, Apply))
 
 
+@lru_cache(maxsize=64)
 def element_bytes(dtype: str) -> int:
     """The bytes of an element in memory, of a type by its NumPy name: whole bytes, at least one.
 
@@ -294,6 +304,10 @@ class Chain:
     _by_name: Mapping[str, Operator] = field(init=False, repr=False, compare=False)
     _by_result: Mapping[str, Operator] = field(init=False, repr=False, compare=False)
     _by_operand: Mapping[str, tuple[Operator, ...]] = field(init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        """Equal for equal chains, by tensors and lengths alone: hashing every operator would take far longer."""
+        return hash((self.tensors, len(self.operators), self.constants))
 
     def __post_init__(self) -> None:
         readers: dict[str, tuple[Operator, ...]] = {}

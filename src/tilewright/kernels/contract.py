@@ -226,6 +226,10 @@ class MicroKernel:
     """Of (name, m, n, epilogue, prefetching): a translation unit with the function that `of_shape` names alone, for the linker.
     Its text depends on nothing else, so that all libraries share what is compiled of it. None where `of_shape` is."""
 
+    def __hash__(self) -> int:
+        """Equal for equal kernels: their names tell almost all apart."""
+        return hash(self.name)
+
     @property
     def accumulator(self) -> str:
         """What products and their sums are computed in."""

@@ -12,6 +12,10 @@ from tilewright.machine.description import Description
 class Machine(Description):
     """A machine as the planner sees it. All rates are those of one core."""
 
+    def __hash__(self) -> int:
+        """Equal for equal machines: of a few figures that calibrations differ in."""
+        return hash((self.name, self.cores, self.frequency_hz, self.peak_flops_per_s))
+
     @staticmethod
     def of(description: Description) -> Machine:
         """The machine with these figures."""

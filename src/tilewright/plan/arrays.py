@@ -54,7 +54,18 @@ def maximum(this: Value, that: Value) -> Value:
 
 def as_integer(value: Count) -> Count:
     """A Python integer in place of a NumPy scalar; arrays stay as they are."""
+    if isinstance(value, int):
+        return value
     return value if isinstance(value, np.ndarray) and value.ndim else int(value)
+
+
+def is_zero(count: Count) -> bool:
+    """Whether a number, or every number of an array, is zero.
+
+    >>> is_zero(0), is_zero(np.array([0, 2]))
+    (True, False)
+    """
+    return not count if isinstance(count, int) else not count.any()
 
 
 def product(counts: Iterable[Count]) -> Count:

@@ -28,10 +28,12 @@ _analyses: dict[int, ChainAnalysis] = {}
 
 def analysis_of(chain: Chain) -> ChainAnalysis:
     """The analysis of a chain, which lives as long as the chain does."""
-    key, forget = id(chain), _analyses.pop
-    if key not in _analyses:
-        _analyses[key] = ChainAnalysis(ref(chain, lambda _: forget(key, None)))
-    return _analyses[key]
+    key = id(chain)
+    found = _analyses.get(key)
+    if found is None:
+        forget = _analyses.pop
+        found = _analyses[key] = ChainAnalysis(ref(chain, lambda _: forget(key, None)))
+    return found
 
 
 def derived_once(function: Callable[Concatenate[Chain, Arguments], Result]) -> Callable[Concatenate[Chain, Arguments], Result]:
@@ -47,9 +49,10 @@ def derived_once(function: Callable[Concatenate[Chain, Arguments], Result]) -> C
     @wraps(function)
     def analysed(chain: Chain, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
         results = analysis_of(chain).results
-        key = function, arguments, tuple(named.items())
-        if key not in results:
-            results[key] = function(chain, *arguments, **named)
-        return cast(Result, results[key])
+        key = (function, arguments, tuple(named.items())) if named else (function, arguments)
+        found = results.get(key, results)
+        if found is results:
+            found = results[key] = function(chain, *arguments, **named)
+        return cast(Result, found)
 
     return analysed

@@ -13,8 +13,8 @@ from tilewright.graph.types import Operator
 from tilewright.plan.arrays import product
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.blocking import Blocking, Works
+from tilewright.plan.model.contraction import axis_stride
 from tilewright.plan.model.cost_context import CostContext, source_position
-from tilewright.plan.model.memory.traffic import axis_stride
 from tilewright.plan.model.pricing import price_blocking
 from tilewright.plan.reasons import UnreadLines
 from tilewright.plan.regions.epilogues import maps_in_tiles
@@ -74,5 +74,5 @@ def _finishes_output(context: CostContext, schedule: Schedule, operator: Operato
         return False
     loops = view_schedule(context.chain, schedule).of(operator.name).loops
     lines = context.fusion_level.line_bytes
-    pitch = held_bytes(context.chain, write.tensor) * axis_stride(context, write, context.roles[operator.name].row)
+    pitch = held_bytes(context.chain, write.tensor) * axis_stride(context.chain, write, context.roles[operator.name].row)
     return pitch % lines == 0 and all(loop.trips <= 1 for loop in loops if loop.axis not in write.axes())

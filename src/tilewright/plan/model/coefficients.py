@@ -94,6 +94,10 @@ class Coefficients:
     least_gain: float = 1.02
     """What another loop, or reading an operand in place, must gain: below it the price cannot tell them apart."""
 
+    def __hash__(self) -> int:
+        """Equal for equal coefficients: of a few that fits differ in, or that are switched off."""
+        return hash((self.arithmetic, self.visible_traffic, self.pack_cycles_per_vector, self.tile_end_cycles))
+
     def without(self, term: str) -> Coefficients:
         """With one of `TERMS` switched off: it then costs nothing. Raises `TilewrightError` for other names.
 

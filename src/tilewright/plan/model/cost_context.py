@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from tilewright.errors import InternalError
 from tilewright.graph.types import Access, Chain, Operator, element_bytes
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.description import MemoryLevel
@@ -13,6 +12,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.arrays import Count
 from tilewright.plan.element_types import computed_type, held_bytes, product_type
 from tilewright.plan.model.coefficients import Coefficients
+from tilewright.plan.model.contraction import Contraction, contractions_of
 from tilewright.plan.model.kernel_work import flops
 from tilewright.plan.model.threads import ENOUGH_BLOCKS
 from tilewright.plan.regions.epilogues import Epilogue, taken
@@ -58,52 +58,49 @@ class CostContext:
     """Of the contractions whose micro tiles apply maps in registers. These maps have no operands of their own."""
     kinds: Mapping[str, int] = field(default_factory=dict)
     """Of operators that are like others of the chain: see `equal_layers.kinds`."""
+    contractions: Mapping[str, Contraction] = field(default_factory=dict)
+    """Of every contraction: what neither a schedule nor a micro kernel changes."""
+    in_tiles: frozenset[str] = frozenset()
+    """The maps that micro tiles apply."""
+    cache_levels: tuple[MemoryLevel, ...] = field(init=False, repr=False)
+    """The levels with a size, nearest first."""
+    fusion_position: int = field(init=False, repr=False)
+    """Where among the cache levels intermediates stay: L2, or the only cache."""
+    fusion_level: MemoryLevel = field(init=False, repr=False)
+    """The level that intermediates stay in."""
+    source_position: int = field(init=False, repr=False)
+    """Where among the levels all inputs and outputs are when a call begins."""
+    capacity_bytes: int = field(init=False, repr=False)
+    """What one core may use of the fusion level."""
+    nearest_bytes: float = field(init=False, repr=False)
+    """What packed tiles may occupy of the level nearest to the core."""
+    pack_limit_bytes: int = field(init=False, repr=False)
+    """The largest packed operand that stays in the caches that one core can count on."""
+
+    def __post_init__(self) -> None:
+        levels = self.machine.levels[:-1]
+        shares = [level.usable_bytes / level.shared_by_cores for level in levels]
+        fusion = min(1, len(levels) - 1)
+        capacity = int(shares[fusion])
+        derived = {
+            "cache_levels": levels,
+            "fusion_position": fusion,
+            "fusion_level": levels[fusion],
+            "source_position": source_position(self.machine, self.compulsory_bytes),
+            "capacity_bytes": capacity,
+            "nearest_bytes": shares[0],
+            "pack_limit_bytes": max(capacity // 2, *map(int, shares[1:]), 0),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
 
     def is_in_tiles(self, operator: str) -> bool:
         """Whether the micro tiles of a contraction apply a map of this name."""
-        return any(operator in epilogue.maps for epilogue in self.epilogues.values())
+        return operator in self.in_tiles
 
     def with_sizes(self, sizes: Mapping[str, Count]) -> CostContext:
         """The context of an operator that walks so many points along every axis: more than the extent where blocks overlap."""
         return self if sizes is self.sizes else replace(self, sizes=sizes)
-
-    def read_number(self, operator: Operator, access: Access) -> int:
-        """The place of a read among the operands of its operator."""
-        for number, operand in enumerate(self.operands[operator.name]):
-            if operand.access == access and not operand.is_write:
-                return number
-        raise InternalError(f"{operator.name} has no operand {access}")
-
-    @property
-    def cache_levels(self) -> tuple[MemoryLevel, ...]:
-        """The levels with a size, nearest first."""
-        return self.machine.levels[:-1]
-
-    @property
-    def fusion_position(self) -> int:
-        """Where among the cache levels intermediates stay: L2, or the only cache."""
-        return min(1, len(self.cache_levels) - 1)
-
-    @property
-    def source_position(self) -> int:
-        """Where among the levels all inputs and outputs are when a call begins."""
-        return source_position(self.machine, self.compulsory_bytes)
-
-    @property
-    def fusion_level(self) -> MemoryLevel:
-        """The level that intermediates stay in."""
-        return self.cache_levels[self.fusion_position]
-
-    @property
-    def capacity_bytes(self) -> int:
-        """What one core may use of the fusion level."""
-        return int(self.fusion_level.usable_bytes / self.fusion_level.shared_by_cores)
-
-    @property
-    def nearest_bytes(self) -> float:
-        """What packed tiles may occupy of the level nearest to the core."""
-        nearest = self.cache_levels[0]
-        return nearest.usable_bytes / nearest.shared_by_cores
 
     def lanes(self, operator: Operator) -> int:
         """Elements of a vector in which an operator is computed."""
@@ -116,12 +113,6 @@ class CostContext:
     def packed_bytes(self, operator: str) -> int:
         """The bytes of an element of a contraction's right operand, once it is packed for its micro kernel."""
         return element_bytes(self.kernels[operator].element_types[1])
-
-    @property
-    def pack_limit_bytes(self) -> int:
-        """The largest packed operand that stays in the caches that one core can count on."""
-        farther = (int(level.usable_bytes / level.shared_by_cores) for level in self.cache_levels[1:])
-        return max(self.capacity_bytes // 2, *farther, 0)
 
 
 def context_of(
@@ -138,7 +129,9 @@ def context_of(
     arithmetic = sum(seconds_at_peak(machine, _flops_by_type(chain, roles, sizes)))
     compulsory = compulsory_bytes(chain, sizes)
     context = CostContext(chain, machine, kernels, roles, coefficients, sizes, operands, compulsory, arithmetic)
-    return replace(context, epilogues=epilogues, kinds=kinds(chain, roles, epilogues))
+    in_tiles = frozenset(name for epilogue in epilogues.values() for name in epilogue.maps)
+    alike, contractions = kinds(chain, roles, epilogues), contractions_of(chain, roles, sizes)
+    return replace(context, epilogues=epilogues, kinds=alike, contractions=contractions, in_tiles=in_tiles)
 
 
 def source_position(machine: Machine, size_bytes: int) -> int:

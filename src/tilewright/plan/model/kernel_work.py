@@ -16,7 +16,7 @@ import numpy as np
 from tilewright.graph.types import Access, Operator
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.machine.machine import Machine
-from tilewright.plan.arrays import Count, Quantity, as_integer, maximum, minimum
+from tilewright.plan.arrays import Count, Quantity, as_integer, is_zero, maximum, minimum
 from tilewright.plan.types import ContractionRoles
 
 FOLD_CYCLES = 40
@@ -43,18 +43,16 @@ class KernelWork:
 def pieces(size: Count, tile: Count, step: Count) -> Pieces:
     """How an axis is cut: blocks of `tile` (the last one shorter), each into pieces of `step` and a rest.
 
-    >>> pieces(100, 40, 16)
-    ((5, 16), (2, 8), (1, 4))
+    >>> pieces(100, 40, 16), pieces(96, 96, 16)
+    (((5, 16), (2, 8), (1, 4)), ((6, 16),))
     """
     tile = minimum(tile, size)
     blocks: Count = size // maximum(tile, 1)
     last: Count = size % maximum(tile, 1)
     number: Count = blocks * (tile // step) + last // step
-    return (
-        (as_integer(number), step),
-        (as_integer(blocks * minimum(tile % step, 1)), as_integer(tile % step)),
-        (as_integer(minimum(last % step, 1)), as_integer(last % step)),
-    )
+    rest, last_rest = tile % step, last % step
+    every = ((number, step), (blocks * minimum(rest, 1), rest), (minimum(last_rest, 1), last_rest))
+    return tuple((as_integer(number), as_integer(length)) for number, length in every if not is_zero(number))
 
 
 def _pieces_along(sizes: Mapping[str, Count], tiles: Mapping[str, Count], axis: str | None, step: Count) -> Pieces:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.kernel_work import kernel_work, useful_share
-from tilewright.plan.model.memory.traffic import bytes_into, chain_figures, footprints, kernel_tile, left_bytes, share_bytes
+from tilewright.plan.model.memory.traffic import bytes_into, chain_figures, footprints, kernel_tile, share_bytes
 from tilewright.plan.model.memory.working_set import live_bytes, working_set_bytes
 from tilewright.plan.model.operands.read_once import operands_read_once
 from tilewright.plan.regions.epilogues import maps_in_tiles
@@ -112,7 +111,8 @@ def _micro_block(context: CostContext, member: OperatorView) -> LevelPlan:
     roles, kernel = context.roles[member.operator.name], context.kernels[member.operator.name]
     block_rows, block_columns, block_depth = kernel_tile(context, member.operator, member.tiles)
     columns, rows = int(min(block_columns, kernel.columns)), int(min(block_rows, kernel.rows))
-    left, target = left_bytes(context, member.operator), held_bytes(context.chain, member.operator.write.tensor)
+    facts = context.contractions[member.operator.name]
+    left, target = facts.left_bytes, facts.target_bytes
     step = left * rows + context.packed_bytes(member.operator.name) * columns
     capacity = int(context.nearest_bytes) // target * target
     most = max((capacity - target * rows * columns) // step, 1)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tilewright.graph.types import Access, Operator
+from tilewright.graph.types import Operator
 from tilewright.plan.arrays import Count, Quantity, either, maximum, minimum
-from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.memory.traffic import axis_stride, kernel_tile
+from tilewright.plan.model.memory.traffic import kernel_tile
 
 FOLLOWED_ROWS = 16
 """Rows of a target that go on from panel to panel without a miss: 2048x4096x32 took 2.30 ms with 6 at a time, 2.57 with 342."""
@@ -27,10 +26,10 @@ def left_page_seconds(context: CostContext, operator: Operator, moved: Moved, ti
     """
     if not _comes_from_memory(context, operator):
         return 0.0
-    access = operator.reads[context.roles[operator.name].left]
-    place = context.read_number(operator, access)
+    facts = context.contractions[operator.name]
     _, _, depth = kernel_tile(context, operator, tiles)
-    pages = _pages(context, operator, access, moved[context.cache_levels[-1].name][place], depth)
+    size_bytes = moved[context.cache_levels[-1].name][facts.left]
+    pages = _pages(context, facts.left_bytes, facts.left_row_stride, size_bytes, depth)
     return pages * context.coefficients.stream_cycles / context.machine.frequency_hz
 
 
@@ -38,11 +37,12 @@ def target_page_seconds(context: CostContext, operator: Operator, moved: Moved, 
     """The same of a target: few rows are followed across column panels, of more every panel begins anew."""
     if not _comes_from_memory(context, operator):
         return 0.0
-    kernel = context.kernels[operator.name]
+    kernel, facts = context.kernels[operator.name], context.contractions[operator.name]
     place = len(context.operands[operator.name]) - 1
     rows, columns, _ = kernel_tile(context, operator, tiles)
     width = either(rows > max(kernel.rows, FOLLOWED_ROWS), minimum(columns, kernel.columns), columns)
-    pages = _pages(context, operator, operator.write, moved[context.cache_levels[-1].name][place], width)
+    size_bytes = moved[context.cache_levels[-1].name][place]
+    pages = _pages(context, facts.target_bytes, facts.target_row_stride, size_bytes, width)
     return pages * context.coefficients.page_cycles / context.machine.frequency_hz
 
 
@@ -50,8 +50,8 @@ def _comes_from_memory(context: CostContext, operator: Operator) -> bool:
     return operator.name in context.kernels and context.source_position == len(context.cache_levels)
 
 
-def _pages(context: CostContext, operator: Operator, access: Access, size_bytes: Quantity, run: Count) -> Quantity:
-    """How often another page begins where so many bytes are visited in rows of `run` elements."""
-    element, page_bytes = held_bytes(context.chain, access.tensor), context.machine.page_bytes
-    apart = min(1.0, element * axis_stride(context, access, context.roles[operator.name].row) / page_bytes)
+def _pages(context: CostContext, element: int, row_stride: int, size_bytes: Quantity, run: Count) -> Quantity:
+    """How often another page begins where so many bytes are visited in rows of `run` elements, `row_stride` elements apart."""
+    page_bytes = context.machine.page_bytes
+    apart = min(1.0, element * row_stride / page_bytes)
     return size_bytes / (element * run) * maximum(apart, element * run / page_bytes)

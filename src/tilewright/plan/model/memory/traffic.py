@@ -10,15 +10,14 @@ L1 it is an operand like any other, unless all of what is live fits there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
-from math import gcd, prod
+from math import gcd
 
-from tilewright.graph.types import Access, Operator, planned_extent
+from tilewright.graph.types import Operator
 from tilewright.machine.description import MemoryLevel
 from tilewright.plan.arrays import Condition, Count, either, maximum, minimum
-from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost_context import CostContext, Operand
 from tilewright.plan.model.memory.movement import tile_visits
 from tilewright.plan.model.memory.working_set import live_bytes
@@ -112,8 +111,7 @@ def _overflowing(
     context: CostContext, operator: Operator, block: Footprints, moved: Mapping[str, tuple[Count, ...]]
 ) -> dict[str, tuple[Count, ...]]:
     """A right operand in place whose tile overflows its sets of the fusion level comes from behind it whenever it enters L1."""
-    access = operator.reads[context.roles[operator.name].right]
-    number = context.read_number(operator, access)
+    number = context.contractions[operator.name].right
     fusion, nearest = context.fusion_level, context.cache_levels[0]
     tile_bytes = context.operands[operator.name][number].element_bytes * block.tile[number]
     spread = tile_bytes * set_conflict(context, operator, fusion)
@@ -129,8 +127,9 @@ def set_conflict(context: CostContext, operator: Operator, level: MemoryLevel) -
     A row of a panel covers some consecutive sets, and rows start at every `gcd(sets, stride in lines)`-th set.
     """
     roles, kernel = context.roles[operator.name], context.kernels[operator.name]
-    element = right_bytes(context, operator)
-    stride_bytes = element * row_stride(context, operator)
+    facts = context.contractions[operator.name]
+    element = facts.right_bytes
+    stride_bytes = element * facts.row_stride
     row_lines = -(-kernel.columns * element // level.line_bytes)
     if roles.depth is None or stride_bytes % level.line_bytes:
         return 1.0
@@ -185,7 +184,7 @@ def _moved(operand: Operand, swept: Count, loops: Sequence[LoopView]) -> Count:
 def _outside(loops: Sequence[LoopView], held: tuple[Condition, ...]) -> tuple[LoopView, ...]:
     """The loops, where those inside a block that the cache holds have one trip."""
     last = len(held) - 1
-    return tuple(replace(loop, trips=either(held[min(i, last)], 1, loop.trips)) for i, loop in enumerate(loops))
+    return tuple(LoopView(loop.axis, either(held[min(i, last)], 1, loop.trips), loop.node) for i, loop in enumerate(loops))
 
 
 def _into_nearest(
@@ -214,33 +213,9 @@ def _kernel_loops(context: CostContext, view: OperatorView, block: Footprints, c
     panel = context.packed_bytes(view.operator.name) * depth * kernel.columns * conflict
     tiles = zip(context.operands[view.operator.name], block.tile, strict=True)
     all_fits = sum(operand.element_bytes * tile for operand, tile in tiles) * conflict <= usable
-    rows_fit = left_bytes(context, view.operator) * rows * depth + panel <= usable
+    rows_fit = context.contractions[view.operator.name].left_bytes * rows * depth + panel <= usable
     panel_fits = panel <= usable
     named = [(axis, all_fits, view.tiles[axis]) for axis in roles.outer]
     named += [(roles.column or "", all_fits, -(-columns // kernel.columns))]
     named += [(roles.row or "", rows_fit, -(-rows // kernel.rows)), (roles.depth or "", panel_fits, depth)]
     return tuple(LoopView(axis, either(fits, 1, trips), -1) for axis, fits, trips in named if axis)
-
-
-def left_bytes(context: CostContext, contraction: Operator) -> int:
-    """The bytes of an element of the left operand, as it lies while the chain runs."""
-    return held_bytes(context.chain, contraction.reads[context.roles[contraction.name].left].tensor)
-
-
-def right_bytes(context: CostContext, contraction: Operator) -> int:
-    """The bytes of an element of the right operand, before it is packed."""
-    return held_bytes(context.chain, contraction.reads[context.roles[contraction.name].right].tensor)
-
-
-def row_stride(context: CostContext, operator: Operator) -> int:
-    """Elements between neighbours along the depth in the right operand, row-major at planned sizes."""
-    roles = context.roles[operator.name]
-    return axis_stride(context, operator.reads[roles.right], roles.depth)
-
-
-def axis_stride(context: CostContext, access: Access, axis: str | None) -> int:
-    """Elements between neighbours along an axis, row-major at planned sizes; 0 along none."""
-    tensor = context.chain.tensor(access.tensor)
-    extents = [planned_extent(extent) for extent in tensor.shape]
-    strides = (index.coefficient(axis or "") * prod(extents[position + 1 :]) for position, index in enumerate(access.indices))
-    return sum(strides)

@@ -9,20 +9,18 @@ and `search.inner_loops` compare both. A constant is packed ahead, as a whole an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
 
 import numpy as np
 
-from tilewright.graph.types import Access, Chain, Operator
+from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import DEPTH
 from tilewright.machine.machine import Machine
 from tilewright.plan.arrays import Count, Quantity, either, maximum, minimum
-from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost_context import CostContext, Operand, compulsory_bytes, source_position
 from tilewright.plan.model.kernel_work import pieces
-from tilewright.plan.model.memory.traffic import ChainFigures, Footprints, kernel_tile, right_bytes, row_stride
+from tilewright.plan.model.memory.traffic import ChainFigures, Footprints, kernel_tile
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import LoopView, OperatorView
 from tilewright.plan.regions.trip_counts import planned_sizes
@@ -41,19 +39,20 @@ def may_pack(context: CostContext, operator: Operator) -> bool:
         return True
     if context.kernels[operator.name].lanes_along == DEPTH:
         return False
-    is_panel = row_stride(context, operator) <= context.kernels[operator.name].columns
-    return not (has_unit_columns(context, operator) and (_right(context, operator).is_intermediate or is_panel))
+    facts = context.contractions[operator.name]
+    is_panel = facts.row_stride <= context.kernels[operator.name].columns
+    return not (facts.has_unit_columns and (_right(context, operator).is_intermediate or is_panel))
 
 
 def may_stay(context: CostContext, operator: Operator) -> bool:
     """Whether the micro kernel can read a right operand in place, instead of packed."""
     has_rows = may_pack(context, operator) and context.kernels[operator.name].interleave == 1
-    return has_rows and has_unit_columns(context, operator)
+    return has_rows and context.contractions[operator.name].has_unit_columns
 
 
 def may_pack_ahead(context: CostContext, operator: Operator) -> bool:
     """Whether a right operand can be packed ahead: a constant, as a whole."""
-    return may_pack(context, operator) and _is_copied_once(context.chain, _right(context, operator).access)
+    return may_pack(context, operator) and context.contractions[operator.name].is_copied_once
 
 
 def packs_ahead(context: CostContext, view: OperatorView) -> bool:
@@ -64,15 +63,6 @@ def packs_ahead(context: CostContext, view: OperatorView) -> bool:
 def packs_now(context: CostContext, view: OperatorView, *, packed: bool) -> bool:
     """Whether a call packs a right operand itself; `packed` says that it is packed if it can be."""
     return packed and may_pack(context, view.operator) and not packs_ahead(context, view)
-
-
-@derived_once
-def _is_copied_once(chain: Chain, access: Access) -> bool:
-    """Whether an access reads a constant, of extents that are known, no element at two points."""
-    axes, sizes = sorted(access.axes()), planned_sizes(chain)
-    if access.tensor not in chain.constants or not all(isinstance(chain.extents[axis], int) for axis in axes):
-        return False
-    return int(distinct_elements(access, sizes)) == prod(sizes[axis] for axis in axes)
 
 
 def in_place_seconds(context: CostContext, operator: Operator, tiles: Mapping[str, Count], calls: Quantity) -> Quantity:
@@ -91,7 +81,7 @@ def least_packing_seconds(
     """The least that a right operand costs: packed ahead, packed once, or read in place."""
     if not may_pack(context, operator) or may_pack_ahead(context, operator):
         return 0.0
-    swept = block.swept[context.operands[operator.name].index(_right(context, operator))]
+    swept = block.swept[context.contractions[operator.name].right]
     once = swept * _seconds_per_element(context, operator)
     return minimum(once, in_place_seconds(context, operator, tiles, calls)) if may_stay(context, operator) else once
 
@@ -124,13 +114,6 @@ def streams_ahead(chain: Chain, operator: Operator, roles: ContractionRoles, mac
     return access.tensor in chain.constants and size_bytes > machine.levels[min(1, len(machine.levels) - 2)].size_bytes // 2
 
 
-def has_unit_columns(context: CostContext, operator: Operator) -> bool:
-    """Whether the columns of the right operand lie side by side."""
-    roles = context.roles[operator.name]
-    indices = _right(context, operator).access.indices
-    return roles.column is not None and bool(indices) and indices[-1].coefficient(roles.column) == 1
-
-
 def packing_seconds(context: CostContext, around: ChainFigures, view: OperatorView, block: Footprints) -> Quantity:
     """The time to pack an operator's right operand at the best place, 0 if no call packs it; tiles may be arrays."""
     if not may_pack(context, view.operator) or packs_ahead(context, view):
@@ -159,7 +142,7 @@ def _places(context: CostContext, around: ChainFigures, view: OperatorView, bloc
     Further in more is copied, so that the best place is the outermost at which a cache holds what is packed.
     """
     operand, loops = _right(context, view.operator), view.running()
-    copied = block.swept[context.operands[view.operator.name].index(operand)]
+    copied = block.swept[context.contractions[view.operator.name].right]
     first = _first_place(context, around, view)
     for depth in range(len(loops) + 1):
         if depth and loops[depth - 1].axis not in operand.axes:
@@ -181,13 +164,12 @@ def _leading(loops: Sequence[LoopView], axes: frozenset[str]) -> int:
 
 
 def _right(context: CostContext, operator: Operator) -> Operand:
-    access = operator.reads[context.roles[operator.name].right]
-    return context.operands[operator.name][context.read_number(operator, access)]
+    return context.operands[operator.name][context.contractions[operator.name].right]
 
 
 def _seconds_per_element(context: CostContext, operator: Operator) -> float:
     coefficients = context.coefficients
-    contiguous = has_unit_columns(context, operator)
+    contiguous = context.contractions[operator.name].has_unit_columns
     cycles = coefficients.pack_cycles_per_vector if contiguous else coefficients.transpose_cycles_per_vector
     vectors = cycles * context.packed_bytes(operator.name) * 8 / context.machine.vector_bits / context.machine.frequency_hz
     pages = _page_share(context, operator) / context.kernels[operator.name].columns if contiguous else 0.0
@@ -206,7 +188,8 @@ def _calls_per_panel(context: CostContext, operator: Operator, rows: Count) -> Q
 
 def _page_share(context: CostContext, operator: Operator) -> float:
     """The share of the right operand's rows that lie on another page than the row before, beyond that of a packed panel."""
-    apart = right_bytes(context, operator) * row_stride(context, operator)
+    facts = context.contractions[operator.name]
+    apart = facts.right_bytes * facts.row_stride
     packed = context.packed_bytes(operator.name) * context.kernels[operator.name].columns
     return max(0.0, min(1.0, apart / context.machine.page_bytes) - packed / context.machine.page_bytes)
 

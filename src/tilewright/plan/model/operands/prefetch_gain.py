@@ -18,9 +18,8 @@ import numpy as np
 from tilewright.graph.types import Operator, element_bytes
 from tilewright.kernels.contract import MicroKernel, OperandRole
 from tilewright.plan.arrays import Count, Quantity
-from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.memory.traffic import axis_stride, kernel_tile, right_bytes
+from tilewright.plan.model.memory.traffic import kernel_tile
 from tilewright.plan.model.operands.packing_cost import packs_ahead, packs_now
 from tilewright.plan.model.operands.read_once import FEW_ROWS
 from tilewright.plan.regions.loop_views import OperatorView
@@ -124,20 +123,18 @@ def _near(context: CostContext, operator: Operator, operand: OperandRole) -> flo
 
     Of the target, and of the columns of a right operand where the kernel reads those.
     """
-    roles = context.roles[operator.name]
+    roles, facts = context.roles[operator.name], context.contractions[operator.name]
     apart = 0
     if operand is OperandRole.TARGET:
-        apart = held_bytes(context.chain, operator.write.tensor) * axis_stride(context, operator.write, roles.row)
+        apart = facts.target_bytes * facts.target_row_stride
     elif operand is OperandRole.RIGHT and context.kernels[operator.name].right_by_columns:
-        apart = right_bytes(context, operator) * (int(np.max(context.sizes[roles.depth])) if roles.depth is not None else 1)
+        apart = facts.right_bytes * (int(np.max(context.sizes[roles.depth])) if roles.depth is not None else 1)
     return max(0.0, 1.0 - apart / context.machine.page_bytes)
 
 
 def _place(context: CostContext, operator: Operator, operand: OperandRole) -> int:
     """The number of an operand among `context.operands` of its operator."""
-    roles = context.roles[operator.name]
-    operands = context.operands[operator.name]
     if operand is OperandRole.TARGET:
-        return len(operands) - 1
-    access = operator.reads[roles.left if operand is OperandRole.LEFT else roles.right]
-    return context.read_number(operator, access)
+        return len(context.operands[operator.name]) - 1
+    facts = context.contractions[operator.name]
+    return facts.left if operand is OperandRole.LEFT else facts.right

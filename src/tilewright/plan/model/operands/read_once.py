@@ -10,7 +10,7 @@ from tilewright.graph.types import Access, Operator
 from tilewright.kernels.registry import prefetches_panels
 from tilewright.plan.arrays import Condition, Count, Quantity, either, maximum
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.memory.traffic import Footprints, left_bytes, right_bytes, row_stride
+from tilewright.plan.model.memory.traffic import Footprints
 from tilewright.plan.model.operands.packing_cost import may_pack_ahead
 from tilewright.plan.regions.loop_views import ChainView
 
@@ -47,7 +47,7 @@ def _is_sliced(context: CostContext, operator: Operator, rows: int) -> bool:
     """Whether panels are packed ahead and read in slices, while the cache holds all rows of the left operand."""
     depth = context.roles[operator.name].depth
     steps = int(np.max(context.sizes[depth])) if depth is not None else 1
-    fits = rows * steps * left_bytes(context, operator) <= context.capacity_bytes
+    fits = rows * steps * context.contractions[operator.name].left_bytes <= context.capacity_bytes
     return fits and may_pack_ahead(context, operator) and prefetches_panels(context.kernels[operator.name])
 
 
@@ -71,8 +71,8 @@ def run_seconds(context: CostContext, operator: Operator, block: Footprints, til
     access = operand_read_once(context, operator)
     if access is None or context.source_position < len(context.cache_levels) or context.kernels[operator.name].right_by_columns:
         return 0.0
-    place = context.read_number(operator, access)
-    columns, stride = tiles[context.roles[operator.name].column or ""], row_stride(context, operator)
-    apart = stride * right_bytes(context, operator) / context.machine.page_bytes
-    pages = block.swept[place] / maximum(columns, 1) * min(1.0, apart)
+    facts = context.contractions[operator.name]
+    columns, stride = tiles[context.roles[operator.name].column or ""], facts.row_stride
+    apart = stride * facts.right_bytes / context.machine.page_bytes
+    pages = block.swept[facts.right] / maximum(columns, 1) * min(1.0, apart)
     return either(columns < stride, pages, 0) * context.coefficients.run_cycles / context.machine.frequency_hz
