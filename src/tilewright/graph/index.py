@@ -102,6 +102,10 @@ class Index:
                     result = result + mod(dividend.substitute(values, extents), divisor, extents) * coefficient
         return result
 
+    def renamed(self, names: Mapping[str, str]) -> Index:
+        """The same expression of axes with other names, no two of which are the same."""
+        return _build({_renamed_atom(atom, names): coefficient for atom, coefficient in self.terms}, self.constant)
+
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         """The value for integers or integer arrays in place of the axes."""
         result: Any = self.constant
@@ -198,8 +202,23 @@ def _lifted(dividend: Index, divisor: int, extents: Mapping[str, int]) -> tuple[
     return inner + turns * divisor, turns
 
 
+def _renamed_atom(atom: Atom, names: Mapping[str, str]) -> Atom:
+    match atom:
+        case str():
+            return names[atom]
+        case FloorDiv(dividend, divisor):
+            return FloorDiv(dividend.renamed(names), divisor)
+        case Mod(dividend, divisor):
+            return Mod(dividend.renamed(names), divisor)
+
+
 def _build(sums: Mapping[Atom, int], offset: int) -> Index:
-    return Index(tuple(sorted(((a, c) for a, c in sums.items() if c), key=lambda term: str(term[0]))), offset)
+    terms = [(atom, coefficient) for atom, coefficient in sums.items() if coefficient]
+    return Index(tuple(sorted(terms, key=_text_of_atom) if len(terms) > 1 else terms), offset)
+
+
+def _text_of_atom(term: tuple[Atom, int]) -> str:
+    return str(term[0])
 
 
 def _split(dividend: Index, divisor: int) -> tuple[Index, Index]:

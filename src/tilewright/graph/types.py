@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 
@@ -80,7 +80,7 @@ class Access:
     def mapped(self, change: Callable[[Index], Index]) -> Access:
         """The access with every index changed, those of its guard included."""
         guard = self.guard and Guard(tuple(map(change, self.guard.constraints)), self.guard.otherwise)
-        return replace(self, indices=tuple(map(change, self.indices)), guard=guard)
+        return Access(self.tensor, tuple(map(change, self.indices)), guard, self.lookups)
 
     def is_affine(self) -> bool:
         """Whether it is unguarded and free of divisions and lookups: base plus strides times axes."""

@@ -263,6 +263,11 @@ class MicroKernel:
         )
         return shape == other_shape
 
+    def differs_in_prefetches(self, other: MicroKernel) -> bool:
+        """Whether both compute the same tile equally fast, with the same epilogues: they differ in what they prefetch only."""
+        mine, theirs = ((kernel.peak_share, kernel.shares_accumulators, kernel.emit_with is None) for kernel in (self, other))
+        return self.same_tile(other) and mine == theirs
+
     def signature(self, name: str, epilogue: Epilogue | None = None, *, prefetching: bool = False) -> str:
         """The C signature of the function called `name`, with an epilogue or without.
 

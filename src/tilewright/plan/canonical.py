@@ -94,4 +94,4 @@ def _renamed_operator(operator: Operator, names: Names) -> Operator:
 
 
 def _renamed_access(access: Access, names: Names) -> Access:
-    return replace(access, tensor=names.tensors[access.tensor])
+    return Access(names.tensors[access.tensor], access.indices, access.guard, access.lookups)

@@ -9,7 +9,6 @@ from functools import lru_cache
 
 from tilewright.errors import PlanningError
 from tilewright.graph.index import Index
-from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import AxisValue, Scalar, rewrite
 from tilewright.graph.types import Access, Axis, Chain, Graph, Operator, Reduction
 from tilewright.plan.chain_analysis import derived_once
@@ -70,7 +69,8 @@ def equal_axes(chain: Chain, tensor: str) -> frozenset[str]:
 def tensor_axes(access: Access) -> tuple[str, ...]:
     """The axes of an access in the order of its dimensions, each once; of a dimension those of long steps first.
 
-    >>> tensor_axes(Access("y", (axis_index("n"), axis_index("inner") + axis_index("outer") * 8)))
+    >>> from tilewright.graph.index import axis
+    >>> tensor_axes(Access("y", (axis("n"), axis("inner") + axis("outer") * 8)))
     ('n', 'outer', 'inner')
     """
     return tuple(dict.fromkeys(name for index in access.indices for name in _by_steps(index)))
@@ -175,12 +175,11 @@ def with_axes(operator: Operator, new: Mapping[str, str]) -> Operator:
     """An operator whose axes have other names."""
     if all(new[axis.name] == axis.name for axis in operator.axes):
         return operator
-    values = {axis.name: axis_index(new[axis.name]) for axis in operator.axes}
     return replace(
         operator,
         axes=tuple(Axis(new[axis.name], axis.extent, axis.kind) for axis in operator.axes),
-        reads=tuple(access.mapped(lambda index: index.substitute(values)) for access in operator.reads),
-        write=operator.write.mapped(lambda index: index.substitute(values)),
+        reads=tuple(access.mapped(lambda index: index.renamed(new)) for access in operator.reads),
+        write=operator.write.mapped(lambda index: index.renamed(new)),
         body=_rename_scalar(operator.body, new),
         reduction=_rename_reduction(operator.reduction, new),
     )

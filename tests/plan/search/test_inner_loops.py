@@ -54,7 +54,8 @@ def moved(case: CostContext, outer: Schedule, inner: Schedule | None = None) -> 
     totals: dict[str, dict[str, int]] = {}
     for one, cut in zip(view.operators, inside, strict=True):
         block = footprints(case, one.operator, one.tiles)
-        for level, sizes in bytes_into(case, around, one, block, inner=cut).items():
+        inner_block = (cut, footprints(case, one.operator, cut.tiles)) if cut else None
+        for level, sizes in bytes_into(case, around, one, block, inner=inner_block).items():
             for operand, size_bytes in zip(case.operands[one.operator.name], sizes, strict=True):
                 if not operand.is_intermediate:
                     here = totals.setdefault(level, {})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tilewright.graph.types import Operator
 from tilewright.kernels.contract import MicroKernel
-from tilewright.plan.model.blocking import Blocking, Works, views_of, works
-from tilewright.plan.model.cost import seconds
+from tilewright.plan.model.blocking import Blocking, Works, movings, views_of
+from tilewright.plan.model.cost import Moving, Work, nothing, seconds, work_of
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.reasons import Defeat, LossReason, OtherKernel
 from tilewright.plan.types import Rejected
@@ -25,7 +26,8 @@ class PrefetchChoice:
 def choose_prefetches(plain: CostContext, blocking: Blocking, available: tuple[MicroKernel, ...]) -> PrefetchChoice:
     """Kernels of the same tiles that prefetch, wherever they gain `least_gain` over those of a context."""
     views = views_of(plain, blocking)
-    done = tuple(works(plain, blocking, views=views))
+    known = tuple(movings(plain, blocking, views))
+    done = _works(plain, known)
     plain_s = _operator_seconds(plain, done)
     best: dict[str, tuple[MicroKernel, float]] = {}
     for prefetch in sorted({kernel.prefetch for kernel in available if kernel.prefetch}):
@@ -33,7 +35,9 @@ def choose_prefetches(plain: CostContext, blocking: Blocking, available: tuple[M
         if not changed:
             continue
         prefetching = _with_kernels(plain, changed)
-        prefetching_s = _operator_seconds(prefetching, works(prefetching, blocking, changed, views))
+        moved = known if _move_alike(plain, changed) else tuple(movings(prefetching, blocking, views))
+        asking = [(operator, moving) for operator, moving in moved if operator.name in changed]
+        prefetching_s = _operator_seconds(prefetching, _works(prefetching, asking))
         for name, kernel in changed.items():
             if name not in best or prefetching_s[name] < best[name][1]:
                 best[name] = kernel, prefetching_s[name]
@@ -43,7 +47,25 @@ def choose_prefetches(plain: CostContext, blocking: Blocking, available: tuple[M
     if not chosen:
         return PrefetchChoice(plain, done, rejected)
     context = _with_kernels(plain, chosen)
-    return PrefetchChoice(context, tuple(works(context, blocking, views=views)), rejected)
+    moved = known if _move_alike(plain, chosen) else tuple(movings(context, blocking, views))
+    return PrefetchChoice(context, _works(context, moved), rejected)
+
+
+def _move_alike(context: CostContext, kernels: Mapping[str, MicroKernel]) -> bool:
+    """Whether operators move the same with other micro kernels."""
+    return all(kernel.differs_in_prefetches(context.kernels[name]) for name, kernel in kernels.items())
+
+
+def _works(context: CostContext, moved: Sequence[tuple[Operator, Moving | None]]) -> tuple[tuple[Operator, Work], ...]:
+    """The work of operators with the micro kernels of a context; equal layers, which move the same, are priced once."""
+    known: dict[Hashable, Work] = {}
+    found = []
+    for operator, moving in moved:
+        key = id(moving), context.kernels.get(operator.name)
+        if key not in known:
+            known[key] = nothing(context) if moving is None else work_of(moving, context.kernels)
+        found.append((operator, known[key]))
+    return tuple(found)
 
 
 def _with_kernels(context: CostContext, kernels: Mapping[str, MicroKernel]) -> CostContext:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tilewright.graph.types import Operator
 from tilewright.plan.model.candidate import Candidate
-from tilewright.plan.model.cost import Work, operator_work
+from tilewright.plan.model.cost import Moving, Work, moving_of, nothing, passing_of, work_of
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.likeness import likeness
 from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures
@@ -46,18 +46,22 @@ def views_of(context: CostContext, blocking: Blocking) -> BlockingViews:
     return BlockingViews(outer, view_schedule(context.chain, blocking.schedule), chain_figures(context, outer))
 
 
-def works(
-    context: CostContext, blocking: Blocking, only: Collection[str] | None = None, views: BlockingViews | None = None
-) -> Iterator[tuple[Operator, Work]]:
-    """What every operator of a blocking costs, or each of those named; `views` as `views_of` says, where that is known."""
-    known = views or views_of(context, blocking)
-    done: dict[Hashable, Work] = {}
-    for member, inner in zip(known.outer.operators, known.whole.operators, strict=True):
+def works(context: CostContext, blocking: Blocking) -> Iterator[tuple[Operator, Work]]:
+    """What every operator of a blocking costs."""
+    known = views_of(context, blocking)
+    for operator, moving in movings(context, blocking, known):
+        yield operator, work_of(moving) if moving is not None else nothing(context)
+
+
+def movings(context: CostContext, blocking: Blocking, views: BlockingViews) -> Iterator[tuple[Operator, Moving | None]]:
+    """What every operator of a blocking does without prefetches, equal layers the same; None of maps in micro tiles."""
+    done: dict[Hashable, Moving | None] = {}
+    for member, inner in zip(views.outer.operators, views.whole.operators, strict=True):
         name = member.operator.name
-        if only is not None and name not in only:
-            continue
         cut, conflict = inner if len(inner.loops) > len(member.loops) else None, blocking.conflicts.get(name)
-        key = likeness(context, member), likeness(context, inner), conflict, known.around.shared_loops[name]
+        key = likeness(context, member), likeness(context, inner), conflict, views.around.shared_loops[name]
         if key not in done:
-            done[key] = operator_work(context, known.around, member, inner=cut, conflict=conflict)
+            done[key] = (
+                None if context.is_in_tiles(name) else moving_of(passing_of(context, views.around, member, inner=cut), conflict)
+            )
         yield member.operator, done[key]

@@ -7,7 +7,7 @@ traffic stays visible, packing, block and call overheads. All of it is for one c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tilewright.graph.types import Chain, Operator
@@ -83,6 +83,41 @@ def arithmetic_work(context: CostContext, operator: Operator, tiles: Mapping[str
     return KernelWork(attained(context, kernel) * work.seconds, work.calls)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Passing:
+    """What an operator does whether its right operand is packed or not, and prefetched or not; every figure may be an array."""
+
+    context: CostContext
+    """With the points that the operator walks along every axis."""
+    around: ChainFigures
+    view: OperatorView
+    inner: OperatorView | None
+    """Its view with the loops that cut its blocks for L1."""
+    block: Block
+    nearest: Block
+    """The block around the micro kernel."""
+    guarded: GuardedWork
+    calls: Quantity
+    arithmetic_s: Quantity
+    functions_s: Quantity
+    overhead_s: Quantity
+    line_buffer_s: Quantity
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moving:
+    """The work of an operator without prefetches, and what prefetches follow from."""
+
+    passing: Passing
+    moved: Mapping[str, tuple[Quantity, ...]]
+    """Bytes of every operand into each cache level."""
+    packing_s: Quantity
+    """Packing and pages."""
+    pages_s: Mapping[OperandRole, Quantity]
+    is_packed: bool
+    """Whether the right operand is packed if it can be."""
+
+
 def operator_work(
     context: CostContext,
     around: ChainFigures,
@@ -98,10 +133,31 @@ def operator_work(
     its right operand is read in place; None that it is packed if it has to be.
     """
     if context.is_in_tiles(view.operator.name):
-        return Work(0.0, 0.0, 0.0, 0.0, {level.name: 0 for level in context.cache_levels})
+        return nothing(context)
+    return work_of(moving_of(passing_of(context, around, view, block, inner), conflict))
+
+
+def nothing(context: CostContext) -> Work:
+    """The work of a map that micro tiles apply."""
+    return Work(0.0, 0.0, 0.0, 0.0, {level.name: 0 for level in context.cache_levels})
+
+
+def passing_of(
+    context: CostContext,
+    around: ChainFigures,
+    view: OperatorView,
+    block: Block | None = None,
+    inner: OperatorView | None = None,
+    nearest: Block | None = None,
+) -> Passing:
+    """What an operator that has operands does, however these are packed and prefetched.
+
+    Arguments are those of `operator_work`; `nearest` is the block of the `inner` tiles, where that is known.
+    """
     context = context.with_sizes(view.computed_sizes(context.sizes))
     block = block or measure(context, view.operator, view.tiles)
-    nearest = block if inner is None else measure(context, view.operator, inner.tiles)
+    if nearest is None:
+        nearest = block if inner is None else measure(context, view.operator, inner.tiles)
     running = view.running() if inner is None else inner.running()
     operator_axes = axis_names((view.operator,))
     repeats: Quantity = product(loop.trips for loop in running if loop.axis not in operator_axes)
@@ -111,25 +167,52 @@ def operator_work(
     guarded = guarded_work(context, view, shared_count)
     repeats = repeats * guarded.computed
     calls = nearest.calls * repeats
-    overhead = (calls * coefficients.tile_end_cycles + runs * coefficients.block_cycles) / hz
-    if conflict is None:
-        packing = packing_seconds(context, around, view, block.footprints)
-    else:
-        in_place = in_place_seconds(context, view.operator, nearest.tiles, calls)
-        packing = in_place + run_seconds(context, view.operator, block.footprints, view.tiles)
+    overhead_s = (calls * coefficients.tile_end_cycles + runs * coefficients.block_cycles) / hz
     functions = _vector_seconds(context, view, block, guarded, shared_count)
-    unmasked = bytes_into(context, around, view, block.footprints, inner=inner, conflict=conflict or 1.0)
-    moved = _guarded_traffic(context, view.operator, unmasked, guarded)
-    traffic = {level: sum(sizes) for level, sizes in moved.items()}
-    left_pages = left_page_seconds(context, view.operator, moved, nearest.tiles)
-    pages = {OperandRole.LEFT: left_pages, OperandRole.RIGHT: 0.0 if conflict is None else packing}
-    prefetching = prefetch_seconds(context, view, moved, nearest.tiles, calls, packed=conflict is None, pages_s=pages)
-    stores_s = stream_seconds(context, view, moved, in_place=conflict is not None)
-    packing = packing + left_pages + target_page_seconds(context, view.operator, moved, nearest.tiles)
     line_buffered = view.line_buffered * coefficients.pass_cycles_per_vector
     line_buffer_s = line_buffered * context.vectors_per_element(view.operator) / hz
     arithmetic_s, functions_s = nearest.arithmetic_s * repeats, functions * repeats
-    return Work(arithmetic_s, functions_s, packing, overhead, traffic, prefetching, stores_s, line_buffer_s)
+    return Passing(
+        context, around, view, inner, block, nearest, guarded, calls, arithmetic_s, functions_s, overhead_s, line_buffer_s
+    )
+
+
+def moving_of(passing: Passing, conflict: float | None = None) -> Moving:
+    """What moves, and its packing and pages; `conflict` as of `operator_work`."""
+    context, view, nearest = passing.context, passing.view, passing.nearest
+    operator, footprint = view.operator, passing.block.footprints
+    if conflict is None:
+        packing = packing_seconds(context, passing.around, view, footprint)
+    else:
+        in_place = in_place_seconds(context, operator, nearest.tiles, passing.calls)
+        packing = in_place + run_seconds(context, operator, footprint, view.tiles)
+    inner = (passing.inner, nearest.footprints) if passing.inner is not None else None
+    unmasked = bytes_into(context, passing.around, view, footprint, inner=inner, conflict=conflict or 1.0)
+    moved = _guarded_traffic(context, operator, unmasked, passing.guarded)
+    left_pages = left_page_seconds(context, operator, moved, nearest.tiles)
+    pages = {OperandRole.LEFT: left_pages, OperandRole.RIGHT: 0.0 if conflict is None else packing}
+    packing_s = packing + left_pages + target_page_seconds(context, operator, moved, nearest.tiles)
+    return Moving(passing, moved, packing_s, pages, conflict is None)
+
+
+def work_of(moving: Moving, kernels: Mapping[str, MicroKernel] | None = None) -> Work:
+    """The work of an operator, prefetches included: those of other `kernels` that `MicroKernel.differs_in_prefetches` only."""
+    passing, moved = moving.passing, moving.moved
+    context, view = passing.context, passing.view
+    context = context if kernels is None else replace(context, kernels=kernels)
+    prefetch_s = prefetch_seconds(
+        context, view, moved, passing.nearest.tiles, passing.calls, packed=moving.is_packed, pages_s=moving.pages_s
+    )
+    return Work(
+        passing.arithmetic_s,
+        passing.functions_s,
+        moving.packing_s,
+        passing.overhead_s,
+        {level: sum(sizes) for level, sizes in moved.items()},
+        prefetch_s,
+        stream_seconds(context, view, moved, in_place=not moving.is_packed),
+        passing.line_buffer_s,
+    )
 
 
 def _vector_seconds(context: CostContext, view: OperatorView, block: Block, guarded: GuardedWork, shared_count: int) -> Quantity:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -55,9 +56,48 @@ def pieces(size: Count, tile: Count, step: Count) -> Pieces:
     return tuple((as_integer(number), as_integer(length)) for number, length in every if not is_zero(number))
 
 
-def _pieces_along(sizes: Mapping[str, Count], tiles: Mapping[str, Count], axis: str | None, step: Count) -> Pieces:
-    """The pieces of an axis; a single piece for an axis that the contraction lacks."""
-    return pieces(sizes[axis], tiles[axis], step) if axis is not None else ((1, 1),)
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The extent of an axis, or of several together, and the blocks that it is cut into."""
+
+    size: Count
+    tile: Count
+
+    def pieces(self, step: Count) -> Pieces:
+        """See `pieces`."""
+        return pieces(self.size, self.tile, step)
+
+    def blocks(self) -> Count:
+        """How many blocks there are."""
+        return -(-self.size // maximum(self.tile, 1))
+
+    def is_plain(self) -> bool:
+        """Whether both are plain values."""
+        return isinstance(self.size, int) and isinstance(self.tile, int)
+
+
+POINT = Cut(1, 1)
+"""An axis that a contraction lacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extents:
+    """All that the work of a micro kernel on a contraction follows from, besides the kernel."""
+
+    rows: Cut | None
+    columns: Cut | None
+    depth: Cut | None
+    outer: Count
+    """Points of all other axes."""
+    crossing: float = 0.0
+    """See `crossing_share`."""
+    has_unit_left: bool = True
+    """Whether neighbours along the depth lie side by side in the left operand; in the right one."""
+    has_unit_right: bool = True
+
+    def is_plain(self) -> bool:
+        """Whether all of them are plain values."""
+        return isinstance(self.outer, int) and all(cut is None or cut.is_plain() for cut in (self.rows, self.columns, self.depth))
 
 
 def kernel_work(
@@ -69,29 +109,44 @@ def kernel_work(
     tiles: Mapping[str, Count],
 ) -> KernelWork:
     """Seconds and calls for one full pass over the contraction when its axes are cut into these tiles (arrays allowed)."""
+    rows, columns, depth = (Cut(sizes[axis], tiles[axis]) if axis else None for axis in (roles.row, roles.column, roles.depth))
+    outer: Count = 1
+    for axis in roles.outer:
+        outer = outer * sizes[axis]
+    left, right = operator.reads[roles.left], operator.reads[roles.right]
     if kernel.lanes_along == DEPTH:
-        return _dot_work(operator, roles, kernel, machine, sizes, tiles)
+        has_unit = (is_contiguous(access, roles.depth, sizes) for access in (left, right))
+        extents = Extents(rows, columns, depth, outer, 0.0, *has_unit)
+    else:
+        extents = Extents(rows, columns, depth, outer, crossing_share(right, roles.column, kernel, machine, sizes))
+    return (_work_of_one if extents.is_plain() else _work)(kernel, machine, extents)
 
+
+@lru_cache(maxsize=4096)
+def _work_of_one(kernel: MicroKernel, machine: Machine, extents: Extents) -> KernelWork:
+    """As `_work`, of plain values: layers of a network ask for the same again and again."""
+    return _work(kernel, machine, extents)
+
+
+def _work(kernel: MicroKernel, machine: Machine, extents: Extents) -> KernelWork:
+    if kernel.lanes_along == DEPTH:
+        return (_inner_work if kernel.right_by_columns else _dot_work)(kernel, machine, extents)
     full = _step_cycles(machine, kernel.rows, kernel.columns // kernel.lanes)
-    crossing = CROSSING_CYCLES * crossing_share(operator.reads[roles.right], roles.column, kernel, machine, sizes)
+    crossing = CROSSING_CYCLES * extents.crossing
     steps: Quantity = 0
     calls: Quantity = 0
     added: Count = 0
-    for column_count, columns in _pieces_along(sizes, tiles, roles.column, kernel.columns):
+    for column_count, columns in (extents.columns or POINT).pieces(kernel.columns if extents.columns else 1):
         vectors = maximum(-(-columns // kernel.lanes), 1)
-        for row_count, rows in _pieces_along(sizes, tiles, roles.row, _rows_for(kernel, vectors)):
+        for row_count, rows in (extents.rows or POINT).pieces(_rows_for(kernel, vectors) if extents.rows else 1):
             count = row_count * column_count
             steps = steps + count * (_step_cycles(machine, rows, vectors) + crossing * vectors) / full
             calls = calls + count
             added = added + count * rows * vectors
-    depth: Count = sizes[roles.depth] if roles.depth is not None else 1
-    depth_blocks = -(-depth // maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
-    outer: Count = 1
-    for axis in roles.outer:
-        outer = outer * sizes[axis]
+    depth, depth_blocks = (extents.depth.size, extents.depth.blocks()) if extents.depth else (1, 1)
     step_seconds = 2 * kernel.rows * kernel.columns / kernel.attainable(machine)
     adding_s = added * (depth_blocks - 1) / (machine.loads_per_cycle * machine.frequency_hz)
-    return KernelWork((steps * depth * step_seconds + adding_s) * outer, calls * depth_blocks * outer)
+    return KernelWork((steps * depth * step_seconds + adding_s) * extents.outer, calls * depth_blocks * extents.outer)
 
 
 def crossing_share(
@@ -112,67 +167,48 @@ def _rows_for(kernel: MicroKernel, vectors: Count) -> Count:
     return kernel.rows * (kernel.columns // kernel.lanes) // vectors if kernel.shares_accumulators else kernel.rows
 
 
-def _dot_work(
-    operator: Operator,
-    roles: ContractionRoles,
-    kernel: MicroKernel,
-    machine: Machine,
-    sizes: Mapping[str, Count],
-    tiles: Mapping[str, Count],
-) -> KernelWork:
+def _dot_work(kernel: MicroKernel, machine: Machine, extents: Extents) -> KernelWork:
     """As `kernel_work`, where lanes run along the depth: every column is a tile of its own.
 
     Strided operands are gathered: a load and an insertion for each element.
     """
-    if kernel.right_by_columns:
-        return _inner_work(operator, roles, kernel, machine, sizes, tiles)
-    depths = _pieces_along(sizes, tiles, roles.depth, kernel.lanes)
-    vectors = sum(number * -(-length // kernel.lanes) for number, length in depths)
-    blocks = -(-sizes[roles.depth] // maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
-    gathered = [read for read in (roles.left, roles.right) if not is_contiguous(operator.reads[read], roles.depth, sizes)]
-    slower = 2 * kernel.lanes if gathered else 1
-    outer: Count = 1
-    for axis in (*roles.outer, *filter(None, [roles.column])):
-        outer = outer * sizes[axis]
+    vectors, blocks = _vectors_along_depth(kernel, extents)
+    slower = 1 if extents.has_unit_left and extents.has_unit_right else 2 * kernel.lanes
+    outer = extents.outer * extents.columns.size if extents.columns else extents.outer
     cycles: Quantity = 0
     calls: Quantity = 0
-    for number, rows in _pieces_along(sizes, tiles, roles.row, kernel.rows):
+    for number, rows in (extents.rows or POINT).pieces(kernel.rows if extents.rows else 1):
         step = _step_cycles(machine, rows, 1) * slower
         cycles = cycles + number * (vectors * step + blocks * FOLD_CYCLES)
         calls = calls + number
     return KernelWork(cycles * (outer / machine.frequency_hz), calls * blocks * outer)
 
 
-def _inner_work(
-    operator: Operator,
-    roles: ContractionRoles,
-    kernel: MicroKernel,
-    machine: Machine,
-    sizes: Mapping[str, Count],
-    tiles: Mapping[str, Count],
-) -> KernelWork:
+def _inner_work(kernel: MicroKernel, machine: Machine, extents: Extents) -> KernelWork:
     """As `kernel_work`, of a kernel whose lanes run along the depth of several columns: sums are folded row by row.
 
     Rows of A that are not contiguous are gathered, for every group of columns anew.
     """
-    gathering = 1 if is_contiguous(operator.reads[roles.left], roles.depth, sizes) else 2 * kernel.lanes
-    depths = _pieces_along(sizes, tiles, roles.depth, kernel.lanes)
-    vectors = sum(number * -(-length // kernel.lanes) for number, length in depths)
-    blocks = -(-sizes[roles.depth] // maximum(tiles[roles.depth], 1)) if roles.depth is not None else 1
-    columns = _pieces_along(sizes, tiles, roles.column, kernel.columns)
+    gathering = 1 if extents.has_unit_left else 2 * kernel.lanes
+    vectors, blocks = _vectors_along_depth(kernel, extents)
+    columns = (extents.columns or POINT).pieces(kernel.columns if extents.columns else 1)
     column_tiles = sum(number * minimum(length, 1) for number, length in columns)
-    outer: Count = 1
-    for axis in roles.outer:
-        outer = outer * sizes[axis]
     cycles: Quantity = 0
     calls: Quantity = 0
-    for number, rows in _pieces_along(sizes, tiles, roles.row, kernel.rows):
+    for number, rows in (extents.rows or POINT).pieces(kernel.rows if extents.rows else 1):
         loads = kernel.columns + rows * kernel.rows * gathering
         step = maximum(rows * kernel.columns / machine.fma_per_cycle, loads / machine.loads_per_cycle)
         cycles = cycles + number * (vectors * step + blocks * rows * FOLD_CYCLES)
         calls = calls + number
-    every = column_tiles * outer
+    every = column_tiles * extents.outer
     return KernelWork(cycles * every / machine.frequency_hz, calls * blocks * every)
+
+
+def _vectors_along_depth(kernel: MicroKernel, extents: Extents) -> tuple[Count, Count]:
+    """Vectors of a row of A, and blocks of the depth."""
+    depths = (extents.depth or POINT).pieces(kernel.lanes if extents.depth else 1)
+    vectors: Count = sum(number * -(-length // kernel.lanes) for number, length in depths)
+    return vectors, extents.depth.blocks() if extents.depth else 1
 
 
 def is_contiguous(access: Access, axis: str | None, sizes: Mapping[str, Count]) -> bool:

@@ -49,7 +49,8 @@ def movements_by_level(context: CostContext, blocking: Blocking) -> tuple[Moveme
     for member, inner in zip(view.operators, view_schedule(context.chain, blocking.schedule).operators, strict=True):
         block = footprints(context.with_sizes(member.computed_sizes(context.sizes)), member.operator, member.tiles)
         conflict = blocking.conflicts.get(member.operator.name, 1.0)
-        cut = inner if len(inner.loops) > len(member.loops) else None
+        is_cut = len(inner.loops) > len(member.loops)
+        cut = (inner, footprints(context, member.operator, inner.tiles)) if is_cut else None
         moved = bytes_into(context, around, member, block, inner=cut, conflict=conflict)
         for level, sizes in moved.items():
             for operand, size_bytes in zip(context.operands[member.operator.name], sizes, strict=True):

@@ -20,7 +20,7 @@ from tilewright.plan.counts import Counted, count_elements
 from tilewright.plan.decisions.packing import with_packs
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
-from tilewright.plan.model.cost import Work, operator_work, seconds
+from tilewright.plan.model.cost import Block, Passing, Work, moving_of, nothing, operator_work, passing_of, seconds, work_of
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.likeness import axes_of_like, likeness
 from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, footprints, set_conflict
@@ -107,15 +107,18 @@ def _decisions(context: CostContext, around: ChainFigures, view: ChainView) -> d
 def _decide(context: CostContext, around: ChainFigures, member: OperatorView) -> _Decision:
     """Pack or read in place, then the loops for L1."""
     least_gain = context.coefficients.least_gain
-    work = operator_work(context, around, member)
+    if context.is_in_tiles(member.operator.name):
+        return _Decision((), None, float(seconds(context, nothing(context))))
+    passing = passing_of(context, around, member)
+    work = work_of(moving_of(passing))
     best = _Decision((), None, float(seconds(context, work)))
     if may_stay(context, member.operator) and best.seconds > (best.seconds - work.packing_s) * least_gain:
         conflict = set_conflict(context, member.operator, context.cache_levels[0])
-        in_place = operator_work(context, around, member, conflict=conflict)
+        in_place = work_of(moving_of(passing, conflict))
         if float(seconds(context, in_place)) * least_gain < best.seconds:
             work, best = in_place, _Decision((), conflict, float(seconds(context, in_place)))
     if member.operator.name in context.kernels and _least(context, work) * least_gain < best.seconds:
-        return _with_loops(context, around, member, best)
+        return _with_loops(passing, best)
     return best
 
 
@@ -125,18 +128,22 @@ def _least(context: CostContext, work: Work) -> float:
     return float(seconds(context, replace(work, traffic_bytes=traffic)))
 
 
-def _with_loops(context: CostContext, around: ChainFigures, member: OperatorView, best: _Decision) -> _Decision:
-    """The best loops inside an operator's block, if there are any worth it."""
+def _with_loops(whole: Passing, best: _Decision) -> _Decision:
+    """The best loops inside an operator's block, if there are any worth it, given what it does without."""
+    context, around, member = whole.context, whole.around, whole.view
     roles = context.roles[member.operator.name]
     choices = {
         axis: _inner_tiles(context, axis, int(member.tiles[axis])) for axis in (roles.row, roles.column, roles.depth) if axis
     }
     axes = [axis for axis, tiles in choices.items() if len(tiles) > 1]
     tiles = broadcast(axes, choices)
+    nearest: Block | None = None
     volumes = prod(tiles.values(), start=np.ones(tuple(len(choices[axis]) for axis in axes)))
     for order in permutations(axes):
         inner = _inside(member, [(axis, tiles[axis]) for axis in order])
-        prices = seconds(context, operator_work(context, around, member, inner=inner, conflict=best.conflict))
+        passing = passing_of(context, around, member, whole.block, inner, nearest)
+        nearest = passing.nearest  # of the same tiles in every order
+        prices = seconds(context, work_of(moving_of(passing, best.conflict)))
         prices = np.broadcast_to(prices, volumes.shape)
         count_elements(Counted.CANDIDATES, prices)
         index = best_index(prices, volumes, context.coefficients.equal_within)

@@ -21,7 +21,7 @@ from tilewright.plan.arrays import Condition, Count, Quantity, expanded
 from tilewright.plan.counts import Counted, count, count_elements
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.candidate import Candidate
-from tilewright.plan.model.cost import Block, measure, operator_work, seconds
+from tilewright.plan.model.cost import Block, measure, moving_of, nothing, passing_of, seconds, work_of
 from tilewright.plan.model.likeness import axes_of_like, likeness
 from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, set_conflict
 from tilewright.plan.model.memory.working_set import live_bytes
@@ -302,12 +302,15 @@ class OuterLoops:
     def _price(self, around: ChainFigures, view: OperatorView, block: Block) -> Quantity:
         """The price with the right operand packed, or read in place where that gains enough."""
         context, least_gain = self.context, self.context.coefficients.least_gain
-        packed = operator_work(context, around, view, block)
+        if context.is_in_tiles(view.operator.name):
+            return seconds(context, nothing(context))
+        passing = passing_of(context, around, view, block)
+        packed = work_of(moving_of(passing))
         price = seconds(context, packed)
         if not may_stay(context, view.operator) or np.all((price - packed.packing_s) * least_gain >= price):
             return price
         conflict = set_conflict(context, view.operator, context.cache_levels[0])
-        in_place = seconds(context, operator_work(context, around, view, block, conflict=conflict))
+        in_place = seconds(context, work_of(moving_of(passing, conflict)))
         return np.where(in_place * least_gain < price, in_place, price)
 
     def _best_inner(self, options: Sequence[_Option], elsewhere: Count, rereads: bool) -> _Choice:

@@ -84,13 +84,13 @@ def bytes_into(
     view: OperatorView,
     block: Footprints,
     *,
-    inner: OperatorView | None = None,
+    inner: tuple[OperatorView, Footprints] | None = None,
     conflict: float = 1.0,
 ) -> dict[str, tuple[Count, ...]]:
     """Bytes of every operand that one operator moves into each cache level, by level.
 
-    `inner` is the view with the loops that cut the block for L1 as well. `conflict` is how many times its size a panel of
-    the right operand occupies in L1.
+    `inner` is the view with the loops that cut the block for L1 as well, and its footprints. `conflict` is how many times its
+    size a panel of the right operand occupies in L1.
     """
     operands = context.operands[view.operator.name]
     moved: dict[str, tuple[Count, ...]] = {}
@@ -98,8 +98,7 @@ def bytes_into(
         if position == context.fusion_position:
             moved[level.name] = _outer(operands, block.swept, view.running())
         elif position == 0:
-            nearest = inner or view
-            inner_block = block if inner is None else footprints(context, view.operator, nearest.tiles)
+            nearest, inner_block = inner or (view, block)
             moved[level.name] = _into_nearest(context, around, nearest, inner_block, conflict)
         else:
             loops = _outside(view.running(), around.held[level.name])
