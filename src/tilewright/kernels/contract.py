@@ -40,7 +40,7 @@ through a C function of this type (the ABI, `matrix_abi`; `TA`, `TB`, `TC` are t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 
@@ -254,14 +254,14 @@ class MicroKernel:
 
     def same_tile(self, other: MicroKernel) -> bool:
         """Whether both compute the same tile with the same vectors: such kernels can stand in for each other in a plan."""
-        shape, other_shape = (
-            (
-                *(kernel.element_types, kernel.accumulator, kernel.interleave, kernel.reduction_loops),
-                *(kernel.rows, kernel.columns, kernel.vector_bits, kernel.lanes_along, kernel.right_by_columns),
-            )
-            for kernel in (self, other)
+        return self.tile() == other.tile()
+
+    def tile(self) -> Hashable:
+        """Equal for kernels that `same_tile` finds alike."""
+        return (
+            *(self.rows, self.columns, self.vector_bits, self.lanes_along, self.right_by_columns),
+            *(self.element_types, self.accumulator, self.interleave, self.reduction_loops),
         )
-        return shape == other_shape
 
     def differs_in_prefetches(self, other: MicroKernel) -> bool:
         """Whether both compute the same tile equally fast, with the same epilogues: they differ in what they prefetch only."""

@@ -6,7 +6,7 @@ Arrays broadcast against each other: each choice that a family leaves open has a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +74,16 @@ def product(counts: Iterable[Count]) -> Count:
     for count in counts:
         total = total * count
     return total
+
+
+def spread(figures: Value, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """The figures as an array of this shape, which they broadcast to; an array that has it stays itself.
+
+    >>> spread(3, (2,)).tolist()
+    [3, 3]
+    """
+    array = np.asarray(figures)
+    return array if array.shape == shape else np.broadcast_to(array, shape)
 
 
 def expanded(count: Value, more: int) -> Value:

@@ -118,9 +118,8 @@ def choose_kernel(
             where=operator.name,
             hint="register one with tilewright.kernels.registry.register",
         )
-    kernels = tuple(
-        kernel for kernel in kernels if not (kernel.prefetch and any(_does_without(candidate, kernel) for candidate in kernels))
-    )
+    plain_tiles = {kernel.tile() for kernel in kernels if not kernel.prefetch}
+    kernels = tuple(kernel for kernel in kernels if not (kernel.prefetch and kernel.tile() in plain_tiles))
     if is_streamed and roles.row is not None and sizes[roles.row] > 1:
         kernels = tuple(filter(prefetches_panels, kernels)) or kernels
     kernels = (
@@ -150,7 +149,3 @@ def _first(works: Sequence[KernelWork], seconds: Sequence[float], reading_s: flo
 
 def _takes_all_rows(kernel: MicroKernel, roles: ContractionRoles, sizes: Mapping[str, int]) -> bool:
     return roles.row is None or sizes[roles.row] <= kernel.rows
-
-
-def _does_without(plain: MicroKernel, prefetching: MicroKernel) -> bool:
-    return not plain.prefetch and plain.same_tile(prefetching)

@@ -15,18 +15,18 @@ from math import prod
 import numpy as np
 
 from tilewright.graph.types import Operator
-from tilewright.plan.arrays import Count
+from tilewright.plan.arrays import Count, spread
 from tilewright.plan.counts import Counted, count_elements
 from tilewright.plan.decisions.packing import with_packs
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
-from tilewright.plan.model.cost import Block, Passing, Work, moving_of, nothing, operator_work, passing_of, seconds, work_of
+from tilewright.plan.model.cost import Block, Passing, Work, moving_of, nothing, passing_of, seconds, work_of
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.likeness import axes_of_like, likeness
 from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, footprints, set_conflict
 from tilewright.plan.model.operands.packing_cost import may_pack, may_stay, pack_depth, packs_ahead
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
-from tilewright.plan.schedule import Compute, Loop, Node
+from tilewright.plan.schedule import Compute, Loop, Node, Schedule
 from tilewright.plan.space.schedule_space import axis_multiple
 from tilewright.plan.space.tile_sizes import best_index, broadcast, candidates
 
@@ -39,19 +39,32 @@ InnerLoops = tuple[tuple[str, int], ...]
 
 def refine(context: CostContext, found: Sequence[Candidate]) -> Blocking:
     """The best of the first few candidates when each is refined; the earlier of plans that cost about the same."""
-    winner = found[0]
+    winner, least_gain = found[0], context.coefficients.least_gain
     rivals = [c for c in found[1:] if not c.is_bound]
     rivals = [c for c in rivals if c.used_bytes <= winner.used_bytes or c.used_bytes <= context.capacity_bytes]
     rivals = [c for c in rivals if c.blocks >= winner.blocks][: BEAM - 1]
-    best = _refined(context, winner)
-    for candidate in rivals:
-        if _on_cores(candidate, _floor(context, candidate)) * context.coefficients.least_gain < _on_cores(
-            best.candidate, best.seconds
-        ):
-            refined = _refined(context, candidate)
-            if _on_cores(candidate, refined.seconds) * context.coefficients.least_gain < _on_cores(best.candidate, best.seconds):
+    best = _refined(context, _unrefined(context, winner))
+    for rival in rivals:
+        unrefined = _unrefined(context, rival)
+        if _on_cores(rival, _floor(context, unrefined)) * least_gain < _on_cores(best.candidate, best.seconds):
+            refined = _refined(context, unrefined)
+            if _on_cores(rival, refined.seconds) * least_gain < _on_cores(best.candidate, best.seconds):
                 best = refined
     return best
+
+
+@dataclass(frozen=True, slots=True)
+class _Unrefined:
+    """A candidate before it is refined: its loops, and what every operator does under them with operands packed."""
+
+    candidate: Candidate
+    schedule: Schedule
+    view: ChainView
+    around: ChainFigures
+    kinds: Mapping[str, Hashable]
+    """Of operators: equal for equal layers."""
+    works: Mapping[Hashable, tuple[Passing | None, Work]]
+    """By kind; maps that micro tiles apply have no passing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +74,24 @@ class _Decision:
     seconds: float
 
 
-def _refined(context: CostContext, candidate: Candidate) -> Blocking:
-    outer = candidate.schedule(context)
-    view = view_schedule(context.chain, outer)
+def _unrefined(context: CostContext, candidate: Candidate) -> _Unrefined:
+    schedule = candidate.schedule(context)
+    view = view_schedule(context.chain, schedule)
     around = chain_figures(context, view)
-    decisions = _decisions(context, around, view)
+    kinds: dict[str, Hashable] = {}
+    works: dict[Hashable, tuple[Passing | None, Work]] = {}
+    for member in view.operators:
+        name = member.operator.name
+        kinds[name] = kind = likeness(context, member), around.shared_loops[name]
+        if kind not in works:
+            passing = None if context.is_in_tiles(name) else passing_of(context, around, member)
+            works[kind] = passing, nothing(context) if passing is None else work_of(moving_of(passing))
+    return _Unrefined(candidate, schedule, view, around, kinds, works)
+
+
+def _refined(context: CostContext, unrefined: _Unrefined) -> Blocking:
+    outer, view, around = unrefined.schedule, unrefined.view, unrefined.around
+    decisions = _decisions(context, unrefined)
     inner = {name: decision.inner for name, decision in decisions.items() if decision.inner}
     conflicts = {name: decision.conflict for name, decision in decisions.items() if decision.conflict is not None}
     schedule = replace(outer, body=_with_inner(outer.body, inner)) if inner else outer
@@ -85,39 +111,39 @@ def _refined(context: CostContext, candidate: Candidate) -> Blocking:
         if may_pack(context, member.operator) and member.operator.name not in (*conflicts, *ahead)
     }
     total = sum(decision.seconds for decision in decisions.values())
-    return Blocking(candidate, outer, with_packs(context, schedule, depths, ahead), conflicts, total)
+    return Blocking(unrefined.candidate, outer, with_packs(context, schedule, depths, ahead), conflicts, total)
 
 
-def _decisions(context: CostContext, around: ChainFigures, view: ChainView) -> dict[str, _Decision]:
+def _decisions(context: CostContext, unrefined: _Unrefined) -> dict[str, _Decision]:
     """Of every operator; equal layers are decided once."""
     known: dict[Hashable, tuple[Operator, _Decision]] = {}
     found: dict[str, _Decision] = {}
-    for member in view.operators:
-        operator, shared = member.operator, around.shared_loops[member.operator.name]
-        key = likeness(context, member), shared
-        if key not in known:
-            known[key] = operator, _decide(context, around, member)
-        first, decision = known[key]
+    for member in unrefined.view.operators:
+        operator = member.operator
+        kind = unrefined.kinds[operator.name]
+        if kind not in known:
+            known[kind] = operator, _decide(context, *unrefined.works[kind])
+        first, decision = known[kind]
         axes = axes_of_like(first, operator, [axis for axis, _ in decision.inner])
         tiles = (tile for _, tile in decision.inner)
         found[operator.name] = replace(decision, inner=tuple(zip(axes, tiles, strict=True)))
     return found
 
 
-def _decide(context: CostContext, around: ChainFigures, member: OperatorView) -> _Decision:
+def _decide(context: CostContext, passing: Passing | None, work: Work) -> _Decision:
     """Pack or read in place, then the loops for L1."""
     least_gain = context.coefficients.least_gain
-    if context.is_in_tiles(member.operator.name):
-        return _Decision((), None, float(seconds(context, nothing(context))))
-    passing = passing_of(context, around, member)
-    work = work_of(moving_of(passing))
     best = _Decision((), None, float(seconds(context, work)))
-    if may_stay(context, member.operator) and best.seconds > (best.seconds - work.packing_s) * least_gain:
-        conflict = set_conflict(context, member.operator, context.cache_levels[0])
+    if passing is None:
+        return best
+    operator = passing.view.operator
+    if may_stay(context, operator) and best.seconds > (best.seconds - work.packing_s) * least_gain:
+        conflict = set_conflict(context, operator, context.cache_levels[0])
         in_place = work_of(moving_of(passing, conflict))
-        if float(seconds(context, in_place)) * least_gain < best.seconds:
-            work, best = in_place, _Decision((), conflict, float(seconds(context, in_place)))
-    if member.operator.name in context.kernels and _least(context, work) * least_gain < best.seconds:
+        in_place_s = float(seconds(context, in_place))
+        if in_place_s * least_gain < best.seconds:
+            work, best = in_place, _Decision((), conflict, in_place_s)
+    if operator.name in context.kernels and _least(context, work) * least_gain < best.seconds:
         return _with_loops(passing, best)
     return best
 
@@ -144,7 +170,7 @@ def _with_loops(whole: Passing, best: _Decision) -> _Decision:
         passing = passing_of(context, around, member, whole.block, inner, nearest)
         nearest = passing.nearest  # of the same tiles in every order
         prices = seconds(context, work_of(moving_of(passing, best.conflict)))
-        prices = np.broadcast_to(prices, volumes.shape)
+        prices = spread(prices, volumes.shape)
         count_elements(Counted.CANDIDATES, prices)
         index = best_index(prices, volumes, context.coefficients.equal_within)
         least_gain = context.coefficients.least_gain if not best.inner else 1.0
@@ -186,9 +212,7 @@ def _on_cores(candidate: Candidate, seconds: float) -> float:
     return seconds * candidate.cores_s / candidate.seconds
 
 
-def _floor(context: CostContext, candidate: Candidate) -> float:
+def _floor(context: CostContext, unrefined: _Unrefined) -> float:
     """What refinement cannot get below: the price without traffic into L1 and without packing."""
-    view = view_schedule(context.chain, candidate.schedule(context))
-    around = chain_figures(context, view)
-    works = (operator_work(context, around, member) for member in view.operators)
-    return sum(_least(context, replace(work, packing_s=0.0)) for work in works)
+    least = {kind: _least(context, replace(work, packing_s=0.0)) for kind, (_, work) in unrefined.works.items()}
+    return sum(least[kind] for kind in unrefined.kinds.values())

@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.graph.types import Operator, SymbolicExtent
-from tilewright.plan.arrays import Condition, Count, Quantity, expanded
+from tilewright.plan.arrays import Condition, Count, Quantity, expanded, spread
 from tilewright.plan.counts import Counted, count, count_elements
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.candidate import Candidate
@@ -105,7 +105,7 @@ class OuterLoops:
         `Bounds.of_outer_loops`)."""
         count(Counted.ORDERS)
         price, used = bounds.of_outer_loops(self.view, self.choices, live)
-        return np.broadcast_to(self._on_cores(price), self.shape), np.broadcast_to(used, self.shape)
+        return spread(self._on_cores(price), self.shape), spread(used, self.shape)
 
     def least_live(self, able: Iterable[tuple[FusedGroup, ...]]) -> Count:
         """What intermediates take at least (bytes) if one of these choices of fused groups shares loops below, for all
@@ -119,7 +119,7 @@ class OuterLoops:
 
     def is_cut(self) -> np.ndarray:
         """Where the tiles are no case of fewer outer loops."""
-        return np.broadcast_to(are_cut(self.space, self.outer_loops, self.line_buffered, self.tiles), self.shape)
+        return spread(are_cut(self.space, self.outer_loops, self.line_buffered, self.tiles), self.shape)
 
     def at_best(self, live: Count) -> np.ndarray:
         """What the operators cost (seconds on the cores) if intermediates took so much and nothing stayed of other operators."""
@@ -131,7 +131,7 @@ class OuterLoops:
         """The outer loops with the tiles of its least bound, for what is told of plans that lost."""
         index = tuple(int(i) for i in np.unravel_index(int(np.where(self.is_cut(), price, np.inf).argmin()), self.shape))
         tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
-        blocks = int(np.broadcast_to(self.parallel_blocks, self.shape)[index])
+        blocks = int(spread(self.parallel_blocks, self.shape)[index])
         cores = self.context.machine.cores
         seconds = float(price[index] * cores / imbalance(blocks, cores))
         cut = tuple(axis for axis in self.outer_loops if self._cuts(axis, tiles[axis]))
@@ -192,7 +192,7 @@ class OuterLoops:
         """The time on the cores if intermediates took so much and no operator left anything on chip while others run."""
         choices = self._choose(options, dict.fromkeys(options, live), dict.fromkeys(options, False), {})
         total = sum((choice.seconds for choice in choices.values()), np.zeros(self.shape))
-        return np.broadcast_to(self._on_cores(total), self.shape)
+        return spread(self._on_cores(total), self.shape)
 
     def _alike(self, options: Mapping[str, Sequence[_Option]], stay: Mapping[str, Resident]) -> dict[str, Hashable]:
         """What tells operators of long chains apart: equal layers have equal figures. Nothing in short ones."""
@@ -231,7 +231,7 @@ class OuterLoops:
         context = self.context
         total = sum((choice.seconds for choice in choices.values()), np.zeros(self.shape))
         used = reduce(np.maximum, (choice.used for choice in choices.values()))
-        blocks = np.broadcast_to(self.parallel_blocks, self.shape)
+        blocks = spread(self.parallel_blocks, self.shape)
         too_few = (blocks < min(ENOUGH_BLOCKS, blocks.max())) & (total > LEAST_PARALLEL_S)
         volume = prod((np.minimum(self.tiles[axis], context.sizes[axis]) for axis in self.dims), start=np.ones(self.shape))
         on_cores = np.asarray(self._on_cores(total))
@@ -327,7 +327,7 @@ class OuterLoops:
         price = with_spills(self.context, option.seconds, used)
         price = np.where(option.rereads, price, np.inf) if rereads else price
         shape = self.shape + tuple(len(self.space.tiles[axis]) for axis in dims)
-        prices, needs = (np.broadcast_to(array, shape).reshape((*self.shape, -1)) for array in (price, used))
+        prices, needs = (spread(array, shape).reshape((*self.shape, -1)) for array in (price, used))
         count_elements(Counted.CANDIDATES, prices)
         at = prices.argmin(axis=-1)
         return _Choice(_taken(prices, at), _taken(needs, at), np.full(self.shape, number), at)

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from tilewright.plan.arrays import spread
+
 TIE = 1.001
 """Figures within this factor of the best count as equal."""
 
@@ -52,5 +54,5 @@ def broadcast(axes: Sequence[str], tiles: Mapping[str, Sequence[int]], before: i
 
 def best_index(figures: np.ndarray, volumes: np.ndarray, tie: float = TIE) -> tuple[int, ...]:
     """The position of the smallest figure; among equal ones (within a factor `tie`) of the largest volume, then the first."""
-    volume = np.where(figures <= figures.min() * tie, np.broadcast_to(volumes, figures.shape), -1)
+    volume = np.where(figures <= figures.min() * tie, spread(volumes, figures.shape), -1)
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(volume)), figures.shape))
