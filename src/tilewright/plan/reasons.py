@@ -92,6 +92,8 @@ class Defeat(Enum):
     SLOWER = auto()
     SLOWER_THAN = auto()
     """It is slower than a winner that has a name."""
+    SLOWER_WITH_NEIGHBOUR = auto()
+    """It is faster alone, but a winner that has a name can be fused with its neighbour."""
     LITTLE_GAIN = auto()
     """It gains too little for a loop more."""
     EDGES_AND_RATE = auto()

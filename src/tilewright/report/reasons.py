@@ -40,6 +40,7 @@ DEFEATS = {
     Defeat.DOES_NOT_FIT: "does not fit its share of {beside}",
     Defeat.SLOWER: "slower",
     Defeat.SLOWER_THAN: "{beside} is faster",
+    Defeat.SLOWER_WITH_NEIGHBOUR: "{beside} is faster together with its neighbour",
     Defeat.LITTLE_GAIN: "gains too little for another loop",
     Defeat.EDGES_AND_RATE: "edges and rate",
     Defeat.LATER_IN_REGISTRY: "equal, and behind it in the registry's order",

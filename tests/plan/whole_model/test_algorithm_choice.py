@@ -19,7 +19,7 @@ from tilewright.graph.types import Graph, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.algorithms import registry
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
-from tilewright.plan.reasons import OtherAlgorithm
+from tilewright.plan.reasons import Defeat, OtherAlgorithm
 from tilewright.plan.whole_model import algorithm_choice, algorithm_prices
 from tilewright.report.explain import explain
 
@@ -134,6 +134,9 @@ def test_what_is_best_alone_gives_way_where_a_pair_is_fused() -> None:
     plan = compiler.plan(neighbours(both=True), machine)
     fused = next(one for one in plan.plans if any(operator.name == "conv" for operator in one.chain.operators))
     assert len(fused.chain.operators) > 2
+    (alone,) = (one for one in fused.rejected if one.reason.defeat is Defeat.SLOWER_WITH_NEIGHBOUR)
+    assert alone.figure < alone.winner_figure
+    assert "as written is faster together with its neighbour" in explain(plan)
 
 
 def test_alternatives_whose_arithmetic_alone_is_slower_are_not_planned() -> None:

@@ -59,7 +59,8 @@ def _storage(chain: Chain, candidate: Candidate) -> Storage:
 
 def lost_algorithm(operator: Operator, name: str, time_s: float, winner: str, winner_s: float, is_bound: bool) -> Rejected:
     """An algorithm of an operator that lost to another one, by the times of their plans, or by the least that it can cost."""
-    reason = LossReason(Defeat.SLOWER_THAN, winner, is_bound)
+    defeat = Defeat.SLOWER_THAN if is_bound or time_s >= winner_s else Defeat.SLOWER_WITH_NEIGHBOUR
+    reason = LossReason(defeat, winner, is_bound)
     return Rejected(OtherAlgorithm(name, operator.name), time_s, winner_s, "s", reason)
 
 
