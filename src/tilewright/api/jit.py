@@ -17,6 +17,7 @@ from tilewright.api.lengths import Extents
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Signatures, extents_of, with_extents
 from tilewright.api.tracebacks import shorten
+from tilewright.collector import collector_waits
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.frontend.tracing.traced import Traced
@@ -271,7 +272,7 @@ class _Maker:
         return self.function._trace(self.call, extents)
 
     def compile(self, traced: TracedCall) -> Kernel | FixedResult:
-        with preparing(traced.graph.name):
+        with preparing(traced.graph.name), collector_waits():
             return self.function._lowered(traced).compile() if traced.graph.outputs else FixedResult(traced.result)
 
 

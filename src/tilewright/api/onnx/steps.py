@@ -18,6 +18,7 @@ from tilewright.api.onnx.compiled import Compiled, compiled
 from tilewright.api.onnx.values import Values, as_value, extents_of, frozen, given_of, kind, without_elements
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Signatures
+from tilewright.collector import collector_waits
 from tilewright.errors import DTypeError, InternalError, InvalidModel, PlanningError, PositionError, UnsupportedOperation
 from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.model import Array, Body, Node
@@ -217,7 +218,7 @@ class _Maker:
 
     def compile(self, stage: Stage) -> Step:
         """The step of a stage, which is remembered with the values of its call."""
-        with preparing(self.remaining.name):
+        with preparing(self.remaining.name), collector_waits():
             step = self._step(stage)
         self.remaining.remember(step, self.values)
         return step
