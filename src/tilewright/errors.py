@@ -4,6 +4,7 @@
     |-- InvalidModel           a model file or graph that means nothing
     |-- UnsupportedOperation   a meaningful operation that is not here
     |-- ShapeError             extents that do not fit together
+    |   `-- Undecided          a question that depends on the value of a dimension known at run time
     |-- FeedError              inputs that a call of a model leaves out, or names that it does not have
     |-- DTypeError             element types that are not accepted
     |-- PositionError          positions that data gives, outside of what they are positions in
@@ -56,6 +57,20 @@ class UnsupportedOperation(TilewrightError):
 
 class ShapeError(TilewrightError, ValueError):
     """Extents that do not fit together."""
+
+
+class Undecided(ShapeError, UnsupportedOperation):
+    """A question about extents known at run time that has different answers inside of their ranges.
+
+    `cuts` are the dimensions and values from which on the answer is another one: ranges that end and begin there decide it.
+    """
+
+    cuts: tuple[tuple[str, int], ...] = ()
+
+    def with_cuts(self, cuts: tuple[tuple[str, int], ...]) -> Undecided:
+        """The same error, with what would decide the question."""
+        self.cuts = cuts
+        return self
 
 
 class FeedError(TilewrightError, ValueError):

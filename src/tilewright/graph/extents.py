@@ -15,13 +15,14 @@ Ranges are interval arithmetic: they hold all values, and may hold more where a 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import TypeAlias, assert_never
 
-from tilewright.errors import UnsupportedOperation
+from tilewright.errors import Undecided
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +174,15 @@ def times(*extents: Extent) -> Extent:
 
 
 def quotient(dividend: Extent, divisor: Extent) -> Extent:
-    """`floor(dividend / divisor)`. Raises `UnsupportedOperation` for a divisor that may be less than 1.
+    """`floor(dividend / divisor)`. Raises `Undecided` for a divisor that may be less than 1.
 
     >>> s = SymbolicExtent("s", 1, 16, 16)
     >>> str(quotient(plus(times(s, 8), 3), 8)), str(quotient(plus(s, 1), 2)), quotient(times(s, 12), s)
     ('s', '(s + 1)//2', 12)
     """
     if least_extent(divisor) < 1:
-        raise UnsupportedOperation(f"a division by {divisor}, which may be {least_extent(divisor)}")
+        message = f"a division by {divisor}, which may be {least_extent(divisor)}"
+        raise Undecided(message).with_cuts(cuts_between(divisor, 0))
     whole, rest = _divided(dividend, divisor)
     if least_extent(rest) >= 0 and is_less(rest, divisor):
         return whole
@@ -201,14 +203,14 @@ def ceil_quotient(dividend: Extent, divisor: Extent) -> Extent:
 
 
 def exact_quotient(dividend: Extent, divisor: Extent) -> Extent | None:
-    """The quotient where the divisor divides the dividend for all values; None where that is not proved.
+    """What times the divisor is the dividend for all values, even where both are 0; None where that is not proved.
 
     >>> s, t = SymbolicExtent("s", 1, 16, 16), SymbolicExtent("t", 1, 16, 16)
     >>> str(exact_quotient(times(s, t, 12), times(t, 4))), exact_quotient(s, 4)
     ('3*s', None)
     """
-    if least_extent(divisor) < 1:
-        return None
+    if divisor == 0:
+        return 0 if dividend == 0 else None
     whole, rest = _divided(dividend, divisor)
     return whole if rest == 0 else None
 
@@ -266,6 +268,32 @@ def compared(left: Extent, right: Extent) -> int | None:
     """
     low, high = range_of(minus(left, right))
     return 1 if low > 0 else -1 if high < 0 else 0 if low == high else None
+
+
+def cuts_between(left: Extent, right: Extent) -> tuple[tuple[str, int], ...]:
+    """The values of a dimension from which on the sign of `left - right` is another one; none where it has several dimensions.
+
+    They are found by bisection, for differences that only grow or only shrink. Where a difference does neither, they decide
+    nothing: whoever splits a range there asks again.
+
+    >>> s = SymbolicExtent("s", 1, 99, 9)
+    >>> cuts_between(s, 5), cuts_between(minimum(s, 8), s)
+    ((('s', 5), ('s', 6)), (('s', 9),))
+    """
+    difference = minus(left, right)
+    dimensions = dimensions_of([difference])
+    if len(dimensions) != 1:
+        return ()
+    ((name, dimension),) = dimensions.items()
+
+    def sign(value: int) -> int:
+        found = value_of(difference, {name: value})
+        return (found > 0) - (found < 0)
+
+    values = range(dimension.low, dimension.high + 1)
+    rising = sign(dimension.high) >= sign(dimension.low)
+    ends = (bisect_left(values, bound, key=lambda value: sign(value) if rising else -sign(value)) for bound in (0, 1))
+    return tuple((name, values[end]) for end in dict.fromkeys(ends) if 0 < end < len(values))
 
 
 def substituted(extent: Extent, values: Mapping[str, Extent]) -> Extent:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import combinations
 
-from tilewright.errors import ShapeError
+from tilewright.errors import ShapeError, Undecided
+from tilewright.graph.extents import cuts_between
 from tilewright.graph.types import Extent, SymbolicExtent
 
 Shape = tuple[Extent, ...]
@@ -38,7 +40,7 @@ def broadcast_shapes(shapes: Sequence[Shape], where: str = "") -> Shape:
     for dimension in range(-rank, 0):
         extent = broadcast_extents([shape[dimension] for shape in shapes if -dimension <= len(shape)])
         if extent is None:
-            raise ShapeError(
+            raise _mismatch([shape[dimension] for shape in shapes if -dimension <= len(shape)])(
                 f"shapes {' and '.join(map(shape_text, shapes))} do not broadcast",
                 where=where,
                 why=f"dimension {dimension} has extents {', '.join(str(s[dimension]) for s in shapes if -dimension <= len(s))}",
@@ -46,6 +48,14 @@ def broadcast_shapes(shapes: Sequence[Shape], where: str = "") -> Shape:
             )
         result.append(extent)
     return tuple(result)
+
+
+def _mismatch(extents: Sequence[Extent]) -> Callable[..., ShapeError]:
+    """The error of extents that do not broadcast: of another kind where they may, for some values of dimensions."""
+    if not symbols_of(extents):
+        return ShapeError
+    cuts = tuple(cut for pair in combinations(dict.fromkeys(extents), 2) for cut in cuts_between(*pair))
+    return lambda message, **details: Undecided(message, **details).with_cuts(cuts)
 
 
 def normalize_axis(axis: int, rank: int, where: str = "") -> int:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import product
 
 import numpy as np
 
 from tilewright.errors import InternalError
+from tilewright.graph.extents import Extent, dimensions_of, times, value_of
 from tilewright.graph.index import Index
 from tilewright.graph.printer import to_text
 from tilewright.graph.scalar import Apply, AxisValue, Load, Point, Previous, Scalar, State, subexpressions
 from tilewright.graph.scalar_functions import COMBINATIONS, FUNCTIONS
-from tilewright.graph.types import Access, AxisKind, Extent, Graph, Operator, SymbolicExtent, Tensor
+from tilewright.graph.types import Access, AxisKind, Graph, Operator, Tensor
 
 
 def verify(graph: Graph, before: Graph | None = None) -> None:
@@ -23,7 +25,7 @@ def verify(graph: Graph, before: Graph | None = None) -> None:
 
     The rules: names are unique, and tensors are defined before they are read; accesses have the rank of their tensor and stay
     inside it (guarded ones where the guard holds, so they are exempt, and so are dimensions with lookups, which are held to the
-    tensor; symbolic extents are checked at both ends of their range); lookups are made by plain reads of integers;
+    tensor; symbolic extents are checked at and near both ends of their ranges); lookups are made by plain reads of integers;
     every write is a permutation of axes (with index 0 into extents of 1, and perhaps several axes one inside the other along a
     dimension), so that it covers each element exactly once: more general writes are refused for now; reduction axes are written
     only by operators that finish every point; scalar expressions have known functions with their arity, reads in range, and
@@ -128,23 +130,27 @@ def _is_integer(dtype: str) -> bool:
 
 
 def _bound_problems(access: Access, tensor: Tensor, operator: Operator) -> Iterator[str]:
-    """Bounds with every symbol at its low end and at its high end: exact for axes that run over a whole dimension."""
-    for end in ("low", "high"):
-        extents = {axis.name: _at(axis.extent, end) for axis in operator.axes}
-        if 0 in extents.values():
+    """Indices outside of their dimension, with dimensions at some of their values. Without points there is nothing to hold."""
+    extents = {axis.name: axis.extent for axis in operator.axes}
+    for values in _some_values((*extents.values(), *tensor.shape)):
+        sizes = {name: value_of(extent, values) for name, extent in extents.items()}
+        if 0 in sizes.values():
             continue
         for dimension, (index, extent) in enumerate(zip(access.indices, tensor.shape, strict=True)):
             if dimension in dict(access.lookups):
                 continue
-            low, high = index.bounds(extents)
-            if low < 0 or high >= _at(extent, end):
-                yield f"index {index} of dimension {dimension} of {tensor.name!r} runs over {low}..{high} of {extent}"
+            low, high = index.bounds(sizes)
+            if low < 0 or high >= value_of(extent, values):
+                at = f" with {values}" if values else ""
+                yield f"index {index} of dimension {dimension} of {tensor.name!r} runs over {low}..{high} of {extent}{at}"
+                return
 
 
-def _at(extent: Extent, end: str) -> int:
-    if isinstance(extent, SymbolicExtent):
-        return extent.low if end == "low" else extent.high
-    return extent
+def _some_values(extents: Iterable[Extent]) -> Iterator[dict[str, int]]:
+    """The dimensions of extents at their ends and near them."""
+    dimensions = dimensions_of(extents)
+    near = [{d.low, min(d.low + 1, d.high), min(d.low + 2, d.high), d.hint, d.high} for d in dimensions.values()]
+    yield from (dict(zip(dimensions, values, strict=True)) for values in product(*map(sorted, near)))
 
 
 def _write_problems(operator: Operator, tensor: Tensor) -> Iterator[str]:
@@ -175,11 +181,11 @@ def covers(index: Index, extent: Extent, extents: Mapping[str, Extent]) -> bool:
     if index.is_axis():
         return extents.get(str(index)) == extent
     digits = [(coefficient, extents.get(atom) if isinstance(atom, str) else None) for atom, coefficient in index.terms]
-    step = 1
+    step: Extent = 1
     for coefficient, digit_extent in sorted(digits, key=lambda digit: (digit[0], digit[1] != 1)):
-        if coefficient != step or not isinstance(digit_extent, int):
+        if coefficient != step or digit_extent is None:
             return False
-        step *= digit_extent
+        step = times(step, digit_extent)
     return index.constant == 0 and step == extent
 
 

@@ -119,7 +119,7 @@ def test_a_symbolic_extent_stays_a_dimension() -> None:
     x = random(2, 7, 12)
     built = reshape.reshape(tensor, (1, 2, s, 3, 4), name="r", result="out")
     np.testing.assert_array_equal(run(built, [tensor], {"x": x}), x.reshape(1, 2, 7, 3, 4))
-    for wrong in ((-1, 12), (2, 12, s, 2), (24, -1)):
+    for wrong in ((5, -1), (2, 11, s)):
         with pytest.raises(ShapeError, match="cannot reshape"):
             reshape.reshape(tensor, wrong, name="r", result="out")
 

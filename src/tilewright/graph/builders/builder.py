@@ -12,6 +12,7 @@ import numpy as np
 from tilewright.errors import InternalError, TilewrightError, UnsupportedOperation
 from tilewright.graph.builders import einsum as einsum_operator
 from tilewright.graph.builders import elementwise, matmul, reduce, reshape, slicing, softmax, transpose
+from tilewright.graph.builders.computed_positions import POSITIONS, Position, read_at
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, rewrite
 from tilewright.graph.types import Constant, Extent, Graph, Operator, SymbolicExtent, Tensor, largest_extent
@@ -128,10 +129,18 @@ class Builder:
 
     def reshape(self, x: Tensor, shape: Sequence[Extent]) -> Tensor:
         """The same elements, row by row, in another shape."""
-        return x if tuple(shape) == x.shape else self.record(reshape.reshape, x, tuple(shape), kind="reshape")
+        if tuple(shape) == x.shape:
+            return x
+        target, places = reshape.places(x.shape, tuple(shape))
+        if any(isinstance(place, Position) for place in places):
+            return read_at(self, x, target, places, "reshape")
+        return self.record(reshape.reshape, x, target, kind="reshape")
 
     def slice(self, x: Tensor, key: tuple[Any, ...]) -> Tensor:
-        """Basic slicing, as `x[key]` in NumPy."""
+        """Basic slicing, as `x[key]` in NumPy; run-time extents may stand in the key."""
+        shape, places = slicing.places(x, key)
+        if any(isinstance(place, Position) for place in places):
+            return read_at(self, x, shape, places, "slice")
         return self.record(slicing.slicing, x, key, kind="slice")
 
     def graph(self, outputs: Sequence[str]) -> Graph:
@@ -175,8 +184,8 @@ def identifier(name: str) -> str:
 
 
 def _check_positions(operator: Operator) -> None:
-    """Refuse to compute with positions along an axis that is longer than float32 can count."""
-    for node in operator.scalars():
+    """Refuse to compute with positions along an axis that is longer than float32 can count; integers that are stored can."""
+    for node in operator.scalars() if operator.kind != POSITIONS else ():
         if isinstance(node, AxisValue) and largest_extent(operator.axis(node.axis).extent) > LARGEST_WHOLE:
             raise UnsupportedOperation(
                 f"{operator.kind} along an axis of {operator.axis(node.axis).extent}",

@@ -1,39 +1,43 @@
-"""Change of shape in row-major order: an index change whose maps divide where dimensions merge."""
+"""Change of shape in row-major order: an index change whose maps divide where dimensions merge.
+
+Dimensions known at run time merge and split where the numbers of elements are equal for all values: that is proved by the normal
+form of extents. Maps by integers stay index maps; divisions by run-time extents are computed positions.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ShapeError
+from tilewright.errors import ShapeError, Undecided
+from tilewright.graph.builders.computed_positions import Place, Position, as_position, linear
 from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.extents import SymbolicExtent, compared, cuts_between, exact_quotient, planned_extent, times
 from tilewright.graph.index import Index, axis, constant, floordiv, mod
-from tilewright.graph.scalar import Load
+from tilewright.graph.scalar import Load, apply, scalar_of
 from tilewright.graph.shapes import Shape, shape_text, symbols_of
-from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
+from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
 
 
 def reshape(x: Tensor, shape: Sequence[Extent], *, name: str, result: str) -> tuple[Operator, Tensor]:
     """The elements of `x` in row-major order in a new shape; one extent may be -1 and is then computed.
 
-    A symbolic extent must stay a dimension of its own. Raises `ShapeError` if the number of elements differs.
+    Raises `ShapeError` if the number of elements differs, and `Undecided` where it does for some values of dimensions, or where
+    no index map with integer factors says where elements lie (`places` does).
 
     >>> operator, _ = reshape(Tensor("x", (6, 4)), (2, 3, 4), name="reshape", result="y")
     >>> [str(index) for index in operator.reads[0].indices]
     ['3*d0 + d1', 'd2']
     """
-    target = _complete(x.shape, tuple(shape))
-    indices: list[Index] = []
-    for source, new in _groups(x.shape, target):
-        indices += _group_indices([x.shape[d] for d in source], [(f"d{d}", target[d]) for d in new])
+    target, found = places(x.shape, tuple(shape))
+    indices = tuple(place for place in found if isinstance(place, Index))
+    if len(indices) < len(found):
+        raise Undecided(f"no index map reshapes {shape_text(x.shape)} into {shape_text(target)}", where="reshape")
     axes = tuple(Axis(f"d{position}", extent) for position, extent in enumerate(target))
     write = Access(result, tuple(axis(a.name) for a in axes))
-    operator = Operator(
-        name, "reshape", axes, (Access(x.name, tuple(indices)),), write, Load(0), accumulator=accumulator_of(x.dtype)
-    )
+    operator = Operator(name, "reshape", axes, (Access(x.name, indices),), write, Load(0), accumulator=accumulator_of(x.dtype))
     return operator, Tensor(result, target, x.dtype)
 
 
@@ -42,34 +46,57 @@ def numpy_reference(x: Any, shape: Sequence[int]) -> Any:
     return np.reshape(x, tuple(shape))
 
 
+def places(source: Shape, shape: Shape) -> tuple[Shape, list[Place]]:
+    """The target without -1, and where every dimension of the source is read, by the dimensions of the target.
+
+    >>> s, t = SymbolicExtent("s", 1, 9, 9), SymbolicExtent("t", 1, 9, 9)
+    >>> target, (first, second) = places((s, 4), (-1,))
+    >>> shape_text(target), str(first), str(second)
+    ('(4*s,)', '(d0)//4', '(d0)%4')
+    >>> [type(place).__name__ for place in places((s, t), (times(s, t),))[1]]
+    ['Position', 'Position']
+    """
+    target = _complete(source, shape)
+    found: list[Place] = []
+    for old, new in _groups(source, target):
+        found += _group_places([source[d] for d in old], [(d, target[d]) for d in new])
+    return target, found
+
+
 def _complete(source: Shape, target: Shape) -> Shape:
     """The target without -1; refuses a different number of elements."""
     unknown = [position for position, extent in enumerate(target) if extent == -1]
     known = tuple(extent for extent in target if extent != -1)
-    numbers, known_numbers = _product(source), _product(known)
-    missing = list(symbols_of(source))
-    for symbol in symbols_of(known):
-        if symbol not in missing:
-            raise _mismatch(source, target, f"{symbol} is no extent of the array")
-        missing.remove(symbol)
-    if not unknown:
-        if missing or numbers != known_numbers:
-            raise _mismatch(source, target, "the numbers of elements differ")
-        return target
     if len(unknown) > 1 or any(isinstance(e, int) and e < -1 for e in target):
         raise _mismatch(source, target, "only one extent may be -1")
-    if known_numbers == 0 or numbers % known_numbers or len(missing) > 1 or (missing and numbers != known_numbers):
-        raise _mismatch(source, target, "no extent in place of -1 fits")
-    extent: Extent = missing[0] if missing else numbers // known_numbers
+    if not unknown:
+        _check_equal(source, target)
+        return target
+    extent = None if 0 in known else exact_quotient(times(*source), times(*known))
+    if extent is None:
+        why = "no extent in place of -1 fits"
+        raise _undecided(source, target, why) if symbols_of((*source, *known)) else _mismatch(source, target, why)
     return (*target[: unknown[0]], extent, *target[unknown[0] + 1 :])
 
 
-def _product(shape: Shape) -> int:
-    return math.prod(extent for extent in shape if isinstance(extent, int))
+def _check_equal(source: Shape, target: Shape) -> None:
+    """Raise `ShapeError` for another number of elements, and `Undecided` where that depends on dimensions."""
+    if times(*source) == times(*target):
+        return
+    why = "the numbers of elements differ"
+    if compared(times(*source), times(*target)) is not None:
+        raise _mismatch(source, target, why)
+    raise _undecided(source, target, f"{why} for some extents")
 
 
 def _mismatch(source: Shape, target: Shape, why: str) -> ShapeError:
     return ShapeError(f"cannot reshape {shape_text(source)} into {shape_text(target)}", where="reshape", why=why)
+
+
+def _undecided(source: Shape, target: Shape, why: str) -> Undecided:
+    known = tuple(extent for extent in target if extent != -1)
+    problem = Undecided(f"cannot reshape {shape_text(source)} into {shape_text(target)}", where="reshape", why=why)
+    return problem.with_cuts(cuts_between(times(*source), times(*known)))
 
 
 def _groups(source: Shape, target: Shape) -> list[tuple[list[int], list[int]]]:
@@ -81,46 +108,48 @@ def _groups(source: Shape, target: Shape) -> list[tuple[list[int], list[int]]]:
     while left < len(source) or right < len(target):
         old, new = [left] if left < len(source) else [], [right] if right < len(target) else []
         left, right = left + len(old), right + len(new)
-        while not _balanced([source[d] for d in old], [target[d] for d in new]):
-            if right < len(target) and (left == len(source) or _behind(source, old, target, new)):
+        while (before := times(*(source[d] for d in old))) != (after := times(*(target[d] for d in new))):
+            if right < len(target) and (left == len(source) or _behind(before, after)):
                 new.append(right)
                 right += 1
-            elif left < len(source):
+            else:
                 old.append(left)
                 left += 1
-            else:
-                raise _mismatch(source, target, "a symbolic extent must stay a dimension of its own")
         groups.append((old, new))
     return groups
 
 
-def _behind(source: Shape, old: list[int], target: Shape, new: list[int]) -> bool:
-    """Whether the target's run has fewer elements so far than the source's."""
-    before, after = [source[d] for d in old], [target[d] for d in new]
-    if len(symbols_of(before)) != len(symbols_of(after)):
-        return len(symbols_of(after)) < len(symbols_of(before))
-    return _product(tuple(after)) < _product(tuple(before))
+def _behind(before: Extent, after: Extent) -> bool:
+    """Whether the target's run has fewer elements so far than the source's; any answer leads to equal runs in the end."""
+    if exact_quotient(before, after) is not None:
+        return True
+    return exact_quotient(after, before) is None and planned_extent(after) < planned_extent(before)
 
 
-def _balanced(old: Sequence[Extent], new: Sequence[Extent]) -> bool:
-    if symbols_of(old) or symbols_of(new):
-        mine = [extent for extent in old if extent != 1]
-        return len(mine) == 1 and mine == [extent for extent in new if extent != 1]
-    return _product(tuple(old)) == _product(tuple(new))
+def _group_places(old: Sequence[Extent], new: Sequence[tuple[int, Extent]]) -> list[Place]:
+    """Where every old dimension of a group is read, by the new ones.
+
+    The outermost quotient needs no remainder: the number of a point is less than the number of elements.
+    """
+    if 0 in old:
+        return [constant(0)] * len(old)
+    total = linear(new) if new else constant(0)
+    extents = {f"d{d}": extent for d, extent in new if isinstance(extent, int)}
+    outermost = next((d for d, extent in enumerate(old) if extent != 1), 0)
+    found: list[Place] = []
+    inner: Extent = 1
+    for d, extent in reversed(list(enumerate(old))):
+        found.append(constant(0) if extent == 1 else _digit(total, inner, None if d == outermost else extent, extents))
+        inner = times(inner, extent)
+    return found[::-1]
 
 
-def _group_indices(old: Sequence[Extent], new: Sequence[tuple[str, Extent]]) -> list[Index]:
-    """The index of every old dimension of one group as a map of the new axes."""
-    if any(isinstance(extent, SymbolicExtent) for extent in old):
-        name = next(name for name, extent in new if extent != 1)
-        return [constant(0) if extent == 1 else axis(name) for extent in old]
-    extents = {name: extent for name, extent in new if isinstance(extent, int)}
-    linear, stride = constant(0), 1
-    for name, extent in reversed(list(extents.items())):
-        linear, stride = linear + (axis(name) * stride if extent != 1 else constant(0)), stride * extent
-    indices: list[Index] = []
-    inner = 1
-    for extent in reversed([extent for extent in old if isinstance(extent, int)]):
-        indices.append(mod(floordiv(linear, inner, extents), extent, extents) if extent > 0 else constant(0))
-        inner *= max(extent, 1)
-    return indices[::-1]
+def _digit(total: Place, inner: Extent, extent: Extent | None, extents: Mapping[str, int]) -> Place:
+    """`total // inner % extent`; without an extent no remainder is taken."""
+    if isinstance(total, Index) and isinstance(inner, int) and not isinstance(extent, SymbolicExtent):
+        quotient = floordiv(total, inner, extents)
+        return quotient if extent is None else mod(quotient, extent, extents)
+    value = as_position(total).value
+    value = value if inner == 1 else apply("floor_divide", value, scalar_of(inner))
+    value = value if extent is None else apply("mod", value, scalar_of(extent))
+    return Position(value, as_position(total).dimensions)

@@ -2,46 +2,85 @@
 
 from __future__ import annotations
 
+import operator
 from types import EllipsisType
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.errors import ShapeError, Undecided, UnsupportedOperation
+from tilewright.graph.builders.computed_positions import Place, Position, as_position
 from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.extents import (
+    SymbolicExtent,
+    ceil_quotient,
+    cuts_between,
+    is_less,
+    largest_extent,
+    least_extent,
+    maximum,
+    minimum,
+    minus,
+    plus,
+)
 from tilewright.graph.index import Index, axis, constant
-from tilewright.graph.scalar import Load
+from tilewright.graph.scalar import Load, apply, scalar_of
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
 
-Key: TypeAlias = int | slice | EllipsisType | None
+Key: TypeAlias = int | SymbolicExtent | slice | EllipsisType | None
 
 
 def slicing(x: Tensor, key: tuple[Key, ...], *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """`x[key]` of NumPy's basic indexing. A symbolic dimension can only be taken whole.
+    """`x[key]` of NumPy's basic indexing.
 
-    Raises `ShapeError` for an index out of range or too many of them, and `UnsupportedOperation` for indexing by arrays.
+    Raises `ShapeError` for an index out of range or too many of them, `UnsupportedOperation` for indexing by arrays, and
+    `Undecided` where that depends on dimensions, or where no index map says what is read (`places` does).
 
     >>> operator, tensor = slicing(Tensor("x", (10, 4)), (slice(8, 2, -2), 1), name="slice", result="y")
     >>> tensor.shape, [str(index) for index in operator.reads[0].indices]
     ((3,), ['-2*d0 + 8', '1'])
     """
-    indices: list[Index] = []
+    shape, found = places(x, key)
+    indices = tuple(place for place in found if isinstance(place, Index))
+    if len(indices) < len(found):
+        raise Undecided(f"no index map slices {shape_text(x.shape)}", where="slice")
+    axes = tuple(Axis(f"d{position}", extent) for position, extent in enumerate(shape))
+    write = Access(result, tuple(axis(a.name) for a in axes))
+    reads = (Access(x.name, indices),)
+    made = Operator(name, "slice", axes, reads, write, Load(0), accumulator=accumulator_of(x.dtype))
+    return made, Tensor(result, tuple(shape), x.dtype)
+
+
+def places(x: Tensor, key: tuple[Key, ...]) -> tuple[tuple[Extent, ...], list[Place]]:
+    """The shape of `x[key]`, and where every dimension of `x` is read, by the dimensions of the result.
+
+    >>> s = SymbolicExtent("s", 2, 9, 9)
+    >>> shape, (rows, column) = places(Tensor("x", (s, 4)), (slice(1, None), -1))
+    >>> shape_text(shape), str(rows), str(column)
+    ('(s - 1,)', 'd0 + 1', '3')
+    """
+    found: list[Place] = []
     shape: list[Extent] = []
     for part in _complete(key, x):
         if part is None:
             shape.append(1)
         elif isinstance(part, slice):
-            start, step, extent = _range(part, x.shape[len(indices)], x)
-            indices.append(axis(f"d{len(shape)}") * step + start)
+            start, step, extent = _range(part, x.shape[len(found)])
+            found.append(_walked(len(shape), start, step))
             shape.append(extent)
         else:
-            indices.append(constant(_position(part, x.shape[len(indices)], x)))
-    axes = tuple(Axis(f"d{position}", extent) for position, extent in enumerate(shape))
-    write = Access(result, tuple(axis(a.name) for a in axes))
-    reads = (Access(x.name, tuple(indices)),)
-    operator = Operator(name, "slice", axes, reads, write, Load(0), accumulator=accumulator_of(x.dtype))
-    return operator, Tensor(result, tuple(shape), x.dtype)
+            position = _position(part, x.shape[len(found)], x)
+            found.append(constant(position) if isinstance(position, int) else Position(scalar_of(position), ()))
+    return tuple(shape), found
+
+
+def _walked(dimension: int, start: Extent, step: int) -> Place:
+    """`start + step * i` along a dimension of the result."""
+    walked = axis(f"d{dimension}") * step
+    if isinstance(start, int):
+        return walked + start
+    return Position(apply("add", as_position(walked).value, scalar_of(start)), (dimension,))
 
 
 def numpy_reference(x: Any, key: tuple[Key, ...]) -> Any:
@@ -49,9 +88,11 @@ def numpy_reference(x: Any, key: tuple[Key, ...]) -> Any:
     return x[key]
 
 
-def _complete(key: tuple[Key, ...], x: Tensor) -> tuple[int | slice | None, ...]:
+def _complete(key: tuple[Key, ...], x: Tensor) -> tuple[Extent | slice | None, ...]:
     for part in key:
-        if isinstance(part, bool) or not (part is None or part is Ellipsis or isinstance(part, slice | int | np.integer)):
+        if isinstance(part, bool) or not (
+            part is None or part is Ellipsis or isinstance(part, slice | int | np.integer | SymbolicExtent)
+        ):
             raise UnsupportedOperation(
                 f"indexing by a {type(part).__name__}",
                 why="only integers, slices, None and ... give an index map",
@@ -63,27 +104,47 @@ def _complete(key: tuple[Key, ...], x: Tensor) -> tuple[int | slice | None, ...]
         raise ShapeError(f"too many indices for shape {shape_text(x.shape)}", where="slice", why=f"{used} were given")
     position = next((i for i, part in enumerate(key) if part is Ellipsis), len(key))
     full = [*key[:position], *([slice(None)] * spare), *key[position + 1 :]]
-    return tuple(part for part in full if part is not Ellipsis)
+    return tuple(int(part) if isinstance(part, np.integer) else part for part in full if part is not Ellipsis)
 
 
-def _range(part: slice, extent: Extent, x: Tensor) -> tuple[int, int, Extent]:
-    if isinstance(extent, int):
-        start, stop, step = part.indices(extent)
-        count = len(range(start, stop, step))
-        return (start, step, count) if count else (0, 1, 0)
-    if part != slice(None):
-        why = f"{extent} is known at run time"
-        raise ShapeError(f"cannot slice a symbolic dimension of {shape_text(x.shape)}", where="slice", why=why)
-    return 0, 1, extent
+def _range(part: slice, extent: Extent) -> tuple[Extent, int, Extent]:
+    """Start, step and number of positions, as `slice.indices` says for integers: ends are held to the dimension."""
+    if isinstance(extent, int) and not any(isinstance(end, SymbolicExtent) for end in (part.start, part.stop)):
+        whole = range(*part.indices(extent))
+        return (whole.start, whole.step, len(whole)) if whole else (0, 1, 0)
+    step = 1 if part.step is None else operator.index(part.step)
+    if step == 0:
+        raise ShapeError("a slice with steps of 0", where="slice")
+    least, most = (0, extent) if step > 0 else (-1, plus(extent, -1))
+    ends: tuple[Extent, Extent] = (least, most) if step > 0 else (most, least)
+    start = ends[0] if part.start is None else _held(part.start, extent, least, most)
+    stop = ends[1] if part.stop is None else _held(part.stop, extent, least, most)
+    ahead = minus(stop, start) if step > 0 else minus(start, stop)
+    return start, step, ceil_quotient(maximum(ahead, 0), abs(step))
 
 
-def _position(part: int, extent: Extent, x: Tensor) -> int:
-    position = part.__index__()
-    if not isinstance(extent, int):
-        if 0 <= position < extent.low:
-            return position
-        why = f"{extent} is known at run time and at least {extent.low}"
-        raise ShapeError(f"index {position} may be outside shape {shape_text(x.shape)}", where="slice", why=why)
-    if not -extent <= position < extent:
-        raise ShapeError(f"index {position} is outside a dimension of extent {extent}", where="slice")
-    return position % extent
+def _held(end: Extent, extent: Extent, least: Extent, most: Extent) -> Extent:
+    """An end of a slice inside of a dimension; a negative one counts from behind its last element."""
+    return minimum(maximum(_from_front(end, extent), least), most)
+
+
+def _from_front(position: Extent, extent: Extent) -> Extent:
+    """A position that may count from the end. Raises `Undecided` where its sign depends on dimensions."""
+    if least_extent(position) >= 0:
+        return position
+    if largest_extent(position) < 0:
+        return plus(position, extent)
+    raise Undecided(f"whether {position} counts from the end", where="slice").with_cuts(cuts_between(position, 0))
+
+
+def _position(part: Extent, extent: Extent, x: Tensor) -> Extent:
+    """The position of an element, from the front. Raises `ShapeError` or `Undecided` outside of the dimension."""
+    position = _from_front(part, extent)
+    if least_extent(position) >= 0 and is_less(position, extent):
+        return position
+    text = f"index {part} is outside a dimension of extent {extent}"
+    if largest_extent(position) < 0 or least_extent(minus(position, extent)) >= 0:
+        raise ShapeError(text, where="slice", why=f"of shape {shape_text(x.shape)}")
+    cuts = (*cuts_between(position, 0), *cuts_between(position, extent))
+    why = f"{extent} is known at run time and at least {least_extent(extent)}"
+    raise Undecided(f"index {part} may be outside shape {shape_text(x.shape)}", where="slice", why=why).with_cuts(cuts)
