@@ -1,9 +1,9 @@
-"""What kernels for a bucket of lengths lose against kernels for the very length.
+"""What kernels for all lengths lose against kernels for the very length.
 
-    python -m benchmarks.studies.lengths [--case decode] [--hint 0.5,1.0] [--lengths 197,512]
+    python -m benchmarks.studies.lengths [--case decode] [--hint 128,512] [--lengths 197,512]
 
-For every length the specialised kernel and that of its bucket (`tilewright.api.lengths`) are timed in turns on one thread. A
-hint is the place in the bucket that was planned for: 1 its largest length, 0.5 half of that.
+For every length the specialised kernel and those of all lengths (`tilewright.api.lengths`), planned for each of the hints, are
+timed in turns on one thread.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 import tilewright as tw
 from benchmarks.studies.schedules.timing import Runnable, ratios
 from tilewright.api.kernel import Kernel
-from tilewright.api.lengths import shape_bucket
+from tilewright.api.lengths import LARGEST, PLANNED
 
 BUDGET_S = 0.5
 Shapes = tuple[tuple[Any, ...], ...]
@@ -91,20 +91,20 @@ def runnable(one: Kernel, inputs: Sequence[Any], result: Any) -> Runnable:
     return Runnable(one._executable, (*inputs, *one._constants), result)
 
 
-def compared(name: str, length: int, hints: Sequence[float]) -> list[float]:
-    """The time of the kernel of the length's bucket over that of the specialised one, for every hint."""
-    case, (low, high) = CASES[name], shape_bucket(length)
+def compared(name: str, length: int, hints: Sequence[int]) -> list[float]:
+    """The time of the kernel of all lengths over that of the specialised one, for every hint."""
+    case = CASES[name]
     inputs = [_random(shape, seed) for seed, shape in enumerate(case.shapes(length))]
     static = kernel(name, length)
     result = static(*inputs)
-    dims = [tw.Dim("s", low, high, max(low, round(hint * high))) for hint in hints]
+    dims = [tw.Dim("s", 1, LARGEST, hint) for hint in hints]
     symbolic = [kernel(name, dim) for dim in dims]
     for one in symbolic:
         np.testing.assert_allclose(one(*inputs), result, rtol=1e-4, atol=1e-4)
     return ratios(runnable(static, inputs, result), [runnable(one, inputs, result) for one in symbolic], budget_s=BUDGET_S)
 
 
-def rows(name: str, lengths: Sequence[int], hints: Sequence[float]) -> Iterator[str]:
+def rows(name: str, lengths: Sequence[int], hints: Sequence[int]) -> Iterator[str]:
     """A line per length."""
     for length in lengths:
         found = compared(name, length, hints)
@@ -122,10 +122,10 @@ def main() -> None:
     """Print a table: the ratios of all hints for every length."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--case", default=",".join(CASES))
-    parser.add_argument("--hint", default="1.0")
+    parser.add_argument("--hint", default=str(PLANNED))
     parser.add_argument("--lengths", default="")
     arguments = parser.parse_args()
-    hints = [float(hint) for hint in arguments.hint.split(",")]
+    hints = [int(hint) for hint in arguments.hint.split(",")]
     for name in arguments.case.split(","):
         lengths = [int(length) for length in arguments.lengths.split(",") if length] or CASES[name].lengths
         for row in rows(name, lengths, hints):

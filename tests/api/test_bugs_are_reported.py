@@ -13,7 +13,7 @@ import tilewright.onnx as ort
 from tests.support.graphs import random
 from tests.support.onnx_models import Double, ReshapeTo, info, model, node
 from tilewright import compiler
-from tilewright.api.lengths import shape_bucket
+from tilewright.api.lengths import symbols
 from tilewright.frontend.onnx.definition import Definition
 from tilewright.frontend.onnx.model import Node
 from tilewright.frontend.onnx.reference import run_reference
@@ -47,7 +47,7 @@ def double(x: Any) -> Any:
 def test_lengths_that_only_this_package_cannot_take_are_no_reason_to_specialise(monkeypatch: pytest.MonkeyPatch) -> None:
     def careless(self: Traced, *_: Any) -> Traced:
         if any(isinstance(extent, SymbolicExtent) for extent in self.shape):
-            shape_bucket(None)  # type: ignore[arg-type]
+            symbols(None)  # type: ignore[arg-type]
         return self
 
     monkeypatch.setattr(Traced, "reshape", careless)

@@ -74,10 +74,10 @@ def test_another_process_with_the_same_calls_compiles_nothing(monkeypatch: pytes
         return len(decode.kernels)
 
     keys, q = random(HEADS, 50, WIDTH), random(HEADS, 1, WIDTH, seed=2)
-    assert loop() == 4
+    assert loop() == 2
     monkeypatch.setattr("tilewright.compiler.plan", None)
     monkeypatch.setattr("subprocess.run", None)
-    assert loop() == 4
+    assert loop() == 2
 
 
 def test_batch_and_length_vary_together() -> None:
@@ -127,25 +127,25 @@ def test_rows_of_constant_weights_vary() -> None:
     for rows in (7, 1, 2, 3, 33, 64, 17, 100):
         x = random(rows, 24, seed=rows)
         close(layer(x), np.maximum(x.astype(np.float64) @ weights[0], 0) @ weights[1])
-    assert len(layer.kernels) == 5
+    assert len(layer.kernels) == 3
     assert all(kernel.memory_stats().constant_bytes for kernel in layer.kernels[2:])
 
 
 def test_what_cannot_be_traced_with_a_length_is_specialised_for_it_alone() -> None:
     def function(x: Any, y: Any) -> Any:
-        return x.reshape(-1) * 2, y + len(x.shape)
+        return sum(x[row] for row in range(x.shape[0])), y + len(x.shape)
 
     jitted = jit(function)
     for rows, n in ((3, 5), (4, 6), (7, 6), (7, 9), (7, 12)):
         x, y = random(rows, 3), random(n)
-        for actual, exact in zip(jitted(x, y), (x.reshape(-1) * 2, y + 2), strict=True):
+        for actual, exact in zip(jitted(x, y), (x.sum(0), y + 2), strict=True):
             close(actual, exact)
     assert len(jitted.kernels) == 3
     with pytest.raises(tw.TilewrightError):
         jit(function, dynamic=True)(random(3, 3), random(5))
 
 
-def test_branches_on_lengths_are_decided_by_buckets_or_specialised() -> None:
+def test_branches_on_lengths_are_decided_by_ranges_or_specialised() -> None:
     def function(x: Any) -> Any:
         return x * 2 if x.shape[0] == 3 else x * (3 if x.shape[0] > 16 else 4)
 
@@ -166,11 +166,11 @@ def test_broadcast_extents_stay_broadcast() -> None:
     assert len(jitted.kernels) <= 6
 
 
-def test_explain_shows_the_bucket() -> None:
+def test_explain_shows_the_range() -> None:
     double = jit(lambda x: x * 2)
     for n in (5, 20, 30):
         double(random(n))
-    assert "s0 in 17..64" in double.kernels[-1].explain()
+    assert "s0 in 1..1048576 (planned as 128)" in double.kernels[-1].explain()
 
 
 def test_a_choice_that_is_none_is_refused() -> None:

@@ -13,7 +13,7 @@ import tilewright as tw
 import tilewright.onnx as ort
 from tests.support.onnx_models import info, model, node
 from tilewright import compiler
-from tilewright.api.lengths import shape_bucket
+from tilewright.api.lengths import symbols
 from tilewright.frontend.tracing.traced import Traced
 
 X = np.ones((2, 3), np.float32)
@@ -69,5 +69,5 @@ def test_bugs_keep_all_frames(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_this_package_raises_without_meaning_to_keeps_all_frames(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Traced, "reshape", lambda *_: shape_bucket(None))  # type: ignore[arg-type]
-    assert "shape_bucket" in frames(lambda: tw.jit(lambda x: x.reshape(6))(X), TypeError)
+    monkeypatch.setattr(Traced, "reshape", lambda *_: symbols(None))  # type: ignore[arg-type]
+    assert "symbols" in frames(lambda: tw.jit(lambda x: x.reshape(6))(X), TypeError)

@@ -29,7 +29,7 @@ from tilewright.runtime.arrays import like, views
 
 KernelSignatures: TypeAlias = Signatures[TracedCall, Kernel | FixedResult]
 MOST_REMEMBERED = 4096
-"""Exact shapes whose kernels are found at once; beyond, they are found by their buckets again."""
+"""Exact shapes whose kernels are found at once; beyond, they are found by their ranges again."""
 MOST_KERNELS = 256
 """Of a function. Kernels that were not called while a third as many were made are let go: the cache on disk has them."""
 MOST_STRUCTURES = 4096
@@ -223,7 +223,11 @@ class Jitted:
     def _signatures_of(self, call: FlatCall, inputs: tuple[Array, ...]) -> KernelSignatures:
         key = (call.structure, *[(array.ndim, array.dtype) for array in inputs])
         try:
-            return self._signatures.get(key) or self._signatures.setdefault(key, Signatures(self._dynamic, self._kernels))
+            found = self._signatures.get(key)
+            if found is None:
+                made: KernelSignatures = Signatures(self._dynamic, self._kernels, ranks=[array.ndim for array in inputs])
+                found = self._signatures.setdefault(key, made)
+            return found
         except TypeError:
             call.check_statics()
             raise

@@ -1,73 +1,81 @@
-"""Lengths: which extents of a function's arguments vary between calls, and the ranges that share a kernel.
+"""Dynamic dimensions of calls: which extents vary, which of them are one dimension, and the ranges that share a kernel.
 
-The first call with given extents is specialised. An extent that is met with a second value is a length from then on: a symbol,
-whose kernels serve a bucket of values each. Buckets grow by a factor of `FACTOR` (2..4, 5..16, 17..64, ...): with the extents 0
-and 1, which are always specialised (NumPy broadcasts them, and a row of one is other work), loops over 1..4096 need eight
-kernels at most.
+An extent that takes a second value is dynamic from then on; extents that a model declares by name are from the first call on. A
+dynamic dimension is a symbol whose kernel serves all values of a range: at first 1 to `LARGEST`. A question that has different
+answers inside of a range (`x.shape[0] > 64`, a slice of 512 rows) splits it where the answer changes. Where a function cannot be
+traced or planned with a dimension, its values are specialised. The extent 0 always is: an empty array is other work.
 
-Extents that were equal whenever both were above 1 share a symbol (keys, values and the last axis of a mask). Where a
-function cannot be traced or planned with a bucket, its values are specialised.
+Extents that were equal in all calls share a symbol (keys, values and the last axis of a mask), or those that have one name. An
+extent of 1 beside a mate of another value is a broadcast, which is specialised.
+
+Ranges are planned for values that do not depend on any call, so that every session and process computes the same bits.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Sequence
 
-from tilewright.graph.types import Extent, SymbolicExtent
+from tilewright.graph.extents import Extent, SymbolicExtent
 
-FACTOR_BITS = 2
-"""Buckets grow by this power of two."""
+LARGEST = 1 << 20
+"""The end of the first range; longer extents have ranges of their own."""
+MOST_CUTS = 8
+"""Places where the range of an extent is split; with more, its values are specialised."""
+PLANNED = 128
+"""The value that ranges are planned for, moved into them."""
+PLANNED_BATCH = 4
+"""The same of batches, the first dimensions of arrays whose other dimensions make enough work: planned as few, so that there are
+blocks for all threads in each of them."""
 Extents = tuple[int, ...]
 """Of all arrays of a call, one after the other."""
-
-
-def shape_bucket(length: int) -> tuple[int, int]:
-    """The smallest and the largest length of the bucket of a length above 1.
-
-    >>> [shape_bucket(length) for length in (2, 4, 5, 16, 17, 4096)]
-    [(2, 4), (2, 4), (5, 16), (5, 16), (17, 64), (1025, 4096)]
-    """
-    return _range(_number(length))
-
-
-def _number(length: int) -> int:
-    return (FACTOR_BITS - 1 + (length - 1).bit_length()) // FACTOR_BITS
-
-
-def _range(number: int) -> tuple[int, int]:
-    return (1 << FACTOR_BITS * (number - 1)) + 1, 1 << FACTOR_BITS * number
+FIXED = ""
+"""The name that stands for a declared extent that does not vary."""
 
 
 class DynamicDimensions:
-    """What the calls of one structure have shown. `key` may run while another thread learns; `learn` and `specialise` may not."""
+    """What the calls of one structure have shown. `key` may run while another thread learns; the other methods may not."""
 
-    def __init__(self, dynamic: bool | None) -> None:
-        """`dynamic`: None learns from calls, True takes every extent above 1 for a length, False none."""
+    def __init__(self, dynamic: bool | None, ranks: Sequence[int] = (), names: Sequence[str | None] = ()) -> None:
+        """`dynamic`: None learns from calls, True takes every extent above 1 for dynamic, False none.
+
+        `ranks` are the numbers of dimensions of the arrays. `names` are those that a model declares for extents: equal names
+        are one dimension, None is one that calls tell about, FIXED none.
+        """
         self._dynamic = dynamic
+        self._names: tuple[str | None, ...] = tuple(names)
+        self._batches = _batches(ranks, self._names)
         self.seen: list[Extents] = []
         """The calls that showed something."""
+        self._cuts: dict[int, tuple[int, ...]] = {}
+        """By position, where ranges begin."""
         self._specialised: frozenset[tuple[int, int]] = frozenset()
-        """Positions and numbers of buckets."""
+        """Positions and the beginnings of ranges."""
         self._varying: tuple[tuple[int, tuple[int, ...]], ...] = ()
-        """The positions of lengths, each with the earlier ones that it has been equal to so far."""
+        """The positions that are dynamic, each with those that it has been equal to so far."""
 
     def key(self, extents: Extents) -> Extents:
-        """What calls must agree in to share a kernel: extents as they are; a length as a number below 0, by its bucket and by
-        the first position with the same symbol."""
+        """What calls must agree in to share a kernel: extents as they are; those of a dynamic dimension as a number below 0, by
+        the number of their range and by the first position with the same symbol."""
         if not self._varying:
             return extents
-        key, specialised = list(extents), self._specialised
+        key = list(extents)
         for position, mates in self._varying:
-            length = extents[position]
-            if length <= 1 or (specialised and (position, _number(length)) in specialised):
+            if self._is_exact(position, mates, extents):
                 continue
-            first = position
-            for mate in mates:
-                if extents[mate] == length:
-                    first = mate
-                    break
-            key[position] = ~(_number(length) * len(key) + first)
+            first = next((m for m in mates if m < position and extents[m] == extents[position] and key[m] < 0), position)
+            key[position] = ~(self._range_number(position, extents[position]) * len(key) + first)
         return tuple(key)
+
+    def range_of(self, position: int, extent: int) -> tuple[int, int]:
+        """The smallest and the largest extent that share a kernel with one at a position.
+
+        >>> DynamicDimensions(True).range_of(0, 5) == (1, LARGEST)
+        True
+        """
+        begins = self._begins(position)
+        number = bisect_right(begins, extent) - 1
+        return begins[number], begins[number + 1] - 1 if number + 1 < len(begins) else LARGEST * LARGEST
 
     def learn(self, extents: Extents) -> None:
         """Take a call into account that no kernel serves so far. Calls that show nothing are not kept."""
@@ -80,8 +88,50 @@ class DynamicDimensions:
             self.seen.pop()
 
     def specialise(self, positions: Sequence[int], extents: Extents) -> None:
-        """Specialise these positions for every value in the buckets of a call."""
-        self._specialised |= {(position, _number(extents[position])) for position in positions}
+        """Specialise these positions for every value in the ranges of a call."""
+        self._specialised |= {(position, self.range_of(position, extents[position])[0]) for position in positions}
+
+    def split(self, positions: Sequence[int], begin: int) -> bool:
+        """Let another range begin at an extent; False where one does already, or too many do."""
+        changed = False
+        for position in positions:
+            cuts = self._begins(position)
+            if begin > 1 and begin not in cuts and len(cuts) < MOST_CUTS:
+                self._cuts[position] = tuple(sorted((*cuts, begin)))
+                changed = True
+        return changed
+
+    def forget_names(self) -> bool:
+        """Let calls tell which dimensions are one, as names that a model declares do not; False where they do already."""
+        had_names = any(self._names)
+        self._names = tuple(name and None for name in self._names)
+        self._find_varying(len(self.seen[-1]) if self.seen else 0)
+        return had_names
+
+    def described(self, key: Extents, extents: Extents, chosen: Collection[int]) -> list[Extent]:
+        """The extents to trace with: those of a call, where the dimensions that begin at these positions are symbols s0, ..."""
+        result: list[Extent] = list(extents)
+        for number, (first, positions) in enumerate(symbols(key).items()):
+            if first in chosen:
+                low, high = self.range_of(first, extents[first])
+                planned = max(PLANNED_BATCH if position in self._batches else PLANNED for position in positions)
+                for position in positions:
+                    result[position] = SymbolicExtent(f"s{number}", low, high, min(max(planned, low), high))
+        return result
+
+    def _begins(self, position: int) -> tuple[int, ...]:
+        return self._cuts.get(position, (1, LARGEST + 1))
+
+    def _range_number(self, position: int, extent: int) -> int:
+        return bisect_right(self._begins(position), extent) - 1
+
+    def _is_exact(self, position: int, mates: tuple[int, ...], extents: Extents) -> bool:
+        """Whether an extent of a dynamic dimension is specialised: 0, a broadcast, a range of one value, or a refused range."""
+        extent = extents[position]
+        if extent < 1 or (extent == 1 and any(extents[mate] != 1 for mate in mates)):
+            return True
+        low, high = self.range_of(position, extent)
+        return low == high or (position, low) in self._specialised
 
     def _is_first_above_one(self, extents: Extents) -> bool:
         """Whether some position has its first extent above 1."""
@@ -90,20 +140,24 @@ class DynamicDimensions:
     def _find_varying(self, count: int) -> None:
         varying = [position for position in range(count) if self._varies(position)]
         self._varying = tuple(
-            (number, tuple(earlier for earlier in varying if earlier < number and self._is_always_equal(earlier, number)))
-            for number in varying
+            (number, tuple(mate for mate in varying if mate != number and self._are_mates(mate, number))) for number in varying
         )
 
     def _varies(self, position: int) -> bool:
+        if position < len(self._names):
+            return self._names[position] != FIXED
         values = {extents[position] for extents in self.seen if extents[position] > 1}
         return len(values) > (0 if self._dynamic else 1)
 
-    def _is_always_equal(self, first: int, second: int) -> bool:
+    def _are_mates(self, first: int, second: int) -> bool:
+        names = [self._names[position] if position < len(self._names) else None for position in (first, second)]
+        if any(names):
+            return names[0] == names[1]
         return all(extents[first] == extents[second] or min(extents[first], extents[second]) <= 1 for extents in self.seen)
 
 
 def symbols(key: Extents) -> dict[int, list[int]]:
-    """The positions of every length of a key, by the first of them."""
+    """The positions of every dynamic dimension of a key, by the first of them."""
     found: dict[int, list[int]] = {}
     for position, code in enumerate(key):
         if code < 0:
@@ -111,12 +165,16 @@ def symbols(key: Extents) -> dict[int, list[int]]:
     return found
 
 
-def described(key: Extents, extents: Extents, chosen: Collection[int]) -> list[Extent]:
-    """The extents to trace with: those of a call, where the lengths that begin at these positions are symbols s0, s1, ..."""
-    result: list[Extent] = list(extents)
-    for number, (first, positions) in enumerate(symbols(key).items()):
-        if first in chosen:
-            low, high = shape_bucket(extents[first])
-            for position in positions:
-                result[position] = SymbolicExtent(f"s{number}", low, high, high)
-    return result
+def _batches(ranks: Sequence[int], names: Sequence[str | None]) -> frozenset[int]:
+    """The positions of first dimensions of arrays with at least three, or with two that are both declared to vary.
+
+    >>> sorted(_batches((2, 3, 1, 4), ())), sorted(_batches((2, 2), ("batch", "length", "rows", FIXED)))
+    ([2, 6], [0])
+    """
+    begins = [sum(ranks[:number]) for number in range(len(ranks))]
+
+    def is_batch(begin: int, rank: int) -> bool:
+        declared = names[begin : begin + 2]
+        return rank > 2 or (rank == 2 and len(declared) == 2 and FIXED not in declared)
+
+    return frozenset(begin for begin, rank in zip(begins, ranks, strict=True) if is_batch(begin, rank))

@@ -1,4 +1,4 @@
-"""The kernels of one structure of calls, by the extents of their arrays or the buckets of these."""
+"""The kernels of one structure of calls, by the extents of their arrays or the ranges of these."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
 from tilewright.api.calling import Array
-from tilewright.api.lengths import DynamicDimensions, Extents, described, symbols
+from tilewright.api.lengths import DynamicDimensions, Extents, symbols
 from tilewright.api.recent import Recent
-from tilewright.errors import CacheError, InternalError, ToolchainError, bug, is_bug
+from tilewright.errors import CacheError, InternalError, ToolchainError, Undecided, bug, is_bug
 from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.graph.types import Extent
 
@@ -72,14 +72,19 @@ class Signatures(Generic[TracedT, MadeT]):
         kernels: Recent[tuple[object, Extents], MadeT],
         *,
         passing: tuple[type[Exception], ...] = (),
+        ranks: Sequence[int] = (),
+        names: Sequence[str | None] = (),
     ) -> None:
-        """`dynamic` as for `tw.jit`; exceptions that are `passing` say nothing about lengths.
+        """`dynamic` as for `tw.jit`, `ranks` and `names` as for `DynamicDimensions`; exceptions that are `passing` say nothing
+        about lengths.
 
         `kernels`, which may be shared, are found by the extents of a call that they were made for, and by its key.
         """
         self._kernels = kernels
         self._passing = (*NOT_ABOUT_LENGTHS, *passing)
-        self._lengths = DynamicDimensions(dynamic)
+        self._lengths = DynamicDimensions(dynamic, ranks, names)
+        self._told: set[str] = set()
+        """Why dimensions were split or specialised, as far as that was said."""
         self._must_be_symbolic = dynamic is True
         self._begun: dict[Extents, Making] = {}
         self._lock = threading.Lock()
@@ -129,23 +134,45 @@ class Signatures(Generic[TracedT, MadeT]):
             making.end(problem)
 
     def _attempt(self, key: Extents, extents: Extents, maker: Maker[TracedT, MadeT]) -> MadeT | None:
-        """A kernel; None where lengths were specialised instead.
+        """A kernel; None where ranges were split or dimensions specialised instead.
 
         A function may refuse lengths in whatever way it likes; an error of this package is a bug if fixed extents do not meet it.
         """
         lengths = symbols(key)
         try:
-            return maker.compile(maker.trace(described(key, extents, lengths)))
+            return maker.compile(maker.trace(self._lengths.described(key, extents, lengths)))
         except Exception as problem:
-            if not lengths or self._must_be_symbolic or isinstance(problem, self._passing):
+            if not lengths or isinstance(problem, self._passing):
+                raise
+            if self._narrowed(key, problem):
+                return None
+            if self._must_be_symbolic:
                 raise
             if is_bug(problem) and _can_trace(maker, extents):
                 raise bug("tracing with lengths", problem, f"extents of the arguments: {key}") from problem
-            _log.info("lengths are specialised: %s", problem)
-        failing = [first for first in lengths if not _can_trace(maker, described(key, extents, (first,)))]
+            self._tell("specialised: each of their values is compiled on its own", problem)
+        failing = [first for first in lengths if not _can_trace(maker, self._lengths.described(key, extents, (first,)))]
         with self._lock:
             self._lengths.specialise([position for first in failing or lengths for position in lengths[first]], extents)
         return None
+
+    def _narrowed(self, key: Extents, problem: Exception) -> bool:
+        """Whether ranges were split where an undecided question has another answer, or equal extents made one dimension."""
+        firsts = {f"s{number}": positions for number, positions in enumerate(symbols(key).values())}
+        with self._lock:
+            cuts = problem.cuts if isinstance(problem, Undecided) else ()
+            changed = [self._lengths.split(firsts[name], begin) for name, begin in cuts if name in firsts]
+            changed = changed or [self._lengths.forget_names()]
+        if any(changed):
+            self._tell("dynamic in ranges", problem)
+        return any(changed)
+
+    def _tell(self, what: str, problem: Exception) -> None:
+        """Say once what becomes of extents and why."""
+        text = f"extents are {what}: {problem}"
+        if text not in self._told:
+            self._told.add(text)
+            _log.info("%s", text)
 
 
 def extents_of(arrays: Sequence[Array]) -> Extents:

@@ -182,7 +182,7 @@ def quotient(dividend: Extent, divisor: Extent) -> Extent:
     """
     if least_extent(divisor) < 1:
         message = f"a division by {divisor}, which may be {least_extent(divisor)}"
-        raise Undecided(message).with_cuts(cuts_between(divisor, 0))
+        raise Undecided(message).with_cuts(cuts_between(divisor, 0, "<="))
     whole, rest = _divided(dividend, divisor)
     if least_extent(rest) >= 0 and is_less(rest, divisor):
         return whole
@@ -270,15 +270,17 @@ def compared(left: Extent, right: Extent) -> int | None:
     return 1 if low > 0 else -1 if high < 0 else 0 if low == high else None
 
 
-def cuts_between(left: Extent, right: Extent) -> tuple[tuple[str, int], ...]:
+def cuts_between(left: Extent, right: Extent, question: str = "") -> tuple[tuple[str, int], ...]:
     """The values of a dimension from which on the sign of `left - right` is another one; none where it has several dimensions.
+
+    For a `question`, "<" or "<=", those from which on its answer is another one.
 
     They are found by bisection, for differences that only grow or only shrink. Where a difference does neither, they decide
     nothing: whoever splits a range there asks again.
 
     >>> s = SymbolicExtent("s", 1, 99, 9)
-    >>> cuts_between(s, 5), cuts_between(minimum(s, 8), s)
-    ((('s', 5), ('s', 6)), (('s', 9),))
+    >>> cuts_between(s, 5), cuts_between(minimum(s, 8), s), cuts_between(s, 5, "<=")
+    ((('s', 5), ('s', 6)), (('s', 9),), (('s', 6),))
     """
     difference = minus(left, right)
     dimensions = dimensions_of([difference])
@@ -292,7 +294,8 @@ def cuts_between(left: Extent, right: Extent) -> tuple[tuple[str, int], ...]:
 
     values = range(dimension.low, dimension.high + 1)
     rising = sign(dimension.high) >= sign(dimension.low)
-    ends = (bisect_left(values, bound, key=lambda value: sign(value) if rising else -sign(value)) for bound in (0, 1))
+    bounds = {"": (0, 1), "<": (1 - rising,), "<=": (int(rising),)}[question]
+    ends = (bisect_left(values, bound, key=lambda value: sign(value) if rising else -sign(value)) for bound in bounds)
     return tuple((name, values[end]) for end in dict.fromkeys(ends) if 0 < end < len(values))
 
 

@@ -214,7 +214,9 @@ class InferenceSession:
                 body = self._model.body
                 known = {name: array for name, array in body.constants.items() if name not in given}
                 wanted = [output.unique for output in body.outputs]
-                self._subgraphs[given] = RemainingSubgraph(body.name or "model", body.nodes, known, wanted, self._context)
+                declared = {value.unique: value.shape for value in body.inputs if value.shape is not None}
+                name = body.name or "model"
+                self._subgraphs[given] = RemainingSubgraph(name, body.nodes, known, wanted, self._context, declared)
             return self._subgraphs[given]
 
     def _prepare(self) -> None:

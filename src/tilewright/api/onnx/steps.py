@@ -8,18 +8,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tilewright.api.lengths import Extents
+from tilewright.api.lengths import FIXED, Extents
 from tilewright.api.onnx.compiled import Compiled, compiled
 from tilewright.api.onnx.values import Values, as_value, extents_of, frozen, given_of, kind, without_elements
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Signatures
 from tilewright.collector import collector_waits
-from tilewright.errors import DTypeError, InternalError, InvalidModel, PlanningError, PositionError, UnsupportedOperation
+from tilewright.errors import (
+    DTypeError,
+    InternalError,
+    InvalidModel,
+    PlanningError,
+    PositionError,
+    Undecided,
+    UnsupportedOperation,
+)
 from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.model import Array, Body, Node
 from tilewright.frontend.onnx.reference import run_reference
@@ -87,14 +96,22 @@ class RemainingSubgraph:
     """The nodes of a model from some point on, and the steps made for them so far. Safe from several threads."""
 
     def __init__(
-        self, name: str, nodes: Sequence[Node], known: Mapping[str, Any], wanted: Sequence[str], context: SessionContext
+        self,
+        name: str,
+        nodes: Sequence[Node],
+        known: Mapping[str, Any],
+        wanted: Sequence[str],
+        context: SessionContext,
+        declared: Mapping[str, Sequence[int | str | None]] = MappingProxyType({}),
     ) -> None:
+        """`declared` are shapes of inputs as the model declares them: names and None stand for extents that vary."""
         self.name, self.wanted, self.known, self.context = short_name(name), tuple(wanted), dict(known), context
         self.nodes = live_nodes(nodes, wanted)
         made = {output for node in self.nodes for output in node.outputs}
         read = {value for node in self.nodes for value in node.reads()} | set(wanted)
         self.needs = tuple(sorted(read - made - set(known)))
         """The values that it must be given."""
+        self._declared = declared
         self._constants = ConstantValues()
         """Steps are made with what was known when their signature was looked up: it may grow meanwhile."""
         self._variants: dict[Any, Signatures[Stage, Step]] = {}
@@ -135,8 +152,18 @@ class RemainingSubgraph:
             self._forget_values(self._key(values, self._constants))
             key = self._key(values, self._constants)
             if key not in self._variants:
-                self._variants[key] = Signatures(None, self.context.steps, passing=(NeedsValues,))
+                ranks, names = self._layout(values)
+                steps = self.context.steps
+                self._variants[key] = Signatures(None, steps, passing=(NeedsValues,), ranks=ranks, names=names)
             return self._variants[key], self._constants
+
+    def _layout(self, values: Values) -> tuple[list[int], list[str | None]]:
+        """The ranks of all arrays and, where the model declares every shape, the names of their extents."""
+        shapes = [extents_of(values[name]) for name in self.needs]
+        if any(len(self._declared.get(name, ())) != len(shape) for name, shape in zip(self.needs, shapes, strict=True)):
+            return [len(shape) for shape in shapes], []
+        declared = [extent for name in self.needs for extent in self._declared.get(name, ())]
+        return [len(shape) for shape in shapes], [FIXED if isinstance(extent, int) else extent for extent in declared]
 
     def _learn(self, name: str, values: Values) -> None:
         with self._lock:
@@ -213,7 +240,9 @@ class _Maker:
         if any(isinstance(extent, SymbolicExtent) for extent in extents):
             fixed = import_stage(self._import_request(), obstacle)
             if _apart(stage) > _apart(fixed) and not _only_joins(stage):
-                raise UnsupportedOperation(f"{self.remaining.name} is not compiled as a whole with lengths")
+                cuts = tuple(cut for problem in stage.undecided for cut in problem.cuts)
+                why = "; ".join(dict.fromkeys(problem.message for problem in stage.undecided))
+                raise Undecided(f"{self.remaining.name} is not compiled as a whole with lengths", why=why).with_cuts(cuts)
         return stage
 
     def compile(self, stage: Stage) -> Step:

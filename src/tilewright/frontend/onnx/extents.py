@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import TilewrightError, UnsupportedOperation
+from tilewright.errors import TilewrightError, Undecided, UnsupportedOperation
 from tilewright.frontend.onnx.model import Array, Node
 from tilewright.graph.extents import (
     Extent,
     SymbolicExtent,
     compared,
+    cuts_between,
     least_extent,
     maximum,
     minimum,
@@ -79,6 +80,8 @@ def fold(node: Node, inputs: Sequence[Any]) -> Array | Symbolic | None:
         return None
     try:
         return _array(np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays), object), _result_type(node.operator, dtype))
+    except Undecided:
+        raise
     except (UnsupportedOperation, ValueError):
         return None
 
@@ -114,8 +117,9 @@ def _result_type(operator: str, dtype: str) -> str:
     return "bool" if operator in ("Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "Not", "And", "Or") else dtype
 
 
-def _undecided(*operands: Any) -> UnsupportedOperation:
-    return UnsupportedOperation(f"arithmetic on {' and '.join(map(str, operands))} has no value while a model is imported")
+def _undecided(question: str, a: Extent, b: Extent, comparison: str = "") -> Undecided:
+    problem = Undecided(f"{question} of {a} and {b} has no answer while a model is imported")
+    return problem.with_cuts(cuts_between(a, b, comparison))
 
 
 def _divide(a: Any, b: Any) -> Any:
@@ -124,7 +128,7 @@ def _divide(a: Any, b: Any) -> Any:
     if isinstance(a, int) and isinstance(b, int) and b:
         return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
     if least_extent(a) < 0:
-        raise _undecided(a, b)
+        raise _undecided("the order", a, 0, "<")
     return quotient(a, b)
 
 
@@ -136,14 +140,14 @@ def _modulo(a: Any, b: Any) -> Any:
 def _less(a: Any, b: Any) -> bool:
     low, high = range_of(minus(_exact(a), _exact(b)))
     if low < 0 <= high:
-        raise _undecided(a, b)
+        raise _undecided("the order", _exact(a), _exact(b), "<")
     return high < 0
 
 
 def _equal(a: Any, b: Any) -> bool:
     sign = compared(_exact(a), _exact(b))
     if sign is None:
-        raise _undecided(a, b)
+        raise _undecided("the equality", _exact(a), _exact(b))
     return sign == 0
 
 

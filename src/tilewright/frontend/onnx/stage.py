@@ -16,7 +16,16 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tilewright.errors import InternalError, InvalidModel, PositionError, ShapeError, TilewrightError, UnsupportedOperation, bug
+from tilewright.errors import (
+    InternalError,
+    InvalidModel,
+    PositionError,
+    ShapeError,
+    TilewrightError,
+    Undecided,
+    UnsupportedOperation,
+    bug,
+)
 from tilewright.frontend.onnx import extents
 from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.model import Array, Node
@@ -25,6 +34,7 @@ from tilewright.frontend.onnx.reference import described, grown_elements, placed
 from tilewright.frontend.onnx.sizes import check_shape
 from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Obstacle, Stage
 from tilewright.graph.builders.builder import Builder, NotKnown
+from tilewright.graph.extents import times
 from tilewright.graph.types import Extent, Graph, SymbolicExtent, Tensor
 from tilewright.graph.verifier import verify
 
@@ -79,6 +89,8 @@ class _Traversal:
     """By operator that reads at positions that data gives, the label of its node."""
     operator_names: dict[str, str] = field(default_factory=dict)
     """By operator, the name that the file gives to its node."""
+    undecided: list[Undecided] = field(default_factory=list)
+    """Questions about run-time extents that had no answer: nodes run as NumPy, or wait, because of them."""
 
     def __post_init__(self) -> None:
         self.builder = Builder(self.import_request.name)
@@ -147,7 +159,11 @@ class _Traversal:
         return True
 
     def _fold_symbolic(self, node: Node, inputs: Sequence[Any]) -> bool:
-        result = extents.fold(node, inputs)
+        try:
+            result = extents.fold(node, inputs)
+        except Undecided as problem:
+            self.undecided.append(problem)
+            return False
         if result is not None:
             self.known[node.outputs[0]] = result
         return result is not None
@@ -202,16 +218,7 @@ class _Traversal:
                 self.looking_up[operator.name] = node.label
             if node.given_name:
                 self.operator_names[operator.name] = node.given_name
-        self._check_reads(node, mark)
         return results
-
-    def _check_reads(self, node: Node, mark: Mark) -> None:
-        """Symbolic values have no storage that an operator could read."""
-        for operator in self.builder.operators[mark.operators :]:
-            for access in operator.reads:
-                known = self.builder.known.get(access.tensor)
-                if known is not None and known.dtype == object:
-                    raise _NotSymbolic(f"{node.label} computes with a length", why="its value is not known before a call")
 
     def _broken(self, node: Node, operands: Sequence[Tensor | None], problem: Exception) -> Exception:
         """The error of a lowering that failed: the model's if the reference implementation cannot compute the node either."""
@@ -232,8 +239,8 @@ class _Traversal:
         return np.broadcast_to(np.zeros((), getattr(ml_dtypes, tensor.dtype, tensor.dtype)), shape)
 
     def _refused(self, node: Node, problem: TilewrightError) -> None:
-        if isinstance(problem, _NotSymbolic):
-            raise UnsupportedOperation(problem.message, where=node.label, why=problem.why) from problem
+        if isinstance(problem, Undecided):
+            self.undecided.append(problem)
         _log.info("%s runs as NumPy: %s", node.label, problem)
         self._as_numpy(node)
 
@@ -252,9 +259,7 @@ class _Traversal:
     def _constant(self, name: str, value: Array | Symbolic) -> Tensor:
         if not isinstance(value, Symbolic):
             return self.builder.constant(value, name)
-        tensor = self.builder.declare(Tensor(self.builder.unique(name), value.array.shape, value.dtype))
-        self.builder.known[tensor.name] = value.array
-        return tensor
+        return self.builder.run_time_constant(value.array, value.dtype, name)
 
     # What the importer does itself
 
@@ -308,6 +313,7 @@ class _Traversal:
             self.looking_up,
             self.operator_names,
             {tensor.name: name for name, tensor in reversed((self.constants | self.tensors).items())},
+            tuple(self.undecided),
         )
 
     def _given_tensors(self) -> Iterable[tuple[str, Tensor]]:
@@ -349,10 +355,6 @@ def _call_lowering(node: Node, builder: Builder, operands: Sequence[Tensor | Non
     return node.definition.operator(output_count=len(node.outputs), **node.attributes).lower(builder, *operands)
 
 
-class _NotSymbolic(TilewrightError):
-    """Something needs the value of a symbolic extent as data."""
-
-
 def _is_large(node: Node, inputs: Sequence[Any]) -> bool:
     sizes = [value.size for value in inputs if isinstance(value, np.ndarray)]
     return max([*sizes, grown_elements(node, inputs) or 0], default=0) > MOST_FOLDED
@@ -376,11 +378,7 @@ def _size(traversal: _Traversal, node: Node) -> None:
     if shape is None:
         traversal._as_numpy(node)
         return
-    symbolic = [extent for extent in shape if isinstance(extent, SymbolicExtent)]
-    if symbolic and not (len(symbolic) == 1 and all(extent in (1, symbolic[0]) for extent in shape)):
-        raise UnsupportedOperation("a product of lengths has no value while a model is imported", where=node.label)
-    fixed = [extent for extent in shape if isinstance(extent, int)]
-    known = extents.of_extents(symbolic or (int(np.prod(fixed, dtype=np.int64)),))
+    known = extents.of_extents((times(*shape),))
     traversal.known[node.outputs[0]] = Symbolic(known.array.reshape(())) if isinstance(known, Symbolic) else known.reshape(())
 
 

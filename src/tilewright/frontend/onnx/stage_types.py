@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from tilewright.errors import PositionError
+from tilewright.errors import PositionError, Undecided
 from tilewright.frontend.onnx.model import Node
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
 
@@ -54,6 +54,9 @@ class Stage:
     """The names that the file gives to operators of the graph: those of their nodes."""
     tensor_names: Mapping[str, str] = field(default_factory=dict)
     """The names that the file gives to tensors of the graph: those of values."""
+
+    undecided: tuple[Undecided, ...] = ()
+    """Questions about run-time extents that had no answer."""
 
     def placed(self, problem: PositionError) -> PositionError:
         """The same error of a run of the graph, told to be at the node and not at an operator."""

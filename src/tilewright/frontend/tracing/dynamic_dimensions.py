@@ -1,24 +1,129 @@
-"""Run-time extents as the user's function sees them: in the shapes of traced arrays, where Python code may ask about them."""
+"""Run-time extents as the user's function sees them: whole numbers that Python code computes with and asks about.
+
+Sums, products and quotients of extents are extents; other arithmetic gives numbers that a kernel computes (`RunTimeNumber`). A
+question is answered where all values in the range agree, and refused where they do not: a function is traced once for all values,
+and a branch that only some of them take would be lost without a word. The refusal says from which value on the answer is another.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from numbers import Real
+from types import MappingProxyType
 from typing import Any, NoReturn
 
-from tilewright.errors import UnsupportedOperation
+import numpy as np
+
+from tilewright.errors import Undecided, UnsupportedOperation
 from tilewright.frontend.tracing.location import user_location
+from tilewright.graph.builders.elementwise import has_simple_power, power_body
+from tilewright.graph.extents import Extent, SymbolicExtent, cuts_between, minus, plus, quotient, range_of, remainder, times
+from tilewright.graph.scalar import Literal, Load, Scalar, apply, rewrite, scalar_of
 from tilewright.graph.shapes import Shape
-from tilewright.graph.types import Extent, SymbolicExtent
 
 
-class Length(SymbolicExtent):
-    """A symbolic extent whose comparisons are answered where its range decides them, and refused where it does not.
+class _Arithmetic:
+    """Operators of numbers, whose results are extents where `_exact` has a function of them and all operands are whole."""
 
-    A function is traced once for all values: a branch that only some of them take would be lost without a word.
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> Any:
+        return _computed("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _computed("add", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _computed("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _computed("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _computed("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _computed("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _computed("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _computed("divide", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _computed("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _computed("floor_divide", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return _computed("mod", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _computed("mod", other, self)
+
+    def __neg__(self) -> Any:
+        return _computed("subtract", 0, self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __pow__(self, exponent: Any) -> Any:
+        return _power(self, exponent)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if method != "__call__" or options:
+            return NotImplemented
+        if ufunc.__name__ == "sqrt":
+            return _power(self, 0.5)
+        if ufunc.__name__ == "power" and inputs[0] is self:
+            return _power(*inputs)
+        name = {"remainder": "mod"}.get(ufunc.__name__, ufunc.__name__)
+        return _computed(name, *inputs) if name in _EXACT or name == "divide" else NotImplemented
+
+    def __float__(self) -> NoReturn:
+        raise _no_value(self, "float()", "n ** 0.5, and n beside arrays, need no value")
+
+    def __int__(self) -> NoReturn:
+        raise _no_value(self, "int()", "n // 2 and other arithmetic need no value")
+
+    def __index__(self) -> NoReturn:
+        raise _no_value(
+            self,
+            "a Python integer",
+            "loops, lists and slices of NumPy arrays need values: use tw.arange(n), and pass arrays that are sliced as arguments",
+        )
+
+
+class RunTimeNumber(_Arithmetic):
+    """A number that follows from run-time extents, and that kernels compute: weakly typed, as Python's numbers."""
+
+    __slots__ = ("scalar",)
+
+    def __init__(self, scalar: Scalar) -> None:
+        self.scalar = scalar
+
+    def __bool__(self) -> NoReturn:
+        raise _no_value(self, "a truth value")
+
+    def __lt__(self, other: Any) -> NoReturn:
+        raise _no_value(self, "a comparison")
+
+    __le__ = __gt__ = __ge__ = __lt__
+
+    def __repr__(self) -> str:
+        return "a number made of run-time extents"
+
+
+class Length(_Arithmetic, SymbolicExtent):
+    """A symbolic extent that Python computes with and compares.
 
     >>> s = Length("s", 5, 16, 16)
     >>> s == 1, s > 1, s == SymbolicExtent("s", 5, 16, 16)
     (False, True, True)
+    >>> str(2 * s + 1), type(s**0.5).__name__
+    ('2*s + 1', 'RunTimeNumber')
     """
 
     __slots__ = ()
@@ -29,19 +134,19 @@ class Length(SymbolicExtent):
             return True
         if not isinstance(other, Real | SymbolicExtent):
             return False
-        low, high = _range(other)
-        return False if high < self.low or self.high < low else self._only_value(other)
+        low, high = _difference(self, other)
+        return False if high < 0 or low > 0 else True if low == high else self._undecided("==", other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
     def __lt__(self, other: Any) -> bool:
-        low, high = _range(other)
-        return True if self.high < low else False if self.low >= high else self._undecided("<", other)
+        low, high = _difference(self, other)
+        return True if high < 0 else False if low >= 0 else self._undecided("<", other)
 
     def __le__(self, other: Any) -> bool:
-        low, high = _range(other)
-        return True if self.high <= low else False if self.low > high else self._undecided("<=", other)
+        low, high = _difference(self, other)
+        return True if high <= 0 else False if low > 0 else self._undecided("<=", other)
 
     def __gt__(self, other: Any) -> bool:
         return not self <= other
@@ -50,18 +155,16 @@ class Length(SymbolicExtent):
         return not self < other
 
     def __bool__(self) -> bool:
-        return self > 0
-
-    def _only_value(self, compared: object) -> bool:
-        return True if _range(compared) == (self.low, self.low) == (self.high, self.high) else self._undecided("==", compared)
+        return self != 0
 
     def _undecided(self, comparison: str, compared: object) -> NoReturn:
-        raise UnsupportedOperation(
+        bound = extent_of(compared) if isinstance(compared, SymbolicExtent) else int(np.floor(float(compared)))  # type: ignore[arg-type]
+        raise Undecided(
             f"whether {self} {comparison} {compared} is not known while the function is traced",
             where=user_location(),
             why=f"{self} may be {self.low} to {self.high}",
             hint="give tw.jit dynamic=False, or the Dim a range that decides it",
-        )
+        ).with_cuts(cuts_between(extent_of(self), bound, comparison.strip("=") and comparison))
 
 
 def lengths(shape: Shape) -> Shape:
@@ -75,15 +178,67 @@ def extent_of(value: SymbolicExtent) -> SymbolicExtent:
     >>> type(extent_of(Length("s", 5, 16, 16))).__name__
     'SymbolicExtent'
     """
-    return SymbolicExtent(value.name, value.low, value.high, value.hint)
+    return SymbolicExtent(value.name, value.low, value.high, value.hint, value.formula)
+
+
+def run_time_scalar(value: Any) -> Scalar | None:
+    """The scalar of a number that is known at run time only; None for other values."""
+    if isinstance(value, RunTimeNumber):
+        return value.scalar
+    return scalar_of(extent_of(value)) if isinstance(value, SymbolicExtent) else None
 
 
 def _length(extent: Extent) -> Extent:
-    return extent if isinstance(extent, int) else Length(extent.name, extent.low, extent.high, extent.hint)
+    return extent if isinstance(extent, int) else Length(extent.name, extent.low, extent.high, extent.hint, extent.formula)
 
 
-def _range(value: Any) -> tuple[float, float]:
-    """The least and the largest value of a number or an extent."""
-    if isinstance(value, SymbolicExtent):
-        return value.low, value.high
-    return float(value), float(value)
+_EXACT: Mapping[str, Callable[[Extent, Extent], Extent]] = MappingProxyType(
+    {"add": plus, "subtract": minus, "multiply": times, "floor_divide": quotient, "mod": remainder}
+)
+"""Of whole numbers, a whole number."""
+
+
+def _computed(function: str, left: Any, right: Any) -> Any:
+    """A function of two numbers of which one is known at run time; NotImplemented where one of them is no number."""
+    if function in _EXACT and _is_whole(left) and _is_whole(right):
+        return _length(_EXACT[function](_exact(left), _exact(right)))
+    scalars = [_scalar(operand) for operand in (left, right)]
+    if None in scalars:
+        return NotImplemented
+    return RunTimeNumber(apply(function, *(scalar for scalar in scalars if scalar is not None)))
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    if isinstance(base, Length) and _is_whole(exponent) and not isinstance(exponent, SymbolicExtent) and exponent >= 0:
+        return _length(times(*[extent_of(base)] * int(exponent)))
+    scalar = _scalar(base)
+    if scalar is None or not isinstance(exponent, int | float | np.generic) or not has_simple_power(float(exponent)):
+        return NotImplemented
+    return RunTimeNumber(rewrite(power_body(float(exponent)), lambda node: scalar if node == Load(0) else None))
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer | SymbolicExtent) and not isinstance(value, bool)
+
+
+def _exact(value: Any) -> Extent:
+    return extent_of(value) if isinstance(value, SymbolicExtent) else int(value)
+
+
+def _scalar(value: Any) -> Scalar | None:
+    """A number as a scalar; None for what is none."""
+    if isinstance(value, int | float | np.floating | np.integer):
+        return Literal(float(value))
+    return run_time_scalar(value)
+
+
+def _difference(left: SymbolicExtent, right: Any) -> tuple[float, float]:
+    """The least and the largest difference of an extent and a number."""
+    if _is_whole(right):
+        return range_of(minus(extent_of(left), _exact(right)))
+    return left.low - float(right), left.high - float(right)
+
+
+def _no_value(number: Any, use: str, hint: str = "") -> UnsupportedOperation:
+    why = "an extent that differs from call to call has no value while a function is traced"
+    return UnsupportedOperation(f"{use} of {number}", where=user_location(), why=why, hint=hint)

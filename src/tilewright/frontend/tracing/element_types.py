@@ -14,6 +14,7 @@ from tilewright.frontend.tracing.recorder import INTEGERS, current_recorder
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders import arange as arange_operator
 from tilewright.graph.builders import extent as extent_operator
+from tilewright.graph.extents import ceil_quotient, maximum, minus
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Extent, SymbolicExtent
 
@@ -34,8 +35,8 @@ def astype(x: Any, dtype: Any) -> Any:
 def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
     """`start, start + step, ...` below `stop` (a single argument is the stop), of shape (number,); whole unless told otherwise.
 
-    Inside a traced function these are positions along an axis: they take no memory, and whoever reads them computes them. An
-    extent known at run time may be the stop, with steps of 1 from 0. Raises `ShapeError` for positions beyond 2^24.
+    Inside a traced function these are positions along an axis: they take no memory, and whoever reads them computes them. Start
+    and stop may be extents known at run time. Raises `ShapeError` for positions beyond 2^24.
 
     >>> arange(1, 7, 2).tolist()
     [1, 3, 5]
@@ -46,10 +47,11 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) ->
         return np.arange(start, stop, step, dtype=dtype)
     first, last, by = map(_bound, (start, stop, step))
     number: Extent
-    if isinstance(last, SymbolicExtent):
-        if (first, by) != (0, 1):
-            raise unsupported("arange to a symbolic extent from elsewhere than 0, or by other steps than 1", (), hint="shift it")
-        number, kind = last, np.dtype(dtype or np.int64).name
+    if any(isinstance(bound, SymbolicExtent) for bound in (first, last, by)):
+        if isinstance(by, SymbolicExtent) or any(isinstance(bound, float) for bound in (first, last, by)) or by == 0:
+            raise unsupported("arange to or from an extent by other steps than whole ones", (), hint="multiply the positions")
+        number = ceil_quotient(maximum(minus(last, first) if by > 0 else minus(first, last), 0), abs(by))
+        kind = np.dtype(dtype or np.int64).name
     else:
         numbers = np.arange(first, last, by, dtype=dtype)
         number, kind = len(numbers), numbers.dtype.name

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.frontend.tracing.location import unsupported
-from tilewright.frontend.tracing.maps import apply_map, is_number, record_map
+from tilewright.frontend.tracing.maps import apply_map, record_map
 from tilewright.frontend.tracing.promotion import kind_of, power_type
 from tilewright.frontend.tracing.registration import traceable
 from tilewright.graph.builders import elementwise as map_operator
@@ -112,12 +112,14 @@ def pow(x: Any, exponent: Any) -> Any:
     >>> pow(np.array([2.0]), 3).tolist()
     [8.0]
     """
-    if not is_number(exponent) or not has_simple_power(float(exponent)):
+    if not isinstance(exponent, int | float | np.generic) or not has_simple_power(float(exponent)):
         why = "an exponent must be a number that is a multiple of 1/2 in -16..16"
         raise unsupported(
             f"pow with the exponent {exponent!r}", (), why, "whole and half exponents are products and square roots"
         )
-    return record_map("pow", power_body(float(exponent)), (x,), dtype=power_type(x, exponent))
+    return record_map(
+        "pow", power_body(float(exponent)), (x,), dtype=power_type(x, exponent if isinstance(exponent, int) else float(exponent))
+    )
 
 
 @traceable("where")

@@ -5,34 +5,33 @@ They fill the `namespace` of traced values, and `tilewright` re-exports them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.errors import ShapeError, TilewrightError, UnsupportedOperation
 from tilewright.frontend.tracing import element_types
 from tilewright.frontend.tracing.element_types import arange as arange
 from tilewright.frontend.tracing.elementwise import *  # noqa: F403
 from tilewright.frontend.tracing.integers import whole, wholes
 from tilewright.frontend.tracing.location import located, unsupported, user_location
-from tilewright.frontend.tracing.maps import recorder_of
+from tilewright.frontend.tracing.maps import recorder_of, tensor_of
 from tilewright.frontend.tracing.namespace import FUNCTIONS, bool_, float32, float64, newaxis
 from tilewright.frontend.tracing.namespace import __getattr__ as __getattr__
 from tilewright.frontend.tracing.promotion import contracted_type, float_type, reduced_type
+from tilewright.frontend.tracing.recorder import Recorder
 from tilewright.frontend.tracing.registration import in_one_type, record_index_change, record_operator, traceable
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders import einsum as einsum_operator
 from tilewright.graph.builders import elementwise as map_operator
 from tilewright.graph.builders import matmul as matmul_operator
 from tilewright.graph.builders import reduce as reduce_operator
-from tilewright.graph.builders import reshape as reshape_operator
-from tilewright.graph.builders import slicing as slicing_operator
 from tilewright.graph.builders import softmax as softmax_operator
 from tilewright.graph.builders import transpose as transpose_operator
 from tilewright.graph.shapes import broadcast_shapes, normalize_axes, normalize_axis, shape_text
-from tilewright.graph.types import Extent
+from tilewright.graph.types import Extent, SymbolicExtent, Tensor
 
 # Contractions
 
@@ -159,7 +158,7 @@ astype = traceable(lambda x, dtype: np.asarray(x).astype(dtype))(element_types.a
 
 @traceable("reshape")
 def reshape(x: Any, shape: Any) -> Any:
-    """The elements in row-major order in a new shape; one extent may be -1. A symbolic extent must stay a dimension of its own.
+    """The elements in row-major order in a new shape; one extent may be -1.
 
     >>> import numpy as np
     >>> reshape(np.ones((2, 6)), (3, -1)).shape
@@ -169,7 +168,7 @@ def reshape(x: Any, shape: Any) -> Any:
     extents = wholes(wanted)
     if extents == wholes(x.shape):
         return x
-    return record_index_change(reshape_operator.reshape, (x,), extents, kind="reshape")
+    return _changed(x, lambda recorder, tensor: recorder.reshape(tensor, extents))
 
 
 @traceable("transpose")
@@ -236,9 +235,24 @@ def broadcast_to(x: Any, shape: Extent | Sequence[Extent]) -> Any:
 @traceable(lambda x, key: np.asarray(x)[key])
 def index(x: Any, key: Any) -> Any:
     """`x[key]` for integers, slices, None and `...`."""
-    parts = key if isinstance(key, tuple) else (key,)
-    parts = tuple(whole(part) if isinstance(part, Traced) and not part.ndim else part for part in parts)
-    return record_index_change(slicing_operator.slicing, (x,), parts, kind="slice")
+    parts = tuple(map(_key_part, key if isinstance(key, tuple) else (key,)))
+    return _changed(x, lambda recorder, tensor: recorder.slice(tensor, parts))
+
+
+def _key_part(part: Any) -> Any:
+    """A part of a key with extents in the place of the user's numbers."""
+    if isinstance(part, slice):
+        return slice(*(whole(end) if isinstance(end, SymbolicExtent) else end for end in (part.start, part.stop, part.step)))
+    return whole(part) if isinstance(part, SymbolicExtent) or (isinstance(part, Traced) and not part.ndim) else part
+
+
+def _changed(x: Any, change: Callable[[Recorder, Tensor], Tensor]) -> Any:
+    """The traced result of an index change. Errors are given the place in the user's source."""
+    recorder = recorder_of((x,))
+    try:
+        return Traced(recorder, change(recorder, tensor_of(recorder, x)))
+    except TilewrightError as error:
+        raise located(error) from error.__cause__
 
 
 def asarray(x: Any, dtype: Any = None) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import DTypeError, UnsupportedOperation
+from tilewright.frontend.tracing.dynamic_dimensions import RunTimeNumber, run_time_scalar
 from tilewright.frontend.tracing.foreign_arrays import constant_array
 from tilewright.frontend.tracing.location import user_location
 from tilewright.frontend.tracing.promotion import dtype_of, kind_of, map_type, text_of
@@ -18,7 +19,7 @@ from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders.elementwise import body_of, elementwise
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.scalar_functions import FUNCTIONS
-from tilewright.graph.types import Tensor
+from tilewright.graph.types import SymbolicExtent, Tensor
 
 
 def recorder_of(values: Sequence[Any]) -> Recorder:
@@ -75,7 +76,7 @@ def record_map(kind: str, body: Scalar, operands: Sequence[Any], dtype: str | No
     beside = {dtype_of(operand).name for operand in operands if not is_number(operand)}
     for operand in operands:
         if is_number(operand):
-            values.append(Literal(_number(operand, beside)))
+            values.append(_number_scalar(operand, beside))
             continue
         tensor = tensor_of(recorder, operand)
         if tensor not in tensors:
@@ -91,8 +92,19 @@ def record_map(kind: str, body: Scalar, operands: Sequence[Any], dtype: str | No
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a Python or NumPy scalar: weakly typed, it takes the type of the arrays around it."""
-    return isinstance(value, bool | int | float | np.generic)
+    """Whether a value is a Python or NumPy scalar, or one made of extents: weakly typed, it takes the type of the arrays
+    around it."""
+    return isinstance(value, bool | int | float | np.generic | SymbolicExtent | RunTimeNumber)
+
+
+def _number_scalar(value: Any, beside: Collection[str]) -> Scalar:
+    """A number in a body. Raises `UnsupportedOperation` for one known at run time beside float16, where numbers are rounded."""
+    scalar = run_time_scalar(value)
+    if scalar is None:
+        return Literal(_number(value, beside))
+    if beside == {"float16"}:
+        raise UnsupportedOperation(f"{value} beside float16 elements", where=user_location(), hint="convert them to float32")
+    return scalar
 
 
 def _number(value: Any, beside: Collection[str]) -> float:

@@ -27,10 +27,12 @@ import ml_dtypes
 import numpy as np
 
 from tilewright.errors import DTypeError
+from tilewright.frontend.tracing.dynamic_dimensions import RunTimeNumber
 from tilewright.frontend.tracing.foreign_arrays import constant_array
 from tilewright.frontend.tracing.location import user_location
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.types import SymbolicExtent
 
 Kind: TypeAlias = np.dtype[Any] | type
 """An element type, or `int` or `float` for a number that takes the type of the arrays beside it."""
@@ -113,6 +115,8 @@ def kind_of(operand: Any) -> Kind:
         operand = operand.item()
     if isinstance(operand, bool):
         return np.dtype(np.bool_)
+    if isinstance(operand, SymbolicExtent | RunTimeNumber):
+        return int if isinstance(operand, SymbolicExtent) else float
     if isinstance(operand, int | float):
         return type(operand)
     return dtype_of(operand)
@@ -168,6 +172,7 @@ def _instead(function: str) -> str:
 def _check_fits(function: str, operand: Any, result: np.dtype[Any]) -> None:
     """Integers that the type of a result cannot hold are refused, as by NumPy."""
     value = operand.item() if isinstance(operand, np.generic) else operand
+    value = value.high if isinstance(value, SymbolicExtent) else value
     if not isinstance(value, int) or result.kind not in "iu":
         return
     limits = np.iinfo(result)

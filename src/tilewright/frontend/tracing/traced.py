@@ -16,6 +16,7 @@ from tilewright.frontend.tracing.hints import instead_of
 from tilewright.frontend.tracing.location import UnsupportedAttribute, unsupported, user_location
 from tilewright.frontend.tracing.numpy_functions import call_function, call_ufunc, check_truth
 from tilewright.frontend.tracing.recorder import Recorder
+from tilewright.graph.extents import times
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Tensor
 
@@ -55,10 +56,8 @@ class Traced:
 
     @property
     def size(self) -> Any:
-        """The number of elements, if all extents are known."""
-        if not all(isinstance(extent, int) for extent in self.shape):
-            raise UnsupportedOperation("size of a symbolic shape", where=user_location(), why=shape_text(self.shape))
-        return int(np.prod([int(extent) for extent in self.shape if isinstance(extent, int)]))
+        """The number of elements."""
+        return lengths((times(*self.tensor.shape),))[0]
 
     @property
     def T(self) -> Any:

@@ -9,15 +9,16 @@ import numpy as np
 from tilewright.errors import ShapeError
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.exactness import LARGEST_WHOLE
+from tilewright.graph.extents import largest_extent, range_of
 from tilewright.graph.index import axis
-from tilewright.graph.scalar import AxisValue, Literal, Scalar, apply
+from tilewright.graph.scalar import AxisValue, Literal, Scalar, apply, scalar_of
 from tilewright.graph.shapes import symbols_of
 from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
 
-"""Whole numbers up to here are exact in float32, in which kernels compute positions."""
 
-
-def arange(extent: Extent, start: float, step: float, dtype: str, *, name: str, result: str) -> tuple[Operator, Tensor]:
+def arange(
+    extent: Extent, start: float | SymbolicExtent, step: float, dtype: str, *, name: str, result: str
+) -> tuple[Operator, Tensor]:
     """`start + step * i` for i in 0..extent-1, of shape (extent,). Raises `ShapeError` for whole numbers beyond 2^24.
 
     >>> operator, tensor = arange(4, 0, 1, "int64", name="arange", result="y")
@@ -28,7 +29,8 @@ def arange(extent: Extent, start: float, step: float, dtype: str, *, name: str, 
     along = Axis("d0", extent)
     body: Scalar = AxisValue(along.name)
     body = body if step == 1 else apply("multiply", body, Literal(float(step)))
-    body = body if start == 0 else apply("add", body, Literal(float(start)))
+    first = scalar_of(start) if isinstance(start, SymbolicExtent) else Literal(float(start))
+    body = body if start == 0 else apply("add", body, first)
     write = Access(result, (axis(along.name),))
     operator = Operator(name, "arange", (along,), (), write, body, accumulator=accumulator_of(dtype))
     return operator, Tensor(result, (extent,), dtype)
@@ -39,13 +41,14 @@ def numpy_reference(extent: int, start: float, step: float, dtype: str) -> Any:
     return (start + step * np.arange(extent)).astype(dtype)
 
 
-def _check_exact(extent: Extent, start: float, step: float) -> None:
-    most = extent.high if isinstance(extent, SymbolicExtent) else extent
-    ends = (start, start + step * max(most - 1, 0))
-    if all(float(number).is_integer() for number in (start, step)) and max(map(abs, ends)) > LARGEST_WHOLE:
+def _check_exact(extent: Extent, start: float | SymbolicExtent, step: float) -> None:
+    most = largest_extent(extent)
+    bounds = range_of(start) if isinstance(start, SymbolicExtent) else (start, start)
+    ends = (*bounds, bounds[0] + step * max(most - 1, 0), bounds[1] + step * max(most - 1, 0))
+    if all(float(number).is_integer() for number in (*bounds, step)) and max(map(abs, ends)) > LARGEST_WHOLE:
         of = f" of {extent}" if symbols_of([extent]) else ""
         raise ShapeError(
-            f"arange runs from {ends[0]} to {ends[1]}{of}",
+            f"arange runs from {ends[0]} to {ends[-1]}{of}",
             where="arange",
             why=f"kernels compute positions in float32, in which whole numbers are exact up to {LARGEST_WHOLE}",
             hint="give a symbolic extent a smaller upper end, or count blocks",

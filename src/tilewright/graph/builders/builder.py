@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright.errors import InternalError, TilewrightError, UnsupportedOperation
 from tilewright.graph.builders import einsum as einsum_operator
-from tilewright.graph.builders import elementwise, matmul, reduce, reshape, slicing, softmax, transpose
+from tilewright.graph.builders import elementwise, extent, matmul, reduce, reshape, slicing, softmax, transpose
 from tilewright.graph.builders.computed_positions import POSITIONS, Position, read_at
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, rewrite
@@ -63,6 +63,12 @@ class Builder:
         tensor = self.declare(Tensor(self.unique(name), value.shape, value.dtype.name))
         self.constants[tensor.name] = Constant(value)
         self.known[tensor.name] = value
+        return tensor
+
+    def run_time_constant(self, values: np.ndarray, dtype: str, name: str = "extents") -> Tensor:
+        """An array of integers and run-time extents, as data that kernels compute and as a value that is known here."""
+        tensor = self.record(extent.extents, values, dtype, kind=identifier(name))
+        self.known[tensor.name] = values
         return tensor
 
     def constant_value(self, tensor: Tensor) -> np.ndarray:
@@ -133,14 +139,14 @@ class Builder:
             return x
         target, places = reshape.places(x.shape, tuple(shape))
         if any(isinstance(place, Position) for place in places):
-            return read_at(self, x, target, places, "reshape")
+            return read_at(self.record, x, target, places, "reshape")
         return self.record(reshape.reshape, x, target, kind="reshape")
 
     def slice(self, x: Tensor, key: tuple[Any, ...]) -> Tensor:
         """Basic slicing, as `x[key]` in NumPy; run-time extents may stand in the key."""
         shape, places = slicing.places(x, key)
         if any(isinstance(place, Position) for place in places):
-            return read_at(self, x, shape, places, "slice")
+            return read_at(self.record, x, shape, places, "slice")
         return self.record(slicing.slicing, x, key, kind="slice")
 
     def graph(self, outputs: Sequence[str]) -> Graph:

@@ -8,19 +8,15 @@ That they lie inside of their dimension is for whoever asks to prove; generated 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.extents import Extent, times
 from tilewright.graph.index import Index, axis, constant
 from tilewright.graph.scalar import AxisValue, Load, Scalar, apply, scalar_of
 from tilewright.graph.types import Access, Axis, Operator, Tensor
-
-if TYPE_CHECKING:
-    from tilewright.graph.builders.builder import Builder
-
 
 POSITIONS = "computed_positions"
 """The kind of operators that compute positions: exactly, since who reads them needs them stored."""
@@ -38,11 +34,11 @@ Place: TypeAlias = Index | Position
 """Where a dimension is read, by the dimensions d0, d1, ... of the result."""
 
 
-def read_at(builder: Builder, x: Tensor, shape: Sequence[Extent], places: Sequence[Place], kind: str) -> Tensor:
-    """The elements of `x` at one place per dimension, for every point of a result of this shape."""
+def read_at(record: Callable[..., Tensor], x: Tensor, shape: Sequence[Extent], places: Sequence[Place], kind: str) -> Tensor:
+    """The elements of `x` at one place per dimension, for every point of a result of this shape; `record` is a builder's."""
     computed = {d: place for d, place in enumerate(places) if isinstance(place, Position)}
-    found = {d: builder.record(positions, shape, place, kind="positions") for d, place in computed.items()}
-    return builder.record(_copy, x, tuple(shape), tuple(places), found, kind=kind)
+    found = {d: record(positions, shape, place, kind="positions") for d, place in computed.items()}
+    return record(_copy, x, tuple(shape), tuple(places), found, kind=kind)
 
 
 def positions(shape: Sequence[Extent], place: Position, *, name: str, result: str) -> tuple[Operator, Tensor]:

@@ -1,10 +1,16 @@
-"""An extent known at run time, as a number: a map of nothing, which readers take into their bodies."""
+"""Extents known at run time, as numbers: maps of nothing, which readers take into their bodies."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.scalar import scalar_of
-from tilewright.graph.types import Access, Operator, SymbolicExtent, Tensor
+from tilewright.graph.extents import Extent, SymbolicExtent
+from tilewright.graph.index import axis
+from tilewright.graph.scalar import AxisValue, Literal, Scalar, apply, scalar_of
+from tilewright.graph.types import Access, Axis, Operator, Tensor
 
 
 def extent(symbol: SymbolicExtent, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -16,3 +22,32 @@ def extent(symbol: SymbolicExtent, *, name: str, result: str) -> tuple[Operator,
     write, accumulator = Access(result, ()), accumulator_of("int64")
     operator = Operator(name, "extent", (), (), write, scalar_of(symbol), accumulator=accumulator)
     return operator, Tensor(result, (), "int64")
+
+
+def extents(values: np.ndarray[Any, Any], dtype: str, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """An array of integers and run-time extents as data: by the position in it.
+
+    >>> values = np.array([SymbolicExtent("s", 1, 64, 32), 4], object)
+    >>> operator, tensor = extents(values, "int64", name="shape", result="y")
+    >>> tensor.shape, operator.body.function
+    ((2,), 'where')
+    """
+    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(values.shape))
+    write = Access(result, tuple(axis(a.name) for a in axes))
+    operator = Operator(name, "shape", axes, (), write, _chosen(values.tolist(), 0), accumulator=accumulator_of(dtype))
+    return operator, Tensor(result, values.shape, dtype)
+
+
+def _chosen(values: Any, dimension: int) -> Scalar:
+    """The element at the positions along the axes from a dimension on."""
+    if not isinstance(values, list):
+        return scalar_of(_exact(values))
+    body = _chosen(values[-1], dimension + 1)
+    for position in reversed(range(len(values) - 1)):
+        here = apply("less", AxisValue(f"d{dimension}"), Literal(position + 1.0))
+        body = apply("where", here, _chosen(values[position], dimension + 1), body)
+    return body
+
+
+def _exact(value: Any) -> Extent:
+    return value if isinstance(value, SymbolicExtent) else int(value)

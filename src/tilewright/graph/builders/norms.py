@@ -22,7 +22,7 @@ import numpy as np
 from tilewright.errors import ShapeError
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import Literal, Load, Parameter, Point, Scalar, State, apply
+from tilewright.graph.scalar import Literal, Load, Point, Scalar, State, apply, scalar_of
 from tilewright.graph.shapes import Shape, normalize_axes, shape_text
 from tilewright.graph.types import Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable, SymbolicExtent, Tensor
 
@@ -117,7 +117,7 @@ def point_count(extents: Sequence[Extent]) -> Scalar:
     count: Scalar = Literal(float(fixed))
     for extent in extents:
         if isinstance(extent, SymbolicExtent):
-            count = apply("multiply", count, Parameter(extent.name))
+            count = apply("multiply", count, scalar_of(extent))
     return count
 
 

@@ -13,7 +13,7 @@ from tilewright.errors import ShapeError
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
-from tilewright.graph.scalar import Literal, Load, Parameter, Point, Scalar, State, apply
+from tilewright.graph.scalar import Literal, Load, Point, Scalar, State, apply, scalar_of
 from tilewright.graph.shapes import normalize_axes, shape_text
 from tilewright.graph.types import (
     SUM,
@@ -79,5 +79,5 @@ def _mean(reduced: Sequence[Extent]) -> Reduction:
     count: Scalar = Literal(fixed)
     for extent in reduced:
         if isinstance(extent, SymbolicExtent):
-            count = apply("multiply", count, Parameter(extent.name))
+            count = apply("multiply", count, scalar_of(extent))
     return Reduction(SUM.states, apply("divide", State("sum"), count))

@@ -134,7 +134,7 @@ def _from_front(position: Extent, extent: Extent) -> Extent:
         return position
     if largest_extent(position) < 0:
         return plus(position, extent)
-    raise Undecided(f"whether {position} counts from the end", where="slice").with_cuts(cuts_between(position, 0))
+    raise Undecided(f"whether {position} counts from the end", where="slice").with_cuts(cuts_between(position, 0, "<"))
 
 
 def _position(part: Extent, extent: Extent, x: Tensor) -> Extent:
@@ -145,6 +145,6 @@ def _position(part: Extent, extent: Extent, x: Tensor) -> Extent:
     text = f"index {part} is outside a dimension of extent {extent}"
     if largest_extent(position) < 0 or least_extent(minus(position, extent)) >= 0:
         raise ShapeError(text, where="slice", why=f"of shape {shape_text(x.shape)}")
-    cuts = (*cuts_between(position, 0), *cuts_between(position, extent))
+    cuts = (*cuts_between(position, 0, "<"), *cuts_between(position, extent, "<"))
     why = f"{extent} is known at run time and at least {least_extent(extent)}"
     raise Undecided(f"index {part} may be outside shape {shape_text(x.shape)}", where="slice", why=why).with_cuts(cuts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,9 @@ from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.arange import arange
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.extents import least_extent, minus
+from tilewright.graph.extents import ceil_quotient, maximum, minus
 from tilewright.graph.numpy_types import is_short_float
-from tilewright.graph.scalar import apply, scalar_of
-from tilewright.graph.types import Extent, Operator, SymbolicExtent, Tensor
+from tilewright.graph.types import Extent, SymbolicExtent, Tensor
 
 SMALL = 1024
 """Numbers up to which they are a constant."""
@@ -47,13 +46,12 @@ class Range:
     def lower(self, builder: Builder, start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
         """Constants, or the positions along an axis: 0, 1, ... up to an extent that is known at run time, too."""
         first, last, step = (builder.constant_value(operand).reshape(-1)[0] for operand in (start, limit, delta))
-        if isinstance(last, SymbolicExtent) and (first, step) == (0, 1):
-            return builder.record(arange, last, 0, 1, start.dtype, kind="arange")
-        count = minus(last, first) if isinstance(first, SymbolicExtent) and step == 1 else None
-        if count is not None and least_extent(count) > 0:
-            return builder.record(_positions, count, first, start.dtype, kind="arange")
         if any(isinstance(number, SymbolicExtent) for number in (first, last, step)):
-            raise UnsupportedOperation(f"Range from {first} to {last} by {step}", why="its length is known at run time")
+            if isinstance(step, SymbolicExtent) or step == 0:
+                raise UnsupportedOperation(f"Range from {first} to {last} by {step}", why="its step is known at run time")
+            ahead = minus(_exact(last), _exact(first)) if step > 0 else minus(_exact(first), _exact(last))
+            count = ceil_quotient(maximum(ahead, 0), abs(int(step)))
+            return builder.record(arange, count, _exact(first), int(step), start.dtype, kind="arange")
         numbers = self.reference(*(np.asarray(number, start.dtype) for number in (first, last, step)))
         if numbers.size <= SMALL or not float(step).is_integer() or not float(first).is_integer():
             return builder.constant(numbers)
@@ -73,10 +71,8 @@ class Range:
         return stash
 
 
-def _positions(count: Extent, first: Extent, dtype: str, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """`first`, `first` + 1, ...: as many as `count`."""
-    operator, tensor = arange(count, 0, 1, dtype, name=name, result=result)
-    return replace(operator, body=apply("add", operator.body, scalar_of(first))), tensor
+def _exact(number: Any) -> Extent:
+    return number if isinstance(number, SymbolicExtent) else int(number)
 
 
 define("Range", Range, since=11)

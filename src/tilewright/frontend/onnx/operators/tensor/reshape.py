@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.extents import times
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, Tensor
 
@@ -56,23 +57,12 @@ class Flatten:
     def lower(self, builder: Builder, x: Tensor) -> Tensor:
         """An index change."""
         cut = self._cut(len(x.shape))
-        return builder.reshape(x, (_product(x.shape[:cut]), _product(x.shape[cut:])))
+        return builder.reshape(x, (times(*x.shape[:cut]), times(*x.shape[cut:])))
 
     def _cut(self, rank: int) -> int:
         if not -rank <= self.axis <= rank:
             raise ShapeError(f"axis {self.axis} of {rank} dimensions", where="Flatten")
         return self.axis + rank if self.axis < 0 else self.axis
-
-
-def _product(extents: Sequence[Extent]) -> Extent:
-    """The product of extents of which one, if all others are 1, may be a symbol."""
-    factors = [extent for extent in extents if extent != 1]
-    numbers = [extent for extent in factors if isinstance(extent, int)]
-    if len(numbers) == len(factors):
-        return math.prod(numbers)
-    if len(factors) > 1:
-        raise UnsupportedOperation(f"the product of {shape_text(extents)} as an extent")
-    return factors[0]
 
 
 define("Reshape", Reshape, since=5)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import AxisValue, Literal, Scalar, apply, scalar_of
-from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
+from tilewright.graph.extents import times
+from tilewright.graph.types import Extent, Tensor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,32 +46,20 @@ class Size:
         return np.array(x.size, np.int64)
 
     def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        """A constant."""
-        extents = [extent for extent in x.shape if isinstance(extent, int)]
-        if len(extents) < len(x.shape):
-            raise UnsupportedOperation("the number of elements where extents are known at run time")
-        return builder.constant(np.array(math.prod(extents), np.int64))
+        """A constant, or the product of extents as a number."""
+        count = times(*x.shape)
+        if isinstance(count, int):
+            return builder.constant(np.array(count, np.int64))
+        return builder.run_time_constant(np.array(count, object), "int64")
 
 
-def _of_extents(builder: Builder, extents: Sequence[Extent]) -> Tensor:
-    whole = [extent for extent in extents if isinstance(extent, int)]
-    if len(whole) == len(extents):
+def _of_extents(builder: Builder, values: Sequence[Extent]) -> Tensor:
+    whole = [extent for extent in values if isinstance(extent, int)]
+    if len(whole) == len(values):
         return builder.constant(np.array(whole, np.int64))
-    tensor = builder.record(_extents, tuple(extents), kind="shape")
-    values = np.empty(len(extents), object)
-    values[:] = extents
-    builder.known[tensor.name] = values
-    return tensor
-
-
-def _extents(extents: tuple[Extent, ...], *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """A vector of extents, by the position along it."""
-    values = [scalar_of(extent) for extent in extents]
-    body: Scalar = values[-1]
-    for position in reversed(range(len(values) - 1)):
-        body = apply("where", apply("less", AxisValue("d0"), Literal(position + 1.0)), values[position], body)
-    axes, write = (Axis("d0", len(extents)),), Access(result, (axis_index("d0"),))
-    return Operator(name, "shape", axes, (), write, body, accumulator="int64"), Tensor(result, (len(extents),), "int64")
+    array = np.empty(len(values), object)
+    array[:] = values
+    return builder.run_time_constant(array, "int64")
 
 
 define("Shape", ShapeBefore15)

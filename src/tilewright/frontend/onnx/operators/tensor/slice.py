@@ -11,6 +11,7 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.extents import largest_extent, least_extent, minus
 from tilewright.graph.shapes import normalize_axis
 from tilewright.graph.types import Extent, Tensor
 
@@ -86,13 +87,14 @@ def _key(
 
 
 def _part(extent: Extent, start: Any, end: Any, step: int) -> slice:
-    """A dimension that is known at run time is taken whole, or from its start up to less than it has at least."""
+    """The slice of a dimension: run-time extents in it are left to the slice, whose rules are Python's."""
     if isinstance(extent, int) and isinstance(start, int) and isinstance(end, int):
         return _range(start, end, step, extent)
-    high = extent if isinstance(extent, int) else extent.high
-    if (start, step) == (0, 1) and (end == extent or (isinstance(end, int) and end >= high)):
+    if (start, step) == (0, 1) and least_extent(minus(end, extent)) >= 0:
         return slice(None)
-    raise UnsupportedOperation(f"Slice of {extent} from {start} to {end}", why="it is known at run time")
+    if step < 0 and isinstance(end, int) and end <= -largest_extent(extent) - 1:
+        return slice(start, None, step)
+    return slice(start, end, step)
 
 
 def _list(values: Any) -> list[Any] | None:
