@@ -152,10 +152,9 @@ def test_explain_of_dynamic_dimensions_tells_what_has_run():
         session.run(None, {"x": np.ones((rows, 3), np.float32)})
     text = session.explain()
     assert "for x (2, 3):" in text
-    assert "for x (5, 3):" in text
-    assert "for x (6, 3):" not in text  # a bucket that has its kernel
+    assert "for x (5, 3):" not in text  # the range has its kernel
     assert "for b (2, 3):" in text
-    assert text.count("1 more node is planned") == 2
+    assert text.count("1 more node is planned") == 1
 
 
 def test_feeds_that_do_not_fit_are_value_errors_as_in_onnxruntime():
@@ -243,5 +242,6 @@ def test_a_file_that_is_written_to_is_not_read_again(tmp_path, change):
     assert session.run(None, {"x": x})[0][0, 0] == 512
     change(path, product(2))
     assert session.run(None, {"x": x})[0][0, 0] == 512
+    assert session.run(None, {"x": x[:1]})[0][0, 0] == 512
     with pytest.raises(InvalidModel, match="has changed since the session was made"):
-        session.run(None, {"x": x[:1]})
+        session.run(None, {"x": x[:0]})

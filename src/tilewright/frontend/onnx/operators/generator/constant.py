@@ -13,9 +13,10 @@ from tilewright.errors import InvalidModel, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.extents import least_extent
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Literal
-from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
+from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
 
 SMALL = 1024
 """Elements up to which a constant is stored instead of computed."""
@@ -72,7 +73,7 @@ class ConstantOfShape:
         """A map that reads nothing; a small one of known shape is a constant."""
         extents = builder.integers(shape)
         element = self._element()
-        check_size([extent.high if isinstance(extent, SymbolicExtent) else extent for extent in extents], "ConstantOfShape")
+        check_size(list(map(least_extent, extents)), "ConstantOfShape")
         whole = [extent for extent in extents if isinstance(extent, int)]
         if len(whole) == len(extents) and math.prod(whole) <= SMALL:
             return builder.constant(self.reference(whole))

@@ -11,8 +11,9 @@ from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import broadcast
+from tilewright.graph.extents import least_extent
 from tilewright.graph.shapes import broadcast_shapes
-from tilewright.graph.types import SymbolicExtent, Tensor
+from tilewright.graph.types import Tensor
 
 
 class Expand:
@@ -31,7 +32,7 @@ class Expand:
         """A map that reads dimensions of one element again."""
         wanted = builder.integers(shape)
         full = broadcast_shapes([x.shape, wanted], where="Expand")
-        check_size([extent.high if isinstance(extent, SymbolicExtent) else extent for extent in full], "Expand")
+        check_size(list(map(least_extent, full)), "Expand")
         return x if full == x.shape else builder.record(broadcast, x, full, kind="broadcast")
 
 

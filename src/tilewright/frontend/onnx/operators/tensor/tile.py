@@ -12,6 +12,7 @@ from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.extents import least_extent
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Load
@@ -38,7 +39,7 @@ class Tile:
         if len(whole) < len(counts):
             raise UnsupportedOperation("Tile by counts that are known at run time")
         shape = [_repeated(extent, count, x) for extent, count in zip(x.shape, whole, strict=True)]
-        check_size([extent.high if isinstance(extent, SymbolicExtent) else extent for extent in shape], "Tile")
+        check_size(list(map(least_extent, shape)), "Tile")
         return x if all(count == 1 for count in whole) else builder.record(_tile, x, whole, kind="tile")
 
 
