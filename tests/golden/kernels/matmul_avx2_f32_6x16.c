@@ -8,6 +8,7 @@
 #ifdef __clang__
 #define TW_SHUFFLE(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
 #define TW_SHUFFLE_TWO(v, w, ...) __builtin_shufflevector(v, w, __VA_ARGS__)
+#define TW_HAS_FMA_OF_VECTORS __has_builtin(__builtin_elementwise_fma) /* since Clang 16; what stands for it may go */
 #else
 #define TW_SHUFFLE(v, ...) __builtin_shuffle(v, (tw_int){__VA_ARGS__})
 #define TW_SHUFFLE_TWO(v, w, ...) __builtin_shuffle(v, w, (tw_int){__VA_ARGS__})
@@ -28,12 +29,13 @@ TW_INLINE tw_vec tw_splat(float x) { return x - (tw_vec){0}; }
 TW_INLINE tw_int tw_splat_int(int x) { return x - (tw_int){0}; }
 typedef tw_int tw_mask;
 #define TW_KEEP(v) __asm__("" : "+x"(v))
-#ifdef __clang__
-#define TW_MULTIPLY_ADD(a, b, c) __builtin_elementwise_fma(a, b, c)
+TW_INLINE tw_vec tw_multiply_add(tw_vec a, tw_vec b, tw_vec c) {
+#if TW_HAS_FMA_OF_VECTORS
+  return __builtin_elementwise_fma(a, b, c);
 #else
-#define TW_MULTIPLY_ADD(a, b, c) __builtin_ia32_vfmaddps256(a, b, c)
+  return __builtin_ia32_vfmaddps256(a, b, c);
 #endif
-TW_INLINE tw_vec tw_multiply_add(tw_vec a, tw_vec b, tw_vec c) { return TW_MULTIPLY_ADD(a, b, c); }
+}
 TW_INLINE double tw_multiply_add_float64(double a, double b, double c) { return __builtin_fma(a, b, c); }
 TW_INLINE void tw_stream(float *p, tw_vec v) { __asm__ volatile("vmovntps %1, %0" : "=m"(*(tw_vec_unaligned *)p) : "x"(v)); }
 TW_INLINE void tw_fence(void) { __asm__ volatile("sfence" ::: "memory"); }

@@ -10,12 +10,13 @@ from tilewright.kernels.functions.vector_functions import horner
 INSTRUCTIONS = """\
 typedef unsigned short tw_mask;
 #define TW_KEEP(v) __asm__("" : "+v"(v))
-#ifdef __clang__
-#define TW_MULTIPLY_ADD(a, b, c) __builtin_elementwise_fma(a, b, c)
+TW_INLINE tw_vec tw_multiply_add(tw_vec a, tw_vec b, tw_vec c) {
+#if TW_HAS_FMA_OF_VECTORS
+  return __builtin_elementwise_fma(a, b, c);
 #else
-#define TW_MULTIPLY_ADD(a, b, c) __builtin_ia32_vfmaddps512_mask(a, b, c, (tw_mask)-1, 4)
+  return __builtin_ia32_vfmaddps512_mask(a, b, c, (tw_mask)-1, 4);
 #endif
-TW_INLINE tw_vec tw_multiply_add(tw_vec a, tw_vec b, tw_vec c) { return TW_MULTIPLY_ADD(a, b, c); }
+}
 TW_INLINE double tw_multiply_add_float64(double a, double b, double c) { return __builtin_fma(a, b, c); }
 TW_INLINE void tw_stream(float *p, tw_vec v) { __asm__ volatile("vmovntps %1, %0" : "=m"(*(tw_vec_unaligned *)p) : "v"(v)); }
 TW_INLINE void tw_fence(void) { __asm__ volatile("sfence" ::: "memory"); }

@@ -201,6 +201,7 @@ TYPES = """\
 #ifdef __clang__
 #define TW_SHUFFLE(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
 #define TW_SHUFFLE_TWO(v, w, ...) __builtin_shufflevector(v, w, __VA_ARGS__)
+#define TW_HAS_FMA_OF_VECTORS __has_builtin(__builtin_elementwise_fma) /* since Clang 16; what stands for it may go */
 #else
 #define TW_SHUFFLE(v, ...) __builtin_shuffle(v, (tw_int){__VA_ARGS__})
 #define TW_SHUFFLE_TWO(v, w, ...) __builtin_shuffle(v, w, (tw_int){__VA_ARGS__})
