@@ -32,6 +32,14 @@ def test_parts_of_attention_are_combined_by_rows() -> None:
     assert f"parts of {plan.schedule.split} are combined in blocks of 5 rows of out" in text
 
 
+def test_short_tiles_are_inlined() -> None:
+    plan = planned(lambda x, y: x @ y, (64, 64), (64, 64))
+    (part,) = plan.operators
+    for inlined in (False, True):
+        changed = replace(plan, operators=(replace(part, calls=replace(part.calls, inlined=inlined)),))
+        assert ("matmul: its tiles are short, so that the micro kernel is inlined" in told(changed)) == inlined
+
+
 def test_accumulators_take_turns_where_steps_only_combine() -> None:
     assert "max: 4 accumulators take turns" in told(planned(lambda x: tw.max(x, axis=-1), (64, 512)))
     assert "accumulators" not in told(planned(lambda x: tw.max(x, axis=0), (64, 512))), "lanes run across rows"
