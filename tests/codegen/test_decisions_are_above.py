@@ -16,6 +16,7 @@ LEFT = {
     "LINE_FLOATS",
     "CACHE_LINE_FLOATS",
     "ALIGNMENT_FLOATS",
+    "LARGEST_LONG",
     # the time that a compiler takes, and the length of names
     "FILE_CHARACTERS",
     "LEAST_FILES",

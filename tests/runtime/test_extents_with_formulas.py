@@ -49,3 +49,18 @@ def test_an_output_of_another_extent_is_refused_in_words():
         executable.run([x], [np.zeros(8, np.float32)])
     with pytest.raises(ShapeError, match=r"t must lie in 1\.\.5"):
         executable.run([np.zeros((4, 6), np.float32)], [np.zeros(12, np.float32)])
+
+
+def test_ranges_beyond_the_numbers_of_c_are_not_told():
+    s, t = SymbolicExtent("s", 1, 1 << 40, 128), SymbolicExtent("t", 1, 1 << 40, 128)
+    builder = Builder("large")
+    x = builder.input("x", (s, t), "float32")
+    result = builder.reshape(builder.map("exp", x), (times(s, t),))
+    graph = builder.graph((result.name,))
+    machine = Machine.named("x86-64-v2")
+    executable, _ = loading.load(compiler.generate(compiler.plan(graph, machine)), graph, machine, threads=1)
+    assert str(1 << 80) not in executable.source
+    x = np.zeros((3, 5), np.float32)
+    (output,) = executable.new_outputs([x])
+    executable.run([x], [output])
+    assert output.tolist() == [1.0] * 15

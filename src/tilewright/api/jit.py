@@ -79,9 +79,9 @@ def jit(
     False force it. `static_argnames` are arguments whose values are part of the signature.
 
     `dynamic` of None specialises the first call; an extent that is met with a second value is known at run time from then on,
-    and a kernel serves a bucket of its values (2..4, 5..16, 17..64, ...; 0 and 1 stay specialised). True takes every extent
-    above 1 for such a length at once, and raises where the function cannot be traced or planned so; False specialises every
-    call. Arrays may have any strides: slices of a growing buffer need no kernel of their own.
+    and one kernel serves all its values (but 0; ranges are split where the function asks questions about it). True takes every
+    extent above 1 for such a length at once, and raises where the function cannot be traced or planned so; False specialises
+    every call. Arrays may have any strides: slices of a growing buffer need no kernel of their own.
 
     Arguments are arrays of any kind (NumPy, torch CPU tensors, DLPack, buffers), nested in tuples, lists, dicts and
     dataclasses. Numbers are traced as 0-d float32 arrays; booleans, strings, enums and None are static.
@@ -114,7 +114,7 @@ def jit(
 
 
 class Jitted:
-    """A function with a kernel per signature: structure, static values, element types, extents or buckets of lengths.
+    """A function with a kernel per signature: structure, static values, element types, extents or ranges of them.
 
     Safe from several threads.
     """

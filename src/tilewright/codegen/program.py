@@ -35,6 +35,8 @@ from tilewright.plan.schedule import Pack
 from tilewright.plan.types import ModelPlan, Plan
 
 ENTRY_POINT = "tilewright_run"
+LARGEST_LONG = (1 << 63) - 1
+"""Of C's `long`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,7 @@ def c_file(program: Program, tags: Mapping[str, int] | None = None) -> File:
         workspace_elements=program.workspace.elements,
         ends=tuple(_ends(program)),
         prepared=tuple(_prepared(constant) for constant, _ in program.constants),
-        bounds={names.extent(name): (extent.low, extent.high) for name, extent in extents_in(program.model_plan).items()},
+        bounds={names.extent(name): bounds for name, bounds in _bounds(program)},
     )
 
 
@@ -311,6 +313,13 @@ def _chain_arguments(plan: Plan, pointers: Mapping[str, str]) -> Iterator[Argume
     yield Argument(names.identifier(output.name), pointers[output.name], is_written=True, dtype=output.dtype)
     for name, _ in partial_buffers(plan):
         yield Argument(name, pointers[name], is_written=True)
+
+
+def _bounds(program: Program) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The ranges of run-time extents; those beyond the numbers of C tell nothing."""
+    for name, extent in extents_in(program.model_plan).items():
+        if extent.low >= -LARGEST_LONG and extent.high <= LARGEST_LONG:
+            yield name, (extent.low, extent.high)
 
 
 def _definitions(program: Program) -> Iterator[tuple[str, str]]:

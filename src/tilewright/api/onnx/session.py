@@ -199,7 +199,7 @@ class InferenceSession:
 
     @property
     def compilation_count(self) -> int:
-        """How many graphs were compiled so far: one for a model of fixed shapes, one for each bucket of lengths."""
+        """How many graphs were compiled so far: one for a model of fixed shapes, one for all values of its dynamic dimensions."""
         return self._context.compilations
 
     def _remaining_for(self, values: Mapping[str, Any]) -> RemainingSubgraph:
