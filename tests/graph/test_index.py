@@ -66,6 +66,12 @@ def test_substitution_is_composition(index: Index, first: Index, second: Index) 
         assert replaced.evaluate(point) == index.evaluate(inner)
 
 
+@given(indices())
+def test_renaming_substitutes_axes_for_axes(index: Index) -> None:
+    names = {"i": "k", "j": "i", "k": "j"}
+    assert index.renamed(names) == index.substitute({old: axis(new) for old, new in names.items()})
+
+
 def test_a_split_undoes_a_merge() -> None:
     extents = {"h": 12, "d": 64}
     merged = axis("h") * 64 + axis("d")

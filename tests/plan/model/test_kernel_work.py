@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.plan.cases import contraction
 from tilewright.graph.index import axis
 from tilewright.graph.types import Access
 from tilewright.kernels import registry
+from tilewright.kernels.contract import MicroKernel
 from tilewright.machine import Machine
-from tilewright.plan.model.kernel_work import crossing_share
+from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.plan.model.kernel_work import crossing_share, kernel_work
+
+MACHINE = Machine.named("x86-64-v4")
 
 
 def test_vectors_cross_lines_where_windows_overlap_and_where_heads_lie_side_by_side_they_do_not() -> None:
@@ -16,3 +26,25 @@ def test_vectors_cross_lines_where_windows_overlap_and_where_heads_lie_side_by_s
     assert crossing_share(heads, "n", kernel, machine, sizes) == 0
     assert crossing_share(window, "n", kernel, machine, sizes) == kernel.vector_bits / 512
     assert crossing_share(window, None, kernel, machine, sizes) == 0
+
+
+@pytest.mark.parametrize("kernel", registry.for_machine(MACHINE), ids=lambda kernel: kernel.name)
+def test_arrays_of_tiles_have_the_work_of_every_tile(kernel: MicroKernel) -> None:
+    sizes = {"m": 100, "n": 70, "k": 90, "b": 3}
+    operator = contraction("C", "bmk,bkn->bmn", "AB", sizes)
+    roles = contraction_roles(operator)
+    rows, depths = np.array([[6], [48], [100]]), np.array([[16, 64, 90]])
+    family = kernel_work(operator, roles, kernel, MACHINE, sizes, {**sizes, "m": rows, "k": depths})
+    for place in np.ndindex(3, 3):
+        tiles = {**sizes, "m": int(rows[place[0], 0]), "k": int(depths[0, place[1]])}
+        one = kernel_work(operator, roles, kernel, MACHINE, sizes, tiles)
+        assert (one.seconds, one.calls) == (
+            np.broadcast_to(family.seconds, (3, 3))[place],
+            np.broadcast_to(family.calls, (3, 3))[place],
+        )
+
+
+def test_equal_kernels_and_machines_have_equal_hashes() -> None:
+    kernel = registry.for_machine(MACHINE)[0]
+    assert (hash(kernel), hash(MACHINE)) == (hash(replace(kernel)), hash(Machine.named("x86-64-v4")))
+    assert kernel != replace(kernel, rows=kernel.rows + 1), "hashes may be equal where kernels are not"
