@@ -148,10 +148,13 @@ class Operator:
     body: Scalar
     reduction: Reduction | None = None
     accumulator: str = "float32"
+    axis_names: frozenset[str] = field(init=False, repr=False, compare=False)
+    """The names of its axes."""
     _is_contraction: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         accesses = (*self.reads, self.write)
+        object.__setattr__(self, "axis_names", frozenset(axis.name for axis in self.axes))
         object.__setattr__(self, "_is_contraction", self.is_product_sum() and all(access.is_affine() for access in accesses))
 
     def axis(self, name: str) -> Axis:

@@ -95,7 +95,7 @@ def upstream(chain: Chain, operator: Operator) -> tuple[Operator, ...]:
 
 def axis_names(operators: Iterable[Operator]) -> frozenset[str]:
     """The names of all axes of some operators."""
-    return frozenset(axis.name for operator in operators for axis in operator.axes)
+    return frozenset().union(*(operator.axis_names for operator in operators))
 
 
 def _check_one_sink(operators: Sequence[Operator]) -> None:

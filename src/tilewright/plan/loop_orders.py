@@ -75,7 +75,7 @@ def nest(order: Sequence[str], tiles: Mapping[str, int], body: tuple[Node, ...])
 
 
 def _conditions(chain: Chain, operator: Operator, order: Sequence[str], storage: Mapping[str, Storage]) -> tuple[When, ...]:
-    operator_axes, before = axis_names((operator,)), axis_names(upstream(chain, operator))
+    operator_axes, before = operator.axis_names, axis_names(upstream(chain, operator))
     conditions = []
     for axis in order:
         if axis not in operator_axes and axis in before:

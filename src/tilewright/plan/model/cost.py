@@ -14,7 +14,6 @@ from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel, OperandRole
 from tilewright.machine.machine import Machine
 from tilewright.plan.arrays import Count, Quantity, maximum, minimum, product
-from tilewright.plan.chains import axis_names
 from tilewright.plan.counts import Counted, count, count_elements
 from tilewright.plan.model.cost_context import CostContext, seconds_at_peak, source_position
 from tilewright.plan.model.kernel_work import KernelWork, kernel_work
@@ -159,7 +158,7 @@ def passing_of(
     if nearest is None:
         nearest = block if inner is None else measure(context, view.operator, inner.tiles)
     running = view.running() if inner is None else inner.running()
-    operator_axes = axis_names((view.operator,))
+    operator_axes = view.operator.axis_names
     repeats: Quantity = product(loop.trips for loop in running if loop.axis not in operator_axes)
     runs = product(loop.trips for loop in running)
     coefficients, hz = context.coefficients, context.machine.frequency_hz

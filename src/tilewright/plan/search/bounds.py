@@ -17,7 +17,6 @@ import numpy as np
 
 from tilewright.graph.types import Operator
 from tilewright.plan.arrays import Condition, Count, Quantity, either, product
-from tilewright.plan.chains import axis_names
 from tilewright.plan.model.cost import Block, Work, arithmetic_work, least_work, measure, seconds, useful_seconds
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.likeness import likeness
@@ -60,9 +59,7 @@ class Bounds:
     def __init__(self, space: Space) -> None:
         self.space, self.context = space, space.context
         operators = self.context.chain.operators
-        self.axes = {
-            op.name: tuple(a for a in self.context.sizes if a in space.tiles and a in axis_names((op,))) for op in operators
-        }
+        self.axes = {op.name: tuple(a for a in self.context.sizes if a in space.tiles and a in op.axis_names) for op in operators}
         self.parts = self._all_parts(operators)
         self.works: dict[Hashable, tuple[Work, np.ndarray]] = {}
         self.shown = 1.0
@@ -148,7 +145,7 @@ class Bounds:
         return self.least[key]
 
     def _work_and_use(self, member: OperatorView, choices: Choices) -> tuple[Work, np.ndarray]:
-        axes = axis_names((member.operator,))
+        axes = member.operator.axis_names
         repeats: Quantity = product(loop.trips for loop in member.loops if loop.axis not in axes)
         all_arithmetic, all_functions, packing, overhead, moved, used = self._over_inner(member, choices)
         arithmetic, functions = self._of_regions(member, all_arithmetic, all_functions)

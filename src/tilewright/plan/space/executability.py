@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
-from tilewright.plan.chains import axis_names, equal_axes
+from tilewright.plan.chains import equal_axes
 from tilewright.plan.reasons import NotExecutable, Unplannable
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.online_reductions import why_parts_cannot_combine, why_rows_must_be_whole
@@ -51,7 +51,7 @@ def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: 
     conditions = schedule.conditions(operator.name)
     recomputed = schedule.storage_of(operator.write.tensor) is not Storage.KEEP
     reductions = {axis.name for axis in operator.reduction_axes()}
-    operator_axes, summing = axis_names((operator,)), False
+    operator_axes, summing = operator.axis_names, False
     for axis in _cutting_axes(chain, schedule, operator):
         if axis not in operator_axes and axis not in conditions:
             if not recomputed:
@@ -104,7 +104,7 @@ def _shared_cuts(chain: Chain, schedule: Schedule, producer: Operator, consumer:
 
 def _in_time(schedule: Schedule, producer: Operator, consumer: Operator, axis: str) -> bool:
     made, used = schedule.conditions(producer.name).get(axis), schedule.conditions(consumer.name).get(axis)
-    if axis in axis_names((producer,)) or made is Trip.LAST:
+    if axis in producer.axis_names or made is Trip.LAST:
         return used is Trip.LAST
     return True
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from tilewright.plan.chains import axis_names
 from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.schedule import FusedGroup
 from tilewright.plan.space.executability import is_executable
@@ -69,7 +68,7 @@ def tree_choices(space: Space, outer_loops: Choices, fused_groups: Sequence[Fuse
 def _fused_group(space: Space, axes: Group) -> FusedGroup | None:
     """All operators that have the axes, if they stand together, are some of several, and the last one alone sums the axes."""
     operators = space.context.chain.operators
-    places = [place for place, operator in enumerate(operators) if axis_names((operator,)) & set(axes)]
+    places = [place for place, operator in enumerate(operators) if operator.axis_names & set(axes)]
     together = places == list(range(places[0], places[-1] + 1))
     summed = {axis.name for axis in operators[places[-1]].reduction_axes()}
     if not together or not 1 < len(places) < len(operators) or not summed.issuperset(axes):

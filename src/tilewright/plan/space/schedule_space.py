@@ -17,7 +17,7 @@ import numpy as np
 
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.chain_analysis import derived_once
-from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
+from tilewright.plan.chains import equal_axes, tensor_axes
 from tilewright.plan.loop_orders import fused_schedule, storage_below
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.regions.live_blocks import in_place_groups
@@ -116,7 +116,7 @@ class Space:
         """
         if operator.name not in self.context.kernels or len(self.context.chain.operators) == 1:
             return ((),)
-        inner_axes = axis_names((operator,)) - set(outer_loops)
+        inner_axes = operator.axis_names - set(outer_loops)
         free = [tuple(axis for axis in group if axis in inner_axes) for group in self.groups]
         free = self._together(operator, [group for group in free if group])
         return ((), *map(_flattened, permutations(free))) if free else ((),)
@@ -244,9 +244,9 @@ def shared_view(
 
 def may_lead(chain: Chain, axis: str) -> bool:
     """A shared loop needs an axis of the sink, along which all producers that have it walk like their consumers, or follow."""
-    if axis not in axis_names((chain.operators[-1],)):
+    if axis not in chain.operators[-1].axis_names:
         return False
-    having = [op for op in chain.operators[:-1] if axis in axis_names((op,))]
+    having = [op for op in chain.operators[:-1] if axis in op.axis_names]
     apart = [op for op in having if axis not in equal_axes(chain, op.write.tensor)]
     if not apart:
         return True

@@ -131,7 +131,7 @@ def _group_elements(view: ChainView, group: tuple[str, ...]) -> Count:
 
 def _is_barrier(view: ChainView, tensor: str, views: list[OperatorView], axis: str) -> bool:
     producer, *consumers = views
-    if axis in axis_names((producer.operator,)):
+    if axis in producer.operator.axis_names:
         return True
     if axis in axis_names(consumer.operator for consumer in consumers):
         return view.storage[tensor] is Storage.KEEP
