@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from tilewright.errors import PlanningError
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import AxisValue, Scalar, rewrite
-from tilewright.graph.types import Access, Axis, Chain, Graph, Operator, Reduction
+from tilewright.graph.types import Access, Axis, Chain, Graph, Operator, Reduction, Tensor
 from tilewright.plan.chain_analysis import derived_once
 
 Place = tuple[int, str]
@@ -24,6 +24,15 @@ def make_chain(graph: Graph, operators: Sequence[Operator]) -> Chain:
     other axes get names of their own: the user's where these are free, else with a number behind. Two axes of one
     operator stay apart even if both read the same dimension. Raises `PlanningError` unless there is exactly one sink.
     """
+    return _chain(operators, graph.tensor, (name for name, _ in graph.constants))
+
+
+def sub_chain(chain: Chain, operators: Sequence[Operator]) -> Chain:
+    """The chain of some operators of a chain, as `make_chain` makes it of a graph's."""
+    return _chain(operators, chain.tensor, chain.constants)
+
+
+def _chain(operators: Sequence[Operator], tensor: Callable[[str], Tensor], constants: Iterable[str]) -> Chain:
     _check_one_sink(operators)
     names = _names(_merged(operators))
     renamed = tuple(
@@ -31,9 +40,8 @@ def make_chain(graph: Graph, operators: Sequence[Operator]) -> Chain:
         for position, operator in enumerate(operators)
     )
     used = dict.fromkeys(access.tensor for op in operators for access in (*op.reads, op.write))
-    tensors = tuple(graph.tensor(name) for name in used)
-    constants = tuple(name for name, _ in graph.constants if name in used)
-    return Chain("_".join(operator.name for operator in operators), tensors, renamed, constants)
+    tensors = tuple(map(tensor, used))
+    return Chain("_".join(operator.name for operator in operators), tensors, renamed, tuple(n for n in constants if n in used))
 
 
 def single_operator_chains(chain: Chain) -> tuple[Chain, ...]:

@@ -7,8 +7,7 @@ An operator that vectors cannot compute leaves at the start, with a scalar loop.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
 
 from tilewright.errors import InternalError
 from tilewright.graph.types import Chain
@@ -19,24 +18,28 @@ from tilewright.plan.binding import bound_plan, bound_price
 from tilewright.plan.canonical import canonical_form, names_of
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.decisions.execution import with_execution
+from tilewright.plan.decisions.micro_kernel import RankedKernels
 from tilewright.plan.decisions.non_temporal_stores import non_temporal_writes, price_with_stores
 from tilewright.plan.decisions.prefetching_kernels import PrefetchChoice, choose_prefetches
 from tilewright.plan.decisions.scalar_loop import is_scalar_loop, plan_scalar_loop
 from tilewright.plan.decisions.software_prefetch import inputs_to_prefetch, operators_that_prefetch
 from tilewright.plan.decisions.split_reductions import split_reduction
+from tilewright.plan.memory import forget_all, remembered
 from tilewright.plan.model.blocking import Blocking
+from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.coefficients import Coefficients, coefficients_for
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.masked_work import key_blocks
-from tilewright.plan.model.memory.capacity_check import fitting
+from tilewright.plan.model.memory.capacity_check import fitting, has_memory_to_fill
 from tilewright.plan.model.plan_figures import constant_bytes, level_plans, movements_by_level, operator_plans, scratch_bytes
-from tilewright.plan.model.price_check import checked
+from tilewright.plan.model.price_check import attainable_seconds, check_price
 from tilewright.plan.model.pricing import price_split
 from tilewright.plan.model.split_price import SplitReduction
 from tilewright.plan.reasons import Unplannable
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.regions.parallel_loops import parallel_axes
+from tilewright.plan.schedule import Schedule
 from tilewright.plan.search.exact_search import search, search_problem
 from tilewright.plan.search.inner_loops import refine
 from tilewright.plan.search.planning_problem import planning_problem
@@ -44,10 +47,67 @@ from tilewright.plan.search.rejected import lost_candidates, lost_fusion, lost_k
 from tilewright.plan.search.unfused import price_unfused
 from tilewright.plan.space.executability import check_executable
 from tilewright.plan.space.schedule_space import thinned_axes
-from tilewright.plan.types import Plan, Price, Rejected
+from tilewright.plan.types import Floor, Plan, Price, Rejected
 
-MOST_PLANS = 512
-"""Plans that a process remembers: some 30 KB each; layers of a model share few of them."""
+MOST_CHAINS = 512
+"""Canonical chains whose schedules a process remembers: some 50 KB each; layers of a model share few of them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PricedChain:
+    """A canonical chain with its schedule and price: what partitions compare. Its plan is made for those that win."""
+
+    chain: Chain
+    price: Price
+    floor: Floor
+    searched: Searched | Plan
+    """A plan where nothing is searched: of scalar loops."""
+
+    def plan(self, unfused_price: Price | None = None) -> Plan:
+        """The plan. `unfused_price` saves planning every operator alone where that is known."""
+        if isinstance(self.searched, Plan):
+            return self.searched
+        return replace(self.searched.plan(self.floor, unfused_price), chain=self.chain)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Searched:
+    """The best schedule found for a chain, with its reduction split where that pays, and what it was chosen from."""
+
+    context: CostContext
+    available: tuple[MicroKernel, ...]
+    ranked: RankedKernels
+    found: tuple[Candidate, ...]
+    """The candidates of the search, the winner first."""
+    blocking: Blocking
+    prefetches: PrefetchChoice
+    whole_price: Price
+    """Of the schedule without a split."""
+    split: tuple[SplitReduction, PrefetchChoice, Price] | None
+
+    @property
+    def price(self) -> Price:
+        """Of the schedule."""
+        return self.whole_price if self.split is None else self.split[2]
+
+    def schedule(self) -> Schedule:
+        """The schedule."""
+        return self.blocking.schedule if self.split is None else self.split[0].schedule()
+
+    def plan(self, floor: Floor, unfused_price: Price | None) -> Plan:
+        """The plan with its figures."""
+        context, blocking, price = self.context, self.blocking, self.whole_price
+        chain = context.chain
+        unfused = unfused_price or (price_unfused(context, self.available) if len(chain.operators) > 1 else price)
+        rejected = (
+            *lost_fusion(chain, price, unfused),
+            *lost_candidates(self.prefetches.context, blocking.candidate, self.found),
+            *lost_kernels(self.prefetches.context, self.ranked),
+            *self.prefetches.rejected,
+        )
+        plan = _plan(self.prefetches.context, blocking, price, unfused, floor, rejected)
+        plan = plan if self.split is None else _split_plan(plan, context, *self.split)
+        return with_execution(plan, {kernel.name: kernel for kernel in self.available})
 
 
 def plan_chain(
@@ -60,73 +120,88 @@ def plan_chain(
 ) -> Plan:
     """The plan of a chain on a machine, with its price, the price of its operators alone, and the rejected alternatives.
 
-    Chains that differ in names only have one plan, which is made once per process. `kernels` are the micro kernels to choose from
-    (default: all registered ones that the machine can run), `coefficients` those of the price (default: as fitted for such
+    Chains that differ in names only have one plan, which is searched once per process. `kernels` are the micro kernels to choose
+    from (default: all registered ones that the machine can run), `coefficients` those of the price (default: as fitted for such
     machines; see `Coefficients.without`). Symbolic extents are planned with their hints. `unfused_price` saves planning every
     operator alone where that is known. Raises `Unplannable` if no micro kernel or no executable schedule exists.
     """
-    names = names_of(chain)
     coefficients = coefficients or coefficients_for(machine)
     available = registry.for_machine(machine, element_types=None) if kernels is None else kernels
-    apart = unfused_price and bound_price(unfused_price, names.inverse())
     try:
-        plan = canonical_plan(canonical_form(chain), machine, available, coefficients, apart)
+        priced = price_chain(canonical_form(chain), machine, available, coefficients)
     except (Unplannable, InternalError):
-        _planned(chain, machine, available, coefficients, unfused_price)  # raises the same, in names instead of numbers
+        _priced(chain, machine, available, coefficients)  # raises the same, in names instead of numbers
         raise
-    return bound_plan(plan, chain, names)
+    return plan_in_names(priced, chain, unfused_price)
 
 
-@lru_cache(maxsize=MOST_PLANS)
-def canonical_plan(
-    chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], coefficients: Coefficients, unfused_price: Price | None
-) -> Plan:
-    """The plan of a canonical chain, and of all chains of its structure."""
+def plan_in_names(priced: PricedChain, chain: Chain, unfused_price: Price | None = None) -> Plan:
+    """The plan of a priced chain, in the names of a chain of its structure; so is `unfused_price`."""
+    names = names_of(chain)
+    return bound_plan(priced.plan(unfused_price and bound_price(unfused_price, names.inverse())), chain, names)
+
+
+@remembered(MOST_CHAINS)
+def price_chain(chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], coefficients: Coefficients) -> PricedChain:
+    """The schedule and the price of a canonical chain, and of all chains of its structure. Raises as `plan_chain`."""
     count(Counted.PLANS)
-    return _planned(chain, machine, available, coefficients, unfused_price)
+    return _priced(chain, machine, available, coefficients)
 
 
 def forget_plans() -> None:
     """Make every plan anew from here on: for those who measure planning."""
-    canonical_plan.cache_clear()
+    forget_all()
 
 
-def _planned(
-    chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], coefficients: Coefficients, unfused_price: Price | None
-) -> Plan:
-    """The plan of a chain: a scalar loop, or what is found by a search, in which lookups are walks."""
+def _priced(chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], coefficients: Coefficients) -> PricedChain:
+    """The schedule of a chain: a scalar loop, or what is found by a search, in which lookups are walks."""
     if is_scalar_loop(chain, available):
-        return with_execution(plan_scalar_loop(chain, machine, coefficients), {})
-    plan = _searched_plan(without_lookups(chain), machine, available, coefficients, unfused_price)
-    decided = with_execution(checked(fitting(plan), coefficients), {kernel.name: kernel for kernel in available})
-    return replace(decided, chain=chain)
+        plan = with_execution(plan_scalar_loop(chain, machine, coefficients), {})
+        return PricedChain(chain, plan.price, plan.floor, plan)
+    problem = planning_problem(without_lookups(chain), machine, available, coefficients)
+    return checked_chain(chain, _searched(problem.context, problem.ranked, search_problem(problem), available))
 
 
-def _searched_plan(
-    chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], coefficients: Coefficients, unfused_price: Price | None
-) -> Plan:
-    """The plan of the best schedule found, with its reduction split where that pays."""
-    problem = planning_problem(chain, machine, available, coefficients)
-    context, found = problem.context, search_problem(problem)
+def checked_chain(chain: Chain, searched: Searched) -> PricedChain:
+    """What was found for a chain. Raises `InternalError` for a price that cannot be true, `PlanningError` if it does not fit."""
+    context = searched.context
+    least = floor(context.chain, context.machine)
+    check_price(
+        context.chain, context.machine, searched.schedule, searched.price, attainable_seconds(least, context.coefficients)
+    )
+    priced = PricedChain(chain, searched.price, least, searched)
+    if has_memory_to_fill(context.machine):
+        fitting(priced.plan(searched.price))
+    return priced
+
+
+def _searched(
+    context: CostContext, ranked: RankedKernels, found: tuple[Candidate, ...], available: tuple[MicroKernel, ...]
+) -> Searched:
+    """The best of the candidates found, with its reduction split where that pays."""
     blocking = refine(context, found)
-    check_executable(chain, blocking.schedule)
+    check_executable(context.chain, blocking.schedule)
     prefetches = choose_prefetches(context, blocking, available)
     price = price_with_stores(prefetches.context, blocking, prefetches.works)
-    unfused = unfused_price or (price_unfused(context, available) if len(chain.operators) > 1 else price)
-    rejected = (
-        *lost_fusion(chain, price, unfused),
-        *lost_candidates(prefetches.context, blocking.candidate, found),
-        *lost_kernels(prefetches.context, problem.ranked),
-        *prefetches.rejected,
-    )
-    plan = _plan(prefetches.context, blocking, price, unfused, rejected)
+    split = _split(context, found, blocking, available)
+    return Searched(context, available, ranked, found, blocking, prefetches, price, split)
+
+
+def _split(
+    context: CostContext, found: tuple[Candidate, ...], blocking: Blocking, available: tuple[MicroKernel, ...]
+) -> tuple[SplitReduction, PrefetchChoice, Price] | None:
+    """The split of a reduction that pays, with the prefetches of a part, and the price."""
     split = split_reduction(context, found, blocking, lambda part: refine(part, search(part)))
-    if split is not None:
-        plan = _split_plan(plan, context, split, choose_prefetches(split.context, split.blocking, available))
-    return plan
+    if split is None:
+        return None
+    prefetches = choose_prefetches(split.context, split.blocking, available)
+    split = replace(split, context=prefetches.context)
+    return split, prefetches, price_split(context, split)
 
 
-def _plan(context: CostContext, blocking: Blocking, price: Price, unfused: Price, rejected: tuple[Rejected, ...]) -> Plan:
+def _plan(
+    context: CostContext, blocking: Blocking, price: Price, unfused: Price, least: Floor, rejected: tuple[Rejected, ...]
+) -> Plan:
     """The plan of a blocked schedule: its figures, and the decisions that change neither loops nor tiles."""
     chain, machine, schedule = context.chain, context.machine, blocking.schedule
     scratch = scratch_bytes(context, schedule)
@@ -143,7 +218,7 @@ def _plan(context: CostContext, blocking: Blocking, price: Price, unfused: Price
         constant_bytes=constant_bytes(context, schedule),
         price=price,
         unfused_price=unfused,
-        floor=floor(chain, machine),
+        floor=least,
         rejected=rejected,
         thinned_axes=thinned_axes(context),
         prefetched_inputs=prefetched,
@@ -153,11 +228,9 @@ def _plan(context: CostContext, blocking: Blocking, price: Price, unfused: Price
     )
 
 
-def _split_plan(plan: Plan, context: CostContext, split: SplitReduction, prefetches: PrefetchChoice) -> Plan:
+def _split_plan(plan: Plan, context: CostContext, split: SplitReduction, prefetches: PrefetchChoice, price: Price) -> Plan:
     """The plan with its reduction split: every part has the figures of the first, and their results are combined."""
     part, blocking, schedule = prefetches.context, split.blocking, split.schedule()
-    split = replace(split, context=part)
-    price = price_split(context, split)
     return replace(
         plan,
         schedule=schedule,

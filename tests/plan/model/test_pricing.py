@@ -21,7 +21,7 @@ from tilewright.machine import Machine
 from tilewright.plan.chains import make_chain
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.least_work import needed_sizes
-from tilewright.plan.model.price_check import ROUNDING, checked
+from tilewright.plan.model.price_check import ROUNDING, attainable_seconds, check_price
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.space.schedule_space import batch_axes, why_not
 from tilewright.plan.types import Plan, Price, PriceTerm, TermKind
@@ -88,13 +88,14 @@ def test_the_floor_counts_no_point_that_nobody_reads() -> None:
 
 def test_a_price_below_its_floor_is_a_bug_with_a_dump() -> None:
     plan = plan_chain(gemm_chain(64, 64, 64, 64), Machine.named("zen5"))
+    floor_s = attainable_seconds(plan.floor, Coefficients())
     for seconds in (-1.7e-4, plan.floor.seconds / 2, nan, inf):
-        broken = replace(plan, price=Price((PriceTerm(TermKind.CALL, seconds),)))
+        broken = Price((PriceTerm(TermKind.CALL, seconds),))
         with pytest.raises(InternalError, match=f"plan of {plan.chain.name} ") as found:
-            checked(broken, Coefficients())
+            check_price(plan.chain, plan.machine, lambda: plan.schedule, broken, floor_s)
         assert "sum over" in found.value.dump
         assert "zen5" in found.value.dump
-    assert checked(plan, Coefficients()) is plan
+    check_price(plan.chain, plan.machine, lambda: plan.schedule, plan.price, floor_s)
 
 
 @pytest.mark.parametrize("value", [nan, -1e9])

@@ -78,8 +78,8 @@ def test_equal_layers_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = product(64, 48, 48)
     with_algorithms(monkeypatch, COPIED)
     asked: list[Any] = []
-    partition = algorithm_prices.partition
-    monkeypatch.setattr(algorithm_prices, "partition", lambda *given, **more: asked.append(given) or partition(*given, **more))
+    divided_groups = algorithm_prices.divided_groups
+    monkeypatch.setattr(algorithm_prices, "divided_groups", lambda *given: asked.append(given) or divided_groups(*given))
     compiler.plan(graph, MACHINE)
     assert len(asked) == 4, "the second layer ends in an output, which keeps its shape"
 

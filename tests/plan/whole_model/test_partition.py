@@ -16,7 +16,7 @@ from tilewright.machine import Machine
 from tilewright.plan.canonical import canonical_form
 from tilewright.plan.chains import make_chain
 from tilewright.plan.model.coefficients import coefficients_for
-from tilewright.plan.planner import plan_chain
+from tilewright.plan.planner import plan_chain, price_chain
 from tilewright.plan.reasons import Barrier, CannotFuse
 from tilewright.plan.search.planning_problem import planning_problem
 from tilewright.plan.search.profitability import can_cost
@@ -149,11 +149,11 @@ def test_layers_that_differ_in_names_only_have_the_plans_that_each_would_have_al
 def test_a_large_whole_is_planned_only_where_joined_neighbours_suggest_it(monkeypatch: pytest.MonkeyPatch) -> None:
     planned: list[int] = []
 
-    def counted(chain, *arguments, **options):
+    def counted(chain, *arguments):
         planned.append(len(chain.operators))
-        return plan_chain(chain, *arguments, **options)
+        return price_chain(chain, *arguments)
 
-    monkeypatch.setattr("tilewright.plan.whole_model.partition.plan_chain", counted)
+    monkeypatch.setattr("tilewright.plan.whole_model.division.price_chain", counted)
     assert len(partition(mlp(128, (768, 3072, 768, 3072, 768)), CASCADE_LAKE).plans) > 1
     assert max(planned) == 2, "a bound rules out every pair of products"
     assert len(partition(mlp(65536, (64,) * 5), CASCADE_LAKE).plans) == 1

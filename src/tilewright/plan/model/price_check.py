@@ -6,6 +6,7 @@ by nothing. It is found here, where a plan is made, and not where a search has n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isfinite
 from pprint import pformat
 
@@ -14,22 +15,21 @@ from tilewright.graph.printer import to_text
 from tilewright.graph.types import Chain, Graph
 from tilewright.machine.machine import Machine
 from tilewright.plan.model.coefficients import Coefficients
-from tilewright.plan.types import Floor, Plan, Price
+from tilewright.plan.schedule import Schedule
+from tilewright.plan.types import Floor, Price
 
 ROUNDING = 1e-6
 """Prices are sums of floats: by this share they may be below a floor that they equal."""
 
 
-def checked(plan: Plan, coefficients: Coefficients) -> Plan:
-    """The plan itself; raises `InternalError` with a dump if its price, or a term of it, cannot be one.
+def check_price(chain: Chain, machine: Machine, schedule: Callable[[], Schedule], price: Price, floor_s: float) -> None:
+    """Raise `InternalError` with a dump if a price, or a term of it, cannot be one.
 
-    Coefficients that switch arithmetic or traffic off take that part of the floor away.
+    `floor_s` is what the price is at least: see `attainable_seconds`.
     """
-    floor_s = attainable_seconds(plan.floor, coefficients)
-    if problem := why_wrong(plan.price, floor_s):
-        dump = "\n".join([_chain_text(plan.chain), plan.machine.name, pformat(plan.schedule), pformat(plan.price.terms)])
-        raise InternalError(f"the plan of {plan.chain.name} has no price that could be true: {problem}", dump=dump)
-    return plan
+    if problem := why_wrong(price, floor_s):
+        dump = "\n".join([_chain_text(chain), machine.name, pformat(schedule()), pformat(price.terms)])
+        raise InternalError(f"the plan of {chain.name} has no price that could be true: {problem}", dump=dump)
 
 
 def why_wrong(price: Price, floor_s: float) -> str:

@@ -1,8 +1,8 @@
 """Choice of algorithms: every operator that can be computed in several ways is planned in each, and the cheapest is taken.
 
 A way is priced with the maps behind the operator (bias, activation, sum with a shortcut), which become epilogues of its sums or
-passes. An alternative whose arithmetic alone takes longer is not planned. Then neighbours are looked at as pairs: the cheapest
-ways of two operators may be such that the two cannot be fused, while others save the tensor in between.
+passes. An alternative whose arithmetic or traffic alone takes longer is not planned. Then neighbours are looked at as pairs: the
+cheapest ways of two operators may be such that the two cannot be fused, while others save the tensor in between.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.search.rejected import lost_algorithm
 from tilewright.plan.types import ModelPlan, Rejected
 from tilewright.plan.whole_model.algorithm_prices import NO_PLAN, AlgorithmPrices, Algorithms, PartTime, Simplified
+from tilewright.plan.whole_model.division import options_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def choose_algorithms(graph: Graph, machine: Machine, simplified: Simplified, *,
     `simplified` is run on every expanded graph; `fuse` is that of `partition`, by which alternatives are planned. Operators that
     depend on constants alone are evaluated as they are written.
     """
-    choice = _Choice(graph, machine, AlgorithmPrices(graph, machine, simplified, fuse))
+    choice = _Choice(graph, machine, AlgorithmPrices(graph, simplified, options_for(machine, fuse)))
     for operator in graph.operators:
         choice.choose(operator)
     if fuse is not False:
@@ -104,15 +105,16 @@ class _Choice:
             self.chosen[operator.name] = algorithms[0]
 
     def _offers(self, operator: Operator, algorithms: Sequence[Algorithm]) -> _Offers:
-        """Every algorithm with its time, or the least it takes where that is more than the best plan takes on one thread."""
+        """Every algorithm with its time, or the least it takes where that is no less than the best plan takes."""
         part = self.prices.part((operator, *self._maps_behind(operator)))
         times = {algorithm: self.prices.least_time(part, {operator.name: algorithm}) for algorithm in algorithms}
         planned: dict[Algorithm, PartTime] = {}
-        for algorithm in sorted(algorithms, key=lambda algorithm: times[algorithm].thread_s):
-            if all(times[algorithm].thread_s < time.thread_s for time in planned.values()):
+        for algorithm in sorted(algorithms, key=lambda algorithm: times[algorithm]):
+            if all(times[algorithm].cores_s < time.cores_s for time in planned.values()):
                 planned[algorithm] = self.prices.time(part, {operator.name: algorithm})
         least_s = {algorithm: time.thread_s for algorithm, time in times.items()}
-        return _Offers(operator, times | planned, least_s, min(planned, key=lambda algorithm: planned[algorithm]))
+        best = min((algorithm for algorithm in algorithms if algorithm in planned), key=lambda algorithm: planned[algorithm])
+        return _Offers(operator, times | planned, least_s, best)
 
     def choose_pairs(self) -> None:
         """Choose other algorithms for neighbours where these save more by fusion than they cost; each operator once."""

@@ -6,23 +6,23 @@ whole graph may change their shapes as they may there. Equal questions are asked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tilewright.errors import PlanningError, UnsupportedOperation
 from tilewright.graph.rewrites.constants.constant_part import constant_operators, split, unread
 from tilewright.graph.types import Graph, Operator
-from tilewright.kernels import registry
-from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms.definition import Algorithm
 from tilewright.plan.algorithms.expansion import expanded
 from tilewright.plan.canonical import canonical_form
 from tilewright.plan.chains import make_chain
 from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.decisions.scalar_loop import is_scalar_loop
-from tilewright.plan.model.coefficients import coefficients_for
-from tilewright.plan.model.cost import measure
-from tilewright.plan.whole_model.partition import partition
+from tilewright.plan.model.cost import floor, measure
+from tilewright.plan.model.cost_context import source_position
+from tilewright.plan.whole_model.division import PlanningOptions
+from tilewright.plan.whole_model.groups import DataFlow, Operators, fusible_groups
+from tilewright.plan.whole_model.partition import barriers_of, divided_groups
 
 Algorithms = Mapping[str, Algorithm]
 """By operator."""
@@ -63,9 +63,8 @@ class AlgorithmPrices:
     """The times of parts of a graph on all cores, by the algorithms of their operators."""
 
     graph: Graph
-    machine: Machine
     simplified: Simplified
-    fuse: bool | None
+    options: PlanningOptions
     constants: frozenset[str] = frozenset()
     """Tensors that do not change between calls."""
     planned: dict[Hashable, PartTime] = field(default_factory=dict)
@@ -95,14 +94,14 @@ class AlgorithmPrices:
         return self.planned[key]
 
     def least_time(self, part: Part, algorithms: Algorithms) -> PartTime:
-        """What a part costs at least: the arithmetic of its sums of products, and the maps that make what these read.
+        """What a part costs at least, group by group of what may be fused: the arithmetic of its sums of products and of the maps
+        that make what these read, or the traffic of its inputs and its result.
 
         Maps behind a sum may be computed in its registers. Nothing is searched.
         """
         key = part.structure(), _names(part, algorithms)
         if key not in self.bounds:
-            thread_s = self._least_seconds(self._expanded(part, algorithms))
-            self.bounds[key] = PartTime(thread_s / self.machine.cores, thread_s, is_bound=True)
+            self.bounds[key] = self._least_time(self._expanded(part, algorithms))
         return self.bounds[key]
 
     def may_be_one_chain(self, part: Part, algorithms: Algorithms) -> bool:
@@ -111,31 +110,53 @@ class AlgorithmPrices:
         return all(index.is_axis() or not index.terms for operator in operators[:-1] for index in operator.write.indices)
 
     def _expanded(self, part: Part, algorithms: Algorithms) -> Graph:
-        whole = self.simplified(expanded(part.graph, algorithms, self.constants, self.machine), part.ends)
+        whole = self.simplified(expanded(part.graph, algorithms, self.constants, self.options.machine), part.ends)
         return split(whole)[1]
 
     def _planned_time(self, part: Part, algorithms: Algorithms) -> PartTime:
+        flow = DataFlow(self._expanded(part, algorithms))
         try:
-            planned = partition(self._expanded(part, algorithms), self.machine, fuse=self.fuse)
+            groups = tuple(divided_groups(flow, barriers_of(flow, self.options.fuse), self.options))
         except (PlanningError, UnsupportedOperation):
             return NO_PLAN
-        call_s = coefficients_for(self.machine).call_s
-        cores_s = sum(plan.price.on(self.machine.cores) - call_s for plan in planned.plans) + call_s
-        return PartTime(cores_s, planned.predicted_seconds)
+        cores, call_s = self.options.machine.cores, self.options.coefficients.call_s
+        prices = [part.price for group in groups for part in group.division.parts]
+        cores_s, thread_s = (sum(price.on(threads) - call_s for price in prices) + call_s for threads in (cores, 1))
+        return PartTime(cores_s, thread_s)
 
-    def _least_seconds(self, graph: Graph) -> float:
+    def _least_time(self, graph: Graph) -> PartTime:
+        """The groups one after the other: each takes at least a parallel region, or all of its work on one core."""
+        machine, flow = self.options.machine, DataFlow(graph)
         read = {access.tensor for operator in graph.operators if operator.is_contraction() for access in operator.reads}
-        counted = (operator for operator in graph.operators if operator.is_contraction() or operator.write.tensor in read)
-        return sum(self._computing_seconds(graph, operator) for operator in counted)
+        groups = fusible_groups(flow, barriers_of(flow, self.options.fuse))
+        seconds = [self._least_of_group(graph, group, read) for group in groups]
+        cores_s = sum(min(least_s, least_s / machine.cores + machine.parallel_region_s) for least_s in seconds)
+        return PartTime(cores_s + self.options.coefficients.call_s, sum(seconds), is_bound=True)
+
+    def _least_of_group(self, graph: Graph, group: Operators, read: Collection[str]) -> float:
+        """The arithmetic of a group, or the traffic of its inputs and its result, whichever takes longer."""
+        counted = (operator for operator in group if operator.is_contraction() or operator.write.tensor in read)
+        return max(sum(self._computing_seconds(graph, operator) for operator in counted), self._moving_seconds(graph, group))
+
+    def _moving_seconds(self, graph: Graph, group: Operators) -> float:
+        """The time of what moves into or out of a group whatever becomes of the tensors inside it.
+
+        One operator has the floor of its plan. Parts of a larger group may find their tensors nearer than the group as a whole.
+        """
+        chain, machine = make_chain(graph, group), self.options.machine
+        least = floor(chain, machine)
+        memory_s = least.memory_s
+        if len(group) > 1:
+            memory_s = least.compulsory_bytes / machine.levels[source_position(machine, 0)].bandwidth_bytes_per_s
+        return memory_s * min(self.options.coefficients.overlapped_traffic, 1.0)
 
     def _computing_seconds(self, graph: Graph, operator: Operator) -> float:
         """The time of an operator's arithmetic and functions on one core, in one block; 0 where that is not known."""
-        chain, coefficients = make_chain(graph, (operator,)), coefficients_for(self.machine)
-        kernels = registry.for_machine(self.machine)
-        if is_scalar_loop(chain, kernels):
+        chain, options = make_chain(graph, (operator,)), self.options
+        if is_scalar_loop(chain, options.kernels):
             return 0.0
         try:
-            context, _ = chain_context(chain, self.machine, kernels, coefficients)
+            context, _ = chain_context(chain, options.machine, options.kernels, options.coefficients)
         except PlanningError:
             return 0.0
         (alone,) = context.chain.operators

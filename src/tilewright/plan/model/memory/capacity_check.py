@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilewright.errors import PlanningError
 from tilewright.machine.description import Filling
+from tilewright.machine.machine import Machine
 from tilewright.plan.types import Plan
 
 
@@ -19,3 +20,8 @@ def fitting(plan: Plan) -> Plan:
                 hint="plan the operators of the chain apart (fuse=False), or for a machine with more memory",
             )
     return plan
+
+
+def has_memory_to_fill(machine: Machine) -> bool:
+    """Whether software fills any level of a machine."""
+    return any(level.filling is not Filling.CACHE for level in machine.levels)

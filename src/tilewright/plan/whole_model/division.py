@@ -1,0 +1,337 @@
+"""Division of a group of operators into chains: edges are fused where the fused plan is cheaper, else cut, with both prices.
+
+A group is priced as a whole, one chain, however many operators it has, and built from its operators up: a small one edge by edge,
+a large one in rounds that fuse neighbours, so that the number of searches grows with the logarithm of its length where layers are
+alike. The best division may lie between whole and apart. A large one is priced as a whole only where some contraction in it, as
+one chain with what leads to it from the contractions before, is better than its operators alone. A whole that no such pair
+suggests is not looked for, though it might pay over all edges.
+
+Groups are divided in their canonical form: a process divides those that differ in names only once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from tilewright.graph.types import Chain, Operator
+from tilewright.kernels import registry
+from tilewright.kernels.contract import MicroKernel
+from tilewright.machine.machine import Machine
+from tilewright.plan.binding import bound_price, bound_reason
+from tilewright.plan.canonical import canonical_form, names_of
+from tilewright.plan.chains import sub_chain
+from tilewright.plan.counts import Counted, count
+from tilewright.plan.memory import remembered
+from tilewright.plan.model.coefficients import Coefficients, coefficients_for
+from tilewright.plan.model.pricing import separate_price
+from tilewright.plan.planner import PricedChain, price_chain
+from tilewright.plan.reasons import FewerBlocks, SeparateFaster, Unplannable, WholeGroup
+from tilewright.plan.search.planning_problem import PlanningProblem, planning_problem
+from tilewright.plan.search.profitability import Times, can_cost, least_times_above
+from tilewright.plan.types import Cut, Price
+from tilewright.plan.whole_model.groups import Operators
+
+SMALL_GROUP = 6
+"""Operators up to which a group whose whole pays is built up too, for comparison: each edge costs a search."""
+MOST_DIVISIONS = 256
+"""Groups whose divisions a process remembers."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningOptions:
+    """What chains are planned for, and with what."""
+
+    machine: Machine
+    fuse: bool | None
+    """None lets the prices decide, True fuses whatever can be executed, False nothing."""
+    kernels: tuple[MicroKernel, ...]
+    coefficients: Coefficients
+
+    def price(self, chain: Chain) -> PricedChain:
+        """The schedule and the price of a chain."""
+        return price_chain(canonical_form(chain), self.machine, self.kernels, self.coefficients)
+
+    def problem(self, chain: Chain) -> PlanningProblem:
+        """A chain as the search sees it."""
+        return planning_problem(canonical_form(chain), self.machine, self.kernels, self.coefficients)
+
+
+def options_for(
+    machine: Machine,
+    fuse: bool | None,
+    kernels: tuple[MicroKernel, ...] | None = None,
+    coefficients: Coefficients | None = None,
+) -> PlanningOptions:
+    """The options of planning for a machine: all micro kernels that it can run, and coefficients as fitted for such machines."""
+    available = registry.for_machine(machine, element_types=None) if kernels is None else kernels
+    return PlanningOptions(machine, fuse, available, coefficients or coefficients_for(machine))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Operators of a group as one chain, with its price: what divisions are compared by."""
+
+    operators: Operators
+    chain: Chain
+    price: Price
+    priced: PricedChain
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Division:
+    """The cheapest parts found for a group, in the names of its chain, in the order of their last operators."""
+
+    chain: Chain
+    parts: tuple[Part, ...]
+    cuts: tuple[Cut, ...]
+    alone: Mapping[str, Price]
+    """Of every operator, by name."""
+
+    def unfused_price(self, part: Part) -> Price | None:
+        """The price of a part's operators alone, where it has several."""
+        if len(part.operators) == 1:
+            return None
+        return separate_price(self.alone[operator.name] for operator in part.operators)
+
+    def cores_s(self, cores: int) -> float:
+        """The time of all parts on so many cores, each with the cost of a call."""
+        return sum(part.price.on(cores) for part in self.parts)
+
+    @property
+    def seconds(self) -> float:
+        """The time of all parts on one thread, each with the cost of a call."""
+        return sum(part.price.seconds for part in self.parts)
+
+
+@remembered(MOST_DIVISIONS)
+def division_of(chain: Chain, options: PlanningOptions) -> Division:
+    """The division of a group of operators, as a canonical chain. Raises `Unplannable` where an operator has no plan."""
+    work = _Dividing(chain, options)
+    parts = work.divide()
+    cuts = (work.cuts[tensor] for part in parts if (tensor := part.chain.output) in work.cuts)
+    return Division(chain, tuple(parts), tuple(cuts), {name: part.price for name, part in work.alone.items()})
+
+
+@dataclass(slots=True)
+class _Dividing:
+    """The search for the division of a group."""
+
+    chain: Chain
+    options: PlanningOptions
+    alone: dict[str, Part] = field(default_factory=dict)
+    cuts: dict[str, Cut] = field(default_factory=dict)
+    """By the tensor that goes through memory."""
+    parts: dict[tuple[str, ...], Part] = field(default_factory=dict)
+    """By the names of their operators."""
+    chains: dict[tuple[str, ...], Chain] = field(default_factory=dict)
+    """By the names of their operators."""
+    least: dict[tuple[Chain, float], Times | None] = field(default_factory=dict)
+    """By the canonical chain of operators, and the time that they take apart: see `_least_if_slower`."""
+
+    def divide(self) -> list[Part]:
+        """The cheapest parts found."""
+        group = self.chain.operators
+        self.alone = {operator.name: self._part((operator,)) for operator in group}
+        if len(group) == 1:
+            return [self.alone[group[0].name]]
+        whole = self._whole(group)
+        if whole is not None and self.options.fuse:
+            return [whole]
+        parts = self._built_up(group) if len(group) <= SMALL_GROUP else self._paired(self._layers(group))
+        if whole is not None and not self._is_slower(whole, parts):
+            return [whole]
+        self._report_whole(group, parts)
+        return self._sorted_parts(parts)
+
+    def _report_whole(self, group: Operators, parts: list[Part]) -> None:
+        """Add to the cuts between parts of a group what all of it costs as one chain, where that was found out."""
+        if len(group) == 2 or _names(group) not in self.parts:
+            return
+        cores = self.options.machine.cores
+        whole = WholeGroup(len(group), cores, self._part(group).price.on(cores), self._separate_s(parts))
+        for part in parts:
+            if cut := self.cuts.get(part.chain.output):
+                self.cuts[cut.tensor] = replace(cut, whole=whole)
+
+    def _whole(self, group: Operators) -> Part | None:
+        """All operators as one chain, if that can be executed and is wanted."""
+        is_large = self.options.fuse is None and len(group) > SMALL_GROUP
+        if is_large and not (self._is_suggested(group) and self._can_pay(group)):
+            return None
+        parts = [self.alone[operator.name] for operator in group]
+        try:
+            if self._least_if_slower(group, parts) is not None:
+                return None
+            fused = self._part(group)
+        except Unplannable:
+            return None
+        return fused if not self._is_slower(fused, parts) else None
+
+    def _is_suggested(self, group: Operators) -> bool:
+        """Whether some contraction of a group is better fused with those before it; True where none follows another."""
+        pairs = [pair for pair in self._pairs(group) if len(pair) < len(group)]
+        return not pairs or any(self._whole(pair) is not None for pair in pairs)
+
+    def _pairs(self, group: Operators) -> Iterator[Operators]:
+        """Every contraction of a group with what leads to it from the contractions before it, these included."""
+        producers = {operator.write.tensor: operator for operator in group}
+        for operator in filter(Operator.is_contraction, group):
+            before = tuple(_leading_to(operator, producers))
+            if any(producer.is_contraction() for producer in before):
+                yield self._sorted((*before, operator))
+
+    def _can_pay(self, group: Operators) -> bool:
+        """Whether operators as one chain may cost no more than apart: found out without a search."""
+        problem = self.options.problem(self._chain(group))
+        return can_cost(problem, self._separate(group).seconds * self.options.coefficients.least_gain)
+
+    def _layers(self, group: Operators) -> list[Part]:
+        """Contractions, each with those operators behind it that are better fused with it."""
+        parts: list[Part] = []
+        for operator in group:
+            self._add(parts, self.alone[operator.name], fuses=not operator.is_contraction())
+        return parts
+
+    def _paired(self, parts: list[Part]) -> list[Part]:
+        """Neighbours are fused in rounds, each part with one other at most, until no pair gains.
+
+        So the length of chains doubles from round to round, and those of equal layers are searched once a round.
+        """
+        while True:
+            fused = self._round(parts)
+            if len(fused) == len(parts):
+                return parts
+            parts = fused
+
+    def _round(self, parts: list[Part]) -> list[Part]:
+        """Every part fused with the part that makes its operand, where that is wanted and that part is free."""
+        free = {part.chain.output: part for part in parts}
+        done: list[Part] = []
+        for part in parts:
+            for tensor in part.chain.inputs:
+                producer = free.get(tensor) if part.chain.output in free else None
+                if producer is not None and (fused := self._fuse(producer, part, tensor)) is not None:
+                    done.remove(producer)
+                    del free[tensor], free[part.chain.output]
+                    part = fused
+            done.append(part)
+        return done
+
+    def _add(self, parts: list[Part], current: Part, fuses: bool) -> None:
+        """Add a part to some, fused with those that make its operands, as long as the fused chain is wanted."""
+        for tensor in current.chain.inputs if fuses else ():
+            producer = next((part for part in parts if part.chain.output == tensor), None)
+            fused = self._fuse(producer, current, tensor) if producer is not None else None
+            if producer is not None and fused is not None:
+                parts.remove(producer)
+                current = fused
+        parts.append(current)
+
+    def _built_up(self, group: Operators) -> list[Part]:
+        """Each operator is fused with the chains that produce its operands, as long as the fused chain is wanted."""
+        parts: list[Part] = []
+        for operator in group:
+            self._add(parts, self.alone[operator.name], fuses=True)
+        return parts
+
+    def _fuse(self, producer: Part, consumer: Part, tensor: str) -> Part | None:
+        """The fused chain if it is wanted; else None, and a cut that says why."""
+        operators, separate = self._sorted((*producer.operators, *consumer.operators)), [producer, consumer]
+        try:
+            least = self._least_if_slower(operators, separate)
+            fused = self._part(operators) if least is None else None
+        except Unplannable as problem:
+            ends = (self.chain.producer(tensor), *self.chain.consumers(tensor))
+            apart_s = self._separate(operator for operator in ends if operator is not None).seconds
+            reason = bound_reason(problem.reason, names_of(self._chain(operators)))
+            self.cuts[tensor] = Cut(tensor, float("inf"), apart_s, reason)
+            return None
+        if least is not None:
+            self.cuts[tensor] = self._lost(tensor, least, separate, is_bound=True)
+        elif fused is not None and self._is_slower(fused, separate):
+            self.cuts[tensor] = self._lost(tensor, self._times(fused.price), separate)
+            return None
+        return fused
+
+    def _lost(self, tensor: str, fused: Times, separate: list[Part], *, is_bound: bool = False) -> Cut:
+        """A cut between two chains that are faster apart; `is_bound` says that `fused` is the least that they cost together."""
+        apart_s = separate_price(part.price for part in separate).seconds
+        if fused.seconds > apart_s:
+            return Cut(tensor, fused.seconds, apart_s, SeparateFaster(is_bound))
+        reason = FewerBlocks(self.options.machine.cores, fused.cores_s, self._separate_s(separate), is_bound)
+        return Cut(tensor, fused.seconds, apart_s, reason)
+
+    def _least_if_slower(self, operators: Operators, separate: list[Part]) -> Times | None:
+        """The least that operators cost as one chain if that is slower than apart already: found out without a search."""
+        if self.options.fuse:
+            return None
+        limit_s = self._limit_s(separate)
+        chain = self._chain(operators)
+        key = canonical_form(chain), limit_s
+        if key not in self.least:
+            self.least[key] = least_times_above(self.options.problem(chain), limit_s)
+        return self.least[key]
+
+    def _is_slower(self, fused: Part, separate: list[Part]) -> bool:
+        """Whether a fused chain is not wanted."""
+        return not self.options.fuse and fused.price.on(self.options.machine.cores) > self._limit_s(separate)
+
+    def _limit_s(self, separate: list[Part]) -> float:
+        """What chains may cost together on all cores: more than apart by what the price cannot tell, as they need no memory in
+        between.
+
+        Several products must gain by it: what the price does not see (operands that are packed in every block, blocks that are
+        small in every direction) is on the side of fusion.
+        """
+        several = sum(any(operator.is_contraction() for operator in part.operators) for part in separate) > 1
+        return self._separate_s(separate) * (1.0 if several else self.options.coefficients.least_gain)
+
+    def _times(self, price: Price) -> Times:
+        return Times(price.seconds, price.on(self.options.machine.cores))
+
+    def _separate_s(self, parts: list[Part]) -> float:
+        """The time of several chains one after the other on all cores, in one call."""
+        cores, call_s = self.options.machine.cores, self.options.coefficients.call_s
+        return sum(part.price.on(cores) for part in parts) - (len(parts) - 1) * call_s
+
+    def _separate(self, operators: Iterable[Operator]) -> Price:
+        return separate_price(self.alone[operator.name].price for operator in operators)
+
+    def _part(self, operators: Operators) -> Part:
+        """Operators as one chain, with its price. Raises `Unplannable` where it has no plan."""
+        count(Counted.PLANS_ASKED)
+        names = _names(operators)
+        if names not in self.parts:
+            chain = self._chain(operators)
+            priced = self.options.price(chain)
+            self.parts[names] = Part(operators, chain, bound_price(priced.price, names_of(chain)), priced)
+        return self.parts[names]
+
+    def _chain(self, operators: Operators) -> Chain:
+        """The chain of operators, made once."""
+        names = _names(operators)
+        if names not in self.chains:
+            self.chains[names] = sub_chain(self.chain, operators)
+        return self.chains[names]
+
+    def _sorted(self, operators: Iterable[Operator]) -> Operators:
+        positions = {operator.name: position for position, operator in enumerate(self.chain.operators)}
+        return tuple(sorted(operators, key=lambda operator: positions[operator.name]))
+
+    def _sorted_parts(self, parts: list[Part]) -> list[Part]:
+        positions = {operator.name: position for position, operator in enumerate(self.chain.operators)}
+        return sorted(parts, key=lambda part: positions[part.operators[-1].name])
+
+
+def _names(operators: Operators) -> tuple[str, ...]:
+    return tuple(operator.name for operator in operators)
+
+
+def _leading_to(operator: Operator, producers: Mapping[str, Operator]) -> Iterator[Operator]:
+    """The operators that an operator depends on, back to the first contractions: each once, as only one operator reads it."""
+    for tensor in dict.fromkeys(access.tensor for access in operator.reads):
+        if producer := producers.get(tensor):
+            yield producer
+            if not producer.is_contraction():
+                yield from _leading_to(producer, producers)

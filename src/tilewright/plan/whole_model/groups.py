@@ -1,0 +1,79 @@
+"""Fusible groups: operators of a graph connected by edges that can be fused, and why every other edge is cut.
+
+A tensor with several readers and an output of the graph go through memory; so does what its writer or a reader cannot keep in
+vectors, and what is written or looked up at other positions than those of plain axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tilewright.graph.types import Graph, Operator, Tensor
+from tilewright.plan.decisions.scalar_loop import why_stored
+from tilewright.plan.reasons import Barrier, CannotFuse
+from tilewright.plan.regions import gathered_reads as lookups
+
+Operators = tuple[Operator, ...]
+
+
+@dataclass(slots=True)
+class DataFlow:
+    """Who writes and reads each tensor of a graph, and where operators stand in it."""
+
+    graph: Graph
+    writers: dict[str, Operator] = field(default_factory=dict)
+    """By the tensor that they write."""
+    readers: dict[str, list[Operator]] = field(default_factory=dict)
+    """By the tensor that they read."""
+    tensors: Mapping[str, Tensor] = field(default_factory=dict)
+    """By name."""
+    positions: dict[str, int] = field(default_factory=dict)
+    """Of every operator in the graph."""
+
+    def __post_init__(self) -> None:
+        self.tensors = {tensor.name: tensor for tensor in self.graph.tensors}
+        for position, operator in enumerate(self.graph.operators):
+            self.positions[operator.name] = position
+            self.writers[operator.write.tensor] = operator
+            for tensor in dict.fromkeys(access.tensor for access in operator.reads):
+                self.readers.setdefault(tensor, []).append(operator)
+
+    def in_order(self, operators: Iterable[Operator]) -> Operators:
+        """Operators in the order of the graph."""
+        return tuple(sorted(operators, key=lambda operator: self.positions[operator.name]))
+
+    def ends(self, tensor: str) -> Operators:
+        """The writer of a tensor and its readers."""
+        return (self.writers[tensor], *self.readers[tensor])
+
+    def barriers(self) -> dict[str, CannotFuse]:
+        """By tensor between operators that cannot stay inside a chain: why."""
+        between = (tensor for tensor in self.readers if tensor in self.writers)
+        found = ((tensor, self._barrier(tensor)) for tensor in between)
+        return {tensor: reason for tensor, reason in found if reason is not None}
+
+    def _barrier(self, tensor: str) -> CannotFuse | None:
+        if tensor in self.graph.outputs:
+            return CannotFuse(Barrier.GRAPH_OUTPUT)
+        writer, readers = self.writers[tensor], self.readers[tensor]
+        if reason := why_stored(self.tensors, tensor, [writer, *readers]):
+            return reason
+        if not all(index.is_axis() or not index.terms for index in writer.write.indices):
+            return CannotFuse(Barrier.MERGED_DIMENSION, (writer.name,))
+        if reason := lookups.why_stored(readers, tensor):
+            return reason
+        return CannotFuse(Barrier.SEVERAL_READERS, tuple(op.name for op in readers)) if len(readers) > 1 else None
+
+
+def fusible_groups(flow: DataFlow, barriers: Mapping[str, CannotFuse]) -> Iterator[Operators]:
+    """Operators connected by edges without a barrier: every operator of the graph is in one group."""
+    members: dict[str, list[Operator]] = {}
+    """By the only tensor of a group that others may read: the last one."""
+    for operator in flow.graph.operators:
+        group = [operator]
+        for tensor in dict.fromkeys(access.tensor for access in operator.reads):
+            if tensor in flow.writers and tensor not in barriers:
+                group = [*members.pop(tensor), *group]
+        members[operator.write.tensor] = group
+    return (flow.in_order(group) for group in members.values())
