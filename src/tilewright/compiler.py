@@ -56,7 +56,9 @@ from tilewright.machine import Machine
 from tilewright.plan.decisions.inlined_kernels import with_inlined_kernels
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorithms
-from tilewright.plan.whole_model.partition import partition
+from tilewright.plan.whole_model.division import options_for
+from tilewright.plan.whole_model.known_divisions import known_divisions
+from tilewright.plan.whole_model.partition import partition_with
 from tilewright.runtime import artifacts
 
 STAGES = ("trace", "rewrite", "algorithms", "plan", "lower", "emit")
@@ -126,12 +128,13 @@ def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> ModelPl
         _dump("trace", graph.name, lambda: to_text(graph))
         rewritten = rewrite(graph, rewrites_for(machine))
         _dump("rewrite", graph.name, lambda: to_text(rewritten))
-        chosen = choose(rewritten, machine, fuse=fuse)
+        known = known_divisions(rewritten, options_for(machine, fuse))
+        chosen = choose_algorithms(rewritten, _simplified, known)
         expanded = rewrite(chosen.graph, PLANNING_FORMS)
         _dump("algorithms", graph.name, lambda: to_text(expanded))
         constant_part, rest = split(expanded)
         kernels = {kernel.name: kernel for kernel in registry.registered()}
-        model_plan = with_inlined_kernels(chosen.reported(partition(rest, machine, fuse=fuse)), kernels)
+        model_plan = with_inlined_kernels(chosen.reported(partition_with(rest, known)), kernels)
         model_plan = replace(model_plan, constant_part=constant_part, given=graph.constants)
         _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))
         return model_plan
@@ -153,7 +156,7 @@ def rewrite(graph: Graph, steps: Iterable[Rewrite] = (*REWRITES, *PLANNING_FORMS
 
 def choose(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> Chosen:
     """Let the prices choose an algorithm for every operator of a graph that `REWRITES` have run on."""
-    return choose_algorithms(graph, machine, _simplified, fuse=fuse)
+    return choose_algorithms(graph, _simplified, known_divisions(graph, options_for(machine, fuse)))
 
 
 def _simplified(graph: Graph, ends: frozenset[str]) -> Graph:

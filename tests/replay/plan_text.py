@@ -72,7 +72,8 @@ class _PlanText:
             yield f"chain {number}"
             yield from _indented(self.chain_plan(one))
         for cut in plan.cuts:
-            yield f"cut {self.tensor(cut.tensor)}: fused {_figure(cut.fused_seconds)}, apart {_figure(cut.unfused_seconds)}"
+            apart = "unknown" if cut.unfused_seconds is None else _figure(cut.unfused_seconds)
+            yield f"cut {self.tensor(cut.tensor)}: fused {_figure(cut.fused_seconds)}, apart {apart}"
 
     # Graphs
 
@@ -175,7 +176,7 @@ class _PlanText:
         yield f"streamed {self.operators(plan.non_temporal)}"
         yield from _key_blocks(plan.key_blocks, self.axis)
         yield from _price("price", plan.price)
-        yield from _price("apart", plan.unfused_price)
+        yield from _price("apart", plan.unfused_price) if plan.unfused_price else ()
         floor = plan.floor
         yield f"floor {floor.flops} {_figure(floor.compute_s)}, {floor.compulsory_bytes} {_figure(floor.memory_s)}"
         yield from (f"lost {_figure(one.figure)} to {_figure(one.winner_figure)}" for one in plan.rejected)

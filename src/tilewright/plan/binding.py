@@ -26,7 +26,7 @@ def bound_plan(plan: Plan, chain: Chain, names: Names) -> Plan:
         parallel_axes=_axes(plan.parallel_axes, names),
         movements=tuple(replace(movement, tensor=tensors[movement.tensor]) for movement in plan.movements),
         price=bound_price(plan.price, names),
-        unfused_price=bound_price(plan.unfused_price, names),
+        unfused_price=plan.unfused_price and bound_price(plan.unfused_price, names),
         rejected=tuple(_rejected(rejected, names) for rejected in plan.rejected),
         thinned_axes=_axes(plan.thinned_axes, names),
         prefetched_inputs=tuple(tensors[tensor] for tensor in plan.prefetched_inputs),

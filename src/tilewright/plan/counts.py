@@ -27,6 +27,8 @@ class Counted(StrEnum):
     PLANS_ASKED = "plans asked"
     """Plans of groups of operators as one chain that a partition compared; those that were not made came from memory."""
     PLANS = "plans made"
+    TAKEN_OVER = "divisions taken over"
+    """Groups of operators that were not searched, since one of their form was, with numbers near theirs."""
     SEARCHES = "searches made"
     ORDERS = "orders bounded"
     """Orders of outer loops for which a lower bound was found."""

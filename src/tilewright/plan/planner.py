@@ -36,7 +36,7 @@ from tilewright.plan.model.plan_figures import constant_bytes, level_plans, move
 from tilewright.plan.model.price_check import attainable_seconds, check_price
 from tilewright.plan.model.pricing import price_split
 from tilewright.plan.model.split_price import SplitReduction
-from tilewright.plan.reasons import Unplannable
+from tilewright.plan.reasons import TakenOver, Unplannable
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.schedule import Schedule
@@ -63,11 +63,13 @@ class PricedChain:
     searched: Searched | Plan
     """A plan where nothing is searched: of scalar loops."""
 
-    def plan(self, unfused_price: Price | None = None) -> Plan:
-        """The plan. `unfused_price` saves planning every operator alone where that is known."""
+    def plan(self, unfused_price: Price | None = None, taken_over: TakenOver | None = None) -> Plan:
+        """The plan, with the price of its operators alone, or what it says of its loops where these were not searched."""
         if isinstance(self.searched, Plan):
             return self.searched
-        return replace(self.searched.plan(self.floor, unfused_price), chain=self.chain)
+        is_known = unfused_price is not None or (taken_over is not None and len(self.chain.operators) > 1)
+        unfused = unfused_price if is_known else self.searched.unfused_price()
+        return replace(self.searched.plan(self.floor, unfused), chain=self.chain, taken_over=taken_over)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,13 +96,15 @@ class Searched:
         """The schedule."""
         return self.blocking.schedule if self.split is None else self.split[0].schedule()
 
-    def plan(self, floor: Floor, unfused_price: Price | None) -> Plan:
+    def unfused_price(self) -> Price:
+        """The price of every operator alone."""
+        return price_unfused(self.context, self.available) if len(self.context.chain.operators) > 1 else self.whole_price
+
+    def plan(self, floor: Floor, unfused: Price | None) -> Plan:
         """The plan with its figures."""
         context, blocking, price = self.context, self.blocking, self.whole_price
-        chain = context.chain
-        unfused = unfused_price or (price_unfused(context, self.available) if len(chain.operators) > 1 else price)
         rejected = (
-            *lost_fusion(chain, price, unfused),
+            *lost_fusion(context.chain, price, unfused),
             *lost_candidates(self.prefetches.context, blocking.candidate, self.found),
             *lost_kernels(self.prefetches.context, self.ranked),
             *self.prefetches.rejected,
@@ -132,11 +136,6 @@ def plan_chain(
     except (Unplannable, InternalError):
         _priced(chain, machine, available, coefficients)  # raises the same, in names instead of numbers
         raise
-    return plan_in_names(priced, chain, unfused_price)
-
-
-def plan_in_names(priced: PricedChain, chain: Chain, unfused_price: Price | None = None) -> Plan:
-    """The plan of a priced chain, in the names of a chain of its structure; so is `unfused_price`."""
     names = names_of(chain)
     return bound_plan(priced.plan(unfused_price and bound_price(unfused_price, names.inverse())), chain, names)
 
@@ -159,7 +158,7 @@ def _priced(chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], 
         plan = with_execution(plan_scalar_loop(chain, machine, coefficients), {})
         return PricedChain(chain, plan.price, plan.floor, plan)
     problem = planning_problem(without_lookups(chain), machine, available, coefficients)
-    return checked_chain(chain, _searched(problem.context, problem.ranked, search_problem(problem), available))
+    return checked_chain(chain, refined(problem.context, problem.ranked, search_problem(problem), available))
 
 
 def checked_chain(chain: Chain, searched: Searched) -> PricedChain:
@@ -175,7 +174,7 @@ def checked_chain(chain: Chain, searched: Searched) -> PricedChain:
     return priced
 
 
-def _searched(
+def refined(
     context: CostContext, ranked: RankedKernels, found: tuple[Candidate, ...], available: tuple[MicroKernel, ...]
 ) -> Searched:
     """The best of the candidates found, with its reduction split where that pays."""
@@ -200,7 +199,7 @@ def _split(
 
 
 def _plan(
-    context: CostContext, blocking: Blocking, price: Price, unfused: Price, least: Floor, rejected: tuple[Rejected, ...]
+    context: CostContext, blocking: Blocking, price: Price, unfused: Price | None, least: Floor, rejected: tuple[Rejected, ...]
 ) -> Plan:
     """The plan of a blocked schedule: its figures, and the decisions that change neither loops nor tiles."""
     chain, machine, schedule = context.chain, context.machine, blocking.schedule

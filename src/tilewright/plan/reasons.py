@@ -114,6 +114,8 @@ class LossReason:
     """The memory level that it does not fit, or the winner that it is slower than."""
     is_bound: bool = False
     """Whether its figure is only the least that it can cost."""
+    source: str = ""
+    """The operator of which the figures are, if the choice was taken over from it."""
 
 
 # Why an edge is cut
@@ -199,6 +201,18 @@ class WholeGroup:
     cores: int
     whole_s: float
     parts_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOver:
+    """Where the loops of a plan come from that was not searched."""
+
+    chain: str
+    """Of the same model, searched; by name."""
+    efficiency: float
+    """The ideal time over the price, without the call: on one thread or on all cores, where it is less."""
+    source_efficiency: float
+    """The same of the chain that was searched."""
 
 
 # What terms of a price say of themselves

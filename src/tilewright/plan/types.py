@@ -9,7 +9,7 @@ from tilewright.graph.types import Chain, Constant, Graph
 from tilewright.machine.machine import Machine
 from tilewright.plan.execution import Execution, KernelCalls
 from tilewright.plan.layout import Layout
-from tilewright.plan.reasons import Alternative, CutReason, KeyLimit, LossReason, PriceNote, WholeGroup
+from tilewright.plan.reasons import Alternative, CutReason, KeyLimit, LossReason, PriceNote, TakenOver, WholeGroup
 from tilewright.plan.schedule import Schedule
 
 
@@ -203,7 +203,8 @@ class Plan:
     scratch_bytes: int
     """Packed operands and live intermediates of one thread."""
     price: Price
-    unfused_price: Price
+    unfused_price: Price | None
+    """None where the division into chains was taken over: then the operators alone have no price."""
     floor: Floor
     rejected: tuple[Rejected, ...]
     constant_bytes: int = 0
@@ -218,6 +219,8 @@ class Plan:
     """Contractions whose micro tiles store past the caches what nobody reads soon."""
     key_blocks: KeyBlocks | None = None
     """Where masks leave out keys."""
+    taken_over: TakenOver | None = None
+    """Where the loops come from, if they were not searched."""
     execution: Execution = field(default_factory=Execution)
     """What neither loops nor tiles say, and no name: order of blocks, sums, shared packing, spread rows."""
 
@@ -238,10 +241,13 @@ class Cut:
     tensor: str
     fused_seconds: float
     """Infinite where no executable fused plan exists."""
-    unfused_seconds: float
+    unfused_seconds: float | None
+    """None where an operator at an end has no price alone."""
     reason: CutReason
     whole: WholeGroup | None = None
     """What the whole group of operators costs that the edge belongs to, where that was found out."""
+    source: str = ""
+    """The tensor between two other chains of which the figures are, if the cut was taken over from them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from tilewright.report.execution import execution_lines
 from tilewright.report.layout import columns, section, wrapped
 from tilewright.report.model import between_chains, explain_model, kinds_of
 from tilewright.report.notation import formula, layout_text, packed_tensor, schedule_rows
-from tilewright.report.reasons import limit_text, note_text, rejected_text, unfused_text
+from tilewright.report.reasons import fusion_text, limit_text, note_text, rejected_text, taken_over_text, unfused_text
 
 PAGE_LINES = 60
 MOST_PAGES = 3
@@ -107,7 +107,8 @@ def _schedule(plan: Plan) -> list[str]:
     thinned = f"not every tile of {', '.join(plan.thinned_axes)} was tried: an operator has too many combinations"
     searched = wrapped(thinned) if plan.thinned_axes else []
     masked = wrapped(_key_blocks(plan.key_blocks)) if plan.key_blocks is not None else []
-    return [*columns(rows), *masked, *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *searched]
+    taken_over = wrapped(taken_over_text(plan.taken_over)) if plan.taken_over is not None else []
+    return [*columns(rows), *masked, *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *searched, *taken_over]
 
 
 def _key_blocks(blocks: KeyBlocks) -> str:
@@ -209,9 +210,10 @@ def _floor(plan: Plan) -> list[str]:
 def _fusion(plan: Plan) -> str:
     if len(plan.chain.operators) == 1:
         return "one operator: nothing to fuse"
-    fused, unfused = plan.price.seconds, plan.unfused_price.seconds
+    fused = plan.price.seconds
+    unfused = plan.unfused_price.seconds if plan.unfused_price is not None else float("inf")
     ratio = f", {unfused / fused:.2f} times as long" if fused and unfused < float("inf") else ""
-    return f"fused {units.seconds(fused)}; operator by operator {units.seconds(unfused)}{ratio}"
+    return f"{fusion_text(plan)}{ratio}"
 
 
 def _rejected(rejected: tuple[Rejected, ...], room: float) -> list[str]:

@@ -15,7 +15,7 @@ from tilewright.report import units
 from tilewright.report.execution import execution_lines
 from tilewright.report.layout import columns, section, wrapped
 from tilewright.report.notation import formula
-from tilewright.report.reasons import rejected_text, unfused_text
+from tilewright.report.reasons import fusion_text, rejected_text, taken_over_text, unfused_text
 
 MOST_LINES = 120
 """From so many lines on formulas and schedules are left out."""
@@ -132,8 +132,9 @@ def _details(kind: Kind) -> Iterator[str]:
     kernels = ", ".join(names) or "vector loops"
     yield from wrapped("; ".join(filter(None, (f"blocks {outer}" if outer else "", scratch, kernels))))
     if len(plan.chain.operators) > 1:
-        fused, apart = units.seconds(plan.predicted_seconds), units.seconds(plan.unfused_price.seconds)
-        yield f"fused {fused}; operator by operator {apart}"
+        yield fusion_text(plan)
+    if plan.taken_over is not None:
+        yield from wrapped(taken_over_text(plan.taken_over))
 
 
 def _cuts(cuts: tuple[Cut, ...], kinds: tuple[Kind, ...]) -> Iterator[str]:

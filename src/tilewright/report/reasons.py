@@ -26,11 +26,12 @@ from tilewright.plan.reasons import (
     ParallelBlocks,
     PriceNote,
     SeparateFaster,
+    TakenOver,
     Tiles,
     UnreadLines,
     WholeGroup,
 )
-from tilewright.plan.types import Cut, Rejected
+from tilewright.plan.types import Cut, Plan, Rejected
 from tilewright.report import units
 
 DEFEATS = {
@@ -88,7 +89,8 @@ def loss_text(rejected: Rejected) -> str:
     """
     reason = rejected.reason
     subject = f"{rejected.alternative.operator}: " if isinstance(rejected.alternative, OtherKernel) else ""
-    return f"{subject}{DEFEATS[reason.defeat].format(beside=reason.beside)}{_bound_text(reason.is_bound)}"
+    source = f"; as for {reason.source}" if reason.source else ""
+    return f"{subject}{DEFEATS[reason.defeat].format(beside=reason.beside)}{_bound_text(reason.is_bound)}{source}"
 
 
 def rejected_text(rejected: Rejected) -> str:
@@ -104,12 +106,20 @@ def rejected_text(rejected: Rejected) -> str:
 
 
 def unfused_text(cut: Cut) -> str:
-    """An edge that was not fused, with both prices, and why.
+    """An edge that was not fused, with both prices where they are known, and why.
 
     >>> unfused_text(Cut("y", float("inf"), 1e-6, CannotFuse(Barrier.SEVERAL_READERS, ("relu", "tanh"))))
     'y: fused none, apart 1.00 us; several operators read it: relu, tanh'
+    >>> unfused_text(Cut("y", 2e-6, 1e-6, SeparateFaster(), source="x"))
+    'y: as x: fused 2.00 us, apart 1.00 us; the separate plans are faster'
+    >>> unfused_text(Cut("y", float("inf"), None, CannotFuse(Barrier.GRAPH_OUTPUT)))
+    'y: it is an output of the graph'
     """
-    return f"{cut.tensor}: fused {units.seconds(cut.fused_seconds)}, apart {units.seconds(cut.unfused_seconds)}; {cut_text(cut)}"
+    source = f"as {cut.source}: " if cut.source else ""
+    if cut.unfused_seconds is None:
+        return f"{cut.tensor}: {source}{cut_text(cut)}"
+    prices = f"fused {units.seconds(cut.fused_seconds)}, apart {units.seconds(cut.unfused_seconds)}"
+    return f"{cut.tensor}: {source}{prices}; {cut_text(cut)}"
 
 
 def cut_text(cut: Cut) -> str:
@@ -119,6 +129,25 @@ def cut_text(cut: Cut) -> str:
     'several operators read it: relu, tanh'
     """
     return "; ".join([_cut_reason_text(cut.reason), *([_whole_text(cut.whole)] if cut.whole is not None else [])])
+
+
+def fusion_text(plan: Plan) -> str:
+    """What several operators cost as one chain and, where that is known, alone."""
+    fused = f"fused {units.seconds(plan.predicted_seconds)}"
+    if plan.unfused_price is None:
+        return f"{fused}; operator by operator not planned"
+    return f"{fused}; operator by operator {units.seconds(plan.unfused_price.seconds)}"
+
+
+def taken_over_text(taken_over: TakenOver) -> str:
+    """Where loops come from that were not searched, and what that may cost.
+
+    >>> taken_over_text(TakenOver("conv_2", 0.792, 0.8))
+    'loops of conv_2, not searched: 79.2% efficient, 80.0% there; a search may gain 1.0% and more'
+    """
+    here, there = taken_over.efficiency, taken_over.source_efficiency
+    loss = f"a search may gain {100 * (there / here - 1):.1f}% and more" if here < there else "no less efficient"
+    return f"loops of {taken_over.chain}, not searched: {100 * here:.1f}% efficient, {100 * there:.1f}% there; {loss}"
 
 
 def _bound_text(is_bound: bool) -> str:

@@ -13,9 +13,8 @@ from tilewright.plan.types import Plan
 
 def header(plan: Plan) -> tuple[str, ...]:
     """Lines for people; they are deterministic, so that generated text may be compared."""
-    predicted, unfused, floor = (
-        f"{seconds * 1e6:.1f} us" for seconds in (plan.predicted_seconds, plan.unfused_price.seconds, plan.floor.seconds)
-    )
+    predicted, floor = (f"{seconds * 1e6:.1f} us" for seconds in (plan.predicted_seconds, plan.floor.seconds))
+    unfused = f", operator by operator {plan.unfused_price.seconds * 1e6:.1f} us" if plan.unfused_price else ""
     return (
         f"{plan.chain.name}, planned for {plan.machine.name}",
         "",
@@ -24,7 +23,7 @@ def header(plan: Plan) -> tuple[str, ...]:
         *(f"  {_pack_text(pack)}, when the kernel is loaded" for pack in plan.schedule.ahead),
         *(f"  {line}" for line in schedule_lines(plan.schedule.body, cut=cut_rows(plan.chain, plan.schedule))),
         "",
-        f"predicted {predicted} on one thread (floor {floor}, operator by operator {unfused})",
+        f"predicted {predicted} on one thread (floor {floor}{unfused})",
     )
 
 

@@ -21,9 +21,9 @@ KEPT_REJECTIONS = 8
 """Alternatives that a plan remembers, besides other micro kernels and the unfused plan."""
 
 
-def lost_fusion(chain: Chain, price: Price, unfused: Price) -> Iterator[Rejected]:
-    """The unfused plan of a chain."""
-    if len(chain.operators) > 1:
+def lost_fusion(chain: Chain, price: Price, unfused: Price | None) -> Iterator[Rejected]:
+    """The unfused plan of a chain, where it has one."""
+    if unfused is not None and len(chain.operators) > 1:
         defeat = Defeat.THROUGH_MEMORY if unfused.seconds > price.seconds else Defeat.MEMORY_BETWEEN
         yield Rejected(EveryOperatorAlone(), unfused.seconds, price.seconds, "s", LossReason(defeat))
 
@@ -57,10 +57,15 @@ def _storage(chain: Chain, candidate: Candidate) -> Storage:
     return Storage.RECOMPUTE if recomputes(chain, candidate.outer_loops) else Storage.KEEP
 
 
-def lost_algorithm(operator: Operator, name: str, time_s: float, winner: str, winner_s: float, is_bound: bool) -> Rejected:
-    """An algorithm of an operator that lost to another one, by the times of their plans, or by the least that it can cost."""
+def lost_algorithm(
+    operator: Operator, name: str, time_s: float, winner: str, winner_s: float, is_bound: bool, source: str
+) -> Rejected:
+    """An algorithm of an operator that lost to another one, by the times of their plans, or by the least that it can cost.
+
+    With `source`, the times are those of that operator.
+    """
     defeat = Defeat.SLOWER_THAN if is_bound or time_s >= winner_s else Defeat.SLOWER_WITH_NEIGHBOUR
-    reason = LossReason(defeat, winner, is_bound)
+    reason = LossReason(defeat, winner, is_bound, source)
     return Rejected(OtherAlgorithm(name, operator.name), time_s, winner_s, "s", reason)
 
 

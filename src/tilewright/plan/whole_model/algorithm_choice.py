@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from math import prod
+from math import inf, log, prod
 
 from tilewright.graph.types import Graph, Operator, Tensor, element_bytes, planned_extent
 from tilewright.machine.machine import Machine
@@ -21,8 +21,13 @@ from tilewright.plan.algorithms.registry import applicable
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.search.rejected import lost_algorithm
 from tilewright.plan.types import ModelPlan, Rejected
-from tilewright.plan.whole_model.algorithm_prices import NO_PLAN, AlgorithmPrices, Algorithms, PartTime, Simplified
-from tilewright.plan.whole_model.division import options_for
+from tilewright.plan.whole_model.algorithm_prices import NO_PLAN, AlgorithmPrices, Algorithms, Part, PartTime, Simplified
+from tilewright.plan.whole_model.known_divisions import KnownDivisions
+from tilewright.plan.whole_model.near import Near
+
+TURN = 0.1
+"""How much the ratio of two algorithms' times may change (its logarithm) per unit of distance: an algorithm that won by less than
+that is not taken over. In DenseNet-121 and MobileNetV2 it changes by 0.04 at most while channels grow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,40 +46,60 @@ class Chosen:
         return replace(model_plan, plans=plans)
 
 
-def choose_algorithms(graph: Graph, machine: Machine, simplified: Simplified, *, fuse: bool | None = None) -> Chosen:
+def choose_algorithms(graph: Graph, simplified: Simplified, known: KnownDivisions) -> Chosen:
     """Expand every operator by the cheapest of the algorithms that apply to it.
 
-    `simplified` is run on every expanded graph; `fuse` is that of `partition`, by which alternatives are planned. Operators that
-    depend on constants alone are evaluated as they are written.
+    `simplified` is run on every expanded graph; `known` are the divisions that alternatives are priced by. Operators that depend
+    on constants alone are evaluated as they are written.
     """
-    choice = _Choice(graph, machine, AlgorithmPrices(graph, simplified, options_for(machine, fuse)))
+    machine = known.options.machine
+    choice = _Choice(graph, machine, AlgorithmPrices(graph, simplified, known))
     for operator in graph.operators:
         choice.choose(operator)
-    if fuse is not False:
+    if known.options.fuse is not False:
         choice.choose_pairs()
     others = {name: algorithm for name, algorithm in choice.chosen.items() if algorithm != as_written.ALGORITHM}
     if others:
         whole = expanded(graph, others, choice.prices.constants, machine)
         graph = simplified(whole, frozenset((*graph.inputs, *graph.outputs)))
-    return Chosen(graph, {name: tuple(offers.rejected()) for name, offers in choice.offers.items()})
+    return Chosen(graph, choice.rejected())
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Offers:
     """The algorithms of an operator with the times of it and of the maps behind it."""
 
     operator: Operator
-    times: dict[Algorithm, PartTime]
-    least_s: dict[Algorithm, float]
-    """On one thread, by arithmetic alone."""
+    algorithms: tuple[Algorithm, ...]
+    times: Mapping[Algorithm, PartTime]
+    least_s: Mapping[Algorithm, float]
+    """On one thread, by arithmetic or traffic alone."""
     best: Algorithm
+    source: str = ""
+    """The operator of which the times are, if the choice was taken over from it."""
 
-    def rejected(self) -> Iterator[Rejected]:
+    def margin(self) -> float:
+        """The logarithm of the ratio by which the best won."""
+        others = [time.cores_s for algorithm, time in self.times.items() if algorithm != self.best]
+        return log(min(others) / self.times[self.best].cores_s)
+
+    def rejected(self, winner: Algorithm) -> Iterator[Rejected]:
         """The algorithms that lost."""
         for algorithm, time in self.times.items():
-            if algorithm != self.best and time != NO_PLAN:
-                winner_s = self.times[self.best].cores_s
-                yield lost_algorithm(self.operator, algorithm.name, time.cores_s, self.best.name, winner_s, time.is_bound)
+            if algorithm != winner and time != NO_PLAN:
+                winner_s = self.times[winner].cores_s
+                yield lost_algorithm(
+                    self.operator, algorithm.name, time.cores_s, winner.name, winner_s, time.is_bound, self.source
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two neighbours: other algorithms than the best alone, or None where these stay, and by how much that was decided."""
+
+    other: tuple[Algorithm, Algorithm] | None
+    margin: float = inf
+    """The logarithm of the ratio of the times."""
 
 
 @dataclass(slots=True)
@@ -86,12 +111,19 @@ class _Choice:
     readers: dict[str, list[Operator]] = field(default_factory=dict)
     chosen: dict[str, Algorithm] = field(default_factory=dict)
     offers: dict[str, _Offers] = field(default_factory=dict)
+    planned: Near[_Offers] = field(default_factory=Near)
+    """Offers that are not taken over."""
+    pairs: Near[_Pair] = field(default_factory=Near)
 
     def __post_init__(self) -> None:
         self.tensors = {tensor.name: tensor for tensor in self.graph.tensors}
         for operator in self.graph.operators:
             for tensor in dict.fromkeys(access.tensor for access in operator.reads):
                 self.readers.setdefault(tensor, []).append(operator)
+
+    def rejected(self) -> dict[str, tuple[Rejected, ...]]:
+        """The algorithms that lost, by operator."""
+        return {name: tuple(offers.rejected(self.chosen[name])) for name, offers in self.offers.items()}
 
     def choose(self, operator: Operator) -> None:
         """Keep the cheapest algorithm of an operator."""
@@ -104,9 +136,19 @@ class _Choice:
         elif algorithms:
             self.chosen[operator.name] = algorithms[0]
 
-    def _offers(self, operator: Operator, algorithms: Sequence[Algorithm]) -> _Offers:
+    def _offers(self, operator: Operator, algorithms: tuple[Algorithm, ...]) -> _Offers:
+        """The offers of an operator, or those of a near operator of its form."""
+        form = self._part(operator).form([algorithms])
+        near = self.planned.nearest(form) if self.prices.known.takes_over else None
+        if near is not None and near.known.margin() >= TURN * near.distance:
+            return replace(near.known, operator=operator, source=near.known.operator.name)
+        offers = self._planned_offers(operator, algorithms)
+        self.planned.add(form, offers)
+        return offers
+
+    def _planned_offers(self, operator: Operator, algorithms: tuple[Algorithm, ...]) -> _Offers:
         """Every algorithm with its time, or the least it takes where that is no less than the best plan takes."""
-        part = self.prices.part((operator, *self._maps_behind(operator)))
+        part = self._part(operator)
         times = {algorithm: self.prices.least_time(part, {operator.name: algorithm}) for algorithm in algorithms}
         planned: dict[Algorithm, PartTime] = {}
         for algorithm in sorted(algorithms, key=lambda algorithm: times[algorithm]):
@@ -114,49 +156,65 @@ class _Choice:
                 planned[algorithm] = self.prices.time(part, {operator.name: algorithm})
         least_s = {algorithm: time.thread_s for algorithm, time in times.items()}
         best = min((algorithm for algorithm in algorithms if algorithm in planned), key=lambda algorithm: planned[algorithm])
-        return _Offers(operator, times | planned, least_s, best)
+        return _Offers(operator, algorithms, times | planned, least_s, best)
+
+    def _part(self, *operators: Operator) -> Part:
+        """Operators that follow each other, each with the maps behind it."""
+        return self.prices.part([each for operator in operators for each in (operator, *self._maps_behind(operator))])
 
     def choose_pairs(self) -> None:
         """Choose other algorithms for neighbours where these save more by fusion than they cost; each operator once."""
         taken: set[str] = set()
         for first in self.offers.values():
-            maps = tuple(self._maps_behind(first.operator))
-            second = self._reader_behind((first.operator, *maps)[-1])
+            second = self._reader_behind((first.operator, *self._maps_behind(first.operator))[-1])
             if second is None or taken & {first.operator.name, second.operator.name}:
                 continue
-            if self._choose_pair(first, maps, second):
+            if (other := self._pair(first, second).other) is not None:
                 taken |= {first.operator.name, second.operator.name}
+                self.chosen |= _ways(first, second, other)
 
-    def _choose_pair(self, first: _Offers, maps: tuple[Operator, ...], second: _Offers) -> bool:
-        """Take other ways to compute two neighbours where these are cheaper as a part of the graph.
+    def _pair(self, first: _Offers, second: _Offers) -> _Pair:
+        """Other ways to compute two neighbours, or those of a near pair of the same form."""
+        form = self._part(first.operator, second.operator).form([first.algorithms, second.algorithms])
+        form = replace(form, structure=(form.structure, first.best.name, second.best.name))
+        near = self.pairs.nearest(form) if self.prices.known.takes_over else None
+        if near is not None and near.known.margin >= TURN * near.distance:
+            return near.known
+        pair = self._planned_pair(self._own(first), self._own(second))
+        self.pairs.add(form, pair)
+        return pair
+
+    def _own(self, offers: _Offers) -> _Offers:
+        """Offers with times of their operator, not of another."""
+        return self._planned_offers(offers.operator, offers.algorithms) if offers.source else offers
+
+    def _planned_pair(self, first: _Offers, second: _Offers) -> _Pair:
+        """Other ways to compute two neighbours where these are cheaper as a part of the graph.
 
         They are ways that one chain can hold, and that cost no more than the best alone but for the tensor in between. Of these
-        the cheapest alone is planned.
+        the cheapest alone is planned, and the best ways as a pair only where the cheapest beats them one by one.
         """
-        part = self.prices.part((first.operator, *maps, second.operator, *self._maps_behind(second.operator)))
-        saved_s = self._moving_seconds((first.operator, *maps)[-1].write.tensor)
+        part = self._part(first.operator, second.operator)
+        saved_s = self._moving_seconds((first.operator, *self._maps_behind(first.operator))[-1].write.tensor)
         limit_s = first.times[first.best].thread_s + second.times[second.best].thread_s
-
-        def ways(pair: tuple[Algorithm, Algorithm]) -> Algorithms:
-            return dict(zip((first.operator.name, second.operator.name), pair, strict=True))
-
         others = [
             pair
             for pair in product(first.times, second.times)
             if pair != (first.best, second.best)
             and first.times[pair[0]].thread_s + second.times[pair[1]].thread_s - saved_s < limit_s
             and first.least_s[pair[0]] + second.least_s[pair[1]] < limit_s
-            and self.prices.may_be_one_chain(part, ways(pair))
+            and self.prices.may_be_one_chain(part, _ways(first, second, pair))
         ]
         if not others:
-            return False
+            return _Pair(None)
         other = min(others, key=lambda pair: first.times[pair[0]].thread_s + second.times[pair[1]].thread_s)
-        best_s, other_s = (self.prices.time(part, ways(pair)).cores_s for pair in ((first.best, second.best), other))
-        if other_s * coefficients_for(self.machine).least_gain >= best_s:
-            return False
-        first.best, second.best = other
-        self.chosen |= ways(other)
-        return True
+        coefficients = coefficients_for(self.machine)
+        apart_s = first.times[first.best].cores_s + second.times[second.best].cores_s - coefficients.call_s
+        other_s = self.prices.time(part, _ways(first, second, other)).cores_s * coefficients.least_gain
+        best_s = apart_s
+        if other_s < apart_s:
+            best_s = self.prices.time(part, _ways(first, second, (first.best, second.best))).cores_s
+        return _Pair(other if other_s < best_s else None, abs(log(other_s / best_s)))
 
     def _moving_seconds(self, tensor: str) -> float:
         """The time of writing a tensor to where it fits and reading it back, on one thread: what fusion may save."""
@@ -172,13 +230,25 @@ class _Choice:
         return self.offers.get(reader.name) if reader is not None else None
 
     def _maps_behind(self, operator: Operator) -> Iterator[Operator]:
-        """The maps that follow an operator, as long as each is the only reader of the result before it."""
+        """The maps that follow an operator, as long as each is the only reader of the result before it, and of as many points.
+
+        A concatenation is not priced with the small part of it that an operator computes.
+        """
         reader = self._only_reader(operator)
-        if reader is not None and reader.is_map():
+        if reader is not None and reader.is_map() and self._points(reader) == self._points(operator):
             yield reader
             yield from self._maps_behind(reader)
+
+    def _points(self, operator: Operator) -> int:
+        """Elements of the result."""
+        return prod(map(planned_extent, self.tensors[operator.write.tensor].shape))
 
     def _only_reader(self, operator: Operator) -> Operator | None:
         tensor = operator.write.tensor
         readers: Sequence[Operator] = self.readers.get(tensor, ())
         return readers[0] if len(readers) == 1 and tensor not in self.graph.outputs else None
+
+
+def _ways(first: _Offers, second: _Offers, pair: tuple[Algorithm, Algorithm]) -> Algorithms:
+    """The algorithms of two operators by their names."""
+    return dict(zip((first.operator.name, second.operator.name), pair, strict=True))

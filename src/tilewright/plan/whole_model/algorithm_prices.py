@@ -6,12 +6,12 @@ whole graph may change their shapes as they may there. Equal questions are asked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tilewright.errors import PlanningError, UnsupportedOperation
 from tilewright.graph.rewrites.constants.constant_part import constant_operators, split, unread
-from tilewright.graph.types import Graph, Operator
+from tilewright.graph.types import Chain, Graph, Operator
 from tilewright.plan.algorithms.definition import Algorithm
 from tilewright.plan.algorithms.expansion import expanded
 from tilewright.plan.canonical import canonical_form
@@ -21,7 +21,9 @@ from tilewright.plan.decisions.scalar_loop import is_scalar_loop
 from tilewright.plan.model.cost import floor, measure
 from tilewright.plan.model.cost_context import source_position
 from tilewright.plan.whole_model.division import PlanningOptions
+from tilewright.plan.whole_model.forms import Form, form_of
 from tilewright.plan.whole_model.groups import DataFlow, Operators, fusible_groups
+from tilewright.plan.whole_model.known_divisions import KnownDivisions
 from tilewright.plan.whole_model.partition import barriers_of, divided_groups
 
 Algorithms = Mapping[str, Algorithm]
@@ -54,8 +56,21 @@ class Part:
 
     def structure(self) -> Hashable:
         """What parts of equal prices have in common."""
-        chain = make_chain(self.graph, self.graph.operators)
-        return canonical_form(chain), tuple(tensor.name in self.ends for tensor in chain.tensors)
+        return canonical_form(self._chain()), self._outside()
+
+    def form(self, algorithms: Iterable[Sequence[Algorithm]]) -> Form:
+        """What parts have in common whose operators may be computed in the same ways, and their numbers."""
+        form = form_of(canonical_form(self._chain()))
+        names = tuple(tuple(algorithm.name for algorithm in of_operator) for of_operator in algorithms)
+        return Form((form.structure, self._outside(), names), form.numbers)
+
+    def _chain(self) -> Chain:
+        return make_chain(self.graph, self.graph.operators)
+
+    def _outside(self) -> frozenset[int]:
+        """The numbers of its inputs and its result that keep their shapes."""
+        names = enumerate((*self.graph.inputs, *self.graph.outputs))
+        return frozenset(number for number, name in names if name in self.ends)
 
 
 @dataclass(slots=True)
@@ -64,11 +79,18 @@ class AlgorithmPrices:
 
     graph: Graph
     simplified: Simplified
-    options: PlanningOptions
+    known: KnownDivisions
     constants: frozenset[str] = frozenset()
     """Tensors that do not change between calls."""
     planned: dict[Hashable, PartTime] = field(default_factory=dict)
     bounds: dict[Hashable, PartTime] = field(default_factory=dict)
+    expansions: dict[tuple[int, Hashable], tuple[Part, Graph]] = field(default_factory=dict)
+    """By the identity of a part, which is kept with its expansion, and the names of algorithms."""
+
+    @property
+    def options(self) -> PlanningOptions:
+        """What is planned for, and with what."""
+        return self.known.options
 
     def __post_init__(self) -> None:
         made = (operator.write.tensor for operator in constant_operators(self.graph))
@@ -110,13 +132,17 @@ class AlgorithmPrices:
         return all(index.is_axis() or not index.terms for operator in operators[:-1] for index in operator.write.indices)
 
     def _expanded(self, part: Part, algorithms: Algorithms) -> Graph:
-        whole = self.simplified(expanded(part.graph, algorithms, self.constants, self.options.machine), part.ends)
-        return split(whole)[1]
+        """A part in which operators are computed by these algorithms, without what depends on constants alone."""
+        key = id(part), _names(part, algorithms)
+        if key not in self.expansions:
+            whole = self.simplified(expanded(part.graph, algorithms, self.constants, self.options.machine), part.ends)
+            self.expansions[key] = part, split(whole)[1]
+        return self.expansions[key][1]
 
     def _planned_time(self, part: Part, algorithms: Algorithms) -> PartTime:
         flow = DataFlow(self._expanded(part, algorithms))
         try:
-            groups = tuple(divided_groups(flow, barriers_of(flow, self.options.fuse), self.options))
+            groups = tuple(divided_groups(flow, barriers_of(flow, self.options.fuse), self.known))
         except (PlanningError, UnsupportedOperation):
             return NO_PLAN
         cores, call_s = self.options.machine.cores, self.options.coefficients.call_s

@@ -11,7 +11,7 @@ Groups are divided in their canonical form: a process divides those that differ 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tilewright.graph.types import Chain, Operator
@@ -26,10 +26,10 @@ from tilewright.plan.memory import remembered
 from tilewright.plan.model.coefficients import Coefficients, coefficients_for
 from tilewright.plan.model.pricing import separate_price
 from tilewright.plan.planner import PricedChain, price_chain
-from tilewright.plan.reasons import FewerBlocks, SeparateFaster, Unplannable, WholeGroup
+from tilewright.plan.reasons import FewerBlocks, SeparateFaster, TakenOver, Unplannable, WholeGroup
 from tilewright.plan.search.planning_problem import PlanningProblem, planning_problem
 from tilewright.plan.search.profitability import Times, can_cost, least_times_above
-from tilewright.plan.types import Cut, Price
+from tilewright.plan.types import Cut, Plan, Price
 from tilewright.plan.whole_model.groups import Operators
 
 SMALL_GROUP = 6
@@ -76,6 +76,8 @@ class Part:
     chain: Chain
     price: Price
     priced: PricedChain
+    taken_over: TakenOver | None = None
+    """Where its loops come from, if they were not searched."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,22 +88,23 @@ class Division:
     parts: tuple[Part, ...]
     cuts: tuple[Cut, ...]
     alone: Mapping[str, Price]
-    """Of every operator, by name."""
+    """Of every operator, by name; empty where the division was taken over."""
 
-    def unfused_price(self, part: Part) -> Price | None:
-        """The price of a part's operators alone, where it has several."""
-        if len(part.operators) == 1:
+    found: list[Plan] = field(default_factory=list)
+    """Of every part, once they were asked for."""
+
+    def plans(self) -> Sequence[Plan]:
+        """The plans of all parts, in canonical names."""
+        if not self.found:
+            self.found.extend(part.priced.plan(self._unfused_price(part), part.taken_over) for part in self.parts)
+        return self.found
+
+    def _unfused_price(self, part: Part) -> Price | None:
+        """The price of a part's operators alone, where it has several and these are known."""
+        if len(part.operators) == 1 or not self.alone:
             return None
-        return separate_price(self.alone[operator.name] for operator in part.operators)
-
-    def cores_s(self, cores: int) -> float:
-        """The time of all parts on so many cores, each with the cost of a call."""
-        return sum(part.price.on(cores) for part in self.parts)
-
-    @property
-    def seconds(self) -> float:
-        """The time of all parts on one thread, each with the cost of a call."""
-        return sum(part.price.seconds for part in self.parts)
+        price = separate_price(self.alone[operator.name] for operator in part.operators)
+        return bound_price(price, names_of(part.chain).inverse())
 
 
 @remembered(MOST_DIVISIONS)

@@ -9,16 +9,17 @@ from tilewright.errors import InternalError
 from tilewright.graph.types import Chain, Graph
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
-from tilewright.plan.binding import bound_cut, bound_price
-from tilewright.plan.canonical import canonical_form, names_of
+from tilewright.plan.binding import bound_cut, bound_plan, bound_price
+from tilewright.plan.canonical import names_of
 from tilewright.plan.chains import make_chain
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.pricing import separate_price
-from tilewright.plan.planner import plan_chain, plan_in_names
+from tilewright.plan.planner import plan_chain
 from tilewright.plan.reasons import Barrier, CannotFuse, Unplannable
 from tilewright.plan.types import Cut, ModelPlan, Plan, Price
-from tilewright.plan.whole_model.division import Division, PlanningOptions, division_of, options_for
+from tilewright.plan.whole_model.division import Division, options_for
 from tilewright.plan.whole_model.groups import DataFlow, Operators, fusible_groups
+from tilewright.plan.whole_model.known_divisions import KnownDivisions
 from tilewright.plan.whole_model.layouts import with_layouts
 
 
@@ -36,10 +37,14 @@ def partition(
     tensors with several readers end a chain. Every operator can be planned alone. `coefficients` are those of the price (default:
     as fitted for such machines).
     """
-    options = options_for(machine, fuse, kernels, coefficients)
+    return partition_with(graph, KnownDivisions(options_for(machine, fuse, kernels, coefficients)))
+
+
+def partition_with(graph: Graph, known: KnownDivisions) -> ModelPlan:
+    """As `partition`, with the options and the divisions that are known already."""
     flow = DataFlow(graph)
-    barriers = barriers_of(flow, fuse)
-    groups = tuple(divided_groups(flow, barriers, options))
+    barriers = barriers_of(flow, known.options.fuse)
+    groups = tuple(divided_groups(flow, barriers, known))
     plans = [plan for group in groups for plan in _plans(flow, group)]
     plans.sort(key=lambda plan: flow.positions[plan.chain.operators[-1].name])
     cuts = _cuts(flow, barriers, groups)
@@ -63,27 +68,27 @@ def barriers_of(flow: DataFlow, fuse: bool | None) -> Mapping[str, CannotFuse]:
     return flow.barriers()
 
 
-def divided_groups(flow: DataFlow, barriers: Mapping[str, CannotFuse], options: PlanningOptions) -> Iterator[DividedGroup]:
+def divided_groups(flow: DataFlow, barriers: Mapping[str, CannotFuse], known: KnownDivisions) -> Iterator[DividedGroup]:
     """The groups of a graph with their divisions."""
     for operators in fusible_groups(flow, barriers):
         chain = make_chain(flow.graph, operators)
         try:
-            yield DividedGroup(operators, chain, division_of(canonical_form(chain), options))
+            yield DividedGroup(operators, chain, known.division(chain))
         except (Unplannable, InternalError):
             for operator in operators:  # raises the same of one of them, in names instead of numbers
                 alone = make_chain(flow.graph, (operator,))
+                options = known.options
                 plan_chain(alone, options.machine, kernels=options.kernels, coefficients=options.coefficients)
             raise
 
 
 def _plans(flow: DataFlow, group: DividedGroup) -> Iterator[Plan]:
     """The plans of a group's parts, in the names of the graph."""
-    division, names = group.division, names_of(group.chain)
+    names = names_of(group.chain)
     members = {operator.name: operator for operator in group.operators}
-    for part in division.parts:
-        operators = tuple(members[names.operators[operator.name]] for operator in part.operators)
-        unfused = division.unfused_price(part)
-        yield plan_in_names(part.priced, make_chain(flow.graph, operators), unfused and bound_price(unfused, names))
+    for part, plan in zip(group.division.parts, group.division.plans(), strict=True):
+        chain = make_chain(flow.graph, tuple(members[names.operators[operator.name]] for operator in part.operators))
+        yield bound_plan(plan, chain, names_of(chain))
 
 
 def _cuts(flow: DataFlow, barriers: Mapping[str, CannotFuse], groups: tuple[DividedGroup, ...]) -> dict[str, Cut]:
@@ -95,6 +100,7 @@ def _cuts(flow: DataFlow, barriers: Mapping[str, CannotFuse], groups: tuple[Divi
         alone |= {names.operators[name]: bound_price(price, names) for name, price in group.division.alone.items()}
         cuts |= {bound.tensor: bound for bound in (bound_cut(cut, names) for cut in group.division.cuts)}
     for tensor, reason in barriers.items():
-        apart = separate_price(alone[operator.name] for operator in flow.ends(tensor))
-        cuts[tensor] = Cut(tensor, float("inf"), apart.seconds, reason)
+        apart = [alone.get(operator.name) for operator in flow.ends(tensor)]
+        known = separate_price(price for price in apart if price is not None)
+        cuts[tensor] = Cut(tensor, float("inf"), None if None in apart else known.seconds, reason)
     return cuts
