@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.studies.parts.planning_side import TABLE_V, attention, convolutions, mlp
 from tests.support.halo_chains import convolution_chain
+from tests.support.layers import products
 from tilewright import compiler
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
@@ -21,8 +22,8 @@ LAYERS = {20: (10, 900, 22_000), 50: (11, 1300, 29_000)}
 GRAPHS: dict[str, tuple[Callable[[], Graph], int, int, int]] = {
     "8 layers of 1024": (partial(mlp, 512, *[1024] * 9), 5, 280, 42_000),
     "8 layers of 4096": (partial(mlp, 512, *[4096] * 9), 5, 280, 200_000),
-    "3x3 and 1x1": (partial(convolutions, *TABLE_V["C3"]), 18, 440, 33_000),
-    "1x1 and 3x3": (partial(convolutions, *TABLE_V["C6"]), 20, 350, 11_000),
+    "3x3 and 1x1": (partial(convolutions, *TABLE_V["C3"]), 12, 360, 4_200),
+    "1x1 and 3x3": (partial(convolutions, *TABLE_V["C6"]), 15, 320, 4_000),
     "attention": (partial(attention, 12, 512, 512, 64), 5, 115, 1_500),
 }
 """The graph; plans, pricings and candidates at most, of convolutions by all algorithms that apply."""
@@ -45,6 +46,15 @@ def test_most_orders_of_loops_are_ruled_out_by_their_bound() -> None:
     assert counts[Counted.SEARCHES] == 3, "the chain, and each convolution alone"
     assert counts[Counted.ORDERS_PRICED] <= 15 < 50 < counts[Counted.ORDERS]
     assert counts[Counted.CANDIDATES] <= 33_000
+
+
+def test_a_network_that_grows_is_searched_for_few_of_its_layers() -> None:
+    """Forty layers of one form, the last of them five times as wide as the first."""
+    graph = products(0, layers=40)
+    with counting() as counts:
+        compiler.plan(graph, MACHINE)
+    assert counts[Counted.TAKEN_OVER] >= 35
+    assert counts[Counted.PLANS] <= 10
 
 
 def test_nobody_counts_unless_somebody_asks() -> None:
