@@ -107,7 +107,7 @@ def _schedule(plan: Plan) -> list[str]:
     thinned = f"not every tile of {', '.join(plan.thinned_axes)} was tried: an operator has too many combinations"
     searched = wrapped(thinned) if plan.thinned_axes else []
     masked = wrapped(_key_blocks(plan.key_blocks)) if plan.key_blocks is not None else []
-    taken_over = wrapped(taken_over_text(plan.taken_over)) if plan.taken_over is not None else []
+    taken_over = wrapped(f"not searched: {taken_over_text(plan.taken_over)}") if plan.taken_over is not None else []
     return [*columns(rows), *masked, *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *searched, *taken_over]
 
 

@@ -82,6 +82,7 @@ def _text(model_plan: ModelPlan, kinds: tuple[Kind, ...], *, detailed: bool) -> 
         *lines,
         *section("decisions", _decisions(kinds)),
         *section("algorithms", _algorithms(kinds)),
+        *section("not searched", _taken_over(kinds)),
         *section("not fused", _cuts(model_plan.cuts, kinds)),
     ]
 
@@ -99,6 +100,13 @@ def _algorithms(kinds: tuple[Kind, ...]) -> Iterator[str]:
         for entry in kind.first.rejected:
             if isinstance(entry.alternative, OtherAlgorithm):
                 yield from wrapped(f"[{number}] {rejected_text(entry)}")
+
+
+def _taken_over(kinds: tuple[Kind, ...]) -> Iterator[str]:
+    """The kinds of chains that have the loops of others."""
+    for number, kind in enumerate(kinds, 1):
+        if kind.first.taken_over is not None:
+            yield from wrapped(f"[{number}] {taken_over_text(kind.first.taken_over)}")
 
 
 def _table(kinds: tuple[Kind, ...]) -> list[str]:
@@ -133,8 +141,6 @@ def _details(kind: Kind) -> Iterator[str]:
     yield from wrapped("; ".join(filter(None, (f"blocks {outer}" if outer else "", scratch, kernels))))
     if len(plan.chain.operators) > 1:
         yield fusion_text(plan)
-    if plan.taken_over is not None:
-        yield from wrapped(taken_over_text(plan.taken_over))
 
 
 def _cuts(cuts: tuple[Cut, ...], kinds: tuple[Kind, ...]) -> Iterator[str]:

@@ -143,11 +143,11 @@ def taken_over_text(taken_over: TakenOver) -> str:
     """Where loops come from that were not searched, and what that may cost.
 
     >>> taken_over_text(TakenOver("conv_2", 0.792, 0.8))
-    'loops of conv_2, not searched: 79.2% efficient, 80.0% there; a search may gain 1.0% and more'
+    'loops of conv_2: 79.2% efficient, 80.0% there; a search may gain 1.0% and more'
     """
     here, there = taken_over.efficiency, taken_over.source_efficiency
     loss = f"a search may gain {100 * (there / here - 1):.1f}% and more" if here < there else "no less efficient"
-    return f"loops of {taken_over.chain}, not searched: {100 * here:.1f}% efficient, {100 * there:.1f}% there; {loss}"
+    return f"loops of {taken_over.chain}: {100 * here:.1f}% efficient, {100 * there:.1f}% there; {loss}"
 
 
 def _bound_text(is_bound: bool) -> str:
