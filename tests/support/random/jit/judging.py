@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 import tilewright as tw
 from tests.support.random.jit.program import Program, Value
 from tests.support.sweeps import EQUAL, WRONG, Outcome, judged
+from tilewright.errors import InternalError, is_bug
 
 SPREADS = 16.0
 """Results may be off by so many times what other roundings change."""
 UNIT_ROUNDOFF = 2.0**-24
+DYNAMIC_SEEDS = 4
+"""Of so many programs one runs with every extent above 1 known at run time only, too."""
 ROUNDINGS = 32
 """Of the largest element, in units in the last place: functions of many steps promise a relative error of 1e-6."""
 
@@ -25,6 +30,20 @@ def _compared(program: Program) -> Outcome:
     arrays = program.arrays()
     kept = [array.copy() for array in arrays]
     results = tw.jit(function, **program.options)(*arrays)
+    found = _judged(program, arrays, kept, results)
+    if found.kind != EQUAL or program.seed % DYNAMIC_SEEDS:
+        return found
+    try:
+        results = tw.jit(function, **{**program.options, "dynamic": True})(*arrays)
+    except Exception as problem:
+        if is_bug(problem) or isinstance(problem, InternalError):
+            raise
+        return found  # refused for extents that have no values while the program is traced
+    dynamic = _judged(program, arrays, kept, results)
+    return Outcome(dynamic.kind, f"with dynamic extents, {dynamic.reason}") if dynamic.kind != EQUAL else found
+
+
+def _judged(program: Program, arrays: Sequence[np.ndarray], kept: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> Outcome:
     if not all(np.array_equal(array, copy) for array, copy in zip(arrays, kept, strict=True)):
         return Outcome(WRONG, "an argument was changed")
     for name, result in zip(program.outputs, results, strict=True):
