@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import ceil
 
 from tilewright.graph.types import Axis, Chain
 from tilewright.plan.element_types import computed_type
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
+from tilewright.plan.model.cost import useful_seconds
 from tilewright.plan.model.cost_context import CostContext, context_of
-from tilewright.plan.model.split_price import SplitReduction, split_seconds
+from tilewright.plan.model.masked_work import least_guarded_work
+from tilewright.plan.model.split_price import SplitReduction, combine_seconds, split_seconds
 from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S, threads_seconds
 from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.regions.parallel_loops import block_count
@@ -43,15 +46,29 @@ def split_reduction(
     if tile >= size:
         return None
     part = _part(context, axis, tile)
+    cores, region_s = context.machine.cores, context.machine.parallel_region_s
+    whole_s = threads_seconds(blocking.seconds, blocks, cores, region_s)
+    if least_seconds(context, part, size / tile) >= whole_s:
+        return None
     if not is_few:
         part = replace(part, machine=replace(context.machine, cores=1), enough_blocks=1)
     split = SplitReduction(axis, tile, -(-size // tile), size, part, refined(part))
     if why_not_executable(context.chain, split.schedule()):
         return None
-    cores, region_s = context.machine.cores, context.machine.parallel_region_s
-    whole_s = threads_seconds(blocking.seconds, blocks, cores, region_s)
     parts_s = threads_seconds(split_seconds(context, split), block_count(context.chain, split.schedule()), cores, 2 * region_s)
     return split if parts_s < whole_s else None
+
+
+def least_seconds(context: CostContext, part: CostContext, passes: float) -> float:
+    """What the parts of a chain and their combination cost at least on the machine's cores: known before a part is searched.
+
+    No point of a part is faster than without edges, and threads share the parts evenly at best.
+    """
+    products = (operator for operator in part.chain.operators if operator.name in part.kernels)
+    arithmetic_s = sum(useful_seconds(part, operator) * least_guarded_work(part, operator.name).computed for operator in products)
+    cores, region_s = context.machine.cores, context.machine.parallel_region_s
+    parts_s = passes * arithmetic_s + combine_seconds(context, ceil(passes))
+    return float(threads_seconds(parts_s, cores, cores, 2 * region_s))
 
 
 def may_split(chain: Chain) -> bool:
