@@ -17,7 +17,7 @@ LEFT = {
     "CACHE_LINE_FLOATS",
     "ALIGNMENT_FLOATS",
     "LARGEST_LONG",
-    # the time that a compiler takes, and the length of names
+    # the time that a compiler and code generation take, and the length of names
     "FILE_CHARACTERS",
     "LEAST_FILES",
     "COPY_CHARACTERS",
@@ -25,6 +25,8 @@ LEFT = {
     "MOST_INLINED",
     "MOST_PIECES",
     "DIGITS",
+    "MOST_REMEMBERED",
+    "NAME_DIGITS",
     # granularity that plans and text have in common: of masked keys, of rows that vector dialects take together, and the stride
     # of which they load whole vectors
     "LANES",

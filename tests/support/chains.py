@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -21,6 +22,9 @@ from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Floor, ModelPlan, OperatorPlan, Plan, Price
 from tilewright.plan.whole_model.layouts import with_layouts
+
+NEST = re.compile(r"^static void (map|rows|pack)_[0-9a-f]{8}\(", re.MULTILINE)
+"""Where the function of a shared nest begins."""
 
 
 def gemm_chain(extents: Mapping[str, Extent], *, batch: bool = False, middle: str = "", suffix: str = "") -> Chain:
@@ -104,8 +108,9 @@ def attention_plan(target: str, middle: str, extents: Mapping[str, Extent], row_
 
 
 def chain_text(artifact: Artifact) -> str:
-    """The part of the file that belongs to the chains, without the vocabulary and the micro kernels."""
-    return artifact.text[artifact.text.index(" * chain, planned for") - len("/*\n") :]
+    """The part of the file that belongs to the chains and their shared nests, without the vocabulary and the micro kernels."""
+    nest = NEST.search(artifact.text)
+    return artifact.text[nest.start() if nest else artifact.text.index(" * chain, planned for") - len("/*\n") :]
 
 
 def random_inputs(one: Chain, sizes: Mapping[str, int] | None = None, seed: int = 0) -> dict[str, np.ndarray]:

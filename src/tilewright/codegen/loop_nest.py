@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tilewright.codegen.expressions import Value, ceil_divide, minimum, multiply
+from tilewright.errors import InternalError
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Scalar
 from tilewright.graph.types import Guard, Operator, element_bytes
@@ -169,6 +170,11 @@ class Copy:
     target_row: Value
     interleave: int = 1
 
+    def __post_init__(self) -> None:
+        """Raise `InternalError` where elements would change their type."""
+        if self.source.dtype != self.target.dtype:
+            raise InternalError(f"{self.source.buffer} of {self.source.dtype} is packed as {self.target.dtype}")
+
 
 @dataclass(frozen=True, slots=True)
 class TileOperand:
@@ -280,7 +286,41 @@ class VectorLoops:
             yield self.inverse
 
 
-Node: TypeAlias = BlockLoop | If | Define | Copy | KernelCall | VectorLoops
+@dataclass(frozen=True, slots=True)
+class PointerParameter:
+    """Where a nest finds the elements of a buffer."""
+
+    name: str
+    dtype: str
+    is_written: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorNest:
+    """The loops of an operator as a function of its own: equal for operators that differ in names, places and numbers only.
+
+    Of the numbers, those that are not parameters are the same for all of them.
+    """
+
+    loops: VectorLoops | Copy
+    """In the names of the parameters; axes are numbered."""
+    pointers: tuple[PointerParameter, ...]
+    numbers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NestCall:
+    """A nest for one operator: where its buffers begin, and its numbers."""
+
+    nest: OperatorNest
+    note: str
+    """The operator, for readers."""
+    places: tuple[tuple[str, Value], ...]
+    """Buffer and offset in elements of every pointer."""
+    numbers: tuple[Value, ...]
+
+
+Node: TypeAlias = BlockLoop | If | Define | Copy | KernelCall | VectorLoops | NestCall
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from tilewright.codegen.lower.chain import lower
 from tilewright.codegen.lower.partial_results import extent_value, partial_buffers
 from tilewright.codegen.lower.plan_comment import header
 from tilewright.codegen.lower.storage import Stored, strides_of
+from tilewright.codegen.operator_nests import with_shared_nests
 from tilewright.codegen.run_time_extents import extents_in, hints, value_of_formula
 from tilewright.codegen.structure import code_structure
 from tilewright.codegen.workspace import Workspace, allocations, arranged, shared_name
@@ -55,6 +56,8 @@ class Program:
     constants: tuple[tuple[PackedConstant, int], ...] = ()
     """With their offsets in floats. Constants that several chains pack alike lie there once."""
     constant_elements: int = 0
+    shares_nests: bool = True
+    """Whether the loops of operators are functions; else every chain has copies, with all numbers as literals."""
 
     def listing(self) -> str:
         """The loop nests, for people."""
@@ -134,7 +137,11 @@ def c_file(program: Program, tags: Mapping[str, int] | None = None) -> File:
     chains = zip(program.nests, program.plans, strict=True)
     places = {constant: (number, offset) for number, (constant, offset) in enumerate(program.constants)}
     nests = tuple(
-        (nest, (*_arguments(program, nest, plan, pointers), *_constant_arguments(nest, places, tags))) for nest, plan in chains
+        (
+            with_shared_nests(nest, plan.execution.nests) if program.shares_nests else nest,
+            (*_arguments(program, nest, plan, pointers), *_constant_arguments(nest, places, tags)),
+        )
+        for nest, plan in chains
     )
     return File(
         entry_point=ENTRY_POINT,

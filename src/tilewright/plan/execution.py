@@ -71,11 +71,32 @@ class Vectors:
 
 
 @dataclass(frozen=True, slots=True)
+class Nests:
+    """Which numbers stand as literals in the loops of an operator; the others are arguments, so that layers share the loops.
+
+    Trip counts of long loops, offsets and strides between rows cost nothing as arguments; short loops are unrolled, and a stride
+    of neighbours decides how vectors are loaded (docs/decisions/0032-loop-nests-are-shared.md).
+    """
+
+    most_literal: int = 16
+    """Numbers up to this one are literals."""
+
+    def folds(self, number: int) -> bool:
+        """Whether a number is a literal.
+
+        >>> Nests().folds(7), Nests().folds(-3), Nests().folds(196)
+        (True, True, False)
+        """
+        return abs(number) <= self.most_literal
+
+
+@dataclass(frozen=True, slots=True)
 class Execution:
     """The details of a chain."""
 
     sums: Sums = field(default_factory=Sums)
     vectors: Vectors = field(default_factory=Vectors)
+    nests: Nests = field(default_factory=Nests)
     descends: tuple[bool, ...] = ()
     """For every parallel axis, whether its last block comes first: where masks leave more to later blocks, long blocks should
     not be the last ones."""

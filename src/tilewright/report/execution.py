@@ -24,6 +24,7 @@ def execution_lines(plan: Plan) -> Iterator[str]:
         yield from (f"{operator.operator}: {text}" for text in _calls(operator.calls))
     yield from (f"{operator.name}: {_sums(plan)}" for operator in plan.chain.operators if _is_long_sum(plan, operator))
     yield from _vectors(plan)
+    yield from _nests(plan)
     yield from _blocks(plan)
     yield from _combination(plan)
     yield from _rows(plan)
@@ -73,6 +74,19 @@ def _vectors(plan: Plan) -> Iterator[str]:
     if turning:
         least = f"from {vectors.least_turned_columns} columns and {vectors.least_turned_rows} rows on"
         yield f"{', '.join(turning)}: transposed operands are turned in registers {least}"
+
+
+def _nests(plan: Plan) -> Iterator[str]:
+    """Which numbers of vector loops are literals: the others are arguments of functions that equal operators share."""
+    loops = [operator for operator in plan.chain.operators if not plan.operator_plan(operator.name).epilogue_of]
+    alike = [
+        operator.name
+        for operator in loops
+        if not operator.is_contraction() and all(access.is_affine() for access in operator.reads)
+    ]
+    if alike:
+        most = plan.execution.nests.most_literal
+        yield f"{', '.join(alike)}: loops are shared by all layers; numbers up to {most} are literals in them, others arguments"
 
 
 def _combines_what_it_reads(operator: Operator) -> bool:

@@ -1,3 +1,282 @@
+static void rows_19fc792c(float *const tensor_0, float *const tensor_1, float *const tensor_2, float *const tensor_3, const long size_d1, const long size_d2, const long stride_0) {
+  {
+    long in_d1 = 0;
+    for (; in_d1 + TW_ROWS <= size_d1; in_d1 += TW_ROWS) {
+      {
+        tw_vec state_row_max_lanes[TW_ROWS];
+        TW_EACH_ROW(state_row_max_lanes[way] = tw_splat(-3.4028234663852886e+38f);)
+        {
+          long in_d2 = 0;
+          for (; in_d2 + TW_LANES <= size_d2; in_d2 += TW_LANES) {
+            tw_vec load_0[TW_ROWS];
+            TW_EACH_ROW(load_0[way] = tw_load(tensor_0 + (in_d1 + way) * stride_0 + in_d2);)
+            tw_vec point[TW_ROWS];
+            TW_EACH_ROW(point[way] = load_0[way];)
+            tw_vec contribution[TW_ROWS];
+            TW_EACH_ROW(contribution[way] = point[way];)
+            TW_EACH_ROW(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], contribution[way]);)
+          }
+          if (in_d2 < size_d2) {
+            const long lanes = size_d2 - in_d2;
+            tw_vec load_0[TW_ROWS];
+            TW_EACH_ROW(load_0[way] = tw_load_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, lanes);)
+            tw_vec point[TW_ROWS];
+            TW_EACH_ROW(point[way] = load_0[way];)
+            tw_vec contribution[TW_ROWS];
+            TW_EACH_ROW(contribution[way] = point[way];)
+            TW_EACH_ROW(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], tw_first(contribution[way], tw_splat(-3.4028234663852886e+38f), lanes));)
+          }
+        }
+        tw_reduce_larger_rows(state_row_max_lanes);
+        tw_vec gained_row_max[TW_ROWS];
+        TW_EACH_ROW(gained_row_max[way] = state_row_max_lanes[way];)
+        tw_vec previous_row_max[TW_ROWS];
+        TW_EACH_ROW(previous_row_max[way] = tw_splat(tw_read(tensor_1 + in_d1 + way));)
+        tw_vec state_row_max[TW_ROWS];
+        TW_EACH_ROW(state_row_max[way] = tw_larger(previous_row_max[way], gained_row_max[way]);)
+        TW_EACH_ROW(tw_store_part(tensor_1 + in_d1 + way, state_row_max[way], 1);)
+        tw_vec state_row_sum_lanes[TW_ROWS];
+        TW_EACH_ROW(state_row_sum_lanes[way] = tw_splat(0.0f);)
+        {
+          long in_d2 = 0;
+          for (; in_d2 + TW_LANES <= size_d2; in_d2 += TW_LANES) {
+            TW_EACH_ROW(tw_prefetch(tensor_0 + (in_d1 + way) * stride_0 + in_d2 + TW_ROWS * stride_0);)
+            tw_vec load_0[TW_ROWS];
+            TW_EACH_ROW(load_0[way] = tw_load(tensor_0 + (in_d1 + way) * stride_0 + in_d2);)
+            tw_vec point[TW_ROWS];
+            TW_EACH_ROW(point[way] = load_0[way];)
+            tw_vec contribution[TW_ROWS];
+            TW_EACH_ROW(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
+            tw_exp2_down_rows(contribution);
+            TW_EACH_ROW(tw_store(tensor_0 + (in_d1 + way) * stride_0 + in_d2, contribution[way]);)
+            TW_EACH_ROW(state_row_sum_lanes[way] = state_row_sum_lanes[way] + contribution[way];)
+          }
+          if (in_d2 < size_d2) {
+            const long lanes = size_d2 - in_d2;
+            TW_EACH_ROW(tw_prefetch(tensor_0 + (in_d1 + way) * stride_0 + in_d2 + TW_ROWS * stride_0);)
+            tw_vec load_0[TW_ROWS];
+            TW_EACH_ROW(load_0[way] = tw_load_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, lanes);)
+            tw_vec point[TW_ROWS];
+            TW_EACH_ROW(point[way] = load_0[way];)
+            tw_vec contribution[TW_ROWS];
+            TW_EACH_ROW(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
+            tw_exp2_down_rows(contribution);
+            TW_EACH_ROW(tw_store_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, contribution[way], lanes);)
+            TW_EACH_ROW(state_row_sum_lanes[way] = state_row_sum_lanes[way] + tw_first(contribution[way], tw_splat(0.0f), lanes);)
+          }
+        }
+        tw_reduce_add_rows(state_row_sum_lanes);
+        tw_vec gained_row_sum[TW_ROWS];
+        TW_EACH_ROW(gained_row_sum[way] = state_row_sum_lanes[way];)
+        tw_vec previous_row_sum[TW_ROWS];
+        TW_EACH_ROW(previous_row_sum[way] = tw_splat(tw_read(tensor_2 + in_d1 + way));)
+        tw_vec factor_row_sum[TW_ROWS];
+        TW_EACH_ROW(factor_row_sum[way] = (previous_row_max[way] - state_row_max[way]);)
+        tw_exp_rows(factor_row_sum);
+        tw_vec state_row_sum[TW_ROWS];
+        TW_EACH_ROW(state_row_sum[way] = (previous_row_sum[way] * factor_row_sum[way]) + gained_row_sum[way];)
+        TW_EACH_ROW(tw_store_part(tensor_2 + in_d1 + way, state_row_sum[way], 1);)
+        TW_EACH_ROW(tw_store_part(tensor_3 + in_d1 + way, factor_row_sum[way], 1);)
+      }
+    }
+  }
+}
+
+static void map_51602d62(float *const tensor_0, const float *const tensor_1, const long size_d1, const long size_d2, const long stride_0) {
+  {
+    long in_d1 = 0;
+    for (; in_d1 + TW_ROWS <= size_d1; in_d1 += TW_ROWS) {
+      {
+        long in_d2 = 0;
+        for (; in_d2 + TW_LANES <= size_d2; in_d2 += TW_LANES) {
+          tw_vec load_0[TW_ROWS];
+          TW_EACH_ROW(load_0[way] = tw_load(tensor_0 + (in_d1 + way) * stride_0 + in_d2);)
+          tw_vec load_1[TW_ROWS];
+          TW_EACH_ROW(load_1[way] = tw_splat(tw_read(tensor_1 + in_d1 + way));)
+          tw_vec result[TW_ROWS];
+          TW_EACH_ROW(result[way] = (load_0[way] * load_1[way]);)
+          TW_EACH_ROW(tw_store(tensor_0 + (in_d1 + way) * stride_0 + in_d2, result[way]);)
+        }
+        if (in_d2 < size_d2) {
+          const long lanes = size_d2 - in_d2;
+          tw_vec load_0[TW_ROWS];
+          TW_EACH_ROW(load_0[way] = tw_load_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, lanes);)
+          tw_vec load_1[TW_ROWS];
+          TW_EACH_ROW(load_1[way] = tw_splat(tw_read(tensor_1 + in_d1 + way));)
+          tw_vec result[TW_ROWS];
+          TW_EACH_ROW(result[way] = (load_0[way] * load_1[way]);)
+          TW_EACH_ROW(tw_store_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, result[way], lanes);)
+        }
+      }
+    }
+  }
+}
+
+static void rows_6621fbf5(const float *const tensor_0, const float *const tensor_1, float *const tensor_2, const float *const tensor_3, const long stride_0) {
+  {
+    long in_d1 = 0;
+    for (; in_d1 + TW_LANES <= 8; in_d1 += TW_LANES) {
+      tw_vec state_row_max_lanes = tw_splat(-3.4028234663852886e+38f);
+      for (long in_d2 = 0; in_d2 < 4; in_d2++) {
+        const tw_vec load_0 = tw_load(tensor_0 + in_d1 + in_d2 * stride_0);
+        const tw_vec point = load_0;
+        const tw_vec contribution = point;
+        state_row_max_lanes = tw_maximum(state_row_max_lanes, contribution);
+      }
+      const tw_vec state_row_max = state_row_max_lanes;
+      const tw_vec result = state_row_max;
+      tw_store(tensor_2 + in_d1, result);
+    }
+    if (in_d1 < 8) {
+      const long lanes = 8 - in_d1;
+      tw_vec state_row_max_lanes = tw_splat(-3.4028234663852886e+38f);
+      for (long in_d2 = 0; in_d2 < 4; in_d2++) {
+        const tw_vec load_0 = tw_load_part(tensor_0 + in_d1 + in_d2 * stride_0, lanes);
+        const tw_vec point = load_0;
+        const tw_vec contribution = point;
+        state_row_max_lanes = tw_maximum(state_row_max_lanes, contribution);
+      }
+      const tw_vec state_row_max = state_row_max_lanes;
+      const tw_vec result = state_row_max;
+      tw_store_part(tensor_2 + in_d1, result, lanes);
+    }
+  }
+}
+
+static void rows_c4a9ec37(const float *const tensor_0, const float *const tensor_1, const float *const tensor_2, float *const tensor_3, const long stride_0) {
+  {
+    long in_d1 = 0;
+    for (; in_d1 + TW_LANES <= 8; in_d1 += TW_LANES) {
+      tw_vec state_row_sum_lanes = tw_splat(0.0f);
+      for (long in_d2 = 0; in_d2 < 4; in_d2++) {
+        const tw_vec load_0 = tw_load(tensor_0 + in_d1 + in_d2 * stride_0);
+        const tw_vec load_1 = tw_load(tensor_1 + in_d1 + in_d2 * stride_0);
+        const tw_vec load_2 = tw_load(tensor_2 + in_d1);
+        const tw_vec factor_0 = load_1;
+        const tw_vec factor_1 = tw_exp((load_0 - load_2));
+        state_row_sum_lanes = tw_multiply_add(factor_0, factor_1, state_row_sum_lanes);
+      }
+      const tw_vec state_row_sum = state_row_sum_lanes;
+      const tw_vec result = state_row_sum;
+      tw_store(tensor_3 + in_d1, result);
+    }
+    if (in_d1 < 8) {
+      const long lanes = 8 - in_d1;
+      tw_vec state_row_sum_lanes = tw_splat(0.0f);
+      for (long in_d2 = 0; in_d2 < 4; in_d2++) {
+        const tw_vec load_0 = tw_load_part(tensor_0 + in_d1 + in_d2 * stride_0, lanes);
+        const tw_vec load_1 = tw_load_part(tensor_1 + in_d1 + in_d2 * stride_0, lanes);
+        const tw_vec load_2 = tw_load_part(tensor_2 + in_d1, lanes);
+        const tw_vec factor_0 = load_1;
+        const tw_vec factor_1 = tw_exp((load_0 - load_2));
+        state_row_sum_lanes = tw_multiply_add(factor_0, factor_1, state_row_sum_lanes);
+      }
+      const tw_vec state_row_sum = state_row_sum_lanes;
+      const tw_vec result = state_row_sum;
+      tw_store_part(tensor_3 + in_d1, result, lanes);
+    }
+  }
+}
+
+static void map_1e070411(const float *const tensor_0, const float *const tensor_1, const float *const tensor_2, const float *const tensor_3, float *const tensor_4) {
+  for (long in_d1_start = 0; in_d1_start < 8; in_d1_start += TW_LANES) {
+    const long in_d1_stop = tw_min(in_d1_start + TW_LANES, 8);
+    {
+      long in_d2 = 0;
+      for (; in_d2 + TW_LANES <= 4; in_d2 += TW_LANES) {
+        tw_vec tile_0[TW_LANES];
+        tw_load_transposed(tile_0, tensor_0 + in_d1_start + in_d2 * 6144, 6144, in_d1_stop - in_d1_start, TW_LANES);
+        long in_d1 = in_d1_start;
+        for (; in_d1 + TW_ROWS <= in_d1_stop; in_d1 += TW_ROWS) {
+          tw_vec load_0[TW_ROWS];
+          TW_EACH_ROW(load_0[way] = tile_0[in_d1 + way - in_d1_start];)
+          tw_vec load_2[TW_ROWS];
+          TW_EACH_ROW(load_2[way] = tw_splat(tw_read(tensor_2 + in_d1 + way));)
+          tw_vec load_3[TW_ROWS];
+          TW_EACH_ROW(load_3[way] = tw_splat(tw_read(tensor_3 + in_d1 + way));)
+          tw_vec result_part_0[TW_ROWS];
+          TW_EACH_ROW(result_part_0[way] = (load_0[way] - load_2[way]);)
+          tw_exp_rows(result_part_0);
+          tw_vec result[TW_ROWS];
+          TW_EACH_ROW(result[way] = (result_part_0[way] / load_3[way]);)
+          TW_EACH_ROW(tw_store(tensor_4 + (in_d1 + way) * 4 + in_d2, result[way]);)
+        }
+        for (; in_d1 < in_d1_stop; in_d1++) {
+          const tw_vec load_0 = tile_0[in_d1 - in_d1_start];
+          const tw_vec load_2 = tw_splat(tw_read(tensor_2 + in_d1));
+          const tw_vec load_3 = tw_splat(tw_read(tensor_3 + in_d1));
+          const tw_vec result_part_0 = tw_exp((load_0 - load_2));
+          const tw_vec result = (result_part_0 / load_3);
+          tw_store(tensor_4 + in_d1 * 4 + in_d2, result);
+        }
+      }
+      if (in_d2 < 4) {
+        const long lanes = 4 - in_d2;
+        tw_vec tile_0[TW_LANES];
+        tw_load_transposed(tile_0, tensor_0 + in_d1_start + in_d2 * 6144, 6144, in_d1_stop - in_d1_start, lanes);
+        long in_d1 = in_d1_start;
+        for (; in_d1 + TW_ROWS <= in_d1_stop; in_d1 += TW_ROWS) {
+          tw_vec load_0[TW_ROWS];
+          TW_EACH_ROW(load_0[way] = tile_0[in_d1 + way - in_d1_start];)
+          tw_vec load_2[TW_ROWS];
+          TW_EACH_ROW(load_2[way] = tw_splat(tw_read(tensor_2 + in_d1 + way));)
+          tw_vec load_3[TW_ROWS];
+          TW_EACH_ROW(load_3[way] = tw_splat(tw_read(tensor_3 + in_d1 + way));)
+          tw_vec result_part_0[TW_ROWS];
+          TW_EACH_ROW(result_part_0[way] = (load_0[way] - load_2[way]);)
+          tw_exp_rows(result_part_0);
+          tw_vec result[TW_ROWS];
+          TW_EACH_ROW(result[way] = (result_part_0[way] / load_3[way]);)
+          TW_EACH_ROW(tw_store_part(tensor_4 + (in_d1 + way) * 4 + in_d2, result[way], lanes);)
+        }
+        for (; in_d1 < in_d1_stop; in_d1++) {
+          const tw_vec load_0 = tile_0[in_d1 - in_d1_start];
+          const tw_vec load_2 = tw_splat(tw_read(tensor_2 + in_d1));
+          const tw_vec load_3 = tw_splat(tw_read(tensor_3 + in_d1));
+          const tw_vec result_part_0 = tw_exp((load_0 - load_2));
+          const tw_vec result = (result_part_0 / load_3);
+          tw_store_part(tensor_4 + in_d1 * 4 + in_d2, result, lanes);
+        }
+      }
+    }
+  }
+}
+
+static void rows_159b0823(const float *const tensor_0, const float *const tensor_1, float *const tensor_2, const long size_d2, const long stride_0, const long stride_1, const long stride_2) {
+  for (long in_d1 = 0; in_d1 < 8; in_d1++) {
+    {
+      long in_d2 = 0;
+      for (; in_d2 + TW_LANES <= size_d2; in_d2 += TW_LANES) {
+        tw_vec state_sum_lanes = tw_splat(0.0f);
+        for (long in_d3 = 0; in_d3 < 4; in_d3++) {
+          const tw_vec load_0 = tw_load(tensor_0 + in_d1 * stride_0 + in_d2 + in_d3 * stride_1);
+          const tw_vec load_1 = tw_splat(tw_read(tensor_1 + in_d1 * 4 + in_d3));
+          const tw_vec factor_0 = load_0;
+          const tw_vec factor_1 = load_1;
+          state_sum_lanes = tw_multiply_add(factor_0, factor_1, state_sum_lanes);
+        }
+        const tw_vec state_sum = state_sum_lanes;
+        const tw_vec result = state_sum;
+        tw_store(tensor_2 + in_d1 * stride_2 + in_d2, result);
+      }
+      if (in_d2 < size_d2) {
+        const long lanes = size_d2 - in_d2;
+        tw_vec state_sum_lanes = tw_splat(0.0f);
+        for (long in_d3 = 0; in_d3 < 4; in_d3++) {
+          const tw_vec load_0 = tw_load_part(tensor_0 + in_d1 * stride_0 + in_d2 + in_d3 * stride_1, lanes);
+          const tw_vec load_1 = tw_splat(tw_read(tensor_1 + in_d1 * 4 + in_d3));
+          const tw_vec factor_0 = load_0;
+          const tw_vec factor_1 = load_1;
+          state_sum_lanes = tw_multiply_add(factor_0, factor_1, state_sum_lanes);
+        }
+        const tw_vec state_sum = state_sum_lanes;
+        const tw_vec result = state_sum;
+        tw_store_part(tensor_2 + in_d1 * stride_2 + in_d2, result, lanes);
+      }
+    }
+  }
+}
+
 /*
  * chain, planned for x86-64-v4
  *
@@ -69,116 +348,10 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
         }
       }
       /* weights: softmax */
-      {
-        long in_m = 0;
-        for (; in_m + TW_ROWS <= size_m; in_m += TW_ROWS) {
-          {
-            tw_vec state_row_max_lanes[TW_ROWS];
-            TW_EACH_ROW(state_row_max_lanes[way] = tw_splat(-3.4028234663852886e+38f);)
-            {
-              long in_l = 0;
-              for (; in_l + TW_LANES <= 64; in_l += TW_LANES) {
-                tw_vec load_0[TW_ROWS];
-                TW_EACH_ROW(load_0[way] = tw_load(C + (in_m + way) * 80 + in_l);)
-                tw_vec point[TW_ROWS];
-                TW_EACH_ROW(point[way] = load_0[way];)
-                tw_vec contribution[TW_ROWS];
-                TW_EACH_ROW(contribution[way] = point[way];)
-                TW_EACH_ROW(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], contribution[way]);)
-              }
-              if (in_l < 64) {
-                const long lanes = 64 - in_l;
-                tw_vec load_0[TW_ROWS];
-                TW_EACH_ROW(load_0[way] = tw_load_part(C + (in_m + way) * 80 + in_l, lanes);)
-                tw_vec point[TW_ROWS];
-                TW_EACH_ROW(point[way] = load_0[way];)
-                tw_vec contribution[TW_ROWS];
-                TW_EACH_ROW(contribution[way] = point[way];)
-                TW_EACH_ROW(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], tw_first(contribution[way], tw_splat(-3.4028234663852886e+38f), lanes));)
-              }
-            }
-            tw_reduce_larger_rows(state_row_max_lanes);
-            tw_vec gained_row_max[TW_ROWS];
-            TW_EACH_ROW(gained_row_max[way] = state_row_max_lanes[way];)
-            tw_vec previous_row_max[TW_ROWS];
-            TW_EACH_ROW(previous_row_max[way] = tw_splat(tw_read(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way));)
-            tw_vec state_row_max[TW_ROWS];
-            TW_EACH_ROW(state_row_max[way] = tw_larger(previous_row_max[way], gained_row_max[way]);)
-            TW_EACH_ROW(tw_store_part(partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way, state_row_max[way], 1);)
-            tw_vec state_row_sum_lanes[TW_ROWS];
-            TW_EACH_ROW(state_row_sum_lanes[way] = tw_splat(0.0f);)
-            {
-              long in_l = 0;
-              for (; in_l + TW_LANES <= 64; in_l += TW_LANES) {
-                TW_EACH_ROW(tw_prefetch(C + (in_m + way) * 80 + in_l + TW_ROWS * 80);)
-                tw_vec load_0[TW_ROWS];
-                TW_EACH_ROW(load_0[way] = tw_load(C + (in_m + way) * 80 + in_l);)
-                tw_vec point[TW_ROWS];
-                TW_EACH_ROW(point[way] = load_0[way];)
-                tw_vec contribution[TW_ROWS];
-                TW_EACH_ROW(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
-                tw_exp2_down_rows(contribution);
-                TW_EACH_ROW(tw_store(C + (in_m + way) * 80 + in_l, contribution[way]);)
-                TW_EACH_ROW(state_row_sum_lanes[way] = state_row_sum_lanes[way] + contribution[way];)
-              }
-              if (in_l < 64) {
-                const long lanes = 64 - in_l;
-                TW_EACH_ROW(tw_prefetch(C + (in_m + way) * 80 + in_l + TW_ROWS * 80);)
-                tw_vec load_0[TW_ROWS];
-                TW_EACH_ROW(load_0[way] = tw_load_part(C + (in_m + way) * 80 + in_l, lanes);)
-                tw_vec point[TW_ROWS];
-                TW_EACH_ROW(point[way] = load_0[way];)
-                tw_vec contribution[TW_ROWS];
-                TW_EACH_ROW(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
-                tw_exp2_down_rows(contribution);
-                TW_EACH_ROW(tw_store_part(C + (in_m + way) * 80 + in_l, contribution[way], lanes);)
-                TW_EACH_ROW(state_row_sum_lanes[way] = state_row_sum_lanes[way] + tw_first(contribution[way], tw_splat(0.0f), lanes);)
-              }
-            }
-            tw_reduce_add_rows(state_row_sum_lanes);
-            tw_vec gained_row_sum[TW_ROWS];
-            TW_EACH_ROW(gained_row_sum[way] = state_row_sum_lanes[way];)
-            tw_vec previous_row_sum[TW_ROWS];
-            TW_EACH_ROW(previous_row_sum[way] = tw_splat(tw_read(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way));)
-            tw_vec factor_row_sum[TW_ROWS];
-            TW_EACH_ROW(factor_row_sum[way] = (previous_row_max[way] - state_row_max[way]);)
-            tw_exp_rows(factor_row_sum);
-            tw_vec state_row_sum[TW_ROWS];
-            TW_EACH_ROW(state_row_sum[way] = (previous_row_sum[way] * factor_row_sum[way]) + gained_row_sum[way];)
-            TW_EACH_ROW(tw_store_part(partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m + in_m + way, state_row_sum[way], 1);)
-            TW_EACH_ROW(tw_store_part(running_P_factor + in_m + way, factor_row_sum[way], 1);)
-          }
-        }
-      }
+      rows_19fc792c(C, partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m, partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m, running_P_factor, size_m, 64, 80);
       if (at_l_1 != at_l) {
         /* out_multiply: correct */
-        {
-          long in_m = 0;
-          for (; in_m + TW_ROWS <= size_m; in_m += TW_ROWS) {
-            {
-              long in_n = 0;
-              for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
-                tw_vec load_0[TW_ROWS];
-                TW_EACH_ROW(load_0[way] = tw_load(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + (in_m + way) * 64 + in_n);)
-                tw_vec load_1[TW_ROWS];
-                TW_EACH_ROW(load_1[way] = tw_splat(tw_read(running_P_factor + in_m + way));)
-                tw_vec result[TW_ROWS];
-                TW_EACH_ROW(result[way] = (load_0[way] * load_1[way]);)
-                TW_EACH_ROW(tw_store(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + (in_m + way) * 64 + in_n, result[way]);)
-              }
-              if (in_n < 64) {
-                const long lanes = 64 - in_n;
-                tw_vec load_0[TW_ROWS];
-                TW_EACH_ROW(load_0[way] = tw_load_part(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + (in_m + way) * 64 + in_n, lanes);)
-                tw_vec load_1[TW_ROWS];
-                TW_EACH_ROW(load_1[way] = tw_splat(tw_read(running_P_factor + in_m + way));)
-                tw_vec result[TW_ROWS];
-                TW_EACH_ROW(result[way] = (load_0[way] * load_1[way]);)
-                TW_EACH_ROW(tw_store_part(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64 + (in_m + way) * 64 + in_n, result[way], lanes);)
-              }
-            }
-          }
-        }
+        map_51602d62(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64, running_P_factor, size_m, 64, 64);
       }
       matmul_avx512_f32_6x64_tiles_8_24x64_n64_k64_ar80_ac1_bp64_cr64(size_m, C, D + at_b * stride_D_0 + at_l_1 * stride_D_1, stride_D_1, partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64, at_l_1 != at_l);
     }
@@ -209,162 +382,13 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
     const long at_b = block / 64;
     const long at_m = (block % 64) * 8;
     /* weights_row_max: merge */
-    {
-      long in_m = 0;
-      for (; in_m + TW_LANES <= 8; in_m += TW_LANES) {
-        tw_vec state_row_max_lanes = tw_splat(-3.4028234663852886e+38f);
-        for (long in_l_part = 0; in_l_part < 4; in_l_part++) {
-          const tw_vec load_0 = tw_load(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144);
-          const tw_vec point = load_0;
-          const tw_vec contribution = point;
-          state_row_max_lanes = tw_maximum(state_row_max_lanes, contribution);
-        }
-        const tw_vec state_row_max = state_row_max_lanes;
-        const tw_vec result = state_row_max;
-        tw_store(running_P_row_max + in_m, result);
-      }
-      if (in_m < 8) {
-        const long lanes = 8 - in_m;
-        tw_vec state_row_max_lanes = tw_splat(-3.4028234663852886e+38f);
-        for (long in_l_part = 0; in_l_part < 4; in_l_part++) {
-          const tw_vec load_0 = tw_load_part(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144, lanes);
-          const tw_vec point = load_0;
-          const tw_vec contribution = point;
-          state_row_max_lanes = tw_maximum(state_row_max_lanes, contribution);
-        }
-        const tw_vec state_row_max = state_row_max_lanes;
-        const tw_vec result = state_row_max;
-        tw_store_part(running_P_row_max + in_m, result, lanes);
-      }
-    }
+    rows_6621fbf5(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, 6144);
     /* weights_row_sum: merge */
-    {
-      long in_m = 0;
-      for (; in_m + TW_LANES <= 8; in_m += TW_LANES) {
-        tw_vec state_row_sum_lanes = tw_splat(0.0f);
-        for (long in_l_part = 0; in_l_part < 4; in_l_part++) {
-          const tw_vec load_0 = tw_load(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144);
-          const tw_vec load_1 = tw_load(partial_P_row_sum + at_b * 512 + at_m + in_m + in_l_part * 6144);
-          const tw_vec load_2 = tw_load(running_P_row_max + in_m);
-          const tw_vec factor_0 = load_1;
-          const tw_vec factor_1 = tw_exp((load_0 - load_2));
-          state_row_sum_lanes = tw_multiply_add(factor_0, factor_1, state_row_sum_lanes);
-        }
-        const tw_vec state_row_sum = state_row_sum_lanes;
-        const tw_vec result = state_row_sum;
-        tw_store(running_P_row_sum + in_m, result);
-      }
-      if (in_m < 8) {
-        const long lanes = 8 - in_m;
-        tw_vec state_row_sum_lanes = tw_splat(0.0f);
-        for (long in_l_part = 0; in_l_part < 4; in_l_part++) {
-          const tw_vec load_0 = tw_load_part(partial_P_row_max + at_b * 512 + at_m + in_m + in_l_part * 6144, lanes);
-          const tw_vec load_1 = tw_load_part(partial_P_row_sum + at_b * 512 + at_m + in_m + in_l_part * 6144, lanes);
-          const tw_vec load_2 = tw_load_part(running_P_row_max + in_m, lanes);
-          const tw_vec factor_0 = load_1;
-          const tw_vec factor_1 = tw_exp((load_0 - load_2));
-          state_row_sum_lanes = tw_multiply_add(factor_0, factor_1, state_row_sum_lanes);
-        }
-        const tw_vec state_row_sum = state_row_sum_lanes;
-        const tw_vec result = state_row_sum;
-        tw_store_part(running_P_row_sum + in_m, result, lanes);
-      }
-    }
+    rows_c4a9ec37(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, 6144);
     /* weights_weights: merge */
-    for (long in_m_start = 0; in_m_start < 8; in_m_start += TW_LANES) {
-      const long in_m_stop = tw_min(in_m_start + TW_LANES, 8);
-      {
-        long in_l_part = 0;
-        for (; in_l_part + TW_LANES <= 4; in_l_part += TW_LANES) {
-          tw_vec tile_0[TW_LANES];
-          tw_load_transposed(tile_0, partial_P_row_max + at_b * 512 + at_m + in_m_start + in_l_part * 6144, 6144, in_m_stop - in_m_start, TW_LANES);
-          long in_m = in_m_start;
-          for (; in_m + TW_ROWS <= in_m_stop; in_m += TW_ROWS) {
-            tw_vec load_0[TW_ROWS];
-            TW_EACH_ROW(load_0[way] = tile_0[in_m + way - in_m_start];)
-            tw_vec load_2[TW_ROWS];
-            TW_EACH_ROW(load_2[way] = tw_splat(tw_read(running_P_row_max + in_m + way));)
-            tw_vec load_3[TW_ROWS];
-            TW_EACH_ROW(load_3[way] = tw_splat(tw_read(running_P_row_sum + in_m + way));)
-            tw_vec result_part_0[TW_ROWS];
-            TW_EACH_ROW(result_part_0[way] = (load_0[way] - load_2[way]);)
-            tw_exp_rows(result_part_0);
-            tw_vec result[TW_ROWS];
-            TW_EACH_ROW(result[way] = (result_part_0[way] / load_3[way]);)
-            TW_EACH_ROW(tw_store(running_P_weights + (in_m + way) * 4 + in_l_part, result[way]);)
-          }
-          for (; in_m < in_m_stop; in_m++) {
-            const tw_vec load_0 = tile_0[in_m - in_m_start];
-            const tw_vec load_2 = tw_splat(tw_read(running_P_row_max + in_m));
-            const tw_vec load_3 = tw_splat(tw_read(running_P_row_sum + in_m));
-            const tw_vec result_part_0 = tw_exp((load_0 - load_2));
-            const tw_vec result = (result_part_0 / load_3);
-            tw_store(running_P_weights + in_m * 4 + in_l_part, result);
-          }
-        }
-        if (in_l_part < 4) {
-          const long lanes = 4 - in_l_part;
-          tw_vec tile_0[TW_LANES];
-          tw_load_transposed(tile_0, partial_P_row_max + at_b * 512 + at_m + in_m_start + in_l_part * 6144, 6144, in_m_stop - in_m_start, lanes);
-          long in_m = in_m_start;
-          for (; in_m + TW_ROWS <= in_m_stop; in_m += TW_ROWS) {
-            tw_vec load_0[TW_ROWS];
-            TW_EACH_ROW(load_0[way] = tile_0[in_m + way - in_m_start];)
-            tw_vec load_2[TW_ROWS];
-            TW_EACH_ROW(load_2[way] = tw_splat(tw_read(running_P_row_max + in_m + way));)
-            tw_vec load_3[TW_ROWS];
-            TW_EACH_ROW(load_3[way] = tw_splat(tw_read(running_P_row_sum + in_m + way));)
-            tw_vec result_part_0[TW_ROWS];
-            TW_EACH_ROW(result_part_0[way] = (load_0[way] - load_2[way]);)
-            tw_exp_rows(result_part_0);
-            tw_vec result[TW_ROWS];
-            TW_EACH_ROW(result[way] = (result_part_0[way] / load_3[way]);)
-            TW_EACH_ROW(tw_store_part(running_P_weights + (in_m + way) * 4 + in_l_part, result[way], lanes);)
-          }
-          for (; in_m < in_m_stop; in_m++) {
-            const tw_vec load_0 = tile_0[in_m - in_m_start];
-            const tw_vec load_2 = tw_splat(tw_read(running_P_row_max + in_m));
-            const tw_vec load_3 = tw_splat(tw_read(running_P_row_sum + in_m));
-            const tw_vec result_part_0 = tw_exp((load_0 - load_2));
-            const tw_vec result = (result_part_0 / load_3);
-            tw_store_part(running_P_weights + in_m * 4 + in_l_part, result, lanes);
-          }
-        }
-      }
-    }
+    map_1e070411(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, running_P_weights);
     /* out_merge: merge */
-    for (long in_m = 0; in_m < 8; in_m++) {
-      {
-        long in_n = 0;
-        for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
-          tw_vec state_sum_lanes = tw_splat(0.0f);
-          for (long in_l_part = 0; in_l_part < 4; in_l_part++) {
-            const tw_vec load_0 = tw_load(partial_E + at_b * 32768 + at_m * 64 + in_m * 64 + in_n + in_l_part * 393216);
-            const tw_vec load_1 = tw_splat(tw_read(running_P_weights + in_m * 4 + in_l_part));
-            const tw_vec factor_0 = load_0;
-            const tw_vec factor_1 = load_1;
-            state_sum_lanes = tw_multiply_add(factor_0, factor_1, state_sum_lanes);
-          }
-          const tw_vec state_sum = state_sum_lanes;
-          const tw_vec result = state_sum;
-          tw_store(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, result);
-        }
-        if (in_n < 64) {
-          const long lanes = 64 - in_n;
-          tw_vec state_sum_lanes = tw_splat(0.0f);
-          for (long in_l_part = 0; in_l_part < 4; in_l_part++) {
-            const tw_vec load_0 = tw_load_part(partial_E + at_b * 32768 + at_m * 64 + in_m * 64 + in_n + in_l_part * 393216, lanes);
-            const tw_vec load_1 = tw_splat(tw_read(running_P_weights + in_m * 4 + in_l_part));
-            const tw_vec factor_0 = load_0;
-            const tw_vec factor_1 = load_1;
-            state_sum_lanes = tw_multiply_add(factor_0, factor_1, state_sum_lanes);
-          }
-          const tw_vec state_sum = state_sum_lanes;
-          const tw_vec result = state_sum;
-          tw_store_part(E + at_b * stride_E_0 + at_m * stride_E_1 + in_m * stride_E_1 + in_n, result, lanes);
-        }
-      }
-    }
+    rows_159b0823(partial_E + at_b * 32768 + at_m * 64, running_P_weights, E + at_b * stride_E_0 + at_m * stride_E_1, 64, 64, 393216, stride_E_1);
   }
 }
 

@@ -1,3 +1,147 @@
+static void rows_19fc792c(float *const tensor_0, float *const tensor_1, float *const tensor_2, float *const tensor_3, const long size_d1, const long size_d2, const long stride_0) {
+  {
+    long in_d1 = 0;
+    for (; in_d1 + TW_ROWS <= size_d1; in_d1 += TW_ROWS) {
+      {
+        tw_vec state_row_max_lanes[TW_ROWS];
+        TW_EACH_ROW(state_row_max_lanes[way] = tw_splat(-3.4028234663852886e+38f);)
+        {
+          long in_d2 = 0;
+          for (; in_d2 + TW_LANES <= size_d2; in_d2 += TW_LANES) {
+            tw_vec load_0[TW_ROWS];
+            TW_EACH_ROW(load_0[way] = tw_load(tensor_0 + (in_d1 + way) * stride_0 + in_d2);)
+            tw_vec point[TW_ROWS];
+            TW_EACH_ROW(point[way] = load_0[way];)
+            tw_vec contribution[TW_ROWS];
+            TW_EACH_ROW(contribution[way] = point[way];)
+            TW_EACH_ROW(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], contribution[way]);)
+          }
+          if (in_d2 < size_d2) {
+            const long lanes = size_d2 - in_d2;
+            tw_vec load_0[TW_ROWS];
+            TW_EACH_ROW(load_0[way] = tw_load_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, lanes);)
+            tw_vec point[TW_ROWS];
+            TW_EACH_ROW(point[way] = load_0[way];)
+            tw_vec contribution[TW_ROWS];
+            TW_EACH_ROW(contribution[way] = point[way];)
+            TW_EACH_ROW(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], tw_first(contribution[way], tw_splat(-3.4028234663852886e+38f), lanes));)
+          }
+        }
+        tw_reduce_larger_rows(state_row_max_lanes);
+        tw_vec gained_row_max[TW_ROWS];
+        TW_EACH_ROW(gained_row_max[way] = state_row_max_lanes[way];)
+        tw_vec previous_row_max[TW_ROWS];
+        TW_EACH_ROW(previous_row_max[way] = tw_splat(tw_read(tensor_1 + in_d1 + way));)
+        tw_vec state_row_max[TW_ROWS];
+        TW_EACH_ROW(state_row_max[way] = tw_larger(previous_row_max[way], gained_row_max[way]);)
+        TW_EACH_ROW(tw_store_part(tensor_1 + in_d1 + way, state_row_max[way], 1);)
+        tw_vec state_row_sum_lanes[TW_ROWS];
+        TW_EACH_ROW(state_row_sum_lanes[way] = tw_splat(0.0f);)
+        {
+          long in_d2 = 0;
+          for (; in_d2 + TW_LANES <= size_d2; in_d2 += TW_LANES) {
+            TW_EACH_ROW(tw_prefetch(tensor_0 + (in_d1 + way) * stride_0 + in_d2 + TW_ROWS * stride_0);)
+            tw_vec load_0[TW_ROWS];
+            TW_EACH_ROW(load_0[way] = tw_load(tensor_0 + (in_d1 + way) * stride_0 + in_d2);)
+            tw_vec point[TW_ROWS];
+            TW_EACH_ROW(point[way] = load_0[way];)
+            tw_vec contribution[TW_ROWS];
+            TW_EACH_ROW(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
+            tw_exp2_down_rows(contribution);
+            TW_EACH_ROW(tw_store(tensor_0 + (in_d1 + way) * stride_0 + in_d2, contribution[way]);)
+            TW_EACH_ROW(state_row_sum_lanes[way] = state_row_sum_lanes[way] + contribution[way];)
+          }
+          if (in_d2 < size_d2) {
+            const long lanes = size_d2 - in_d2;
+            TW_EACH_ROW(tw_prefetch(tensor_0 + (in_d1 + way) * stride_0 + in_d2 + TW_ROWS * stride_0);)
+            tw_vec load_0[TW_ROWS];
+            TW_EACH_ROW(load_0[way] = tw_load_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, lanes);)
+            tw_vec point[TW_ROWS];
+            TW_EACH_ROW(point[way] = load_0[way];)
+            tw_vec contribution[TW_ROWS];
+            TW_EACH_ROW(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
+            tw_exp2_down_rows(contribution);
+            TW_EACH_ROW(tw_store_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, contribution[way], lanes);)
+            TW_EACH_ROW(state_row_sum_lanes[way] = state_row_sum_lanes[way] + tw_first(contribution[way], tw_splat(0.0f), lanes);)
+          }
+        }
+        tw_reduce_add_rows(state_row_sum_lanes);
+        tw_vec gained_row_sum[TW_ROWS];
+        TW_EACH_ROW(gained_row_sum[way] = state_row_sum_lanes[way];)
+        tw_vec previous_row_sum[TW_ROWS];
+        TW_EACH_ROW(previous_row_sum[way] = tw_splat(tw_read(tensor_2 + in_d1 + way));)
+        tw_vec factor_row_sum[TW_ROWS];
+        TW_EACH_ROW(factor_row_sum[way] = (previous_row_max[way] - state_row_max[way]);)
+        tw_exp_rows(factor_row_sum);
+        tw_vec state_row_sum[TW_ROWS];
+        TW_EACH_ROW(state_row_sum[way] = (previous_row_sum[way] * factor_row_sum[way]) + gained_row_sum[way];)
+        TW_EACH_ROW(tw_store_part(tensor_2 + in_d1 + way, state_row_sum[way], 1);)
+        TW_EACH_ROW(tw_store_part(tensor_3 + in_d1 + way, factor_row_sum[way], 1);)
+      }
+    }
+  }
+}
+
+static void map_51602d62(float *const tensor_0, const float *const tensor_1, const long size_d1, const long size_d2, const long stride_0) {
+  {
+    long in_d1 = 0;
+    for (; in_d1 + TW_ROWS <= size_d1; in_d1 += TW_ROWS) {
+      {
+        long in_d2 = 0;
+        for (; in_d2 + TW_LANES <= size_d2; in_d2 += TW_LANES) {
+          tw_vec load_0[TW_ROWS];
+          TW_EACH_ROW(load_0[way] = tw_load(tensor_0 + (in_d1 + way) * stride_0 + in_d2);)
+          tw_vec load_1[TW_ROWS];
+          TW_EACH_ROW(load_1[way] = tw_splat(tw_read(tensor_1 + in_d1 + way));)
+          tw_vec result[TW_ROWS];
+          TW_EACH_ROW(result[way] = (load_0[way] * load_1[way]);)
+          TW_EACH_ROW(tw_store(tensor_0 + (in_d1 + way) * stride_0 + in_d2, result[way]);)
+        }
+        if (in_d2 < size_d2) {
+          const long lanes = size_d2 - in_d2;
+          tw_vec load_0[TW_ROWS];
+          TW_EACH_ROW(load_0[way] = tw_load_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, lanes);)
+          tw_vec load_1[TW_ROWS];
+          TW_EACH_ROW(load_1[way] = tw_splat(tw_read(tensor_1 + in_d1 + way));)
+          tw_vec result[TW_ROWS];
+          TW_EACH_ROW(result[way] = (load_0[way] * load_1[way]);)
+          TW_EACH_ROW(tw_store_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, result[way], lanes);)
+        }
+      }
+    }
+  }
+}
+
+static void map_3b37f9ad(float *const tensor_0, const float *const tensor_1, const long size_d1, const long size_d2, const long stride_0) {
+  {
+    long in_d1 = 0;
+    for (; in_d1 + TW_ROWS <= size_d1; in_d1 += TW_ROWS) {
+      {
+        long in_d2 = 0;
+        for (; in_d2 + TW_LANES <= size_d2; in_d2 += TW_LANES) {
+          tw_vec load_0[TW_ROWS];
+          TW_EACH_ROW(load_0[way] = tw_load(tensor_0 + (in_d1 + way) * stride_0 + in_d2);)
+          tw_vec load_1[TW_ROWS];
+          TW_EACH_ROW(load_1[way] = tw_splat(tw_read(tensor_1 + in_d1 + way));)
+          tw_vec result[TW_ROWS];
+          TW_EACH_ROW(result[way] = (load_0[way] / load_1[way]);)
+          TW_EACH_ROW(tw_store(tensor_0 + (in_d1 + way) * stride_0 + in_d2, result[way]);)
+        }
+        if (in_d2 < size_d2) {
+          const long lanes = size_d2 - in_d2;
+          tw_vec load_0[TW_ROWS];
+          TW_EACH_ROW(load_0[way] = tw_load_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, lanes);)
+          tw_vec load_1[TW_ROWS];
+          TW_EACH_ROW(load_1[way] = tw_splat(tw_read(tensor_1 + in_d1 + way));)
+          tw_vec result[TW_ROWS];
+          TW_EACH_ROW(result[way] = (load_0[way] / load_1[way]);)
+          TW_EACH_ROW(tw_store_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, result[way], lanes);)
+        }
+      }
+    }
+  }
+}
+
 /*
  * chain, planned for x86-64-v4
  *
@@ -69,147 +213,15 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
         }
       }
       /* weights: softmax */
-      {
-        long in_m = 0;
-        for (; in_m + TW_ROWS <= size_m; in_m += TW_ROWS) {
-          {
-            tw_vec state_row_max_lanes[TW_ROWS];
-            TW_EACH_ROW(state_row_max_lanes[way] = tw_splat(-3.4028234663852886e+38f);)
-            {
-              long in_l = 0;
-              for (; in_l + TW_LANES <= 128; in_l += TW_LANES) {
-                tw_vec load_0[TW_ROWS];
-                TW_EACH_ROW(load_0[way] = tw_load(C + (in_m + way) * 144 + in_l);)
-                tw_vec point[TW_ROWS];
-                TW_EACH_ROW(point[way] = load_0[way];)
-                tw_vec contribution[TW_ROWS];
-                TW_EACH_ROW(contribution[way] = point[way];)
-                TW_EACH_ROW(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], contribution[way]);)
-              }
-              if (in_l < 128) {
-                const long lanes = 128 - in_l;
-                tw_vec load_0[TW_ROWS];
-                TW_EACH_ROW(load_0[way] = tw_load_part(C + (in_m + way) * 144 + in_l, lanes);)
-                tw_vec point[TW_ROWS];
-                TW_EACH_ROW(point[way] = load_0[way];)
-                tw_vec contribution[TW_ROWS];
-                TW_EACH_ROW(contribution[way] = point[way];)
-                TW_EACH_ROW(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], tw_first(contribution[way], tw_splat(-3.4028234663852886e+38f), lanes));)
-              }
-            }
-            tw_reduce_larger_rows(state_row_max_lanes);
-            tw_vec gained_row_max[TW_ROWS];
-            TW_EACH_ROW(gained_row_max[way] = state_row_max_lanes[way];)
-            tw_vec previous_row_max[TW_ROWS];
-            TW_EACH_ROW(previous_row_max[way] = tw_splat(tw_read(running_P_row_max + in_m + way));)
-            tw_vec state_row_max[TW_ROWS];
-            TW_EACH_ROW(state_row_max[way] = tw_larger(previous_row_max[way], gained_row_max[way]);)
-            TW_EACH_ROW(tw_store_part(running_P_row_max + in_m + way, state_row_max[way], 1);)
-            tw_vec state_row_sum_lanes[TW_ROWS];
-            TW_EACH_ROW(state_row_sum_lanes[way] = tw_splat(0.0f);)
-            {
-              long in_l = 0;
-              for (; in_l + TW_LANES <= 128; in_l += TW_LANES) {
-                TW_EACH_ROW(tw_prefetch(C + (in_m + way) * 144 + in_l + TW_ROWS * 144);)
-                tw_vec load_0[TW_ROWS];
-                TW_EACH_ROW(load_0[way] = tw_load(C + (in_m + way) * 144 + in_l);)
-                tw_vec point[TW_ROWS];
-                TW_EACH_ROW(point[way] = load_0[way];)
-                tw_vec contribution[TW_ROWS];
-                TW_EACH_ROW(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
-                tw_exp2_down_rows(contribution);
-                TW_EACH_ROW(tw_store(C + (in_m + way) * 144 + in_l, contribution[way]);)
-                TW_EACH_ROW(state_row_sum_lanes[way] = state_row_sum_lanes[way] + contribution[way];)
-              }
-              if (in_l < 128) {
-                const long lanes = 128 - in_l;
-                TW_EACH_ROW(tw_prefetch(C + (in_m + way) * 144 + in_l + TW_ROWS * 144);)
-                tw_vec load_0[TW_ROWS];
-                TW_EACH_ROW(load_0[way] = tw_load_part(C + (in_m + way) * 144 + in_l, lanes);)
-                tw_vec point[TW_ROWS];
-                TW_EACH_ROW(point[way] = load_0[way];)
-                tw_vec contribution[TW_ROWS];
-                TW_EACH_ROW(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
-                tw_exp2_down_rows(contribution);
-                TW_EACH_ROW(tw_store_part(C + (in_m + way) * 144 + in_l, contribution[way], lanes);)
-                TW_EACH_ROW(state_row_sum_lanes[way] = state_row_sum_lanes[way] + tw_first(contribution[way], tw_splat(0.0f), lanes);)
-              }
-            }
-            tw_reduce_add_rows(state_row_sum_lanes);
-            tw_vec gained_row_sum[TW_ROWS];
-            TW_EACH_ROW(gained_row_sum[way] = state_row_sum_lanes[way];)
-            tw_vec previous_row_sum[TW_ROWS];
-            TW_EACH_ROW(previous_row_sum[way] = tw_splat(tw_read(running_P_row_sum + in_m + way));)
-            tw_vec factor_row_sum[TW_ROWS];
-            TW_EACH_ROW(factor_row_sum[way] = (previous_row_max[way] - state_row_max[way]);)
-            tw_exp_rows(factor_row_sum);
-            tw_vec state_row_sum[TW_ROWS];
-            TW_EACH_ROW(state_row_sum[way] = (previous_row_sum[way] * factor_row_sum[way]) + gained_row_sum[way];)
-            TW_EACH_ROW(tw_store_part(running_P_row_sum + in_m + way, state_row_sum[way], 1);)
-            TW_EACH_ROW(tw_store_part(running_P_factor + in_m + way, factor_row_sum[way], 1);)
-          }
-        }
-      }
+      rows_19fc792c(C, running_P_row_max, running_P_row_sum, running_P_factor, size_m, 128, 144);
       if (at_l != 0) {
         /* out_multiply: correct */
-        {
-          long in_m = 0;
-          for (; in_m + TW_ROWS <= size_m; in_m += TW_ROWS) {
-            {
-              long in_n = 0;
-              for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
-                tw_vec load_0[TW_ROWS];
-                TW_EACH_ROW(load_0[way] = tw_load(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n);)
-                tw_vec load_1[TW_ROWS];
-                TW_EACH_ROW(load_1[way] = tw_splat(tw_read(running_P_factor + in_m + way));)
-                tw_vec result[TW_ROWS];
-                TW_EACH_ROW(result[way] = (load_0[way] * load_1[way]);)
-                TW_EACH_ROW(tw_store(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n, result[way]);)
-              }
-              if (in_n < 64) {
-                const long lanes = 64 - in_n;
-                tw_vec load_0[TW_ROWS];
-                TW_EACH_ROW(load_0[way] = tw_load_part(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n, lanes);)
-                tw_vec load_1[TW_ROWS];
-                TW_EACH_ROW(load_1[way] = tw_splat(tw_read(running_P_factor + in_m + way));)
-                tw_vec result[TW_ROWS];
-                TW_EACH_ROW(result[way] = (load_0[way] * load_1[way]);)
-                TW_EACH_ROW(tw_store_part(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n, result[way], lanes);)
-              }
-            }
-          }
-        }
+        map_51602d62(E + at_b * stride_E_0 + at_m * stride_E_1, running_P_factor, size_m, 64, stride_E_1);
       }
       matmul_avx512_f32_6x64_tiles_8_24x64_n64_k128_ar144_ac1_bp64(size_m, C, D + at_b * stride_D_0 + at_l * stride_D_1, stride_D_1, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, at_l != 0);
       if ((at_l + 128) == 512) {
         /* out_divide: correct */
-        {
-          long in_m = 0;
-          for (; in_m + TW_ROWS <= size_m; in_m += TW_ROWS) {
-            {
-              long in_n = 0;
-              for (; in_n + TW_LANES <= 64; in_n += TW_LANES) {
-                tw_vec load_0[TW_ROWS];
-                TW_EACH_ROW(load_0[way] = tw_load(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n);)
-                tw_vec load_1[TW_ROWS];
-                TW_EACH_ROW(load_1[way] = tw_splat(tw_read(running_P_row_sum + in_m + way));)
-                tw_vec result[TW_ROWS];
-                TW_EACH_ROW(result[way] = (load_0[way] / load_1[way]);)
-                TW_EACH_ROW(tw_store(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n, result[way]);)
-              }
-              if (in_n < 64) {
-                const long lanes = 64 - in_n;
-                tw_vec load_0[TW_ROWS];
-                TW_EACH_ROW(load_0[way] = tw_load_part(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n, lanes);)
-                tw_vec load_1[TW_ROWS];
-                TW_EACH_ROW(load_1[way] = tw_splat(tw_read(running_P_row_sum + in_m + way));)
-                tw_vec result[TW_ROWS];
-                TW_EACH_ROW(result[way] = (load_0[way] / load_1[way]);)
-                TW_EACH_ROW(tw_store_part(E + at_b * stride_E_0 + at_m * stride_E_1 + (in_m + way) * stride_E_1 + in_n, result[way], lanes);)
-              }
-            }
-          }
-        }
+        map_3b37f9ad(E + at_b * stride_E_0 + at_m * stride_E_1, running_P_row_sum, size_m, 64, stride_E_1);
       }
     }
   }

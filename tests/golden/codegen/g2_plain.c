@@ -1,3 +1,7 @@
+static void pack_d0937ecb(const float *const tensor_0, float *const tensor_1, const long stride_0, const long stride_1, const long depth, const long columns, const long stride_2) {
+  tw_pack_panels(tensor_1, stride_2, 64, tensor_0, stride_0, stride_1, depth, columns);
+}
+
 /*
  * chain, planned for x86-64-v4
  *
@@ -39,8 +43,8 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
     const long at_b = block / 22;
     if ((block / 22) != last_b) {
       last_b = block / 22;
-      tw_pack_panels(packed_B, 4096, 64, B + at_b * stride_B_0, stride_B_1, stride_B_2, 64, 512);
-      tw_pack_panels(packed_D, 32768, 64, D + at_b * stride_D_0, stride_D_1, stride_D_2, 512, 64);
+      pack_d0937ecb(B + at_b * stride_B_0, packed_B, stride_B_1, stride_B_2, 64, 512, 4096);
+      pack_d0937ecb(D + at_b * stride_D_0, packed_D, stride_D_1, stride_D_2, 512, 64, 32768);
     }
     const long at_m = (block % 22) * 24;
     const long size_m = tw_min(24, 512 - at_m);

@@ -1,3 +1,78 @@
+static void pack_d0937ecb(const float *const tensor_0, float *const tensor_1, const long stride_0, const long stride_1, const long depth, const long columns, const long stride_2) {
+  tw_pack_panels(tensor_1, stride_2, 64, tensor_0, stride_0, stride_1, depth, columns);
+}
+
+static void rows_5ba465e7(float *const tensor_0, float *const tensor_1, const long size_d1, const long size_d2, const long stride_0) {
+  {
+    long in_d1 = 0;
+    for (; in_d1 + TW_ROWS <= size_d1; in_d1 += TW_ROWS) {
+      tw_vec state_row_max_lanes[TW_ROWS];
+      TW_EACH_ROW(state_row_max_lanes[way] = tw_splat(-3.4028234663852886e+38f);)
+      {
+        long in_d2 = 0;
+        for (; in_d2 + TW_LANES <= size_d2; in_d2 += TW_LANES) {
+          tw_vec load_0[TW_ROWS];
+          TW_EACH_ROW(load_0[way] = tw_load(tensor_0 + (in_d1 + way) * stride_0 + in_d2);)
+          tw_vec point[TW_ROWS];
+          TW_EACH_ROW(point[way] = load_0[way];)
+          tw_vec contribution[TW_ROWS];
+          TW_EACH_ROW(contribution[way] = point[way];)
+          TW_EACH_ROW(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], contribution[way]);)
+        }
+        if (in_d2 < size_d2) {
+          const long lanes = size_d2 - in_d2;
+          tw_vec load_0[TW_ROWS];
+          TW_EACH_ROW(load_0[way] = tw_load_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, lanes);)
+          tw_vec point[TW_ROWS];
+          TW_EACH_ROW(point[way] = load_0[way];)
+          tw_vec contribution[TW_ROWS];
+          TW_EACH_ROW(contribution[way] = point[way];)
+          TW_EACH_ROW(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], tw_first(contribution[way], tw_splat(-3.4028234663852886e+38f), lanes));)
+        }
+      }
+      tw_reduce_larger_rows(state_row_max_lanes);
+      tw_vec state_row_max[TW_ROWS];
+      TW_EACH_ROW(state_row_max[way] = state_row_max_lanes[way];)
+      tw_vec state_row_sum_lanes[TW_ROWS];
+      TW_EACH_ROW(state_row_sum_lanes[way] = tw_splat(0.0f);)
+      {
+        long in_d2 = 0;
+        for (; in_d2 + TW_LANES <= size_d2; in_d2 += TW_LANES) {
+          TW_EACH_ROW(tw_prefetch(tensor_0 + (in_d1 + way) * stride_0 + in_d2 + TW_ROWS * stride_0);)
+          tw_vec load_0[TW_ROWS];
+          TW_EACH_ROW(load_0[way] = tw_load(tensor_0 + (in_d1 + way) * stride_0 + in_d2);)
+          tw_vec point[TW_ROWS];
+          TW_EACH_ROW(point[way] = load_0[way];)
+          tw_vec contribution[TW_ROWS];
+          TW_EACH_ROW(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
+          tw_exp2_down_rows(contribution);
+          TW_EACH_ROW(tw_store(tensor_0 + (in_d1 + way) * stride_0 + in_d2, contribution[way]);)
+          TW_EACH_ROW(state_row_sum_lanes[way] = state_row_sum_lanes[way] + contribution[way];)
+        }
+        if (in_d2 < size_d2) {
+          const long lanes = size_d2 - in_d2;
+          TW_EACH_ROW(tw_prefetch(tensor_0 + (in_d1 + way) * stride_0 + in_d2 + TW_ROWS * stride_0);)
+          tw_vec load_0[TW_ROWS];
+          TW_EACH_ROW(load_0[way] = tw_load_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, lanes);)
+          tw_vec point[TW_ROWS];
+          TW_EACH_ROW(point[way] = load_0[way];)
+          tw_vec contribution[TW_ROWS];
+          TW_EACH_ROW(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
+          tw_exp2_down_rows(contribution);
+          TW_EACH_ROW(tw_store_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, contribution[way], lanes);)
+          TW_EACH_ROW(state_row_sum_lanes[way] = state_row_sum_lanes[way] + tw_first(contribution[way], tw_splat(0.0f), lanes);)
+        }
+      }
+      tw_reduce_add_rows(state_row_sum_lanes);
+      tw_vec state_row_sum[TW_ROWS];
+      TW_EACH_ROW(state_row_sum[way] = state_row_sum_lanes[way];)
+      tw_vec state_row_sum_inverse[TW_ROWS];
+      TW_EACH_ROW(state_row_sum_inverse[way] = (tw_splat(1.0f) / state_row_sum[way]);)
+      TW_EACH_ROW(tw_store_part(tensor_1 + in_d1 + way, state_row_sum_inverse[way], 1);)
+    }
+  }
+}
+
 /*
  * chain, planned for x86-64-v4
  *
@@ -42,81 +117,14 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
     const long at_b = block / 22;
     if ((block / 22) != last_b) {
       last_b = block / 22;
-      tw_pack_panels(packed_B, 4096, 64, B + at_b * stride_B_0, stride_B_1, stride_B_2, 64, 512);
-      tw_pack_panels(packed_D, 32768, 64, D + at_b * stride_D_0, stride_D_1, stride_D_2, 512, 64);
+      pack_d0937ecb(B + at_b * stride_B_0, packed_B, stride_B_1, stride_B_2, 64, 512, 4096);
+      pack_d0937ecb(D + at_b * stride_D_0, packed_D, stride_D_1, stride_D_2, 512, 64, 32768);
     }
     const long at_m = (block % 22) * 24;
     const long size_m = tw_min(24, 512 - at_m);
     matmul_avx512_f32_6x64_tiles_8_24x512_n512_k64_bp4096_br64_cr528_a0(size_m, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, packed_B, C);
     /* weights: softmax */
-    {
-      long in_m = 0;
-      for (; in_m + TW_ROWS <= size_m; in_m += TW_ROWS) {
-        tw_vec state_row_max_lanes[TW_ROWS];
-        TW_EACH_ROW(state_row_max_lanes[way] = tw_splat(-3.4028234663852886e+38f);)
-        {
-          long in_l = 0;
-          for (; in_l + TW_LANES <= 512; in_l += TW_LANES) {
-            tw_vec load_0[TW_ROWS];
-            TW_EACH_ROW(load_0[way] = tw_load(C + (in_m + way) * 528 + in_l);)
-            tw_vec point[TW_ROWS];
-            TW_EACH_ROW(point[way] = load_0[way];)
-            tw_vec contribution[TW_ROWS];
-            TW_EACH_ROW(contribution[way] = point[way];)
-            TW_EACH_ROW(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], contribution[way]);)
-          }
-          if (in_l < 512) {
-            const long lanes = 512 - in_l;
-            tw_vec load_0[TW_ROWS];
-            TW_EACH_ROW(load_0[way] = tw_load_part(C + (in_m + way) * 528 + in_l, lanes);)
-            tw_vec point[TW_ROWS];
-            TW_EACH_ROW(point[way] = load_0[way];)
-            tw_vec contribution[TW_ROWS];
-            TW_EACH_ROW(contribution[way] = point[way];)
-            TW_EACH_ROW(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], tw_first(contribution[way], tw_splat(-3.4028234663852886e+38f), lanes));)
-          }
-        }
-        tw_reduce_larger_rows(state_row_max_lanes);
-        tw_vec state_row_max[TW_ROWS];
-        TW_EACH_ROW(state_row_max[way] = state_row_max_lanes[way];)
-        tw_vec state_row_sum_lanes[TW_ROWS];
-        TW_EACH_ROW(state_row_sum_lanes[way] = tw_splat(0.0f);)
-        {
-          long in_l = 0;
-          for (; in_l + TW_LANES <= 512; in_l += TW_LANES) {
-            TW_EACH_ROW(tw_prefetch(C + (in_m + way) * 528 + in_l + TW_ROWS * 528);)
-            tw_vec load_0[TW_ROWS];
-            TW_EACH_ROW(load_0[way] = tw_load(C + (in_m + way) * 528 + in_l);)
-            tw_vec point[TW_ROWS];
-            TW_EACH_ROW(point[way] = load_0[way];)
-            tw_vec contribution[TW_ROWS];
-            TW_EACH_ROW(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
-            tw_exp2_down_rows(contribution);
-            TW_EACH_ROW(tw_store(C + (in_m + way) * 528 + in_l, contribution[way]);)
-            TW_EACH_ROW(state_row_sum_lanes[way] = state_row_sum_lanes[way] + contribution[way];)
-          }
-          if (in_l < 512) {
-            const long lanes = 512 - in_l;
-            TW_EACH_ROW(tw_prefetch(C + (in_m + way) * 528 + in_l + TW_ROWS * 528);)
-            tw_vec load_0[TW_ROWS];
-            TW_EACH_ROW(load_0[way] = tw_load_part(C + (in_m + way) * 528 + in_l, lanes);)
-            tw_vec point[TW_ROWS];
-            TW_EACH_ROW(point[way] = load_0[way];)
-            tw_vec contribution[TW_ROWS];
-            TW_EACH_ROW(contribution[way] = ((point[way] - state_row_max[way]) * tw_splat(1.4426950216293335f));)
-            tw_exp2_down_rows(contribution);
-            TW_EACH_ROW(tw_store_part(C + (in_m + way) * 528 + in_l, contribution[way], lanes);)
-            TW_EACH_ROW(state_row_sum_lanes[way] = state_row_sum_lanes[way] + tw_first(contribution[way], tw_splat(0.0f), lanes);)
-          }
-        }
-        tw_reduce_add_rows(state_row_sum_lanes);
-        tw_vec state_row_sum[TW_ROWS];
-        TW_EACH_ROW(state_row_sum[way] = state_row_sum_lanes[way];)
-        tw_vec state_row_sum_inverse[TW_ROWS];
-        TW_EACH_ROW(state_row_sum_inverse[way] = (tw_splat(1.0f) / state_row_sum[way]);)
-        TW_EACH_ROW(tw_store_part(running_P_inverse + in_m + way, state_row_sum_inverse[way], 1);)
-      }
-    }
+    rows_5ba465e7(C, running_P_inverse, size_m, 512, 528);
     matmul_avx512_f32_6x64_multiply_e73b57_tiles_8_24x64_n64_k512_ar528_ac1_bp32768_br64_a0_er1(size_m, C, packed_D, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, running_P_inverse);
   }
 }

@@ -7,7 +7,7 @@ library.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewright.codegen.emit_c.c_file import File
@@ -48,7 +48,7 @@ def emit_files(file: File) -> Emitted:
     parts = _divided(file, list(dict.fromkeys(chosen)))
     if len(parts) == 1:
         return _whole(file, routines, chosen)
-    files = [_file(file, part, [routine.text for routine in part]) for part in parts]
+    files = [_file(file, part, [*_nests(part), *(routine.text for routine in part)]) for part in parts]
     declared = [routine.declaration for part in parts for routine in part]
     main = [*declared, "", *_entry(file, routines, chosen), *preparation(file)]
     text, _ = _file(file, [], main, preparation_helpers(file))
@@ -86,7 +86,13 @@ def _routines(file: File) -> tuple[list[Routine], list[Routine]]:
 
 
 def _chains_and_entry(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -> list[str]:
-    return [*map(_static, dict.fromkeys(chosen)), *_entry(file, routines, chosen), *preparation(file)]
+    called = dict.fromkeys(chosen)
+    return [*_nests(called), *map(_static, called), *_entry(file, routines, chosen), *preparation(file)]
+
+
+def _nests(routines: Iterable[Routine]) -> list[str]:
+    """The functions of shared loops that routines call."""
+    return list({name: text for routine in routines for name, text in routine.nests.items()}.values())
 
 
 def _static(routine: Routine) -> str:
@@ -123,7 +129,7 @@ class _Part:
 
 def _divided(file: File, routines: Sequence[Routine]) -> list[list[Routine]]:
     """The routines by file, each in their order: as many files as the text fills, the largest routine first into the smallest."""
-    tiles = {routine: tiles_weights(file.kernels, routine.calls, links=file.links_kernels) for routine in routines}
+    tiles = {routine: _weights(file, routine) for routine in routines}
     whole = _Part([], {})
     for routine in routines:
         whole.add(routine, tiles[routine])
@@ -135,6 +141,12 @@ def _divided(file: File, routines: Sequence[Routine]) -> list[list[Routine]]:
         min(parts, key=lambda part: part.grown(routine, tiles[routine])).add(routine, tiles[routine])
     position = {routine: number for number, routine in enumerate(routines)}
     return [sorted(part.routines, key=position.__getitem__) for part in parts]
+
+
+def _weights(file: File, routine: Routine) -> dict[str, int]:
+    """What the functions cost a compiler that a routine calls, by name: shared loops, and loops that tile."""
+    nests = {name: len(text) for name, text in routine.nests.items()}
+    return {**tiles_weights(file.kernels, routine.calls, links=file.links_kernels), **nests}
 
 
 def _entry(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -> list[str]:

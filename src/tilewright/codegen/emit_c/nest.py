@@ -8,12 +8,11 @@ from tilewright.codegen import names
 from tilewright.codegen.emit_c import software_prefetch
 from tilewright.codegen.emit_c.c_file import Argument, File
 from tilewright.codegen.emit_c.c_text import comment, function, indent, words
+from tilewright.codegen.emit_c.operator_nests import nest_name, nest_text, vector_loops_helpers, vector_loops_lines
 from tilewright.codegen.emit_c.packing import copy_helper, copy_lines
 from tilewright.codegen.emit_c.routines import RUN_ARGUMENTS, Routine
-from tilewright.codegen.emit_c.scalar_loops import emit_scalar_loops, scalar_loop_helpers
 from tilewright.codegen.emit_c.tile_loops import tile_loop_helpers, tiles_call
 from tilewright.codegen.emit_c.value_functions import value_helpers
-from tilewright.codegen.emit_c.vectors.loops import emit_vector_loops, vector_loop_helpers
 from tilewright.codegen.expressions import (
     Value,
     add,
@@ -22,6 +21,7 @@ from tilewright.codegen.expressions import (
     maximum,
     minimum,
     multiply,
+    pointer,
     remainder,
     round_up,
     subtract,
@@ -37,6 +37,7 @@ from tilewright.codegen.loop_nest import (
     If,
     KernelCall,
     LoopNest,
+    NestCall,
     Node,
     ParallelAxis,
     VectorLoops,
@@ -75,9 +76,10 @@ def routine_of(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> R
         function(f"void {nest.name}_run({RUN_ARGUMENTS})", defined(size_arguments, file.bounds, run)),
     ]
     passed = tuple(pointer for _, pointer in used), tuple(value for _, value in sizes)
-    return Routine(
-        nest.name, "\n".join(text), *passed, kernel_calls(nest), nest_helpers(nest, file.dialect.lanes), nest.structure
-    )
+    shared = tuple(dict.fromkeys(node.nest for node in nest.nodes() if isinstance(node, NestCall)))
+    nests = {nest_name(called): nest_text(called) for called in shared}
+    helpers = nest_helpers(nest, file.dialect.lanes)
+    return Routine(nest.name, "\n".join(text), *passed, kernel_calls(nest), helpers, nest.structure, nests)
 
 
 def nest_helpers(nest: LoopNest, lanes: int) -> frozenset[Helper]:
@@ -100,7 +102,11 @@ def node_helpers(nodes: Iterable[Node], lanes: int) -> Iterator[Helper]:
             case KernelCall():
                 yield from tile_loop_helpers(node)
             case VectorLoops():
-                yield from scalar_loop_helpers(node) if node.scalar_element_type else vector_loop_helpers(node, lanes)
+                yield from vector_loops_helpers(node, lanes)
+            case NestCall():
+                yield from node_helpers((node.nest.loops,), lanes)
+                for value in (*node.numbers, *(offset for _, offset in node.places)):
+                    yield from value_helpers(value)
 
 
 def kernel_calls(nest: LoopNest) -> list[KernelCall]:
@@ -252,7 +258,14 @@ def _node(node: Node) -> list[str]:
         case KernelCall():
             return [tiles_call(node)]
         case VectorLoops():
-            return emit_scalar_loops(node) if node.scalar_element_type else emit_vector_loops(node)
+            return [*_remark(f"{node.operator.name}: {node.operator.kind}"), *vector_loops_lines(node)]
+        case NestCall(nest, note, places, numbers):
+            given = [*(pointer(buffer, offset) for buffer, offset in places), *map(to_c, numbers)]
+            return [*_remark(note), f"{nest_name(nest)}({', '.join(given)});"]
+
+
+def _remark(text: str) -> list[str]:
+    return [f"/* {text} */"] if text else []
 
 
 def _loop(loop: BlockLoop) -> list[str]:

@@ -6,7 +6,6 @@ from tilewright.codegen import names
 from tilewright.codegen.emit_c.typed_packing import panels_name, rows_name, typed_packing
 from tilewright.codegen.expressions import add, multiply, pointer, to_c
 from tilewright.codegen.loop_nest import Copy
-from tilewright.errors import InternalError
 from tilewright.kernels.helpers import Helper
 
 PACKING = Helper(
@@ -113,8 +112,6 @@ def _is_plain(copy: Copy) -> bool:
 
 def copy_lines(copy: Copy) -> list[str]:
     """The statements of a copy: loops over its outer axes around a call. Elements keep their type."""
-    if copy.source.dtype != copy.target.dtype:
-        raise InternalError(f"{copy.source.buffer} of {copy.source.dtype} is packed as {copy.target.dtype}")
     panels, rows = ("tw_pack_panels", "tw_pack_rows") if _is_plain(copy) else (panels_name(copy), rows_name(copy))
     moved = [
         (multiply(names.axis_offset(axis), copy.source.stride(axis)), multiply(names.axis_offset(axis), stride))

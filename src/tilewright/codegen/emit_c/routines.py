@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tilewright.codegen.loop_nest import KernelCall, Structure
 from tilewright.errors import InternalError
@@ -28,6 +28,8 @@ class Routine:
     """What the text calls."""
     structure: Structure | None = None
     """Equal for routines that are the same code but for names."""
+    nests: Mapping[str, str] = field(default_factory=dict)
+    """The text of every function of shared loops that is called, by name."""
 
     @property
     def declaration(self) -> str:

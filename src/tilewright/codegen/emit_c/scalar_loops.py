@@ -34,7 +34,7 @@ FLOATS = frozenset(("float32", "float64")) | HALVES
 
 def emit_scalar_loops(loops: VectorLoops) -> Lines:
     """The lines of an operator that scalar loops compute."""
-    return [f"/* {loops.operator.name}: {loops.operator.kind}, in {loops.scalar_element_type} */", *_Emitter(loops).text()]
+    return _Emitter(loops).text()
 
 
 def scalar_loop_helpers(loops: VectorLoops) -> list[Helper]:

@@ -28,8 +28,7 @@ from tilewright.kernels.helpers import Helper
 def emit_vector_loops(loops: VectorLoops) -> Lines:
     """The lines of a map or a row-wise reduction."""
     rows = transposed_axis(loops)
-    text = _Emitter(loops).text() if rows is None else emit_transposed_map(loops, rows)
-    return [f"/* {loops.operator.name}: {loops.operator.kind} */", *text]
+    return _Emitter(loops).text() if rows is None else emit_transposed_map(loops, rows)
 
 
 def vector_loop_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
