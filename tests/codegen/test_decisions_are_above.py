@@ -25,6 +25,7 @@ LEFT = {
     "MOST_INLINED",
     "MOST_PIECES",
     "DIGITS",
+    "MOST_KEPT",
     "MOST_REMEMBERED",
     "NAME_DIGITS",
     # granularity that plans and text have in common: of masked keys, of rows that vector dialects take together, and the stride
