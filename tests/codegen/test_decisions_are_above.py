@@ -25,9 +25,10 @@ LEFT = {
     "MOST_INLINED",
     "MOST_PIECES",
     "DIGITS",
-    "MOST_KEPT",
     "MOST_REMEMBERED",
     "NAME_DIGITS",
+    # positions of lookups on the stack
+    "MOST_KEPT",
     # granularity that plans and text have in common: of masked keys, of rows that vector dialects take together, and the stride
     # of which they load whole vectors
     "LANES",
