@@ -98,3 +98,14 @@ def test_what_needs_a_value_is_specialised_and_tells_once_why(caplog: pytest.Log
     told = [record.message for record in caplog.records if "extents are" in record.message]
     assert len(told) == 1
     assert "specialised: each of their values is compiled on its own: a Python integer of s0" in told[0]
+
+
+@pytest.mark.parametrize("rows", [1, 5, 40])
+def test_lanes_may_lie_apart_by_rows_that_are_padded(rows: int) -> None:
+    """Positions between two chains have rows of a run-time extent and padding: vectors run across the rows."""
+    x = np.random.default_rng(11).standard_normal((1, rows, 1, 12)).astype(np.float32)
+
+    def function(x: Array) -> Array:
+        return tw.permute_dims(tw.max(x, axis=(0, 2, 3), keepdims=True), (1, 2, 3, 0))
+
+    np.testing.assert_array_equal(tw.jit(function, dynamic=True)(x)[:, 0, 0, 0], x.max(axis=(0, 2, 3)))

@@ -196,7 +196,7 @@ def lane_place(
     """Where the element of the lane `lane` lies; `position` counts that lane in, `pointer` does not."""
 
     def of_lane(view: View) -> str:
-        return f"{pointer(view)} + lane * {to_c(view.stride(vector))}"
+        return f"{pointer(view)} + {to_c(multiply('lane', view.stride(vector)))}"
 
     return place_of(operand, position, position_texts(operand, reads, of_lane, position))
 
