@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -12,10 +11,10 @@ import pytest
 
 import tilewright as tw
 from tests.support.chains import artifact_of, attention_plan, random_inputs
-from tilewright import compiler
 from tilewright.codegen import program
 from tilewright.codegen.artifact import Artifact
 from tilewright.graph.types import Graph, SymbolicExtent
+from tilewright.kernels import registered
 from tilewright.plan.decisions import inlined_kernels
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime.executable import load
@@ -29,21 +28,6 @@ SIZES = {"b": 2, "m": 45, "n": 37, "k": 19, "l": 71}
 RNG = np.random.default_rng(31)
 
 
-@pytest.fixture
-def in_the_file(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Artifact]], Artifact]:
-    """Generates code without anything linked, whatever the plan says."""
-    c_file = program.c_file
-
-    def generated(generate: Callable[[], Artifact]) -> Artifact:
-        with monkeypatch.context() as patch:
-            patch.setattr(program, "c_file", lambda *given: replace(c_file(*given), links_kernels=False))
-            artifact = generate()
-        assert not artifact.kernels
-        return artifact
-
-    return generated
-
-
 def outputs(artifact: Artifact, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
     executable = load(artifact, threads=1)
     given = [inputs[slot.name] for slot in artifact.signature.inputs]
@@ -55,26 +39,28 @@ def outputs(artifact: Artifact, inputs: dict[str, np.ndarray]) -> list[np.ndarra
 @pytest.mark.parametrize("is_known", [True, False], ids=["known", "run-time"])
 @pytest.mark.parametrize("middle", ["", "softmax", "relu"])
 @pytest.mark.parametrize("target", TARGETS)
-def test_the_same_bits(target: str, middle: str, is_known: bool, in_the_file: Callable[..., Artifact]) -> None:
+def test_the_same_bits(target: str, middle: str, is_known: bool) -> None:
     """Shapes that are known to the last tile, and shapes that are known at run time only."""
     extents = SIZES if is_known else {**SIZES, **{axis: SymbolicExtent(axis, 1, 128, SIZES[axis]) for axis in "mnl"}}
     plan = attention_plan(target, middle, dict(extents))
-    linked = artifact_of([plan])
+    linked, whole = artifact_of([plan]), artifact_of([plan], links_kernels=False)
     assert linked.kernels
+    assert not whole.kernels
     inputs = random_inputs(plan.chain, SIZES)
-    for one, other in zip(outputs(linked, inputs), outputs(in_the_file(lambda: artifact_of([plan])), inputs), strict=True):
+    for one, other in zip(outputs(linked, inputs), outputs(whole, inputs), strict=True):
         assert one.tobytes() == other.tobytes()
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_the_same_bits_with_epilogues(target: str, in_the_file: Callable[..., Artifact]) -> None:
+def test_the_same_bits_with_epilogues(target: str) -> None:
     weights, shift = RNG.standard_normal((70, 50)).astype(np.float32), RNG.standard_normal(50).astype(np.float32)
 
     def layer(x: Any, y: Any) -> Any:
         return tw.relu(x @ weights + shift), tw.gelu(x @ weights) * y
 
     model_plan = tw.jit(layer, target=target).lower(tw.spec((33, 70)), tw.spec((33, 50))).model_plan
-    linked, whole = compiler.generate(linking(model_plan)), in_the_file(lambda: compiler.generate(model_plan))
+    lowered = program.lower_program(linking(model_plan))
+    linked, whole = program.emit_program(lowered), program.emit_program(lowered, links_kernels=False)
     assert linked.kernels
     values = {name: constant.array for name, constant in model_plan.graph.constants}
     x, y = (RNG.standard_normal(shape).astype(np.float32) for shape in ((33, 70), (33, 50)))
@@ -158,10 +144,13 @@ def test_short_tiles_of_a_small_part_of_the_model_are_linked() -> None:
     assert not choices(jitted(32, 1024, 4096, 4096, rows=96))[0]
 
 
-def test_the_price_is_of_all_calls_together() -> None:
-    """The dearest are inlined until the rest is below the share: the order of operators does not matter."""
-    costs = {(0, "a"): 3.0, (0, "b"): 1.0, (1, "c"): 2.0}
-    assert list(inlined_kernels._dearest(costs, 7.0)) == []
-    assert list(inlined_kernels._dearest(costs, 3.0)) == [(0, "a")]
-    assert list(inlined_kernels._dearest(costs, 1.0)) == [(0, "a"), (1, "c")]
-    assert set(inlined_kernels._dearest(costs, 0.0)) == costs.keys()
+def test_equal_products_are_decided_together() -> None:
+    """Each costs little, all of them more."""
+    assert not choices(jitted(64, 64, 1024, 1024, rows=96))[0]
+    assert choices(jitted(*[64] * 49, 1024, 1024, rows=96))[:48] == [True] * 48
+
+
+def test_kernels_without_functions_of_shapes_are_inlined() -> None:
+    model_plan = jitted(4096, 1, rows=4096)
+    kernels = {kernel.name: replace(kernel, emit_shape=None) for kernel in registered()}
+    assert all(choices(inlined_kernels.with_inlined_kernels(linking(model_plan), kernels)))

@@ -181,8 +181,8 @@ PLANNED = [kernel for kernel in registered() if kernel.reduction_loops == 1]
 
 @pytest.mark.parametrize(("kernel", "compiler"), _cases(PLANNED))
 def test_no_vector_goes_through_the_stack_in_generated_code(kernel: MicroKernel, compiler: str) -> None:
-    """There, constants are known and functions are inlined, so that registers are allocated anew. Loops over K are too long
-    to be unrolled whole.
+    """Linked functions, and inlined ones: there, constants are known, so that registers are allocated anew. Loops over K are too
+    long to be unrolled whole.
 
     What gathers operands lane by lane is left out: its lanes meet on the stack.
     """
@@ -194,11 +194,13 @@ def test_no_vector_goes_through_the_stack_in_generated_code(kernel: MicroKernel,
     machine = replace(machine, features=machine.features | kernel.features)
     types = dict(zip("abc", kernel.element_types, strict=True))
     plain = hand_plan(typed(chain("product", [operator]), types), schedule, machine, kernel)
-    artifact = artifact_of([plain, *with_epilogue(operator, extents, plain, kernel)])
-    found = functions(build([KernelSource(SourceKind.C, artifact.text)], artifact.features, compiler, FLAGS))
-    codes = [code for name, code in found.items() if "_strided" not in name]
-    assert any(code.loops() for code in codes)
-    assert spilled(codes) == []
+    plans = [plain, *with_epilogue(operator, extents, plain, kernel)]
+    for artifact in (artifact_of(plans), artifact_of(plans, links_kernels=False)):
+        sources = (KernelSource(SourceKind.C, artifact.text), *artifact.kernels)
+        found = functions(build(sources, artifact.features, compiler, FLAGS))
+        codes = [code for name, code in found.items() if "_strided" not in name]
+        assert any(code.loops() for code in codes)
+        assert spilled(codes) == []
 
 
 TOO_LARGE = tuple(

@@ -81,7 +81,9 @@ def decided(plan: Plan) -> Plan:
     return with_execution(plan, {kernel.name: kernel for kernel in registered()})
 
 
-def artifact_of(plans: Sequence[Plan], constants: Mapping[str, np.ndarray] | None = None) -> Artifact:
+def artifact_of(
+    plans: Sequence[Plan], constants: Mapping[str, np.ndarray] | None = None, *, links_kernels: bool = True
+) -> Artifact:
     """One library of independent chains, called with their inputs (shared by name) and all their outputs."""
     tensors = {tensor.name: tensor for plan in plans for tensor in plan.chain.tensors}
     operators = tuple(operator for plan in plans for operator in plan.chain.operators)
@@ -89,7 +91,8 @@ def artifact_of(plans: Sequence[Plan], constants: Mapping[str, np.ndarray] | Non
     inputs = tuple(dict.fromkeys(name for plan in plans for name in plan.chain.inputs if name not in dict(values)))
     outputs = tuple(plan.chain.output for plan in plans)
     graph = Graph("test", tuple(tensors.values()), operators, inputs, outputs, values)
-    return emit_program(lower_program(with_layouts(ModelPlan(graph, tuple(map(decided, plans)), ()))))
+    model_plan = with_layouts(ModelPlan(graph, tuple(map(decided, plans)), ()))
+    return emit_program(lower_program(model_plan), links_kernels=links_kernels)
 
 
 def row_panels(kernel: MicroKernel, middle: str, row_tile: int) -> Schedule:

@@ -88,10 +88,10 @@ def lower_program(model_plan: ModelPlan) -> Program:
     return Program(model_plan, signature, dialect, kernels, nests, plans, workspace, constants, constant_elements)
 
 
-def emit_program(program: Program) -> Artifact:
-    """The C files of a lowered program."""
+def emit_program(program: Program, *, links_kernels: bool = True) -> Artifact:
+    """The C files of a lowered program; without links, the text of every kernel stands where it is called (for comparisons)."""
     machine = program.model_plan.machine
-    file = c_file(program)
+    file = replace(c_file(program), links_kernels=links_kernels)
     emitted = emit_files(file)
     features = program.dialect.features | _kernel_features(program)
     chains = tuple(plan.chain.name for plan in program.model_plan.plans)

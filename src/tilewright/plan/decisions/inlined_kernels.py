@@ -1,16 +1,17 @@
 """Choice of micro kernels that are inlined where they are called, once all chains of a model stand.
 
 A linked function is compiled once per machine, an inlined one in every library and for every way of calling it. But a call costs
-cycles at the end of every tile: stores of a tile overlap less of the next one's loads, and nothing is a constant. Kernels are
-linked while that is a small share of the model's predicted time; beyond, those whose calls cost the most are inlined. So are all
-that have no functions of single shapes: their text depends on the shapes that a library needs, and libraries rarely share it.
+cycles at the end of every tile: stores of a tile overlap less of the next one's loads, and nothing is a constant. Equal products
+are called by the same code, and decided together: they are inlined where the calls of all of them cost a share of the model's
+predicted time that is worth the time of a compiler. So are all kernels that have no functions of single shapes: their text
+depends on the shapes that a library needs, and libraries rarely share it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from math import prod
 
 from tilewright.graph.types import planned_extent
 from tilewright.kernels.contract import MicroKernel
@@ -19,8 +20,8 @@ from tilewright.plan.types import ModelPlan, OperatorPlan, Plan
 CALL_CYCLES = 40.0
 """What a tile takes longer in a function of its own: of AVX-512 6x64 with 64 and 208 steps in fused chains (Table IV) 20 to 45
 (GCC 12), with everything in L1 2 to 6."""
-MOST_LOST = 0.005
-"""Of a model's time, in calls of linked functions."""
+LEAST_GAIN = 0.005
+"""Share of a model's time that is worth some 0.1 s of a C compiler, for the shapes that the tiles of a product have."""
 
 Place = tuple[int, str]
 """The number of a plan, and an operator of it."""
@@ -37,30 +38,27 @@ def with_inlined_kernels(model_plan: ModelPlan, kernels: Mapping[str, MicroKerne
 
 
 def _inlined(model_plan: ModelPlan, kernels: Mapping[str, MicroKernel]) -> frozenset[Place]:
-    """Operators by what their calls cost, the dearest first, until all others cost little."""
-    parts = {
-        (number, part.operator): (plan, part, kernels[part.micro_kernel])
-        for number, plan in enumerate(model_plan.plans)
-        for part in plan.operators
-        if part.micro_kernel is not None and part.roles is not None
-    }
-    costs = {place: call_seconds(*part) for place, part in parts.items() if part[2].emit_shape is not None}
-    return frozenset(_dearest(costs, MOST_LOST * model_plan.predicted_seconds)) | (parts.keys() - costs.keys())
+    least_s = LEAST_GAIN * model_plan.predicted_seconds
+    equal: dict[Hashable, list[tuple[Place, float]]] = {}
+    for number, plan in enumerate(model_plan.plans):
+        for part in plan.operators:
+            if part.micro_kernel is not None and part.roles is not None:
+                kernel = kernels[part.micro_kernel]
+                cost_s = call_seconds(plan, part, kernel) if kernel.emit_shape is not None else math.inf
+                equal.setdefault(_form(plan, part), []).append(((number, part.operator), cost_s))
+    return frozenset(place for group in equal.values() if sum(cost for _, cost in group) >= least_s for place, _ in group)
 
 
-def _dearest(costs: Mapping[Place, float], most_s: float) -> Iterator[Place]:
-    left_s = sum(costs.values())
-    for place, cost_s in sorted(costs.items(), key=lambda item: (-item[1], item[0])):
-        if left_s <= most_s:
-            return
-        left_s -= cost_s
-        yield place
+def _form(plan: Plan, part: OperatorPlan) -> Hashable:
+    """Equal for products of the same extents by the same kernel."""
+    axes = plan.chain.operator(part.operator).axes
+    return part.micro_kernel, _steps(plan, part), tuple(planned_extent(axis.extent) for axis in axes)
 
 
 def call_seconds(plan: Plan, part: OperatorPlan, kernel: MicroKernel) -> float:
     """What the calls of a kernel for an operator cost: cycles of every tile, by the steps that a tile takes."""
     operator = plan.chain.operator(part.operator)
-    points = prod(planned_extent(plan.chain.extents[axis.name]) for axis in operator.axes)
+    points = math.prod(planned_extent(plan.chain.extents[axis.name]) for axis in operator.axes)
     tiles = points / (kernel.rows * kernel.columns * part.efficiency * _steps(plan, part))
     return tiles * CALL_CYCLES / plan.machine.frequency_hz
 
