@@ -134,20 +134,25 @@ def choices(model_plan: ModelPlan) -> list[bool]:
 
 
 def test_short_tiles_are_inlined_and_long_ones_linked() -> None:
-    assert all(choices(jitted(32, 64, 64, rows=96)))
+    assert all(choices(jitted(32, 64, 64, rows=4096)))
     assert not any(choices(jitted(2048, 512, rows=96)))
 
 
 def test_short_tiles_of_a_small_part_of_the_model_are_linked() -> None:
     """What their calls cost is little beside the whole."""
-    assert choices(jitted(32, 1024, rows=96)) == [True]
-    assert not choices(jitted(32, 1024, 4096, 4096, rows=96))[0]
+    assert choices(jitted(32, 1024, rows=960)) == [True]
+    assert not choices(jitted(32, 1024, 4096, 4096, rows=960))[0]
 
 
 def test_equal_products_are_decided_together() -> None:
     """Each costs little, all of them more."""
-    assert not choices(jitted(64, 64, 1024, 1024, rows=96))[0]
-    assert choices(jitted(*[64] * 49, 1024, 1024, rows=96))[:48] == [True] * 48
+    assert not choices(jitted(64, 64, 1024, 1024, rows=480))[0]
+    assert choices(jitted(*[64] * 49, 1024, 1024, rows=480))[:48] == [True] * 48
+
+
+def test_short_calls_wait_for_no_compiler() -> None:
+    """A share of a few microseconds is no time."""
+    assert not any(choices(jitted(32, 64, 64, rows=12)))
 
 
 def test_kernels_without_functions_of_shapes_are_inlined() -> None:
