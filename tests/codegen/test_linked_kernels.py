@@ -140,8 +140,8 @@ def test_short_tiles_are_inlined_and_long_ones_linked() -> None:
 
 def test_short_tiles_of_a_small_part_of_the_model_are_linked() -> None:
     """What their calls cost is little beside the whole."""
-    assert choices(jitted(32, 1024, rows=960)) == [True]
-    assert not choices(jitted(32, 1024, 4096, 4096, rows=960))[0]
+    assert choices(jitted(32, 1024, rows=9600)) == [True]
+    assert not choices(jitted(32, 1024, 4096, 4096, rows=9600))[0]
 
 
 def test_equal_products_are_decided_together() -> None:

@@ -3,8 +3,10 @@
 A linked function is compiled once per machine, an inlined one in every library and for every way of calling it. But a call costs
 cycles at the end of every tile: stores of a tile overlap less of the next one's loads, and nothing is a constant. Equal products
 are called by the same code, and decided together: they are inlined where the calls of all of them cost a share of the model's
-predicted time, and a time, that are worth those of a compiler. So are all kernels that have no functions of single shapes: their text
-depends on the shapes that a library needs, and libraries rarely share it.
+predicted time, and a time, that are worth those of a compiler.
+
+So are all kernels that have no functions of single shapes: their text depends on the shapes that a library needs, and libraries
+rarely share it.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ from tilewright.plan.types import ModelPlan, OperatorPlan, Plan
 CALL_CYCLES = 40.0
 """What a tile takes longer in a function of its own: of AVX-512 6x64 with 64 and 208 steps in fused chains (Table IV) 20 to 45
 (GCC 12), with everything in L1 2 to 6."""
-LEAST_GAIN, LEAST_GAIN_S = 0.005, 1e-6
-"""Share of a model's time, and seconds of a call, that are worth a C compiler's time: some 0.1 s for the shapes that the tiles of a
-product have, which a microsecond of each call returns after 100,000 calls."""
+LEAST_GAIN, LEAST_GAIN_S = 0.005, 3e-6
+"""Share of a model's time, and seconds of a call, that are worth a C compiler's time: some 0.1 s for all shapes of the tiles of a
+product, which 3 us of each call return after 30,000 calls."""
 
 Place = tuple[int, str]
 """The number of a plan, and an operator of it."""
