@@ -122,7 +122,7 @@ def test_short_extents_are_literals() -> None:
     first, second = nests_of(program)
     assert first != second
     assert "size_d1" not in first.numbers
-    first, second = nests_of(program, Nests(most_literal=1))
+    first, second = nests_of(program, Nests(most_literal=1, most_literal_lanes=1))
     assert first == second
     assert "size_d1" in first.numbers
 

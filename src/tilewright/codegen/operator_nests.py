@@ -89,9 +89,9 @@ class _Parameters:
     pointers: dict[str, tuple[PointerParameter, Value]] = field(default_factory=dict)
     numbers: dict[tuple[str, Value], str] = field(default_factory=dict)
 
-    def number(self, role: str, value: Value, name: str = "") -> Value:
+    def number(self, role: str, value: Value, name: str = "", *, along_lanes: bool = False) -> Value:
         """A value as the nest sees it: as a parameter of this name, or as the one that equal values of the role have."""
-        if isinstance(value, int) and self.nests.folds(value):
+        if isinstance(value, int) and self.nests.folds(value, along_lanes=along_lanes):
             return value
         count = sum(key[0].startswith(role) for key in self.numbers)
         return self.numbers.setdefault((f"{role}{name}", value), name or f"{role}_{count}")
@@ -156,7 +156,10 @@ def _loops_call(loops: VectorLoops, nests: Nests) -> NestCall:
     abstract = replace(
         loops,
         operator=_nameless(loops.operator, axes),
-        box=tuple((axes[axis], _range(block, axes[axis], given, axis in positions)) for axis, block in loops.box),
+        box=tuple(
+            (axes[axis], _range(block, axes[axis], given, axis in positions, axis == loops.vector_axis))
+            for axis, block in loops.box
+        ),
         reads=tuple(_view(read, axes, given, lanes) for read in loops.reads if isinstance(read, View)),
         write=_view(loops.write, axes, given, lanes),
         vector_axis=axes.get(loops.vector_axis or ""),
@@ -204,10 +207,10 @@ def _nameless(operator: Operator, axes: dict[str, str]) -> Operator:
     return with_axes(bare, axes)
 
 
-def _range(block: Range, axis: str, given: _Parameters, has_position: bool) -> Range:
+def _range(block: Range, axis: str, given: _Parameters, has_position: bool, has_lanes: bool) -> Range:
     """The range of an axis: of sizes that are parameters, only what decides about the text of loops is known."""
     start = given.number("start", block.start, names.axis_start(axis)) if has_position else 0
-    size = given.number("size", block.size, names.axis_size(axis))
+    size = given.number("size", block.size, names.axis_size(axis), along_lanes=has_lanes)
     if isinstance(size, int):
         return Range(start, size, size, frozenset((size,)))
     pieces = frozenset(piece if piece == ROW_UNROLL else 1 for piece in block.pieces(ROW_UNROLL))

@@ -81,13 +81,16 @@ class Nests:
     most_literal: int = 16
     """Numbers up to this one are literals."""
 
-    def folds(self, number: int) -> bool:
+    most_literal_lanes: int = 64
+    """Extents along which lanes run, of loops in vectors, are literals up to this one: some vectors and a rest."""
+
+    def folds(self, number: int, *, along_lanes: bool = False) -> bool:
         """Whether a number is a literal.
 
-        >>> Nests().folds(7), Nests().folds(-3), Nests().folds(196)
-        (True, True, False)
+        >>> Nests().folds(7), Nests().folds(-3), Nests().folds(56), Nests().folds(56, along_lanes=True)
+        (True, True, False, True)
         """
-        return abs(number) <= self.most_literal
+        return abs(number) <= (self.most_literal_lanes if along_lanes else self.most_literal)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,8 +85,9 @@ def _nests(plan: Plan) -> Iterator[str]:
         if not operator.is_contraction() and all(access.is_affine() for access in operator.reads)
     ]
     if alike:
-        most = plan.execution.nests.most_literal
-        yield f"{', '.join(alike)}: loops are shared by all layers; numbers up to {most} are literals in them, others arguments"
+        nests = plan.execution.nests
+        literals = f"numbers up to {nests.most_literal}, and {nests.most_literal_lanes} along lanes, are literals in them"
+        yield f"{', '.join(alike)}: loops are shared by all layers; {literals}, others arguments"
 
 
 def _combines_what_it_reads(operator: Operator) -> bool:

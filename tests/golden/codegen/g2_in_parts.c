@@ -1,4 +1,4 @@
-static void rows_19fc792c(float *const tensor_0, float *const tensor_1, float *const tensor_2, float *const tensor_3, const long size_d1, const long size_d2, const long stride_0) {
+static void rows_d8de5b25(float *const tensor_0, float *const tensor_1, float *const tensor_2, float *const tensor_3, const long size_d1, const long stride_0) {
   {
     long in_d1 = 0;
     for (; in_d1 + TW_ROWS <= size_d1; in_d1 += TW_ROWS) {
@@ -7,7 +7,7 @@ static void rows_19fc792c(float *const tensor_0, float *const tensor_1, float *c
         TW_EACH_ROW(state_row_max_lanes[way] = tw_splat(-3.4028234663852886e+38f);)
         {
           long in_d2 = 0;
-          for (; in_d2 + TW_LANES <= size_d2; in_d2 += TW_LANES) {
+          for (; in_d2 + TW_LANES <= 64; in_d2 += TW_LANES) {
             tw_vec load_0[TW_ROWS];
             TW_EACH_ROW(load_0[way] = tw_load(tensor_0 + (in_d1 + way) * stride_0 + in_d2);)
             tw_vec point[TW_ROWS];
@@ -16,8 +16,8 @@ static void rows_19fc792c(float *const tensor_0, float *const tensor_1, float *c
             TW_EACH_ROW(contribution[way] = point[way];)
             TW_EACH_ROW(state_row_max_lanes[way] = tw_larger(state_row_max_lanes[way], contribution[way]);)
           }
-          if (in_d2 < size_d2) {
-            const long lanes = size_d2 - in_d2;
+          if (in_d2 < 64) {
+            const long lanes = 64 - in_d2;
             tw_vec load_0[TW_ROWS];
             TW_EACH_ROW(load_0[way] = tw_load_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, lanes);)
             tw_vec point[TW_ROWS];
@@ -39,7 +39,7 @@ static void rows_19fc792c(float *const tensor_0, float *const tensor_1, float *c
         TW_EACH_ROW(state_row_sum_lanes[way] = tw_splat(0.0f);)
         {
           long in_d2 = 0;
-          for (; in_d2 + TW_LANES <= size_d2; in_d2 += TW_LANES) {
+          for (; in_d2 + TW_LANES <= 64; in_d2 += TW_LANES) {
             TW_EACH_ROW(tw_prefetch(tensor_0 + (in_d1 + way) * stride_0 + in_d2 + TW_ROWS * stride_0);)
             tw_vec load_0[TW_ROWS];
             TW_EACH_ROW(load_0[way] = tw_load(tensor_0 + (in_d1 + way) * stride_0 + in_d2);)
@@ -51,8 +51,8 @@ static void rows_19fc792c(float *const tensor_0, float *const tensor_1, float *c
             TW_EACH_ROW(tw_store(tensor_0 + (in_d1 + way) * stride_0 + in_d2, contribution[way]);)
             TW_EACH_ROW(state_row_sum_lanes[way] = state_row_sum_lanes[way] + contribution[way];)
           }
-          if (in_d2 < size_d2) {
-            const long lanes = size_d2 - in_d2;
+          if (in_d2 < 64) {
+            const long lanes = 64 - in_d2;
             TW_EACH_ROW(tw_prefetch(tensor_0 + (in_d1 + way) * stride_0 + in_d2 + TW_ROWS * stride_0);)
             tw_vec load_0[TW_ROWS];
             TW_EACH_ROW(load_0[way] = tw_load_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, lanes);)
@@ -82,13 +82,13 @@ static void rows_19fc792c(float *const tensor_0, float *const tensor_1, float *c
   }
 }
 
-static void map_51602d62(float *const tensor_0, const float *const tensor_1, const long size_d1, const long size_d2, const long stride_0) {
+static void map_9e48d520(float *const tensor_0, const float *const tensor_1, const long size_d1, const long stride_0) {
   {
     long in_d1 = 0;
     for (; in_d1 + TW_ROWS <= size_d1; in_d1 += TW_ROWS) {
       {
         long in_d2 = 0;
-        for (; in_d2 + TW_LANES <= size_d2; in_d2 += TW_LANES) {
+        for (; in_d2 + TW_LANES <= 64; in_d2 += TW_LANES) {
           tw_vec load_0[TW_ROWS];
           TW_EACH_ROW(load_0[way] = tw_load(tensor_0 + (in_d1 + way) * stride_0 + in_d2);)
           tw_vec load_1[TW_ROWS];
@@ -97,8 +97,8 @@ static void map_51602d62(float *const tensor_0, const float *const tensor_1, con
           TW_EACH_ROW(result[way] = (load_0[way] * load_1[way]);)
           TW_EACH_ROW(tw_store(tensor_0 + (in_d1 + way) * stride_0 + in_d2, result[way]);)
         }
-        if (in_d2 < size_d2) {
-          const long lanes = size_d2 - in_d2;
+        if (in_d2 < 64) {
+          const long lanes = 64 - in_d2;
           tw_vec load_0[TW_ROWS];
           TW_EACH_ROW(load_0[way] = tw_load_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, lanes);)
           tw_vec load_1[TW_ROWS];
@@ -242,11 +242,11 @@ static void map_1e070411(const float *const tensor_0, const float *const tensor_
   }
 }
 
-static void rows_159b0823(const float *const tensor_0, const float *const tensor_1, float *const tensor_2, const long size_d2, const long stride_0, const long stride_1, const long stride_2) {
+static void rows_bbbc1b9e(const float *const tensor_0, const float *const tensor_1, float *const tensor_2, const long stride_0, const long stride_1, const long stride_2) {
   for (long in_d1 = 0; in_d1 < 8; in_d1++) {
     {
       long in_d2 = 0;
-      for (; in_d2 + TW_LANES <= size_d2; in_d2 += TW_LANES) {
+      for (; in_d2 + TW_LANES <= 64; in_d2 += TW_LANES) {
         tw_vec state_sum_lanes = tw_splat(0.0f);
         for (long in_d3 = 0; in_d3 < 4; in_d3++) {
           const tw_vec load_0 = tw_load(tensor_0 + in_d1 * stride_0 + in_d2 + in_d3 * stride_1);
@@ -259,8 +259,8 @@ static void rows_159b0823(const float *const tensor_0, const float *const tensor
         const tw_vec result = state_sum;
         tw_store(tensor_2 + in_d1 * stride_2 + in_d2, result);
       }
-      if (in_d2 < size_d2) {
-        const long lanes = size_d2 - in_d2;
+      if (in_d2 < 64) {
+        const long lanes = 64 - in_d2;
         tw_vec state_sum_lanes = tw_splat(0.0f);
         for (long in_d3 = 0; in_d3 < 4; in_d3++) {
           const tw_vec load_0 = tw_load_part(tensor_0 + in_d1 * stride_0 + in_d2 + in_d3 * stride_1, lanes);
@@ -348,10 +348,10 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
         }
       }
       /* weights: softmax */
-      rows_19fc792c(C, partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m, partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m, running_P_factor, size_m, 64, 80);
+      rows_d8de5b25(C, partial_P_row_max + (at_l / 128) * 6144 + at_b * 512 + at_m, partial_P_row_sum + (at_l / 128) * 6144 + at_b * 512 + at_m, running_P_factor, size_m, 80);
       if (at_l_1 != at_l) {
         /* out_multiply: correct */
-        map_51602d62(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64, running_P_factor, size_m, 64, 64);
+        map_9e48d520(partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64, running_P_factor, size_m, 64);
       }
       matmul_avx512_f32_6x64_tiles_8_24x64_n64_k64_ar80_ac1_bp64_cr64(size_m, C, D + at_b * stride_D_0 + at_l_1 * stride_D_1, stride_D_1, partial_E + (at_l / 128) * 393216 + at_b * 32768 + at_m * 64, at_l_1 != at_l);
     }
@@ -388,7 +388,7 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
     /* weights_weights: merge */
     map_1e070411(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, running_P_weights);
     /* out_merge: merge */
-    rows_159b0823(partial_E + at_b * 32768 + at_m * 64, running_P_weights, E + at_b * stride_E_0 + at_m * stride_E_1, 64, 64, 393216, stride_E_1);
+    rows_bbbc1b9e(partial_E + at_b * 32768 + at_m * 64, running_P_weights, E + at_b * stride_E_0 + at_m * stride_E_1, 64, 393216, stride_E_1);
   }
 }
 

@@ -82,13 +82,13 @@ static void rows_19fc792c(float *const tensor_0, float *const tensor_1, float *c
   }
 }
 
-static void map_51602d62(float *const tensor_0, const float *const tensor_1, const long size_d1, const long size_d2, const long stride_0) {
+static void map_9e48d520(float *const tensor_0, const float *const tensor_1, const long size_d1, const long stride_0) {
   {
     long in_d1 = 0;
     for (; in_d1 + TW_ROWS <= size_d1; in_d1 += TW_ROWS) {
       {
         long in_d2 = 0;
-        for (; in_d2 + TW_LANES <= size_d2; in_d2 += TW_LANES) {
+        for (; in_d2 + TW_LANES <= 64; in_d2 += TW_LANES) {
           tw_vec load_0[TW_ROWS];
           TW_EACH_ROW(load_0[way] = tw_load(tensor_0 + (in_d1 + way) * stride_0 + in_d2);)
           tw_vec load_1[TW_ROWS];
@@ -97,8 +97,8 @@ static void map_51602d62(float *const tensor_0, const float *const tensor_1, con
           TW_EACH_ROW(result[way] = (load_0[way] * load_1[way]);)
           TW_EACH_ROW(tw_store(tensor_0 + (in_d1 + way) * stride_0 + in_d2, result[way]);)
         }
-        if (in_d2 < size_d2) {
-          const long lanes = size_d2 - in_d2;
+        if (in_d2 < 64) {
+          const long lanes = 64 - in_d2;
           tw_vec load_0[TW_ROWS];
           TW_EACH_ROW(load_0[way] = tw_load_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, lanes);)
           tw_vec load_1[TW_ROWS];
@@ -112,13 +112,13 @@ static void map_51602d62(float *const tensor_0, const float *const tensor_1, con
   }
 }
 
-static void map_3b37f9ad(float *const tensor_0, const float *const tensor_1, const long size_d1, const long size_d2, const long stride_0) {
+static void map_d09c45cf(float *const tensor_0, const float *const tensor_1, const long size_d1, const long stride_0) {
   {
     long in_d1 = 0;
     for (; in_d1 + TW_ROWS <= size_d1; in_d1 += TW_ROWS) {
       {
         long in_d2 = 0;
-        for (; in_d2 + TW_LANES <= size_d2; in_d2 += TW_LANES) {
+        for (; in_d2 + TW_LANES <= 64; in_d2 += TW_LANES) {
           tw_vec load_0[TW_ROWS];
           TW_EACH_ROW(load_0[way] = tw_load(tensor_0 + (in_d1 + way) * stride_0 + in_d2);)
           tw_vec load_1[TW_ROWS];
@@ -127,8 +127,8 @@ static void map_3b37f9ad(float *const tensor_0, const float *const tensor_1, con
           TW_EACH_ROW(result[way] = (load_0[way] / load_1[way]);)
           TW_EACH_ROW(tw_store(tensor_0 + (in_d1 + way) * stride_0 + in_d2, result[way]);)
         }
-        if (in_d2 < size_d2) {
-          const long lanes = size_d2 - in_d2;
+        if (in_d2 < 64) {
+          const long lanes = 64 - in_d2;
           tw_vec load_0[TW_ROWS];
           TW_EACH_ROW(load_0[way] = tw_load_part(tensor_0 + (in_d1 + way) * stride_0 + in_d2, lanes);)
           tw_vec load_1[TW_ROWS];
@@ -216,12 +216,12 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
       rows_19fc792c(C, running_P_row_max, running_P_row_sum, running_P_factor, size_m, 128, 144);
       if (at_l != 0) {
         /* out_multiply: correct */
-        map_51602d62(E + at_b * stride_E_0 + at_m * stride_E_1, running_P_factor, size_m, 64, stride_E_1);
+        map_9e48d520(E + at_b * stride_E_0 + at_m * stride_E_1, running_P_factor, size_m, stride_E_1);
       }
       matmul_avx512_f32_6x64_tiles_8_24x64_n64_k128_ar144_ac1_bp64(size_m, C, D + at_b * stride_D_0 + at_l * stride_D_1, stride_D_1, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, at_l != 0);
       if ((at_l + 128) == 512) {
         /* out_divide: correct */
-        map_3b37f9ad(E + at_b * stride_E_0 + at_m * stride_E_1, running_P_row_sum, size_m, 64, stride_E_1);
+        map_d09c45cf(E + at_b * stride_E_0 + at_m * stride_E_1, running_P_row_sum, size_m, stride_E_1);
       }
     }
   }
