@@ -34,7 +34,7 @@ def stops(*_: Any, **__: Any) -> Any:
 
 @pytest.mark.parametrize("failure", [broken, stops])
 def test_planning_that_fails_prints_the_graph(monkeypatch: pytest.MonkeyPatch, failure: Any) -> None:
-    monkeypatch.setattr(compiler, "partition", failure)
+    monkeypatch.setattr(compiler, "partition_with", failure)
     with pytest.raises(tw.InternalError, match="planning double for x86-64-v2: ") as caught:
         tw.jit(double, target="x86-64-v2").lower(tw.spec((2, 3)))
     assert caught.value.dump.startswith("graph double")

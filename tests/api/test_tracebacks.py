@@ -64,7 +64,7 @@ def test_bugs_keep_all_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> Any:
         raise KeyError("m")
 
-    monkeypatch.setattr(compiler, "partition", broken)
+    monkeypatch.setattr(compiler, "partition_with", broken)
     assert "plan" in frames(lambda: tw.jit(lambda x: x * 2).lower(X), tw.InternalError)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -122,7 +124,7 @@ def test_results_have_the_declared_type_and_float64_overrides_it() -> None:
 def test_half_precision_accumulates_in_float32() -> None:
     x = Tensor("x", (1, 4096), "float16")
     operator, result = einsum.einsum("ij,ij->i", [x, x], name="p", result="out")
-    operator = Operator(*(getattr(operator, f) for f in operator.__slots__[:-1]), accumulator="float32")
+    operator = replace(operator, accumulator="float32")
     assert run((operator, result), [x], {"x": np.ones((1, 4096), np.float16)})[0] == 4096
 
 

@@ -123,7 +123,8 @@ def artifacts(graph: Graph, plans: Sequence[Plan]) -> list[Artifact]:
     emitted = emit_file(together)
     vocabulary = emitted.text.removesuffix("\n".join(chains_and_entry(together)))
     assert vocabulary != emitted.text, "emit_file does not end with the chains and the entry point"
-    text = "\n".join([vocabulary, *(part for file in files for part in chains_and_entry(file))])
+    functions = dict.fromkeys(part for file in files for part in chains_and_entry(file))
+    text = "\n".join([vocabulary, *functions])
     features = programs[0].dialect.features.union(
         *(_features(program, plan) for program, plan in zip(programs, plans, strict=True))
     )
@@ -156,5 +157,12 @@ def _library(graph: Graph, plans: Sequence[Plan], path: Path) -> list[Executable
     entries = artifacts(graph, plans)
     first = entries[0]
     compiler = toolchain.find()
-    path.write_bytes(compiler.compile(first.text, linked=first.linked, architecture=first.architecture, features=first.features))
+    library = compiler.compile(
+        first.text,
+        linked=first.linked,
+        kernels=first.kernels,
+        architecture=first.architecture,
+        features=first.features,
+    )
+    path.write_bytes(library)
     return [load(entry, threads=1, cache=_OneLibrary(path)) for entry in entries]

@@ -15,12 +15,13 @@ from tests.support.table_iv import TABLE_IV
 from tilewright.graph.types import Chain, Graph
 from tilewright.kernels import registry
 from tilewright.machine import Machine
+from tilewright.plan import memory
 from tilewright.plan.chains import make_chain
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.search.planning_problem import planning_problem
 from tilewright.plan.search.profitability import least_times_above
-from tilewright.plan.whole_model import partition as partitions
+from tilewright.plan.whole_model import division
 from tilewright.plan.whole_model.partition import partition
 
 MACHINES = ("cascadelake-6240", "zen5", "x86-64-v3")
@@ -77,8 +78,12 @@ def parts(graph: Graph, target: str) -> list[tuple[str, ...]]:
 
 
 def _parts_without_bounds(graph: Graph, target: str) -> list[tuple[str, ...]]:
-    with mock.patch.object(partitions, "least_times_above", return_value=None):
-        return parts(graph, target)
+    memory.forget_all()
+    try:
+        with mock.patch.object(division, "least_times_above", return_value=None):
+            return parts(graph, target)
+    finally:
+        memory.forget_all()
 
 
 def test_what_a_bound_rules_out_is_said_of_its_cut() -> None:

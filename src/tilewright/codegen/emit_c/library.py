@@ -20,6 +20,7 @@ from tilewright.codegen.emit_c.routines import Routine, shared
 from tilewright.codegen.emit_c.tile_loops import tiles_weights
 from tilewright.codegen.expressions import multiply, to_c
 from tilewright.codegen.loop_nest import FLOAT_BYTES
+from tilewright.errors import InternalError
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.kernels.helpers import Helper
 
@@ -92,7 +93,11 @@ def _chains_and_entry(file: File, routines: Sequence[Routine], chosen: Sequence[
 
 def _nests(routines: Iterable[Routine]) -> list[str]:
     """The functions of shared loops that routines call."""
-    return list({name: text for routine in routines for name, text in routine.nests.items()}.values())
+    texts: dict[str, str] = {}
+    for name, text in (item for routine in routines for item in routine.nests.items()):
+        if texts.setdefault(name, text) != text:
+            raise InternalError(f"two functions of shared loops are called {name}", dump=text)
+    return list(texts.values())
 
 
 def _static(routine: Routine) -> str:
