@@ -59,6 +59,7 @@ from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorith
 from tilewright.plan.whole_model.division import options_for
 from tilewright.plan.whole_model.known_divisions import known_divisions
 from tilewright.plan.whole_model.partition import partition_with
+from tilewright.precision import Precision
 from tilewright.runtime import artifacts
 
 STAGES = ("trace", "rewrite", "algorithms", "plan", "lower", "emit")
@@ -118,10 +119,11 @@ def _forget_turns() -> None:
 os.register_at_fork(after_in_child=_forget_turns)
 
 
-def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> ModelPlan:
+def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None, precision: Precision = Precision.FLOAT32) -> ModelPlan:
     """Decide how to compute a graph on a machine; no compiler is run.
 
-    `fuse` of None lets the prices decide, True fuses all that can be, False nothing. Raises PlanningError where no plan exists.
+    `fuse` of None lets the prices decide, True fuses all that can be, False nothing. `precision` says which algorithms may be
+    chosen. Raises PlanningError where no plan exists.
     """
     with _turn, bugs_reported(f"planning {graph.name} for {machine.name}", lambda: to_text(graph)):
         verify(graph)
@@ -129,7 +131,7 @@ def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> ModelPl
         rewritten = rewrite(graph, rewrites_for(machine))
         _dump("rewrite", graph.name, lambda: to_text(rewritten))
         known = known_divisions(rewritten, options_for(machine, fuse))
-        chosen = choose_algorithms(rewritten, _simplified, known)
+        chosen = choose_algorithms(rewritten, _simplified, known, precision)
         expanded = rewrite(chosen.graph, PLANNING_FORMS)
         _dump("algorithms", graph.name, lambda: to_text(expanded))
         constant_part, rest = split(expanded)
@@ -154,9 +156,9 @@ def rewrite(graph: Graph, steps: Iterable[Rewrite] = (*REWRITES, *PLANNING_FORMS
     return graph
 
 
-def choose(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> Chosen:
+def choose(graph: Graph, machine: Machine, *, fuse: bool | None = None, precision: Precision = Precision.FLOAT32) -> Chosen:
     """Let the prices choose an algorithm for every operator of a graph that `REWRITES` have run on."""
-    return choose_algorithms(graph, _simplified, known_divisions(graph, options_for(machine, fuse)))
+    return choose_algorithms(graph, _simplified, known_divisions(graph, options_for(machine, fuse)), precision)
 
 
 def _simplified(graph: Graph, ends: frozenset[str]) -> Graph:

@@ -25,6 +25,8 @@ from tilewright.graph.shrinking import points, shrunken
 from tilewright.graph.types import Graph, Operator, SymbolicExtent, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.decisions.long_sums import additions
+from tilewright.plan.types import ModelPlan
+from tilewright.precision import Precision
 
 MOST_POINTS = 1 << 20
 """Points of a shrunken graph, so that its interpretation takes seconds at most."""
@@ -73,7 +75,14 @@ def _deviation(actual: Array, expected: Array) -> Array:
     return np.where(np.isnan(deviation), np.inf, deviation)
 
 
-def verify_results(graph: Graph, machine: Machine, *, fuse: bool | None = None, threads: int | None = None) -> None:
+def verify_results(
+    graph: Graph,
+    machine: Machine,
+    *,
+    fuse: bool | None = None,
+    precision: Precision = Precision.FLOAT32,
+    threads: int | None = None,
+) -> None:
     """Raise `InternalError`, with the shrunken graph as dump, naming the first stage that changes results.
 
     Graphs that cannot be shrunk below MOST_POINTS_CHECKED points are passed over, and so are those that refuse every input that
@@ -88,7 +97,7 @@ def verify_results(graph: Graph, machine: Machine, *, fuse: bool | None = None, 
         _log.info("%s: not verified, no inputs that it takes", graph.name)
         return
     inputs, expected = found
-    for stage, results in _stages(small, inputs, machine, fuse, threads):
+    for stage, results in _stages(small, inputs, machine, fuse, precision, threads):
         for name, wanted, actual in zip(small.outputs, expected, results, strict=True):
             if difference := wanted.difference(actual):
                 raise InternalError(
@@ -98,21 +107,27 @@ def verify_results(graph: Graph, machine: Machine, *, fuse: bool | None = None, 
 
 
 def _stages(
-    graph: Graph, inputs: Mapping[str, Array], machine: Machine, fuse: bool | None, threads: int | None
+    graph: Graph,
+    inputs: Mapping[str, Array],
+    machine: Machine,
+    fuse: bool | None,
+    precision: Precision,
+    threads: int | None,
 ) -> Iterator[tuple[str, Sequence[Array]]]:
     """The name of every stage and the outputs after it."""
     changed = graph
-    for name, change in _changes(machine, fuse):
+    for name, change in _changes(machine, fuse, precision):
         before, changed = changed, change(changed)
         if changed is not before and changed != before:
             yield name, _outputs(changed, inputs, "float64")
-    yield "code generation", _run(graph, inputs, machine, fuse, threads)
+    model_plan = compiler.plan(graph, machine, fuse=fuse, precision=precision)
+    yield "code generation", _run(graph, inputs, model_plan, threads)
 
 
-def _changes(machine: Machine, fuse: bool | None) -> Iterator[tuple[str, Callable[[Graph], Graph]]]:
+def _changes(machine: Machine, fuse: bool | None, precision: Precision) -> Iterator[tuple[str, Callable[[Graph], Graph]]]:
     """Everything that changes a graph before it is planned."""
     yield from ((f"the rewrite {rewrite.name}", rewrite.run) for rewrite in compiler.REWRITES)
-    yield "the choice of algorithms", lambda graph: compiler.choose(graph, machine, fuse=fuse).graph
+    yield "the choice of algorithms", lambda graph: compiler.choose(graph, machine, fuse=fuse, precision=precision).graph
     yield from ((f"the rewrite {rewrite.name}", rewrite.run) for rewrite in compiler.PLANNING_FORMS)
 
 
@@ -121,9 +136,9 @@ def _outputs(graph: Graph, inputs: Mapping[str, Array], dtype: str | None, sum_e
     return [np.asarray(values[name]) for name in graph.outputs]
 
 
-def _run(graph: Graph, inputs: Mapping[str, Array], machine: Machine, fuse: bool | None, threads: int | None) -> Sequence[Array]:
-    artifact = compiler.generate(compiler.plan(graph, machine, fuse=fuse))
-    executable, constants = loading.load(artifact, graph, machine, threads=threads)
+def _run(graph: Graph, inputs: Mapping[str, Array], model_plan: ModelPlan, threads: int | None) -> Sequence[Array]:
+    artifact = compiler.generate(model_plan)
+    executable, constants = loading.load(artifact, graph, model_plan.machine, threads=threads)
     arguments = [*(inputs[name] for name in graph.inputs), *constants]
     outputs = executable.new_outputs(arguments)
     executable.run(arguments, outputs)

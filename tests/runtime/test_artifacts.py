@@ -23,12 +23,14 @@ from tilewright.graph.constant_recipe import NO_CONSTANTS
 from tilewright.graph.types import Graph
 from tilewright.kernels import registered, registry
 from tilewright.machine import Machine
+from tilewright.precision import Precision
 from tilewright.runtime import artifacts
 
 MACHINE = Machine.named("x86-64-v2")
 ASK = """
 import tilewright as tw
 from tilewright.machine import Machine
+from tilewright.precision import Precision
 from tilewright.runtime import artifacts
 graph = tw.jit(lambda x, y: tw.relu(x @ y)).lower(tw.spec((5, 6)), tw.spec((6, "n"))).graph
 print(artifacts.request_key(graph, Machine.named("x86-64-v4"), None))
@@ -78,6 +80,7 @@ def test_another_request_is_another_entry() -> None:
     requests = [(product(), MACHINE, None), (product(7), MACHINE, None), (product(), MACHINE, True)]
     requests += [(product(), replace(MACHINE, cores=3), None), (product(), replace(MACHINE, features=frozenset({"avx"})), None)]
     keys = [artifacts.request_key(*request) for request in requests]
+    keys += [artifacts.request_key(product(), MACHINE, None, precision) for precision in (Precision.STRICT, Precision.FAST)]
     assert len(set(keys)) == len(keys)
     assert artifacts.request_key(product(), MACHINE, None) == keys[0]
 

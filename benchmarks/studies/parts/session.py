@@ -44,18 +44,18 @@ def planning(path: Path, feeds: Path) -> Figures:
     """Process seconds of importing the graph and of planning it, rewrites included."""
     import numpy as np
 
-    from tilewright.api.onnx.compiled import planned
     from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext
     from tilewright.frontend.onnx.loading import load
 
     body, context = load(path).body, SessionContext()
     remaining = RemainingSubgraph("model", body.nodes, body.constants, [one.unique for one in body.outputs], context)
     values = {one.unique: np.load(feeds)[one.name] for one in body.inputs if one.unique not in body.constants}
-    machine, begin = context.chosen_machine(), time.process_time()
+    context.chosen_machine()
+    begin = time.process_time()
     graph = remaining.first_stage(values).graph
     import_s, begin = time.process_time() - begin, time.process_time()
     if graph is not None:
-        planned(graph, machine)
+        context.planned(graph)
     return {"import": import_s, "planning": time.process_time() - begin}
 
 

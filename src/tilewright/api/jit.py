@@ -23,6 +23,7 @@ from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.types import Extent, Graph
 from tilewright.machine.machine import Machine
+from tilewright.precision import checked
 from tilewright.progress import preparing
 from tilewright.runtime import calibration
 from tilewright.runtime.arrays import like, views
@@ -78,6 +79,11 @@ def jit(
     (None: `TILEWRIGHT_NUM_THREADS`, or the CPUs that this process may use). `fuse` of None lets the prices decide, True and
     False force it. `static_argnames` are arguments whose values are part of the signature.
 
+    `precision` says which algorithms the prices may choose: "strict" those that sum the products that the function names, in any
+    order; "float32" also those whose errors stay within a documented multiple of theirs, with NaN and infinities in the same
+    places; "fast" also those whose errors are relative to the largest element of an image's tile, in which NaN and infinities
+    spread (docs/correctness.md has the bounds).
+
     `dynamic` of None specialises the first call; an extent that is met with a second value is known at run time from then on,
     and one kernel serves all its values (but 0; ranges are split where the function asks questions about it). True takes every
     extent above 1 for such a length at once, and raises where the function cannot be traced or planned so; False specialises
@@ -132,10 +138,11 @@ class Jitted:
         self._function = function.function if isinstance(function, Jitted) else function
         self._binder = Binder(inspect.signature(self._function), static_names)
         _check_parameters(self._binder)
-        _check_options(target, threads, fuse, precision, dynamic)
+        _check_options(target, threads, fuse, dynamic)
         self._target = target
         self._threads = threads
         self._fuse = fuse
+        self._precision = checked(precision, "tw.jit")
         self._dynamic = dynamic
         self._plain: dict[tuple[Any, ...], Kernel | FixedResult] = {}
         self._plain_signatures: dict[tuple[Any, ...], KernelSignatures] = {}
@@ -242,7 +249,9 @@ class Jitted:
     def _lowered(self, traced: TracedCall) -> Lowered:
         logs.configure()
         _check_outputs(traced.graph)
-        return Lowered(traced, self._machine(), self._fuse, self._binder, self._threads, self._target is not None)
+        return Lowered(
+            traced, self._machine(), self._fuse, self._precision, self._binder, self._threads, self._target is not None
+        )
 
     def _machine(self) -> Machine:
         if self._target is None:
@@ -280,9 +289,7 @@ class _Maker:
             return self.function._lowered(traced).compile() if traced.graph.outputs else FixedResult(traced.result)
 
 
-def _check_options(target: object, threads: object, fuse: object, precision: object, dynamic: object) -> None:
-    if precision != "float32":
-        raise DTypeError(f"precision={precision!r} is not available", where="tw.jit", hint="use 'float32'")
+def _check_options(target: object, threads: object, fuse: object, dynamic: object) -> None:
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise TilewrightError(f"threads={threads!r} is no number of threads", where="tw.jit", hint="use 1, 2, ... or None")
     if fuse is not None and not isinstance(fuse, bool):

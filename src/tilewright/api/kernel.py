@@ -21,6 +21,7 @@ from tilewright.errors import ShapeError, TilewrightError
 from tilewright.graph.data_format import Unreadable, decode, encode
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
+from tilewright.precision import Precision
 from tilewright.runtime import artifacts
 from tilewright.runtime.arrays import as_array, like, views
 from tilewright.runtime.pool import MemoryStats
@@ -37,6 +38,7 @@ class Lowered:
     traced: TracedCall
     machine: Machine
     fuse: bool | None
+    precision: Precision
     binder: Binder
     threads: int | None
     is_foreign: bool
@@ -47,7 +49,7 @@ class Lowered:
         """The graph cut into chains, the plan of each, and the reasons for the cuts. Planned when first asked for."""
         from tilewright import compiler
 
-        return decided(compiler.plan(self.traced.graph, self.machine, fuse=self.fuse))
+        return decided(compiler.plan(self.traced.graph, self.machine, fuse=self.fuse, precision=self.precision))
 
     @property
     def graph(self) -> Graph:
@@ -85,7 +87,7 @@ class Lowered:
         if settings.current().verify:
             from tilewright.verification import verify_results
 
-            verify_results(self.graph, self.machine, fuse=self.fuse, threads=self.threads)
+            verify_results(self.graph, self.machine, fuse=self.fuse, precision=self.precision, threads=self.threads)
         return Kernel(self, executable, constants)
 
     def _artifact(self) -> Artifact:
@@ -94,7 +96,7 @@ class Lowered:
 
         if "model_plan" in self.__dict__ or is_external(self.machine):
             return self._generate()
-        return artifacts.remembered(self.traced.graph, self.machine, self.fuse, self._generate)
+        return artifacts.remembered(self.traced.graph, self.machine, self.fuse, self._generate, self.precision)
 
     def _generate(self) -> Artifact:
         from tilewright import compiler
@@ -192,6 +194,7 @@ class _Described:
     """Encoded; a graph that `data_format` has no place for stays as it is."""
     machine: Machine
     fuse: bool | None
+    precision: Precision
 
     @classmethod
     def of(cls, lowered: Lowered) -> _Described:
@@ -199,9 +202,9 @@ class _Described:
         constants = tuple((name, constant.without_values()) for name, constant in lowered.graph.constants)
         graph = replace(lowered.graph, constants=constants)
         try:
-            return cls(encode(graph, Graph), lowered.machine, lowered.fuse)
+            return cls(encode(graph, Graph), lowered.machine, lowered.fuse, lowered.precision)
         except Unreadable:
-            return cls(graph, lowered.machine, lowered.fuse)
+            return cls(graph, lowered.machine, lowered.fuse, lowered.precision)
 
     def explain(self, *, full: bool) -> str:
         """The plan and its reasons, made again."""
@@ -209,7 +212,7 @@ class _Described:
         from tilewright.report.explain import explain
 
         graph = decode(self.graph, Graph) if isinstance(self.graph, bytes) else self.graph
-        return explain(compiler.plan(graph, self.machine, fuse=self.fuse), full=full)
+        return explain(compiler.plan(graph, self.machine, fuse=self.fuse, precision=self.precision), full=full)
 
 
 def output_arrays(result: pytree.Structure, out: Any) -> list[Array]:

@@ -40,6 +40,7 @@ FUSE = {"prices": None, "always": True, "never": False}
 )
 @click.option("--target", callback=parameters.target, help="Plan for this machine, by its name, instead of the one at hand.")
 @click.option("--fuse", type=click.Choice(sorted(FUSE)), default="prices", show_default=True, help="What decides on fusion.")
+@parameters.precision
 @click.option(
     "--without",
     "terms",
@@ -57,6 +58,7 @@ def explain(
     shapes: dict[str, tuple[int, ...]],
     target: str | None,
     fuse: str,
+    precision: str,
     terms: tuple[str, ...],
     full: bool,
     source: bool,
@@ -66,23 +68,23 @@ def explain(
     import tilewright as tw
 
     if subject.endswith(".onnx"):
-        click.echo(_model(subject, shapes, target, full))
+        click.echo(_model(subject, shapes, target, precision, full))
         return
     function, operands = _chain(subject, softmax, arguments) if _is_chain(subject) else _function(subject, softmax, arguments)
     specs = [tw.spec(shape, dtype) for shape, dtype in operands]
     user_code.check_arguments(function, specs)
     with user_code.blamed(subject):
-        lowered = tw.jit(function, target=target, fuse=FUSE[fuse]).lower(*specs)
+        lowered = tw.jit(function, target=target, fuse=FUSE[fuse], precision=precision).lower(*specs)
         model_plan = _without(terms, lowered.model_plan, FUSE[fuse]) if terms and lowered.model_plan.plans else lowered.model_plan
     if terms and not source:
         click.echo(f"planned as if these cost nothing: {', '.join(terms)}\n")
     click.echo(_source(model_plan) if source else report.explain(model_plan, full=full))
 
 
-def _model(path: str, shapes: dict[str, tuple[int, ...]], target: str | None, full: bool) -> str:
+def _model(path: str, shapes: dict[str, tuple[int, ...]], target: str | None, precision: str, full: bool) -> str:
     import tilewright.onnx as ort
 
-    session = ort.InferenceSession(path, target=target, prepare=False)
+    session = ort.InferenceSession(path, target=target, prepare=False, precision=precision)
     names = {extent for declared in session.get_inputs() for extent in declared.shape if isinstance(extent, str)}
     return session.explain(full=full, **{name: shape[0] if name in names else shape for name, shape in shapes.items()})
 

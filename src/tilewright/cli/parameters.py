@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias, TypeVar
 
 import click
 
 from tilewright.machine import targets
+from tilewright.precision import Precision
 
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 Spec: TypeAlias = tuple[tuple[int | str, ...], str]
 ELEMENT_TYPE = re.compile(r"(f|i|u|bf|float|bfloat|int|uint)\d+")
 
@@ -32,6 +34,17 @@ def choice(given: str, known: Iterable[str]) -> str:
 def target(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
     """A machine that is known by name."""
     return None if name is None else choice(name, targets.names())
+
+
+def precision(function: FunctionT) -> FunctionT:
+    """The option --precision of a command."""
+    return click.option(
+        "--precision",
+        type=click.Choice(tuple(map(str, Precision))),
+        default=str(Precision.FLOAT32),
+        show_default=True,
+        help="How far results may be from those of the operators as they are written.",
+    )(function)
 
 
 def specs(context: click.Context, parameter: click.Parameter, texts: Iterable[str]) -> tuple[Spec, ...]:

@@ -29,6 +29,7 @@ from tilewright.graph.types import Graph
 from tilewright.kernels import registry
 from tilewright.kernels.contract import SourceKind
 from tilewright.machine.machine import Machine
+from tilewright.precision import Precision
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime.cache_size import touch
 from tilewright.runtime.directories import check_private
@@ -50,7 +51,13 @@ def ignored() -> Iterator[None]:
         _ignored.reset(token)
 
 
-def remembered(graph: Graph, machine: Machine, fuse: bool | None, generate: Callable[[], Artifact]) -> Artifact:
+def remembered(
+    graph: Graph,
+    machine: Machine,
+    fuse: bool | None,
+    generate: Callable[[], Artifact],
+    precision: Precision = Precision.FLOAT32,
+) -> Artifact:
     """What `generate` makes of a graph for a machine, from the cache directory where it is there; errors pass through.
 
     Nothing is remembered while stages are dumped or logged, with kernels that are not the package's own (nothing tells whether
@@ -59,7 +66,7 @@ def remembered(graph: Graph, machine: Machine, fuse: bool | None, generate: Call
     knobs = settings.current()
     if _ignored.get() or knobs.log or knobs.dump_dir is not None or registry.is_customised():
         return generate()
-    path = knobs.cache_dir / (request_key(graph, machine, fuse) + SUFFIX)
+    path = knobs.cache_dir / (request_key(graph, machine, fuse, precision) + SUFFIX)
     found = _read(path)
     if found is not None and _answers(found, graph):
         return found
@@ -69,10 +76,10 @@ def remembered(graph: Graph, machine: Machine, fuse: bool | None, generate: Call
     return artifact
 
 
-def request_key(graph: Graph, machine: Machine, fuse: bool | None) -> str:
+def request_key(graph: Graph, machine: Machine, fuse: bool | None, precision: Precision = Precision.FLOAT32) -> str:
     """The digest of a request. Sets of text come in another order in every process, so features are sorted."""
     described = {name: value for name, value in _fields(machine) if name != "features"}
-    parts = (repr(graph), repr(described), repr(sorted(machine.features)), repr(fuse), sources())
+    parts = (repr(graph), repr(described), repr(sorted(machine.features)), repr(fuse), precision.value, sources())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -17,6 +17,7 @@ from tilewright.frontend.onnx.model import Array
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.plan.types import ModelPlan
+from tilewright.precision import Precision
 from tilewright.runtime import artifacts, native
 from tilewright.runtime.constants import resident
 
@@ -43,35 +44,35 @@ class Compiled:
         return outputs, self.executable.profile((*given, *self.constants), outputs)
 
 
-def planned(graph: Graph, machine: Machine) -> ModelPlan:
+def planned(graph: Graph, machine: Machine, precision: Precision) -> ModelPlan:
     """How a graph will run; no compiler is run."""
-    return decided(compiler.plan(graph, machine))
+    return decided(compiler.plan(graph, machine, precision=precision))
 
 
-def compiled(graph: Graph, machine: Machine, threads: int | None) -> Compiled:
+def compiled(graph: Graph, machine: Machine, precision: Precision, threads: int | None) -> Compiled:
     """Planned, compiled (or found in the cache) and loaded. Raises like `tw.jit`."""
-    executable, constants = loading.load(_artifact(graph, machine), graph, machine, threads=threads)
+    executable, constants = loading.load(_artifact(graph, machine, precision), graph, machine, threads=threads)
     if settings.current().verify:
         from tilewright.verification import verify_results
 
-        verify_results(graph, machine, threads=threads)
+        verify_results(graph, machine, precision=precision, threads=threads)
     return Compiled(_without_constants(graph), executable, tuple(map(resident, constants)))
 
 
-def _artifact(graph: Graph, machine: Machine) -> Artifact:
+def _artifact(graph: Graph, machine: Machine, precision: Precision) -> Artifact:
     """From the cache, if it is there."""
     if is_external(machine):
-        return compiler.generate(planned(graph, machine))
-    return artifacts.remembered(graph, machine, None, lambda: _generated(graph, machine))
+        return compiler.generate(planned(graph, machine, precision))
+    return artifacts.remembered(graph, machine, None, lambda: _generated(graph, machine, precision), precision)
 
 
-def _generated(graph: Graph, machine: Machine) -> Artifact:
+def _generated(graph: Graph, machine: Machine, precision: Precision) -> Artifact:
     """Planned and generated, while another core makes the C part of the runtime, whose errors `load` meets again."""
     from concurrent.futures import ThreadPoolExecutor  # 5 ms: not for the path of every import
 
     with ThreadPoolExecutor(1) as beside:
         beside.submit(native.library)
-        return compiler.generate(planned(graph, machine))
+        return compiler.generate(planned(graph, machine, precision))
 
 
 def _without_constants(graph: Graph) -> Graph:

@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.api.onnx.compiled import planned
-from tilewright.api.onnx.steps import RemainingSubgraph, Step
+from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext, Step
 from tilewright.api.onnx.values import Values
 from tilewright.errors import InternalError, ShapeError
 from tilewright.frontend.onnx.model import Array, Declared, Node
 from tilewright.frontend.onnx.stage_types import Stage
 from tilewright.graph.types import Graph
-from tilewright.machine.machine import Machine
 from tilewright.plan.types import ModelPlan
 from tilewright.report import explain
 from tilewright.report.given_names import with_given_names
@@ -49,7 +47,7 @@ class StepClock:
             raise InternalError("a step without a graph has nothing to measure")
         outputs, measured = step.compiled.profile(inputs)
         graph = step.remaining.graph_of(step, values)
-        plan = planned(graph, step.remaining.context.chosen_machine())
+        plan = step.remaining.context.planned(graph)
         self.times += chain_times(measured, plan)
         return outputs
 
@@ -61,7 +59,7 @@ class StepClock:
 def explained(remaining: RemainingSubgraph, values: Values, *, full: bool) -> str:
     """The plan of the first stage for these values, and what comes behind it."""
     stage = remaining.first_stage(values)
-    return "\n".join(_stage_lines(stage, remaining.context.chosen_machine(), stage.graph, full))
+    return "\n".join(_stage_lines(stage, remaining.context, stage.graph, full))
 
 
 def explained_runs(remaining: RemainingSubgraph, *, full: bool) -> str:
@@ -70,7 +68,7 @@ def explained_runs(remaining: RemainingSubgraph, *, full: bool) -> str:
     for step, values in remaining.samples():
         graph = remaining.graph_of(step, values) if step.compiled is not None else None
         shapes = ", ".join(f"{name} {np.shape(value)}" for name, value in values.items())
-        parts.append("\n".join([f"for {shapes}:", *_stage_lines(step.stage, remaining.context.chosen_machine(), graph, full)]))
+        parts.append("\n".join([f"for {shapes}:", *_stage_lines(step.stage, remaining.context, graph, full)]))
         if step.following is not None and step.following.samples():
             parts.append(explained_runs(step.following, full=full))
     return "\n\n".join(parts)
@@ -80,8 +78,8 @@ def _explained(stage: Stage, model_plan: ModelPlan, full: bool) -> str:
     return explain.explain(with_given_names(model_plan, stage.operator_names, stage.tensor_names), full=full)
 
 
-def _stage_lines(stage: Stage, machine: Machine, graph: Graph | None, full: bool) -> list[str]:
-    lines = [_explained(stage, planned(graph, machine), full)] if graph is not None else ["nothing is compiled"]
+def _stage_lines(stage: Stage, context: SessionContext, graph: Graph | None, full: bool) -> list[str]:
+    lines = [_explained(stage, context.planned(graph), full)] if graph is not None else ["nothing is compiled"]
     if stage.as_numpy:
         lines += ["", "these run as NumPy:", *(f"  {node.label}" for node in stage.as_numpy)]
     if stage.rest:

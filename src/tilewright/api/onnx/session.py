@@ -19,6 +19,7 @@ from tilewright.errors import DTypeError, InvalidModel, ShapeError, TilewrightEr
 from tilewright.frontend.onnx.loading import load
 from tilewright.frontend.onnx.model import Declared
 from tilewright.machine.machine import Machine
+from tilewright.precision import Precision, checked
 
 if TYPE_CHECKING:
     from tilewright.api.onnx.reports import Profile
@@ -63,17 +64,27 @@ class InferenceSession:
         *,
         target: str | Machine | None = None,
         prepare: bool = True,
+        precision: str = "float32",
         **options: Any,
     ) -> None:
-        """`target` is the machine to plan for, for `explain`; without `prepare`, nothing is compiled before the first call."""
+        """`target` is the machine to plan for, for `explain`; without `prepare`, nothing is compiled before the first call.
+
+        `precision` says which algorithms may be chosen, "strict", "float32" or "fast", as in `tw.jit`.
+        """
         try:
-            self._load(path_or_bytes, sess_options, target, prepare=prepare)
+            self._load(path_or_bytes, sess_options, target, checked(precision, "InferenceSession"), prepare=prepare)
         except Exception as problem:
             shorten(problem)
             raise
 
     def _load(
-        self, path_or_bytes: Any, sess_options: SessionOptions | None, target: str | Machine | None, *, prepare: bool
+        self,
+        path_or_bytes: Any,
+        sess_options: SessionOptions | None,
+        target: str | Machine | None,
+        precision: Precision,
+        *,
+        prepare: bool,
     ) -> None:
         logs.configure()
         self._options = sess_options if sess_options is not None else SessionOptions()
@@ -85,7 +96,7 @@ class InferenceSession:
         self._all_outputs = [value.unique for value in body.outputs]
         self._feeds = Feeds(self._inputs, self._optional)
         machine = Machine.named(target) if isinstance(target, str) else target
-        self._context = SessionContext(self._options.threads(), machine, check_files=self._model.check_files)
+        self._context = SessionContext(self._options.threads(), machine, precision, check_files=self._model.check_files)
         self._subgraphs: dict[Any, RemainingSubgraph] = {}
         self._lock = threading.Lock()
         if prepare:

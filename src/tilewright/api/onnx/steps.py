@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tilewright.api.lengths import FIXED, Extents
-from tilewright.api.onnx.compiled import Compiled, compiled
+from tilewright.api.onnx.compiled import Compiled, compiled, planned
 from tilewright.api.onnx.values import Values, as_value, extents_of, frozen, given_of, kind, without_elements
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Signatures
@@ -38,6 +38,8 @@ from tilewright.graph.short_names import short_name
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
 from tilewright.machine.machine import Machine
 from tilewright.plan.supported import obstacle
+from tilewright.plan.types import ModelPlan
+from tilewright.precision import Precision
 from tilewright.progress import preparing
 from tilewright.runtime import calibration
 
@@ -57,6 +59,7 @@ class SessionContext:
 
     threads: int | None = None
     machine: Machine | None = None
+    precision: Precision = Precision.FLOAT32
     reported: dict[str, str] = field(default_factory=dict)
     """Operators that run as NumPy, and the first node of each."""
     compilations: int = 0
@@ -76,6 +79,14 @@ class SessionContext:
         if self.machine is None:
             self.machine = calibration.ensure()
         return self.machine
+
+    def planned(self, graph: Graph) -> ModelPlan:
+        """How a graph of the session will run."""
+        return planned(graph, self.chosen_machine(), self.precision)
+
+    def compiled(self, graph: Graph) -> Compiled:
+        """A graph of the session, to be run."""
+        return compiled(graph, self.chosen_machine(), self.precision, self.threads)
 
     def report_numpy(self, node: Node) -> None:
         """Warn, once for each operator, that it runs as NumPy."""
@@ -287,7 +298,7 @@ class Step:
         self.compiled: Compiled | None = None
         if stage.graph is not None:
             try:
-                self.compiled = compiled(stage.graph, context.chosen_machine(), context.threads)
+                self.compiled = context.compiled(stage.graph)
             except PositionError as problem:  # of constants
                 raise stage.placed(problem) from None
             context.count_compilation()

@@ -9,6 +9,7 @@ from enum import StrEnum
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Operator, Tensor
 from tilewright.machine.machine import Machine
+from tilewright.precision import Precision
 
 
 class Accuracy(StrEnum):
@@ -17,6 +18,12 @@ class Accuracy(StrEnum):
     SAME = "the same operations"
     EXACT = "the same results, by other operations"
     REORDERED = "the same products, added in another order"
+    TILED = "products of sums over a tile of the image: errors are relative to its largest element"
+
+    @property
+    def precision(self) -> Precision:
+        """The precision that an algorithm of this accuracy needs."""
+        return Precision.FAST if self is Accuracy.TILED else Precision.STRICT
 
 
 @dataclass(frozen=True, slots=True)

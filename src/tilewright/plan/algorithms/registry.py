@@ -9,11 +9,13 @@ from pathlib import Path
 
 from tilewright.errors import InternalError
 from tilewright.plan.algorithms.definition import Algorithm, Problem
+from tilewright.precision import Precision
 
 
-def applicable(problem: Problem) -> tuple[Algorithm, ...]:
-    """The algorithms that can compute an operator, in the order of their names."""
-    return tuple(algorithm for algorithm in registered() if algorithm.applies(problem))
+def applicable(problem: Problem, precision: Precision = Precision.FAST) -> tuple[Algorithm, ...]:
+    """The algorithms that can compute an operator with a precision, in the order of their names."""
+    allowed = (algorithm for algorithm in registered() if precision.allows(algorithm.accuracy.precision))
+    return tuple(algorithm for algorithm in allowed if algorithm.applies(problem))
 
 
 @cache

@@ -24,6 +24,7 @@ from tilewright.plan.types import ModelPlan, Rejected
 from tilewright.plan.whole_model.algorithm_prices import NO_PLAN, AlgorithmPrices, Algorithms, Part, PartTime, Simplified
 from tilewright.plan.whole_model.known_divisions import KnownDivisions
 from tilewright.plan.whole_model.near import Near
+from tilewright.precision import Precision
 
 TURN = 0.1
 """How much the ratio of two algorithms' times may change (its logarithm) per unit of distance: an algorithm that won by less than
@@ -46,14 +47,16 @@ class Chosen:
         return replace(model_plan, plans=plans)
 
 
-def choose_algorithms(graph: Graph, simplified: Simplified, known: KnownDivisions) -> Chosen:
-    """Expand every operator by the cheapest of the algorithms that apply to it.
+def choose_algorithms(
+    graph: Graph, simplified: Simplified, known: KnownDivisions, precision: Precision = Precision.FLOAT32
+) -> Chosen:
+    """Expand every operator by the cheapest of the algorithms that apply to it and keep a precision.
 
     `simplified` is run on every expanded graph; `known` are the divisions that alternatives are priced by. Operators that depend
     on constants alone are evaluated as they are written.
     """
     machine = known.options.machine
-    choice = _Choice(graph, machine, AlgorithmPrices(graph, simplified, known))
+    choice = _Choice(graph, machine, precision, AlgorithmPrices(graph, simplified, known))
     for operator in graph.operators:
         choice.choose(operator)
     if known.options.fuse is not False:
@@ -106,6 +109,7 @@ class _Pair:
 class _Choice:
     graph: Graph
     machine: Machine
+    precision: Precision
     prices: AlgorithmPrices
     tensors: dict[str, Tensor] = field(default_factory=dict)
     readers: dict[str, list[Operator]] = field(default_factory=dict)
@@ -129,7 +133,7 @@ class _Choice:
         """Keep the cheapest algorithm of an operator."""
         if operator.write.tensor in self.prices.constants:
             return
-        algorithms = applicable(Problem(operator, self.tensors, self.prices.constants, self.machine))
+        algorithms = applicable(Problem(operator, self.tensors, self.prices.constants, self.machine), self.precision)
         if len(algorithms) > 1:
             self.offers[operator.name] = self._offers(operator, algorithms)
             self.chosen[operator.name] = self.offers[operator.name].best
