@@ -49,6 +49,7 @@ class Operand:
         self.memory[padding - lowest] = 0
         self.address = self.memory.ctypes.data - self.memory.itemsize * lowest
         self.index = index - lowest
+        self.at_end = at_end
 
     def fill(self, values: Array) -> Array:
         """Write the elements; where several lie in one place the last one written counts. Returns what the elements are."""

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.contract.operands import Array, Operand, Strides, is_float, layouts, left_index, precision, right_index, target_index
+from tests.support.emulated import EmulatedKernel, is_available, is_foreign
 from tests.support.guarded import in_child
 from tests.support.kernel_build import COMPILERS, SANITIZER, command, kernel_library, load, parameters, shapes
 from tilewright.kernels import MicroKernel, registered
@@ -31,12 +32,24 @@ ALSO_WITH_CLANG = ("6x64", "14x32", "6x16", "6x8")
 PREFETCHING = "6x64_prefetch_left_target", "8x48_prefetch_right"
 """The same for kernels that prefetch: each kind of prefetch once, with one compiler."""
 
-Call = Callable[..., None]
+Call = Callable[..., None] | EmulatedKernel
+EMULATED = "emulated"
+"""In the place of a compiler: the cross compiler of the kernel's architecture, and qemu-user."""
 
 
 def cases(kernels: Iterable[MicroKernel], compilers: Sequence[str] = COMPILERS) -> Iterator[pytest.ParameterSet]:
-    """Every kernel with GCC, some with Clang, too."""
-    for kernel, compiler in product(kernels, compilers):
+    """Every kernel with GCC, some with Clang, too; those of other architectures under emulation."""
+    for kernel in kernels:
+        yield from [_emulated(kernel)] if is_foreign(kernel) else _native(kernel, compilers)
+
+
+def _emulated(kernel: MicroKernel) -> pytest.ParameterSet:
+    missing = pytest.mark.skipif(not is_available(kernel.architecture), reason=f"no emulator of {kernel.architecture}")
+    return pytest.param(kernel, EMULATED, marks=[missing, pytest.mark.emulated], id=f"{kernel.name}-{EMULATED}")
+
+
+def _native(kernel: MicroKernel, compilers: Sequence[str]) -> Iterator[pytest.ParameterSet]:
+    for compiler in compilers:
         if kernel.prefetch and not (compiler == "gcc" and kernel.name.endswith(PREFETCHING)):
             continue
         if compiler == "gcc" or kernel.name.endswith(ALSO_WITH_CLANG):
@@ -45,9 +58,15 @@ def cases(kernels: Iterable[MicroKernel], compilers: Sequence[str] = COMPILERS) 
             yield pytest.param(kernel, compiler, marks=marks, id=f"{kernel.name}-{compiler}")
 
 
+def loaded(kernel: MicroKernel, compiler: str, extra: tuple[str, ...] = ()) -> Call:
+    """What calls a kernel: a function of a library, or a process of qemu-user."""
+    return EmulatedKernel(kernel) if compiler == EMULATED else load(kernel, compiler, extra)
+
+
 def of_each_kind(kernels: Iterable[MicroKernel]) -> list[MicroKernel]:
     """A kernel for all element types, layouts and numbers of loops that there are."""
-    kinds = {(k.element_types, k.accumulator, k.interleave, k.right_by_columns, k.reduction_loops): k for k in kernels}
+    here = (k for k in kernels if not is_foreign(k))
+    kinds = {(k.element_types, k.accumulator, k.interleave, k.right_by_columns, k.reduction_loops): k for k in here}
     return list(kinds.values())
 
 
@@ -111,7 +130,10 @@ def run(
     m, n = c.index.shape
     values = {"k": counts[0], **{f"k_{i}": count for i, count in enumerate(counts[1:], 1)}, **strides}
     values |= {"a": a.address, "b": b.address, "c": c.address, "m": m, "n": n, "accumulate": accumulate}
-    call(*(values[name] for name in parameters(kernel)))
+    if isinstance(call, EmulatedKernel):
+        call.call(values, (a, b, c))
+    else:
+        call(*(values[name] for name in parameters(kernel)))
 
 
 def operands(
@@ -162,12 +184,12 @@ def check_product(
 
 @every_kernel
 def test_products_in_every_shape_and_layout(kernel: MicroKernel, compiler: str) -> None:
-    in_child(check_products, load(kernel, compiler), kernel)
+    in_child(check_products, loaded(kernel, compiler), kernel)
 
 
 @pytest.mark.parametrize(("kernel", "compiler"), list(cases(of_each_kind(registered()), ("gcc",))))
 def test_no_behaviour_is_undefined(kernel: MicroKernel, compiler: str) -> None:
-    in_child(check_products, load(kernel, compiler, SANITIZER), kernel)
+    in_child(check_products, loaded(kernel, compiler, SANITIZER), kernel)
 
 
 def dense_call(call: Call, kernel: MicroKernel, a: Array, b: Array, c: Array, accumulate: int = 0) -> Array:
@@ -221,7 +243,7 @@ def check_denormals(call: Call, kernel: MicroKernel) -> None:
 
 @every_float_kernel
 def test_infinities_nan_and_denormals(kernel: MicroKernel, compiler: str) -> None:
-    call = load(kernel, compiler)
+    call = loaded(kernel, compiler)
     in_child(check_special_values, call, kernel)
     in_child(check_denormals, call, kernel)
 
@@ -247,7 +269,7 @@ def check_extremes(call: Call, kernel: MicroKernel) -> None:
 
 @every_integer_kernel
 def test_extremes_and_sums_that_wrap(kernel: MicroKernel, compiler: str) -> None:
-    in_child(check_extremes, load(kernel, compiler), kernel)
+    in_child(check_extremes, loaded(kernel, compiler), kernel)
 
 
 def check_one_value_everywhere(call: Call, kernel: MicroKernel) -> None:
@@ -265,10 +287,10 @@ def check_one_value_everywhere(call: Call, kernel: MicroKernel) -> None:
 
 @every_kernel
 def test_an_element_has_the_same_bits_at_every_place_of_every_shape(kernel: MicroKernel, compiler: str) -> None:
-    in_child(check_one_value_everywhere, load(kernel, compiler), kernel)
+    in_child(check_one_value_everywhere, loaded(kernel, compiler), kernel)
 
 
-@every_kernel
+@parametrized(kernel for kernel in registered() if not is_foreign(kernel))
 def test_nothing_is_imported(kernel: MicroKernel, compiler: str) -> None:
     if shutil.which("nm") is None:
         pytest.skip("nm is missing")

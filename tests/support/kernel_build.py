@@ -31,6 +31,8 @@ SANITIZER = ("-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
 """Undefined behaviour ends the process, without a library that would report it."""
 SUFFIXES = {SourceKind.C: ".c", SourceKind.ASSEMBLY: ".s", SourceKind.OBJECT: ".o"}
 COMPILERS = ("gcc", "zig")
+CROSS = {"ppc64le": "powerpc64le-linux-gnu-gcc"}
+"""Debian's cross compilers, by architecture."""
 
 
 @cache
@@ -44,10 +46,14 @@ def command(compiler: str) -> tuple[str, ...] | None:
 
 
 def build(sources: Sequence[KernelSource], features: frozenset[str], compiler: str, extra: Sequence[str] = ()) -> Path:
-    """A shared library of these translation units; warnings are errors. All workers of a test run share what one has compiled."""
+    """A shared library of these translation units; warnings are errors."""
     start = command(compiler)
     assert start is not None, f"{compiler} is missing"
-    words = [*start, *FLAGS, *_machine(compiler, features, extra), *extra]
+    return linked([*start, *FLAGS, *_machine(compiler, features, extra), *extra], sources)
+
+
+def linked(words: Sequence[str], sources: Sequence[KernelSource]) -> Path:
+    """What a command makes of these translation units. All workers of a test run share what one has compiled."""
     contents = [source.content.encode() if isinstance(source.content, str) else source.content for source in sources]
     key = hashlib.sha256(repr((words, [source.kind for source in sources], contents)).encode()).hexdigest()
     library = _workspace() / f"{key}.so"

@@ -196,7 +196,8 @@ class MicroKernel:
     peak_share: float
     """Share of the peak of accumulators in vectors of `vector_bits` that tiles with k >= 64 reach (measured: docs/kernels.md).
 
-    Above 1 where an instruction takes several interleaved steps; sums of 32-bit integers have the peak of float32."""
+    Above 1 where an instruction takes several interleaved steps, or several rows; sums of 32-bit integers have the peak of
+    float32."""
     emit: Callable[[str, frozenset[tuple[int, int]] | None], KernelSource]
     symbol: str | None = None
     """The symbol that the source defines where it is fixed (an object file): `emit` then ignores the name it is given."""
@@ -215,6 +216,8 @@ class MicroKernel:
 
     accumulator_type: str = ""
     """What products and their sums are computed in; "" for the type of C."""
+    rows_per_instruction: int = 1
+    """Rows of C that an instruction adds to: matrix units multiply blocks."""
     interleave: int = 1
     """Neighbouring steps of the depth that B holds side by side for every column, and that A is broadcast in."""
     reduction_loops: int = 1

@@ -34,8 +34,9 @@ def _problems(kernel: MicroKernel) -> Iterator[tuple[str, str, str]]:
     emit: Any = kernel.emit
     if not isinstance(features, frozenset):
         yield "features", "is not a frozenset of names", 'write frozenset({"avx2", "fma"}), with names as in /proc/cpuinfo'
-    if not 0 < kernel.peak_share <= kernel.interleave:
-        most = f"between 0 and {kernel.interleave}"
+    largest_share = kernel.interleave * kernel.rows_per_instruction
+    if not 0 < kernel.peak_share <= largest_share:
+        most = f"between 0 and {largest_share}"
         yield "peak_share", "is not a share", f"measure it, {most}: of the peak of accumulators in vectors of vector_bits"
     if kernel.lanes_along not in (COLUMNS, DEPTH):
         yield "lanes_along", "is neither columns nor depth", f"choose from {COLUMNS}, {DEPTH}"
@@ -79,7 +80,11 @@ def _shape_problems(kernel: MicroKernel) -> Iterator[tuple[str, str, str]]:
 
 
 def _layout_problems(kernel: MicroKernel) -> Iterator[tuple[str, str, str]]:
-    for field, least in (("interleave", "1 leaves steps apart"), ("reduction_loops", "1 is the loop over k alone")):
+    for field, least in (
+        ("interleave", "1 leaves steps apart"),
+        ("rows_per_instruction", "1 is a vector unit"),
+        ("reduction_loops", "1 is the loop over k alone"),
+    ):
         if getattr(kernel, field) < 1:
             yield field, "is not positive", least
     if kernel.interleave > 1 and kernel.right_by_columns:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from tilewright.machine import isa
+
 CPU = "cpu"
 """The device of every machine that does not name another one."""
 
@@ -127,6 +129,16 @@ class Description:
         rates = dict(self.peak_flops_per_s)
         widened = "float64" if dtype.endswith("64") else "float32"
         return rates.get(dtype.removeprefix("u"), rates[widened])
+
+    def highest_peak(self, dtype: str) -> float:
+        """The same of the fastest unit that micro kernels use, vector or matrix unit.
+
+        >>> from tilewright.machine import Machine
+        >>> machine = Machine.named("power10")
+        >>> machine.highest_peak("float32") / machine.peak("float32")
+        2.0
+        """
+        return self.peak(dtype) * isa.matrix_unit_gain(self.features, dtype)
 
     def level(self, name: str) -> MemoryLevel:
         """The memory level of that name (L1, L2, L3, memory); `StopIteration` where there is none.

@@ -71,21 +71,26 @@ def outer_product_kernel(
     prefetch: tuple[str, ...] = (),
     unroll: int = UNROLL,
     reduction_loops: int = 1,
+    form: type[Tile] | None = None,
+    rows_per_instruction: int = 1,
 ) -> MicroKernel:
     """Declare the kernel with a tile of rows x (vectors * dialect.lanes) floats.
 
     `peak_share` is measured: of the peak of vectors of the dialect's width. `prefetch` names operands as
     `MicroKernel.prefetch` does. `unroll` is the number of steps of K per loop trip. With `reduction_loops` of 2 a tile stays in
-    registers while two nested loops pass, for example the taps of a convolution around its channels.
+    registers while two nested loops pass, for example the taps of a convolution around its channels. `form` writes the statements
+    of a shape (`Tile` where None), for matrix units with `rows_per_instruction`.
 
     >>> from tilewright.kernels import dialect_for
     >>> outer_product_kernel(dialect_for("x86_64", frozenset({"avx512f", "avx512dq"})), 6, 4, peak_share=0.97).name
     'matmul_avx512_f32_6x64'
     """
 
+    statements = form if form is not None else Tile
+
     def emit(name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None = None) -> KernelSource:
         text = outer_product_text(
-            dialect, rows, vectors, name, variants, prefetch, unroll, epilogue, reduction_loops=reduction_loops
+            dialect, rows, vectors, name, variants, prefetch, unroll, epilogue, reduction_loops=reduction_loops, form=statements
         )
         return KernelSource(SourceKind.C, text)
 
@@ -102,7 +107,7 @@ def outer_product_kernel(
         own = () if prefetching else prefetch
         wide = vectors >= WIDE_VECTORS
         edge = bool(n % dialect.lanes)
-        tile = Tile(m, -(-n // dialect.lanes), edge, own, unroll, wide, epilogue, dialect.lanes, prefetching)
+        tile = statements(m, -(-n // dialect.lanes), edge, own, unroll, wide, epilogue, dialect.lanes, prefetching)
         return KernelSource(SourceKind.C, unit_text(dialect, (*_ending(epilogue), _variant(name, tile))))
 
     columns = vectors * dialect.lanes
@@ -128,6 +133,7 @@ def outer_product_kernel(
         emit_prefetching=emit_prefetching if prefetch == ("right",) and vectors < WIDE_VECTORS else None,
         prefetch=prefetch,
         shares_accumulators=dialect.registers >= TALL_REGISTERS,
+        rows_per_instruction=rows_per_instruction,
         reduction_loops=reduction_loops,
         of_shape=of_shape if reduction_loops == 1 else None,
         emit_shape=emit_shape if reduction_loops == 1 else None,
@@ -146,16 +152,17 @@ def outer_product_text(
     *,
     prefetching: bool = False,
     reduction_loops: int = 1,
+    form: type[Tile] | None = None,
 ) -> str:
     """The C of the function `name`, self-contained, with code for `variants` only (None: every shape of the tile).
 
     A call with another shape traps.
     """
     ordered = wanted_shapes(rows, vectors, variants, name)
-    wide = vectors >= WIDE_VECTORS
+    wide, statements = vectors >= WIDE_VECTORS, form if form is not None else Tile
     shapes = ((m, v, edge) for m, v in ordered for edge in (False, True))
     functions = [
-        _variant(name, Tile(m, v, edge, prefetch, unroll, wide, epilogue, dialect.lanes, prefetching, reduction_loops))
+        _variant(name, statements(m, v, edge, prefetch, unroll, wide, epilogue, dialect.lanes, prefetching, reduction_loops))
         for m, v, edge in shapes
     ]
     dispatch = _dispatch(name, ordered, epilogue, prefetching, reduction_loops)
@@ -181,7 +188,6 @@ def _variant(name: str, tile: Tile) -> str:
         [
             f"TW_VARIANT void {name}_{tile.suffix}(long k, const float *a, long a_row, long a_column,",
             f"    const float *b, long b_row, float *c, long c_row, long accumulate{last}) {{",
-            *(["  const long a_row_3 = 3 * a_row;"] if tile.rows >= ROWS_PER_POINTER else []),
             *tile.declarations(),
             *tile.loop(),
             *tile.finish(),
@@ -225,6 +231,8 @@ class Tile:
 
     def declarations(self) -> Iterator[str]:
         """Pointers into A, the accumulators, and what is prefetched before the first step."""
+        if self.rows >= ROWS_PER_POINTER:
+            yield "  const long a_row_3 = 3 * a_row;"
         for i in self._pointer_rows():
             yield f"  const float *a_{i} = a + {i} * a_row;"
         for i in range(self.rows):

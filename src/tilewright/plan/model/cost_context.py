@@ -159,7 +159,7 @@ def compulsory_bytes(chain: Chain, sizes: Mapping[str, int]) -> int:
 
 def seconds_at_peak(machine: Machine, flops_by_type: Mapping[str, int]) -> Iterator[float]:
     """The time of flops at the machine's peak for every element type."""
-    return (count / machine.peak(dtype) for dtype, count in flops_by_type.items())
+    return (count / machine.highest_peak(dtype) for dtype, count in flops_by_type.items())
 
 
 def _flops_by_type(chain: Chain, names: Iterable[str], sizes: Mapping[str, int]) -> dict[str, int]:
