@@ -15,6 +15,7 @@ import pytest
 
 from tests.plan.cases import typed
 from tests.support.chains import artifact_of, chain, hand_plan
+from tests.support.emulated import is_foreign
 from tests.support.kernel_build import COMPILERS, build, command
 from tests.support.operators import contraction, mapping
 from tilewright.graph.scalar import Literal, Load, apply
@@ -151,7 +152,10 @@ def _cases(kernels: Iterable[MicroKernel]) -> list[object]:
     return cases
 
 
-@pytest.mark.parametrize(("kernel", "compiler"), _cases(registered()))
+NATIVE = [kernel for kernel in registered() if not is_foreign(kernel)]
+
+
+@pytest.mark.parametrize(("kernel", "compiler"), _cases(NATIVE))
 def test_no_vector_goes_through_the_stack_and_prefetches_are_there(kernel: MicroKernel, compiler: str) -> None:
     codes = full_tiles(kernel, compiler)
     assert codes
@@ -176,7 +180,7 @@ def with_epilogue(product: Operator, extents: Mapping[str, int], plain: Plan, ke
     return [hand_plan(chain("ended", [sums, maps]), schedule, plain.machine, kernel)]
 
 
-PLANNED = [kernel for kernel in registered() if kernel.reduction_loops == 1]
+PLANNED = [kernel for kernel in NATIVE if kernel.reduction_loops == 1]
 
 
 @pytest.mark.parametrize(("kernel", "compiler"), _cases(PLANNED))
