@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
-from tilewright.plan.algorithms.definition import Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.expansion import expanded
 from tilewright.plan.algorithms.registry import applicable
+from tilewright.plan.whole_model import algorithm_choice
 
 MACHINE = Machine.named("x86-64-v3")
 
@@ -25,3 +30,15 @@ def computed_by(graph: Graph, *names: str) -> Graph:
         if found := next((by_name[name] for name in names if name in by_name), None):
             chosen[problem.operator.name] = found
     return expanded(graph, chosen, frozenset(name for name, _ in graph.constants), MACHINE)
+
+
+@contextmanager
+def forced(name: str) -> Iterator[None]:
+    """Inside, planning knows one algorithm alone of every operator that it applies to, and all of the others."""
+
+    def of(problem: Problem) -> tuple[Algorithm, ...]:
+        found = applicable(problem)
+        return tuple(algorithm for algorithm in found if algorithm.name == name) or found
+
+    with patch.object(algorithm_choice, "applicable", of):
+        yield

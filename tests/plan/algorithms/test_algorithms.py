@@ -52,20 +52,24 @@ def check(graph: Graph) -> None:
             np.testing.assert_array_equal(found, wanted, algorithm.name, strict=True)
 
 
-KNOWN = ("as written", "im2col", "map of taps", "pointwise", "shifted rows")
+KNOWN = ("as written", "im2col", "map of taps", "pointwise", "shifted rows", "windows by columns")
 """The algorithms of convolutions whose conditions are checked below; more of them have tests of their own."""
-POINT, WINDOWS, CHANNELS = ["as written", "pointwise"], ["im2col", "shifted rows"], ["im2col", "map of taps", "shifted rows"]
+POINT, LINES, COLUMNS = ["as written", "pointwise"], ["im2col", "shifted rows"], ["windows by columns"]
+WINDOWS, CHANNELS = [*LINES, *COLUMNS], ["im2col", "map of taps", "shifted rows", *COLUMNS]
+"""Without rows of taps there are lines only."""
 CASES = {
     "a point": (((1, 5, 7, 9), (6, 5, 1, 1)), {}, POINT),
     "a point with steps": (((2, 5, 7, 9), (6, 5, 1, 1)), {"strides": (2, 3)}, ["as written", "im2col"]),
-    "a point with padding": (((2, 5, 7, 9), (6, 5, 1, 1)), {"pads": (1, 0, 0, 2)}, WINDOWS),
+    "a point with padding": (((2, 5, 7, 9), (6, 5, 1, 1)), {"pads": (1, 0, 0, 2)}, LINES),
     "windows that fit": (((2, 3, 7, 5), (4, 3, 3, 2)), {}, ["as written", *WINDOWS]),
     "padded": (((2, 9, 7, 5), (17, 9, 3, 3)), {"pads": (1, 1, 1, 1)}, WINDOWS),
     "unevenly padded": (((1, 8, 6, 13), (3, 8, 2, 5)), {"pads": (0, 3, 2, 1)}, WINDOWS),
     "dilated": (((1, 8, 11, 11), (5, 8, 3, 3)), {"dilations": (2, 3), "auto_pad": "SAME_LOWER"}, WINDOWS),
     "with steps": (((2, 9, 17, 7), (4, 9, 3, 3)), {"pads": (1, 1, 1, 1), "strides": (2, 2)}, ["im2col"]),
-    "a row of taps": (((1, 4, 6, 9), (5, 4, 1, 3)), {"pads": (0, 1, 0, 1)}, WINDOWS),
-    "a column of points": (((1, 5, 8, 3), (3, 5, 1, 3)), {}, ["as written", *WINDOWS]),
+    "with steps along columns": (((2, 9, 17, 7), (4, 9, 3, 3)), {"pads": (1, 1, 1, 1), "strides": (1, 2)}, ["im2col", *COLUMNS]),
+    "a column of taps": (((1, 4, 6, 9), (5, 4, 3, 1)), {"pads": (1, 0, 1, 0)}, WINDOWS),
+    "a row of taps": (((1, 4, 6, 9), (5, 4, 1, 3)), {"pads": (0, 1, 0, 1)}, LINES),
+    "a column of points": (((1, 5, 8, 3), (3, 5, 1, 3)), {}, ["as written", *LINES]),
     "one point": (((1, 16, 1, 1), (16, 16, 3, 3)), {"pads": (1, 1, 1, 1)}, WINDOWS),
     "groups": (((1, 18, 5, 6), (6, 9, 3, 3)), {"group": 2, "pads": (1, 1, 1, 1)}, WINDOWS),
     "groups at a point": (((1, 18, 5, 6), (6, 9, 1, 1)), {"group": 2}, POINT),
@@ -83,7 +87,7 @@ CASES = {
         ["as written", "im2col", "map of taps"],
     ),
     "more taps than a body takes": (((1, 3, 12, 12), (3, 1, 9, 9)), {"group": 3, "pads": (4, 4, 4, 4)}, WINDOWS),
-    "one dimension": (((2, 8, 31), (3, 8, 4)), {"pads": (2, 1)}, WINDOWS),
+    "one dimension": (((2, 8, 31), (3, 8, 4)), {"pads": (2, 1)}, LINES),
     "one dimension at a point": (((2, 8, 31), (3, 8, 1)), {}, ["as written"]),
     "a volume": (((1, 8, 4, 5, 6), (3, 8, 2, 3, 3)), {"pads": (0, 1, 1, 1, 1, 1)}, WINDOWS),
     "integers": (((1, 3, 6, 7), (4, 3, 3, 3)), {"pads": (1, 1, 1, 1), "dtype": "int32"}, ["as written", *WINDOWS]),

@@ -28,6 +28,18 @@ def test_vectors_cross_lines_where_windows_overlap_and_where_heads_lie_side_by_s
     assert crossing_share(window, None, kernel, machine, sizes) == 0
 
 
+@pytest.mark.parametrize(("rows", "vectors", "slower"), [(6, 4, 1.0), (28, 1, 30 / 29)])
+def test_vectors_on_two_lines_cost_time_where_loads_do(rows: int, vectors: int, slower: float) -> None:
+    kernel = next(kernel for kernel in registry.for_machine(MACHINE) if (kernel.rows, kernel.columns) == (rows, 16 * vectors))
+    sizes = {"m": rows, "n": 16 * vectors, "k": 64}
+    operator = contraction("C", "mk,kn->mn", "AB", sizes)
+    window = Access("B", (axis("k") * 3 + axis("n"),))
+    of_windows = replace(operator, reads=(operator.reads[0], window))
+    roles = contraction_roles(operator)
+    plain, windows = (kernel_work(one, roles, kernel, MACHINE, sizes, sizes) for one in (operator, of_windows))
+    assert windows.seconds / plain.seconds == pytest.approx(slower)
+
+
 @pytest.mark.parametrize("kernel", registry.for_machine(MACHINE), ids=lambda kernel: kernel.name)
 def test_arrays_of_tiles_have_the_work_of_every_tile(kernel: MicroKernel) -> None:
     sizes = {"m": 100, "n": 70, "k": 90, "b": 3}

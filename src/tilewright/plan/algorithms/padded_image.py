@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.types import Access, Axis, Guard, Operator, Tensor
+from tilewright.graph.types import Access, Axis, Operator, Tensor
 from tilewright.plan.algorithms.definition import Problem
 from tilewright.plan.algorithms.product_roles import (
     ProductRoles,
@@ -137,17 +137,24 @@ def padded(builder: Builder, product: SlidingProduct) -> Tensor:
 def _padded(product: SlidingProduct, *, name: str, result: str) -> tuple[Operator, Tensor]:
     roles = product.roles
     axes = (*roles.batch, _channel(product), *product.seen_axes())
-    indices = tuple(_of_padded(product, index) for index in roles.image.indices)
-    limits = tuple(limit for index in _limits(roles) if (limit := _position(product, index)) is not None)
-    guard = Guard(limits, roles.image.guard.otherwise) if roles.image.guard is not None else None
-    read = Access(roles.image.tensor, indices, guard)
+    read = at_positions(product, roles.image)
+    read = replace(read, indices=tuple(_by_channel(product, index) for index in read.indices))
     return moved(roles, axes, read, plain(axes), extents(axes), "pad", name=name, result=result)
 
 
-def _of_padded(product: SlidingProduct, index: Index) -> Index:
-    """An index of the image by the axes of the padded image."""
-    if (position := _position(product, index)) is not None:
-        return position
+def at_positions(product: SlidingProduct, image: Access) -> Access:
+    """A read of the image by positions along the dimensions of these windows, in place of outputs and taps."""
+
+    def found(index: Index) -> Index:
+        position = _position(product, index)
+        return index if position is None else position
+
+    guard = image.guard and replace(image.guard, constraints=tuple(map(found, image.guard.constraints)))
+    return replace(image, indices=tuple(map(found, image.indices)), guard=guard)
+
+
+def _by_channel(product: SlidingProduct, index: Index) -> Index:
+    """An index of the image by the channel of the padded image, where it is one of channels."""
     channels = number(product.channels)
     is_channel = bool(index.terms) and index.axes() <= channels.axes()
     return axis_index(_channel(product).name) + index.constant if is_channel else index

@@ -8,6 +8,7 @@ from math import prod
 
 from tilewright.graph.types import Access, Chain, Operator, planned_extent
 from tilewright.plan.element_types import held_bytes
+from tilewright.plan.model.kernel_work import has_windows
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.types import ContractionRoles
 
@@ -34,6 +35,8 @@ class Contraction:
     """The same in the result."""
     has_unit_columns: bool
     """Whether the columns of the right operand lie side by side."""
+    has_windows: bool
+    """Whether overlapping windows move over them."""
     is_copied_once: bool
     """Whether the right operand is a constant of extents that are known, no element of which is read at two points."""
 
@@ -55,6 +58,7 @@ def _contraction(chain: Chain, operator: Operator, roles: ContractionRoles, size
         left_row_stride=axis_stride(chain, left, roles.row),
         target_row_stride=axis_stride(chain, operator.write, roles.row),
         has_unit_columns=_is_unit(right, roles.column),
+        has_windows=has_windows(right, roles.column, sizes),
         is_copied_once=_is_copied_once(chain, right, sizes),
     )
 

@@ -1,7 +1,8 @@
 """Work of a micro kernel on a contraction: arithmetic with edges in rows and columns, and calls.
 
 A short tile costs what its busiest port takes per step of the reduction: fused multiply-adds (rows * vectors over units), loads
-(one vector of B per column vector, one broadcast of A per row), or the latency of one accumulator chain. All blocks
+(one vector of B per column vector, two where it lies on two cache lines, one broadcast of A per row), or the latency of one
+accumulator chain. All blocks
 of the depth but the first load C, too, which nothing overlaps. Where lanes run along the depth, a step is one vector of it: a
 load for every row and one for B, and at the end rows are folded.
 """
@@ -22,11 +23,6 @@ from tilewright.plan.types import ContractionRoles
 
 FOLD_CYCLES = 40
 """End of a tile whose lanes run along the depth: 15 stages of two shuffles and an addition for 16 rows."""
-
-
-CROSSING_CYCLES = 0.5
-"""A vector that lies on two cache lines, beyond its load: 3x3 convolutions over shifted rows take 13 to 20% longer than products
-of the same size over aligned rows, with four vectors and 12 cycles a step (Zen 5, AVX-512; 64 to 512 channels)."""
 
 
 Pieces = tuple[tuple[Count, Count], ...]
@@ -132,7 +128,6 @@ def _work(kernel: MicroKernel, machine: Machine, extents: Extents) -> KernelWork
     if kernel.lanes_along == DEPTH:
         return (_inner_work if kernel.right_by_columns else _dot_work)(kernel, machine, extents)
     full = _step_cycles(machine, kernel.rows, kernel.columns // kernel.lanes)
-    crossing = CROSSING_CYCLES * extents.crossing
     steps: Quantity = 0
     calls: Quantity = 0
     added: Count = 0
@@ -140,7 +135,7 @@ def _work(kernel: MicroKernel, machine: Machine, extents: Extents) -> KernelWork
         vectors = maximum(-(-columns // kernel.lanes), 1)
         for row_count, rows in (extents.rows or POINT).pieces(_rows_for(kernel, vectors) if extents.rows else 1):
             count = row_count * column_count
-            steps = steps + count * (_step_cycles(machine, rows, vectors) + crossing * vectors) / full
+            steps = steps + count * _step_cycles(machine, rows, vectors, extents.crossing) / full
             calls = calls + count
             added = added + count * rows * vectors
     depth, depth_blocks = (extents.depth.size, extents.depth.blocks()) if extents.depth else (1, 1)
@@ -154,12 +149,16 @@ def crossing_share(
 ) -> float:
     """The share of vectors of a right operand that lie on two cache lines: windows over its columns begin anywhere in a line.
 
-    Windows overlap: another axis moves by less than the columns reach. All other operands are taken to begin at lines.
+    All other operands are taken to begin at lines.
     """
+    return kernel.vector_bits / (8 * machine.levels[0].line_bytes) if has_windows(access, column, sizes) else 0.0
+
+
+def has_windows(access: Access, column: str | None, sizes: Mapping[str, Count]) -> bool:
+    """Whether overlapping windows move over the columns of a right operand: another axis moves by less than they reach."""
     moves = (index for index in access.indices if column is not None and column in index.axes())
     steps = [abs(step) for index in moves for atom, step in index.terms if atom != column]
-    is_window = column is not None and any(np.any(np.less(step, sizes[column])) for step in steps)
-    return kernel.vector_bits / (8 * machine.levels[0].line_bytes) if is_window else 0.0
+    return column is not None and any(np.any(np.less(step, sizes[column])) for step in steps)
 
 
 def _rows_for(kernel: MicroKernel, vectors: Count) -> Count:
@@ -241,7 +240,8 @@ def flops(operator: Operator, sizes: Mapping[str, int]) -> int:
     return 2 * int(np.prod([sizes[axis.name] for axis in operator.axes], dtype=np.int64))
 
 
-def _step_cycles(machine: Machine, rows: Count, vectors: Count) -> Quantity:
+def _step_cycles(machine: Machine, rows: Count, vectors: Count, crossing: float = 0.0) -> Quantity:
+    """Cycles of a step of the reduction; `crossing` is the share of vectors of B that take two loads."""
     arithmetic: Quantity = rows * vectors / machine.fma_per_cycle
-    loads: Quantity = (rows + vectors) / machine.loads_per_cycle
+    loads: Quantity = (rows + vectors * (1 + crossing)) / machine.loads_per_cycle
     return maximum(maximum(arithmetic, loads), float(machine.fma_latency_cycles))

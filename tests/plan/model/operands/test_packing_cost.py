@@ -127,3 +127,14 @@ def test_rows_no_longer_than_a_panel_lie_like_one() -> None:
     for columns, is_packed in ((width - 8, False), (width, False), (16 * width, True)):
         chain = product(4096, 4096, columns, constants=())
         assert bool(packed_by_calls(planned(chain))) == is_packed, columns
+
+
+def test_columns_that_overlapping_windows_see_are_not_packed() -> None:
+    """Panels would hold every element once for each window; windows that lie apart are packed."""
+    chain = product(4096, 512, 4096, constants=())
+    (operator,) = chain.operators
+    for step, is_packed in ((1, False), (4096, True)):
+        windows = replace(operator, reads=(operator.reads[0], Access("B", (axis("k") * step + axis("n"),))))
+        tensors = tuple(Tensor("B", (511 * step + 4096,)) if tensor.name == "B" else tensor for tensor in chain.tensors)
+        plan = planned(replace(chain, operators=(windows,), tensors=tensors))
+        assert bool(packed_by_calls(plan)) == is_packed, step

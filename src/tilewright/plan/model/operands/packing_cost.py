@@ -30,8 +30,9 @@ from tilewright.plan.types import ContractionRoles
 def may_pack(context: CostContext, operator: Operator) -> bool:
     """Whether a right operand is packed at all: an intermediate whose columns lie side by side never is.
 
-    Kernels whose lanes run along the depth have no panels, and rows no longer than a panel lie as close together as they are.
-    Kernels that want neighbouring steps side by side always have panels.
+    Nor are such columns that overlapping windows see: a copy would hold every element once for each of them. Kernels whose lanes
+    run along the depth have no panels, and rows no longer than a panel lie as close together as they are. Kernels that want
+    neighbouring steps side by side always have panels.
     """
     if operator.name not in context.kernels or context.roles[operator.name].column is None:
         return False
@@ -41,7 +42,7 @@ def may_pack(context: CostContext, operator: Operator) -> bool:
         return False
     facts = context.contractions[operator.name]
     is_panel = facts.row_stride <= context.kernels[operator.name].columns
-    return not (facts.has_unit_columns and (_right(context, operator).is_intermediate or is_panel))
+    return not (facts.has_unit_columns and (_right(context, operator).is_intermediate or is_panel or facts.has_windows))
 
 
 def may_stay(context: CostContext, operator: Operator) -> bool:

@@ -1,0 +1,84 @@
+"""Windows by columns: the image is copied once for every tap of a window's columns, and rows of taps are offsets into the copy.
+
+The copy is [batch, channel, tap column, row of the padded image, output column]. Outputs of all rows lie there one behind the
+other, and the next row of taps sees the same, one row further on. So one product runs over all pixels of the output without a sum
+that is left out, and the copy grows with the width of a window, not with its area as that of im2col does. Padding, and steps and
+dilation along columns, come with the copy. Of more than two dimensions all but the first one count as columns.
+
+V. Ferrari et al., "Advancing Direct Convolution using Convolution Slicing Optimization and ISA Extensions", 2023, pack tiles of
+whole windows; offsets in place of the rows of taps save copies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.types import Access, Axis, AxisKind, Operator, Tensor
+from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.padded_image import SlidingProduct, at_positions, sliding_product
+from tilewright.plan.algorithms.product_roles import extents, moved, number, parallel, plain, points, product_in_place
+
+
+def applies(problem: Problem) -> bool:
+    """Whether windows have rows, of several columns of outputs, that move by one: rows of outputs and of taps are then alike."""
+    sliding = sliding_product(problem)
+    if sliding is None or len(sliding.slides) < 2:
+        return False
+    rows = sliding.slides[0]
+    return rows.tap is not None and rows.stride == 1
+
+
+def expand(problem: Problem, builder: Builder) -> Tensor:
+    """The copy, the filters of every row of taps as a matrix, and the product."""
+    sliding = sliding_product(problem)
+    assert sliding is not None
+    roles, rows, tap = sliding.roles, sliding.slides[0], _row_tap(sliding)
+    windows = builder.record(_windows, sliding, kind="unfold")
+    filters = builder.record(_filters, sliding, kind="filters")
+    q, p = roles.axis("q", points(_depth(sliding)), AxisKind.REDUCTION), roles.column()
+    depth = number(roles.group) * points((q,)) + axis_index(q.name)
+    seen = axis_index(p.name) + rows.tap_position() * points(_columns(sliding))
+    image = Access(windows.name, (*plain(roles.batch), depth, seen))
+    weights = Access(filters.name, (axis_index(tap.name), roles.channels, axis_index(q.name)))
+    return product_in_place(builder, roles, image, weights, (p,), (tap, q), number(roles.outputs), "fold")
+
+
+def _windows(sliding: SlidingProduct, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """The copy: [batch, (group, channel, tap column), (row, output column)]."""
+    roles, by_row = sliding.roles, replace(sliding, slides=sliding.slides[:1])
+    channels, pixels = (*roles.group, *parallel(_depth(sliding))), (*by_row.seen_axes(), *_columns(sliding))
+    axes = (*roles.batch, *channels, *pixels)
+    written = (*plain(roles.batch), number(channels), number(pixels))
+    shape = (*extents(roles.batch), points(channels), points(pixels))
+    return moved(roles, axes, at_positions(by_row, roles.image), written, shape, "unfold", name=name, result=result)
+
+
+def _filters(sliding: SlidingProduct, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """The filters as [tap row, (group, filter), (channel, tap column)]."""
+    roles, tap = sliding.roles, parallel((_row_tap(sliding),))
+    channels, depth = (*roles.group, *roles.filters), parallel(_depth(sliding))
+    axes = (*tap, *channels, *depth)
+    written = (*plain(tap), number(channels), number(depth))
+    shape = (points(tap), points(channels), points(depth))
+    return moved(roles, axes, roles.weights, written, shape, "filters", name=name, result=result)
+
+
+def _row_tap(sliding: SlidingProduct) -> Axis:
+    tap = sliding.slides[0].tap
+    assert tap is not None
+    return tap
+
+
+def _depth(sliding: SlidingProduct) -> tuple[Axis, ...]:
+    """What is summed for every row of taps: channels, and taps along columns."""
+    return tuple(axis for axis in sliding.roles.reduced if axis != sliding.slides[0].tap)
+
+
+def _columns(sliding: SlidingProduct) -> tuple[Axis, ...]:
+    """Outputs of one row."""
+    return sliding.roles.outputs[1:]
+
+
+ALGORITHM = Algorithm("windows by columns", Accuracy.REORDERED, applies, expand)
