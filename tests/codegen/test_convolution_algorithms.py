@@ -18,6 +18,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.plan.algorithms.registry import applicable
+from tilewright.precision import Precision
 
 KINDS = ("finite", "special")
 VALUES = np.array([np.nan, np.inf, -np.inf, 0.0, 1.0, -2.0], np.float32)
@@ -44,9 +45,10 @@ def wanted(x: Floats, w: Floats, options: dict[str, Any]) -> tuple[Floats, Float
 
 
 def names(graph: Graph) -> set[str]:
-    """The algorithms of the convolution, as planning meets it."""
+    """The algorithms of the convolution, as planning meets it, whose error is that of sums in float32."""
     rewritten = compiler.rewrite(graph, compiler.rewrites_for(Machine.detect()))
-    return {algorithm.name for problem in problems(rewritten) for algorithm in applicable(problem)} - {"as written"}
+    offered = (algorithm for problem in problems(rewritten) for algorithm in applicable(problem, Precision.FLOAT32))
+    return {algorithm.name for algorithm in offered} - {"as written"}
 
 
 def check(x: Floats, w: Floats, options: dict[str, Any], constant: bool) -> None:

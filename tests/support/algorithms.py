@@ -12,6 +12,7 @@ from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.expansion import expanded
 from tilewright.plan.algorithms.registry import applicable
 from tilewright.plan.whole_model import algorithm_choice
+from tilewright.precision import Precision
 
 MACHINE = Machine.named("x86-64-v3")
 
@@ -36,8 +37,8 @@ def computed_by(graph: Graph, *names: str) -> Graph:
 def forced(name: str) -> Iterator[None]:
     """Inside, planning knows one algorithm alone of every operator that it applies to, and all of the others."""
 
-    def of(problem: Problem) -> tuple[Algorithm, ...]:
-        found = applicable(problem)
+    def of(problem: Problem, precision: Precision) -> tuple[Algorithm, ...]:
+        found = applicable(problem, precision)
         return tuple(algorithm for algorithm in found if algorithm.name == name) or found
 
     with patch.object(algorithm_choice, "applicable", of):
