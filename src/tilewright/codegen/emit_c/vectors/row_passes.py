@@ -24,6 +24,10 @@ from tilewright.graph.types import Reduction, StateVariable
 from tilewright.kernels.element_access import suffix
 
 
+ROUNDED = ("add", "multiply")
+"""Combinations whose results are rounded, so that their order shows."""
+
+
 @dataclass(frozen=True, slots=True)
 class RowPasses(VectorStatements):
     """The passes over one row, over TW_ROWS rows together, or over the rows of one vector."""
@@ -79,12 +83,27 @@ class RowPasses(VectorStatements):
         return leaf == Point()
 
     def state_pass(self, state: StateVariable, lanes_are_reduced: bool, part: bool, keep: bool, into: str = "") -> Lines:
-        """Accumulate one state over the reduction axes.
+        """Accumulate one state over the reduction axes, and fold its lanes."""
+        total, result = f"state_{state.name}_lanes", into or f"state_{state.name}"
+        reduce = f"tw_reduce_{self.combine(state)}"
+        lines = self.accumulated(state, total, lanes_are_reduced, part, keep)
+        if self.rows:
+            return [*lines, f"{reduce}_rows({total});", *self.define(result, self.var(total))]
+        return [*lines, *self.define(result, f"tw_splat({reduce}({total}))" if lanes_are_reduced else total)]
 
-        Where a step is no more than combining, its latency would show: then several accumulators take turns.
-        """
-        total = f"state_{state.name}_lanes"
-        in_turns = lanes_are_reduced and state.contribution == Point() and not self.rows
+    def takes_turns(self, state: StateVariable) -> bool:
+        """Whether several accumulators take turns along a row: where a step is no more than combining, its latency would show."""
+        return self.loops.vector_axis in self.reduced and state.contribution == Point()
+
+    def shows_order(self, state: StateVariable) -> bool:
+        """Whether results tell in which order points are combined: maxima of zeros do by the sign, unless they are subtracted."""
+        reduction = self.loops.operator.reduction
+        return state.combine in ROUNDED or reduction is None or len(reduction.states) == 1
+
+    def accumulated(self, state: StateVariable, total: str, lanes_are_reduced: bool, part: bool, keep: bool) -> Lines:
+        """The accumulator `total` of one state over the reduction axes. As many take turns whether a row is alone or among others:
+        so its bits do not depend on its neighbours."""
+        in_turns = self.takes_turns(state) and (not self.rows or self.shows_order(state))
         more_totals = [f"{total}_{i}" for i in range(1, self.loops.vectors.accumulators)] if in_turns else []
         accumulators = (total, *more_totals)
         lines = [line for name in accumulators for line in self.define(name, _identity(state), "")]
@@ -97,15 +116,18 @@ class RowPasses(VectorStatements):
         for ahead, name in enumerate(accumulators if more_totals else ()):
             shifted = replace(self, ahead=ahead)
             several += ["{", *indent(shifted.state_step(state, name, keep, False, masked=False)), "}"]
-        together = [f"{total} = {self.combined(state).format(total, accumulator)};" for accumulator in more_totals]
+        of_all, pairs = self.var(total), map(self.var, more_totals)
+        together = [self.each(f"{of_all} = {self.combined(state).format(of_all, other)};") for other in pairs]
         if self.loops.block_steps and state.combine == "add":
-            lines += self.in_blocks(step, None if lanes_are_reduced else part, several, accumulators, together)
-        else:
-            lines += [*self.over_reduction(step, lanes_are_reduced, part, several), *together]
-        reduce, result = f"tw_reduce_{self.combine(state)}", into or f"state_{state.name}"
-        if self.rows:
-            return [*lines, f"{reduce}_rows({total});", *self.define(result, self.var(total))]
-        return [*lines, *self.define(result, f"tw_splat({reduce}({total}))" if lanes_are_reduced else total)]
+            return [*lines, *self.in_blocks(step, None if lanes_are_reduced else part, several, accumulators, together)]
+        return [*lines, *self.over_reduction(step, lanes_are_reduced, part, several), *self.if_taken(together)]
+
+    def if_taken(self, together: Lines) -> Lines:
+        """Accumulators that took turns are put together where the row is long enough for one turn; else they hold identities."""
+        if not together:
+            return []
+        size = to_c(self.ranges[self.loops.vector_axis or ""].size)
+        return [f"if ({size} >= {self.loops.vectors.accumulators} * TW_LANES) {{", *indent(together), "}"]
 
     def in_blocks(
         self, step: Callable[[bool], Lines], part: bool | None, several: Lines, accumulators: tuple[str, ...], together: Lines
