@@ -23,7 +23,6 @@ from tilewright.graph.scalar import Literal, Load, Point, Scalar, rewrite, subex
 from tilewright.graph.types import Reduction, StateVariable
 from tilewright.kernels.element_access import suffix
 
-
 ROUNDED = ("add", "multiply")
 """Combinations whose results are rounded, so that their order shows."""
 
