@@ -100,8 +100,10 @@ class RowPasses(VectorStatements):
         return state.combine in ROUNDED or reduction is None or len(reduction.states) == 1
 
     def accumulated(self, state: StateVariable, total: str, lanes_are_reduced: bool, part: bool, keep: bool) -> Lines:
-        """The accumulator `total` of one state over the reduction axes. As many take turns whether a row is alone or among others:
-        so its bits do not depend on its neighbours."""
+        """The accumulator `total` of one state over the reduction axes.
+
+        As many take turns in a row that is alone as among others, so that its bits do not depend on its neighbours.
+        """
         in_turns = self.takes_turns(state) and (not self.rows or self.shows_order(state))
         more_totals = [f"{total}_{i}" for i in range(1, self.loops.vectors.accumulators)] if in_turns else []
         accumulators = (total, *more_totals)
