@@ -16,7 +16,8 @@ from tilewright.plan.algorithms.definition import Algorithm, Problem
 def expanded(graph: Graph, chosen: Mapping[str, Algorithm], constants: frozenset[str], machine: Machine) -> Graph:
     """The graph in which each named operator is computed by its algorithm; all others stay.
 
-    The operators of an expansion have new names, but for the only reduction among them, which keeps the operator's.
+    The operators of an expansion have new names, but for the only reduction among them, which keeps the operator's. Constants are
+    added where an algorithm has them.
     """
     builder = Builder(graph.name)
     builder.tensors = {tensor.name: tensor for tensor in graph.tensors}
@@ -27,7 +28,8 @@ def expanded(graph: Graph, chosen: Mapping[str, Algorithm], constants: frozenset
             _expand(Problem(operator, builder.tensors, constants, machine), chosen[operator.name], builder)
         else:
             builder.operators.append(operator)
-    return with_operators(replace(graph, tensors=tuple(builder.tensors.values())), builder.operators)
+    tensors, known = tuple(builder.tensors.values()), (*graph.constants, *builder.constants.items())
+    return with_operators(replace(graph, tensors=tensors, constants=known), builder.operators)
 
 
 def _expand(problem: Problem, algorithm: Algorithm, builder: Builder) -> None:

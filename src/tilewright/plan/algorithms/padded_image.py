@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.types import Access, Axis, Operator, Tensor
+from tilewright.graph.types import Access, Axis, Guard, Operator, Tensor
 from tilewright.plan.algorithms.definition import Problem
 from tilewright.plan.algorithms.product_roles import (
     ProductRoles,
@@ -135,11 +136,30 @@ def padded(builder: Builder, product: SlidingProduct) -> Tensor:
 
 
 def _padded(product: SlidingProduct, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    roles = product.roles
-    axes = (*roles.batch, _channel(product), *product.seen_axes())
-    read = at_positions(product, roles.image)
-    read = replace(read, indices=tuple(_by_channel(product, index) for index in read.indices))
-    return moved(roles, axes, read, plain(axes), extents(axes), "pad", name=name, result=result)
+    axes = (*product.roles.batch, _channel(product), *product.seen_axes())
+    return moved(product.roles, axes, _by_positions(product), plain(axes), extents(axes), "pad", name=name, result=result)
+
+
+def padded_for_tiles(builder: Builder, product: SlidingProduct, lengths: Sequence[int]) -> Tensor:
+    """What all windows see, and points beyond it up to these lengths, as [batch, positions, channel]."""
+    return builder.record(_padded_for_tiles, product, lengths, kind="pad")
+
+
+def _padded_for_tiles(product: SlidingProduct, lengths: Sequence[int], *, name: str, result: str) -> tuple[Operator, Tensor]:
+    seen, read = product.seen_axes(), _by_positions(product)
+    pairs = list(zip(seen, lengths, strict=True))
+    beyond = tuple(axis_index(axis.name) * -1 + (points((axis,)) - 1) for axis, length in pairs if length > points((axis,)))
+    guard = read.guard or Guard((), 0.0)
+    limits = tuple(dict.fromkeys((*guard.constraints, *beyond)))
+    read = replace(read, guard=replace(guard, constraints=limits) if limits else None)
+    axes = (*product.roles.batch, *(replace(axis, extent=length) for axis, length in pairs), _channel(product))
+    return moved(product.roles, axes, read, plain(axes), extents(axes), "pad", name=name, result=result)
+
+
+def _by_positions(product: SlidingProduct) -> Access:
+    """The read of the image by positions and the channel of the padded image."""
+    read = at_positions(product, product.roles.image)
+    return replace(read, indices=tuple(_by_channel(product, index) for index in read.indices))
 
 
 def at_positions(product: SlidingProduct, image: Access) -> Access:

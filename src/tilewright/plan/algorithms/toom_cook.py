@@ -1,0 +1,113 @@
+"""Toom-Cook matrices: several outputs of a short filter by few products, exact fractions made of interpolation points.
+
+The outputs of a filter g of r taps over d are y[i] = sum(t) g[t] d[i + t]. By n = m + r - 1 products, m outputs are
+A^T ((G g) * (B^T d)): G evaluates the filter's polynomial at n - 1 points and at infinity, and the transposed interpolation gives
+A and B (S. Winograd, Arithmetic Complexity of Computations, SIAM 1980; A. Lavin, S. Gray, "Fast Algorithms for Convolutional
+Neural Networks", CVPR 2016). Nested, they serve filters of two dimensions: Y = A^T ((G g G^T) * (B^T d B)) A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from math import prod
+
+Row = tuple[Fraction, ...]
+Matrix = tuple[Row, ...]
+
+POINTS: dict[int, tuple[Fraction, ...]] = {
+    2: (Fraction(0), Fraction(1), Fraction(-1)),
+    4: (Fraction(0), Fraction(5, 8), Fraction(-5, 8), Fraction(3, 2), Fraction(-3, 2)),
+}
+"""By the outputs of a filter of three taps; infinity comes last. Entries of A and B are fractions of powers of two, as float32
+has them. The bound of errors with the points of 4 is a quarter of that with 0, +-1 and +-2. B. Barabasz, A. Anderson,
+K. M. Soodhalter and D. Gregg search for such points ("Error Analysis and Improving the Accuracy of Winograd Convolution for Deep
+Neural Networks", ACM Transactions on Mathematical Software 46(4), 2020)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToomCook:
+    """y = A^T ((G g) * (B^T d)), of `outputs` points y, `taps` points g, and as many products as B^T has rows."""
+
+    output: Matrix
+    """A^T: a row for each output."""
+    filter: Matrix
+    """G: a column for each tap."""
+    input: Matrix
+    """B^T: square."""
+
+    @property
+    def outputs(self) -> int:
+        """Results of a tile, along one dimension."""
+        return len(self.output)
+
+    @property
+    def products(self) -> int:
+        """Products of a tile, and the points that it sees, along one dimension."""
+        return len(self.input)
+
+    @property
+    def taps(self) -> int:
+        """Of a filter, along one dimension."""
+        return len(self.filter[0])
+
+    @property
+    def amplification(self) -> Fraction:
+        """How far products may exceed the largest result, for filters and tiles of one dimension.
+
+        The largest sum over k of |A[k, i]| |row k of B^T|_1 max|row k of G|: product k is at most the largest input times the
+        row sum of B^T, times the sum of the absolute values of the filter times the largest entry of G. The square of it is that
+        of two dimensions. Roundings are relative to products.
+        """
+        sizes = [sum(map(abs, data)) * max(map(abs, taps)) for data, taps in zip(self.input, self.filter, strict=True)]
+        return max(sum((abs(a) * size for a, size in zip(row, sizes, strict=True)), Fraction(0)) for row in self.output)
+
+    @property
+    def roundings(self) -> int:
+        """That a product of two dimensions goes through: of the multiply-adds of three transforms, twice each, and its own."""
+        most = sum(max(sum(entry != 0 for entry in row) for row in matrix) for matrix in (self.output, self.filter, self.input))
+        return 2 * most + 1
+
+    def error_constant(self, additions: int) -> Fraction:
+        """c of |error| <= c u |d|_max |g|_1 for sums over channels in which a product goes through so many additions.
+
+        |d|_max is the largest input of the tile, |g|_1 the sum of the absolute values of all taps of all channels, u the unit
+        roundoff (of first order in u; Barabasz et al. 2020, theorem 3, with entrywise bounds in place of norms).
+
+        >>> [round(float(toom_cook(m).error_constant(64))) for m in (2, 4)]
+        [1296, 18157]
+        """
+        return self.amplification**2 * (self.roundings + additions)
+
+
+@cache
+def toom_cook(outputs: int, taps: int = 3) -> ToomCook:
+    """The matrices for so many outputs, by the points of `POINTS`.
+
+    >>> [[str(entry) for entry in row] for row in toom_cook(2).input]
+    [['-1', '0', '1', '0'], ['0', '1', '1', '0'], ['0', '-1', '1', '0'], ['0', '-1', '0', '1']]
+    """
+    points = POINTS[outputs]
+    assert len(points) == outputs + taps - 2, "one product for each point, and one for infinity"
+    others = [[other for other in points if other != point] for point in points]
+    scales = [prod((point - other for other in rest), start=Fraction(1)) for point, rest in zip(points, others, strict=True)]
+    output = tuple((*(point**i for point in points), Fraction(i == outputs - 1)) for i in range(outputs))
+    at_points = [tuple(point**tap / scale for tap in range(taps)) for point, scale in zip(points, scales, strict=True)]
+    at_infinity = tuple(Fraction(tap == taps - 1) for tap in range(taps))
+    data = [(*_with_roots(rest), Fraction(0)) for rest in others]
+    return ToomCook(output, (*at_points, at_infinity), (*data, _with_roots(points)))
+
+
+def _with_roots(roots: Sequence[Fraction]) -> Row:
+    """The coefficients of the product of (x - root), those of the lowest powers first.
+
+    >>> [str(coefficient) for coefficient in _with_roots([Fraction(1), Fraction(-1)])]
+    ['-1', '0', '1']
+    """
+    coefficients = [Fraction(1)]
+    for root in roots:
+        shifted, scaled = [Fraction(0), *coefficients], [*(-root * each for each in coefficients), Fraction(0)]
+        coefficients = [left + right for left, right in zip(shifted, scaled, strict=True)]
+    return tuple(coefficients)

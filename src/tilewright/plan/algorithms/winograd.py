@@ -1,0 +1,171 @@
+"""Winograd's minimal filtering: windows of 3 x 3 that move by one, by sums of products of transformed tiles.
+
+A tile of (m + 2) x (m + 2) points of the padded image gives m x m outputs by (m + 2)^2 products for each pair of a channel and a
+filter, in place of 9 m^2. With the matrices of `toom_cook.py`, and U = G w G^T, all are contractions, channels side by side:
+
+    data     R[ty, u, x, c]     = sum(i) B^T[u, i] image[m ty + i, x, c]
+             V[u, v, ty, tx, c] = sum(i) B^T[v, i] R[ty, u, m tx + i, c]
+    product  M[u, v, ty, tx, o] = sum(c) V[u, v, ty, tx, c] U[u, v, c, o]
+    result   S[ty, a, v, tx, o] = sum(i) A^T[a, i] M[i, v, ty, tx, o]
+             y[ty, a, tx, b, o] = sum(i) A^T[b, i] S[ty, a, i, tx, o]
+
+A map puts the results into their places; maps behind the convolution (bias, activation, sum with a shortcut) join it. Filters
+that do not change between calls are transformed when a kernel is loaded.
+
+Errors are relative to the largest input of a tile (`ToomCook.error_constant`), and a NaN or an infinity spreads over its tile, as
+entries of 0 are multiplied like others: hence `Accuracy.TILED`. Source: A. Lavin, S. Gray, "Fast Algorithms for Convolutional
+Neural Networks", CVPR 2016, section 4.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import isfinite
+
+import numpy as np
+
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.index import Index
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Operator, Tensor
+from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.padded_image import SlidingProduct, padded_for_tiles, sliding_product
+from tilewright.plan.algorithms.product_roles import extents, moved, number, parallel, plain, points
+from tilewright.plan.algorithms.toom_cook import Matrix, ToomCook, toom_cook
+
+TAPS = 3
+"""Of filters, along both dimensions."""
+Axes = tuple[Axis, ...]
+
+
+def winograd(outputs: int) -> Algorithm:
+    """The algorithm with tiles of outputs x outputs results."""
+    expand = partial(_expand, matrices=toom_cook(outputs, TAPS))
+    return Algorithm(f"Winograd F({outputs}x{outputs}, {TAPS}x{TAPS})", Accuracy.TILED, applies, expand)
+
+
+def applies(problem: Problem) -> bool:
+    """Whether filters of 3 x 3 neighbours move by one over channels of float32, and sum them; what is around them is finite."""
+    sliding = sliding_product(problem)
+    if sliding is None or len(sliding.slides) != 2 or not sliding.roles.filters or not _summed_channels(sliding):
+        return False
+    tensors = (problem.operand(0), problem.operand(1), problem.result)
+    is_float = problem.operator.accumulator == "float32" and all(tensor.dtype == "float32" for tensor in tensors)
+    is_square = all(slide.tap is not None and points((slide.tap,)) == TAPS for slide in sliding.slides)
+    steps = {step for slide in sliding.slides for step in (slide.stride, slide.dilation)}
+    guard = sliding.roles.image.guard
+    return is_float and is_square and steps == {1} and (guard is None or isfinite(guard.otherwise))
+
+
+def _summed_channels(sliding: SlidingProduct) -> Axes:
+    return tuple(axis for axis in sliding.channels if axis not in sliding.roles.group)
+
+
+def _expand(problem: Problem, builder: Builder, matrices: ToomCook) -> Tensor:
+    """The transforms, the products, and every result in its place."""
+    sliding = sliding_product(problem)
+    assert sliding is not None
+    expansion = _Expansion(builder, sliding, matrices)
+    return expansion.in_place(expansion.results(expansion.products(expansion.data(), expansion.filters())))
+
+
+@dataclass(frozen=True, slots=True)
+class _Expansion:
+    """The parts of an expansion. Every tensor but the image has a dimension for each axis of the operator that writes it."""
+
+    builder: Builder
+    sliding: SlidingProduct
+    matrices: ToomCook
+
+    def data(self) -> Tensor:
+        """V[u, v, batch, ty, tx, channel]."""
+        batch, (ty, tx), (u, v) = self.sliding.roles.batch, self._tiles(), self._points()
+        step, i, channels = self.matrices.outputs, self._entry(), parallel(self.sliding.channels)
+        image = padded_for_tiles(self.builder, self.sliding, tuple(step * points((tile,)) + TAPS - 1 for tile in (ty, tx)))
+        x = self._axis("x", step * points((tx,)) + TAPS - 1)
+        matrix = self._matrix(self.matrices.input)
+        read = (*plain(batch), _position(ty, step, i), axis_index(x.name), number(channels))
+        rows = self._sum((*batch, ty, u, x, *channels), i, _entries(matrix, u, i), Access(image.name, read))
+        read = (*plain((*batch, ty, u)), _position(tx, step, i), *plain(channels))
+        return self._sum((u, v, *batch, ty, tx, *channels), i, _entries(matrix, v, i), Access(rows.name, read))
+
+    def filters(self) -> Tensor:
+        """U[u, v, group, channel, filter]."""
+        roles, (u, v), matrix = self.sliding.roles, self._points(), self._matrix(self.matrices.filter)
+        first, second = (slide.tap for slide in self.sliding.slides)
+        assert first is not None
+        assert second is not None
+        others = (*roles.group, *parallel(_summed_channels(self.sliding)), *roles.filters)
+        rows = self._sum((u, *others, *parallel((second,))), first, _entries(matrix, u, first), roles.weights)
+        read = Access(rows.name, plain((u, *others, second)))
+        return self._sum((u, v, *others), second, _entries(matrix, v, second), read)
+
+    def products(self, data: Tensor, filters: Tensor) -> Tensor:
+        """M[u, v, batch, ty, tx, group, filter]."""
+        roles, summed = self.sliding.roles, _summed_channels(self.sliding)
+        outer = (*self._points(), *roles.batch, *self._tiles())
+        image = Access(data.name, plain((*outer, *self.sliding.channels)))
+        weights = Access(filters.name, plain((*self._points(), *roles.group, *summed, *roles.filters)))
+        return self._sums((*outer, *roles.group, *roles.filters), summed, image, weights)
+
+    def results(self, products: Tensor) -> Tensor:
+        """y[batch, ty, a, tx, b, group, filter]."""
+        roles, (ty, tx), (_, v), i = self.sliding.roles, self._tiles(), self._points(), self._entry()
+        batch, channels, matrix = roles.batch, (*roles.group, *roles.filters), self._matrix(self.matrices.output)
+        a, b = (self._axis(name, self.matrices.outputs) for name in "ab")
+        read = Access(products.name, plain((i, v, *batch, ty, tx, *channels)))
+        rows = self._sum((*batch, ty, a, v, tx, *channels), i, _entries(matrix, a, i), read)
+        read = Access(rows.name, plain((*batch, ty, a, i, tx, *channels)))
+        return self._sum((*batch, ty, a, tx, b, *channels), i, _entries(matrix, b, i), read)
+
+    def in_place(self, results: Tensor) -> Tensor:
+        """The result of the operator: without what the last tiles have beyond the image."""
+        roles, channels = self.sliding.roles, (*self.sliding.roles.group, *self.sliding.roles.filters)
+        lengths = (points((tile,)) * self.matrices.outputs for tile in self._tiles())
+        lines = self.builder.reshape(results, (*extents(roles.batch), *lengths, *extents(channels)))
+        read = Access(lines.name, plain((*roles.batch, *roles.outputs, *channels)))
+        axes, write = (*roles.batch, *channels, *roles.outputs), roles.problem.operator.write
+        return self.builder.record(moved, roles, axes, read, write.indices, roles.problem.result.shape, "crop", kind="crop")
+
+    def _sum(self, axes: Axes, summed: Axis, left: Access, right: Access) -> Tensor:
+        return self._sums(axes, (summed,), left, right)
+
+    def _sums(self, axes: Axes, summed: Sequence[Axis], left: Access, right: Access) -> Tensor:
+        """The sums of products of two reads, by axes of the result."""
+
+        def build(*, name: str, result: str) -> tuple[Operator, Tensor]:
+            reads, write = (left, right), Access(result, plain(axes))
+            return Operator(name, "conv", (*axes, *summed), reads, write, PRODUCT, SUM), Tensor(result, extents(axes))
+
+        return self.builder.record(build, kind="conv")
+
+    def _matrix(self, matrix: Matrix) -> Tensor:
+        return self.builder.constant(np.array([[float(entry) for entry in row] for row in matrix], np.float32), "matrix")
+
+    def _tiles(self) -> tuple[Axis, Axis]:
+        """The tiles along both dimensions; the last may see points beyond the padded image, which are 0."""
+        outputs = (points((slide.output,)) for slide in self.sliding.slides)
+        ty, tx = (self._axis(name, -(-each // self.matrices.outputs)) for name, each in zip(("ty", "tx"), outputs, strict=True))
+        return ty, tx
+
+    def _points(self) -> tuple[Axis, Axis]:
+        """The products of a tile, along both dimensions."""
+        return self._axis("u", self.matrices.products), self._axis("v", self.matrices.products)
+
+    def _entry(self) -> Axis:
+        """The entries of a row of a square matrix."""
+        return self._axis("i", self.matrices.products, AxisKind.REDUCTION)
+
+    def _axis(self, name: str, extent: int, kind: AxisKind = AxisKind.PARALLEL) -> Axis:
+        return self.sliding.roles.axis(name, extent, kind)
+
+
+def _entries(matrix: Tensor, row: Axis, column: Axis) -> Access:
+    return Access(matrix.name, plain((row, column)))
+
+
+def _position(tile: Axis, step: int, offset: Axis) -> Index:
+    """The position of a point of a tile."""
+    return axis_index(tile.name) * step + axis_index(offset.name)

@@ -1,0 +1,7 @@
+"""Winograd F(2x2, 3x3): 16 products for four results, 2.25 times fewer than sums over nine taps."""
+
+from __future__ import annotations
+
+from tilewright.plan.algorithms.winograd import winograd
+
+ALGORITHM = winograd(outputs=2)
