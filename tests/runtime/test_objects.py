@@ -7,9 +7,10 @@ import logging
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,9 +20,10 @@ from tilewright.codegen.artifact import Artifact, Signature
 from tilewright.errors import ToolchainError
 from tilewright.kernels import KernelSource, SourceKind
 from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import cache_size, libraries, objects, toolchain
+from tilewright.runtime import cache_size, compilation, libraries, objects, toolchain
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.objects import Objects
+from tilewright.runtime.processes import Answer, Processes
 from tilewright.runtime.toolchain import Toolchain
 
 TEXT = """\
@@ -53,13 +55,14 @@ def cache(tmp_path: Path) -> KernelCache:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the sources that compilers are started for, without those of links."""
     names: list[str] = []
-    run_all = Toolchain._run_all
+    run = Processes.run
 
-    def watched(self: Toolchain, commands: Sequence[Sequence[str]], directory: Path, sources: object) -> None:
-        names.extend(Path(command[-1]).name for command in commands if "-c" in command)
-        run_all(self, commands, directory, sources)  # type: ignore[arg-type]
+    def watched(self: Processes, command: Sequence[str], limit_s: float, environment: Mapping[str, str]) -> Answer:
+        if "-c" in command:
+            names.append(Path(command[-1]).name)
+        return run(self, command, limit_s, environment)
 
-    monkeypatch.setattr(Toolchain, "_run_all", watched)
+    monkeypatch.setattr(Processes, "run", watched)
     return names
 
 
@@ -107,7 +110,7 @@ def test_rejected_flags_change_the_key() -> None:
 def test_libraries_share_an_object(cache: KernelCache, compiled: list[str]) -> None:
     found = toolchain.find()
     assert called(libraries.build(library(), found, cache), 5) == 10
-    assert compiled == ["source0.c", "source1.c"]
+    assert sorted(compiled) == ["source0.c", "source1.c"]
     assert len(stored(cache)) == 1
     compiled.clear()
     assert called(libraries.build(library(added=1), found, cache), 5) == 11
@@ -129,7 +132,7 @@ def test_a_damaged_object_is_compiled_again(cache: KernelCache, compiled: list[s
     compiled.clear()
     with caplog.at_level(logging.WARNING, logger="tilewright.cache"):
         assert called(libraries.build(library(added=2), toolchain.find(), cache), 5) == 12
-    assert compiled == ["source0.c", "source1.c"]
+    assert sorted(compiled) == ["source0.c", "source1.c"]
     assert [record.getMessage() for record in caplog.records] == [
         f"{path} does not match its checksum: it is deleted and built again"
     ]
@@ -161,7 +164,8 @@ def test_pruning_takes_nothing_from_a_link(cache: KernelCache, monkeypatch: pyte
 
     def pruned(self: KernelCache, name: str) -> bytes | None:
         content = find(self, name)
-        cache_size.prune(self.directory, 0)
+        if content is not None:
+            cache_size.prune(self.directory, 0)
         return content
 
     monkeypatch.setattr(KernelCache, "find", pruned)
@@ -177,7 +181,60 @@ def test_the_object_of_a_kernel_that_compiles_is_kept_when_the_link_fails(cache:
     twice_defined = library(kernels=(TWICE, KernelSource(SourceKind.C, f"{TWICE.content}/* again */\n")))
     with pytest.raises(ToolchainError):
         libraries.build(twice_defined, toolchain.find(), cache)
-    assert len(stored(cache)) == 2
+    kept = Objects.of(cache, toolchain.find(), platform.machine(), frozenset())
+    assert all(kept.find(kernel) is not None for kernel in twice_defined.kernels)
+
+
+LARGE = "/* so large that it is compiled first */\n" * 100
+
+
+@pytest.mark.parametrize("finished", [1, 2])
+def test_an_interrupted_preparation_goes_on_where_it_stopped(
+    cache: KernelCache, compiled: list[str], monkeypatch: pytest.MonkeyPatch, finished: int
+) -> None:
+    """The largest file is compiled first, here by one compiler at a time."""
+    monkeypatch.setattr(compilation, "usable_cores", lambda: 1)
+    file = KernelSource(SourceKind.C, f"{LARGE}long file(void) {{ return 1; }}\n")
+    artifact = replace(library(), linked=(file,))
+    run = Processes.run
+
+    def interrupted(self: Processes, command: Sequence[str], limit_s: float, environment: Mapping[str, str]) -> Answer:
+        if len(compiled) == finished:
+            raise KeyboardInterrupt
+        return run(self, command, limit_s, environment)
+
+    found = toolchain.find()
+    with monkeypatch.context() as patch:
+        patch.setattr(Processes, "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            libraries.build(artifact, found, cache)
+    assert compiled == ["source1.c", "source0.c", "source2.c"][:finished]
+    assert called(libraries.build(artifact, found, cache), 5) == 10
+    assert compiled == ["source1.c", "source0.c", "source2.c"]
+    kept = Objects.of(cache, found, platform.machine(), frozenset())
+    assert [path.name for path in stored(cache)] == [kept.key(TWICE) + objects.SUFFIX], "its files belong to one library"
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tests.runtime.test_objects import library
+from tilewright.runtime import libraries, toolchain
+from tilewright.runtime.cache import KernelCache
+keep = KernelCache.keep
+def killed(self, name, content):
+    keep(self, name, content)
+    os.kill(os.getpid(), signal.SIGKILL)
+KernelCache.keep = killed
+libraries.build(library(), toolchain.find(), KernelCache(Path(sys.argv[1])))
+"""
+
+
+def test_what_a_killed_process_has_compiled_is_used(cache: KernelCache, compiled: list[str]) -> None:
+    process = subprocess.run([sys.executable, "-c", KILLED, str(cache.directory)], cwd=Path(__file__).parents[2], check=False)
+    assert process.returncode == -signal.SIGKILL
+    assert called(libraries.build(library(), toolchain.find(), cache), 5) == 10
+    assert len(compiled) == 1
 
 
 def test_an_unusable_directory_is_replaced_by_a_private_one(tmp_path: Path, compiled: list[str]) -> None:
@@ -242,5 +299,5 @@ def test_sanitizers_have_objects_of_their_own(cache: KernelCache, compiled: list
     compiled.clear()
     trapping = replace(gcc, command=(*gcc.command, "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"))
     libraries.build(library(), trapping, cache)
-    assert compiled == ["source0.c", "source1.c"]
+    assert sorted(compiled) == ["source0.c", "source1.c"]
     assert len(stored(cache)) == 2

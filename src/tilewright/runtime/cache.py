@@ -91,9 +91,13 @@ class KernelCache:
 
     def remove(self, key: str) -> None:
         """Forget a library that turned out to be of no use; where it is loaded it stays so."""
+        self.drop(_name(key))
+
+    def drop(self, name: str) -> None:
+        """Delete a file that was kept, wherever that was."""
         for directory in self._sizes.keys() | {self.directory}:
             with contextlib.suppress(OSError):
-                (directory / _name(key)).unlink(missing_ok=True)
+                (directory / name).unlink(missing_ok=True)
 
     def info(self) -> CacheInfo:
         """How many libraries and remembered artifacts there are, and their size."""

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Artifact
 from tilewright.errors import CacheError, InternalError, ToolchainError
+from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.runtime.cache import KernelCache, private_directory
 from tilewright.runtime.objects import Objects, compiler_identity
 from tilewright.runtime.toolchain import Toolchain
@@ -32,8 +33,10 @@ def library_key(artifact: Artifact, toolchain: Toolchain) -> str:
 def build(artifact: Artifact, toolchain: Toolchain, cache: KernelCache, exported: Sequence[str] = ()) -> Path:
     """The library of an artifact, from the cache or compiled. Raises `ToolchainError` or `CacheError`.
 
-    What was compiled is stored once it has been loaded and found to export these names.
+    What was compiled is stored once it has been loaded and found to export these names. Objects of the artifact's files, which no
+    other library has, are kept until then.
     """
+    is_new = False
 
     def check(path: Path) -> None:
         try:
@@ -41,17 +44,24 @@ def build(artifact: Artifact, toolchain: Toolchain, cache: KernelCache, exported
         except OSError as problem:
             raise _unusable(artifact, toolchain, exported, path, problem) from problem
 
+    objects = Objects.of(cache, toolchain, artifact.architecture, artifact.features)
+
     def compiled() -> bytes:
+        nonlocal is_new
+        is_new = True
         return toolchain.compile(
             artifact.text,
             linked=artifact.linked,
             kernels=artifact.kernels,
-            objects=Objects.of(cache, toolchain, artifact.architecture, artifact.features),
+            objects=objects,
             architecture=artifact.architecture,
             features=artifact.features,
         )
 
-    return cache.get_or_build(library_key(artifact, toolchain), compiled, check)
+    path = cache.get_or_build(library_key(artifact, toolchain), compiled, check)
+    if is_new and (artifact.linked or artifact.kernels):
+        objects.drop((KernelSource(SourceKind.C, artifact.text), *artifact.linked))
+    return path
 
 
 def opened(

@@ -1,12 +1,13 @@
-"""Compiled micro kernels: object files that the cache keeps, and that all libraries of a machine link.
+"""Object files that the cache keeps: of micro kernels, which all libraries of a machine link, and of libraries that are not done.
 
-Their key has all that decides what a compiler makes of a kernel: its text, the ABI of the contract, the compiler, and its flags,
+Their key has all that decides what a compiler makes of a source: its text, the ABI of the contract, the compiler, and its flags,
 which name the features of the CPU and whatever TILEWRIGHT_CC asks for (sanitizers).
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewright.kernels.contract import KernelSource, matrix_abi
@@ -29,17 +30,22 @@ class Objects:
         return Objects(cache, compiler_identity(toolchain, architecture, features))
 
     def key(self, source: KernelSource) -> str:
-        """A digest of what the object of a kernel depends on."""
+        """A digest of what the object of a source depends on."""
         parts = (source.kind.value, matrix_abi("kernel"), *self.compiler)
         return hashlib.sha256("\0".join(parts).encode() + b"\0" + source.octets).hexdigest()
 
     def find(self, source: KernelSource) -> bytes | None:
-        """The object of a kernel; None where it is missing or damaged."""
+        """The object of a source; None where it is missing or damaged."""
         return self.cache.find(self.key(source) + SUFFIX)
 
     def keep(self, source: KernelSource, content: bytes) -> None:
-        """Store the object of a kernel. Raises `CacheError` where nothing can be stored anywhere."""
+        """Store the object of a source. Raises `CacheError` where nothing can be stored anywhere."""
         self.cache.keep(self.key(source) + SUFFIX, content)
+
+    def drop(self, sources: Iterable[KernelSource]) -> None:
+        """Forget the objects of sources that are not wanted any more."""
+        for source in sources:
+            self.cache.drop(self.key(source) + SUFFIX)
 
 
 def compiler_identity(toolchain: Toolchain, architecture: str, features: frozenset[str]) -> tuple[str, ...]:

@@ -15,17 +15,16 @@ import platform
 import shlex
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
 
-from tilewright import progress, settings
+from tilewright import settings
 from tilewright.errors import ToolchainError
 from tilewright.kernels.contract import KernelSource, SourceKind
-from tilewright.machine.cores import usable_cores
 from tilewright.runtime import flags as flag_tables
+from tilewright.runtime.compilation import Compilation, ObjectStore
 from tilewright.runtime.directories import check_private, write_atomically
 from tilewright.runtime.processes import Processes, TimeIsUp
 
@@ -34,18 +33,6 @@ PROBE_TEXT = '__attribute__((visibility("default"))) long tw_probe(long x) { ret
 PROBE_FILE = "toolchains.json"
 ANSWER_LIMIT_S = 60
 """For `--version`."""
-ERROR_LINES = 12
-PREPROCESSED = ("#include", "#define", "#if")
-
-
-class ObjectStore(Protocol):
-    """Where objects of micro kernels are kept."""
-
-    def find(self, source: KernelSource) -> bytes | None:
-        """The object of a kernel, None where there is none."""
-
-    def keep(self, source: KernelSource, content: bytes) -> None:
-        """Take the object of a kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +70,22 @@ class Toolchain:
     ) -> bytes:
         """The shared library made of C `text`, the `linked` sources and the `kernels`, as bytes.
 
-        What `objects` has of the kernels is not compiled; it takes what is. Raises `ToolchainError` with the command and the
-        compiler's first lines when it fails.
+        What `objects` has of them is not compiled; it takes what is, if there are several. Raises `ToolchainError` with the
+        command and the compiler's first lines when it fails.
         """
+        with self._compilation(objects, architecture, features) as compilation:
+            return compilation.library((KernelSource(SourceKind.C, text), *linked, *kernels))
+
+    def keep_object(self, source: KernelSource, objects: ObjectStore, architecture: str, features: frozenset[str]) -> None:
+        """Have `objects` keep the object of a source. Raises as `compile`."""
+        with self._compilation(objects, architecture, features) as compilation:
+            compilation.object(source)
+
+    @contextlib.contextmanager
+    def _compilation(self, objects: ObjectStore | None, architecture: str, features: frozenset[str]) -> Iterator[Compilation]:
         try:
             with tempfile.TemporaryDirectory(prefix="tilewright-cc-") as directory:
-                sources = _Sources((KernelSource(SourceKind.C, text), *linked), kernels, objects)
-                return self._compile(Path(directory), sources, self.flags(architecture, features))
+                yield Compilation(self.command, self.flags(architecture, features), Path(directory), objects)
         except OSError as failure:
             raise ToolchainError(
                 "a kernel cannot be compiled",
@@ -97,79 +93,6 @@ class Toolchain:
                 why=str(failure),
                 hint="free some space, or set TMPDIR to a directory that can be written",
             ) from failure
-
-    def _compile(self, directory: Path, sources: _Sources, flags: tuple[str, ...]) -> bytes:
-        """One source by one command; several by as many processes as there are usable cores, then linked.
-
-        Objects that were found are copied first: a process that prunes the cache meanwhile takes nothing away.
-        """
-        found = sources.found()
-        paths = _write_sources(directory, found)
-        output = directory / "out.so"
-        commands = [[*self.command, *flags, "-o", str(output), *map(str, paths)]]
-        if len(paths) > 1:
-            made = [path if path.suffix == ".o" else path.with_suffix(".o") for path in paths]
-            pairs = [(path, result) for path, result in zip(paths, made, strict=True) if path != result]
-            compiled = [flag for flag in flags if flag != "-shared"]
-            self._run_all([[*self.command, *compiled, "-c", "-o", str(o), str(path)] for path, o in pairs], directory, sources)
-            sources.keep(found, made)
-            commands = [[*self.command, *flags, "-o", str(output), *map(str, made)]]
-        self._run_all(commands, directory, sources)
-        return output.read_bytes()
-
-    def _run_all(self, commands: Sequence[Sequence[str]], directory: Path, sources: _Sources) -> None:
-        """Raises `ToolchainError` for the first command that fails."""
-        from concurrent.futures import ThreadPoolExecutor  # 5 ms: not for the path of every import
-
-        processes, limit_s = Processes(), settings.current().cc_timeout_s
-        with ThreadPoolExecutor(usable_cores()) as pool:
-            try:
-                ends = pool.map(lambda command: _run(processes, command, directory, limit_s), commands)
-                failures = list(progress.counted(ends, "compiling", len(commands)))
-            except BaseException:
-                processes.kill()  # else the pool would wait for them
-                raise
-        for command, failure in zip(commands, failures, strict=True):
-            if failure is not None:
-                hint = "; ".join(part for part in (failure.hint, _dump(sources)) if part)
-                raise ToolchainError(failure.message, where=shlex.join(command), why=failure.why, hint=hint)
-
-
-@dataclass(frozen=True, slots=True)
-class _Sources:
-    """What a library is made of: texts of its own, then kernels, whose objects may be kept."""
-
-    own: tuple[KernelSource, ...]
-    kernels: tuple[KernelSource, ...] = ()
-    objects: ObjectStore | None = None
-
-    def all(self) -> tuple[KernelSource, ...]:
-        """The sources in their order, kernels last: they take a compiler the least time."""
-        return (*self.own, *self.kernels)
-
-    def found(self) -> list[KernelSource]:
-        """The same, with objects in the place of kernels that have one."""
-        return [*self.own, *map(self._object, self.kernels)]
-
-    def keep(self, found: Sequence[KernelSource], made: Sequence[Path]) -> None:
-        """Store the objects of the kernels that were compiled, from files in the order of the sources."""
-        if self.objects is not None:
-            for source, before, path in zip(self.all(), found, made, strict=True):
-                if source in self.kernels and before is source and source.kind is not SourceKind.OBJECT:
-                    self.objects.keep(source, path.read_bytes())
-
-    def _object(self, kernel: KernelSource) -> KernelSource:
-        content = self.objects.find(kernel) if self.objects is not None and kernel.kind is not SourceKind.OBJECT else None
-        return kernel if content is None else KernelSource(SourceKind.OBJECT, content)
-
-
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """What is told of a command that failed."""
-
-    message: str
-    why: str
-    hint: str = ""
 
 
 def find() -> Toolchain:
@@ -335,56 +258,3 @@ def _write_probes(cache_dir: Path, probes: dict[str, Toolchain]) -> None:
         write_atomically(cache_dir / PROBE_FILE, json.dumps(records).encode())
     except Exception:  # as above: an unusable directory only means that the next process probes again
         return
-
-
-def _write_sources(directory: Path, sources: Sequence[KernelSource]) -> list[Path]:
-    paths = []
-    for number, source in enumerate(sources):
-        path = directory / f"source{number}{_suffix(source.kind, source.octets)}"
-        path.write_bytes(source.octets)
-        paths.append(path)
-    return paths
-
-
-def _suffix(kind: SourceKind, content: bytes) -> str:
-    """Assembly goes through the preprocessor (.S) only where it has directives: `#` also starts a comment."""
-    if kind is SourceKind.ASSEMBLY:
-        lines = content.decode().splitlines()
-        return ".S" if any(line.startswith(PREPROCESSED) for line in lines) else ".s"
-    return {SourceKind.C: ".c", SourceKind.OBJECT: ".o"}[kind]
-
-
-def _run(processes: Processes, command: Sequence[str], directory: Path, limit_s: float) -> _Failure | None:
-    """None when the compiler succeeds. Zig's own caches go where the temporary files go."""
-    environment = {
-        **os.environ,
-        "LC_ALL": "C",
-        "ZIG_GLOBAL_CACHE_DIR": str(directory / "zig-global"),
-        "ZIG_LOCAL_CACHE_DIR": str(directory / "zig-local"),
-    }
-    try:
-        answer = processes.run(command, limit_s, environment)
-    except OSError as problem:
-        return _Failure("the C compiler failed", str(problem))
-    except TimeIsUp:
-        hint = "set TILEWRIGHT_CC_TIMEOUT to more seconds, or TILEWRIGHT_CC to another compiler"
-        return _Failure("the C compiler was given up", f"it did not finish within {limit_s:g} s", hint)
-    if answer.status == 0:
-        return None
-    lines = answer.errors.decode(errors="replace").splitlines()
-    why = "\n".join(lines[:ERROR_LINES]) or f"exit status {answer.status}, nothing on stderr"
-    return _Failure("the C compiler failed", why)
-
-
-def _dump(sources: _Sources) -> str:
-    """Keep the sources of a failed compilation in TILEWRIGHT_DUMP_DIR, and say where."""
-    dump_dir = settings.current().dump_dir
-    if dump_dir is None:
-        return "set TILEWRIGHT_DUMP_DIR to a directory to keep the text that was compiled"
-    directory = dump_dir / f"failed-{hashlib.sha256(sources.own[0].octets).hexdigest()[:16]}"
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        paths = _write_sources(directory, sources.all())
-    except OSError as problem:
-        return f"the text could not be kept in TILEWRIGHT_DUMP_DIR: {problem}"
-    return f"the text was kept in {paths[0]}"

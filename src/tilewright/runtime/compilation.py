@@ -1,0 +1,175 @@
+"""One compilation: sources become objects, each kept as soon as a compiler has finished it, and objects become a library.
+
+A preparation that is interrupted, or whose process is killed, therefore goes on with what is left.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from tilewright import progress, settings
+from tilewright.errors import ToolchainError
+from tilewright.kernels.contract import KernelSource, SourceKind
+from tilewright.machine.cores import usable_cores
+from tilewright.runtime.processes import Processes, TimeIsUp
+
+ERROR_LINES = 12
+PREPROCESSED = ("#include", "#define", "#if")
+
+
+class ObjectStore(Protocol):
+    """Where objects of sources are kept."""
+
+    def find(self, source: KernelSource) -> bytes | None:
+        """The object of a source, None where there is none."""
+
+    def keep(self, source: KernelSource, content: bytes) -> None:
+        """Take the object of a source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """The files of a compilation, and the compilers that run for it."""
+
+    command: tuple[str, ...]
+    flags: tuple[str, ...]
+    """Of a library."""
+    directory: Path
+    """For temporary files."""
+    objects: ObjectStore | None = None
+    processes: Processes = field(default_factory=Processes)
+
+    def library(self, sources: Sequence[KernelSource]) -> bytes:
+        """The shared library of sources, the file of the entry points first. Raises `ToolchainError`.
+
+        One source takes one command; several take one each, as many at a time as there are usable cores, then a link. Objects
+        that are kept are copied first: a process that prunes the cache meanwhile takes nothing away.
+        """
+        output = self.directory / "out.so"
+        paths = [self._file(0, sources[0])] if len(sources) == 1 else self._objects(sources)
+        self._run_all([_Command((*self.command, *self.flags, "-o", str(output), *map(str, paths)), output)], sources)
+        return output.read_bytes()
+
+    def object(self, source: KernelSource) -> None:
+        """Have the object of a source kept. Raises `ToolchainError`."""
+        if self._kept(source) is None:
+            self._run_all([self._command(0, source)], [source])
+
+    def _objects(self, sources: Sequence[KernelSource]) -> list[Path]:
+        """The objects of sources in their order. Large sources are compiled first, so that all cores end at the same time."""
+        paths: list[Path] = []
+        commands: list[tuple[int, _Command]] = []
+        for number, source in enumerate(sources):
+            found = self._kept(source)
+            if found is not None:
+                paths.append(self._file(number, KernelSource(SourceKind.OBJECT, found)))
+                continue
+            command = self._command(number, source)
+            paths.append(command.output)
+            commands.append((-len(source.octets), command))
+        self._run_all([command for _, command in sorted(commands, key=lambda item: item[0])], sources)
+        return paths
+
+    def _kept(self, source: KernelSource) -> bytes | None:
+        """The object of a source, if there is no need to compile it."""
+        if source.kind is SourceKind.OBJECT:
+            return source.octets
+        return None if self.objects is None else self.objects.find(source)
+
+    def _command(self, number: int, source: KernelSource) -> _Command:
+        """Makes the object of a source."""
+        path = self._file(number, source)
+        output = path.with_suffix(".o")
+        flags = [flag for flag in self.flags if flag != "-shared"]
+        return _Command((*self.command, *flags, "-c", "-o", str(output), str(path)), output, source)
+
+    def _file(self, number: int, source: KernelSource) -> Path:
+        path = self.directory / f"source{number}{_suffix(source)}"
+        path.write_bytes(source.octets)
+        return path
+
+    def _run_all(self, commands: Sequence[_Command], sources: Sequence[KernelSource]) -> None:
+        """Raises `ToolchainError` for the first command that fails, and stores nothing of it."""
+        from concurrent.futures import ThreadPoolExecutor  # 5 ms: not for the path of every import
+
+        with ThreadPoolExecutor(usable_cores()) as pool:
+            try:
+                failures = list(progress.counted(pool.map(self._run, commands), "compiling", len(commands)))
+            except BaseException:
+                self.processes.kill()  # else the pool would wait for them
+                raise
+        for command, failure in zip(commands, failures, strict=True):
+            if failure is not None:
+                hint = "; ".join(part for part in (failure.hint, _dump(sources)) if part)
+                raise ToolchainError(failure.message, where=shlex.join(command.words), why=failure.why, hint=hint)
+
+    def _run(self, command: _Command) -> _Failure | None:
+        """None when the compiler succeeds: its object is kept then. Zig's own caches go where the temporary files go."""
+        environment = {
+            **os.environ,
+            "LC_ALL": "C",
+            "ZIG_GLOBAL_CACHE_DIR": str(self.directory / "zig-global"),
+            "ZIG_LOCAL_CACHE_DIR": str(self.directory / "zig-local"),
+        }
+        limit_s = settings.current().cc_timeout_s
+        try:
+            answer = self.processes.run(command.words, limit_s, environment)
+        except OSError as problem:
+            return _Failure("the C compiler failed", str(problem))
+        except TimeIsUp:
+            hint = "set TILEWRIGHT_CC_TIMEOUT to more seconds, or TILEWRIGHT_CC to another compiler"
+            return _Failure("the C compiler was given up", f"it did not finish within {limit_s:g} s", hint)
+        if answer.status == 0:
+            if self.objects is not None and command.source is not None:
+                self.objects.keep(command.source, command.output.read_bytes())
+            return None
+        lines = answer.errors.decode(errors="replace").splitlines()
+        why = "\n".join(lines[:ERROR_LINES]) or f"exit status {answer.status}, nothing on stderr"
+        return _Failure("the C compiler failed", why)
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """What a compiler is asked: the object of a source, or a library."""
+
+    words: tuple[str, ...]
+    output: Path
+    source: KernelSource | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """What is told of a command that failed."""
+
+    message: str
+    why: str
+    hint: str = ""
+
+
+def _suffix(source: KernelSource) -> str:
+    """Assembly goes through the preprocessor (.S) only where it has directives: `#` also starts a comment."""
+    if source.kind is SourceKind.ASSEMBLY:
+        lines = source.octets.decode().splitlines()
+        return ".S" if any(line.startswith(PREPROCESSED) for line in lines) else ".s"
+    return {SourceKind.C: ".c", SourceKind.OBJECT: ".o"}[source.kind]
+
+
+def _dump(sources: Sequence[KernelSource]) -> str:
+    """Keep the sources of a failed compilation in TILEWRIGHT_DUMP_DIR, and say where."""
+    dump_dir = settings.current().dump_dir
+    if dump_dir is None:
+        return "set TILEWRIGHT_DUMP_DIR to a directory to keep the text that was compiled"
+    directory = dump_dir / f"failed-{hashlib.sha256(sources[0].octets).hexdigest()[:16]}"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for number, source in enumerate(sources):
+            (directory / f"source{number}{_suffix(source)}").write_bytes(source.octets)
+    except OSError as problem:
+        return f"the text could not be kept in TILEWRIGHT_DUMP_DIR: {problem}"
+    return f"the text was kept in {directory / f'source0{_suffix(sources[0])}'}"
