@@ -1,9 +1,13 @@
 """Convolution: y[n, g M + m, o] = sum of x[n, g C + c, o * stride + k * dilation - begin] * w[g M + m, c, k].
 
-It is one operator; what lies outside of the image is 0 by a guard. How it is computed is planning's matter.
+It is one operator; what lies outside of the image is 0 by a guard. How it is computed is planning's matter, which reads it back as a
+`ConvolutionForm`.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
 
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.windows import Window, inside, position
@@ -11,9 +15,23 @@ from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Guard, Operator, Tensor
 
+T = TypeVar("T")
 
-def convolution(x: Tensor, w: Tensor, window: Window, group: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
+
+class Layouts(NamedTuple):
+    """Where the dimensions of the three tensors lie: dimension d of NC... (of OI... for filters) is dimension `places[d]`."""
+
+    image: tuple[int, ...]
+    filters: tuple[int, ...]
+    result: tuple[int, ...]
+
+
+def convolution(
+    x: Tensor, w: Tensor, window: Window, group: int, layouts: Layouts | None = None, *, name: str, result: str
+) -> tuple[Operator, Tensor]:
     """The sums of products, without a bias: axes of batch (n), groups (g), filters (m), outputs (o), channels (c), and taps (k).
+
+    Without `layouts` the tensors are NC..., OI... and NC....
 
     >>> window = Window((5,), (3,), strides=(2,), dilations=(1,), begins=(1,), ends=(1,), outputs=(3,))
     >>> x, w = Tensor("x", (1, 8, 5)), Tensor("w", (4, 8, 3))
@@ -21,21 +39,28 @@ def convolution(x: Tensor, w: Tensor, window: Window, group: int, *, name: str, 
     >>> y.shape, str(operator.reads[0].indices[2]), [str(limit) for limit in operator.reads[0].guard.constraints]
     ((1, 4, 3), 'k0 + 2*o0 + -1', ['k0 + 2*o0 + -1', '-1*k0 + -2*o0 + 5'])
     """
-    filters, channels = _known(w.shape[0]), _known(w.shape[1])
-    parallel: dict[str, Extent] = {"n": x.shape[0], "g": group, "m": filters // group}
+    layouts = layouts or Layouts(*(tuple(range(window.rank + 2)),) * 3)
+    filters, channels = (_known(w.shape[place]) for place in layouts.filters[:2])
+    batch = x.shape[layouts.image[0]]
+    parallel: dict[str, Extent] = {"n": batch, "g": group, "m": filters // group}
     parallel |= {f"o{d}": extent for d, extent in enumerate(window.outputs)}
     reduced = {"c": channels, **{f"k{d}": extent for d, extent in enumerate(window.kernel)}}
     unwritten = {"g"} if group == 1 else {"m"} if filters == group else set[str]()
     single = {axis for axis, extent in reduced.items() if extent == 1} - ({"c"} if set(reduced.values()) == {1} else set())
     place = {axis: constant(0) if axis in unwritten | single else axis_index(axis) for axis in (*parallel, *reduced)}
     channel, row = place["g"] * channels + place["c"], place["g"] * (filters // group) + place["m"]
-    image = Access(x.name, (place["n"], channel, *_positions(window, place)), _guard(window, place))
-    weights = Access(w.name, (row, place["c"], *(place[f"k{d}"] for d in range(window.rank))))
-    write = Access(result, (place["n"], row, *(place[f"o{d}"] for d in range(window.rank))))
+    image = Access(x.name, _put((place["n"], channel, *_positions(window, place)), layouts.image), _guard(window, place))
+    weights = Access(w.name, _put((row, place["c"], *(place[f"k{d}"] for d in range(window.rank))), layouts.filters))
+    write = Access(result, _put((place["n"], row, *(place[f"o{d}"] for d in range(window.rank))), layouts.result))
     axes = [Axis(axis, extent) for axis, extent in parallel.items() if axis not in unwritten]
     axes += [Axis(axis, extent, AxisKind.REDUCTION) for axis, extent in reduced.items() if axis not in single]
     operator = Operator(name, "conv", tuple(axes), (image, weights), write, PRODUCT, SUM, accumulator_of(x.dtype))
-    return operator, Tensor(result, (x.shape[0], filters, *window.outputs), x.dtype)
+    return operator, Tensor(result, _put((batch, filters, *window.outputs), layouts.result), x.dtype)
+
+
+def _put(parts: Sequence[T], places: Sequence[int]) -> tuple[T, ...]:
+    """Part d at place `places[d]`."""
+    return tuple(parts[places.index(place)] for place in range(len(parts)))
 
 
 def _known(extent: Extent) -> int:

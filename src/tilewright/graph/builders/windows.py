@@ -6,6 +6,7 @@ Output o of a dimension sees the inputs o * stride + k * dilation - begin for k 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -51,6 +52,34 @@ class Window:
         return prod(self.kernel) == 1 and set(self.strides) <= {1} and is_whole
 
 
+def same_padding(
+    extents: Sequence[int], spans: Sequence[int], strides: Sequence[int], *, is_upper: bool
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """(before, behind): the padding with which there are ceil(extent / stride) windows; an odd element is behind if `is_upper`.
+
+    SAME_UPPER and SAME_LOWER of the ONNX operator Conv.
+
+    >>> same_padding((5, 6), (3, 4), (2, 1), is_upper=True)
+    ((1, 1), (1, 2))
+    """
+    totals = [max((-(-e // s) - 1) * s + span - e, 0) for e, s, span in zip(extents, strides, spans, strict=True)]
+    small, large = tuple(total // 2 for total in totals), tuple(total - total // 2 for total in totals)
+    return (small, large) if is_upper else (large, small)
+
+
+def window_count(extent: int, span: int, stride: int, begin: int, end: int, *, ceil_mode: bool = False) -> int:
+    """How many windows there are, less than 1 where none fits; with `ceil_mode` a last window may stand out behind.
+
+    With `ceil_mode` no window begins in the padding behind (PyTorch 2.13, torch.nn.MaxPool2d).
+
+    >>> window_count(6, 3, 2, 0, 0), window_count(6, 3, 2, 0, 0, ceil_mode=True), window_count(2, 3, 1, 0, 0)
+    (2, 3, 0)
+    """
+    room = extent + begin + end - span
+    outputs = (-(-room // stride) if ceil_mode else room // stride) + 1
+    return outputs - 1 if ceil_mode and outputs > 0 and (outputs - 1) * stride >= extent + begin else outputs
+
+
 def position(window: Window, dimension: int, output: Index, tap: Index) -> Index:
     """Where in the input tap k of the window of an output lies."""
     return output * window.strides[dimension] + tap * window.dilations[dimension] - constant(window.begins[dimension])
@@ -84,11 +113,14 @@ def window_reduction(
     return Operator(name, "window", (*axes, tap), (read,), write, Load(0), reduction, accumulator), Tensor(result, shape, x.dtype)
 
 
-def windowed(builder: Builder, x: Tensor, window: Window, reduction: Reduction, otherwise: float) -> Tensor:
-    """Combine every window of the last dimensions, dimension by dimension from the outside in."""
+def windowed(
+    builder: Builder, x: Tensor, window: Window, reduction: Reduction, otherwise: float, first: int | None = None
+) -> Tensor:
+    """Combine every window, dimension by dimension from the outside in; they move along dimensions from `first` on (the last)."""
+    first = len(x.shape) - window.rank if first is None else first
     for d in range(window.rank):
         window_along = Window(*(getattr(window, field)[d : d + 1] for field in Window.__slots__))
         if not window_along.is_pointwise():
-            dimension = len(x.shape) - window.rank + d
+            dimension = first + d
             x = builder.record(window_reduction, x, dimension, window_along, reduction, otherwise, kind="window")
     return x

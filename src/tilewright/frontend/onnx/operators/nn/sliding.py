@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
-from tilewright.graph.builders.windows import Window
+from tilewright.graph.builders.windows import Window, same_padding, window_count
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, SymbolicExtent
 
@@ -107,9 +107,7 @@ def _padding(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     rank = len(sizes)
     if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-        totals = [max((-(-e // s) - 1) * s + span - e, 0) for e, s, span in zip(sizes, steps, spans, strict=True)]
-        small, large = tuple(total // 2 for total in totals), tuple(total - total // 2 for total in totals)
-        return (small, large) if auto_pad == "SAME_UPPER" else (large, small)
+        return same_padding(sizes, spans, steps, is_upper=auto_pad == "SAME_UPPER")
     if auto_pad not in ("NOTSET", "VALID"):
         raise ShapeError(f"{where} with auto_pad {auto_pad!r}", where=where, hint="NOTSET, SAME_UPPER, SAME_LOWER or VALID")
     chosen = (0,) * (2 * rank) if pads is None or auto_pad == "VALID" else tuple(int(pad) for pad in pads)
@@ -119,12 +117,11 @@ def _padding(
 
 
 def _count(extent: int, span: int, step: int, begin: int, end: int, ceil_mode: bool, where: str) -> int:
-    """How many windows there are; with `ceil_mode` a last one may stand out, if it does not begin in the padding behind."""
+    """How many windows there are. Raises `ShapeError` where none fits."""
     room = extent + begin + end - span
-    outputs = (-(-room // step) if ceil_mode else room // step) + 1
-    if outputs < 1:
+    if room < 0 and (not ceil_mode or room <= -step):
         raise _too_large(span, extent + begin + end, where)
-    return outputs - 1 if ceil_mode and (outputs - 1) * step >= extent + begin else outputs
+    return window_count(extent, span, step, begin, end, ceil_mode=ceil_mode)
 
 
 def _pool_count(extent: int, span: int, step: int, begin: int, end: int, ceil_mode: bool, where: str) -> int:
