@@ -29,9 +29,19 @@ if TYPE_CHECKING:
     from tilewright.errors import ToolchainError as ToolchainError
     from tilewright.errors import UnsupportedOperation as UnsupportedOperation
     from tilewright.frontend.tracing.attention import scaled_dot_product_attention as scaled_dot_product_attention
+    from tilewright.frontend.tracing.convolution import conv1d as conv1d
+    from tilewright.frontend.tracing.convolution import conv2d as conv2d
+    from tilewright.frontend.tracing.convolution import conv3d as conv3d
+    from tilewright.frontend.tracing.convolution import conv_transpose1d as conv_transpose1d
+    from tilewright.frontend.tracing.convolution import conv_transpose2d as conv_transpose2d
+    from tilewright.frontend.tracing.convolution import conv_transpose3d as conv_transpose3d
     from tilewright.frontend.tracing.functions import *  # noqa: F403
     from tilewright.frontend.tracing.norms import layer_norm as layer_norm
     from tilewright.frontend.tracing.norms import rms_norm as rms_norm
+    from tilewright.frontend.tracing.pooling import avg_pool as avg_pool
+    from tilewright.frontend.tracing.pooling import global_avg_pool as global_avg_pool
+    from tilewright.frontend.tracing.pooling import global_max_pool as global_max_pool
+    from tilewright.frontend.tracing.pooling import max_pool as max_pool
     from tilewright.machine.machine import Machine as Machine
 
 __version__ = "0.1.0"
@@ -57,6 +67,10 @@ _HOMES = {
         "UnsupportedOperation",
     ),
     "tilewright.frontend.tracing.attention": ("scaled_dot_product_attention",),
+    "tilewright.frontend.tracing.convolution": tuple(
+        f"{kind}{rank}d" for kind in ("conv", "conv_transpose") for rank in (1, 2, 3)
+    ),
+    "tilewright.frontend.tracing.pooling": ("max_pool", "avg_pool", "global_max_pool", "global_avg_pool"),
     "tilewright.frontend.tracing.norms": ("layer_norm", "rms_norm"),
     _FUNCTIONS: (
         *("einsum", "matmul", "softmax", "safe_softmax", "sum", "prod", "max", "min", "mean"),

@@ -10,7 +10,6 @@ the bottom right, key lengths per batch).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,12 @@ from tilewright.errors import DTypeError, ShapeError, TilewrightError
 from tilewright.frontend.tracing.foreign_arrays import constant_array
 from tilewright.frontend.tracing.integers import wholes
 from tilewright.frontend.tracing.location import located, user_location
-from tilewright.frontend.tracing.maps import converted, recorder_of, tensor_of
+from tilewright.frontend.tracing.maps import converted
 from tilewright.frontend.tracing.promotion import float_type
+from tilewright.frontend.tracing.recorded import recorded
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders.attention import AttentionShape, Participation, attend, attention_shape, check_mask
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.interpreter import evaluate
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Tensor
 
@@ -87,27 +86,13 @@ def scaled_dot_product_attention(
         taken = Participation(lengths, left, right, first)
         return attend(builder, shape, q, k, v, scale=scale, softcap=softcap or 0.0, mask=mask, taken=taken).result
 
-    return _recorded(record, (*_in_one_type(q, k, v), lengths, mask))
+    return recorded(NAME, record, (*_in_one_type(q, k, v), lengths, mask))
 
 
 def _in_one_type(*operands: Any) -> list[Any]:
     """Raises `DTypeError` for others than floating-point numbers."""
     dtype = float_type(NAME, [operand.dtype for operand in operands])
     return [converted(operand, dtype) for operand in operands]
-
-
-def _recorded(record: Callable[..., Tensor], operands: Sequence[Any]) -> Any:
-    """The traced result of what is recorded of the operands, or its value for plain arrays: the interpreter's."""
-    given = [operand for operand in operands if operand is not None]
-    if any(isinstance(operand, Traced) for operand in given):
-        recorder = recorder_of(given)
-        tensors = [None if operand is None else tensor_of(recorder, operand) for operand in operands]
-        return Traced(recorder, record(recorder, *tensors))
-    builder = Builder(NAME)
-    arrays = {f"x{number}": np.asarray(operand) for number, operand in enumerate(operands) if operand is not None}
-    inputs = {name: builder.input(name, array.shape, array.dtype.name) for name, array in arrays.items()}
-    result = record(builder, *(inputs.get(f"x{number}") for number in range(len(operands))))
-    return evaluate(builder.graph((result.name,)), arrays)[result.name]
 
 
 def _attention_shape(q: Shape, k: Shape, v: Shape, enable_gqa: bool) -> AttentionShape:
