@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
 import numpy as np
 
 from tilewright.api import logs, pytree
+from tilewright.api.ahead import prepare_all, stand_in
 from tilewright.api.calling import Array, Binder, FlatCall, TracedCall, check_dtypes, trace_call
 from tilewright.api.kernel import FixedResult, Kernel, Lowered, output_arrays
 from tilewright.api.lengths import Extents
@@ -21,7 +22,7 @@ from tilewright.collector import collector_waits
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.graph.types import Extent, Graph
+from tilewright.graph.types import Extent, Graph, SymbolicExtent
 from tilewright.machine.machine import Machine
 from tilewright.precision import checked
 from tilewright.progress import preparing
@@ -189,6 +190,40 @@ class Jitted:
         except Exception as problem:
             shorten(problem)
             raise
+
+    def prepare(self, *args: Any, **options: Any) -> None:
+        """Compile ahead what calls like this will run: arguments are arrays, or `tw.spec`s whose `Dim`s say which extents vary.
+
+        A kernel serves all values of a dimension, unless the function asks questions that divide them: then all kernels of its
+        range are made. Extents that are told so are dynamic from then on; results do not depend on the range. Raises what calls
+        would.
+
+        >>> import numpy as np
+        >>> double = jit(lambda x: x * 2)
+        >>> double.prepare(spec((Dim("rows", 1, 100), 4)))
+        >>> len(double.kernels), double(np.ones((7, 4), np.float32)).shape, len(double.kernels)
+        (1, (7, 4), 1)
+        """
+        try:
+            self._prepare(args, options)
+        except Exception as problem:
+            shorten(problem)
+            raise
+
+    def _prepare(self, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+        call = self._binder.flatten(args, options)
+        specs = call.specs()
+        extents = [extent for described in specs for extent in described.shape]
+        dimensions = {extent.name: extent for extent in extents if isinstance(extent, SymbolicExtent)}
+        names = {number: extent.name for number, extent in enumerate(extents) if isinstance(extent, SymbolicExtent)}
+
+        def make(values: Mapping[str, int]) -> object:
+            chosen = call._replace(leaves=tuple(stand_in(described, values) for described in specs))
+            inputs = chosen.arrays()
+            self._signatures_of(chosen, inputs).tell(names, len(extents))
+            return self._kernel(chosen, inputs)
+
+        prepare_all({name: range(extent.low, extent.high + 1) for name, extent in dimensions.items()}, make)
 
     def lower(self, *args: Any, **options: Any) -> Lowered:
         """Plan for these arguments (arrays, or `tw.spec`s for symbolic extents); no compiler is run."""

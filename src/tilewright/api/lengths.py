@@ -14,7 +14,7 @@ Ranges are planned for values that do not depend on any call, so that every sess
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tilewright.graph.extents import Extent, SymbolicExtent
 
@@ -47,6 +47,8 @@ class DynamicDimensions:
         self._batches = _batches(ranks, self._names)
         self.seen: list[Extents] = []
         """The calls that showed something."""
+        self._told: dict[int, str] = {}
+        """Names of dimensions that a caller says vary, by position."""
         self._cuts: dict[int, tuple[int, ...]] = {}
         """By position, where ranges begin."""
         self._specialised: frozenset[tuple[int, int]] = frozenset()
@@ -86,6 +88,11 @@ class DynamicDimensions:
         self._find_varying(len(extents))
         if self._varying == known and not is_first:
             self.seen.pop()
+
+    def tell(self, names: Mapping[int, str], count: int) -> None:
+        """Take these of `count` extents for dynamic from now on; equal names are one dimension."""
+        self._told.update(names)
+        self._find_varying(count)
 
     def specialise(self, positions: Sequence[int], extents: Extents) -> None:
         """Specialise these positions for every value in the ranges of a call."""
@@ -144,13 +151,19 @@ class DynamicDimensions:
         )
 
     def _varies(self, position: int) -> bool:
+        if position in self._told:
+            return True
         if position < len(self._names):
             return self._names[position] != FIXED
         values = {extents[position] for extents in self.seen if extents[position] > 1}
         return len(values) > (0 if self._dynamic else 1)
 
+    def _name(self, position: int) -> str | None:
+        declared = self._names[position] if position < len(self._names) else None
+        return self._told.get(position, declared)
+
     def _are_mates(self, first: int, second: int) -> bool:
-        names = [self._names[position] if position < len(self._names) else None for position in (first, second)]
+        names = [self._name(position) for position in (first, second)]
         if any(names):
             return names[0] == names[1]
         return all(extents[first] == extents[second] or min(extents[first], extents[second]) <= 1 for extents in self.seen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
@@ -88,6 +88,11 @@ class Signatures(Generic[TracedT, MadeT]):
         self._must_be_symbolic = dynamic is True
         self._begun: dict[Extents, Making] = {}
         self._lock = threading.Lock()
+
+    def tell(self, names: Mapping[int, str], count: int) -> None:
+        """That these of `count` extents vary, by position; equal names are one dimension."""
+        with self._lock:
+            self._lengths.tell(names, count)
 
     def find(self, extents: Extents) -> MadeT | None:
         """The kernel of a call, if there is one."""

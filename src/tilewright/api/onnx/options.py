@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import IntEnum
 from typing import Any
 
 from tilewright import __version__
 from tilewright.errors import TilewrightError
+from tilewright.frontend.onnx.model import Declared
 
 PROVIDER = "CPUExecutionProvider"
 """The name that scripts ask for: everything runs on the CPU."""
@@ -57,6 +59,8 @@ class SessionOptions:
         self.profile_file_prefix = "tilewright_profile_"
         self.use_deterministic_compute = True
         self._entries: dict[str, str] = {}
+        self._by_name: dict[str, int] = {}
+        self._by_denotation: dict[str, int] = {}
 
     def add_session_config_entry(self, key: str, value: str) -> None:
         """Kept, and otherwise ignored."""
@@ -69,10 +73,25 @@ class SessionOptions:
         return self._entries[key]
 
     def add_free_dimension_override_by_name(self, name: str, value: int) -> None:
-        """Ignored: every call is specialised for its extents anyway."""
+        """Fix the dimensions of inputs that the model calls by this name: a session whose shapes are all known so is compiled
+        when it is created, for these shapes alone. Raises `TilewrightError` for what is no extent."""
+        self._by_name[name] = _checked_extent(name, value)
 
     def add_free_dimension_override_by_denotation(self, denotation: str, value: int) -> None:
-        """Ignored, as by name."""
+        """The same of dimensions of this denotation (DATA_BATCH). Where both apply, the name counts."""
+        self._by_denotation[denotation] = _checked_extent(denotation, value)
+
+    def overridden(self, declared: Declared) -> Declared:
+        """An input or output with the extents that were fixed."""
+        if declared.shape is None or not (self._by_name or self._by_denotation):
+            return declared
+        denotations = declared.denotations or ("",) * len(declared.shape)
+        return replace(declared, shape=tuple(map(self._extent, declared.shape, denotations)))
+
+    def _extent(self, extent: int | str | None, denotation: str) -> int | str | None:
+        if isinstance(extent, int):
+            return extent
+        return self._by_name.get(extent or "", self._by_denotation.get(denotation, extent))
 
     def register_custom_ops_library(self, path: str) -> None:
         """Raises `TilewrightError`: such a library is made for another runtime."""
@@ -84,6 +103,12 @@ class SessionOptions:
         if not isinstance(count, int) or count < 0:
             raise TilewrightError(f"intra_op_num_threads cannot be {count!r}", hint="use 1, 2, ... or 0 for all usable CPUs")
         return count or None
+
+
+def _checked_extent(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise TilewrightError(f"the dimension {name!r} cannot have the extent {value!r}", where="SessionOptions")
+    return value
 
 
 class RunOptions:

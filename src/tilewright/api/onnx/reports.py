@@ -96,32 +96,37 @@ def has_fixed_shapes(declared: Sequence[Declared]) -> bool:
     return all(value.shape is not None and all(isinstance(extent, int) for extent in value.shape) for value in declared)
 
 
-def checked_shapes(declared: Sequence[Declared], shapes: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+def checked_shapes(declared: Sequence[Declared], shapes: dict[str, Any], where: str = "explain") -> dict[str, tuple[int, ...]]:
     """The shape of every input: as it is declared, names of extents and whole shapes replaced by what is given.
 
     `shapes` has extents by the names of dimensions, and shapes by the names of inputs. Raises `ShapeError` for what is missing.
     """
     unknown = set(shapes) - {value.name for value in declared} - {e for value in declared for e in value.shape or ()}
     if unknown:
-        raise ShapeError(f"the model has no input and no dimension {sorted(unknown)[0]!r}", where="explain")
-    return {value.unique: tuple(_extents(value, shapes)) for value in declared}
+        named = sorted({e for value in declared for e in value.shape or () if isinstance(e, str)})
+        why = (
+            f"its inputs are {', '.join(value.name for value in declared)}; its dimensions {', '.join(named) or 'have no names'}"
+        )
+        raise ShapeError(f"the model has no input and no dimension {sorted(unknown)[0]!r}", where=where, why=why)
+    return {value.unique: tuple(_extents(value, shapes, where)) for value in declared}
 
 
-def _extents(declared: Declared, shapes: dict[str, Any]) -> Iterator[int]:
+def _extents(declared: Declared, shapes: dict[str, Any], where: str) -> Iterator[int]:
     if declared.name in shapes:
         yield from (int(extent) for extent in shapes[declared.name])
         return
     for extent in declared.shape if declared.shape is not None else (None,):
         known = shapes.get(extent) if isinstance(extent, str) else extent
         if known is None:
-            hint = f"give the shape of the input: {_call_with_shape(declared)}; or run the session first"
+            first = "; or run the session first" if where == "explain" else ""
+            hint = f"give the shape of the input: {_call_with_shape(declared, where)}{first}"
             raise ShapeError(
-                f"the shape of {declared.name!r} is not known", where="explain", why=f"it is {declared.shape}", hint=hint
+                f"the shape of {declared.name!r} is not known", where=where, why=f"it is {declared.shape}", hint=hint
             )
         yield int(known)
 
 
-def _call_with_shape(declared: Declared) -> str:
-    """The call of `explain` with some shape that this input may have."""
+def _call_with_shape(declared: Declared, where: str) -> str:
+    """The call with some shape that this input may have."""
     shape = (1, 128) if declared.shape is None else tuple(extent if isinstance(extent, int) else 128 for extent in declared.shape)
-    return f"explain({declared.name}={shape})" if declared.name.isidentifier() else f"explain(**{{{declared.name!r}: {shape}}})"
+    return f"{where}({declared.name}={shape})" if declared.name.isidentifier() else f"{where}(**{{{declared.name!r}: {shape}}})"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilewright.api import logs
+from tilewright.api.ahead import prepare_all
 from tilewright.api.onnx.feeds import Feeds
 from tilewright.api.onnx.options import PROVIDER, SessionOptions
 from tilewright.api.onnx.ort_value import IOBinding, OrtValue
@@ -89,10 +90,10 @@ class InferenceSession:
         logs.configure()
         self._options = sess_options if sess_options is not None else SessionOptions()
         self._model = load(path_or_bytes)
-        body = self._model.body
-        self._optional = tuple(value for value in body.inputs if value.unique in body.constants)
-        self._inputs = tuple(value for value in body.inputs if value.unique not in body.constants)
-        self._outputs = {value.name: value for value in body.outputs}
+        body, overridden = self._model.body, self._options.overridden
+        self._optional = tuple(overridden(value) for value in body.inputs if value.unique in body.constants)
+        self._inputs = tuple(overridden(value) for value in body.inputs if value.unique not in body.constants)
+        self._outputs = {value.name: overridden(value) for value in body.outputs}
         self._all_outputs = [value.unique for value in body.outputs]
         self._feeds = Feeds(self._inputs, self._optional)
         machine = Machine.named(target) if isinstance(target, str) else target
@@ -177,6 +178,23 @@ class InferenceSession:
             model.producer, model.body.name, model.domain, model.description, "", model.version, dict(model.metadata)
         )
 
+    def prepare(self, **shapes: Any) -> None:
+        """Compile ahead what calls of these shapes will run, so that none of them waits.
+
+        `shapes` are extents by the names of dimensions, or Python ranges of them, and shapes by the names of inputs:
+        `prepare(batch=8, length=range(1, 513))`. A library serves all values of every dimension, unless the model asks
+        questions that divide them: then all libraries of the ranges are made. Results do not depend on what was prepared.
+        Raises `ShapeError` for a shape that is missing, and what calls of these shapes would raise.
+        """
+        from tilewright.api.onnx import reports
+
+        def make(extents: Mapping[str, int]) -> object:
+            known = reports.checked_shapes(self._inputs, {**shapes, **extents}, "prepare")
+            values = {value.unique: _zeros(value, known[value.unique], "prepare") for value in self._inputs}
+            return self._remaining(frozenset()).prepare(values)
+
+        prepare_all({name: given for name, given in shapes.items() if isinstance(given, range)}, make)
+
     def explain(self, *, full: bool = False, **shapes: Any) -> str:
         """How the model will run for these shapes, and why: the plan of every chain; no compiler is run.
 
@@ -225,7 +243,7 @@ class InferenceSession:
                 body = self._model.body
                 known = {name: array for name, array in body.constants.items() if name not in given}
                 wanted = [output.unique for output in body.outputs]
-                declared = {value.unique: value.shape for value in body.inputs if value.shape is not None}
+                declared = {value.unique: value.shape for value in (*self._inputs, *self._optional) if value.shape is not None}
                 name = body.name or "model"
                 self._subgraphs[given] = RemainingSubgraph(name, body.nodes, known, wanted, self._context, declared)
             return self._subgraphs[given]
@@ -263,9 +281,9 @@ def _stand_in(declared: Declared) -> Any:
     return np.broadcast_to(np.zeros((), declared.dtype), extents)
 
 
-def _zeros(declared: Declared, shape: tuple[int, ...]) -> Any:
+def _zeros(declared: Declared, shape: tuple[int, ...], where: str = "explain") -> Any:
     if declared.kind != "tensor" or declared.dtype is None:
-        raise TilewrightError(f"the input {declared.name!r} is no tensor", where="explain")
+        raise TilewrightError(f"the input {declared.name!r} is no tensor", where=where)
     return np.broadcast_to(np.zeros((), declared.dtype), shape)
 
 

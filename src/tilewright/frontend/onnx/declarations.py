@@ -26,7 +26,7 @@ def declared(info: Any, unique: str) -> Declared:
         raise InvalidModel(f"{where} has {len(tensor.shape.dim)} dimensions", where=where)
     shape = tuple(_extent(dim) for dim in tensor.shape.dim)
     check_shape([extent for extent in shape if isinstance(extent, int)], dtype.itemsize, where)
-    return Declared(info.name, unique, kind, dtype, shape)
+    return Declared(info.name, unique, kind, dtype, shape, tuple(dim.denotation for dim in tensor.shape.dim))
 
 
 def _tensor_in(declared_type: Any) -> tuple[str, Any]:

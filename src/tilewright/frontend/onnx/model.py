@@ -27,6 +27,8 @@ class Declared:
     """Of a tensor, or of the tensors in a sequence or optional; None if it is not said."""
     shape: tuple[int | str | None, ...] | None = None
     """Extents, names of extents and unknown ones; None if not even the rank is said."""
+    denotations: tuple[str, ...] = ()
+    """What the model says that every dimension is (DATA_BATCH); "" where it says nothing."""
 
     @property
     def type(self) -> str:
