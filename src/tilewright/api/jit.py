@@ -199,8 +199,9 @@ class Jitted:
         would.
 
         >>> import numpy as np
+        >>> import tilewright as tw
         >>> double = jit(lambda x: x * 2)
-        >>> double.prepare(spec((Dim("rows", 1, 100), 4)))
+        >>> double.prepare(tw.spec((tw.Dim("rows", 1, 100), 4)))
         >>> len(double.kernels), double(np.ones((7, 4), np.float32)).shape, len(double.kernels)
         (1, (7, 4), 1)
         """
