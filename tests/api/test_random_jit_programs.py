@@ -32,7 +32,9 @@ def test_results_are_those_of_numpy(seed: int) -> None:
 def test_programs_have_every_function_and_many_of_everything() -> None:
     many = [program(seed) for seed in range(400)]
     text = "\n".join(line.text for one in many for line in one.lines)
-    missing = {name for name in FUNCTION_NAMES if not re.search(rf"\bF\.{name}\(|\.{name}\(", text)}
+    windows = (f"conv{transposed}{rank}d" for transposed in ("", "_transpose") for rank in (1, 2, 3))
+    names = (*FUNCTION_NAMES, "max_pool", "avg_pool", *windows)
+    missing = {name for name in names if not re.search(rf"\bF\.{name}\(|\.{name}\(", text)}
     assert missing == {
         "index",
         "floor_divide",

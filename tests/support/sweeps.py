@@ -173,7 +173,7 @@ def tried_program(
     return explained(smallest, judge(smallest))
 
 
-def swept(numbers: range, tried: Callable[[int, Collection[str]], tuple[Outcome, str]]) -> str:
+def swept(numbers: Iterable[int], tried: Callable[[int, Collection[str]], tuple[Outcome, str]]) -> str:
     """The summary of these seeds; failing programs are printed on the way.
 
     `tried` takes a seed and the causes that were seen often, whose programs it need not shrink; its text is of what failed.

@@ -19,3 +19,12 @@ def test_samples_of_torch_operators() -> None:
     told = run_module("tests.support.opinfo", seeds(750))
     print(f"\n{told}")
     assert " 0 wrong, 0 internal error, 0 crashed" in told
+
+
+@pytest.mark.sweep
+@pytest.mark.needs("ssse3", "sse4_1")
+def test_samples_of_convolutions_and_pools() -> None:
+    """Of all operators these are few, so that seeds of others are left out."""
+    told = run_module("tests.support.opinfo", seeds(8000), "--only", r"functional\.(conv|(max|avg)_pool)")
+    print(f"\n{told}")
+    assert " 0 wrong, 0 internal error, 0 crashed" in told

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+import re
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from tests.support.opinfo.exporting import exported, load_exporters, operators
+from tests.support.opinfo.exporting import exported, load_exporters, operator_name, operators
 from tests.support.opinfo.sample import Sample, Skipped
 from tests.support.opinfo.stored import content, file_name
 from tests.support.random.onnx.judging import explained, outcome
@@ -52,7 +53,7 @@ def _is_right(program: Program) -> bool:
     return judged_in_child(lambda: outcome(program)).kind == EQUAL
 
 
-def store(numbers: range, folder: Path) -> None:
+def store(numbers: Iterable[int], folder: Path) -> None:
     """Write small samples whose results are right, one of every operator, until there are enough."""
     folder.mkdir(exist_ok=True)
     stored: set[str] = set()
@@ -75,10 +76,11 @@ def main() -> None:
     parser = seeds_parser(__doc__)
     parser.add_argument("--quick", action="store_true", help="only what the exporter takes that takes milliseconds")
     parser.add_argument("--store", type=Path, metavar="FOLDER", help=f"write {MOST_STORED} samples that are right here, and stop")
+    parser.add_argument("--only", default="", metavar="PATTERN", help="a regular expression that names of operators contain")
     given = parser.parse_args()
     logging.disable(logging.INFO)
     warnings.simplefilter("ignore")
-    seeds = range(given.first, given.last)
+    seeds = [seed for seed in range(given.first, given.last) if re.search(given.only, operator_name(seed))]
     if given.store:
         store(seeds, given.store)
         return

@@ -52,6 +52,11 @@ def operators() -> tuple[Any, ...]:
     return tuple(op_db)
 
 
+def operator_name(seed: int) -> str:
+    """The operator that the seed draws."""
+    return str(operators()[np.random.default_rng(seed).integers(len(operators()))].full_name)
+
+
 def module(seed: int) -> tuple[str, Wrapped]:
     """The operator of a seed, with one of its samples. Raises `Skipped` where there is none."""
     draws = np.random.default_rng(seed)

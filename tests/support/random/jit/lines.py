@@ -192,6 +192,63 @@ def attention(g: Growing) -> None:
     g.add(f"F.scaled_dot_product_attention({q}, {k}, {v}{options})", q, k, v)
 
 
+def convolution(g: Growing) -> None:
+    """With a kernel, steps, dilation and padding of any size, groups, of channels first or last, or of one image."""
+    x, is_last, extents = _image(g, may_be_single=True)
+    rank, channels = len(extents), g.shape(x)[-1 if is_last else -len(extents) - 1]
+    groups = int(g.choose([1, *(n for n in range(1, channels + 1) if channels % n == 0)]))
+    kernel, stride, dilation, before, behind = (_sizes(g, rank, *ends) for ends in ((1, 4), (1, 3), (1, 2), (0, 2), (0, 2)))
+    filters, terms = int(g.choose((1, 2, 3, 8))), channels // groups * math.prod(kernel)
+    is_transposed = g.random.random() < 0.3
+    shape = (channels, filters, *kernel) if is_transposed else (groups * filters, channels // groups, *kernel)
+    written = [(e - 1) * s + (k - 1) * d + 1 for e, s, k, d in zip(extents, stride, kernel, dilation, strict=True)]
+    needed = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    padding = tuple(zip(before, behind, strict=True))
+    fits = (
+        (size > b + f if is_transposed else e + b + f >= span)
+        for e, size, span, (b, f) in zip(extents, written, needed, padding, strict=True)
+    )
+    if not all(fits):
+        raise Unfit("no output")
+    w = g.given(g.random.standard_normal(shape) / math.sqrt(terms), is_constant=bool(g.random.integers(2)))
+    bias = [g.given(g.random.standard_normal(groups * filters))] if g.random.random() < 0.3 else []
+    name = f"F.conv{'_transpose' if is_transposed else ''}{rank}d"
+    windows = f"stride={stride}, padding={padding}, dilation={dilation}, groups={groups}{_layout(rank, is_last)}"
+    y = g.add(f"{name}({', '.join((x, w, *bias))}, {windows})", x, w, *bias)
+    if g.random.random() < 0.5:
+        g.add(f"F.relu({y})", y)
+
+
+def pool(g: Growing) -> None:
+    x, is_last, extents = _image(g)
+    kernel, stride = (_sizes(g, len(extents), 1, 3) for _ in range(2))
+    padding = tuple((int(g.random.integers(k)), int(g.random.integers(k))) for k in kernel)
+    if any(e + sum(pads) < k for e, k, pads in zip(extents, kernel, padding, strict=True)):
+        raise Unfit("no output")
+    name, more = g.choose((("max", ""), ("avg", ""), ("avg", ", count_include_pad=False")))
+    more += g.choose(("", ", ceil_mode=True")) + _layout(len(extents), is_last)
+    g.add(f"F.{name}_pool({x}, {kernel}, stride={stride}, padding={padding}{more})", x)
+
+
+def _image(g: Growing, *, may_be_single: bool = False) -> tuple[str, bool, tuple[int, ...]]:
+    """(name, whether channels are last, spatial extents) of an array that is a batch of images, or an image."""
+    x = g.pick(least_rank=2 if may_be_single else 3)
+    if may_be_single and (g.rank(x) == 2 or (g.rank(x) < 5 and g.random.random() < 0.2)):
+        return x, False, g.shape(x)[1:]
+    if not 3 <= g.rank(x) <= 5:
+        raise Unfit("no image")
+    is_last = g.random.random() < 0.3
+    return x, is_last, g.shape(x)[1:-1] if is_last else g.shape(x)[2:]
+
+
+def _sizes(g: Growing, rank: int, least: int, most: int) -> tuple[int, ...]:
+    return tuple(int(g.random.integers(least, most + 1)) for _ in range(rank))
+
+
+def _layout(rank: int, is_last: bool) -> str:
+    return f", layout='N{'DHW'[-rank:]}C'" if is_last else ""
+
+
 def slices(g: Growing) -> None:
     """Of any step and sign, single positions, `...` and new dimensions."""
     x = g.pick(least_rank=1)
@@ -283,9 +340,9 @@ def integers(g: Growing) -> None:
 
 
 KINDS: Sequence[tuple[Callable[[Growing], None], int]] = (
-    *((unary, 4), (scalar, 2), (binary, 4), (constant, 2), (condition, 1), (logic, 1), (positions, 1), (reduction, 3), (row, 3)),
-    *((norm_with_weights, 1), (product, 4), (einsum, 2), (attention, 1), (slices, 3), (reversal, 2), (reshape, 4)),
-    *((transposition, 3), (dimensions, 2), (integers, 1)),
+    *((unary, 4), (scalar, 2), (binary, 4), (constant, 2), (condition, 1), (logic, 2), (positions, 1), (reduction, 3), (row, 3)),
+    *((norm_with_weights, 1), (product, 4), (einsum, 2), (attention, 1), (convolution, 3), (pool, 2), (slices, 3)),
+    *((reversal, 2), (reshape, 4), (transposition, 3), (dimensions, 2), (integers, 1)),
 )
 """With how often each of them is tried."""
 

@@ -54,6 +54,9 @@ from numpy import (  # noqa: F401  # the functions that mean what NumPy's mean
 )
 from scipy import special
 
+from tests.support import convolutions
+from tests.support.convolutions import Case
+
 
 def erf(x: Any) -> Any:
     return special.erf(x)
@@ -111,3 +114,39 @@ def scaled_dot_product_attention(q: Any, k: Any, v: Any, mask: Any = None, *, is
     elif mask is not None:
         scores = scores + mask
     return safe_softmax(np.where(allowed, scores, -np.inf).astype(q.dtype)) @ v
+
+
+def _convolution(kind: str, x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, layout: str) -> Any:
+    """By its definition; an image without a batch has a batch of one."""
+    if x.ndim < w.ndim:
+        return _convolution(kind, x[None], w, bias, stride, padding, dilation, groups, layout)[0]
+    case = Case(x.shape, w.shape, stride, dilation, padding, groups)
+    define = convolutions.convolved if kind == "conv" else convolutions.transposed
+    first = np.moveaxis(x, -1, 1) if layout.endswith("C") else x
+    y = define(case, first, w) + (0 if bias is None else bias.reshape(-1, *(1,) * len(stride)))
+    return (np.moveaxis(y, 1, -1) if layout.endswith("C") else y).astype(x.dtype)
+
+
+def _convolution_of(kind: str) -> Any:
+    def function(
+        x: Any, w: Any, bias: Any = None, *, stride: Any, padding: Any, dilation: Any, groups: int = 1, layout: str = ""
+    ) -> Any:
+        return _convolution(kind, x, w, bias, stride, padding, dilation, groups, layout)
+
+    return function
+
+
+conv1d = conv2d = conv3d = _convolution_of("conv")
+conv_transpose1d = conv_transpose2d = conv_transpose3d = _convolution_of("transpose")
+
+
+def _pool_of(define: Any) -> Any:
+    def function(x: Any, kernel: Any, *, stride: Any, padding: Any, layout: str = "", **options: Any) -> Any:
+        first = np.moveaxis(x, -1, 1) if layout.endswith("C") else x
+        y = define(Case(first.shape, kernel, stride, (1,) * len(kernel), padding, 1, options), first)
+        return (np.moveaxis(y, 1, -1) if layout.endswith("C") else y).astype(x.dtype)
+
+    return function
+
+
+max_pool, avg_pool = _pool_of(convolutions.largest), _pool_of(convolutions.mean)

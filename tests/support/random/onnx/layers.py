@@ -97,12 +97,13 @@ def conv(g: Growing) -> None:
     kind = g.choose(["full", "full", "grouped", "depthwise", "multiplied"])
     groups = {"full": 1, "grouped": g.choose([n for n in range(1, channels + 1) if channels % n == 0])}.get(kind, channels)
     outputs = {"depthwise": channels, "multiplied": 2 * channels}.get(kind, groups * g.whole(1, max(1, 12 // groups)))
-    kernel = [g.whole(1, min(3, extent)) for extent in extents]
+    largest = g.choose([3, 3, 3, 7])
+    kernel = [g.whole(1, min(largest, extent)) for extent in extents]
     terms = channels // groups * math.prod(kernel)
     operands = [x, weights(g, outputs, channels // groups, *kernel, terms=terms), *([g.floats(outputs)] if g.chance(0.6) else [])]
     auto = {"auto_pad": g.choose(["SAME_UPPER", "SAME_LOWER", "VALID"])} if g.chance(0.2) else None
     pads = auto or {"pads": [g.whole(0, 2) for _ in range(2 * len(extents))]}
-    strides = [g.choose([1, 1, 2]) for _ in extents]
+    strides = [g.choose([1, 1, 2, 3]) for _ in extents]
     dilations = [1 if auto else g.choose([1, 1, 2]) for _ in extents]
     y = g.add("Conv", *operands, terms=terms, group=groups, strides=strides, dilations=dilations, **pads)
     if g.chance(0.5):
@@ -120,12 +121,12 @@ def conv_transpose(g: Growing) -> None:
     x = images(g, g.choose([4, 4, 3]))
     channels, *extents = (extent or 1 for extent in g.shape(x)[1:])
     groups = g.choose([1, 1, *(n for n in range(1, channels + 1) if channels % n == 0)])
-    kernel, strides = [g.whole(1, 3) for _ in extents], [g.whole(1, 2) for _ in extents]
+    kernel, strides, dilations = ([g.whole(1, most) for _ in extents] for most in (3, 3, 2))
     more = {"output_padding": [g.whole(0, stride - 1) for stride in strides]} if g.chance(0.3) else {}
     terms = channels // groups * math.prod(kernel)
     weight = weights(g, channels, g.whole(1, 4), *kernel, terms=terms)
     pads = [g.whole(0, 1) for _ in range(2 * len(extents))]
-    g.add("ConvTranspose", x, weight, terms=terms, group=groups, strides=strides, pads=pads, **more)
+    g.add("ConvTranspose", x, weight, terms=terms, group=groups, strides=strides, dilations=dilations, pads=pads, **more)
 
 
 def pool(g: Growing) -> None:
