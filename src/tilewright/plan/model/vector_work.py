@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 
 from tilewright.graph.scalar import Apply, Scalar, State, is_of_row, subexpressions
@@ -16,27 +16,43 @@ from tilewright.plan.regions.online_reductions import blocks_of_rows, divided_by
 from tilewright.plan.regions.windows import window_taps
 
 
-def function_seconds(context: CostContext, operator: Operator) -> Quantity:
-    """The time of a map or row-wise reduction: its distinct scalar functions and its passes."""
+def function_seconds(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Quantity:
+    """The time of a map or row-wise reduction in blocks of these tiles: its distinct scalar functions and its passes."""
     roots = [operator.body]
     if operator.reduction is not None:
         roots += [*(state.contribution for state in operator.reduction.states), operator.reduction.finish]
     computing = _points(context, operator) * _seconds_per_element(context, operator, roots, passes(operator))
-    return computing + transposing_seconds(context, operator)
+    return computing + transposing_seconds(context, operator, tiles)
 
 
-def transposing_seconds(context: CostContext, operator: Operator) -> Quantity:
-    """The time in which a map transposes reads that lie along another axis than its write, tile by tile."""
+def transposing_seconds(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Quantity:
+    """The time in which a map transposes reads that lie along another axis than its write, by squares as wide as vectors.
+
+    Squares end where blocks end, and a short square takes as long as a whole one.
+    """
     columns = operator.write.innermost()
     if not operator.is_map() or columns is None:
         return 0.0
-    lanes = context.lanes(operator)
-    tiles: Quantity = 0
-    for rows in (access.indices[-1] for access in operator.reads if access.is_affine() and columns in access.axes()):
-        if rows.is_axis() and str(rows) != columns and str(rows) in operator.write.axes():
-            around = product(context.sizes[axis.name] for axis in operator.axes if axis.name not in (str(rows), columns))
-            tiles = tiles + around * -(-context.sizes[str(rows)] // lanes) * -(-context.sizes[columns] // lanes)
-    return tiles * context.coefficients.tile_transpose_cycles / context.machine.frequency_hz
+    squares: Quantity = 0
+    for rows in _transposed_rows(operator, columns):
+        around = product(context.sizes[axis.name] for axis in operator.axes if axis.name not in (rows, columns))
+        along = (_vectors_along(context.sizes[axis], tiles[axis], context.lanes(operator)) for axis in (rows, columns))
+        squares = squares + around * product(along)
+    return squares * context.coefficients.tile_transpose_cycles / context.machine.frequency_hz
+
+
+def _transposed_rows(operator: Operator, columns: str) -> Iterator[str]:
+    """For every read that lies along another axis of the result than its columns, that axis."""
+    for access in operator.reads:
+        rows = access.innermost()
+        is_moved = columns in access.axes() and not access.lookups and all(index.is_affine() for index in access.indices)
+        if is_moved and rows is not None and rows != columns and rows in operator.write.axes():
+            yield rows
+
+
+def _vectors_along(size: Count, tile: Count, lanes: Count) -> Count:
+    """The vectors of an axis that blocks cut into tiles."""
+    return size // tile * -(-tile // lanes) + -(-(size % tile) // lanes)
 
 
 def epilogue_seconds(context: CostContext, contraction: Operator) -> Quantity:
