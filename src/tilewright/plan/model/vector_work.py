@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 
+from tilewright.graph.index import Index
 from tilewright.graph.scalar import Apply, Scalar, State, is_of_row, subexpressions
 from tilewright.graph.types import Operator
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
@@ -44,10 +45,10 @@ def transposing_seconds(context: CostContext, operator: Operator, tiles: Mapping
 def _transposed_rows(operator: Operator, columns: str) -> Iterator[str]:
     """For every read that lies along another axis of the result than its columns, that axis."""
     for access in operator.reads:
-        rows = access.innermost()
         is_moved = columns in access.axes() and not access.lookups and all(index.is_affine() for index in access.indices)
-        if is_moved and rows is not None and rows != columns and rows in operator.write.axes():
-            yield rows
+        rows = Index(access.indices[-1].terms) if is_moved else Index()
+        if rows.is_axis() and str(rows) != columns and str(rows) in operator.write.axes():
+            yield str(rows)
 
 
 def _vectors_along(size: Count, tile: Count, lanes: Count) -> Count:
