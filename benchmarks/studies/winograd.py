@@ -3,9 +3,9 @@
     python -m benchmarks.studies.winograd [--layers 64x56,512x7] [--rounds 21]
 
 CxN is a layer of C filters of 3 x 3 taps over C channels of N x N points with a border of 1, constant filters, bias and relu. A
-line per layer: milliseconds of every contender (the least of all rounds, in turns), the times of others over that of `fast`, and of
-each algorithm the largest error over the largest result. Prices choose the algorithm of `float32` and `fast`; F2 and F4 are
-Winograd's, with tiles of 2 x 2 and 4 x 4 results, whatever they cost.
+line per layer: milliseconds of every contender (the least of all rounds, in turns), the times of others over that of `fast`, and
+the largest error of each over the largest result. Prices choose the algorithm of `float32` and `fast`; F2 and F4 are Winograd's,
+with tiles of 2 x 2 and 4 x 4 results, whatever they cost.
 """
 
 from __future__ import annotations
