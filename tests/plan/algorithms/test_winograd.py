@@ -18,7 +18,7 @@ from tests.support.onnx_models import info, model
 from tilewright import compiler
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolution import convolution
+from tilewright.graph.builders.convolution import Layouts, convolution
 from tilewright.graph.extents import SymbolicExtent
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
@@ -99,6 +99,24 @@ def test_errors_stay_within_the_bound(data: st.DataObject) -> None:
     place = tuple(random.integers(0, extent) for extent in x.shape)
     x[place] *= np.float32(10.0 ** data.draw(st.sampled_from([0, 3, 4, 6, 8])))
     check(convolved(x.shape, w.shape, pads=pads), x, w, pads)
+
+
+@pytest.mark.parametrize("image", [(0, 3, 1, 2), (3, 0, 2, 1)], ids=["channels last", "channels first of all"])
+def test_any_layout(image: tuple[int, ...]) -> None:
+    """Of the image, the filters and the result: dimension d of N C H W lies at place image[d]."""
+    random, builder = np.random.default_rng(0), Builder("layouts")
+    shape, taps = (2, 5, 9, 6), (4, 5, 3, 3)
+    x = builder.input("x", [shape[image.index(place)] for place in range(4)], "float32")
+    w = builder.input("w", [taps[image.index(place)] for place in range(4)], "float32")
+    window, layouts = window_of(shape[2:], taps[2:], where="Conv", **SAME), Layouts(image, image, image)
+    graph = builder.graph((builder.record(convolution, x, w, window, 1, layouts, kind="conv").name,))
+    inputs = {name: random.standard_normal(graph.tensor(name).shape).astype(np.float32) for name in "xw"}
+    (exact,) = evaluate(graph, inputs, dtype="float64").values()
+    assert set(BOTH) <= set(names(graph))
+    for algorithm in ALGORITHMS.values():
+        for by_it in computed(graph, algorithm):
+            (found,) = evaluate(by_it, inputs).values()
+            np.testing.assert_allclose(found, exact, atol=1e-4)
 
 
 def test_groups() -> None:
