@@ -270,6 +270,10 @@ class VectorLoops:
     block_steps: int = 0
     """Steps after which what an accumulator has summed goes into a compensated total; 0 where sums are short."""
     vectors: Vectors = field(default_factory=Vectors)
+    sliding: int = 0
+    """Vectors side by side of a sliding sum, whose rows stream past; 0 for all else."""
+    sliding_lanes: int = 0
+    """The length of these vectors."""
 
     def functions(self) -> tuple[str, ...]:
         """The scalar functions that are called, those that combine states included."""

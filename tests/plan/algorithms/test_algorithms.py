@@ -53,10 +53,10 @@ def check(graph: Graph) -> None:
             np.testing.assert_array_equal(found, wanted, algorithm.name, strict=True)
 
 
-KNOWN = ("as written", "im2col", "map of taps", "pointwise", "shifted rows", "windows by columns")
+KNOWN = ("as written", "im2col", "map of taps", "pointwise", "shifted rows", "sliding sums", "windows by columns")
 """The algorithms of convolutions whose conditions are checked below; more of them have tests of their own."""
 POINT, LINES, COLUMNS = ["as written", "pointwise"], ["im2col", "shifted rows"], ["windows by columns"]
-WINDOWS, CHANNELS = [*LINES, *COLUMNS], ["im2col", "map of taps", "shifted rows", *COLUMNS]
+WINDOWS, CHANNELS = [*LINES, *COLUMNS], ["im2col", "map of taps", "shifted rows", "sliding sums", *COLUMNS]
 """Without rows of taps there are lines only."""
 CASES = {
     "a point": (((1, 5, 7, 9), (6, 5, 1, 1)), {}, POINT),
@@ -79,7 +79,7 @@ CASES = {
     "by channel, several": (
         ((1, 3, 9, 14), (6, 1, 3, 3)),
         {"group": 3, "pads": (1, 1, 1, 1), "strides": (2, 2)},
-        ["im2col", "map of taps"],
+        ["im2col", "map of taps", "sliding sums"],
     ),
     "by channel at a point": (((1, 3, 4, 5), (3, 1, 1, 1)), {"group": 3}, POINT),
     "by channel at every other point": (
@@ -87,7 +87,11 @@ CASES = {
         {"group": 3, "strides": (2, 2)},
         ["as written", "im2col", "map of taps"],
     ),
-    "more taps than a body takes": (((1, 3, 12, 12), (3, 1, 9, 9)), {"group": 3, "pads": (4, 4, 4, 4)}, WINDOWS),
+    "more taps than a body takes": (
+        ((1, 3, 12, 12), (3, 1, 9, 9)),
+        {"group": 3, "pads": (4, 4, 4, 4)},
+        [*LINES, "sliding sums", *COLUMNS],
+    ),
     "one dimension": (((2, 8, 31), (3, 8, 4)), {"pads": (2, 1)}, LINES),
     "one dimension at a point": (((2, 8, 31), (3, 8, 1)), {}, ["as written"]),
     "a volume": (((1, 8, 4, 5, 6), (3, 8, 2, 3, 3)), {"pads": (0, 1, 1, 1, 1, 1)}, WINDOWS),

@@ -10,6 +10,7 @@ from dataclasses import replace
 from tilewright.codegen.expressions import Value, ceil_divide, less, multiply
 from tilewright.codegen.loop_nest import BlockLoop, If, LoopNest, Node, Range, VectorLoops
 from tilewright.plan.execution import Execution, Sums
+from tilewright.plan.regions.sliding_sums import sliding_sum
 
 
 def with_vector_details(nest: LoopNest, lanes: int, execution: Execution) -> LoopNest:
@@ -27,10 +28,19 @@ def _nodes(node: Node, lanes: int, execution: Execution) -> tuple[Node, ...]:
         case BlockLoop() | If():
             return (replace(node, body=_cut(node.body, lanes, execution)),)
         case VectorLoops():
-            loops = replace(node, vectors=execution.vectors)
+            loops = _with_sliding_sum(replace(node, vectors=execution.vectors), lanes)
             return _by_length(loops, lanes, execution.sums) if _adds_floats(node) else (loops,)
         case _:
             return (node,)
+
+
+def _with_sliding_sum(loops: VectorLoops, lanes: int) -> VectorLoops:
+    """A sliding sum with the number of its vectors side by side."""
+    found = sliding_sum(loops.operator)
+    if found is None:
+        return loops
+    width = dict(loops.box)[found.columns.output].size
+    return replace(loops, sliding=found.vectors(width if isinstance(width, int) else None, lanes), sliding_lanes=lanes)
 
 
 def _adds_floats(loops: VectorLoops) -> bool:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from math import inf, log, prod
 
-from tilewright import progress
 from tilewright.graph.types import Graph, Operator, Tensor, element_bytes, planned_extent
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms import as_written
@@ -58,7 +57,7 @@ def choose_algorithms(
     """
     machine = known.options.machine
     choice = _Choice(graph, machine, precision, AlgorithmPrices(graph, simplified, known))
-    for operator in progress.counted(graph.operators, "choosing algorithms", len(graph.operators)):
+    for operator in graph.operators:
         choice.choose(operator)
     if known.options.fuse is not False:
         choice.choose_pairs()

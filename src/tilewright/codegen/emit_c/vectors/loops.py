@@ -14,6 +14,7 @@ from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.lookups import gathers, kept_lines, kept_reads, lane_stride, lookups, row_lines
 from tilewright.codegen.emit_c.vectors.guarded_windows import is_guarded_window, windows
 from tilewright.codegen.emit_c.vectors.row_passes import RowPasses
+from tilewright.codegen.emit_c.vectors.sliding_sums import emit_sliding_sum, sliding_helpers, streams
 from tilewright.codegen.emit_c.vectors.statements import Lines
 from tilewright.codegen.emit_c.vectors.transposed_maps import LOADING, emit_transposed_map, transposed_axis
 from tilewright.codegen.expressions import to_c
@@ -27,6 +28,8 @@ from tilewright.kernels.helpers import Helper
 
 def emit_vector_loops(loops: VectorLoops) -> Lines:
     """The lines of a map or a row-wise reduction."""
+    if streams(loops):
+        return emit_sliding_sum(loops)
     rows = transposed_axis(loops)
     return _Emitter(loops).text() if rows is None else emit_transposed_map(loops, rows)
 
@@ -41,6 +44,7 @@ def vector_loop_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
         *gathers(kept_reads(loops).values(), lanes),
         *([windows(lanes)] if _loads_windows(loops) else []),
         *([compensated_sum("")] if loops.block_steps else []),
+        *([sliding_helpers(lanes)] if streams(loops) else []),
         *([LOADING] if transposed_axis(loops) is not None else []),
     ]
 

@@ -220,7 +220,7 @@ class RowPasses(VectorStatements):
     def finish(self, reduction: Reduction, stored: Scalar | None, lanes_are_reduced: bool, part: bool) -> Lines:
         """Write one value per point, or one per row."""
         if not set(self.reduced) <= self.loops.operator.write.axes():
-            result = self.compute("result", reduction.finish)
+            result = [*self.loads(reduction.finish, part), *self.compute("result", reduction.finish)]
             return [*result, self.store_state(self.loops.write, "result", lanes_are_reduced, part)]
         value, inverted = hoist_division(reduction.finish), inverses(reduction.finish)
         lines = [line for name, scalar in inverted for line in self.compute(f"state_{name}", scalar)]

@@ -1,0 +1,321 @@
+"""C text of sliding sums: rows of the image pass once, in order, past the sums that wait for them in registers.
+
+At step t the rows of the image are read with which the newest row of sums, t, begins: `stride` of them. Row of sums t - q takes
+them in with the taps that look at them then; its values are `sum_<q>_<vector>`. After the step the oldest row, which has waited
+longest, is finished and stored, and every other row is a step older. Before the first row is the oldest, and after the last was
+the newest, rows of sums outside of the block are left out. So every sum takes its products in the order of the taps.
+
+Columns run along the lanes, in blocks of several vectors. Where the image has no columns, or no row, vectors are filled with
+what its guard says. Every other column is told apart from two vectors in the order that one instruction gives; sums keep it until
+the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tilewright.codegen import names
+from tilewright.codegen.emit_c.c_text import indent
+from tilewright.codegen.emit_c.scalar_expressions import literal_text
+from tilewright.codegen.emit_c.vectors.guarded_windows import windows
+from tilewright.codegen.emit_c.vectors.statements import Lines, VectorStatements
+from tilewright.codegen.expressions import Value, add, maximum, minimum, multiply, subtract, to_c
+from tilewright.codegen.loop_nest import VectorLoops, View
+from tilewright.graph.scalar import Load, subexpressions
+from tilewright.kernels.element_access import suffix
+from tilewright.kernels.helpers import Helper
+from tilewright.plan.regions.sliding_sums import SlidingSum, sliding_sum
+
+MOST_BLOCKS = 4
+"""Blocks of columns whose text is written out, each with what it lacks of the image."""
+FEW_TAPS = 9
+"""Weights that wait in registers; more are loaded where they are used."""
+
+WINDOW = """\
+TW_INLINE tw_vec tw_window(const float *p, long first, long last, float otherwise) {
+  first = tw_max(first, 0), last = tw_min(last, TW_LANES);
+  return first == 0 && last == TW_LANES ? tw_load(p) : tw_load_between(p, tw_min(first, TW_LANES), tw_max(last, 0), otherwise);
+}
+TW_INLINE tw_vec tw_even_columns(tw_vec low, tw_vec high) { return TW_SHUFFLE_TWO(low, high, @EVEN@); }
+TW_INLINE tw_vec tw_odd_columns(tw_vec low, tw_vec high) { return TW_SHUFFLE_TWO(low, high, @ODD@); }
+TW_INLINE tw_vec tw_columns_in_order(tw_vec v) { return TW_SHUFFLE(v, @ORDER@); }
+"""
+
+
+def sliding_helpers(lanes: int) -> Helper:
+    """The functions that load columns, in vectors of so many lanes: four at a time of either vector are told apart."""
+    apart = [block + 2 * pair + half * lanes for block in range(0, lanes, 4) for half in (0, 1) for pair in (0, 1)]
+    order = [4 * (place % (lanes // 2) // 2) + place % 2 + 2 * (place // (lanes // 2)) for place in range(lanes)]
+    text = WINDOW.replace("@EVEN@", ", ".join(map(str, apart))).replace("@ODD@", ", ".join(str(lane + 1) for lane in apart))
+    return Helper("tw_window", text.replace("@ORDER@", ", ".join(map(str, order))), uses=(windows(lanes),))
+
+
+def streams(loops: VectorLoops) -> bool:
+    """Whether rows of the image stream past: all is known of windows, and lanes lie side by side."""
+    found = sliding_sum(loops.operator) if loops.sliding and not loops.block_steps else None
+    if found is None or loops.vector_axis != found.columns.output:
+        return False
+    image, weights = loops.reads[0], loops.reads[1]
+    strides = _strides(loops)
+    is_known = all(isinstance(block.size, int) for axis, block in loops.box if axis in (found.columns.tap, _row_tap(found)))
+    is_float = image.dtype == "float32" and isinstance(weights, View) and loops.scalar_element_type == ""
+    is_affine = all(isinstance(read, View) for read in loops.reads[1:])
+    return is_known and is_float and is_affine and strides[found.columns.output] == found.columns.stride
+
+
+def _row_tap(found: SlidingSum) -> str:
+    return found.rows.tap if found.rows is not None else ""
+
+
+def _strides(loops: VectorLoops) -> dict[str, Value]:
+    """Elements of the image between neighbours along every axis."""
+    image = loops.reads[0]
+    if isinstance(image, View):
+        return {axis: image.stride(axis) for axis, _ in loops.box}
+    dims = list(zip(image.indices, image.dim_strides, strict=True))
+    return {axis: add(*(multiply(stride, index.coefficient(axis)) for index, stride in dims)) for axis, _ in loops.box}
+
+
+def emit_sliding_sum(loops: VectorLoops) -> Lines:
+    """The lines of a sliding sum."""
+    found = sliding_sum(loops.operator)
+    assert found is not None
+    return _Emitter(loops, form=found).text()
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """A block of columns: where it begins, how many vectors it has, and how many columns are left from its beginning on."""
+
+    start: Value
+    vectors: int
+    left: Value
+
+
+@dataclass(frozen=True, slots=True)
+class _Taps:
+    """A row of the image, and the rows of sums that take it in: (how old they are, the row of the window)."""
+
+    row: int
+    """From the first that the newest sums begin with."""
+    sums: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Emitter(VectorStatements):
+    form: SlidingSum
+
+    def text(self) -> Lines:
+        """All rows and columns, inside loops over all else."""
+        slides = [self.form.columns, *([self.form.rows] if self.form.rows is not None else [])]
+        inside = {name for slide in slides for name in (slide.output, slide.tap)}
+        around = [axis for axis, _ in self.loops.box if axis not in inside]
+        body = [f"const float *const image = {self.image()};", *self.kept_weights(), *self.blocks()]
+        return self.nest(around, ["{", *indent(body), "}"])
+
+    def image(self) -> str:
+        """Where the first window of the block begins, were all of it inside of the image."""
+        image = self.loops.reads[0]
+        if isinstance(image, View):
+            offset = image.offset
+        else:
+            strides = _strides(self.loops)
+            starts = (multiply(self.ranges[axis].start, strides[axis]) for axis in strides)
+            constants = (multiply(index.constant, stride) for index, stride in zip(image.indices, image.dim_strides, strict=True))
+            offset = add(image.offset, *starts, *constants)
+        moved = (multiply(self.offset(axis), stride) for axis, stride in self.around_strides().items())
+        return f"{image.buffer} + {to_c(add(offset, *moved))}"
+
+    def around_strides(self) -> dict[str, Value]:
+        """The strides of the image along axes that are neither windows nor their taps."""
+        slides = [self.form.columns, *([self.form.rows] if self.form.rows is not None else [])]
+        inside = {name for slide in slides for name in (slide.output, slide.tap)}
+        return {axis: stride for axis, stride in _strides(self.loops).items() if axis not in inside}
+
+    def weight(self, row: int, column: int) -> str:
+        """The vector of a weight."""
+        view = self.loops.reads[1]
+        assert isinstance(view, View)
+        steps = [multiply(column, view.stride(self.form.columns.tap))]
+        steps += [multiply(row, view.stride(self.form.rows.tap))] if self.form.rows is not None else []
+        around = (multiply(self.offset(axis), view.stride(axis)) for axis in self.around_strides())
+        return f"tw_splat(tw_read{suffix(view.dtype)}({view.buffer} + {to_c(add(view.offset, *around, *steps))}))"
+
+    def kept_weights(self) -> Lines:
+        """All weights in registers, if they are few."""
+        if self.form.taps > FEW_TAPS:
+            return []
+        rows = self.form.rows.taps if self.form.rows is not None else 1
+        places = ((row, column) for row in range(rows) for column in range(self.form.columns.taps))
+        return [f"const tw_vec weight_{row}_{column} = {self.weight(row, column)};" for row, column in places]
+
+    def blocks(self) -> Lines:
+        """All blocks of columns: few known ones in a row, others in a loop."""
+        size, vectors, lanes = self.ranges[self.form.columns.output].size, self.loops.sliding, self.loops.sliding_lanes
+        wide = vectors * lanes
+        if isinstance(size, int) and size <= MOST_BLOCKS * wide:
+            starts = range(0, size, wide)
+            blocks = (_Columns(start, min(vectors, -(-(size - start) // lanes)), size - start) for start in starts)
+            return [line for block in blocks for line in ["{", *indent(self.block(block)), "}"]]
+        body = self.block(_Columns("column", vectors, subtract(size, "column")))
+        return [f"for (long column = 0; column < {to_c(size)}; column += {wide}) {{", *indent(body), "}"]
+
+    def block(self, block: _Columns) -> Lines:
+        """All rows of a block of columns."""
+        waiting, rows = self.form.waiting, self.rows_of_sums()
+        lines = [f"tw_vec sum_{age}_{vector} = tw_splat(0.0f);" for age in range(waiting + 1) for vector in range(block.vectors)]
+        if not isinstance(rows, int):
+            ages = range(waiting + 1)
+            return [*lines, *self.steps("0", to_c(add(rows, waiting)), block, ages, f"step >= {waiting}")]
+        for step in range(min(waiting, rows)):
+            lines += self.steps(str(step), str(step + 1), block, range(step + 1), "")
+        if rows > waiting:
+            lines += self.steps(str(waiting), str(rows), block, range(waiting + 1), "1")
+        for step in range(max(waiting, rows) if rows > waiting else rows, rows + waiting):
+            ages = range(max(0, step - rows + 1), min(step, waiting) + 1)
+            lines += self.steps(str(step), str(step + 1), block, ages, "1" if step >= waiting else "")
+        return lines
+
+    def rows_of_sums(self) -> Value:
+        """Of the block."""
+        return self.ranges[self.form.rows.output].size if self.form.rows is not None else 1
+
+    def steps(self, start: str, end: str, block: _Columns, ages: range, finishes: str) -> Lines:
+        """Some steps with the same rows of sums, of these ages; `finishes` says in C whether the oldest row is finished then."""
+        body = [line for taps in self.rows_of_step(ages) for line in self.row(block, taps)]
+        if finishes:
+            stored = [line for vector in range(block.vectors) for line in self.finished(block, vector)]
+            body += stored if finishes == "1" else [f"if ({finishes}) {{", *indent(stored), "}"]
+        for age in range(self.form.waiting, -1, -1):
+            older = (f"sum_{age - 1}_{{}}" if age else "tw_splat(0.0f)").format
+            body += [f"sum_{age}_{vector} = {older(vector)};" for vector in range(block.vectors)]
+        return [f"for (long step = {start}; step < {end}; step++) {{", *indent(body), "}"]
+
+    def rows_of_step(self, ages: range) -> Iterator[_Taps]:
+        """The rows of the image that a step reads, and who takes them in; the oldest sums first: they wait for their end."""
+        rows = self.form.rows
+        for row in range(rows.stride if rows is not None else 1):
+            found = [(age, *self.row_of_window(row, age)) for age in reversed(ages)]
+            sums = tuple((age, tap) for age, tap, is_seen in found if is_seen)
+            if sums:
+                yield _Taps(row, sums)
+
+    def row_of_window(self, row: int, age: int) -> tuple[int, bool]:
+        """The row of a window that sums of an age see in a row of the image, and whether there is one."""
+        rows = self.form.rows
+        if rows is None:
+            return 0, True
+        tap, rest = divmod(row + age * rows.stride, rows.dilation)
+        return tap, not rest and tap < rows.taps
+
+    def row(self, block: _Columns, taps: _Taps) -> Lines:
+        """The products of a row of the image."""
+        lines = [f"const float *const row = {self.row_pointer(taps)};"]
+        inside = self.is_inside(taps)
+        lines += [f"const long is_inside = {inside};"] if inside else []
+        columns = list(range(self.form.columns.taps))
+        all_vectors = list(range(block.vectors))
+        parts = [[vector] for vector in all_vectors] if self.form.taps <= FEW_TAPS else [all_vectors]
+        for vectors in parts:
+            for group in self.column_groups(columns):
+                lines += ["{", *indent(self.products(block, taps, vectors, group, bool(inside))), "}"]
+        return ["{", *indent(lines), "}"]
+
+    def row_pointer(self, taps: _Taps) -> str:
+        """The row of the image at the first column of the block of columns."""
+        rows, strides = self.form.rows, _strides(self.loops)
+        if rows is None:
+            return "image"
+        age, tap = taps.sums[0]
+        moved = add(multiply(subtract("step", age), strides[rows.output]), multiply(tap, strides[rows.tap]))
+        return f"image + {to_c(moved)}"
+
+    def is_inside(self, taps: _Taps) -> str:
+        """The C text that says whether the image has this row; "" if it always has."""
+        rows = self.form.rows
+        if rows is None:
+            return ""
+        position = add(multiply(add(self.ranges[rows.output].start, "step"), rows.stride), taps.row)
+        limits = [f"{to_c(position)} >= {rows.first}"] if rows.first is not None else []
+        limits += [f"{to_c(position)} <= {rows.last}"] if rows.last is not None else []
+        return " && ".join(limits)
+
+    def column_groups(self, columns: list[int]) -> list[list[int]]:
+        """Columns of the window that are loaded together: even and odd neighbours of the same two vectors."""
+        slide = self.form.columns
+        if slide.stride == 1:
+            return [[column] for column in columns]
+        groups: dict[int, list[int]] = {}
+        for column in columns:
+            groups.setdefault((column * slide.dilation - self.odd_start) // 2, []).append(column)
+        return list(groups.values())
+
+    @property
+    def odd_start(self) -> int:
+        """1 where windows begin at odd columns of the image: even ones are then loaded with what is behind them, lines whole."""
+        return (self.form.columns.first or 0) % 2
+
+    def products(self, block: _Columns, taps: _Taps, vectors: list[int], group: list[int], has_outside: bool) -> Lines:
+        """The products of some vectors of a row with the weights of some columns of the window."""
+        lines = [line for vector in vectors for line in self.loaded(block, vector, group, has_outside)]
+        for column in group:
+            for age, tap in taps.sums:
+                weight = f"weight_{tap}_{column}"
+                if self.form.taps > FEW_TAPS:
+                    lines += [f"tw_vec {weight} = {self.weight(tap, column)};", f"TW_KEEP({weight});"]
+                for vector in vectors:
+                    total = f"sum_{age}_{vector}"
+                    lines.append(f"{total} = tw_multiply_add(seen_{column}_{vector}, {weight}, {total});")
+        return lines
+
+    def loaded(self, block: _Columns, vector: int, group: list[int], has_outside: bool) -> Lines:
+        """Declare `seen_<column>_<vector>` for columns of the window: what of the row the lanes of a vector look at."""
+        slide, otherwise = self.form.columns, literal_text(self.form.otherwise)
+        first_column = add(block.start, vector * self.loops.sliding_lanes)
+        offset = group[0] * slide.dilation
+        offset -= (offset - self.odd_start) % 2 if slide.stride == 2 else 0
+        position = add(multiply(add(self.ranges[slide.output].start, first_column), slide.stride), offset)
+        place = add(multiply(first_column, slide.stride), offset)
+        left = subtract(block.left, vector * self.loops.sliding_lanes)
+        has_odd = any(column * slide.dilation != offset for column in group)
+        end = left if slide.stride == 1 else add(multiply(left, 2), -1, int(has_odd))
+        end = minimum(end, subtract(slide.last + 1, position)) if slide.last is not None else end
+        start = maximum(0, subtract(slide.first, position)) if slide.first is not None else 0
+
+        def window(part: int) -> str:
+            behind = [f" - {part} * TW_LANES" if part else ""] * 2
+            pointer = f"row + {to_c(place)}" + (f" + {part} * TW_LANES" if part else "")
+            text = f"tw_window({pointer}, {to_c(start)}{behind[0]}, {to_c(end)}{behind[1]}, {otherwise})"
+            return f"is_inside ? {text} : tw_splat({otherwise})" if has_outside else text
+
+        if slide.stride == 1:
+            name = f"seen_{group[0]}_{vector}"
+            return [f"tw_vec {name} = {window(0)};", f"TW_KEEP({name});"]
+        lines = [f"tw_vec low_{vector} = {window(0)};", f"tw_vec high_{vector} = {window(1)};"]
+        lines += [f"TW_KEEP(low_{vector});", f"TW_KEEP(high_{vector});"]
+        for column in group:
+            which = "even" if column * slide.dilation == offset else "odd"
+            lines.append(f"const tw_vec seen_{column}_{vector} = tw_{which}_columns(low_{vector}, high_{vector});")
+        return lines
+
+    def finished(self, block: _Columns, vector: int) -> Lines:
+        """Store a vector of the oldest row of sums."""
+        columns, rows, lanes = self.form.columns, self.form.rows, self.loops.sliding_lanes
+        reduction = self.loops.operator.reduction
+        assert reduction is not None
+        first = add(block.start, vector * lanes)
+        left = subtract(block.left, vector * lanes)
+        is_whole = isinstance(left, int) and left >= lanes
+        lines = [f"const long {names.axis_offset(columns.output)} = {to_c(first)};"]
+        if rows is not None and self.ranges[rows.output].size != 1:
+            lines.append(f"const long {names.axis_offset(rows.output)} = {to_c(subtract('step', self.form.waiting))};")
+        lines += [] if is_whole else [f"const long lanes = tw_min({to_c(left)}, TW_LANES);"]
+        total = f"sum_{self.form.waiting}_{vector}"
+        total = total if columns.stride == 1 else f"tw_columns_in_order({total})"
+        lines.append(f"const tw_vec state_sum = {total};")
+        reads = sorted({node.read for node in subexpressions(reduction.finish) if isinstance(node, Load)})
+        lines += [line for read in reads for line in self.load_lines(read, not is_whole)]
+        lines += [*self.define("result", self.value(reduction.finish)), self.store("result", not is_whole)]
+        body = ["{", *indent(lines), "}"]
+        return body if isinstance(left, int) else [f"if ({to_c(left)} > 0) {{", *indent(lines), "}"]

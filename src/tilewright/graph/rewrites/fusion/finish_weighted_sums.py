@@ -1,0 +1,73 @@
+"""Fusion of the map behind a weighted sum into what the sum finishes with."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from tilewright.graph.index import Index
+from tilewright.graph.rewrites.fusion.lossless import is_as_read
+from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.scalar import AxisValue, Load, Scalar, subexpressions, with_loads
+from tilewright.graph.types import Access, Graph, Operator
+
+
+@dataclass(frozen=True, slots=True)
+class FinishWeightedSums:
+    """A map that alone reads weighted sums (a bias, an activation, a shortcut), each once, becomes a part of their finish.
+
+    Legal because the finish of a sum is computed once for every element of the result, as the map is.
+    """
+
+    name: str = "finish-weighted-sums"
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph with all such maps in the sums before them."""
+        readers = Counter(access.tensor for operator in graph.operators for access in operator.reads)
+        alone = {tensor for tensor, count in readers.items() if count == 1} - set(graph.outputs)
+        tensors = {tensor.name: tensor for tensor in graph.tensors}
+        operators: dict[str, Operator] = {}
+        for operator in graph.operators:
+            sums = [operators[access.tensor] for access in operator.reads if access.tensor in operators.keys() & alone]
+            sums = [producer for producer in sums if is_weighted_sum(producer) and is_as_read(producer, operator, tensors)]
+            finished = next((found for producer in sums if (found := _finished(producer, operator)) is not None), None)
+            if finished is not None:
+                operators = {tensor: made for tensor, made in operators.items() if made.name != finished.name}
+            operators[operator.write.tensor] = finished or operator
+        return with_operators(graph, operators.values())
+
+
+def is_weighted_sum(operator: Operator) -> bool:
+    """Whether an operator adds up products of its points and another read."""
+    reduction = operator.reduction
+    if reduction is None or len(reduction.states) != 1 or reduction.states[0].combine != "add":
+        return False
+    weighs = any(isinstance(node, Load) for node in subexpressions(reduction.states[0].contribution))
+    return weighs and not operator.write.axes() & {axis.name for axis in operator.reduction_axes()}
+
+
+def _finished(sums: Operator, reader: Operator) -> Operator | None:
+    """The sums with their reader in their finish; None where the reader is no map of their points."""
+    if not reader.is_map() or any(isinstance(node, AxisValue) for node in subexpressions(reader.body)):
+        return None
+    number = next(number for number, access in enumerate(reader.reads) if access.tensor == sums.write.tensor)
+    positions = _positions(sums, reader, reader.reads[number])
+    if positions is None or reader.looked_up() or any(access.guard or access.lookups for access in reader.reads):
+        return None
+    others = [read.mapped(lambda index: index.substitute(positions)) for read in reader.reads]
+    first = len(sums.reads)
+    reduction = sums.reduction
+    assert reduction is not None
+    values: dict[int, Scalar] = {read: Load(first + read - (read > number)) for read in range(len(others))}
+    finish = with_loads(reader.body, values | {number: reduction.finish})
+    reads = (*sums.reads, *others[:number], *others[number + 1 :])
+    write = reader.write.mapped(lambda index: index.substitute(positions))
+    return replace(sums, reads=reads, write=write, reduction=replace(reduction, finish=finish))
+
+
+def _positions(sums: Operator, reader: Operator, access: Access) -> dict[str, Index] | None:
+    """The reader's axes by those of the sums; None where it does not read every sum once."""
+    pairs = [(read, made) for read, made in zip(access.indices, sums.write.indices, strict=True) if read.terms or made.terms]
+    wide = {axis.name for axis in reader.axes if axis.extent != 1}
+    is_plain = access.guard is None and not access.lookups and all(read.is_axis() for read, _ in pairs)
+    return {str(read): made for read, made in pairs} if is_plain and wide <= access.axes() else None

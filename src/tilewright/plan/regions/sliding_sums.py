@@ -1,0 +1,162 @@
+"""Sliding sums: weighted sums over windows that move along rows and columns, whose lanes run along the columns.
+
+Every row of the image may then be read once, in order: each of its vectors takes part in all sums of rows whose windows reach it,
+and these stay in registers until their last row has passed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tilewright.graph.index import Index
+from tilewright.graph.scalar import Load, Point, State, apply
+from tilewright.graph.types import AxisKind, Operator, Reduction, StateVariable
+
+WEIGHTED_SUM = Reduction((StateVariable("sum", 0.0, apply("multiply", Point(), Load(1)), "add"),), State("sum"))
+"""Of what the first read gives at a point, with weights that the second one gives."""
+MOST_STRIDE = 2
+"""Between columns: even and odd ones are told apart in registers."""
+MOST_ROWS = 12
+"""Rows of sums that wait in registers."""
+TEMPORARIES = 6
+"""Registers for what is loaded, and for spare."""
+MOST_VECTORS = 8
+"""Side by side: the text grows with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slide:
+    """Windows along a dimension of the image: output o and tap k look at the position `stride` * o + `dilation` * k."""
+
+    output: str
+    tap: str
+    taps: int
+    stride: int
+    dilation: int
+    first: int | None = None
+    """The lowest position that is inside of the image; None if all are."""
+    last: int | None = None
+    """The highest position inside of it; None if all are."""
+
+    @property
+    def waiting(self) -> int:
+        """Outputs behind the newest that a position may still take part in."""
+        return (self.taps - 1) * self.dilation // self.stride
+
+    def limited(self, constraint: Index) -> Slide | None:
+        """The windows, with a constraint of a guard as a limit of positions; None if it is none of them."""
+        terms = dict(constraint.terms)
+        factor, rest = divmod(terms.pop(self.output, 0), self.stride)
+        if rest or not factor or terms != ({self.tap: factor * self.dilation} if self.tap else {}):
+            return None
+        if factor > 0:
+            lowest = -(constraint.constant // factor)
+            return Slide(*self._form(), max(lowest, lowest if self.first is None else self.first), self.last)
+        highest = constraint.constant // -factor
+        return Slide(*self._form(), self.first, min(highest, highest if self.last is None else self.last))
+
+    def _form(self) -> tuple[str, str, int, int, int]:
+        return self.output, self.tap, self.taps, self.stride, self.dilation
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingSum:
+    """A weighted sum over windows along rows and columns. Without rows, a window is a part of one."""
+
+    rows: Slide | None
+    columns: Slide
+    otherwise: float
+    """What is read outside of the image."""
+
+    @property
+    def waiting(self) -> int:
+        """Rows of sums behind the newest that take in a row of the image."""
+        return self.rows.waiting if self.rows is not None else 0
+
+    @property
+    def taps(self) -> int:
+        """Of a window."""
+        return self.columns.taps * (self.rows.taps if self.rows is not None else 1)
+
+    def vectors(self, width: int | None, lanes: int) -> int:
+        """Vectors side by side whose sums are in registers: as many as these hold, or fewer, in equal blocks of the width.
+
+        Registers: 32 of 16 lanes, of which as many as taps may hold weights; 16 of fewer lanes.
+        """
+        registers = (32 if lanes == 16 else 16) - TEMPORARIES
+        held = min(self.waiting + 1, 2) if self.taps <= 9 and lanes == 16 else self.waiting + 1
+        weights = self.taps if self.taps <= 9 and lanes == 16 else 0
+        most = max(1, min(MOST_VECTORS, (registers - weights) // held))
+        if width is None:
+            return most
+        wanted = -(-width // lanes)
+        blocks = -(-wanted // most)
+        return -(-wanted // blocks)
+
+
+@lru_cache(1024)
+def sliding_sum(operator: Operator) -> SlidingSum | None:
+    """The windows of a weighted sum; None of all other operators.
+
+    Legal because every output has its own sum, and takes its products in the order of the taps: rows first, columns inside.
+    Then lanes run along columns; weights are the same for all of them.
+    """
+    if operator.reduction is None or operator.reduction.states != WEIGHTED_SUM.states or operator.body != Load(0):
+        return None
+    image, weights = operator.reads[0], operator.reads[1]
+    outputs = {axis.name for axis in operator.axes if axis.kind is AxisKind.PARALLEL}
+    affine = not image.lookups and all(index.is_affine() for index in (*image.indices, *_limits(operator)))
+    if not affine or not weights.is_affine() or operator.accumulator != "float32":
+        return None
+    slides = [_slide(operator, index) for index in image.indices if index.axes() - outputs]
+    if None in slides or not 1 <= len(slides) <= 2 or not image.indices[-1].axes() - outputs:
+        return None
+    *rows, columns = (slide for slide in slides if slide is not None)
+    found = _with_limits(operator, rows[0] if rows else None, columns)
+    return found if found is not None and _is_plain(operator, found) else None
+
+
+def _limits(operator: Operator) -> tuple[Index, ...]:
+    guard = operator.reads[0].guard
+    return guard.constraints if guard is not None else ()
+
+
+def _slide(operator: Operator, index: Index) -> Slide | None:
+    """Windows of one output axis and one tap."""
+    terms = {str(atom): coefficient for atom, coefficient in index.terms}
+    taps = [axis for axis in operator.reduction_axes() if axis.name in terms]
+    outputs = [name for name in terms if name not in {axis.name for axis in taps}]
+    if len(taps) != 1 or len(outputs) != 1 or min(terms.values()) < 1 or not isinstance(taps[0].extent, int):
+        return None
+    return Slide(outputs[0], taps[0].name, taps[0].extent, terms[outputs[0]], terms[taps[0].name])
+
+
+def _with_limits(operator: Operator, rows: Slide | None, columns: Slide) -> SlidingSum | None:
+    guard = operator.reads[0].guard
+    for constraint in _limits(operator):
+        along_rows = rows.limited(constraint) if rows is not None else None
+        along_columns = columns.limited(constraint)
+        if along_rows is not None:
+            rows = along_rows
+        elif along_columns is not None:
+            columns = along_columns
+        else:
+            return None
+    return SlidingSum(rows, columns, guard.otherwise if guard is not None else 0.0)
+
+
+def _is_plain(operator: Operator, found: SlidingSum) -> bool:
+    """Whether lanes may run along the columns, which lie side by side, and rows of sums fit the registers.
+
+    Of an input, elements are known to lie side by side only where an axis walks them one by one.
+    """
+    slides = [found.columns, *([found.rows] if found.rows is not None else [])]
+    reduced = [axis.name for axis in operator.reduction_axes()]
+    own = operator.reads[1].axes() & {slide.output for slide in slides}
+    in_order = reduced == [slide.tap for slide in reversed(slides)]
+    others = operator.reads[0].indices
+    once = all(sum(slide.output in index.axes() for index in others) == 1 for slide in slides)
+    is_last = str(operator.write.indices[-1]) == found.columns.output
+    side_by_side = found.columns.stride <= MOST_STRIDE and 1 in (found.columns.stride, found.columns.dilation)
+    return in_order and once and is_last and not own and side_by_side and found.waiting < MOST_ROWS

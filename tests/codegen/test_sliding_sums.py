@@ -1,0 +1,163 @@
+"""Sliding sums by generated code are those of the interpreter, and of PyTorch: any windows, special values, no other memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.codegen.test_convolutions import at_end
+from tests.support.algorithms import computed_by
+from tests.support.guarded import in_child
+from tilewright import compiler
+from tilewright.frontend.onnx.operators.nn.sliding import window_of
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolution import convolution
+from tilewright.graph.interpreter import evaluate
+from tilewright.graph.types import Graph
+from tilewright.machine import Machine
+from tilewright.plan.regions.sliding_sums import sliding_sum
+
+Floats = np.ndarray[Any, Any]
+EPS = float(np.finfo(np.float32).eps)
+
+
+def depthwise(x: tuple[int, ...], filters: int, kernel: tuple[int, ...], maps: bool = True, **attributes: Any) -> Graph:
+    """A depthwise convolution by sliding sums, with a bias, a relu and a shortcut behind."""
+    builder = Builder("depthwise")
+    channels = x[1]
+    image, weights = builder.input("x", x, "float32"), builder.input("w", (channels * filters, 1, *kernel), "float32")
+    window = window_of(x[2:], kernel, where="Conv", **attributes)
+    y = builder.record(convolution, image, weights, window, channels, kind="conv")
+    if maps:
+        bias, shortcut = (
+            builder.input("b", (channels * filters, *[1] * len(kernel)), "float32"),
+            builder.input("s", y.shape, "float32"),
+        )
+        y = builder.map("add", builder.map("relu", builder.map("add", y, bias)), shortcut)
+    graph = computed_by(builder.graph((y.name,)), "sliding sums")
+    graph = compiler._simplified(graph, frozenset((*graph.inputs, *graph.outputs)))
+    assert [sliding_sum(operator) is not None for operator in graph.operators] == [True]
+    return graph
+
+
+def operands(graph: Graph, seed: int = 0) -> dict[str, Floats]:
+    random = np.random.default_rng(seed)
+    return {name: random.standard_normal(graph.tensor(name).shape).astype(np.float32) for name in graph.inputs}
+
+
+def compiled(graph: Graph, values: dict[str, Floats]) -> Floats:
+    """The output, with every input at the end of its memory."""
+    executable = compiler.build(compiler.plan(graph, Machine.detect()), threads=1)
+    assert "tw_window" in executable.artifact.source
+    inputs = [values[slot.name] for slot in executable.signature.inputs]
+    outputs = executable.new_outputs(inputs)
+    executable.run([at_end(value) for value in inputs], outputs)
+    return outputs[0]
+
+
+def check(graph: Graph, values: dict[str, Floats], attributes: dict[str, Any] | None = None) -> None:
+    (wanted,) = evaluate(graph, {name: value.astype(np.float64) for name, value in values.items()}).values()
+    found = compiled(graph, values)
+    taps = values["w"][0].size
+    bound = (taps + 4) * EPS * (1 + np.abs(values["x"]).max() * np.abs(values["w"]).max() * taps)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=bound)
+    if attributes is not None and values["x"].ndim == 4:
+        np.testing.assert_allclose(found, by_torch(values, **attributes), rtol=0, atol=2 * bound)
+
+
+def by_torch(
+    values: dict[str, Floats],
+    strides: tuple[int, ...] = (1, 1),
+    dilations: tuple[int, ...] = (1, 1),
+    pads: tuple[int, ...] = (0, 0, 0, 0),
+) -> Floats:
+    tensors = {name: torch.from_numpy(value) for name, value in values.items()}
+    top, left, bottom, right = pads
+    x = torch.nn.functional.pad(tensors["x"], (left, right, top, bottom))
+    y = torch.nn.functional.conv2d(x, tensors["w"], None, strides, 0, dilations, x.shape[1])
+    y = torch.relu(y + tensors["b"]) + tensors["s"] if "b" in tensors else y
+    return y.numpy()
+
+
+CASES: dict[str, tuple[tuple[int, ...], int, tuple[int, ...], dict[str, Any]]] = {
+    "3x3": ((2, 3, 19, 56), 1, (3, 3), {"pads": (1, 1, 1, 1)}),
+    "5x5, several": ((1, 3, 14, 30), 2, (5, 5), {"pads": (2, 2, 2, 2)}),
+    "7x7": ((1, 2, 16, 37), 1, (7, 7), {"pads": (3, 3, 3, 3)}),
+    "even": ((1, 2, 9, 20), 1, (2, 4), {"pads": (0, 1, 1, 2)}),
+    "no padding": ((1, 2, 9, 20), 1, (3, 3), {}),
+    "by two": ((1, 3, 13, 67), 1, (3, 3), {"pads": (1, 1, 1, 1), "strides": (2, 2)}),
+    "by two, below and right": ((1, 3, 28, 28), 1, (5, 5), {"pads": (1, 1, 2, 2), "strides": (2, 2)}),
+    "by two, no padding": ((1, 2, 9, 33), 1, (3, 4), {"strides": (2, 2)}),
+    "rows by three": ((1, 2, 17, 20), 1, (5, 3), {"pads": (2, 1, 2, 1), "strides": (3, 1)}),
+    "dilated": ((1, 2, 17, 23), 1, (3, 3), {"pads": (2, 4, 2, 4), "dilations": (2, 4)}),
+    "dilated, by two": ((1, 2, 17, 40), 1, (3, 3), {"pads": (3, 1, 3, 1), "dilations": (3, 1), "strides": (2, 2)}),
+    "smaller than the window": ((1, 2, 2, 3), 1, (7, 7), {"pads": (3, 3, 3, 3)}),
+    "a pixel": ((1, 5, 1, 1), 1, (3, 3), {"pads": (1, 1, 1, 1)}),
+    "a window": ((1, 5, 3, 5), 1, (3, 5), {}),
+    "wide": ((1, 2, 4, 700), 1, (3, 3), {"pads": (1, 1, 1, 1)}),
+    "one dimension": ((1, 3, 40), 1, (5,), {"pads": (2, 2)}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("maps", [True, False], ids=["maps behind", "alone"])
+def test_sliding_sums(name: str, maps: bool) -> None:
+    x, filters, kernel, attributes = CASES[name]
+    graph = depthwise(x, filters, kernel, maps, **attributes)
+    in_child(check, graph, operands(graph), attributes)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.data())
+def test_any_windows(data: st.DataObject) -> None:
+    def pair(least: int, most: int) -> tuple[int, int]:
+        return data.draw(st.tuples(st.integers(least, most), st.integers(least, most)))
+
+    kernel = pair(2, 5)
+    pads = data.draw(st.tuples(*[st.integers(0, 6)] * 4))
+    strides = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 2))
+    dilations = data.draw(st.integers(1, 2)), data.draw(st.integers(1, 3 - strides[1]))
+    least = [max(1, (k - 1) * d + 1 - pads[i] - pads[i + 2]) for i, (k, d) in enumerate(zip(kernel, dilations, strict=True))]
+    size = data.draw(st.tuples(*(st.integers(low, low + 40) for low in least)))
+    batch, channels, filters = (data.draw(st.integers(1, most)) for most in (2, 3, 2))
+    attributes = {"strides": strides, "dilations": dilations, "pads": pads}
+    graph = depthwise((batch, channels, *size), filters, kernel, data.draw(st.booleans()), **attributes)
+    in_child(check, graph, operands(graph, sum(size)), attributes)
+
+
+SPECIAL = {"infinity": np.inf, "not a number": np.nan}
+
+
+@pytest.mark.parametrize("where", ["x", "w"])
+@pytest.mark.parametrize("value", SPECIAL)
+@pytest.mark.parametrize("name", ["3x3", "by two", "dilated", "smaller than the window"])
+def test_special_values_reach_what_they_reach_by_the_interpreter(name: str, value: str, where: str) -> None:
+    """Padding is 0, and its products with weights count: those of weights that are not finite are not."""
+    x, filters, kernel, attributes = CASES[name]
+    graph = depthwise(x, filters, kernel, **attributes)
+    values = operands(graph)
+    values[where].flat[:: max(values[where].size // 3, 1)] = SPECIAL[value]
+    with np.errstate(invalid="ignore"):
+        (wanted,) = evaluate(graph, values).values()
+    found = compiled(graph, values)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(wanted))
+    np.testing.assert_array_equal(np.isinf(found), np.isinf(wanted))
+
+
+def test_products_are_taken_in_the_order_of_the_taps() -> None:
+    """2^24 + 1 - 2^24 is 0 in this order, 1 in the order of columns."""
+    graph = depthwise((1, 1, 1, 16), 1, (1, 3), maps=False, pads=(0, 1, 0, 1))
+    values = {"x": np.ones((1, 1, 1, 16), np.float32), "w": np.array([2.0**24, 1.0, -(2.0**24)], np.float32).reshape(1, 1, 1, 3)}
+    assert compiled(graph, values)[0, 0, 0, 5] == 0.0
+
+
+@pytest.mark.parametrize("attributes", [{"strides": (1, 3)}, {"strides": (1, 2), "dilations": (1, 3)}], ids=str)
+def test_columns_far_apart_do_not_stream(attributes: dict[str, Any]) -> None:
+    """Lanes are told apart by even and odd columns only, of inputs whose neighbours an axis walks."""
+    with pytest.raises(AssertionError):
+        depthwise((1, 2, 9, 20), 1, (3, 3), **attributes)
