@@ -213,3 +213,44 @@ def test_batches_of_any_size_share_a_kernel() -> None:
         x = random(batch, 3, 6, 7)
         np.testing.assert_allclose(jitted(x, w), tw.conv2d(x, w, padding=1), rtol=1e-4, atol=1e-5)
     assert len(jitted.kernels) == 2
+
+
+IMAGES = ((2, 5, 9, 12), (3, 5, 14, 7), (2, 5, 24, 33), (3, 5, 5, 6), (4, 5, 40, 5), (2, 5, 17, 64))
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "padded": {"padding": 1},
+    "with steps": {"padding": ((0, 2), (1, 0)), "stride": 2},
+    "same": {"padding": "same", "dilation": 2},
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=list(OPTIONS))
+def test_images_of_any_size_share_a_kernel(options: dict[str, Any]) -> None:
+    """The first shape is specialised; from the second on batch, height and width are dynamic."""
+    w, bias = random(8, 5, 3, 3), random(8)
+    jitted = tw.jit(lambda x: tw.relu(tw.conv2d(x, w, bias, **options)))
+    for shape in IMAGES:
+        x = random(*shape)
+        np.testing.assert_allclose(jitted(x), np.maximum(tw.conv2d(x, w, bias, **options), 0), rtol=1e-4, atol=1e-5)
+    assert len(jitted.kernels) == 2
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_dynamic_outputs_are_expressions(layout: str) -> None:
+    height, width = tw.Dim("h", 8, 512), tw.Dim("w", 8, 512)
+    image = (2, 3, height, width) if layout == "NCHW" else (2, height, width, 3)
+    function = tw.jit(lambda x, w: tw.conv2d(x, w, stride=2, padding=1, layout=layout))
+    kernel = function.lower(tw.spec(image), tw.spec((4, 3, 3, 3))).compile()
+    for h, w in ((8, 8), (13, 40), (64, 9)):
+        x, filters = random(2, 3, h, w), random(4, 3, 3, 3)
+        wanted = turned(tw.conv2d(x, filters, stride=2, padding=1), "NCHW", layout)
+        np.testing.assert_allclose(kernel(turned(x, "NCHW", layout), filters), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_images_too_small_for_a_window_are_errors_beside_dynamic_kernels() -> None:
+    w = random(4, 3, 3, 3)
+    jitted = tw.jit(lambda x: tw.conv2d(x, w))
+    for size in (8, 9, 10, 3):
+        assert jitted(random(1, 3, size, size)).shape == (1, 4, size - 2, size - 2)
+    with pytest.raises(tw.ShapeError, match="window"):
+        jitted(random(1, 3, 2, 9))

@@ -116,3 +116,13 @@ def test_global_pools(shape: tuple[int, ...]) -> None:
 def test_integers_have_a_largest_element() -> None:
     x = np.array([[[-5, -7, -3]]], np.int16)
     assert tw.max_pool(x, 2, padding=1).tolist() == [[[-5, -3]]]
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+@pytest.mark.parametrize("options", [{}, {"padding": 1, "stride": 2}, {"padding": ((0, 2), (1, 0)), "stride": 1}])
+def test_images_of_any_size_share_a_kernel(kind: str, options: dict[str, Any]) -> None:
+    jitted = tw.jit(lambda x: FUNCTIONS[kind](x, 3, **options))
+    for shape in ((2, 5, 9, 12), (3, 5, 14, 7), (2, 5, 24, 33), (3, 5, 4, 6), (4, 5, 40, 5), (2, 5, 17, 64)):
+        x = random(*shape)
+        np.testing.assert_allclose(jitted(x), FUNCTIONS[kind](x, 3, **options), rtol=1e-5, atol=1e-6)
+    assert len(jitted.kernels) == 2

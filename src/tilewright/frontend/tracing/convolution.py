@@ -19,6 +19,7 @@ from tilewright.frontend.tracing.traced import Traced
 from tilewright.frontend.tracing.window_arguments import (
     WindowArguments,
     explicit_padding,
+    is_dynamic,
     known_extents,
     numbers,
     places,
@@ -26,7 +27,9 @@ from tilewright.frontend.tracing.window_arguments import (
 )
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolution import Layouts, convolution
+from tilewright.graph.builders.pad_lengths import padded_along
 from tilewright.graph.builders.transposed_convolution import Spread, transposed_convolution
+from tilewright.graph.builders.windows import RunTimeWindow, Window
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Tensor
 
@@ -236,9 +239,16 @@ def _convolved(given: _Operands, stride: Any, padding: Any, dilation: Any) -> An
     steps, apart = numbers("stride", stride, given.rank, given.what), numbers("dilation", dilation, given.rank, given.what)
     _check_taps(given, tuple(kernel))
     arguments = WindowArguments(given.what, tuple(kernel), steps, apart, padding)
-    window = arguments.window(given.extents()[2:])
+    extents, layouts = given.extents()[2:], given.layouts
+    window: Window | RunTimeWindow
+    if is_dynamic(extents):
+        (begins, ends), window = arguments.run_time_window(extents)
+    else:
+        begins, ends, window = (), (), arguments.window(extents)
 
     def record(builder: Builder, x: Tensor, w: Tensor, bias: Tensor | None) -> Tensor:
+        if any((*begins, *ends)):
+            x = padded_along(builder, x, layouts.image[2:], begins, ends, 0.0)
         y = builder.record(convolution, x, w, window, given.groups, given.layouts, kind="conv")
         return _with_bias(builder, y, bias, given.layouts.result[1])
 

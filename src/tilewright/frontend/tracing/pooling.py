@@ -17,15 +17,27 @@ from tilewright.frontend.tracing.maps import converted
 from tilewright.frontend.tracing.promotion import Kind, float_type, reduced_type
 from tilewright.frontend.tracing.recorded import recorded
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.frontend.tracing.window_arguments import SPACE, WindowArguments, numbers, places, space
+from tilewright.frontend.tracing.window_arguments import (
+    SPACE,
+    Pads,
+    WindowArguments,
+    is_dynamic,
+    known_extents,
+    numbers,
+    places,
+    space,
+)
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.pad_lengths import padded_along
 from tilewright.graph.builders.reduce import REDUCTIONS
-from tilewright.graph.builders.window_means import windowed_mean
-from tilewright.graph.builders.windows import Window, windowed
+from tilewright.graph.builders.window_means import run_time_mean, windowed_mean
+from tilewright.graph.builders.windows import RunTimeWindow, Window, windowed
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Tensor
 
-Record = Callable[[Builder, Tensor, Window, int], Tensor]
+Padded = tuple[Pads, RunTimeWindow]
+"""Padding of dimensions known at run time, and the windows over them with their padding."""
+Record = Callable[[Builder, Tensor, Window | Padded, int], Tensor]
 """The pool of a tensor whose windows move along dimensions from a number on."""
 Rule = Callable[[Sequence[Kind]], np.dtype[Any]]
 """The type that a pool computes in, by that of its operand."""
@@ -57,8 +69,15 @@ def max_pool(
     [[[1.0, 3.0, 5.0]]]
     """
 
-    def record(builder: Builder, x: Tensor, window: Window, first: int) -> Tensor:
-        return windowed(builder, x, window, REDUCTIONS["max"], _lowest(x.dtype), first)
+    def record(builder: Builder, x: Tensor, given: Window | Padded, first: int) -> Tensor:
+        lowest = _lowest(x.dtype)
+        if isinstance(given, Window):
+            return windowed(builder, x, given, REDUCTIONS["max"], lowest, first)
+        (begins, ends), window = given
+        dimensions = range(first, first + window.rank)
+        return windowed(
+            builder, padded_along(builder, x, dimensions, begins, ends, lowest), window, REDUCTIONS["max"], lowest, first
+        )
 
     return _pooled(
         "max_pool", x, (kernel_size, stride, padding, dilation), ceil_mode, layout, partial(reduced_type, "max"), record
@@ -87,8 +106,14 @@ def avg_pool(
     ([[[0.5, 2.5, 2.0]]], [[[1.0, 2.5, 4.0]]])
     """
 
-    def record(builder: Builder, x: Tensor, window: Window, first: int) -> Tensor:
-        return windowed_mean(builder, x, window, with_padding=bool(count_include_pad), first=first)
+    def record(builder: Builder, x: Tensor, given: Window | Padded, first: int) -> Tensor:
+        if isinstance(given, Window):
+            return windowed_mean(builder, x, given, with_padding=bool(count_include_pad), first=first)
+        (begins, ends), window = given
+        if not count_include_pad and any((*begins, *ends)):
+            known_extents(x.shape[first : first + window.rank], "avg_pool without count_include_pad")
+        dimensions = range(first, first + window.rank)
+        return run_time_mean(builder, padded_along(builder, x, dimensions, begins, ends, 0.0), window, first)
 
     return _pooled(
         "avg_pool", x, (kernel_size, stride, padding, dilation), ceil_mode, layout, partial(float_type, "avg_pool"), record
@@ -125,9 +150,16 @@ def _pooled(
     kernel = numbers("kernel_size", kernel_size, rank, what)
     steps = kernel if stride is None else numbers("stride", stride, rank, what)
     arguments = WindowArguments(what, kernel, steps, numbers("dilation", dilation, rank, what), padding)
-    window = arguments.window(wholes(x.shape)[first : first + rank], ceil_mode=bool(ceil_mode))
-    _check_windows_see_elements(what, padding, window)
+    extents = wholes(x.shape)[first : first + rank]
     x = converted(x, rule([x.dtype]))
+    if is_dynamic(extents):
+        pads, windows = arguments.run_time_window(extents, ceil_mode=bool(ceil_mode))
+        _check_windows_see_elements(what, padding, pads, arguments.spans())
+        return recorded(name, lambda builder, tensor: record(builder, tensor, (pads, windows), first), (x,))
+    window = arguments.window(extents, ceil_mode=bool(ceil_mode))
+    if 0 in extents:
+        raise _no_elements(what, padding, space(rank)[extents.index(0)], arguments.spans()[extents.index(0)])
+    _check_windows_see_elements(what, padding, (window.begins, window.ends), arguments.spans())
     return recorded(name, lambda builder, tensor: record(builder, tensor, window, first), (x,))
 
 
@@ -146,12 +178,16 @@ def _spatial(name: str, x: Any, layout: str | None) -> tuple[int, ...]:
     return found
 
 
-def _check_windows_see_elements(what: str, padding: Any, window: Window) -> None:
-    for d in range(window.rank):
-        if max(window.begins[d], window.ends[d]) >= window.span(d) or not window.extents[d]:
-            why = f"along {space(window.rank)[d]} a window of {window.span(d)} elements sees padding only"
-            hint = "use less padding than the window is long"
-            raise ShapeError(f"{what} with padding={padding!r}", where=user_location(), why=why, hint=hint)
+def _check_windows_see_elements(what: str, padding: Any, pads: Pads, spans: tuple[int, ...]) -> None:
+    for letter, before, behind, span in zip(space(len(spans)), *pads, spans, strict=True):
+        if max(before, behind) >= span:
+            raise _no_elements(what, padding, letter, span)
+
+
+def _no_elements(what: str, padding: Any, letter: str, span: int) -> ShapeError:
+    why = f"along {letter} a window of {span} elements sees padding only"
+    hint = "use less padding than the window is long"
+    return ShapeError(f"{what} with padding={padding!r}", where=user_location(), why=why, hint=hint)
 
 
 def _lowest(dtype: str) -> float:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.errors import ShapeError, Undecided
-from tilewright.frontend.tracing.location import user_location
-from tilewright.graph.builders.windows import Window, same_padding, window_count
+from tilewright.frontend.tracing.location import located, user_location
+from tilewright.graph.builders.windows import RunTimeWindow, Window, run_time_window, same_padding, window_count
+from tilewright.graph.extents import planned_extent, plus
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import SymbolicExtent
 
@@ -81,7 +82,7 @@ class WindowArguments:
     def window(self, extents: Shape, *, ceil_mode: bool = False) -> Window:
         """The windows over spatial dimensions of these extents.
 
-        Raises `ShapeError` where no window fits, and `Undecided` for extents known at run time, which a call then specialises.
+        Raises `ShapeError` where no window fits, and `Undecided` for extents known at run time.
         """
         sizes = known_extents(extents, self.what)
         begins, ends = self._pads(sizes)
@@ -91,6 +92,21 @@ class WindowArguments:
             if count < 1:
                 raise self._too_large(d, sizes[d], begins[d] + ends[d])
         return Window(sizes, self.kernel, self.strides, self.dilations, begins, ends, outputs)
+
+    def run_time_window(self, extents: Shape, *, ceil_mode: bool = False) -> tuple[Pads, RunTimeWindow]:
+        """(padding, windows over the padded dimensions), where an extent is known at run time.
+
+        Raises `ShapeError` where no window fits, and `Undecided` where that, or the padding, depends on the value.
+        """
+        if ceil_mode or (isinstance(self.padding, str) and self.padding.lower() != "valid" and set(self.strides) != {1}):
+            known_extents(extents, self.what)
+        pads = self._pads(tuple(map(planned_extent, extents)))
+        padded = tuple(plus(extent, before, behind) for extent, before, behind in zip(extents, *pads, strict=True))
+        try:
+            return pads, run_time_window(padded, self.kernel, self.strides, self.dilations)
+        except ShapeError as error:
+            error.message = f"{self.what}: {error.message}"
+            raise located(error) from None
 
     def _pads(self, sizes: Sequence[int]) -> Pads:
         if isinstance(self.padding, str):
@@ -128,6 +144,11 @@ def explicit_padding(padding: Any, rank: int, what: str) -> Pads:
         why, hint = "padding adds elements: it is 0 or more", "cut elements off by a slice: x[..., 1:-1]"
         raise ShapeError(f"{what} with padding={padding!r}", where=user_location(), why=why, hint=hint)
     return tuple(pair[0] for pair in found), tuple(pair[1] for pair in found)
+
+
+def is_dynamic(extents: Shape) -> bool:
+    """Whether an extent is known at run time only."""
+    return any(isinstance(extent, SymbolicExtent) for extent in extents)
 
 
 def known_extents(extents: Shape, what: str) -> tuple[int, ...]:

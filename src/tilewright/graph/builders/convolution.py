@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.builders.windows import Window, inside, position
+from tilewright.graph.builders.windows import RunTimeWindow, Window, inside, position
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Guard, Operator, Tensor
@@ -27,7 +27,7 @@ class Layouts(NamedTuple):
 
 
 def convolution(
-    x: Tensor, w: Tensor, window: Window, group: int, layouts: Layouts | None = None, *, name: str, result: str
+    x: Tensor, w: Tensor, window: Window | RunTimeWindow, group: int, layouts: Layouts | None = None, *, name: str, result: str
 ) -> tuple[Operator, Tensor]:
     """The sums of products, without a bias: axes of batch (n), groups (g), filters (m), outputs (o), channels (c), and taps (k).
 
@@ -68,12 +68,14 @@ def _known(extent: Extent) -> int:
     return extent
 
 
-def _positions(window: Window, place: dict[str, Index]) -> list[Index]:
+def _positions(window: Window | RunTimeWindow, place: dict[str, Index]) -> list[Index]:
     return [position(window, d, place[f"o{d}"], place[f"k{d}"]) for d in range(window.rank)]
 
 
-def _guard(window: Window, place: dict[str, Index]) -> Guard | None:
+def _guard(window: Window | RunTimeWindow, place: dict[str, Index]) -> Guard | None:
     """Where the windows stand on the image; None where they always do."""
+    if isinstance(window, RunTimeWindow):
+        return None
     extents = {f"o{d}": window.outputs[d] for d in range(window.rank)} | {f"k{d}": window.kernel[d] for d in range(window.rank)}
     constraints: list[Index] = []
     for index, extent in zip(_positions(window, place), window.extents, strict=True):

@@ -6,13 +6,14 @@ Sums are taken dimension by dimension; how many elements a window has is known f
 from __future__ import annotations
 
 from functools import reduce
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.reduce import REDUCTIONS
-from tilewright.graph.builders.windows import Window, windowed
+from tilewright.graph.builders.windows import RunTimeWindow, Window, windowed
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.types import Tensor
 
@@ -32,6 +33,12 @@ def windowed_mean(builder: Builder, x: Tensor, window: Window, *, with_padding: 
         return builder.body(apply("multiply", Load(0), Literal(1.0 / float(counts.max(initial=1)))), sums, kind="mean")
     inverse = (1.0 / counts).astype(x.dtype).reshape(*counts.shape, *(1,) * (len(x.shape) - first - window.rank))
     return builder.map("multiply", sums, builder.constant(inverse, "inverse_counts"))
+
+
+def run_time_mean(builder: Builder, x: Tensor, window: RunTimeWindow, first: int) -> Tensor:
+    """The mean of windows that all lie inside of dimensions known at run time only."""
+    sums = windowed(builder, x, window, REDUCTIONS["sum"], 0.0, first)
+    return builder.body(apply("multiply", Load(0), Literal(1.0 / prod(window.kernel))), sums, kind="mean")
 
 
 def element_counts(window: Window, *, with_padding: bool) -> Any:

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from tilewright.errors import ShapeError, Undecided
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.extents import cuts_between, largest_extent, least_extent, minus, plus, quotient
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Load
-from tilewright.graph.types import Access, Axis, AxisKind, Guard, Operator, Reduction, Tensor
+from tilewright.graph.types import Access, Axis, AxisKind, Extent, Guard, Operator, Reduction, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,54 @@ class Window:
         return prod(self.kernel) == 1 and set(self.strides) <= {1} and is_whole
 
 
+@dataclass(frozen=True, slots=True)
+class RunTimeWindow:
+    """The windows along spatial dimensions known at run time: all lie inside of them, the first at their first element."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    outputs: tuple[Extent, ...]
+
+    @property
+    def rank(self) -> int:
+        """How many spatial dimensions there are."""
+        return len(self.kernel)
+
+    @property
+    def begins(self) -> tuple[int, ...]:
+        """No padding."""
+        return (0,) * self.rank
+
+    def is_pointwise(self) -> bool:
+        """Whether every window is the element of the same position."""
+        return {*self.kernel, *self.strides} == {1}
+
+
+def run_time_window(
+    extents: Sequence[Extent], kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> RunTimeWindow:
+    """The windows over extents that have the padding in them: (extent - dilation (kernel - 1) - 1) // stride + 1 outputs.
+
+    Raises `ShapeError` where no window fits, and `Undecided` where that depends on the value of an extent.
+
+    >>> from tilewright.graph.extents import SymbolicExtent
+    >>> [str(count) for count in run_time_window((SymbolicExtent("s", 5, 64, 32), 9), (3, 3), (2, 1), (1, 2)).outputs]
+    ['((s + 1)//2) - 1', '5']
+    """
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+    outputs = tuple(
+        plus(quotient(minus(extent, span), stride), 1) for extent, span, stride in zip(extents, spans, strides, strict=True)
+    )
+    for extent, span, count in zip(extents, spans, outputs, strict=True):
+        text = f"a window of {span} in {extent} elements, padding included"
+        if largest_extent(count) < 1:
+            raise ShapeError(text)
+        if least_extent(count) < 1:
+            raise Undecided(text, why="no window fits into the shortest of them").with_cuts(cuts_between(count, 0, "<="))
+    return RunTimeWindow(tuple(kernel), tuple(strides), tuple(dilations), outputs)
+
+
 def same_padding(
     extents: Sequence[int], spans: Sequence[int], strides: Sequence[int], *, is_upper: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -80,7 +130,7 @@ def window_count(extent: int, span: int, stride: int, begin: int, end: int, *, c
     return outputs - 1 if ceil_mode and outputs > 0 and (outputs - 1) * stride >= extent + begin else outputs
 
 
-def position(window: Window, dimension: int, output: Index, tap: Index) -> Index:
+def position(window: Window | RunTimeWindow, dimension: int, output: Index, tap: Index) -> Index:
     """Where in the input tap k of the window of an output lies."""
     return output * window.strides[dimension] + tap * window.dilations[dimension] - constant(window.begins[dimension])
 
@@ -92,7 +142,7 @@ def inside(index: Index, extent: int, extents: dict[str, int]) -> tuple[Index, .
 
 
 def window_reduction(
-    x: Tensor, dimension: int, window: Window, reduction: Reduction, otherwise: float, *, name: str, result: str
+    x: Tensor, dimension: int, window: Window | RunTimeWindow, reduction: Reduction, otherwise: float, *, name: str, result: str
 ) -> tuple[Operator, Tensor]:
     """Combine the elements of every window along a dimension; `window` has that dimension only.
 
@@ -105,7 +155,7 @@ def window_reduction(
     axes = [Axis(f"d{d}", extent) for d, extent in enumerate(shape)]
     tap = Axis("k", window.kernel[0], AxisKind.REDUCTION)
     moved = position(window, 0, axis_index(f"d{dimension}"), axis_index("k"))
-    constraints = inside(moved, window.extents[0], {f"d{dimension}": window.outputs[0], "k": window.kernel[0]})
+    constraints = () if isinstance(window, RunTimeWindow) else _limits(moved, window, dimension)
     indices = tuple(moved if d == dimension else axis_index(f"d{d}") for d in range(len(shape)))
     read = Access(x.name, indices, Guard(constraints, otherwise) if constraints else None)
     write = Access(result, tuple(axis_index(axis.name) for axis in axes))
@@ -113,13 +163,22 @@ def window_reduction(
     return Operator(name, "window", (*axes, tap), (read,), write, Load(0), reduction, accumulator), Tensor(result, shape, x.dtype)
 
 
+def _limits(moved: Index, window: Window, dimension: int) -> tuple[Index, ...]:
+    return inside(moved, window.extents[0], {f"d{dimension}": window.outputs[0], "k": window.kernel[0]})
+
+
 def windowed(
-    builder: Builder, x: Tensor, window: Window, reduction: Reduction, otherwise: float, first: int | None = None
+    builder: Builder,
+    x: Tensor,
+    window: Window | RunTimeWindow,
+    reduction: Reduction,
+    otherwise: float,
+    first: int | None = None,
 ) -> Tensor:
     """Combine every window, dimension by dimension from the outside in; they move along dimensions from `first` on (the last)."""
     first = len(x.shape) - window.rank if first is None else first
     for d in range(window.rank):
-        window_along = Window(*(getattr(window, field)[d : d + 1] for field in Window.__slots__))
+        window_along = type(window)(*(getattr(window, field)[d : d + 1] for field in type(window).__slots__))
         if not window_along.is_pointwise():
             dimension = first + d
             x = builder.record(window_reduction, x, dimension, window_along, reduction, otherwise, kind="window")
